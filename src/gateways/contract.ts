@@ -1,0 +1,218 @@
+import type { CardCells } from "#src/kernel/card.ts";
+import type { BillingAddress, DeclineCode, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
+import type { Secret } from "#src/kernel/secret.ts";
+
+/**
+ * What a gateway is to the rest of the house. A gateway folder has four files: `index.ts` (this contract filled in),
+ * `requests.ts` (pure: our order -> the vendor's request), `responses.ts` (pure: the vendor's answer -> our outcome, with
+ * the vendor's code table) and `<name>.test.ts`. It may use `contract.ts` and `shared/`, never another gateway.
+ * How the eight awkward vendors fit is worked out in docs/decisions.
+ */
+export interface Gateway {
+  readonly name: GatewayName;
+  /** What the vendor can do. The charge protocol, the janitor and the generated documentation read it; no `if (name === ...)` does. */
+  readonly capabilities: Capabilities;
+  /** Fields of the apply file's `credentials` block, in the sheet's spelling. */
+  readonly credentialFields: readonly CredentialField[];
+  /** Keys of the gateway's block in the apply file besides `credentials` and `endpoint` (`capture`, `platform`, `moto`). */
+  readonly optionFields: readonly OptionField[];
+  /** The vendor's base address, without a trailing slash. An `endpoint` of the apply file replaces it in test mode (OPERATOR section 4). */
+  readonly hosts: Readonly<Record<Environment, string>>;
+  /** One sentence that names what is wrong with a project's settings, or null. Called when they are saved, never during a call. */
+  checkSettings(settings: GatewaySettings): string | null;
+  /** Takes the money. Called at most once per attempt. */
+  charge(order: Order, io: GatewayIo): Promise<Outcome>;
+  /** Stores the card for later charges and takes nothing. Called at most once per attempt. */
+  tokenize(order: Order, io: GatewayIo): Promise<Outcome>;
+  /**
+   * What became of an attempt whose answer was lost. No card is there any more and nothing may be charged. Absent when
+   * `capabilities.lookUp` is "none".
+   */
+  lookUp?(attempt: AttemptTrace, io: GatewayIo): Promise<LookUpResult>;
+  /** Undoes an attempt by its reference or by what it left in the trace. Absent when `capabilities.voidBy` is "none". */
+  void?(attempt: AttemptTrace, io: GatewayIo): Promise<VoidResult>;
+}
+
+export interface Capabilities {
+  /** What a second request with the same idempotency key does: answers the first result, refuses, or means nothing to the vendor. */
+  idempotency: "replay" | "refuse" | "none";
+  /** How a lost answer is found again without the card. */
+  lookUp: "by reference" | "by vendor id" | "none";
+  /** How a charge can be undone without the card. */
+  voidBy: "reference" | "vendor id" | "none";
+  /** How long after sending a look-up's "no such transaction" is proof, ms. Before that it only means "not yet visible". */
+  absenceIsProofAfterMs: number;
+  authorizeOnly: boolean;
+  /** The vendor is told that the card was given by telephone. */
+  moto: boolean;
+  /** Tokenizing asks the issuer (a zero or reversed amount), so a bad card is refused at once. */
+  verifiesOnTokenize: boolean;
+  /** What the stored card is called at the vendor, for the documentation. */
+  token: string;
+  /** The vendor refuses a payment without a postal address; `credentials` then carry the one to send when the session has none. */
+  needsAddress: boolean;
+  /** The processor fields this gateway fills, in the interface's spelling (SPEC Processor). */
+  processorFields: { charge: readonly string[]; tokenize: readonly string[] };
+  /** Total time for one attempt, ms, every request, retry and poll of it included. */
+  deadlineMs: number;
+}
+
+export interface CredentialField {
+  name: string;
+  secret: boolean;
+  required: boolean;
+  /** One line: what it is and where the vendor shows it. */
+  meaning: string;
+}
+
+export interface OptionField {
+  name: string;
+  values: readonly (string | boolean)[];
+  default: string | boolean;
+  meaning: string;
+}
+
+/** A project's settings for one gateway and environment, opened for one attempt. */
+export interface GatewaySettings {
+  environment: Environment;
+  credentials: Readonly<Record<string, Secret>>;
+  options: Readonly<Record<string, string | boolean>>;
+  /** Base address in force: the apply file's `endpoint`, the simulator's, or the vendor's own; no trailing slash. */
+  endpoint: string;
+  /** Counts up with each save; the attempt records which one it used (R-289). */
+  version: number;
+}
+
+/** One attempt to charge or store one card. */
+export interface Order {
+  sessionId: string;
+  /** 1 for the first card of the session, 2 for the next. */
+  attempt: number;
+  /** Ours, unique for ever, fixed before the first byte is sent: `<session id>-<attempt>`. Gateways shorten it by their own rule. */
+  reference: string;
+  mode: Mode;
+  channel: "voice" | "widget";
+  /** Whole minor units of `currency`; 0 only with mode `tokenize`. */
+  amountMinor: number;
+  /** ISO 4217, upper case. */
+  currency: string;
+  description: string | null;
+  /** E.164; null for the widget. */
+  caller: string | null;
+  /** Stripe's connected account; null for every other gateway. */
+  stripeAccount: string | null;
+  billingAddress: BillingAddress | null;
+  /** The shopper's address for the widget; null on the telephone. */
+  customerIp: string | null;
+  card: CardCells;
+}
+
+/** What is left of an attempt when the card is gone: enough to ask the vendor, nothing that could charge. */
+export interface AttemptTrace {
+  sessionId: string;
+  attempt: number;
+  reference: string;
+  mode: Mode;
+  amountMinor: number;
+  currency: string;
+  stripeAccount: string | null;
+  /** When the attempt was written down, ms since the epoch by the database's clock. */
+  startedAtMs: number;
+  /** What the gateway noted through `io.note` before the answer was lost. */
+  notes: Readonly<Record<string, string>>;
+}
+
+/** Vendor ids in the interface's spelling, for SessionGetResponse.processor; card_brand and card_last4 are added by `payments/`. */
+export type ProcessorFields = Record<string, string>;
+
+/** Three outcomes, never two. Whatever is not plainly a success or a refusal is unknown. */
+export type Outcome = Approved | Declined | Unknown;
+
+export interface Approved {
+  outcome: "approved";
+  /** `authorized`: the money is held, not taken; the session ends payment-authorized. Always `captured` in mode tokenize. */
+  capture: "captured" | "authorized";
+  processor: ProcessorFields;
+  /** Extra keys of the status webhook's processor object that the session detail does not show (SPEC: fiserv's approval_code). */
+  webhookProcessor?: Record<string, string | boolean>;
+}
+
+export interface Declined {
+  outcome: "declined";
+  code: DeclineCode;
+  /** The code shown to the merchant when it is not one of ours: card forwarding passes the merchant's own (R-246). */
+  publicCode?: string;
+  /** For the merchant: the vendor's words, at most 500 characters, no card data; null takes the table's words. */
+  message: string | null;
+  /** Ids the vendor gave the refused attempt, where it gave any. */
+  processor: ProcessorFields;
+}
+
+export interface Unknown {
+  outcome: "unknown";
+  /** For the operator: what was lost and where. A constant, never a vendor's text. */
+  reason: string;
+}
+
+export type LookUpResult =
+  | Approved
+  | Declined
+  /** The vendor has no such transaction; proof only after `absenceIsProofAfterMs`. */
+  | { outcome: "absent" }
+  | { outcome: "pending" }
+  | Unknown;
+
+export type VoidResult = { outcome: "voided" } | { outcome: "nothing to void" } | Unknown;
+
+/** What a gateway may touch. The smallest set that the 26 vendors need; `payments/` builds one per attempt. */
+export interface GatewayIo {
+  readonly settings: GatewaySettings;
+  readonly clock: { now(): number; monotonic(): number };
+  readonly random: { uuid(): string; bytes(count: number): Uint8Array };
+  /** Ends when the attempt's total deadline passes; `send` and `wait` obey it by themselves. */
+  readonly signal: AbortSignal;
+  /** One request, no redirects, no retries. The body is wiped once it was sent. Never throws for what a network can do. */
+  send(request: GatewayRequest): Promise<GatewayAnswer>;
+  /** Resolves true after `ms`, or false at once when the deadline would pass first: the vendor's polling and back-off. */
+  wait(ms: number): Promise<boolean>;
+  /** Writes a vendor id to the attempt's row before the next step, so that a crash leaves it for the look-up. No card data. */
+  note(notes: Record<string, string>): Promise<void>;
+  /**
+   * A short-lived access token, minted at most once at a time over all attempts of this process and kept until `expiresAtMs`.
+   * `renew` throws away the kept one: after a 401.
+   */
+  accessToken(mint: () => Promise<AccessToken | null>, options?: { renew?: boolean }): Promise<Secret | null>;
+  /**
+   * Replaces credentials that the vendor rotates with each use (QuickBooks' refresh token), sealed and committed before it
+   * returns, under a lock that all processes share. `change` sees the newest values and answers the ones to keep.
+   */
+  rotateCredentials(
+    change: (current: Readonly<Record<string, Secret>>) => Promise<Record<string, Secret> | null>,
+  ): Promise<Readonly<Record<string, Secret>>>;
+}
+
+export interface AccessToken {
+  token: Secret;
+  /** When to stop using it, ms since the epoch, the margin already taken off. */
+  expiresAtMs: number;
+}
+
+export interface GatewayRequest {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Absolute, built from `settings.endpoint`. No card data, ever. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Bytes of their own, from `shared/body.ts`; absent for GET. */
+  body?: Uint8Array;
+  /** Shorter than the rest of the attempt's deadline when the vendor's time-out is. */
+  timeoutMs?: number;
+  /** Bytes of the answer's body that are read before it counts as broken. Default 256 KiB. */
+  maxBytes?: number;
+}
+
+export type GatewayAnswer =
+  | { kind: "answered"; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
+  /** No byte of the request can have been acted on: name not resolved, connection refused, address not allowed, TLS refused. */
+  | { kind: "not sent"; reason: string }
+  /** The request may have been acted on: reset, time-out, broken or oversized answer. */
+  | { kind: "lost"; reason: string };

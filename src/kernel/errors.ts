@@ -1,0 +1,45 @@
+/**
+ * Every fault the service can answer with, in one table: the code, the HTTP status where it reaches HTTP, and the words.
+ * Declines are not here: a decline is a value (`payments/`), an AppError is broken machinery or a refused request.
+ */
+export const ERRORS = {
+  not_authenticated: { status: 401, detail: "Missing Authorization header" },
+  invalid_key: { status: 401, detail: "Invalid or expired API key" },
+  missing_scope: { status: 403, detail: "API key lacks the required scope" },
+  not_found: { status: 404, detail: "Not Found" },
+  project_not_found: { status: 404, detail: "Project not found" },
+  session_not_found: { status: 404, detail: "Session not found" },
+  method_not_allowed: { status: 405, detail: "Method Not Allowed" },
+  session_not_cancellable: { status: 409, detail: "Session cannot be cancelled" },
+  payment_in_progress: { status: 409, detail: "Session cannot be cancelled (payment in progress)" },
+  body_too_large: { status: 413, detail: "Request body too large" },
+  unsupported_encoding: { status: 415, detail: "Content-Encoding is not supported" },
+  rate_limited: { status: 429, detail: "Rate limit exceeded" },
+  internal: { status: 500, detail: "Internal Server Error" },
+  unavailable: { status: 503, detail: "Service unavailable" },
+} as const satisfies Record<string, { status: number; detail: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A fault with a place in the table. `detail` replaces the table's words where they need a value. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly detail: string;
+
+  constructor(code: ErrorCode, detail: string = ERRORS[code].detail, options?: { cause?: unknown }) {
+    super(detail, options);
+    this.name = "AppError";
+    this.code = code;
+    this.status = ERRORS[code].status;
+    this.detail = detail;
+  }
+}
+
+/** A fault of the operator's making (a bad setting, a taken port, a bad apply file): one sentence, no stack, exit status 1. */
+export class OperatorError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "OperatorError";
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * ITU-T G.711: companded telephone audio, 8000 Hz, one byte a sample.
+ * Linear samples are signed 16-bit. Encoders work by table: one look-up a sample.
+ */
+export const SAMPLE_RATE_HZ = 8000;
+/** One packet: 20 ms of audio. */
+export const SAMPLES_PER_PACKET = 160;
+/** A silent mu-law sample. */
+export const ULAW_SILENCE = 0xff;
+/** A silent A-law sample. */
+export const ALAW_SILENCE = 0xd5;
+
+function expandUlaw(code: number): number {
+  const inverted = ~code & 0xff;
+  const exponent = (inverted >> 4) & 7;
+  const magnitude = (((inverted & 0x0f) << 3) + 0x84) << exponent;
+  return inverted & 0x80 ? 0x84 - magnitude : magnitude - 0x84;
+}
+
+function expandAlaw(code: number): number {
+  const toggled = code ^ 0x55;
+  const exponent = (toggled >> 4) & 7;
+  const mantissa = ((toggled & 0x0f) << 4) + (exponent === 0 ? 8 : 0x108);
+  const magnitude = exponent > 1 ? mantissa << (exponent - 1) : mantissa;
+  return toggled & 0x80 ? magnitude : -magnitude;
+}
+
+const ULAW_TO_LINEAR = Int16Array.from({ length: 256 }, (_, code) => expandUlaw(code));
+const ALAW_TO_LINEAR = Int16Array.from({ length: 256 }, (_, code) => expandAlaw(code));
+
+function nearestCodes(expand: Int16Array): Uint8Array {
+  const order = [...expand.keys()].sort((a, b) => (expand[a] ?? 0) - (expand[b] ?? 0));
+  const codes = new Uint8Array(65536);
+  let at = 0;
+  for (let sample = -32768; sample <= 32767; sample++) {
+    const level = (index: number) => expand[order[index] ?? 0] ?? 0;
+    while (at + 1 < order.length && Math.abs(level(at + 1) - sample) <= Math.abs(level(at) - sample)) at++;
+    codes[sample & 0xffff] = order[at] ?? 0;
+  }
+  return codes;
+}
+
+const LINEAR_TO_ULAW = nearestCodes(ULAW_TO_LINEAR);
+const LINEAR_TO_ALAW = nearestCodes(ALAW_TO_LINEAR);
+const ULAW_TO_ALAW = Uint8Array.from(ULAW_TO_LINEAR, (sample) => LINEAR_TO_ALAW[sample & 0xffff] ?? 0);
+const ALAW_TO_ULAW = Uint8Array.from(ALAW_TO_LINEAR, (sample) => LINEAR_TO_ULAW[sample & 0xffff] ?? 0);
+
+function map(source: ArrayLike<number>, table: Uint8Array): Uint8Array<ArrayBuffer> {
+  const target = new Uint8Array(source.length);
+  for (let index = 0; index < source.length; index++) target[index] = table[(source[index] ?? 0) & 0xffff] ?? 0;
+  return target;
+}
+
+/** mu-law to signed 16-bit samples. */
+export function decodeUlaw(ulaw: Uint8Array): Int16Array<ArrayBuffer> {
+  return Int16Array.from(ulaw, (code) => ULAW_TO_LINEAR[code] ?? 0);
+}
+
+/** A-law to signed 16-bit samples. */
+export function decodeAlaw(alaw: Uint8Array): Int16Array<ArrayBuffer> {
+  return Int16Array.from(alaw, (code) => ALAW_TO_LINEAR[code] ?? 0);
+}
+
+/** Signed 16-bit samples to mu-law. */
+export function encodeUlaw(samples: Int16Array): Uint8Array<ArrayBuffer> {
+  return map(samples, LINEAR_TO_ULAW);
+}
+
+/** Signed 16-bit samples to A-law. */
+export function encodeAlaw(samples: Int16Array): Uint8Array<ArrayBuffer> {
+  return map(samples, LINEAR_TO_ALAW);
+}
+
+/** mu-law to A-law without a detour through linear samples. */
+export function ulawToAlaw(ulaw: Uint8Array): Uint8Array<ArrayBuffer> {
+  return map(ulaw, ULAW_TO_ALAW);
+}
+
+/** A-law to mu-law. */
+export function alawToUlaw(alaw: Uint8Array): Uint8Array<ArrayBuffer> {
+  return map(alaw, ALAW_TO_ULAW);
+}

@@ -1,0 +1,178 @@
+/**
+ * The one JSON reader of the house (RFC 8259), for bodies that strangers wrote. `JSON.parse` cannot do what they need:
+ * say where it stopped, keep a number's text (money is never a double), bound the depth, refuse duplicate keys.
+ */
+export class JsonError extends Error {
+  /** Characters from the start of the text, counted as code units. */
+  readonly offset: number;
+
+  constructor(offset: number, message: string) {
+    super(message);
+    this.name = "JsonError";
+    this.offset = offset;
+  }
+}
+
+/** A number as it was written. Only where `numbers: "text"` was asked for. */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get value(): number {
+    return Number(this.text);
+  }
+}
+
+export type JsonValue = null | boolean | number | string | JsonNumber | JsonValue[] | { [key: string]: JsonValue };
+
+export interface JsonOptions {
+  /** What a second key of the same name does. A gateway's answer must refuse it: success:false,success:true (R-254). */
+  duplicateKeys: "last wins" | "refuse";
+  /** `text` answers a JsonNumber for every number. */
+  numbers: "double" | "text";
+  /** Nested arrays and objects, at most. */
+  maxDepth: number;
+}
+
+const DEFAULTS: JsonOptions = { duplicateKeys: "last wins", numbers: "double", maxDepth: 64 };
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const SPACE = /[ \t\n\r]*/y;
+const ESCAPES: Record<string, string> = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+const LITERALS: readonly (readonly [string, null | boolean])[] = [
+  ["null", null],
+  ["true", true],
+  ["false", false],
+];
+
+/** Decodes UTF-8 strictly (a leading BOM is dropped) and parses. Throws JsonError. */
+export function parseJsonBytes(bytes: Uint8Array, options: Partial<JsonOptions> = {}): JsonValue {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new JsonError(0, "invalid UTF-8");
+  }
+  return parseJson(text, options);
+}
+
+/**
+ * Parses `text`. Objects have no prototype's setters in play: `__proto__` becomes an own key. Throws JsonError, whose
+ * message is the one Python's json module gives for the same fault, as clients of this interface's ancestors expect it.
+ */
+export function parseJson(text: string, options: Partial<JsonOptions> = {}): JsonValue {
+  const settings = { ...DEFAULTS, ...options };
+  let at = 0;
+
+  const match = (pattern: RegExp): string => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0] ?? "";
+    at += found.length;
+    return found;
+  };
+
+  const string = (): string => {
+    const start = at++;
+    let value = "";
+    for (;;) {
+      value += match(PLAIN);
+      const character = text[at];
+      if (character === '"') {
+        at++;
+        return value;
+      }
+      if (character === undefined) throw new JsonError(start, "Unterminated string starting at");
+      if (character !== "\\") throw new JsonError(at, "Invalid control character at");
+      const escape = text[at + 1];
+      if (escape === undefined) throw new JsonError(start, "Unterminated string starting at");
+      if (escape === "u") {
+        const hex = text.slice(at + 2, at + 6);
+        if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw new JsonError(at + 1, "Invalid \\uXXXX escape");
+        value += String.fromCharCode(Number.parseInt(hex, 16));
+        at += 6;
+      } else {
+        const plain = ESCAPES[escape];
+        if (plain === undefined) throw new JsonError(at, "Invalid \\escape");
+        value += plain;
+        at += 2;
+      }
+    }
+  };
+
+  const array = (depth: number): JsonValue[] => {
+    at++;
+    const items: JsonValue[] = [];
+    match(SPACE);
+    if (text[at] === "]") {
+      at++;
+      return items;
+    }
+    for (;;) {
+      items.push(value(depth + 1));
+      match(SPACE);
+      const next = text[at];
+      if (next === "]") {
+        at++;
+        return items;
+      }
+      if (next !== ",") throw new JsonError(at, "Expecting ',' delimiter");
+      at++;
+    }
+  };
+
+  const object = (depth: number): { [key: string]: JsonValue } => {
+    at++;
+    const members: { [key: string]: JsonValue } = {};
+    match(SPACE);
+    if (text[at] === "}") {
+      at++;
+      return members;
+    }
+    for (;;) {
+      match(SPACE);
+      if (text[at] !== '"') throw new JsonError(at, "Expecting property name enclosed in double quotes");
+      const keyAt = at;
+      const key = string();
+      match(SPACE);
+      if (text[at] !== ":") throw new JsonError(at, "Expecting ':' delimiter");
+      at++;
+      if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "Duplicate key");
+      const member = value(depth + 1);
+      Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: true });
+      match(SPACE);
+      const next = text[at];
+      if (next === "}") {
+        at++;
+        return members;
+      }
+      if (next !== ",") throw new JsonError(at, "Expecting ',' delimiter");
+      at++;
+    }
+  };
+
+  const value = (depth: number): JsonValue => {
+    if (depth > settings.maxDepth) throw new JsonError(at, "Too deeply nested");
+    match(SPACE);
+    const character = text[at];
+    if (character === '"') return string();
+    if (character === "{") return object(depth);
+    if (character === "[") return array(depth);
+    for (const [word, meaning] of LITERALS) {
+      if (text.startsWith(word, at)) {
+        at += word.length;
+        return meaning;
+      }
+    }
+    const number = match(NUMBER);
+    if (number === "") throw new JsonError(at, "Expecting value");
+    return settings.numbers === "text" ? new JsonNumber(number) : Number(number);
+  };
+
+  const result = value(0);
+  match(SPACE);
+  if (at < text.length) throw new JsonError(at, "Extra data");
+  return result;
+}

@@ -1,0 +1,83 @@
+/** Money is a whole number of the currency's smallest unit, never a fraction in a double (REQUIREMENTS R-113). */
+
+/** Currencies whose smallest unit is the whole (ISO 4217 exponent 0). */
+const ZERO_DECIMAL = new Set([
+  "BIF",
+  "CLP",
+  "DJF",
+  "GNF",
+  "JPY",
+  "KMF",
+  "KRW",
+  "MGA",
+  "PYG",
+  "RWF",
+  "UGX",
+  "VND",
+  "VUV",
+  "XAF",
+  "XOF",
+  "XPF",
+  "ISK",
+]);
+const THREE_DECIMAL = new Set(["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"]);
+
+/** Digits after the decimal point: 2, or 0 or 3 for the currencies above. */
+export function decimalsOf(currency: string): 0 | 2 | 3 {
+  if (ZERO_DECIMAL.has(currency)) return 0;
+  return THREE_DECIMAL.has(currency) ? 3 : 2;
+}
+
+/** Minor units as the API writes an amount: no sign, no exponent, exactly the currency's decimals ("10.00"; R-112). */
+export function formatAmount(minor: number, currency: string): string {
+  const decimals = decimalsOf(currency);
+  const digits = String(minor).padStart(decimals + 1, "0");
+  if (decimals === 0) return digits;
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/** An exact decimal: `digits` times ten to the power of `exponent`. */
+export interface Decimal {
+  negative: boolean;
+  digits: bigint;
+  exponent: number;
+}
+
+/** The published pattern of a textual amount: ASCII digits, one optional point, one optional sign. */
+const AMOUNT_TEXT = /^(?!^[-+.]*$)[+-]?0*[0-9]*\.?[0-9]*$/;
+const NUMBER_TOKEN = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+
+/** Reads a textual amount by the published pattern; null when it does not fit ("1e3", " 10", "10\n"). */
+export function parseAmountText(text: string): Decimal | null {
+  if (text.endsWith("\n") || text.length > 64 || !AMOUNT_TEXT.test(text)) return null;
+  const negative = text.startsWith("-");
+  const [whole = "", fraction = ""] = text.replace(/^[+-]/, "").split(".");
+  return { negative, digits: BigInt(whole + fraction || "0"), exponent: -fraction.length };
+}
+
+/** Reads the text of a JSON number token (RFC 8259 section 6); null when it is longer than any amount. */
+export function parseNumberToken(text: string): Decimal | null {
+  const match = NUMBER_TOKEN.exec(text);
+  if (!match || text.length > 400) return null;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  return { negative: sign === "-", digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
+/**
+ * The whole number of minor units that `value` is, or "fraction" when it is none (a sub-cent amount, R-114 and table C2),
+ * or "range" when it is past what a double can hold exactly. `noise` is the distance from a whole minor unit, in major
+ * units, that is forgiven: JSON numbers of JavaScript clients carry it (0.1 + 0.2); text never does.
+ */
+export function toMinor(value: Decimal, currency: string, noise = 0): number | "fraction" | "range" {
+  if (value.digits === 0n) return 0;
+  const shift = value.exponent + decimalsOf(currency);
+  if (shift > 20 || String(value.digits).length + shift > 16) return "range";
+  if (shift >= 0) return Number(value.digits * 10n ** BigInt(shift));
+  if (shift < -400) return "fraction";
+  const scale = 10n ** BigInt(-shift);
+  const nearest = (value.digits + scale / 2n) / scale;
+  const remainder = value.digits - nearest * scale;
+  if (remainder === 0n) return Number(nearest);
+  const distance = Number(remainder < 0n ? -remainder : remainder) / Number(scale) / 10 ** decimalsOf(currency);
+  return nearest > 0n && distance < noise ? Number(nearest) : "fraction";
+}
