@@ -6,27 +6,39 @@ import type { Secret } from "#src/kernel/secret.ts";
  * What a gateway is to the rest of the house. A gateway folder has four files: `index.ts` (this contract filled in),
  * `requests.ts` (pure: our order -> the vendor's request), `responses.ts` (pure: the vendor's answer -> our outcome, with
  * the vendor's code table) and `<name>.test.ts`. It may use `contract.ts` and `shared/`, never another gateway.
- * How the eight awkward vendors fit is worked out in docs/decisions.
+ * How the eight awkward vendors fit is worked out in docs/decisions/0003-one-gateway-contract.md.
  */
 export interface Gateway {
   readonly name: GatewayName;
   /** What the vendor can do. The charge protocol, the janitor and the generated documentation read it; no `if (name === ...)` does. */
   readonly capabilities: Capabilities;
-  /** Fields of the apply file's `credentials` block, in the sheet's spelling. */
+  /** Fields of the apply file's `credentials` block, in the sheet's spelling; free text that is no secret goes here too. */
   readonly credentialFields: readonly CredentialField[];
+  /** Where the apply file writes those fields: under `credentials`, or directly in the environment's block (`webhook`). */
+  readonly credentialsIn: "credentials" | "block";
   /** Keys of the gateway's block in the apply file besides `credentials` and `endpoint` (`capture`, `platform`, `moto`). */
   readonly optionFields: readonly OptionField[];
   /** The vendor's base address, without a trailing slash. An `endpoint` of the apply file replaces it in test mode (OPERATOR section 4). */
   readonly hosts: Readonly<Record<Environment, string>>;
+  /** Further hosts of vendors that split their calls, by the part they serve (`token`, `oauth`): see `hostOf`. */
+  readonly sideHosts?: Readonly<Record<string, Readonly<Record<Environment, string>>>>;
+  /**
+   * Credentials that this gateway's simulator at `endpoint` accepts: what a test key uses when its project has none of
+   * its own (OPERATOR section 4), with every option at its default.
+   */
+  sandboxCredentials(endpoint: string): Readonly<Record<string, Secret>>;
   /** One sentence that names what is wrong with a project's settings, or null. Called when they are saved, never during a call. */
   checkSettings(settings: GatewaySettings): string | null;
-  /** Takes the money. Called at most once per attempt. */
+  /**
+   * Takes the money. Called at most once per attempt. It may repeat its own request only where the vendor makes that
+   * safe, and never looks anything up by listing: an `unknown` goes to `lookUp`, whoever called.
+   */
   charge(order: Order, io: GatewayIo): Promise<Outcome>;
   /** Stores the card for later charges and takes nothing. Called at most once per attempt. */
   tokenize(order: Order, io: GatewayIo): Promise<Outcome>;
   /**
-   * What became of an attempt whose answer was lost. No card is there any more and nothing may be charged. Absent when
-   * `capabilities.lookUp` is "none".
+   * What became of an attempt whose answer was lost, while the caller waits or hours later. No card is there any more and
+   * nothing may be charged. Absent when `capabilities.lookUp` is "none".
    */
   lookUp?(attempt: AttemptTrace, io: GatewayIo): Promise<LookUpResult>;
   /** Undoes an attempt by its reference or by what it left in the trace. Absent when `capabilities.voidBy` is "none". */
@@ -36,13 +48,18 @@ export interface Gateway {
 export interface Capabilities {
   /** What a second request with the same idempotency key does: answers the first result, refuses, or means nothing to the vendor. */
   idempotency: "replay" | "refuse" | "none";
-  /** How a lost answer is found again without the card. */
-  lookUp: "by reference" | "by vendor id" | "none";
+  /**
+   * How a lost answer is found again without the card. "by rule": nobody can be asked, and the interface itself says what
+   * it means (card forwarding: failed, SPEC), so `lookUp` answers without a request.
+   */
+  lookUp: "by reference" | "by vendor id" | "by rule" | "none";
   /** How a charge can be undone without the card. */
   voidBy: "reference" | "vendor id" | "none";
   /** How long after sending a look-up's "no such transaction" is proof, ms. Before that it only means "not yet visible". */
   absenceIsProofAfterMs: number;
   authorizeOnly: boolean;
+  /** One card per session: a decline ends the session, no other card is asked for (SPEC, Card forwarding request, rule 1). */
+  oneAttempt: boolean;
   /** The vendor is told that the card was given by telephone. */
   moto: boolean;
   /** Tokenizing asks the issuer (a zero or reversed amount), so a bad card is refused at once. */
@@ -61,6 +78,8 @@ export interface CredentialField {
   name: string;
   secret: boolean;
   required: boolean;
+  /** While it is rolled the apply file may hold `[new, old]`; the old value is then kept under this name. */
+  previous?: string;
   /** One line: what it is and where the vendor shows it. */
   meaning: string;
 }
@@ -128,24 +147,28 @@ export type ProcessorFields = Record<string, string>;
 /** Three outcomes, never two. Whatever is not plainly a success or a refusal is unknown. */
 export type Outcome = Approved | Declined | Unknown;
 
-export interface Approved {
-  outcome: "approved";
-  /** `authorized`: the money is held, not taken; the session ends payment-authorized. Always `captured` in mode tokenize. */
-  capture: "captured" | "authorized";
+interface Settled {
+  /** Ids the vendor gave the attempt; on a refusal, where it gave any. */
   processor: ProcessorFields;
   /** Extra keys of the status webhook's processor object that the session detail does not show (SPEC: fiserv's approval_code). */
   webhookProcessor?: Record<string, string | boolean>;
+  /** For the operator, where the outcome alone does not say it: a constant, never a vendor's text. */
+  reason?: string;
 }
 
-export interface Declined {
+export interface Approved extends Settled {
+  outcome: "approved";
+  /** `authorized`: the money is held, not taken; the session ends payment-authorized. Always `captured` in mode tokenize. */
+  capture: "captured" | "authorized";
+}
+
+export interface Declined extends Settled {
   outcome: "declined";
   code: DeclineCode;
   /** The code shown to the merchant when it is not one of ours: card forwarding passes the merchant's own (R-246). */
   publicCode?: string;
   /** For the merchant: the vendor's words, at most 500 characters, no card data; null takes the table's words. */
   message: string | null;
-  /** Ids the vendor gave the refused attempt, where it gave any. */
-  processor: ProcessorFields;
 }
 
 export interface Unknown {
@@ -181,7 +204,7 @@ export interface GatewayIo {
    * A short-lived access token, minted at most once at a time over all attempts of this process and kept until `expiresAtMs`.
    * `renew` throws away the kept one: after a 401.
    */
-  accessToken(mint: () => Promise<AccessToken | null>, options?: { renew?: boolean }): Promise<Secret | null>;
+  accessToken(mint: () => Promise<AccessToken | null>, options?: { renew?: boolean }): Promise<AccessToken | null>;
   /**
    * Replaces credentials that the vendor rotates with each use (QuickBooks' refresh token), sealed and committed before it
    * returns, under a lock that all processes share. `change` sees the newest values and answers the ones to keep.
@@ -195,6 +218,8 @@ export interface AccessToken {
   token: Secret;
   /** When to stop using it, ms since the epoch, the margin already taken off. */
   expiresAtMs: number;
+  /** What the vendor granted together with it and later requests must name (Global Payments' account ids). No secret. */
+  grants: Readonly<Record<string, string>>;
 }
 
 export interface GatewayRequest {
@@ -216,3 +241,12 @@ export type GatewayAnswer =
   | { kind: "not sent"; reason: string }
   /** The request may have been acted on: reset, time-out, broken or oversized answer. */
   | { kind: "lost"; reason: string };
+
+/**
+ * Base address of a part of the vendor that lives on a host of its own. An endpoint that replaces the vendor's host
+ * replaces all of them: the vendor's paths are appended to it (OPERATOR section 4).
+ */
+export function hostOf(gateway: Gateway, settings: GatewaySettings, part: string): string {
+  const replaced = settings.endpoint !== gateway.hosts[settings.environment];
+  return (replaced ? undefined : gateway.sideHosts?.[part]?.[settings.environment]) ?? settings.endpoint;
+}

@@ -91,7 +91,7 @@ export function formBody(fields: FormFields): Uint8Array<ArrayBuffer> {
     writer.text(`${first ? "" : "&"}${encodeURIComponent(name)}=`);
     first = false;
     if (isDigits(value)) writer.raw(digitsOf(value));
-    else writer.text(encodeURIComponent(plain(value)));
+    else writer.text(encodeURIComponent(plain(value).toWellFormed()));
   }
   return writer.finish();
 }

@@ -1,0 +1,46 @@
+export const FAULTS = ["reset_before", "reset_after", "hang", "slow", "http_500", "garbage", "truncated"] as const;
+export type FaultKind = (typeof FAULTS)[number];
+
+/**
+ * An armed fault. Only `reset_before` stops the vendor from acting; every other kind strikes after it has acted, because
+ * that is the hard case: the money is taken and the answer is lost, late or broken.
+ */
+export interface Fault {
+  gateway: string;
+  kind: FaultKind;
+  /** How many requests it still strikes. */
+  times: number;
+  /** Only requests to paths that begin so. */
+  path: string;
+}
+
+/** Reads the body of `POST /_faults`; a string says what is wrong with it. */
+export function readFault(body: unknown, gateways: readonly string[]): Fault | string {
+  if (typeof body !== "object" || body === null) return "the body is not a JSON object";
+  const { gateway, kind, times = 1, path = "/" } = body as Record<string, unknown>;
+  if (typeof gateway !== "string" || !gateways.includes(gateway)) return `gateway is not one of ${gateways.join(", ")}`;
+  const known = FAULTS.find((name) => name === kind);
+  if (known === undefined) return `kind is not one of ${FAULTS.join(", ")}`;
+  if (typeof times !== "number" || !Number.isInteger(times) || times < 0) return "times is not a whole number";
+  if (typeof path !== "string" || !path.startsWith("/")) return "path does not begin with /";
+  return { gateway, kind: known, times, path };
+}
+
+export class Faults {
+  #armed: Fault[] = [];
+
+  /** Arms a fault; `times: 0` takes back all of the gateway's. */
+  arm(fault: Fault): void {
+    if (fault.times === 0) this.#armed = this.#armed.filter((armed) => armed.gateway !== fault.gateway);
+    else this.#armed.push({ ...fault });
+  }
+
+  /** The fault that strikes this request, used up by one; null when none does. The oldest strikes first. */
+  strike(gateway: string, path: string): FaultKind | null {
+    const fault = this.#armed.find((armed) => armed.gateway === gateway && path.startsWith(armed.path));
+    if (fault === undefined) return null;
+    fault.times--;
+    this.#armed = this.#armed.filter((armed) => armed.times > 0);
+    return fault.kind;
+  }
+}

@@ -1,0 +1,163 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { Faults, readFault } from "./faults.ts";
+import { Ledger } from "./ledger.ts";
+import { listen } from "./listener.ts";
+import type { Simulator, SimulatorAnswer, SimulatorFactory, SimulatorTools } from "./simulator.ts";
+import { stripe } from "./stripe/index.ts";
+import { createIdentity } from "./tls.ts";
+import { webhook } from "./webhook.ts";
+
+/** Every simulator. A new one is its file and its name here. */
+const FACTORIES: readonly SimulatorFactory[] = [stripe, webhook];
+const LARGEST_BODY = 1024 * 1024;
+const SLOW_MS = 3_000;
+
+export interface Simulators {
+  /** http address, without a trailing slash. */
+  url: string;
+  /** The same port over TLS; its certificate is signed by `ca`. */
+  httpsUrl: string;
+  port: number;
+  /** PEM. */
+  ca: string;
+  close(): Promise<void>;
+}
+
+/** Starts every gateway's simulator on one port, each under `/<gateway>` (OPERATOR section 5). `port` 0 takes any free one. */
+export async function startSimulators(options: { port: number; host: string; ledgerFile?: string }): Promise<Simulators> {
+  const ledger = new Ledger(options.ledgerFile ?? null);
+  const faults = new Faults();
+  const simulators = new Map(
+    FACTORIES.map((create) => {
+      let name = "";
+      const simulator = create({ ...TOOLS, record: (entry) => ledger.record({ gateway: name, ...entry }) });
+      name = simulator.name;
+      return [name, simulator] as const;
+    }),
+  );
+  const names = [...simulators.keys()];
+  const identity = createIdentity([...new Set(["localhost", "127.0.0.1", "::1", options.host])]);
+
+  const handle = async (request: IncomingMessage, response: ServerResponse, cut: () => void): Promise<void> => {
+    const url = new URL(request.url ?? "/", "http://simulators");
+    const body = await readBody(request);
+    if (body === null) return cut();
+    const [, first = "", ...rest] = url.pathname.split("/");
+    const simulator = simulators.get(first);
+    if (simulator) return serve({ simulator, faults, request, response, url, path: `/${rest.join("/")}`, body, cut });
+    const [status, answer] = control(request.method ?? "", url.pathname, body, { ledger, faults, names });
+    send(response, { status, body: answer });
+  };
+
+  const listener = await listen({ ...options, identity }, (request, response, cut) => {
+    handle(request, response, cut).catch(cut);
+  });
+  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${host}:${listener.port}`,
+    httpsUrl: `https://${host}:${listener.port}`,
+    port: listener.port,
+    ca: identity.ca,
+    close: async () => {
+      await listener.close();
+      ledger.close();
+    },
+  };
+}
+
+const TOOLS: Omit<SimulatorTools, "record"> = {
+  now: () => Date.now(),
+  // Letters alone: no id can look like a card number to a scanner.
+  id: (prefix, length = 24) => prefix + Array.from(randomBytes(length), (byte) => String.fromCharCode(97 + (byte % 26))).join(""),
+};
+
+/** The pages that belong to no vendor: the index, the ledger, the faults. */
+function control(
+  method: string,
+  path: string,
+  body: Buffer,
+  { ledger, faults, names }: { ledger: Ledger; faults: Faults; names: string[] },
+): [number, object] {
+  if (method === "GET" && path === "/") {
+    return [200, { simulators: names.map((name) => `/${name}`), ledger: names.map((name) => `/_ledger/${name}`), faults: "/_faults" }];
+  }
+  const ledgerOf = names.find((name) => path === `/_ledger/${name}`);
+  if (method === "GET" && ledgerOf !== undefined) return [200, { gateway: ledgerOf, entries: ledger.of(ledgerOf) }];
+  if (method === "POST" && path === "/_faults") {
+    const fault = readFault(parse(body), names);
+    if (typeof fault === "string") return [400, { error: fault }];
+    faults.arm(fault);
+    return [200, { armed: fault }];
+  }
+  return [404, { error: "no such simulator or page: GET / lists them" }];
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return null;
+  }
+}
+
+interface Served {
+  simulator: Simulator;
+  faults: Faults;
+  request: IncomingMessage;
+  response: ServerResponse;
+  url: URL;
+  /** Without the gateway's prefix. */
+  path: string;
+  body: Buffer;
+  cut: () => void;
+}
+
+/** One vendor request, with the fault that strikes it. */
+async function serve({ simulator, faults, request, response, url, path, body, cut }: Served): Promise<void> {
+  const fault = faults.strike(simulator.name, path);
+  if (fault === "reset_before") return cut();
+  const answer = await simulator.handle({
+    method: request.method ?? "",
+    path,
+    query: url.searchParams,
+    headers: request.headers,
+    body,
+    secure: "encrypted" in request.socket,
+    work: () => (fault === "slow" ? delay(SLOW_MS, undefined, { ref: false }) : Promise.resolve()),
+  });
+  if (answer === "reset" || fault === "reset_after") return cut();
+  if (answer.lost || fault === "hang") return;
+  if (fault === "http_500")
+    send(response, { status: 500, headers: { "content-type": "text/html" }, body: "<h1>Internal Server Error</h1>" });
+  else if (fault === "garbage") send(response, { ...answer, headers: { "content-type": "text/html" }, body: '<html>\u0000]}{"' });
+  else if (fault === "truncated") truncate(response, answer);
+  else send(response, answer);
+}
+
+function send(response: ServerResponse, { status, headers = {}, body }: Exclude<SimulatorAnswer, string>): void {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const type = typeof body === "string" ? "text/plain" : "application/json";
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text), ...headers });
+  response.end(text);
+}
+
+/** Announces the whole body, sends half of it and ends the connection. */
+function truncate(response: ServerResponse, { status, headers = {}, body }: Exclude<SimulatorAnswer, string>): void {
+  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  response.writeHead(status, { "content-type": "application/json", "content-length": bytes.length, ...headers });
+  response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
+}
+
+/** The whole body, or null when it is larger than any vendor takes. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > LARGEST_BODY) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { GatewayName, Mode } from "#src/kernel/payment.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import { createOutbound } from "#src/platform/index.ts";
+import { startSimulators } from "#simulators/index.ts";
+import type { Simulators } from "#simulators/index.ts";
+import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
+import { GATEWAYS_BUILT } from "./registry.ts";
+import { cardOf, orderOf, settingsOf, testIo, traceOf } from "./testing.ts";
+import type { TestIo } from "./testing.ts";
+
+/**
+ * One table for every gateway, over real sockets, against simulators that were written from the vendors' sheets. A new
+ * gateway adds its column.
+ */
+
+/** Longest that a request may hang in these tests. */
+const REQUEST_MS = 250;
+
+interface Column {
+  /** The path of the request that takes the money or stores the card. */
+  path: Record<Mode, string>;
+  wrongCredentials: (settings: GatewaySettings) => Partial<GatewaySettings>;
+  refusedCredentials: string;
+  /** What a lost answer ends in, and whether the look-up had to be asked. */
+  lost: { outcome: string; code?: string };
+  /** The endpoint never came to act. */
+  neverActed: { outcome: string; code?: string };
+}
+
+const COLUMNS: Partial<Record<GatewayName, Column>> = {
+  stripe: {
+    path: { charge: "/v1/payment_intents", tokenize: "/v1/setup_intents" },
+    wrongCredentials: () => ({ credentials: { secret_key: new Secret("sk_test_wrong") } }),
+    refusedCredentials: "gateway_credentials_invalid",
+    lost: { outcome: "approved" },
+    neverActed: { outcome: "approved" },
+  },
+  webhook: {
+    path: { charge: "/", tokenize: "/" },
+    wrongCredentials: ({ credentials }) => ({
+      credentials: { ...credentials, signing_secret: new Secret("whsec_another_secret_of_a_good_length") },
+    }),
+    refusedCredentials: "webhook_gateway_error",
+    lost: { outcome: "declined", code: "webhook_gateway_error" },
+    neverActed: { outcome: "declined", code: "webhook_gateway_error" },
+  },
+};
+
+/** Uniform cards of every simulator (OPERATOR section 5) and what the caller's session must end in. */
+const CARDS: readonly (readonly [card: string, code: string])[] = [
+  ["4000000000000002", "card_declined"],
+  ["4000000000009995", "insufficient_funds"],
+  ["4000000000000069", "expired_card"],
+  ["4000000000000127", "incorrect_cvc"],
+  ["4000000000000119", "processing_error"],
+  ["4000000000009987", "lost_or_stolen"],
+];
+
+let simulators: Simulators;
+before(async () => {
+  simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
+});
+after(() => simulators.close());
+
+function openIo(gateway: Gateway, changes: Partial<GatewaySettings> = {}): TestIo {
+  const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [simulators.ca] });
+  const settings = settingsOf(gateway, { endpoint: `${simulators.url}/${gateway.name}` });
+  return testIo({ ...settings, ...changes }, (request) => outbound.send({ ...request, timeoutMs: REQUEST_MS }));
+}
+
+interface Entry {
+  kind: string;
+  reference: string | null;
+  outcome: string | null;
+  card?: string;
+  amountMinor?: number;
+}
+
+async function ledger(gateway: string): Promise<Entry[]> {
+  const answer = await fetch(`${simulators.url}/_ledger/${gateway}`);
+  return ((await answer.json()) as { entries: Entry[] }).entries;
+}
+
+/** Approved charges or stored cards that the vendor holds for this order. */
+async function taken(gateway: string, order: Order): Promise<Entry[]> {
+  return (await ledger(gateway)).filter(
+    ({ kind, reference, outcome }) =>
+      outcome === "approved" && ["charge", "token"].includes(kind) && reference !== null && order.reference.startsWith(reference),
+  );
+}
+
+async function arm(gateway: string, fault: { kind: string; times: number; path: string }): Promise<void> {
+  const answer = await fetch(`${simulators.url}/_faults`, { method: "POST", body: JSON.stringify({ gateway, ...fault }) });
+  assert.equal(answer.status, 200);
+}
+
+function summary(result: Outcome | LookUpResult): { outcome: string; code?: string } {
+  return { outcome: result.outcome, ...(result.outcome === "declined" && { code: result.publicCode ?? result.code }) };
+}
+
+/** The verb, and the look-up when it ends in doubt: what `payments/` makes of it. */
+async function settle(gateway: Gateway, order: Order, io: GatewayIo & { notes: Record<string, string> }): Promise<Outcome | LookUpResult> {
+  const outcome = await gateway[order.mode](order, io);
+  if (outcome.outcome !== "unknown" || !gateway.lookUp) return outcome;
+  return gateway.lookUp(traceOf(order, io.notes), io);
+}
+
+const newOrder = (mode: Mode, card = "4242424242424242", changes: Partial<Order> = {}) =>
+  orderOf({ sessionId: systemRandom.uuid(), mode, card: cardOf(card), ...changes });
+
+for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][]) {
+  const gateway = GATEWAYS_BUILT[name]!;
+  for (const mode of ["charge", "tokenize"] as const) {
+    describe(`${name}, ${mode}`, () => {
+      test("a good card is approved, the vendor holds it once, and the named fields are filled (R-400, R-201)", async () => {
+        const order = newOrder(mode);
+        const outcome = await gateway[mode](order, openIo(gateway));
+        assert.equal(outcome.outcome, "approved");
+        assert.deepEqual(
+          Object.keys(outcome.outcome === "approved" ? outcome.processor : {}).toSorted(),
+          [...gateway.capabilities.processorFields[mode]].toSorted(),
+        );
+        const entries = await taken(name, order);
+        assert.equal(entries.length, 1);
+        assert.equal(entries[0]?.card, "************4242");
+        if (mode === "charge") assert.equal(entries[0]?.amountMinor, 4995);
+      });
+
+      for (const [card, code] of CARDS) {
+        test(`card ${code} is declined as ${code} and nothing is taken (R-417)`, async () => {
+          const order = newOrder(mode, card);
+          const outcome = await gateway[mode](order, openIo(gateway));
+          assert.deepEqual(summary(outcome), { outcome: "declined", code });
+          assert.deepEqual(await taken(name, order), []);
+        });
+      }
+
+      test("wrong credentials are told apart from a decline (R-417)", async () => {
+        const io = openIo(gateway);
+        const outcome = await gateway[mode](newOrder(mode), openIo(gateway, column.wrongCredentials(io.settings)));
+        assert.deepEqual(summary(outcome), { outcome: "declined", code: column.refusedCredentials });
+      });
+
+      for (const kind of ["http_500", "garbage", "truncated", "hang", "reset_after"]) {
+        test(`an answer lost by ${kind} after the vendor acted ends in the truth, with one charge (R-422)`, async () => {
+          const order = newOrder(mode);
+          await arm(name, { kind, times: 1, path: column.path[mode] });
+          assert.deepEqual(summary(await settle(gateway, order, openIo(gateway))), column.lost);
+          assert.equal((await taken(name, order)).length, 1);
+        });
+      }
+
+      test("a vendor that loses every answer to the charge is looked up, with one charge (R-422)", async () => {
+        const order = newOrder(mode);
+        const io = openIo(gateway);
+        await arm(name, { kind: "reset_after", times: gateway.capabilities.oneAttempt ? 1 : 5, path: column.path[mode] });
+        const outcome = await gateway[mode](order, io);
+        assert.equal(outcome.outcome, gateway.capabilities.oneAttempt ? "declined" : "unknown");
+        assert.deepEqual(summary(await gateway.lookUp!(traceOf(order, io.notes), io)), column.lost);
+        assert.equal((await taken(name, order)).length, 1);
+      });
+
+      test("a connection that is reset before the vendor acts takes nothing twice", async () => {
+        const order = newOrder(mode);
+        await arm(name, { kind: "reset_before", times: 1, path: column.path[mode] });
+        assert.deepEqual(summary(await settle(gateway, order, openIo(gateway))), column.neverActed);
+        assert.equal((await taken(name, order)).length, column.neverActed.outcome === "approved" ? 1 : 0);
+      });
+
+      test("the card whose answer is never sent ends in the truth, with one charge", async () => {
+        const order = newOrder(mode, "4000000000000259");
+        assert.deepEqual(summary(await settle(gateway, order, openIo(gateway))), column.lost);
+        assert.equal((await taken(name, order)).length, 1);
+      });
+
+      test("the card whose connection is always reset is never approved and takes nothing", async () => {
+        const order = newOrder(mode, "4000000000000333");
+        const result = await settle(gateway, order, openIo(gateway));
+        assert.ok(["absent", "declined"].includes(result.outcome));
+        assert.deepEqual(await taken(name, order), []);
+      });
+
+      test("the same attempt sent twice takes the money once", async () => {
+        const order = newOrder(mode);
+        const first = await gateway[mode](order, openIo(gateway));
+        const second = await gateway[mode](order, openIo(gateway));
+        assert.deepEqual(second, first);
+        assert.equal((await taken(name, order)).length, 1);
+      });
+
+      test("nothing that comes out repeats the card number or the security code, and every body is wiped", async () => {
+        for (const card of ["4242424242424242", "4000000000000002"]) {
+          const order = newOrder(mode, card, { card: cardOf(card, { cvv: "987" }) });
+          const io = openIo(gateway);
+          const outcome = await gateway[mode](order, io);
+          const seen = JSON.stringify([outcome, io.notes, io.sent.map(({ request: { body: _body, ...rest } }) => rest)]);
+          assert.ok(!seen.includes(card));
+          assert.ok(!/\d{12,}/.test(JSON.stringify([outcome, io.notes])));
+          assert.ok(io.sent.some(({ body }) => body.includes(card)));
+          for (const { request } of io.sent) assert.ok((request.body ?? new Uint8Array()).every((byte) => byte === 0));
+        }
+      });
+    });
+  }
+}
+
+test("every gateway that is built has its column in the table", () => {
+  assert.deepEqual(Object.keys(COLUMNS), Object.keys(GATEWAYS_BUILT));
+  for (const [name, gateway] of Object.entries(GATEWAYS_BUILT)) {
+    assert.equal(gateway.name, name);
+    assert.equal(gateway.checkSettings(settingsOf(gateway, { endpoint: `${simulators.url}/${name}` })), null);
+  }
+});
+
+test("stripe: a stored card can be charged later with the ids that were kept (R-201)", async () => {
+  const gateway = GATEWAYS_BUILT.stripe!;
+  const outcome = await gateway.tokenize(newOrder("tokenize"), openIo(gateway));
+  assert.equal(outcome.outcome, "approved");
+  const { stripe_customer_id: customer = "", payment_method_id: paymentMethod = "" } =
+    outcome.outcome === "approved" ? outcome.processor : {};
+  const later = await fetch(`${simulators.url}/stripe/v1/payment_intents`, {
+    method: "POST",
+    headers: {
+      Authorization: "Bearer sk_test_simulator",
+      "Stripe-Version": "2022-11-15",
+      "Content-Type": "application/x-www-form-urlencoded",
+    },
+    body: `amount=2500&currency=usd&customer=${customer}&payment_method=${paymentMethod}&payment_method_types[0]=card&off_session=true&confirm=true`,
+  });
+  assert.equal(((await later.json()) as { status: string }).status, "succeeded");
+});
+
+test("stripe: a platform charges on the connected account, and only its look-up there finds the charge", async () => {
+  const gateway = GATEWAYS_BUILT.stripe!;
+  const platform = { options: { platform: true, moto: true } };
+  const order = newOrder("charge", "4000000000000259", { stripeAccount: "acct_1AbCdEfGhIjKlMnO" });
+  await arm("stripe", { kind: "reset_after", times: 5, path: "/v1/payment_intents" });
+  assert.equal((await gateway.charge(order, openIo(gateway, platform))).outcome, "unknown");
+  assert.equal((await gateway.lookUp!(traceOf(order), openIo(gateway, platform))).outcome, "approved");
+  const elsewhere = await gateway.lookUp!({ ...traceOf(order), stripeAccount: null }, openIo(gateway, platform));
+  assert.equal(elsewhere.outcome, "absent");
+});
+
+test("stripe: what was taken can be voided without the card, once", async () => {
+  const gateway = GATEWAYS_BUILT.stripe!;
+  for (const mode of ["charge", "tokenize"] as const) {
+    const order = newOrder(mode);
+    assert.equal((await gateway[mode](order, openIo(gateway))).outcome, "approved");
+    assert.equal((await gateway.void!(traceOf(order), openIo(gateway))).outcome, "voided");
+    const undone = (await ledger("stripe")).filter(
+      ({ kind, reference }) => ["refund", "void"].includes(kind) && reference === order.reference,
+    );
+    assert.equal(undone.length, 1);
+  }
+  assert.equal((await gateway.void!(traceOf(newOrder("charge")), openIo(gateway))).outcome, "nothing to void");
+});
+
+test("stripe: a telephone payment passes as MOTO where the same card needs authentication in the widget", async () => {
+  const gateway = GATEWAYS_BUILT.stripe!;
+  const voice = await gateway.charge(newOrder("charge", "4000002500003155"), openIo(gateway));
+  const widget = await gateway.charge(newOrder("charge", "4000002500003155", { channel: "widget" }), openIo(gateway));
+  assert.deepEqual(summary(voice), { outcome: "approved" });
+  assert.deepEqual(summary(widget), { outcome: "declined", code: "authentication_required" });
+  const store = await gateway.tokenize(newOrder("tokenize", "4000002760003184"), openIo(gateway));
+  assert.deepEqual(summary(store), { outcome: "declined", code: "authentication_required" });
+});

@@ -1,0 +1,11 @@
+import type { GatewayName } from "#src/kernel/payment.ts";
+import type { Gateway } from "./contract.ts";
+import { guarded } from "./shared/guard.ts";
+import { stripe } from "./stripe/index.ts";
+import { webhook } from "./webhook/index.ts";
+
+/** Every gateway that is built, by its name in the interface. A new one is its folder and one line here. */
+export const GATEWAYS_BUILT: Readonly<Partial<Record<GatewayName, Gateway>>> = {
+  stripe: guarded(stripe),
+  webhook: guarded(webhook),
+};

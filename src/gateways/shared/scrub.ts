@@ -1,0 +1,26 @@
+import type { Cell } from "#src/kernel/card.ts";
+
+/** Twelve digits or more, also when blanks, dashes or dots stand between them: it could be a card number. */
+const DIGIT_RUN = /\p{Nd}(?:[ .-]?\p{Nd}){11,}/gu;
+const CONTROL = /\p{Cc}+/gu;
+
+/** A vendor's words fit for a merchant: long digit runs and control characters removed, at most `limit` code points; null when nothing is left (R-423). */
+export function words(text: string | undefined, limit = 500): string | null {
+  if (text === undefined) return null;
+  const clean = text.toWellFormed().replace(CONTROL, " ").replace(DIGIT_RUN, "").trim();
+  return Array.from(clean).slice(0, limit).join("") || null;
+}
+
+/** True when the digits of `text`, whatever stands between them, contain the card number (R-256). The number never becomes a string. */
+export function holdsNumber(text: string, number: Cell): boolean {
+  if (number.length === 0) return false;
+  const digits = Array.from(text.normalize("NFKC"))
+    .filter((character) => character >= "0" && character <= "9")
+    .map(Number);
+  for (let start = 0; start + number.length <= digits.length; start++) {
+    let index = 0;
+    while (index < number.length && digits[start + index] === number.digit(index)) index++;
+    if (index === number.length) return true;
+  }
+  return false;
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { Cell } from "#src/kernel/card.ts";
+import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
+import { hostOf } from "../contract.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import { formBody } from "./body.ts";
+import { guarded } from "./guard.ts";
+import { at, readJsonObject, textAt } from "./json.ts";
+import { holdsNumber, words } from "./scrub.ts";
+
+const NUMBER = Cell.fromText("4242424242424242");
+
+test("words loses runs of twelve digits and more however they are spaced, and nothing shorter (R-423)", () => {
+  assert.equal(words("call 1-800-555-0199 about 4242 4242 4242 4242"), "call 1-800-555-0199 about");
+  assert.equal(words("12345678901"), "12345678901");
+  assert.equal(words("123456789012"), null);
+  assert.equal(words("a\u0000b\r\nc"), "a b c");
+  assert.equal(words("\ud800x"), "\ufffdx");
+  assert.equal(words(undefined), null);
+});
+
+test("no text that words lets through holds a card number", () => {
+  const around = fc.array(fc.oneof(fc.string(), fc.constantFrom("4242424242424242", "4242 4242-4242.4242", "４２４２424242424242")));
+  fc.assert(
+    fc.property(around, (parts) => {
+      assert.ok(!/\d{12}/.test(words(parts.join("")) ?? ""));
+    }),
+  );
+});
+
+test("a card number is found whatever stands between its digits", () => {
+  for (const text of ["x4242424242424242y", "4-2-4-2-4242 4242 4242", "1234242424242424242", "４２42424242424242"]) {
+    assert.ok(holdsNumber(text, NUMBER), text);
+  }
+  assert.ok(!holdsNumber("4242424242424241", NUMBER));
+  assert.ok(!holdsNumber("", new Cell(19)));
+});
+
+test("a JSON path never reaches into prototypes, arrays or strings", () => {
+  const body = readJsonObject(Buffer.from('{"a":{"b":"c"},"list":[1],"__proto__":{"x":"y"}}'));
+  assert.equal(textAt(body ?? undefined, "a", "b"), "c");
+  assert.equal(at(body ?? undefined, "list", "0"), undefined);
+  assert.equal(at(body ?? undefined, "constructor"), undefined);
+  assert.equal(textAt(body ?? undefined, "a", "b", "length"), undefined);
+  assert.equal(textAt(body ?? undefined, "__proto__", "x"), "y");
+  assert.equal(readJsonObject(Buffer.from("[]")), null);
+});
+
+test("form fields survive any text, lone surrogates too", () => {
+  const body = Buffer.from(
+    formBody([
+      ["a", "x&y=z \ud800"],
+      ["b", null],
+      ["c", NUMBER],
+    ]),
+  ).toString();
+  assert.equal(body, "a=x%26y%3Dz%20%EF%BF%BD&c=4242424242424242");
+});
+
+function gatewayThat(charge: (order: Order, io: GatewayIo) => Promise<Outcome>): Gateway {
+  return guarded({ ...GATEWAYS_BUILT.stripe!, charge, lookUp: () => Promise.reject(new Error("broken")) });
+}
+
+test("an adapter that breaks in mid-attempt is an unknown outcome, not an exception (R-422)", async () => {
+  const broken = gatewayThat(() => Promise.reject(new Error("broken")));
+  const io = testIo(settingsOf(broken), () => Promise.resolve({ kind: "lost", reason: "" }));
+  assert.equal((await broken.charge(orderOf(), io)).outcome, "unknown");
+  assert.equal((await broken.lookUp!(traceOf(orderOf()), io)).outcome, "unknown");
+});
+
+test("no kept field and no note repeats the card number or is longer than 255, whatever the adapter passes on (R-423)", async () => {
+  const careless = gatewayThat(async (_order, io) => {
+    await io.note({ good: "id_1", echo: "4242-4242-4242-4242" });
+    const processor = { good: "id_1", echo: "pi_4242424242424242", long: "x".repeat(256), empty: "" };
+    return { outcome: "approved", capture: "captured", processor, webhookProcessor: { echo: "4242424242424242", auth_only: true } };
+  });
+  const io = testIo(settingsOf(careless), () => Promise.resolve({ kind: "lost", reason: "" }));
+  const outcome = await careless.charge(orderOf(), io);
+  assert.ok(outcome.outcome === "approved");
+  assert.deepEqual(outcome.processor, { good: "id_1" });
+  assert.deepEqual(outcome.webhookProcessor, { auth_only: true });
+  assert.deepEqual(io.notes, { good: "id_1" });
+});
+
+test("a vendor of two hosts is reached at both, and an endpoint replaces both", () => {
+  const split: Gateway = {
+    ...GATEWAYS_BUILT.stripe!,
+    hosts: { test: "https://scl.test", live: "https://scl.live" },
+    sideHosts: { token: { test: "https://token.test", live: "https://token.live" } },
+  };
+  assert.equal(hostOf(split, settingsOf(split), "token"), "https://token.test");
+  assert.equal(hostOf(split, settingsOf(split), "api"), "https://scl.test");
+  assert.equal(hostOf(split, settingsOf(split, { endpoint: "http://127.0.0.1:1/clover" }), "token"), "http://127.0.0.1:1/clover");
+});

@@ -1,0 +1,51 @@
+import { Secret } from "#src/kernel/secret.ts";
+import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
+import { ANSWER_TIMEOUT_MS, forwardCard, isHttps, settingsFault } from "./requests.ts";
+import { noDecision, readDecision } from "./responses.ts";
+
+/** Card forwarding: the merchant's own HTTPS endpoint decides (SPEC, Card forwarding request; REQUIREMENTS section G). */
+export const webhook: Gateway = {
+  name: "webhook",
+  capabilities: {
+    idempotency: "none",
+    lookUp: "by rule",
+    voidBy: "none",
+    absenceIsProofAfterMs: 0,
+    authorizeOnly: false,
+    oneAttempt: true,
+    moto: false,
+    verifiesOnTokenize: false,
+    token: "whatever the merchant's endpoint answers as `token`",
+    needsAddress: false,
+    processorFields: { charge: ["webhook_transaction_id"], tokenize: ["webhook_transaction_id", "webhook_token"] },
+    deadlineMs: ANSWER_TIMEOUT_MS,
+  },
+  credentialFields: [
+    { name: "url", secret: false, required: true, meaning: "https address of the merchant's endpoint" },
+    {
+      name: "signing_secret",
+      secret: true,
+      required: true,
+      previous: "previous_signing_secret",
+      meaning: "key of the X-Signature header, whsec_...; [new, old] signs with both while it is rolled",
+    },
+  ],
+  credentialsIn: "block",
+  optionFields: [],
+  hosts: { test: "", live: "" },
+  sandboxCredentials: (endpoint) => ({
+    url: new Secret(endpoint.replace(/^http:/, "https:")),
+    signing_secret: new Secret("whsec_c2ltdWxhdG9yIHNlY3JldCBvZiBjYXJkIGZvcndhcmRpbmc="),
+  }),
+  checkSettings: settingsFault,
+  charge: forward,
+  tokenize: forward,
+  // Nobody can be asked, and the card is sent once only: a lost attempt has failed (SPEC; R-249).
+  lookUp: () => Promise.resolve(noDecision("the attempt was cut off: the endpoint may have acted on the card")),
+};
+
+/** Exactly one request, whatever comes of it (R-249). */
+async function forward(order: Order, io: GatewayIo): Promise<Outcome> {
+  if (!isHttps(io.settings)) return noDecision("the endpoint's address is not https: nothing was sent");
+  return readDecision(await io.send(forwardCard(order, io.settings, io.clock.now())), order.mode);
+}
