@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import creditCardType from "credit-card-type";
 import { MASK } from "./secret.ts";
 
 /** Brands as the API spells them (REQUIREMENTS R-402). */
@@ -106,6 +107,17 @@ export class CardCells {
     return String.fromCharCode(...this.number.bytes(Math.max(0, this.number.length - 4)));
   }
 
+  /** The same card in cells of its own, for a second owner with a life of its own, who wipes it. */
+  copy(): CardCells {
+    const twin = new CardCells();
+    for (const cell of ["number", "expMonth", "expYear", "cvv"] as const) {
+      for (const digit of this[cell].bytes()) twin[cell].push(digit);
+    }
+    twin.postalCode = this.postalCode;
+    twin.cardholderName = this.cardholderName;
+    return twin;
+  }
+
   /** Overwrites every cell. Called in `finally` by whoever created the card. */
   wipe(): void {
     for (const cell of [this.number, this.expMonth, this.expYear, this.cvv]) cell.wipe();
@@ -135,111 +147,46 @@ export function passesLuhn(number: Cell): boolean {
 
 interface BrandRule {
   brand: CardBrand;
-  /** Inclusive ranges of leading digits; both ends of a range have the same number of digits. */
-  prefixes: readonly (readonly [number, number])[];
+  /** Inclusive range of leading digits; both ends have `width` digits. */
+  low: number;
+  high: number;
+  width: number;
   lengths: readonly number[];
   cvvLength: 3 | 4;
 }
 
-/**
- * Brand ranges as the networks publish them. The first rule that fits wins, so narrow ranges stand before wide ones
- * (Elo has ranges inside Visa's, UnionPay's 62 overlaps Discover's 622126-622925).
- */
-const BRANDS: readonly BrandRule[] = [
-  {
-    brand: "elo",
-    prefixes: [
-      [401178, 401179],
-      [438935, 438935],
-      [451416, 451416],
-      [457631, 457632],
-      [504175, 504175],
-      [506699, 506778],
-      [509000, 509999],
-      [627780, 627780],
-      [636297, 636297],
-      [636368, 636368],
-    ],
-    lengths: [16],
-    cvvLength: 3,
-  },
-  {
-    brand: "amex",
-    prefixes: [
-      [34, 34],
-      [37, 37],
-    ],
-    lengths: [15],
-    cvvLength: 4,
-  },
-  {
-    brand: "diners",
-    prefixes: [
-      [300, 305],
-      [36, 36],
-      [38, 39],
-    ],
-    lengths: [14, 16, 19],
-    cvvLength: 3,
-  },
-  { brand: "jcb", prefixes: [[3528, 3589]], lengths: [16, 17, 18, 19], cvvLength: 3 },
-  {
-    brand: "discover",
-    prefixes: [
-      [6011, 6011],
-      [622126, 622925],
-      [644, 649],
-      [65, 65],
-    ],
-    lengths: [16, 19],
-    cvvLength: 3,
-  },
-  {
-    brand: "unionpay",
-    prefixes: [
-      [62, 62],
-      [81, 81],
-    ],
-    lengths: [16, 17, 18, 19],
-    cvvLength: 3,
-  },
-  {
-    brand: "mastercard",
-    prefixes: [
-      [51, 55],
-      [2221, 2720],
-    ],
-    lengths: [16],
-    cvvLength: 3,
-  },
-  { brand: "visa", prefixes: [[4, 4]], lengths: [13, 16, 19], cvvLength: 3 },
-  {
-    brand: "maestro",
-    prefixes: [
-      [50, 50],
-      [56, 59],
-      [61, 61],
-      [63, 63],
-      [66, 69],
-    ],
-    lengths: [12, 13, 14, 15, 16, 17, 18, 19],
-    cvvLength: 3,
-  },
-];
+/** The library's names where they differ from the interface's; brands that the interface does not list are `unknown`. */
+const BRAND_NAMES: Readonly<Record<string, CardBrand>> = {
+  visa: "visa",
+  mastercard: "mastercard",
+  "american-express": "amex",
+  discover: "discover",
+  "diners-club": "diners",
+  jcb: "jcb",
+  unionpay: "unionpay",
+  maestro: "maestro",
+  elo: "elo",
+};
 
-const UNKNOWN: BrandRule = { brand: "unknown", prefixes: [], lengths: [12, 13, 14, 15, 16, 17, 18, 19], cvvLength: 3 };
+const UNKNOWN = { brand: "unknown", lengths: [12, 13, 14, 15, 16, 17, 18, 19], cvvLength: 3 } as const;
 
-function ruleOf(number: Cell): BrandRule {
-  for (const rule of BRANDS) {
-    for (const [low, high] of rule.prefixes) {
-      const width = String(low).length;
-      if (number.length < width) continue;
-      let lead = 0;
-      for (let index = 0; index < width; index++) lead = lead * 10 + number.digit(index);
-      if (lead >= low && lead <= high) return rule;
-    }
-  }
-  return UNKNOWN;
+/** Every published range, the longest prefix first: narrow ranges lie inside wide ones (Elo has some inside Visa's 4). */
+const BRAND_RULES: readonly BrandRule[] = Object.values(creditCardType.types)
+  .flatMap((type) => {
+    const info = creditCardType.getTypeInfo(type);
+    return info.patterns.map((pattern): BrandRule => {
+      const [low, high] = Array.isArray(pattern) ? [Number(pattern[0]), Number(pattern[1])] : [pattern, pattern];
+      const cvvLength = info.code.size === 4 ? 4 : 3;
+      return { brand: BRAND_NAMES[type] ?? "unknown", low, high, width: String(low).length, lengths: info.lengths, cvvLength };
+    });
+  })
+  .sort((a, b) => b.width - a.width);
+
+function ruleOf(number: Cell): Pick<BrandRule, "brand" | "lengths" | "cvvLength"> {
+  const leads: number[] = [0];
+  for (let index = 0; index < Math.min(8, number.length); index++) leads.push((leads[index] ?? 0) * 10 + number.digit(index));
+  const fits = ({ width, low, high }: BrandRule) => width < leads.length && (leads[width] ?? 0) >= low && (leads[width] ?? 0) <= high;
+  return BRAND_RULES.find(fits) ?? UNKNOWN;
 }
 
 /** Brand by the leading digits; `unknown` when no published range fits. */

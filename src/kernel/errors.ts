@@ -3,8 +3,10 @@
  * Declines are not here: a decline is a value (`payments/`), an AppError is broken machinery or a refused request.
  */
 export const ERRORS = {
+  bad_request: { status: 400, detail: "Bad Request" },
   not_authenticated: { status: 401, detail: "Missing Authorization header" },
   invalid_key: { status: 401, detail: "Invalid or expired API key" },
+  https_required: { status: 403, detail: "HTTPS is required" },
   missing_scope: { status: 403, detail: "API key lacks the required scope" },
   not_found: { status: 404, detail: "Not Found" },
   project_not_found: { status: 404, detail: "Project not found" },
@@ -13,7 +15,9 @@ export const ERRORS = {
   session_not_cancellable: { status: 409, detail: "Session cannot be cancelled" },
   payment_in_progress: { status: 409, detail: "Session cannot be cancelled (payment in progress)" },
   body_too_large: { status: 413, detail: "Request body too large" },
+  uri_too_long: { status: 414, detail: "URI Too Long" },
   unsupported_encoding: { status: 415, detail: "Content-Encoding is not supported" },
+  headers_too_large: { status: 431, detail: "Request Header Fields Too Large" },
   rate_limited: { status: 429, detail: "Rate limit exceeded" },
   internal: { status: 500, detail: "Internal Server Error" },
   unavailable: { status: 503, detail: "Service unavailable" },

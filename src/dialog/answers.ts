@@ -1,0 +1,47 @@
+import { askNext } from "./ask.ts";
+import type { FaultName } from "./contract.ts";
+import { close } from "./ending.ts";
+import { settle } from "./gateway.ts";
+import { FAULT_OF, QUESTIONS } from "./questions.ts";
+import { CLOSING, FAULT } from "./sentences.ts";
+import { cancelTimer, listen, setTimer } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+
+/** An answer that has begun ends by itself after two seconds where it can be whole, else after five between keys. */
+const WHOLE_PAUSE_MS = 2_000;
+export const KEY_PAUSE_MS = 5_000;
+/** A caller who has spoken a part may be looking for the keypad. */
+export const SPEECH_PAUSE_MS = 10_000;
+
+/** The answer has begun and may go on. */
+export function awaitMore(turn: Turn, pauseMs: number): void {
+  const { asks, draft } = turn.state;
+  cancelTimer(turn, "silence");
+  setTimer(turn, "digits", QUESTIONS[asks].mayEnd(draft) ? WHOLE_PAUSE_MS : pauseMs);
+  listen(turn);
+}
+
+/** The answer has ended: checks it, and asks the next question or the same one again. False when it was refused. */
+export function complete(turn: Turn): boolean {
+  const { state } = turn;
+  const rules = QUESTIONS[state.asks];
+  const fault = rules.check(state.draft);
+  if (fault) {
+    refuse(turn, fault);
+    return false;
+  }
+  rules.keep(state.draft);
+  if (!askNext(turn)) settle(turn);
+  return true;
+}
+
+/** Says what was wrong and asks again, that question alone; at the last try the call ends. */
+function refuse(turn: Turn, fault: FaultName): void {
+  const { state } = turn;
+  const question = FAULT_OF[fault] ?? state.asks;
+  const count = state.faults[question] + 1;
+  state.faults = { ...state.faults, [question]: count };
+  if (count >= state.draft.setup.attempts) return close(turn, "too_many_tries", CLOSING.too_many_tries, "exhausted");
+  QUESTIONS[question].forget(state.draft);
+  askNext(turn, fault, [FAULT[fault]]);
+}

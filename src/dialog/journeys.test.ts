@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AMEX, APPROVED, MASTERCARD, TestCall, VISA } from "./testing.ts";
+
+const PAID = { number: VISA, expiry: "03/2030", cvv: "123", zip: "94105", mayRetry: true };
+
+test("a caller keys number, expiry, code and ZIP, confirms the last four and hears that the payment was approved", () => {
+  const call = TestCall.answered();
+  assert.equal(call.said.includes("forty nine dollars and ninety five cents"), true);
+  assert.equal(call.asks, "number");
+  call.keysOnePerPrompt(`${VISA}#`, "0330#", "123#", "94105#").passes(1000);
+  assert.deepEqual(call.prompts, ["greeting", "ask_expiry", "ask_cvv", "ask_zip", "confirm_last4"]);
+  assert.equal(
+    call.said.startsWith(
+      "You are paying forty nine dollars and ninety five cents with the card that ends in four two four two Is that right?",
+    ),
+    true,
+  );
+  assert.deepEqual(call.charged, []);
+  call.keys("1#");
+  assert.deepEqual(call.charged, [PAID]);
+  assert.equal(call.prompt, "one_moment");
+  call.verdict(APPROVED);
+  assert.equal(call.prompt, "success");
+  assert.equal(call.said, "Thank you. Your payment of forty nine dollars and ninety five cents was approved.");
+  assert.equal(call.finished, null);
+  call.listens();
+  assert.equal(call.finished, "done");
+  assert.equal(call.isWiped, true);
+  assert.equal(call.pendingTimers, 0);
+});
+
+test("a caller speaks the whole card, partly over the prompts", () => {
+  const call = TestCall.answered().saysDigits(VISA).listens();
+  assert.deepEqual(call.listening, { what: "expiry", have: 0 });
+  call.hears({ kind: "expiry", month: 3, year: 30, certain: true }).listens();
+  call.saysDigits("123").listens().saysDigits("94105").listens();
+  assert.deepEqual(call.listening, { what: "yes_no", have: 0 });
+  call.hears({ kind: "yes" });
+  assert.deepEqual(call.charged, [PAID]);
+  assert.equal(call.listening, null);
+});
+
+test("spoken and keyed digits add up to one answer: six digits said, the rest keyed", () => {
+  const call = TestCall.answered().listens().saysDigits(VISA.slice(0, 6), { final: false });
+  assert.deepEqual(call.listening, { what: "number", have: 6 });
+  call.passes(9_000).keys(`${VISA.slice(6)}#`);
+  assert.equal(call.prompt, "ask_expiry");
+  call.keys("03").saysDigits("30").keys("12").saysDigits("3").saysDigits("94105");
+  assert.equal(call.prompt, "confirm_last4");
+  call.passes(1000).keys("1");
+  assert.deepEqual(call.charged, [PAID]);
+});
+
+test("a year is understood with two and with four digits, spoken and keyed", () => {
+  for (const expiry of ["0330#", "032030#", "0330", "032030"]) {
+    const call = TestCall.answered().keys(`${VISA}#${expiry}123#94105#1`);
+    assert.equal(call.charged[0]?.expiry, "03/2030", expiry);
+  }
+  const call = TestCall.answered().keys(`${VISA}#`).hears({ kind: "expiry", month: 12, year: 2031, certain: true });
+  call.keys("123#94105#1");
+  assert.equal(call.charged[0]?.expiry, "12/2031");
+});
+
+test("everything typed ahead without waiting is understood, the read-back's answer too", () => {
+  const call = TestCall.answered().keys(`${VISA}#0330#123#94105#`);
+  assert.equal(call.prompt, "confirm_last4");
+  assert.equal(call.asks, "confirm");
+  call.keys("1#");
+  assert.deepEqual(call.charged, [PAID]);
+});
+
+test("answers that end by themselves need no pound key, and one given all the same is no answer to the next question", () => {
+  const bare = TestCall.answered().keys(`${MASTERCARD}033012394105`).passes(500).keys("1");
+  assert.equal(bare.charged[0]?.number, MASTERCARD);
+  const pounds = TestCall.answered().keys(`${MASTERCARD}#0330#123#94105#1#`);
+  assert.equal(pounds.charged[0]?.number, MASTERCARD);
+  const late = TestCall.answered().keys(MASTERCARD).listens().keys("#0330");
+  assert.equal(late.prompt, "ask_cvv");
+});
+
+test("the sixteenth digit of a valid Visa, Discover or JCB ends the number at once", () => {
+  for (const number of [VISA, "6011111111111117", "3566002020360505"]) assert.equal(TestCall.answered().keys(number).prompt, "ask_expiry");
+});
+
+test("a number that can be whole ends after two seconds without a key, one that cannot after five", () => {
+  const whole = TestCall.answered().keys("6200000000000005").passes(1_700);
+  assert.equal(whole.playing, null);
+  assert.equal(whole.passes(200).prompt, "ask_expiry");
+  const part = TestCall.answered().keys("424242").passes(4_700);
+  assert.equal(part.playing, null);
+  assert.equal(part.passes(200).prompt, "number_length");
+});
+
+test("American Express is asked for four digits of security code, on the front", () => {
+  const call = TestCall.answered().keys(AMEX);
+  call.keys("#0330#");
+  assert.match(call.said, /four digit security code.*front/);
+  call.keys("1234#94105#1");
+  assert.equal(call.charged[0]?.cvv, "1234");
+});
+
+test("the last digits of a nine-digit ZIP do not confirm the card", () => {
+  const call = TestCall.answered().keys(`${VISA}#0330#123#941051111`);
+  assert.equal(call.charged.length, 0);
+  assert.equal(call.playing, "confirm_last4");
+  call.passes(500).keys("1");
+  assert.equal(call.charged[0]?.zip, "94105");
+});
+
+test("the star clears what was keyed; on an empty answer it repeats the question", () => {
+  const call = TestCall.answered().listens().keys("4111*");
+  assert.equal(call.prompt, "cleared");
+  call.keys(`${VISA}#`).listens();
+  assert.equal(call.prompt, "ask_expiry");
+  call.keys("*");
+  assert.deepEqual(call.prompts.slice(-2), ["ask_expiry", "ask_expiry"]);
+});
+
+test("a key stops a prompt at once, the beginning of speech too", () => {
+  const keyed = TestCall.answered();
+  assert.equal(keyed.playing, "greeting");
+  assert.equal(keyed.happens({ type: "key", key: 4 }).playing, null);
+  assert.equal(TestCall.answered().happens({ type: "speech_started" }).playing, null);
+});
+
+test("a no at the read-back asks for the number alone again, then reads the new one back", () => {
+  for (const no of ["keys", "speech"]) {
+    const call = TestCall.answered().givesCard();
+    if (no === "keys") call.keys("2#");
+    else call.hears({ kind: "no" });
+    assert.equal(call.prompt, "not_confirmed");
+    assert.equal(call.asks, "number");
+    call.passes(1000).keys(`${MASTERCARD}#`);
+    assert.equal(call.prompt, "confirm_last4");
+    assert.match(call.said, /four four four four/);
+    call.passes(1000).keys("1");
+    assert.deepEqual(call.charged, [{ ...PAID, number: MASTERCARD }]);
+  }
+});
+
+test("keys that follow a spoken answer at once are not taken for the rest of the keyed one before it", () => {
+  const call = TestCall.answered().keys(`${VISA}#0330#123#94105`).hears({ kind: "no" }).keys(MASTERCARD);
+  assert.equal(call.state.draft.card.brand, "mastercard");
+});
+
+test("a number given after a decline, by going back, is read back again", () => {
+  const call = TestCall.answered().givesCard().keys("1");
+  call.verdict({ kind: "declined", code: "expired_card", fix: "expiry", final: false });
+  call.says("back").keys(`${MASTERCARD}0330#123`);
+  assert.equal(call.prompt, "confirm_last4");
+  assert.equal(call.charged.length, 1);
+});
+
+test("a new number of a brand with a longer code asks for the code again", () => {
+  const call = TestCall.answered().givesCard().keys("2#").passes(1000).keys(`${AMEX}#`);
+  assert.equal(call.prompt, "ask_cvv");
+  call.keys("1234#1#");
+  assert.deepEqual(call.charged, [{ ...PAID, number: AMEX, cvv: "1234" }]);
+});
+
+test("only what the project collects is asked, in its order; a name is never asked on the telephone", () => {
+  const call = TestCall.answered({ collect: ["zip", "name", "number", "expiry"] });
+  assert.equal(call.asks, "zip");
+  call.keys(`94105#${VISA}#0330#`);
+  assert.equal(call.prompt, "confirm_last4");
+  call.keys("1");
+  assert.deepEqual(call.charged, [{ ...PAID, cvv: "" }]);
+});
+
+test("number and expiry are asked even when the project forgot them", () => {
+  const call = TestCall.answered({ collect: ["zip"] }).keys(`${VISA}#0330#94105#1`);
+  assert.deepEqual(call.charged, [{ ...PAID, cvv: "" }]);
+});
+
+test("outside the United States a postal code has three to ten digits and ends with the pound key", () => {
+  const call = TestCall.answered({ country: "IN" }).keys(`${VISA}#0330#123#`);
+  assert.match(call.said, /postal code/);
+  call.keys("110001#1");
+  assert.equal(call.charged[0]?.zip, "110001");
+});
+
+test("a card to be stored is announced as such, and the caller hears that it was stored", () => {
+  const call = TestCall.answered({ mode: "tokenize", amountMinor: 0 });
+  assert.match(call.said, /We will store your card.*Nothing is charged now/);
+  call.givesCard().keys("1").verdict(APPROVED);
+  assert.match(call.said, /Your card was stored/);
+});
+
+test("without a recogniser the prompts speak of keys alone and nothing listens", () => {
+  const call = TestCall.answered({ speech: false }).givesCard();
+  assert.equal(call.listening, null);
+  assert.doesNotMatch(call.said, /say/i);
+  const words = TestCall.answered({ speech: false });
+  assert.doesNotMatch(words.said, /\bsay\b/i);
+});
+
+test("when no recogniser is free any more the question is asked again for the keypad, unless keys are being typed", () => {
+  const call = TestCall.answered().happens({ type: "speech_unavailable" });
+  assert.deepEqual(call.prompts, ["greeting", "greeting"]);
+  assert.match(call.said, /forty nine dollars.*Please key in your card number/);
+  assert.equal(call.listening, null);
+  const typing = TestCall.answered().keys("4242").happens({ type: "speech_unavailable" });
+  assert.deepEqual(typing.prompts, ["greeting"]);
+  typing.keys(`${VISA.slice(4)}#`);
+  assert.equal(typing.prompt, "ask_expiry");
+  assert.doesNotMatch(typing.said, /\bsay\b/i);
+});
+
+test("repeat repeats the prompt, help explains and asks again, back goes to the question before", () => {
+  const call = TestCall.answered().keys(`${VISA}#`).listens().says("repeat");
+  assert.deepEqual(call.prompts.slice(-2), ["ask_expiry", "ask_expiry"]);
+  call.says("help");
+  assert.equal(call.prompt, "help");
+  assert.equal(call.asks, "expiry");
+  call.says("back");
+  assert.equal(call.prompt, "ask_number");
+  call.keys(`${MASTERCARD}#0330#123#94105#1`);
+  assert.equal(call.charged[0]?.number, MASTERCARD);
+});
+
+test("back at the first question asks it again", () => {
+  const call = TestCall.answered().says("back");
+  assert.equal(call.prompt, "ask_number");
+});
+
+test("a caller who says cancel or asks for an operator is let go, and nothing is kept", () => {
+  for (const command of ["cancel", "operator"] as const) {
+    const call = TestCall.answered().keys(`${VISA}#`).listens().says(command);
+    assert.equal(call.prompt, "goodbye");
+    assert.equal(call.isWiped, true);
+    assert.equal(call.listens().finished, "abandoned");
+  }
+});
+
+test("while the card is at the gateway keys and speech mean nothing, and the caller hears that the line is alive", () => {
+  const call = TestCall.answered().givesCard().keys("1#12*").saysDigits("1").passes(15_000);
+  assert.deepEqual(call.prompts.slice(-2), ["one_moment", "still_working"]);
+  assert.equal(call.charged.length, 1);
+  call.passes(10_000);
+  assert.equal(call.prompts.filter((prompt) => prompt === "still_working").length, 2);
+});
+
+test("a verdict that comes during one moment please is told after it", () => {
+  const call = TestCall.answered().givesCard().keys("1").happens({ type: "settled", verdict: APPROVED });
+  assert.equal(call.playing, "one_moment");
+  call.passes(4_000);
+  assert.equal(call.playing, "success");
+});

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { JsonError, JsonNumber, parseJson, parseJsonBytes } from "./json.ts";
+
+const faultOf = (text: string, options = {}): JsonError => {
+  try {
+    parseJson(text, options);
+  } catch (error) {
+    if (error instanceof JsonError) return error;
+    throw error;
+  }
+  throw new Error(`${text} was read`);
+};
+
+test("whatever JSON.stringify writes is read as JSON.parse reads it", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      assert.deepEqual(JSON.stringify(parseJson(text)), JSON.stringify(JSON.parse(text)));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("text that is refused by JSON.parse is refused here, and the other way round", () => {
+  const alphabet = fc.constantFrom(
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"',
+    "\\",
+    "u",
+    "0",
+    "1",
+    "-",
+    ".",
+    "e",
+    "true",
+    "null",
+    " ",
+    "\n",
+    "\t",
+    "\u0001",
+  );
+  fc.assert(
+    fc.property(fc.array(alphabet, { maxLength: 12 }), (pieces) => {
+      const text = pieces.join("");
+      const reads = (read: () => unknown) => {
+        try {
+          read();
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      assert.equal(
+        reads(() => parseJson(text)),
+        reads(() => JSON.parse(text)),
+        text,
+      );
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("a fault says where it is (R-014)", () => {
+  assert.equal(faultOf("{").offset, 1);
+  assert.equal(faultOf('{"a":1,}').offset, 7);
+  assert.equal(faultOf("[1 2]").offset, 3);
+  assert.equal(faultOf('{"a" 1}').offset, 5);
+  assert.equal(faultOf("NaN").offset, 0);
+  assert.equal(faultOf("1 x").message, "Extra data");
+  assert.equal(faultOf('"abc').message, "Unterminated string starting at");
+});
+
+test("a number keeps its text where asked, so money is never a double (R-113)", () => {
+  const value = parseJson("[0.30000000000000004, 1e400, -0]", { numbers: "text" });
+  assert.equal(Array.isArray(value) && value.every((item) => item instanceof JsonNumber), true);
+  assert.deepEqual(
+    (value as JsonNumber[]).map((number) => number.text),
+    ["0.30000000000000004", "1e400", "-0"],
+  );
+  assert.equal((value as JsonNumber[])[0]?.value, 0.30000000000000004);
+});
+
+test("the last of two equal keys wins, or both are refused (R-021, R-254)", () => {
+  const text = '{"success":false,"success":true}';
+  assert.deepEqual(parseJson(text), { success: true });
+  assert.equal(faultOf(text, { duplicateKeys: "refuse" }).message, "Duplicate key");
+});
+
+test("nesting past the limit is refused without touching the stack (R-022)", () => {
+  assert.equal(faultOf("[".repeat(60_000)).message, "Too deeply nested");
+  assert.equal(faultOf('{"a":'.repeat(60_000)).message, "Too deeply nested");
+  assert.equal(Array.isArray(parseJson("[".repeat(64) + "]".repeat(64))), true);
+});
+
+test("__proto__ is a key like any other (R-020)", () => {
+  const value = parseJson('{"__proto__":{"amount":1},"constructor":2}') as Record<string, unknown>;
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  assert.deepEqual(Object.keys(value), ["__proto__", "constructor"]);
+  assert.equal(({} as { amount?: number }).amount, undefined);
+});
+
+test("bytes must be UTF-8; a byte order mark is passed over (R-016, R-017)", () => {
+  assert.deepEqual(parseJsonBytes(Uint8Array.of(0xef, 0xbb, 0xbf, 0x31)), 1);
+  assert.throws(() => parseJsonBytes(Uint8Array.of(0x22, 0xff, 0x22)), JsonError);
+  assert.equal(parseJsonBytes(new TextEncoder().encode('"😀\u2028"')), "😀\u2028");
+});
