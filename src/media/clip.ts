@@ -1,0 +1,28 @@
+import { SAMPLE_RATE_HZ, ULAW_SILENCE, ulawToAlaw } from "#src/kernel/g711.ts";
+
+export const SAMPLES_PER_MS = SAMPLE_RATE_HZ / 1000;
+
+/** One piece of audio in both laws; A-law is made at its first use and kept. */
+export class Clip {
+  readonly #ulaw: Uint8Array;
+  #alaw: Uint8Array | null = null;
+
+  constructor(ulaw: Uint8Array) {
+    this.#ulaw = ulaw;
+  }
+
+  static silence(samples: number): Clip {
+    return new Clip(new Uint8Array(samples).fill(ULAW_SILENCE));
+  }
+
+  get samples(): number {
+    return this.#ulaw.length;
+  }
+
+  /** The audio as payload type 0 (PCMU) or 8 (PCMA). */
+  encoded(payloadType: 0 | 8): Uint8Array {
+    if (payloadType === 0) return this.#ulaw;
+    this.#alaw ??= ulawToAlaw(this.#ulaw);
+    return this.#alaw;
+  }
+}

@@ -1,0 +1,351 @@
+import assert from "node:assert/strict";
+import type { Socket } from "node:dgram";
+import { createSocket } from "node:dgram";
+import { EventEmitter, on, once } from "node:events";
+import { after, before, test } from "node:test";
+import { MessageChannel } from "node:worker_threads";
+import { ULAW_SILENCE, encodeUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import type { AudioFrame, MediaLeg, RemoteMedia } from "./index.ts";
+import { createMediaEngine } from "./index.ts";
+import { eventPayload } from "./keys.ts";
+import type { RtpPacket } from "./rtp.ts";
+import { readRtp, sequenceDelta, timestampDelta, writeRtp } from "./rtp.ts";
+import { toneOf } from "./tones.ts";
+
+const HOST = "127.0.0.1";
+const engine = createMediaEngine({
+  bindHost: HOST,
+  ports: [20_000, 29_999],
+  random: systemRandom,
+  mediaLostAfterMs: 400,
+  onFailure: (error) => {
+    throw error;
+  },
+});
+
+before(() => engine.start());
+after(() => engine.stop());
+
+function remote(port: number, changes: Partial<RemoteMedia> = {}): RemoteMedia {
+  return { host: HOST, port, payloadType: 0, eventPayloadType: 101, direction: "sendrecv", ...changes };
+}
+
+/** What a leg reports, as an emitter a test can await. */
+function events(leg: MediaLeg): EventEmitter {
+  const emitter = new EventEmitter();
+  leg.on.key = (key) => emitter.emit("key", key);
+  leg.on.played = (id) => emitter.emit("played", id);
+  leg.on.mediaLost = () => emitter.emit("mediaLost");
+  leg.on.speechStarted = () => emitter.emit("speechStarted");
+  leg.on.audio = (ulaw) => emitter.emit("audio", ulaw);
+  return emitter;
+}
+
+/** A peer under the test's control: a plain socket. */
+class Peer {
+  readonly socket: Socket;
+  readonly received: RtpPacket[] = [];
+  sequence = 100;
+  timestamp = 5_000;
+  ssrc = 0x1234_5678;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on("message", (datagram: Uint8Array) => {
+      const packet = readRtp(datagram);
+      if (packet) this.received.push(packet);
+    });
+  }
+
+  static async open(t: { after(task: () => void): void }): Promise<Peer> {
+    const socket = createSocket("udp4");
+    socket.bind(0, HOST);
+    await once(socket, "listening");
+    t.after(() => socket.close());
+    return new Peer(socket);
+  }
+
+  get port(): number {
+    return this.socket.address().port;
+  }
+
+  send(port: number, changes: Partial<RtpPacket> = {}): void {
+    const { sequence, timestamp, ssrc } = this;
+    const payload = new Uint8Array(160).fill(ULAW_SILENCE);
+    this.socket.send(writeRtp({ marker: false, payloadType: 0, sequence, timestamp, ssrc, payload, ...changes }), port, HOST);
+    this.sequence = (this.sequence + 1) & 0xffff;
+    this.timestamp += 160;
+  }
+
+  key(port: number, key: number): void {
+    const timestamp = this.timestamp;
+    for (const [duration, ended] of [
+      [160, false],
+      [320, false],
+      [480, true],
+      [480, true],
+      [480, true],
+    ] as const) {
+      this.send(port, { payloadType: 101, timestamp, payload: eventPayload(key, duration, ended) });
+    }
+  }
+
+  /** Resolves when `count` packets that fit have come since the start. */
+  async packets(count: number, fits: (packet: RtpPacket) => boolean = () => true): Promise<RtpPacket[]> {
+    for (;;) {
+      const fitting = this.received.filter(fits);
+      if (fitting.length >= count) return fitting;
+      await once(this.socket, "message");
+    }
+  }
+}
+
+const isLoud = (packet: RtpPacket) => packet.payload.some((code) => code !== ULAW_SILENCE);
+const speech = encodeUlaw(toneOf(5, 1_600));
+
+test("two legs play to each other and each hears the other's prompt whole", async (t) => {
+  const a = await engine.open({ capture: true });
+  const b = await engine.open({ capture: true });
+  t.after(() => Promise.all([a.close(), b.close()]));
+  const heard: number[] = [];
+  const done = new Promise<void>((resolve) => {
+    b.on.audio = (ulaw) => {
+      heard.push(...ulaw);
+      const start = heard.findIndex((code) => code !== ULAW_SILENCE) - 1;
+      if (start >= 0 && heard.length >= start + speech.length + 160) resolve();
+    };
+  });
+  engine.loadClip("tone", speech);
+  a.start(remote(b.port));
+  b.start(remote(a.port));
+  const played = once(events(a), "played");
+  a.play("prompt", [{ clip: "tone" }]);
+  assert.deepEqual(await played, ["prompt"]);
+  await done;
+  const start = heard.findIndex((code) => code !== ULAW_SILENCE) - 1;
+  assert.deepEqual(heard.slice(start, start + speech.length), [...speech]);
+});
+
+test("keys sent by one leg arrive at the other once each and in order (R-228)", async (t) => {
+  const a = await engine.open();
+  const b = await engine.open();
+  t.after(() => Promise.all([a.close(), b.close()]));
+  const keys: number[] = [];
+  const emitter = events(b);
+  emitter.on("key", (key: number) => keys.push(key));
+  const sender = events(a);
+  a.start(remote(b.port));
+  b.start(remote(a.port));
+  a.sendKeys("keys", [4, 4, 0, 10, 11, 7], { onMs: 40, gapMs: 0 });
+  await once(sender, "played");
+  // Silence behind the keys proves that no copy of the last one is still to come.
+  while (keys.length < 6) await once(emitter, "key");
+  assert.deepEqual(keys, [4, 4, 0, 10, 11, 7]);
+});
+
+test("without telephone-event keys are sent and heard as tones in the audio (R-227)", async (t) => {
+  const a = await engine.open();
+  const b = await engine.open();
+  t.after(() => Promise.all([a.close(), b.close()]));
+  const keys: number[] = [];
+  const emitter = events(b);
+  emitter.on("key", (key: number) => keys.push(key));
+  a.start(remote(b.port, { eventPayloadType: null, payloadType: 8 }));
+  b.start(remote(a.port, { eventPayloadType: null, payloadType: 8 }));
+  a.sendKeys("keys", [1, 1, 9, 11], { onMs: 60, gapMs: 60 });
+  while (keys.length < 4) await once(emitter, "key");
+  assert.deepEqual(keys, [1, 1, 9, 11]);
+});
+
+test("a prompt played into silence leaves at once with the marker bit and contiguous numbers", async (t) => {
+  const peer = await Peer.open(t);
+  const leg = await engine.open();
+  t.after(() => leg.close());
+  leg.start(remote(peer.port));
+  const emitter = events(leg);
+  for (let round = 0; round < 3; round++) {
+    await peer.packets(peer.received.length + 2);
+    leg.play(`prompt ${round}`, [{ ulaw: speech }]);
+    await once(emitter, "played");
+  }
+  await peer.packets(30, isLoud);
+  const { received } = peer;
+  for (const [index, packet] of received.entries()) {
+    const previous = received[index - 1];
+    if (!previous) continue;
+    assert.equal(sequenceDelta(packet.sequence, previous.sequence), 1);
+    assert.equal(timestampDelta(packet.timestamp, previous.timestamp), 160);
+    assert.equal(packet.ssrc, previous.ssrc);
+    assert.equal(packet.marker, isLoud(packet) && !isLoud(previous));
+  }
+});
+
+test("packets of a third host are ignored, its keys too (S-85)", async (t) => {
+  const peer = await Peer.open(t);
+  const stranger = await Peer.open(t);
+  const leg = await engine.open();
+  const keys: number[] = [];
+  const emitter = events(leg);
+  emitter.on("key", (key: number) => keys.push(key));
+  leg.start(remote(peer.port));
+  await peer.packets(1);
+  peer.send(leg.port);
+  stranger.key(leg.port, 6);
+  stranger.send(leg.port);
+  peer.key(leg.port, 1);
+  await once(emitter, "key");
+  const stats = await leg.close();
+  assert.deepEqual(keys, [1]);
+  assert.equal(stats.ignored, 6);
+  assert.equal(stranger.received.length, 0);
+});
+
+test("before the bridge the other leg gets 0 packets, after it only what came after (R-425)", async (t) => {
+  const caller = await Peer.open(t);
+  const agent = await Peer.open(t);
+  const callerLeg = await engine.open();
+  const agentLeg = await engine.open({ muted: true });
+  t.after(() => Promise.all([callerLeg.close(), agentLeg.close()]));
+  const emitter = events(callerLeg);
+  callerLeg.start(remote(caller.port));
+  agentLeg.start(remote(agent.port, { payloadType: 8, eventPayloadType: 96 }));
+  agent.send(agentLeg.port, { payloadType: 8 });
+  agentLeg.play("never", [{ ulaw: speech }]);
+
+  const secret = new Uint8Array(160).fill(0x11);
+  for (let packet = 0; packet < 5; packet++) caller.send(callerLeg.port, { payload: secret });
+  const timestamp = caller.timestamp;
+  caller.send(callerLeg.port, { payloadType: 101, timestamp, payload: eventPayload(3, 160, false) });
+  assert.deepEqual(await once(emitter, "key"), [3]);
+  assert.equal(agent.received.length, 0);
+
+  engine.bridge(callerLeg, agentLeg);
+  // Messages to the worker keep their order: once the leg below is open, the bridge stands.
+  await (await engine.open()).close();
+  // The key was down when the bridge was made: the rest of it stays here.
+  caller.send(callerLeg.port, { payloadType: 101, timestamp, payload: eventPayload(3, 320, true) });
+  const spoken = new Uint8Array(160).fill(0x22);
+  caller.send(callerLeg.port, { payload: spoken });
+  caller.key(callerLeg.port, 7);
+  const atAgent = await agent.packets(6);
+  assert.deepEqual(
+    atAgent.map((packet) => packet.payloadType),
+    [8, 96, 96, 96, 96, 96],
+  );
+  assert.deepEqual([...(atAgent[0]?.payload ?? [])], [...ulawToAlaw(spoken)]);
+  assert.equal(atAgent[1]?.payload[0], 7);
+  assert.notEqual(atAgent[0]?.ssrc, caller.ssrc);
+
+  agent.send(agentLeg.port, { payloadType: 8, payload: ulawToAlaw(spoken) });
+  const [answered] = await caller.packets(1, (packet) => packet.payload[0] === 0x22);
+  assert.equal(answered?.payloadType, 0);
+});
+
+test("when one end of a bridge closes, the other sends silence again in its own unbroken stream", async (t) => {
+  const caller = await Peer.open(t);
+  const agent = await Peer.open(t);
+  const callerLeg = await engine.open();
+  const agentLeg = await engine.open({ muted: true });
+  t.after(() => callerLeg.close());
+  callerLeg.start(remote(caller.port));
+  agentLeg.start(remote(agent.port));
+  await caller.packets(2);
+  engine.bridge(callerLeg, agentLeg);
+  agent.send(agentLeg.port, { payload: speech.slice(0, 160) });
+  await caller.packets(1, isLoud);
+  await agentLeg.close();
+  const count = caller.received.length;
+  await caller.packets(count + 2);
+  for (const [index, packet] of caller.received.entries()) {
+    const previous = caller.received[index - 1];
+    if (!previous) continue;
+    assert.equal(packet.ssrc, previous.ssrc);
+    assert.equal(sequenceDelta(packet.sequence, previous.sequence), 1);
+    assert.ok(timestampDelta(packet.timestamp, previous.timestamp) > 0);
+  }
+});
+
+test("a listener's port gets the pre-roll, then each frame, and is closed at the end", async (t) => {
+  const peer = await Peer.open(t);
+  const leg = await engine.open();
+  const emitter = events(leg);
+  leg.start(remote(peer.port));
+  await peer.packets(1);
+  for (let packet = 0; packet < 10; packet++) peer.send(leg.port, { payload: new Uint8Array(160).fill(packet) });
+  peer.key(leg.port, 1);
+  await once(emitter, "key");
+  const { port1, port2 } = new MessageChannel();
+  leg.listen(port2);
+  const frames: AudioFrame[] = [];
+  for await (const [batch] of on(port1, "message") as AsyncIterable<[AudioFrame[]]>) {
+    frames.push(...batch);
+    if (frames.length >= 10) break;
+  }
+  assert.deepEqual(
+    frames.slice(0, 10).map(({ frame }) => frame[0]),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+  );
+  assert.equal(frames[0]?.frame.length, 160);
+  const closed = once(port1, "close");
+  leg.stopListening();
+  await closed;
+  await leg.close();
+});
+
+test("a leg that hears nothing reports its media as lost (R-194, R-278)", async (t) => {
+  const peer = await Peer.open(t);
+  const leg = await engine.open();
+  t.after(() => leg.close());
+  const lost = once(events(leg), "mediaLost");
+  leg.start(remote(peer.port));
+  await lost;
+});
+
+test("on hold nothing is sent; the prompt goes on after it (R-226)", async (t) => {
+  const peer = await Peer.open(t);
+  const leg = await engine.open();
+  t.after(() => leg.close());
+  leg.start(remote(peer.port));
+  await peer.packets(2);
+  leg.update(remote(peer.port, { direction: "recvonly" }));
+  await (await engine.open()).close();
+  peer.received.length = 0;
+  const emitter = events(leg);
+  leg.play("later", [{ ulaw: speech }]);
+  peer.key(leg.port, 2);
+  await once(emitter, "key");
+  assert.equal(peer.received.length, 0);
+  leg.update(remote(peer.port, { payloadType: 8 }));
+  await once(emitter, "played");
+  const [first] = await peer.packets(1);
+  assert.equal(first?.payloadType, 8);
+  assert.deepEqual([...(first?.payload ?? [])], [...ulawToAlaw(speech.slice(0, 160))]);
+});
+
+test("a closed leg's ports are free at once and the leg takes no more orders (S-85)", async () => {
+  const leg = await engine.open();
+  const stats = await leg.close();
+  assert.equal(stats.packetsOut, 0);
+  leg.play("x", [{ silenceMs: 20 }]);
+  const socket = createSocket("udp4");
+  socket.bindSync({ address: HOST, port: leg.port });
+  socket.close();
+});
+
+test("a taken port is passed over, a full range is refused", async (t) => {
+  const blocker = createSocket("udp4");
+  t.after(() => blocker.close());
+  const { port } = blocker.bindSync({ address: HOST, port: 0 });
+  const even = port - (port % 2);
+  const tight = createMediaEngine({ bindHost: HOST, ports: [even, even + 1], random: systemRandom, onFailure: assert.fail });
+  await tight.start();
+  t.after(() => tight.stop());
+  await assert.rejects(tight.open(), /no free media port/);
+});
+
+test("a clip that was never loaded cannot be played", async (t) => {
+  const leg = await engine.open();
+  t.after(() => leg.close());
+  assert.throws(() => leg.play("x", [{ clip: "missing" }]), /clip not loaded/);
+});

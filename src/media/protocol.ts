@@ -1,0 +1,67 @@
+import type { MessagePort } from "node:worker_threads";
+import type { Key } from "./keys.ts";
+import type { RemoteMedia } from "./sdp.ts";
+import type { StreamSeed } from "./sender.ts";
+
+/** One part of what a leg says: a clip registered before, mu-law audio at 8 kHz, or silence. */
+export type PlayPart = { clip: string } | { ulaw: Uint8Array } | { silenceMs: number };
+
+/** How keys are sent: each is down for `onMs`, then up for `gapMs`. */
+export interface KeyTiming {
+  onMs: number;
+  gapMs: number;
+}
+
+export interface LegOptions {
+  /** Sends nothing of its own, neither silence nor prompts; a bridge still forwards to it (R-425). */
+  muted: boolean;
+  /** Reports all received audio. For test callers. */
+  capture: boolean;
+}
+
+/** Counts of one leg, taken when it closed. */
+export interface LegStats {
+  packetsIn: number;
+  packetsOut: number;
+  /** Packets that never came (RFC 3550 section 6.4.1). */
+  lost: number;
+  jitterMs: number;
+  /** Packets from other sources or of other payload types, and datagrams that are no RTP. */
+  ignored: number;
+  /** How late packets left, ms, against their slots. */
+  lateness: { p50: number; p99: number; max: number };
+}
+
+export interface EngineSettings {
+  bindHost: string;
+  mediaLostAfterMs: number;
+}
+
+/** Main thread to media worker. `leg` is the engine's number of a leg. */
+export type ToWorker =
+  | { type: "clip"; key: string; ulaw: Uint8Array }
+  | { type: "open"; leg: number; port: number; options: LegOptions; seed: StreamSeed }
+  | { type: "remote"; leg: number; remote: RemoteMedia }
+  | { type: "play"; leg: number; id: string; parts: PlayPart[] }
+  | { type: "stopPlaying"; leg: number }
+  | { type: "sendKeys"; leg: number; id: string; keys: Key[]; timing: KeyTiming }
+  | { type: "watchVoice"; leg: number; on: boolean }
+  | { type: "listen"; leg: number; port: MessagePort }
+  | { type: "stopListening"; leg: number }
+  | { type: "bridge"; leg: number; other: number }
+  | { type: "close"; leg: number };
+
+/** What happens on a leg. A key is one small number, reported as it comes: no message ever holds two digits. */
+export type LegEvent =
+  | { type: "key"; key: Key }
+  | { type: "speechStarted" }
+  | { type: "played"; id: string }
+  | { type: "mediaLost" }
+  | { type: "audio"; ulaw: Uint8Array };
+
+/** Media worker to main thread. */
+export type FromWorker =
+  | { type: "ready" }
+  | { type: "opened"; leg: number; error: string | null }
+  | { type: "closed"; leg: number; stats: LegStats }
+  | (LegEvent & { leg: number });

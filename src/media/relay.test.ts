@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { alawToUlaw } from "#src/kernel/g711.ts";
+import { eventPayload } from "./keys.ts";
+import type { RelayTarget } from "./relay.ts";
+import { Relay } from "./relay.ts";
+import type { RtpPacket } from "./rtp.ts";
+import type { OutgoingFormat, StreamPacket } from "./sender.ts";
+
+function rig(format: OutgoingFormat | null, heldKey: { ssrc: number; timestamp: number } | null = null) {
+  const sent: StreamPacket[] = [];
+  let joints = 0;
+  const target: RelayTarget = {
+    format,
+    joint: () => ({ sequence: 500 + 100 * joints++, timestamp: 70_000 }),
+    forward: (packet) => sent.push(packet),
+  };
+  return { relay: new Relay(target, heldKey), sent };
+}
+
+function packet(changes: Partial<RtpPacket> = {}): RtpPacket {
+  return { marker: false, payloadType: 0, sequence: 0xffff, timestamp: 0xffffffff, ssrc: 1, payload: Uint8Array.of(1, 2), ...changes };
+}
+
+test("numbers are shifted by a constant: loss and order stay as they are", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 });
+  for (const step of [0, 1, 4, 3]) {
+    relay.forward(packet({ sequence: (0xffff + step) & 0xffff, timestamp: (0xffffffff + step * 160) >>> 0 }), false, 0);
+  }
+  assert.deepEqual(
+    sent.map(({ sequence }) => sequence),
+    [500, 501, 504, 503],
+  );
+  assert.deepEqual(
+    sent.map(({ timestamp }) => timestamp),
+    [70_000, 70_160, 70_640, 70_480],
+  );
+});
+
+test("a new SSRC is joined on anew", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 });
+  relay.forward(packet(), false, 0);
+  relay.forward(packet({ ssrc: 2, sequence: 9 }), false, 0);
+  assert.deepEqual(
+    sent.map(({ sequence }) => sequence),
+    [500, 600],
+  );
+});
+
+test("PCMA becomes PCMU and events take the target's payload type", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 96 });
+  relay.forward(packet({ payloadType: 8 }), false, 0);
+  relay.forward(packet({ payloadType: 101, payload: eventPayload(5, 160, false) }), true, 0);
+  assert.deepEqual(
+    sent.map(({ payloadType }) => payloadType),
+    [0, 96],
+  );
+  assert.deepEqual([...(sent[0]?.payload ?? [])], [...alawToUlaw(Uint8Array.of(1, 2))]);
+  assert.deepEqual([...(sent[1]?.payload ?? [])], [...eventPayload(5, 160, false)]);
+});
+
+test("a target without events gets none, a held target gets nothing", () => {
+  const event = packet({ payloadType: 101, payload: eventPayload(5, 160, false) });
+  const without = rig({ payloadType: 0, eventPayloadType: null });
+  without.relay.forward(event, true, 0);
+  assert.equal(without.sent.length, 0);
+  const held = rig(null);
+  held.relay.forward(packet(), false, 0);
+  assert.equal(held.sent.length, 0);
+});
+
+test("a key that was down before the bridge is not relayed, the next one is (R-425)", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 }, { ssrc: 1, timestamp: 1_000 });
+  const event = (timestamp: number) => packet({ payloadType: 101, timestamp, payload: eventPayload(5, 320, true) });
+  relay.forward(event(1_000), true, 0);
+  relay.forward(event(840), true, 0);
+  assert.equal(sent.length, 0);
+  relay.forward(event(1_160), true, 0);
+  assert.equal(sent.length, 1);
+});

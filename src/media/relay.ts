@@ -1,0 +1,67 @@
+import { alawToUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
+import type { RtpPacket } from "./rtp.ts";
+import { timestampDelta } from "./rtp.ts";
+import type { OutgoingFormat, StreamPacket } from "./sender.ts";
+
+/** The receiving end of a relay, as far as the relay uses it. */
+export interface RelayTarget {
+  /** null: the target may not be sent to. */
+  readonly format: OutgoingFormat | null;
+  joint(now: number): { sequence: number; timestamp: number };
+  forward(packet: StreamPacket): void;
+}
+
+interface Shift {
+  ssrc: number;
+  sequence: number;
+  timestamp: number;
+}
+
+/**
+ * Forwards one direction of a bridge packet by packet: the target's own SSRC, sequence numbers and timestamps shifted by a
+ * constant so that loss and reordering stay visible to the far jitter buffer, payload types renamed, PCMU and PCMA converted.
+ * Nothing is held back, so nothing from before the bridge can reach the target (R-425).
+ */
+export class Relay {
+  readonly #target: RelayTarget;
+  /** A key that was already down when the bridge was made: it belongs to the collection and stays here (SECURITY S-24). */
+  readonly #heldKey: { ssrc: number; timestamp: number } | null;
+  #shift: Shift | null = null;
+
+  constructor(target: RelayTarget, heldKey: { ssrc: number; timestamp: number } | null) {
+    this.#target = target;
+    this.#heldKey = heldKey;
+  }
+
+  /** Forwards a packet received at `now` (monotonic ms); `isEvent`: it is a telephone event, else it is audio. */
+  forward(packet: RtpPacket, isEvent: boolean, now: number): void {
+    const format = this.#target.format;
+    if (!format) return;
+    const payloadType = isEvent ? format.eventPayloadType : format.payloadType;
+    if (payloadType === null || (isEvent && this.#isOld(packet))) return;
+    const shift = this.#shiftFor(packet, now);
+    this.#target.forward({
+      sequence: (packet.sequence + shift.sequence) & 0xffff,
+      timestamp: (packet.timestamp + shift.timestamp) >>> 0,
+      marker: packet.marker,
+      payloadType,
+      payload: isEvent || packet.payloadType === payloadType ? packet.payload : transcode(packet.payload, format.payloadType),
+    });
+  }
+
+  #isOld({ ssrc, timestamp }: RtpPacket): boolean {
+    const held = this.#heldKey;
+    return held !== null && held.ssrc === ssrc && timestampDelta(timestamp, held.timestamp) <= 0;
+  }
+
+  #shiftFor(packet: RtpPacket, now: number): Shift {
+    if (this.#shift?.ssrc === packet.ssrc) return this.#shift;
+    const joint = this.#target.joint(now);
+    this.#shift = { ssrc: packet.ssrc, sequence: joint.sequence - packet.sequence, timestamp: joint.timestamp - packet.timestamp };
+    return this.#shift;
+  }
+}
+
+function transcode(payload: Uint8Array, to: 0 | 8): Uint8Array {
+  return to === 8 ? ulawToAlaw(payload) : alawToUlaw(payload);
+}

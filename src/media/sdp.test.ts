@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { Direction, LocalMedia } from "./sdp.ts";
+import { acceptOffer, createOffer, readAnswer } from "./sdp.ts";
+
+const LOCAL: LocalMedia = { host: "198.51.100.7", port: 20_002, sessionId: "4611", previous: null };
+const AUDIO = ["m=audio 4000 RTP/AVP 0 8 101", "a=rtpmap:101 telephone-event/8000"];
+
+function sdp(lines: string[], session: string[] = ["c=IN IP4 203.0.113.5"]): string {
+  return ["v=0", "o=peer 1 1 IN IP4 203.0.113.5", "s=-", ...session, "t=0 0", ...lines, ""].join("\r\n");
+}
+
+function agree(offer: string, local = LOCAL) {
+  const result = acceptOffer(offer, local);
+  assert.equal(result.kind, "agreed", JSON.stringify(result));
+  return result;
+}
+
+function lines(text: string, letter: string): string[] {
+  return text.split("\r\n").filter((line) => line.startsWith(`${letter}=`));
+}
+
+test("an offer of PCMU, PCMA and telephone-event is answered in full (R-227)", () => {
+  const { answer, remote } = agree(sdp(AUDIO));
+  assert.deepEqual(remote, { host: "203.0.113.5", port: 4000, payloadType: 0, eventPayloadType: 101, direction: "sendrecv" });
+  assert.equal(
+    answer,
+    [
+      "v=0",
+      "o=- 4611 1 IN IP4 198.51.100.7",
+      "s=-",
+      "c=IN IP4 198.51.100.7",
+      "t=0 0",
+      "m=audio 20002 RTP/AVP 0 8 101",
+      "a=rtpmap:0 PCMU/8000",
+      "a=rtpmap:8 PCMA/8000",
+      "a=rtpmap:101 telephone-event/8000",
+      "a=fmtp:101 0-15",
+      "a=ptime:20",
+      "a=sendrecv",
+      "",
+    ].join("\r\n"),
+  );
+});
+
+for (const { formats, maps = [], answered, codec, event } of [
+  { formats: "8 0", answered: "8 0", codec: 8, event: null },
+  { formats: "18 8 96", maps: ["a=rtpmap:96 telephone-event/8000"], answered: "8 96", codec: 8, event: 96 },
+  { formats: "0 100", maps: ["a=rtpmap:100 TELEPHONE-EVENT/8000"], answered: "0 100", codec: 0, event: 100 },
+  {
+    formats: "0 97 98",
+    maps: ["a=rtpmap:97 telephone-event/16000", "a=rtpmap:98 telephone-event/8000"],
+    answered: "0 98",
+    codec: 0,
+    event: 98,
+  },
+  { formats: "0", maps: ["a=rtpmap:101 telephone-event/8000"], answered: "0", codec: 0, event: null },
+  { formats: "0 8", maps: ["a=rtpmap:0 OPUS/48000/2"], answered: "8", codec: 8, event: null },
+]) {
+  test(`formats ${formats} (${maps.join(", ")}) are answered with ${answered} in the offerer's order (R-227)`, () => {
+    const { answer, remote } = agree(sdp([`m=audio 4000 RTP/AVP ${formats}`, ...maps]));
+    assert.deepEqual(lines(answer, "m"), [`m=audio 20002 RTP/AVP ${answered}`]);
+    assert.equal(remote.payloadType, codec);
+    assert.equal(remote.eventPayloadType, event);
+  });
+}
+
+test("the first stream we can do is accepted, all others are refused with port 0 in their places", () => {
+  const { answer, remote } = agree(
+    sdp([
+      "m=video 5000 RTP/AVP 31 32",
+      "m=audio 5002 RTP/SAVP 0",
+      "m=audio 0 RTP/AVP 0",
+      "m=audio 5004 RTP/AVP 18",
+      "m=audio 5006 RTP/AVP 8",
+      "m=audio 5008 RTP/AVP 0",
+      "m=image 5010 udptl t38",
+      "m=message 5012 TCP/MSRP *",
+    ]),
+  );
+  assert.deepEqual(lines(answer, "m"), [
+    "m=video 0 RTP/AVP 31",
+    "m=audio 0 RTP/SAVP 0",
+    "m=audio 0 RTP/AVP 0",
+    "m=audio 0 RTP/AVP 18",
+    "m=audio 20002 RTP/AVP 8",
+    "m=audio 0 RTP/AVP 0",
+    "m=image 0 udptl t38",
+    "m=message 0 TCP/MSRP *",
+  ]);
+  assert.equal(remote.port, 5006);
+});
+
+for (const [written, c, expected] of [
+  ["a=sendrecv", "203.0.113.5", "sendrecv"],
+  ["a=sendonly", "203.0.113.5", "recvonly"],
+  ["a=recvonly", "203.0.113.5", "sendonly"],
+  ["a=inactive", "203.0.113.5", "inactive"],
+  ["a=sendrecv", "0.0.0.0", "recvonly"],
+  ["a=sendonly", "0.0.0.0", "recvonly"],
+  ["a=inactive", "0.0.0.0", "inactive"],
+] satisfies [string, string, Direction][]) {
+  test(`${written} from ${c} is answered with ${expected}, in the stream and in the session part (R-226)`, () => {
+    for (const offer of [sdp([...AUDIO, written], [`c=IN IP4 ${c}`]), sdp(AUDIO, [`c=IN IP4 ${c}`, written])]) {
+      const { answer, remote } = agree(offer);
+      assert.equal(remote.direction, expected);
+      assert.ok(answer.includes(`a=${expected}\r\n`));
+    }
+  });
+}
+
+test("the stream's c= line beats the session's", () => {
+  const { remote } = agree(sdp(["m=audio 4000 RTP/AVP 0", "c=IN IP4 203.0.113.9"]));
+  assert.equal(remote.host, "203.0.113.9");
+});
+
+test("IPv6 addresses are agreed on in the spelling that sockets report", () => {
+  const local = { ...LOCAL, host: "2001:db8::7" };
+  const { answer, remote } = agree(sdp(AUDIO, ["c=IN IP6 2001:DB8:0:0:0:0:0:5"]), local);
+  assert.equal(remote.host, "2001:db8::5");
+  assert.ok(answer.includes("c=IN IP6 2001:db8::7\r\n"));
+  assert.ok(answer.includes("o=- 4611 1 IN IP6 2001:db8::7\r\n"));
+});
+
+for (const [reason, name, offer] of [
+  ["unacceptable", "no codec of ours", sdp(["m=audio 4000 RTP/AVP 18 9"])],
+  ["unacceptable", "no audio", sdp(["m=video 4000 RTP/AVP 31"])],
+  ["unacceptable", "no stream at all", sdp([])],
+  ["unacceptable", "SRTP only", sdp(["m=audio 4000 RTP/SAVP 0"])],
+  ["unacceptable", "another IP family", sdp(AUDIO, ["c=IN IP6 2001:db8::5"])],
+  ["unacceptable", "a multicast group", sdp(AUDIO, ["c=IN IP4 224.2.1.1/127"])],
+  ["unacceptable", "a host name", sdp(AUDIO, ["c=IN IP4 sbc.example.com"])],
+  ["malformed", "nothing", ""],
+  ["malformed", "not SDP", "<xml/>"],
+  ["malformed", "no v=", sdp(AUDIO).replace("v=0\r\n", "")],
+  ["malformed", "another version", sdp(AUDIO).replace("v=0", "v=1")],
+  ["malformed", "no o=", sdp(AUDIO).replace(/o=.*\r\n/, "")],
+  ["malformed", "no c=", sdp(AUDIO, [])],
+  ["malformed", "a port that is no number", sdp(["m=audio x RTP/AVP 0"])],
+  ["malformed", "a port out of range", sdp(["m=audio 70000 RTP/AVP 0"])],
+  ["malformed", "a port of 400 digits", sdp([`m=audio ${"9".repeat(400)} RTP/AVP 0`])],
+  ["malformed", "a cut m= line", sdp(["m=audio"])],
+  ["malformed", "a line of 2 KiB", sdp([...AUDIO, `a=x:${"y".repeat(2_048)}`])],
+  ["malformed", "20 KiB", sdp([...AUDIO, ...Array<string>(1_000).fill("a=candidate:1 1 udp")])],
+  ["malformed", "1,000 broken rtpmap lines", sdp([...AUDIO, ...Array<string>(1_000).fill("a=rtpmap:")])],
+  ["malformed", "17 streams", sdp(Array<string>(17).fill("m=audio 4000 RTP/AVP 0"))],
+] as const) {
+  test(`an offer with ${name} is refused as ${reason} (R-227)`, () => {
+    const result = acceptOffer(offer, LOCAL);
+    assert.equal(result.kind, "refused");
+    assert.equal((result as { reason: string }).reason, reason);
+  });
+}
+
+test("bare LF and CR line ends are read too", () => {
+  for (const end of ["\n", "\r"]) assert.equal(agree(sdp(AUDIO).replaceAll("\r\n", end)).remote.port, 4000);
+});
+
+test("a repeated offer is answered with the same version, a changed one with the next (RFC 3264 section 8)", () => {
+  const first = agree(sdp(AUDIO));
+  const again = agree(sdp(AUDIO), { ...LOCAL, previous: first.answer });
+  assert.equal(again.answer, first.answer);
+  const held = agree(sdp([...AUDIO, "a=sendonly"]), { ...LOCAL, previous: again.answer });
+  assert.deepEqual(lines(held.answer, "o"), ["o=- 4611 2 IN IP4 198.51.100.7"]);
+  const resumed = agree(sdp(AUDIO), { ...LOCAL, previous: held.answer });
+  assert.deepEqual(lines(resumed.answer, "o"), ["o=- 4611 3 IN IP4 198.51.100.7"]);
+});
+
+test("our offer and its answer agree (delayed offer, outgoing call; R-227)", () => {
+  const offer = createOffer(LOCAL);
+  assert.deepEqual(lines(offer, "m"), ["m=audio 20002 RTP/AVP 0 8 101"]);
+  const peer = agree(offer, { host: "203.0.113.5", port: 4000, sessionId: "9", previous: null });
+  const result = readAnswer(peer.answer, offer);
+  assert.deepEqual(result, {
+    kind: "agreed",
+    remote: { host: "203.0.113.5", port: 4000, payloadType: 0, eventPayloadType: 101, direction: "sendrecv" },
+  });
+});
+
+test("an offer inside a dialog keeps the streams of before and their order", () => {
+  const { answer } = agree(sdp(["m=video 5000 RTP/AVP 31", "m=audio 4000 RTP/AVP 8"]));
+  const offer = createOffer({ ...LOCAL, previous: answer });
+  assert.deepEqual(lines(offer, "m"), ["m=video 0 RTP/AVP 31", "m=audio 20002 RTP/AVP 0 8 101"]);
+  assert.deepEqual(lines(offer, "o"), ["o=- 4611 2 IN IP4 198.51.100.7"]);
+  const result = readAnswer(sdp(["m=video 0 RTP/AVP 31", "m=audio 6000 RTP/AVP 8"]), offer);
+  assert.equal(result.kind === "agreed" && result.remote.port, 6000);
+});
+
+for (const [reason, name, answer] of [
+  ["unacceptable", "refuses the stream", sdp(["m=audio 0 RTP/AVP 0"])],
+  ["unacceptable", "names only other codecs", sdp(["m=audio 4000 RTP/AVP 9"])],
+  ["malformed", "has another number of streams", sdp([...AUDIO, ...AUDIO])],
+  ["malformed", "is no SDP", "hello"],
+] as const) {
+  test(`an answer that ${name} is refused as ${reason}`, () => {
+    const result = readAnswer(answer, createOffer(LOCAL));
+    assert.equal(result.kind === "refused" && result.reason, reason);
+  });
+}
+
+test("no text makes the reader throw, and no answer contains a line the peer smuggled in (SECURITY S-84)", () => {
+  const sound = sdp(["m=video 5000 RTP/AVP 31", ...AUDIO, "a=sendonly"]);
+  const mutated = fc
+    .tuple(fc.nat(sound.length), fc.nat(20), fc.string({ unit: "binary", maxLength: 20 }))
+    .map(([at, cut, text]) => sound.slice(0, at) + text + sound.slice(at + cut));
+  fc.assert(
+    fc.property(fc.oneof(mutated, fc.string({ unit: "binary" })), (offer) => {
+      const result = acceptOffer(offer, LOCAL);
+      if (result.kind === "refused") return;
+      for (const line of result.answer.split("\r\n")) assert.match(line, /^([vostcma]=[\x20-\x7e]+)?$/);
+      assert.equal(lines(result.answer, "m").filter((line) => !/ 0 /.test(line)).length <= 1, true);
+    }),
+    { numRuns: 500 },
+  );
+});

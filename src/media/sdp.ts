@@ -1,0 +1,238 @@
+import { isIP } from "node:net";
+import { parse } from "sdp-transform";
+import type { SdpConnection, SdpMedia, SdpSession } from "sdp-transform";
+
+/** What WE may do with the stream (RFC 3264 section 6.1), not what the peer wrote. */
+export type Direction = "sendrecv" | "sendonly" | "recvonly" | "inactive";
+
+/** Where and how to send audio to the peer. */
+export interface RemoteMedia {
+  /** IP address literal; all zeros while an RFC 2543 peer holds us. */
+  host: string;
+  port: number;
+  /** The codec to send: 0 PCMU, 8 PCMA (RFC 3551 section 6). */
+  payloadType: 0 | 8;
+  /** The peer's telephone-event payload type (RFC 4733); null: not negotiated. */
+  eventPayloadType: number | null;
+  direction: Direction;
+}
+
+/** Our side of the description. */
+export interface LocalMedia {
+  /** IP address literal for c= and o=. Its family is the only one accepted from the peer. */
+  host: string;
+  port: number;
+  /** o= session id: decimal digits, the same for the whole dialog (RFC 8866 section 5.2). */
+  sessionId: string;
+  /** The last description we sent in this dialog, or null. It decides the o= version (RFC 3264 section 8). */
+  previous: string | null;
+}
+
+/** `malformed`: not SDP, or it contradicts itself (400). `unacceptable`: sound, but nothing in it we can do (488). */
+export interface SdpRefusal {
+  kind: "refused";
+  reason: "malformed" | "unacceptable";
+  detail: string;
+}
+
+export interface SdpAgreement {
+  kind: "agreed";
+  remote: RemoteMedia;
+}
+
+/** The telephone-event payload type of our own offers. */
+export const OFFERED_EVENT_PAYLOAD_TYPE = 101;
+
+/** Longest description read; a carrier's largest (ICE, many crypto lines) stays under 8 KiB. */
+const MAX_SDP_BYTES = 16_384;
+const MAX_LINE_BYTES = 1_024;
+const MAX_MEDIA_LINES = 16;
+const MAX_RELEVANT_LINES = 200;
+const RELEVANT = /^(?:[vocm]=|a=(?:rtpmap:|(?:sendrecv|sendonly|recvonly|inactive)$))/;
+const CODEC_NAMES: Record<0 | 8, string> = { 0: "PCMU", 8: "PCMA" };
+const MIRRORED: Record<Direction, Direction> = { sendrecv: "sendrecv", sendonly: "recvonly", recvonly: "sendonly", inactive: "inactive" };
+/** RFC 2543 hold: "do not send to me" (RFC 3264 section 8.4). */
+const WITHOUT_SENDING: Record<Direction, Direction> = {
+  sendrecv: "recvonly",
+  sendonly: "inactive",
+  recvonly: "recvonly",
+  inactive: "inactive",
+};
+
+/**
+ * Answers an offer (RFC 3264 section 6): the first audio stream we can do is accepted, every other stream is refused with
+ * port 0 in its place. Never throws.
+ */
+export function acceptOffer(offer: string, local: LocalMedia): (SdpAgreement & { answer: string }) | SdpRefusal {
+  const session = readSession(offer);
+  if ("reason" in session) return session;
+  let refusal: SdpRefusal = unacceptable("no audio stream");
+  for (const [index, media] of session.media.entries()) {
+    const stream = readStream(session, media, local.host);
+    if ("reason" in stream) {
+      if (stream.reason === "malformed") return stream;
+      if (media.type === "audio") refusal = stream;
+      continue;
+    }
+    const lines = session.media.map((other, at) => (at === index ? audioLines(local, stream) : refusedLine(other)));
+    return { kind: "agreed", answer: describe(local, lines), remote: stream.remote };
+  }
+  return refusal;
+}
+
+/**
+ * An offer of PCMU, PCMA and telephone-event, for an INVITE of ours or for a 2xx to an INVITE without a description.
+ * In a dialog with a `previous` description the number and order of its streams is kept (RFC 3264 section 8).
+ */
+export function createOffer(local: LocalMedia): string {
+  const ours: Stream = {
+    codecs: [0, 8],
+    remote: { host: "", port: 0, payloadType: 0, eventPayloadType: OFFERED_EVENT_PAYLOAD_TYPE, direction: "sendrecv" },
+  };
+  const before = local.previous === null ? [] : parse(local.previous).media;
+  const at = Math.max(0, before.findIndex(isActive));
+  const lines =
+    before.length === 0
+      ? [audioLines(local, ours)]
+      : before.map((media, index) => (index === at ? audioLines(local, ours) : refusedLine(media)));
+  return describe(local, lines);
+}
+
+/** Reads the answer to `offer`, an offer that `createOffer` made. Never throws. */
+export function readAnswer(answer: string, offer: string): SdpAgreement | SdpRefusal {
+  const session = readSession(answer);
+  if ("reason" in session) return session;
+  const offered = parse(offer);
+  if (session.media.length !== offered.media.length) return malformed("the answer has another number of streams than the offer");
+  const media = session.media[offered.media.findIndex(isActive)];
+  if (!media) return malformed("the answer has no stream for ours");
+  const stream = readStream(session, media, String(offered.connection?.ip ?? ""));
+  return "reason" in stream ? stream : { kind: "agreed", remote: stream.remote };
+}
+
+interface Stream {
+  /** Codecs of both sides in the peer's order; the first is the one to send. */
+  codecs: (0 | 8)[];
+  remote: RemoteMedia;
+}
+
+function readSession(text: string): SdpSession | SdpRefusal {
+  if (text.length > MAX_SDP_BYTES) return malformed("longer than 16 KiB");
+  const lines = text.split(/\r\n|\r|\n/);
+  if (lines.some((line) => line.length > MAX_LINE_BYTES)) return malformed("a line longer than 1 KiB");
+  if (lines.filter((line) => line.startsWith("m=")).length > MAX_MEDIA_LINES) return malformed("more than 16 streams");
+  // sdp-transform tries some sixty patterns on a line it does not know: 3,000 of those would cost 40 ms (SECURITY S-84).
+  const relevant = lines.filter((line) => RELEVANT.test(line));
+  if (relevant.length > MAX_RELEVANT_LINES) return malformed("too many lines");
+  const session = parse(relevant.join("\r\n"));
+  if (session.version !== 0) return malformed("v=0 is missing");
+  if (!session.origin) return malformed("o= is missing or broken");
+  if (session.media.some((media) => media.type === undefined)) return malformed("a broken m= line");
+  return session;
+}
+
+function readStream(session: SdpSession, media: SdpMedia, ownHost: string): Stream | SdpRefusal {
+  if (media.type !== "audio") return unacceptable("not audio");
+  const port = media.port;
+  if (typeof port !== "number" || port > 65_535) return malformed("a broken m= port");
+  if (port === 0) return unacceptable("a refused stream");
+  if (media.protocol !== "RTP/AVP") return unacceptable("a transport other than RTP/AVP");
+
+  const formats = formatsOf(media);
+  const codecs = formats.filter((format): format is 0 | 8 => (format === 0 || format === 8) && isG711(media, format));
+  const [payloadType] = codecs;
+  if (payloadType === undefined) return unacceptable("neither PCMU nor PCMA");
+
+  const connection = media.connection ?? session.connection;
+  if (!connection) return malformed("no c= line");
+  const host = hostOf(connection);
+  if (host === null) return unacceptable("c= is not a unicast IP address");
+  const onHold = isUnspecified(host);
+  if (!onHold && isIP(host) !== isIP(ownHost)) return unacceptable("an address of the other IP family");
+
+  const written = media.direction ?? session.direction ?? "sendrecv";
+  const direction = MIRRORED[written as Direction] ?? "sendrecv";
+  const eventPayloadType = formats.find((format) => isTelephoneEvent(media, format)) ?? null;
+  return { codecs, remote: { host, port, payloadType, eventPayloadType, direction: onHold ? WITHOUT_SENDING[direction] : direction } };
+}
+
+function formatsOf(media: SdpMedia): number[] {
+  return String(media.payloads ?? "")
+    .split(" ")
+    .filter((format) => /^\d{1,3}$/.test(format))
+    .map(Number)
+    .filter((format) => format < 128);
+}
+
+/** The static types need no rtpmap (RFC 3551 section 6); a wrong one takes the type for another codec. */
+function isG711(media: SdpMedia, format: 0 | 8): boolean {
+  const map = media.rtp.find((entry) => entry.payload === format);
+  return !map || (String(map.codec).toUpperCase() === CODEC_NAMES[format] && map.rate === 8000);
+}
+
+function isTelephoneEvent(media: SdpMedia, format: number): boolean {
+  return media.rtp.some(
+    (entry) => entry.payload === format && String(entry.codec).toLowerCase() === "telephone-event" && entry.rate === 8000,
+  );
+}
+
+/** The address, in the spelling the socket reports for a packet's source; null for names, multicast and nonsense. */
+function hostOf(connection: SdpConnection): string | null {
+  const text = String(connection.ip);
+  if (connection.version === 4 && isIP(text) === 4) return Number(text.split(".")[0]) < 224 ? text : null;
+  if (connection.version !== 6 || isIP(text) !== 6 || text.includes("%")) return null;
+  const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  return canonical.startsWith("ff") ? null : canonical;
+}
+
+function isUnspecified(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+function isActive(media: SdpMedia): boolean {
+  return media.port !== 0;
+}
+
+function audioLines(local: LocalMedia, { codecs, remote }: Stream): string[] {
+  const event = remote.eventPayloadType;
+  const formats = event === null ? codecs : [...codecs, event];
+  return [
+    `m=audio ${local.port} RTP/AVP ${formats.join(" ")}`,
+    ...codecs.map((codec) => `a=rtpmap:${codec} ${CODEC_NAMES[codec]}/8000`),
+    ...(event === null ? [] : [`a=rtpmap:${event} telephone-event/8000`, `a=fmtp:${event} 0-15`]),
+    "a=ptime:20",
+    `a=${remote.direction}`,
+  ];
+}
+
+/** A refused stream keeps its kind, transport and one format (RFC 3264 section 6). */
+function refusedLine(media: SdpMedia): string[] {
+  const [format = "0"] = String(media.payloads ?? "").split(" ");
+  return [`m=${media.type} 0 ${media.protocol} ${/^[\w.*-]+$/.test(format) ? format : "0"}`];
+}
+
+function describe(local: LocalMedia, streams: string[][]): string {
+  const family = isIP(local.host) === 6 ? "IP6" : "IP4";
+  const write = (version: number) =>
+    [
+      "v=0",
+      `o=- ${local.sessionId} ${version} IN ${family} ${local.host}`,
+      "s=-",
+      `c=IN ${family} ${local.host}`,
+      "t=0 0",
+      ...streams.flat(),
+      "",
+    ].join("\r\n");
+  if (local.previous === null) return write(1);
+  // The version rises by one exactly when the description changes (RFC 3264 section 8).
+  const version = Number(parse(local.previous).origin?.sessionVersion ?? 0);
+  return write(version) === local.previous ? local.previous : write(version + 1);
+}
+
+function malformed(detail: string): SdpRefusal {
+  return { kind: "refused", reason: "malformed", detail };
+}
+
+function unacceptable(detail: string): SdpRefusal {
+  return { kind: "refused", reason: "unacceptable", detail };
+}

@@ -1,0 +1,184 @@
+import { ALAW_SILENCE, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import { SAMPLES_PER_MS } from "./clip.ts";
+import { eventPayload } from "./keys.ts";
+import { Lateness } from "./lateness.ts";
+import type { Paced, Pacer } from "./pacer.ts";
+import { PERIOD_MS } from "./pacer.ts";
+import type { Packetful, PlaylistPart } from "./playlist.ts";
+import { Playlist } from "./playlist.ts";
+import type { RtpPacket } from "./rtp.ts";
+import { sequenceDelta, timestampDelta, writeRtp } from "./rtp.ts";
+
+/** A packet without its stream: the sender puts in its own SSRC. */
+export type StreamPacket = Omit<RtpPacket, "ssrc">;
+
+/** Unpredictable starting values of a stream (RFC 3550 section 5.1). */
+export interface StreamSeed {
+  ssrc: number;
+  sequence: number;
+  timestamp: number;
+}
+
+/** What the peer takes. */
+export interface OutgoingFormat {
+  payloadType: 0 | 8;
+  eventPayloadType: number | null;
+}
+
+export interface SenderOptions {
+  clock: Clock;
+  pacer: Pacer;
+  seed: StreamSeed;
+  transmit: (datagram: Uint8Array) => void;
+  onPlayed: (id: string) => void;
+  /** Called once in each period while the leg sends. */
+  onPeriod: (now: number) => void;
+}
+
+/** A thread held up longer than this skips the time lost; shorter delays are made good by sending at once. */
+const LONGEST_CATCH_UP_MS = 60;
+/** RFC 4733 section 2.5.1.4. */
+const END_PACKETS = 3;
+const SILENCE = {
+  0: new Uint8Array(SAMPLES_PER_PACKET).fill(ULAW_SILENCE),
+  8: new Uint8Array(SAMPLES_PER_PACKET).fill(ALAW_SILENCE),
+} as const;
+
+/**
+ * The outgoing stream of one leg: one SSRC, unbroken sequence numbers and timestamps across prompts.
+ * Silence is sent between prompts, because NAT bindings and peers' RTP time-outs take a quiet stream for a dead one.
+ *
+ * Timestamps follow real time: the next packet's audio begins at `due`. A prompt that meets silence leaves at once,
+ * which is up to one period ahead of `due` (the lead); the first silence after it is sent on time again. So no sample is
+ * sent twice, none is skipped, and the stream never runs away from the clock.
+ */
+export class Sender implements Paced {
+  readonly lateness = new Lateness();
+  packets = 0;
+  readonly #options: SenderOptions;
+  readonly #playlist: Playlist;
+  readonly #ssrc: number;
+  #sequence: number;
+  #timestamp: number;
+  #due: number;
+  #lead = 0;
+  #talking = false;
+  #format: OutgoingFormat | null = null;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    this.#playlist = new Playlist(options.onPlayed);
+    this.#ssrc = options.seed.ssrc;
+    this.#sequence = options.seed.sequence;
+    this.#timestamp = options.seed.timestamp;
+    this.#due = options.clock.monotonic();
+  }
+
+  /** Sends from here on, the first packet at once, in `format`; a running stream only changes its format. */
+  resume(format: OutgoingFormat): void {
+    const wasSilent = this.#format === null;
+    this.#format = format;
+    if (!wasSilent) return;
+    this.#skipTo(this.#options.clock.monotonic());
+    this.#hurry();
+  }
+
+  /** Sends nothing more; what there is to say waits for `resume`. */
+  pause(): void {
+    this.#format = null;
+    this.#talking = false;
+    this.#options.pacer.cancel(this);
+  }
+
+  /** Appends to what there is to say. */
+  play(id: string, parts: PlaylistPart[]): void {
+    const wasIdle = this.#playlist.isEmpty;
+    this.#playlist.add(id, parts);
+    if (wasIdle && this.#format) this.#hurry();
+  }
+
+  stopPlaying(): void {
+    this.#playlist.clear();
+  }
+
+  /** Where another stream can be joined on at `now` without a step back. */
+  joint(now: number): { sequence: number; timestamp: number } {
+    this.#skipTo(now);
+    return { sequence: this.#sequence, timestamp: this.#timestamp };
+  }
+
+  /** Sends a packet of another stream under our SSRC; numbers as counted from `joint`. */
+  forward(packet: StreamPacket): void {
+    // Only forwards: a reordered packet or an event's old timestamp must not make our own next packet step back.
+    if (sequenceDelta(packet.sequence, this.#sequence) >= 0) this.#sequence = (packet.sequence + 1) & 0xffff;
+    const next = (packet.timestamp + SAMPLES_PER_PACKET) >>> 0;
+    if (timestampDelta(next, this.#timestamp) > 0) this.#timestamp = next;
+    this.#due = this.#options.clock.monotonic() + PERIOD_MS;
+    this.#transmit(packet);
+  }
+
+  onSlot(now: number, slot: number): number | null {
+    this.lateness.note(now - slot);
+    this.#options.onPeriod(now);
+    return this.#step(now);
+  }
+
+  /** Sends the next packet as early as the lead allows. */
+  #hurry(): void {
+    const now = this.#options.clock.monotonic();
+    this.#lead = Math.min(Math.max(this.#due - now, 0), PERIOD_MS);
+    const at = this.#due - this.#lead;
+    const next = at <= now ? this.#step(now) : at;
+    if (next !== null) this.#options.pacer.schedule(this, next);
+  }
+
+  #step(now: number): number | null {
+    if (!this.#format) return null;
+    if (now - this.#due + this.#lead > LONGEST_CATCH_UP_MS) this.#skipTo(now);
+    const packetful = this.#playlist.next(this.#format.payloadType);
+    if (!packetful && this.#lead > 0) {
+      this.#lead = 0;
+      return this.#due;
+    }
+    this.#sendPacketful(this.#format, packetful);
+    this.#timestamp = (this.#timestamp + SAMPLES_PER_PACKET) >>> 0;
+    this.#due += PERIOD_MS;
+    this.#talking = packetful !== null;
+    return this.#due - this.#lead;
+  }
+
+  #sendPacketful({ payloadType, eventPayloadType }: OutgoingFormat, packetful: Packetful | null): void {
+    const marker = packetful !== null && !this.#talking;
+    if (packetful?.kind !== "key") {
+      this.#send({ marker, payloadType, timestamp: this.#timestamp, payload: packetful?.payload ?? SILENCE[payloadType] });
+      return;
+    }
+    if (eventPayloadType === null) return;
+    const { key, position, last } = packetful;
+    const timestamp = (this.#timestamp - position + SAMPLES_PER_PACKET) >>> 0;
+    for (let copy = 0; copy < (last ? END_PACKETS : 1); copy++) {
+      const isFirst = position === SAMPLES_PER_PACKET && copy === 0;
+      this.#send({ marker: isFirst, payloadType: eventPayloadType, timestamp, payload: eventPayload(key, position, last) });
+    }
+  }
+
+  #send(packet: Omit<StreamPacket, "sequence">): void {
+    this.#transmit({ ...packet, sequence: this.#sequence });
+    this.#sequence = (this.#sequence + 1) & 0xffff;
+  }
+
+  #transmit(packet: StreamPacket): void {
+    this.packets++;
+    this.#options.transmit(writeRtp({ ...packet, ssrc: this.#ssrc }));
+  }
+
+  /** Lets the whole periods before `now` pass unsent: timestamps move on, sequence numbers do not. */
+  #skipTo(now: number): void {
+    const periods = Math.floor((now - this.#due + this.#lead) / PERIOD_MS);
+    if (periods <= 0) return;
+    this.#due += periods * PERIOD_MS;
+    this.#timestamp = (this.#timestamp + periods * PERIOD_MS * SAMPLES_PER_MS) >>> 0;
+    this.#talking = false;
+  }
+}

@@ -1,0 +1,83 @@
+/** The media worker thread: all RTP of a voice node. Nothing here may work for long; the pacer shares the thread. */
+import type { MessagePort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "#src/kernel/clock.ts";
+import { Clip, SAMPLES_PER_MS } from "./clip.ts";
+import { Pacer } from "./pacer.ts";
+import type { PlaylistPart } from "./playlist.ts";
+import type { EngineSettings, FromWorker, PlayPart, ToWorker } from "./protocol.ts";
+import { loadVoiceActivity } from "./voice-activity.ts";
+import { WorkerLeg } from "./worker-leg.ts";
+
+const WATCH_EVERY_MS = 1_000;
+
+const main = parentPort as MessagePort;
+const settings = workerData as EngineSettings;
+const pacer = new Pacer(systemClock);
+const clips = new Map<string, Clip>();
+const legs = new Map<number, WorkerLeg>();
+
+function tell(message: FromWorker): void {
+  main.postMessage(message);
+}
+
+function open({ leg, port, options, seed }: Extract<ToWorker, { type: "open" }>): void {
+  const deps = { clock: systemClock, pacer, createDetector, report: (event: object) => tell({ ...event, leg } as FromWorker) };
+  try {
+    legs.set(leg, new WorkerLeg({ ...deps, mediaLostAfterMs: settings.mediaLostAfterMs }, settings.bindHost, port, options, seed));
+    tell({ type: "opened", leg, error: null });
+  } catch (error) {
+    tell({ type: "opened", leg, error: (error as NodeJS.ErrnoException).code ?? "unknown" });
+  }
+}
+
+function close(number: number, leg: WorkerLeg): void {
+  legs.delete(number);
+  tell({ type: "closed", leg: number, stats: leg.close() });
+}
+
+function partOf(part: PlayPart): PlaylistPart[] {
+  if ("silenceMs" in part) return [{ clip: Clip.silence(Math.round(part.silenceMs * SAMPLES_PER_MS)) }];
+  const clip = "clip" in part ? clips.get(part.clip) : new Clip(part.ulaw);
+  return clip ? [{ clip }] : [];
+}
+
+function handle(message: ToWorker): void {
+  if (message.type === "clip") return void clips.set(message.key, new Clip(message.ulaw));
+  if (message.type === "open") return open(message);
+  const leg = legs.get(message.leg);
+  if (!leg) return;
+  switch (message.type) {
+    case "remote":
+      return leg.setRemote(message.remote);
+    case "play":
+      return leg.play(message.id, message.parts.flatMap(partOf));
+    case "stopPlaying":
+      return leg.stopPlaying();
+    case "sendKeys":
+      return leg.sendKeys(message.id, message.keys, message.timing);
+    case "watchVoice":
+      return leg.watchVoice(message.on);
+    case "listen":
+      return leg.listen(message.port);
+    case "stopListening":
+      return leg.stopListening();
+    case "bridge": {
+      const other = legs.get(message.other);
+      return other && leg.bridge(other);
+    }
+    case "close":
+      return close(message.leg, leg);
+  }
+}
+
+const createDetector = await loadVoiceActivity();
+main.on("message", handle);
+setInterval(
+  () => {
+    const now = systemClock.monotonic();
+    for (const leg of legs.values()) leg.watch(now);
+  },
+  Math.min(WATCH_EVERY_MS, settings.mediaLostAfterMs / 4),
+);
+tell({ type: "ready" });
