@@ -99,6 +99,14 @@ export function sourcesOf(event: SessionEvent): readonly State[] {
   return (Object.keys(TRANSITIONS) as State[]).filter((state) => TRANSITIONS[state][event] !== undefined);
 }
 
+/** The state that `event` leads to: the same from wherever it is allowed. */
+export function targetOf(event: SessionEvent): State {
+  const targets = new Set(sourcesOf(event).map((state) => TRANSITIONS[state][event]!.to));
+  const [target] = targets;
+  if (target === undefined || targets.size > 1) throw new Error(`the event ${event} needs exactly one target state`);
+  return target;
+}
+
 /** A final state has no way out (R-154). */
 export function isTerminal(status: string): boolean {
   return status !== "PENDING" && status !== "COLLECTING";

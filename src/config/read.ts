@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { type Config, type Setting, type SettingName, SETTINGS, type Surroundings } from "./settings.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where a setting's text came from. */
+export interface Found {
+  text: string | null;
+  source: "environment" | "file" | "default";
+}
+
+const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
+
+/** Reads and checks every setting. Throws OperatorError: one sentence that names the setting and what is wrong with it. */
+export function readConfig(env: Environment, terminal: boolean = process.stderr.isTTY ?? false): Config {
+  const surroundings = surroundingsOf(env, terminal);
+  const settings = Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, setting]) => [
+      camelCase(name),
+      parse(name, setting, find(env, name as SettingName, surroundings)),
+    ]),
+  ) as unknown as Config;
+
+  if (!surroundings.embedded && settings.masterKey === null) {
+    throw new OperatorError("MASTER_KEY: it must be set when DATABASE_URL is; `openssl rand -base64 32` makes one.");
+  }
+  const sipPublicHost = settings.sipPublicHost ?? settings.sipHost;
+  if (ANY_ADDRESS.has(sipPublicHost)) {
+    throw new OperatorError(`SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`);
+  }
+  return { ...settings, sipPublicHost, embedded: surroundings.embedded };
+}
+
+export function surroundingsOf(env: Environment, terminal: boolean): Surroundings {
+  return { embedded: !textOf(env, "DATABASE_URL").text, terminal };
+}
+
+/**
+ * The text in force: what was set, or the default. An empty text empties a list and unsets an optional setting; it leaves
+ * every other at its default, as `NAME=${NAME:-}` in a compose file means it.
+ */
+export function find(env: Environment, name: SettingName, surroundings: Surroundings): Found {
+  const setting: Setting<unknown> = SETTINGS[name];
+  const given = textOf(env, name);
+  if (given.text === "" && setting.optional) return { ...given, text: null };
+  const usable = given.text !== null && (given.text !== "" || setting.kind.schema.safeParse("").success);
+  return usable ? given : { text: setting.default(surroundings), source: "default" };
+}
+
+function textOf(env: Environment, name: SettingName): Found {
+  const plain = env[name]?.trim();
+  const file = SETTINGS[name].secret ? env[`${name}_FILE`] : undefined;
+  if (plain && file) throw new OperatorError(`${name}: it is set twice, as ${name} and as ${name}_FILE.`);
+  return file ? { text: readSecret(name, file), source: "file" } : { text: plain ?? null, source: "environment" };
+}
+
+function readSecret(name: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new OperatorError(`${name}_FILE: the file ${JSON.stringify(file)} cannot be read.`, { cause });
+  }
+}
+
+function parse(name: string, { kind, secret }: Setting<unknown>, { text }: Found): unknown {
+  if (text === null) return null;
+  const result = kind.schema.safeParse(text);
+  if (result.success) return result.data;
+  throw new OperatorError(`${name}: ${kind.complaint(secret ? "its value" : JSON.stringify(text))}.`);
+}
+
+function camelCase(name: string): string {
+  return name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,127 @@
+import type { Secret } from "#src/kernel/secret.ts";
+import {
+  baseUrl,
+  cidrs,
+  folder,
+  host,
+  type Kind,
+  oneOf,
+  perMinute,
+  phone,
+  port,
+  portRange,
+  refused,
+  secret,
+  someOf,
+  ttl,
+} from "./types.ts";
+
+/** What a default may depend on. */
+export interface Surroundings {
+  /** DATABASE_URL is unset: everything runs in this process, for test keys, on loopback. */
+  embedded: boolean;
+  /** Log lines go to a terminal. */
+  terminal: boolean;
+}
+
+export interface Setting<T> {
+  kind: Kind<T>;
+  /** Text as if it had been set; null leaves the setting unset. */
+  default: (surroundings: Surroundings) => string | null;
+  /** How the help names the default when it is not one fixed text. */
+  defaultText?: string;
+  meaning: string;
+  /** May be unset: its value is then null. */
+  optional: boolean;
+  /** Masked wherever it is shown, and may be given as a file: NAME_FILE. */
+  secret: boolean;
+}
+
+type Fallback = string | ((surroundings: Surroundings) => string);
+
+function required<T>(kind: Kind<T>, fallback: Fallback, meaning: string, defaultText?: string): Setting<T> {
+  const text = typeof fallback === "string" ? () => fallback : fallback;
+  return { kind, default: text, meaning, optional: false, secret: false, ...(defaultText === undefined ? {} : { defaultText }) };
+}
+
+function optional<T>(kind: Kind<T>, meaning: string, more: Partial<Setting<T | null>> = {}): Setting<T | null> {
+  return { kind, default: () => null, meaning, optional: true, secret: false, ...more };
+}
+
+const LOOPBACK = "127.0.0.0/8,::1/128";
+const loopbackWhenEmbedded = ({ embedded }: Surroundings) => (embedded ? LOOPBACK : "");
+const LOOPBACK_TEXT = `${LOOPBACK} with the embedded database, else empty`;
+const NO_SIP_TLS = "SIP is spoken over UDP and TCP; end TLS in a SIP proxy before this service";
+const NO_REDIS = "rate limits are shared through PostgreSQL";
+
+/** Every setting there is, by its environment variable. Nothing else reads the environment. */
+export const SETTINGS = {
+  HOST: required(host, "127.0.0.1", "address of the HTTP listener"),
+  PORT: required(port, "8080", "port of the HTTP listener; 0 = any free port"),
+  BASE_URL: optional(baseUrl, "public base address", { defaultText: "from HOST and PORT" }),
+  DATABASE_URL: optional(
+    secret("a PostgreSQL address such as postgres://user:password@host/database", /^postgres(ql)?:\/\/\S+$/),
+    "PostgreSQL 15 or later; live keys work only with it",
+    { secret: true, defaultText: "unset: embedded database in DATA_DIR" },
+  ),
+  DATA_DIR: required(folder, "./data", "folder of the embedded database and the generated master key"),
+  REDIS_URL: optional(refused(NO_REDIS), "leave unset: rate limits are shared through PostgreSQL", { secret: true }),
+  ROLES: required(someOf("api", "voice", "worker"), "api,voice,worker", "which roles this process runs"),
+  MASTER_KEY: optional(
+    secret("32 bytes in base64, as `openssl rand -base64 32` prints them", /^[A-Za-z0-9+/]{43}=$/),
+    "seals credentials: 32 bytes in base64",
+    { secret: true, defaultText: "generated in DATA_DIR when embedded, else required" },
+  ),
+  RATE_LIMIT_PER_MINUTE: required(perMinute, "20", "requests a minute for each address and endpoint; 0 turns off every limit"),
+  TRUSTED_PROXIES: required(cidrs, "", "address ranges whose X-Forwarded-For counts"),
+  OUTBOUND_ALLOW: required(
+    cidrs,
+    loopbackWhenEmbedded,
+    "address ranges outside the public address space that webhooks, card forwarding, gateway endpoints and callbacks may reach",
+    LOOPBACK_TEXT,
+  ),
+  SIP_HOST: required(host, "127.0.0.1", "address of the SIP listener, UDP and TCP"),
+  SIP_PORT: required(port, "5060", "port of the SIP listener; 0 = any free port"),
+  SIP_PUBLIC_HOST: optional(host, "host in sip_uri, Contact and SDP", { defaultText: "SIP_HOST" }),
+  SIP_TLS_PORT: optional(refused(NO_SIP_TLS), "leave unset: SIP is spoken over UDP and TCP"),
+  SIP_TLS_CERT: optional(refused(NO_SIP_TLS), "leave unset: SIP is spoken over UDP and TCP"),
+  SIP_TLS_KEY: optional(refused(NO_SIP_TLS), "leave unset: SIP is spoken over UDP and TCP", { secret: true }),
+  SIP_TRUNKS: required(cidrs, loopbackWhenEmbedded, "address ranges that may send INVITE", LOOPBACK_TEXT),
+  SIP_OUTBOUND: optional(
+    secret("a SIP address such as sip:user:password@host:port;transport=udp", /^sip:[^\s@]+@[^\s@]+$|^sip:[^\s@]+$/),
+    "trunk for callbacks that are telephone numbers: sip:user:password@host:port;transport=udp",
+    { secret: true },
+  ),
+  RTP_PORTS: required(portRange, "20000-29999", "UDP ports of the media"),
+  SIMULATORS_PORT: optional(port, "port of the gateway simulators; 0 = any free port, empty = off", {
+    default: ({ embedded }) => (embedded ? "8090" : null),
+    defaultText: "8090 with the embedded database, else off",
+  }),
+  SPEECH: required(oneOf("embedded", "off"), "embedded", "speech engine; off = keypad only"),
+  LOG_LEVEL: required(oneOf("debug", "info", "warn", "error"), "info", "least important log lines that are written"),
+  LOG_FORMAT: required(
+    oneOf("pretty", "json"),
+    ({ terminal }) => (terminal ? "pretty" : "json"),
+    "form of the log lines",
+    "pretty on a terminal, else json",
+  ),
+  PHONE_NUMBER: optional(phone, "number answered where a project has none"),
+  SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
+} satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof SETTINGS;
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
+  : Lowercase<Name>;
+type ValueOf<Name extends SettingName> = (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;
+
+/** The settings in force, in camel case: HOST is `host`, SIP_PUBLIC_HOST is `sipPublicHost`. Secrets are `Secret`s. */
+export type Settings = { readonly [Name in SettingName as CamelCase<Name>]: ValueOf<Name> };
+
+export interface Config extends Settings {
+  /** DATABASE_URL is unset. */
+  readonly embedded: boolean;
+  readonly sipPublicHost: string;
+  readonly masterKey: Secret | null;
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { networkInterfaces } from "node:os";
+import { test } from "node:test";
+import { isInside, isPublic, parseCidrs } from "./addresses.ts";
+import { createOutbound } from "./http.ts";
+
+/** Ways to write an address of this machine or of a private network in a URL (R-260). */
+const SPELLINGS = [
+  "127.0.0.1",
+  "127.1",
+  "127.0.1",
+  "127.127.127.127",
+  "2130706433",
+  "0x7f000001",
+  "0x7f.1",
+  "0x7f.0x0.0x0.0x1",
+  "017700000001",
+  "0177.0.0.1",
+  "0177.0x0.0.1",
+  "127.0.0.1.",
+  "0",
+  "0.0.0.0",
+  "0x0",
+  "①②⑦.⓪.⓪.①",
+  "127。0。0。1",
+  "%31%32%37.0.0.1",
+  "[::1]",
+  "[0:0:0:0:0:0:0:1]",
+  "[0000::1]",
+  "[::]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:7f00:1]",
+  "[0:0:0:0:0:ffff:127.0.0.1]",
+  "[::127.0.0.1]",
+  "[64:ff9b::7f00:1]",
+  "[2002:7f00:1::]",
+  "[2001:0:7f00:1::]",
+  "[fe80::1]",
+  "[fec0::1]",
+  "[fc00::1]",
+  "[fd00:ec2::254]",
+  "[ff02::1]",
+  "[100::1]",
+  "[2001:db8::1]",
+  "10.0.0.1",
+  "172.16.0.1",
+  "192.168.1.1",
+  "169.254.169.254",
+  "0xa9fea9fe",
+  "2852039166",
+  "[::ffff:169.254.169.254]",
+  "100.64.0.1",
+  "100.100.100.200",
+  "168.63.129.16",
+  "192.0.0.192",
+  "192.0.2.1",
+  "198.18.0.1",
+  "198.51.100.1",
+  "203.0.113.1",
+  "224.0.0.1",
+  "240.0.0.1",
+  "255.255.255.255",
+  "4294967295",
+];
+
+for (const spelling of SPELLINGS) {
+  test(`${spelling} is refused before a packet is sent (R-260)`, async () => {
+    const answer = await createOutbound({ allow: [], resolve: () => Promise.reject(new Error("no look-up")) }).send({
+      method: "GET",
+      url: `https://${spelling}/`,
+      headers: {},
+    });
+    assert.deepEqual(answer, { kind: "not sent", reason: "address not allowed" });
+  });
+}
+
+test("addresses of the open network are public", () => {
+  for (const address of [
+    "93.184.215.14",
+    "1.1.1.1",
+    "100.63.255.255",
+    "100.128.0.1",
+    "172.15.0.1",
+    "172.32.0.1",
+    "2606:4700::1111",
+    "::ffff:1.1.1.1",
+  ]) {
+    assert.equal(isPublic(address), true, address);
+  }
+  assert.equal(isPublic("not an address"), false);
+});
+
+test("an address of this machine is not public, whatever its range (S-50)", () => {
+  const own = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address.split("%")[0]!) ?? []);
+  assert.ok(own.length > 0);
+  for (const address of own) assert.equal(isPublic(address), false, address);
+});
+
+test("a range covers its addresses in every spelling of them, and no others", () => {
+  const ranges = parseCidrs("X", ["10.0.0.0/8", "192.0.2.7", "fd00::/8"]);
+  assert.deepEqual(
+    ["10.255.0.1", "::ffff:10.0.0.1", "192.0.2.7", "fd12::1"].map((address) => isInside(address, ranges)),
+    [true, true, true, true],
+  );
+  assert.deepEqual(
+    ["11.0.0.1", "192.0.2.8", "fe00::1", "name.example"].map((address) => isInside(address, ranges)),
+    [false, false, false, false],
+  );
+});

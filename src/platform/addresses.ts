@@ -1,0 +1,46 @@
+import { networkInterfaces } from "node:os";
+import ipaddr from "ipaddr.js";
+import { OperatorError } from "#src/kernel/errors.ts";
+
+type Address = ReturnType<typeof ipaddr.process>;
+type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
+
+/** Global unicast as IANA assigns it: everything else in IPv6 is special or not given out. */
+const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3");
+/** Azure answers its metadata and agent requests at a public address. */
+const METADATA = ipaddr.parseCIDR("168.63.129.16/32");
+
+/** Parses CIDRs such as 10.0.0.0/8 or a single address. Throws OperatorError that names `setting` and the bad one. */
+export function parseCidrs(setting: string, texts: readonly string[]): readonly Cidr[] {
+  return texts.map((text) => {
+    try {
+      return text.includes("/") ? ipaddr.parseCIDR(text) : ipaddr.parseCIDR(`${text}/${text.includes(":") ? 128 : 32}`);
+    } catch (cause) {
+      throw new OperatorError(`${setting}: "${text}" is not an address range such as 10.0.0.0/8 or ::1/128.`, { cause });
+    }
+  });
+}
+
+/** True when `address` lies in one of the ranges; an IPv4 address written as IPv6 (::ffff:10.0.0.1) counts as IPv4. */
+export function isInside(address: string, ranges: readonly Cidr[]): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return ranges.some((range) => inside(parsed, range));
+}
+
+/**
+ * True when `address` is one that anybody's request may be sent to: public, and not an address of this machine (R-260,
+ * SECURITY S-50).
+ */
+export function isPublic(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  if (parsed.range() !== "unicast" || inside(parsed, METADATA)) return false;
+  if (parsed.kind() === "ipv6" && !inside(parsed, GLOBAL_IPV6)) return false;
+  const text = parsed.toString();
+  return !Object.values(networkInterfaces()).some((all) => all?.some((own) => ipaddr.process(own.address).toString() === text));
+}
+
+function inside(address: Address, [base, bits]: Cidr): boolean {
+  return address.kind() === base.kind() && address.match(base, bits);
+}

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import { Client } from "pg";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { testDatabase } from "../testing.ts";
+import { type Database, isDatabaseUnavailable, notify } from "./database.ts";
+import { migrate, type Migration, type MigrationSession, readMigrations } from "./migrate.ts";
+import { openPostgres } from "./postgres.ts";
+import { silentLog } from "../log.ts";
+
+const server = process.env["TEST_DATABASE_URL"];
+let database: Database;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.close());
+
+function organization(slug: string) {
+  return { id: randomUUID(), slug, name: slug };
+}
+
+test("values arrive alike from both databases: numbers, dates, JSON, lists and bytes", async () => {
+  const { rows } = await sql`
+    select 9007199254740991::bigint as big, count(*) as counted, timestamptz '2026-11-20 12:00:00.5+01' as at,
+      '{"a":[1]}'::jsonb as json, array['x','y']::text[] as list, '\\x00ff'::bytea as bytes`.execute(database.db);
+  const row = rows[0] as Record<string, unknown>;
+  assert.deepEqual([row["big"], row["counted"]], [Number.MAX_SAFE_INTEGER, 1]);
+  assert.deepEqual(row["at"], new Date("2026-11-20T11:00:00.500Z"));
+  assert.deepEqual([row["json"], row["list"]], [{ a: [1] }, ["x", "y"]]);
+  assert.ok(row["bytes"] instanceof Uint8Array);
+  assert.deepEqual([...row["bytes"]], [0, 255]);
+});
+
+test("a transaction that throws leaves nothing behind", async () => {
+  const fault = database.transaction(async (tx) => {
+    await tx.insertInto("organizations").values(organization("rolled-back")).execute();
+    throw new Error("no");
+  });
+  await assert.rejects(fault, /^Error: no$/);
+  const found = await database.db.selectFrom("organizations").selectAll().where("slug", "=", "rolled-back").execute();
+  assert.deepEqual(found, []);
+});
+
+test("a commit after a failed statement is not taken for a commit", async () => {
+  const fault = database.transaction(async (tx) => {
+    await tx.insertInto("organizations").values(organization("half")).execute();
+    await sql`select 1 / 0`.execute(tx).catch(() => {});
+  });
+  await assert.rejects(fault);
+  assert.deepEqual(await database.db.selectFrom("organizations").selectAll().where("slug", "=", "half").execute(), []);
+});
+
+test("a query that leaves its transaction fails at once instead of waiting for ever", { timeout: 20_000 }, async () => {
+  await assert.rejects(
+    database.transaction(() => sql`select 1`.execute(database.db)),
+    /left the transaction/,
+  );
+  await assert.rejects(
+    database.transaction(() => database.transaction(async () => {})),
+    /left the transaction/,
+  );
+  let later = Promise.resolve<unknown>(null);
+  const gate = Promise.withResolvers<void>();
+  await database.transaction(async () => {
+    later = gate.promise.then(() => sql`select 1`.execute(database.db));
+  });
+  gate.resolve();
+  await later;
+});
+
+test("an error carries its SQLSTATE", async () => {
+  const row = organization("twice");
+  await database.db.insertInto("organizations").values(row).execute();
+  await assert.rejects(database.db.insertInto("organizations").values(row).execute(), { code: "23505" });
+});
+
+test("transactions of many callers all succeed, one after another or side by side", async () => {
+  await Promise.all(
+    Array.from({ length: 30 }, (_, index) =>
+      database.transaction(async (tx) => {
+        await tx
+          .insertInto("organizations")
+          .values(organization(`many-${index}`))
+          .execute();
+        await sql`select 1`.execute(tx);
+      }),
+    ),
+  );
+  const { rows } = await sql<{ n: number }>`select count(*) as n from organizations where slug like 'many-%'`.execute(database.db);
+  assert.equal(rows[0]?.n, 30);
+});
+
+test("a notification arrives after the commit and never after a rollback", async () => {
+  const heard: string[] = [];
+  const arrived = Promise.withResolvers<void>();
+  const stop = await database.listen("till_test", (payload) => {
+    heard.push(payload);
+    if (payload === "third") arrived.resolve();
+  });
+  await database.transaction((tx) => notify(tx, "till_test", "first"));
+  await assert.rejects(
+    database.transaction(async (tx) => {
+      await notify(tx, "till_test", "second");
+      throw new Error("rolled back");
+    }),
+  );
+  await database.transaction((tx) => notify(tx, "till_test", "third"));
+  await arrived.promise;
+  assert.deepEqual(heard, ["first", "third"]);
+  await stop();
+});
+
+test("two listeners of one channel are both called, and one that left no more", async () => {
+  const first: string[] = [];
+  const second: string[] = [];
+  let arrived = Promise.withResolvers<void>();
+  const stopFirst = await database.listen("till_two", (payload) => void first.push(payload));
+  // Handlers are called in the order in which they came: when the last one hears, all have heard.
+  const stopSecond = await database.listen("till_two", (payload) => {
+    second.push(payload);
+    arrived.resolve();
+  });
+  await notify(database.db, "till_two", "a");
+  await arrived.promise;
+  arrived = Promise.withResolvers<void>();
+  await stopFirst();
+  await notify(database.db, "till_two", "b");
+  await arrived.promise;
+  assert.deepEqual([first, second], [["a"], ["a", "b"]]);
+  await stopSecond();
+});
+
+test("a ping answers true while the database lives", async () => {
+  assert.equal(await database.ping(5000), true);
+});
+
+test("a connection that was refused or cut counts as unavailable, a refused query does not (R-030)", async () => {
+  await assert.rejects(openPostgres("postgres://nobody@127.0.0.1:1/none", silentLog), (error) => {
+    assert.ok(error instanceof OperatorError);
+    assert.match(error.message, /^DATABASE_URL: /);
+    assert.ok(isDatabaseUnavailable(error.cause));
+    return true;
+  });
+  const refused = await sql`select nonsense`.execute(database.db).catch((error: unknown) => error);
+  assert.equal(isDatabaseUnavailable(refused), false);
+});
+
+test("the migrations are applied once and a second time changes nothing", async () => {
+  assert.deepEqual(await database.migrate(), []);
+  const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(database.db);
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    readMigrations().map(({ name }) => name),
+  );
+});
+
+/** A session that records what was asked of it: enough to see the order of things, whatever the database. */
+function recorder(applied: { name: string; checksum: string }[] = []): MigrationSession & { log: string[] } {
+  const log: string[] = [];
+  return {
+    log,
+    query: async (text) => ({ rows: text.startsWith("select name") ? applied : (log.push(text.slice(0, 22)), []) }),
+    exec: async (text) => {
+      log.push(text);
+      if (text === "broken") throw new Error("syntax error");
+    },
+  };
+}
+
+const STEP: Migration = { name: "0002_step.sql", sql: "alter", checksum: "c" };
+
+test("a migration that fails is rolled back and the lock is given back", async () => {
+  const session = recorder();
+  await assert.rejects(migrate(session, [{ ...STEP, sql: "broken" }]), /syntax error/);
+  assert.deepEqual(session.log.slice(-3), ["broken", "rollback", "select pg_advisory_unl"]);
+});
+
+test("a migration changed after it was applied is refused by name, one of a newer version is left alone", async () => {
+  await assert.rejects(migrate(recorder([{ name: STEP.name, checksum: "other" }]), [STEP]), {
+    name: "OperatorError",
+    message: /0002_step\.sql was changed/,
+  });
+  assert.deepEqual(await migrate(recorder([{ name: "9999_future.sql", checksum: "x" }]), [STEP]), [STEP.name]);
+});
+
+test("many processes that migrate at once apply each file once", { skip: !server && "needs TEST_DATABASE_URL" }, async () => {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(database.db);
+  const url = new URL(server!);
+  url.pathname = `/${rows[0]!.name}`;
+  const step = { name: "9000_race.sql", sql: "create table race (); select pg_sleep(0.05)", checksum: "r" };
+  const applied = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const client = new Client({ connectionString: url.href });
+      await client.connect();
+      const done = await migrate({ query: (text, values = []) => client.query(text, [...values]), exec: (text) => client.query(text) }, [
+        step,
+      ]);
+      await client.end();
+      return done;
+    }),
+  );
+  assert.deepEqual(applied.flat(), ["9000_race.sql"]);
+});
+
+test(
+  "a listener whose connection is cut comes back and says that it may have missed something",
+  { skip: !server && "needs TEST_DATABASE_URL" },
+  async () => {
+    const gap = Promise.withResolvers<void>();
+    const heard = Promise.withResolvers<string>();
+    const stop = await database.listen(
+      "till_cut",
+      (payload) => heard.resolve(payload),
+      () => gap.resolve(),
+    );
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'voicetill listener'`.execute(database.db);
+    await gap.promise;
+    await notify(database.db, "till_cut", "back");
+    assert.equal(await heard.promise, "back");
+    await stop();
+  },
+);

@@ -1,0 +1,75 @@
+import { type Kysely, sql } from "kysely";
+import type { ConstructorOptions } from "pg-boss";
+import type { Tables } from "./tables.ts";
+
+/** A handle to query through. A transaction's handle is one too; repositories take it as first argument. */
+export type Db = Kysely<Tables>;
+
+export interface Database {
+  readonly db: Db;
+  readonly kind: "pglite" | "postgres";
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. Nothing is retried. A query
+   * through `db` inside `work` throws: use the handle that `work` is given.
+   */
+  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
+  /**
+   * Calls `onPayload` for every notification on `channel` that any process commits, and `onGap` when some may have been
+   * missed because the connection was lost and is back. The returned function ends it.
+   */
+  listen(channel: string, onPayload: (payload: string) => void, onGap?: () => void): Promise<() => Promise<void>>;
+  /** Applies the missing files of `migrations/` and answers their names. Safe from many processes at once. */
+  migrate(): Promise<string[]>;
+  /** True when the database answered a query within `timeoutMs`. */
+  ping(timeoutMs: number): Promise<boolean>;
+  close(): Promise<void>;
+  /** How pg-boss reaches the same database (for `jobs.ts`). */
+  readonly queue: Pick<ConstructorOptions, "db" | "backend" | "connectionString" | "max">;
+}
+
+/** NOTIFY inside the transaction of `tx`: delivered after its commit, never after a rollback. Payload: at most 7999 bytes. */
+export async function notify(tx: Db, channel: string, payload: string): Promise<void> {
+  await sql`select pg_notify(${channel}, ${payload})`.execute(tx);
+}
+
+/** True when `work` succeeded within `timeoutMs`. */
+export async function answersWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(resolve, timeoutMs, false);
+  try {
+    return await Promise.race([
+      work.then(
+        () => true,
+        () => false,
+      ),
+      late,
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** SQLSTATE classes and codes of a server that cannot serve just now: 08 connection, 53 resources, 57P shutting down. */
+const UNAVAILABLE_STATES = /^(?:08|53|57P0[1-3])/;
+const UNAVAILABLE_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
+/** `pg` gives these no code. */
+const UNAVAILABLE_MESSAGES =
+  /Connection terminated|timeout exceeded when trying to connect|connection error and is not queryable|has stopped/i;
+
+/** True when `error` says that the database cannot be reached, as opposed to having refused the query (R-030: HTTP 503). */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError && error.errors.some(isDatabaseUnavailable)) return true;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === "string" && (UNAVAILABLE_STATES.test(code) || UNAVAILABLE_CODES.has(code))) return true;
+  return UNAVAILABLE_MESSAGES.test(error.message);
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { after, test } from "node:test";
+import { takeDataFolder } from "./data-folder.ts";
+import { openDatabase } from "./open.ts";
+
+const root = mkdtempSync(join(tmpdir(), "voicetill-data-"));
+after(() => rmSync(root, { recursive: true, force: true }));
+const CHILD = fileURLToPath(new URL("./embedded-child.ts", import.meta.url));
+
+interface Writer {
+  process: ChildProcess;
+  lines: string[];
+  /** Resolves when `count` lines have come. */
+  printed(count: number): Promise<void>;
+}
+
+function startWriter(folder: string): Writer {
+  const child = spawn(process.execPath, [CHILD, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  const lines: string[] = [];
+  const waiting: { count: number; resolve: () => void }[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    lines.push(line);
+    for (const waiter of waiting) if (lines.length >= waiter.count) waiter.resolve();
+  });
+  return {
+    process: child,
+    lines,
+    printed: (count) =>
+      new Promise((resolve) => {
+        waiting.push({ count, resolve });
+        if (lines.length >= count) resolve();
+      }),
+  };
+}
+
+test("a second process is refused by name; after kill -9 of the first the next one has every acknowledged row", async () => {
+  const folder = join(root, "killed");
+  const first = startWriter(folder);
+  await first.printed(1);
+
+  const second = startWriter(folder);
+  const [code] = await once(second.process, "close");
+  assert.equal(code, 1);
+  assert.deepEqual(second.lines, [`OperatorError: DATA_DIR: the folder ${folder} is in use by another voicetill process.`]);
+
+  await first.printed(50);
+  first.process.kill("SIGKILL");
+  await once(first.process, "close");
+
+  const database = await openDatabase({ databaseUrl: null, dataDir: folder });
+  const rows = await database.db.selectFrom("organizations").select("id").execute();
+  await database.close();
+  const kept = new Set(rows.map(({ id }) => id));
+  const lost = first.lines.filter((id) => !kept.has(id));
+  assert.deepEqual(lost, []);
+});
+
+test("a first start that was cut short is begun anew", () => {
+  const folder = join(root, "half");
+  const first = takeDataFolder(folder);
+  mkdirSync(first.path);
+  writeFileSync(join(first.path, "PG_VERSION"), "18");
+  first.release();
+
+  const second = takeDataFolder(folder);
+  assert.equal(existsSync(second.path), false, "half an initdb is gone");
+  mkdirSync(second.path);
+  second.started();
+  second.release();
+
+  const third = takeDataFolder(folder);
+  assert.equal(existsSync(third.path), true, "a folder that was in use stays");
+  third.release();
+});
+
+test("one process cannot take the same folder twice either", () => {
+  const folder = join(root, "twice");
+  const first = takeDataFolder(folder);
+  assert.throws(() => takeDataFolder(folder), { name: "OperatorError", message: /in use by another voicetill process/ });
+  first.release();
+  takeDataFolder(folder).release();
+});
+
+test("a folder that cannot be made is one sentence", () => {
+  const file = join(root, "a-file");
+  writeFileSync(file, "");
+  assert.throws(() => takeDataFolder(join(file, "data")), { name: "OperatorError", message: /^DATA_DIR: / });
+});

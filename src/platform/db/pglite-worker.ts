@@ -1,0 +1,90 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { PGlite } from "@electric-sql/pglite";
+
+/**
+ * The thread PGlite lives in. It blocks its thread while a query runs and its promises starve timers, so it must not
+ * share one with HTTP or SIP. Answers each request of `pglite-thread.ts` in the order of arrival.
+ */
+
+export interface WorkerOptions {
+  /** null: in memory. */
+  folder: string | null;
+  /** A tar of a data folder to start from; in memory only. */
+  snapshot: Uint8Array<ArrayBuffer> | null;
+}
+
+export type Request =
+  | { kind: "query"; sql: string; parameters: readonly unknown[] }
+  | { kind: "exec"; sql: string }
+  | { kind: "listen" | "unlisten"; channel: string }
+  | { kind: "dump" }
+  | { kind: "close" };
+
+export interface QueryResult<Row = Record<string, unknown>> {
+  rows: Row[];
+  affectedRows?: number;
+  /** The command tag's word: COMMIT, or ROLLBACK where a commit was asked for in vain. */
+  command?: string;
+}
+
+/** What is kept of a database error: nothing that could quote a parameter. */
+export interface WireError {
+  message: string;
+  code: string | null;
+  constraint: string | null;
+}
+
+export type Answer =
+  | { kind: "ready" }
+  | { kind: "done"; id: number; value: unknown }
+  | { kind: "failed"; id: number; error: WireError }
+  | { kind: "notification"; channel: string; payload: string };
+
+const port = parentPort;
+if (!port) throw new Error("pglite-worker.ts runs as a worker thread only");
+const reply = (answer: Answer) => port.postMessage(answer);
+
+const { folder, snapshot } = workerData as WorkerOptions;
+const lite = new PGlite({
+  ...(folder === null ? {} : { dataDir: folder }),
+  ...(snapshot === null ? {} : { loadDataDir: new Blob([snapshot]) }),
+  // The default of 128 MB doubles the memory of the process.
+  startParams: [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"],
+});
+lite.onNotification((channel, payload) => reply({ kind: "notification", channel, payload }));
+await lite.waitReady;
+
+// oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive
+async function run(request: Request): Promise<unknown> {
+  switch (request.kind) {
+    case "query": {
+      const { rows, affectedRows, command } = await lite.query<Record<string, unknown>>(request.sql, [...request.parameters]);
+      return { rows, affectedRows, command };
+    }
+    case "exec":
+      return (await lite.exec(request.sql)).map(({ rows, affectedRows, command }) => ({ rows, affectedRows, command }));
+    case "listen":
+    case "unlisten":
+      return lite.exec(`${request.kind} "${request.channel}"`).then(() => null);
+    case "dump":
+      return new Uint8Array(await (await lite.dumpDataDir("none")).arrayBuffer());
+    case "close":
+      return lite.close().then(() => null);
+  }
+}
+
+port.on("message", ({ id, request }: { id: number; request: Request }) => {
+  run(request).then(
+    (value) => {
+      reply({ kind: "done", id, value });
+      if (request.kind === "close") port.close();
+    },
+    (error: Error & { code?: string; constraint?: string }) =>
+      reply({
+        kind: "failed",
+        id,
+        error: { message: error.message, code: error.code ?? null, constraint: error.constraint ?? null },
+      }),
+  );
+});
+reply({ kind: "ready" });

@@ -1,0 +1,54 @@
+import { Kysely } from "kysely";
+import { fromPglite } from "pg-boss";
+import { answersWithin, type Database } from "./database.ts";
+import { takeDataFolder } from "./data-folder.ts";
+import { migrate } from "./migrate.ts";
+import { pgliteDialect } from "./pglite-dialect.ts";
+import { PGliteThread } from "./pglite-thread.ts";
+import type { Tables } from "./tables.ts";
+import { TransactionScope } from "./transaction-scope.ts";
+
+export interface PGliteDatabase extends Database {
+  /** A tar of the data folder, from which another database in memory can start. */
+  dump(): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/**
+ * Opens the embedded database, in `dataDir` or in memory. PGlite never calls fsync: what was committed survives the death
+ * of the process, not that of the machine.
+ */
+export async function openPglite(dataDir: string | null, snapshot: Uint8Array<ArrayBuffer> | null = null): Promise<PGliteDatabase> {
+  const folder = dataDir === null ? null : takeDataFolder(dataDir);
+  const scope = new TransactionScope();
+  const thread = new PGliteThread({ folder: folder?.path ?? null, snapshot }, scope);
+  try {
+    await thread.ready();
+  } catch (error) {
+    folder?.release();
+    throw error;
+  }
+  folder?.started();
+  const db = new Kysely<Tables>({ dialect: pgliteDialect(thread) });
+
+  return {
+    db,
+    kind: "pglite",
+    transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
+    listen: (channel, onPayload) => thread.listen(channel, onPayload),
+    migrate: async () => {
+      const session = await thread.acquire();
+      try {
+        return await migrate(session);
+      } finally {
+        session.release();
+      }
+    },
+    ping: (timeoutMs) => answersWithin(timeoutMs, thread.query("select 1")),
+    dump: () => thread.dump(),
+    queue: { db: fromPglite(thread), backend: "pglite" },
+    close: async () => {
+      await thread.close();
+      folder?.release();
+    },
+  };
+}

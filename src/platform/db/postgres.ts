@@ -1,0 +1,96 @@
+import { Kysely, PostgresDialect } from "kysely";
+import { Client, Pool, TypeOverrides } from "pg";
+import { OperatorError } from "#src/kernel/errors.ts";
+import type { Log } from "../log.ts";
+import { answersWithin, type Database } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import { PostgresListener } from "./postgres-listener.ts";
+import type { Tables } from "./tables.ts";
+import { TransactionScope } from "./transaction-scope.ts";
+
+const OLDEST_VERSION = 150_000;
+const INT8_OID = 20;
+
+/** int8 arrives as a number, as from PGlite: no column of ours reaches 2^53. */
+const types = new TypeOverrides();
+types.setTypeParser(INT8_OID, Number);
+
+/** Opens PostgreSQL 15 or later. Throws OperatorError when the server cannot be reached or is older. */
+export async function openPostgres(connectionString: string, log: Log): Promise<Database> {
+  const scope = new TransactionScope();
+  const pool = new Pool({
+    connectionString,
+    types,
+    application_name: "voicetill",
+    max: 10,
+    keepAlive: true,
+    // A request that cannot be served is refused, not left hanging (RELIABILITY E2: 503 within 2.5 s).
+    connectionTimeoutMillis: 2000,
+    statement_timeout: 10_000,
+    idle_in_transaction_session_timeout: 30_000,
+  });
+  pool.on("error", (error) => log.warn("database_connection_lost", { error }));
+  try {
+    await checkServer(pool);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  const listener = new PostgresListener(connectionString);
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: {
+        options: pool.options,
+        end: () => pool.end(),
+        connect: async () => {
+          scope.assertOutside();
+          return pool.connect();
+        },
+      },
+    }),
+  });
+
+  return {
+    db,
+    kind: "postgres",
+    transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
+    listen: (channel, onPayload, onGap) => listener.listen(channel, onPayload, onGap),
+    migrate: () => migrateOn(connectionString),
+    ping: (timeoutMs) => answersWithin(timeoutMs, pool.query("select 1")),
+    queue: { connectionString, max: 4 },
+    close: async () => {
+      await listener.close();
+      await db.destroy();
+      if (!pool.ended) await pool.end();
+    },
+  };
+}
+
+/** A client without the pool's time limits: an index on a large table takes as long as it takes. */
+async function migrateOn(connectionString: string): Promise<string[]> {
+  const client = new Client({ connectionString, application_name: "voicetill migrate" });
+  // A lost connection fails the query under way; the event that says so again must not end the process.
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return await migrate({
+      query: (sql, parameters = []) => client.query(sql, [...parameters]),
+      exec: (sql) => client.query(sql),
+    });
+  } finally {
+    await client.end();
+  }
+}
+
+async function checkServer(pool: Pool): Promise<void> {
+  let version: number;
+  try {
+    const { rows } = await pool.query<{ server_version_num: string }>("show server_version_num");
+    version = Number(rows[0]?.server_version_num);
+  } catch (cause) {
+    throw new OperatorError("DATABASE_URL: the PostgreSQL server cannot be reached with it.", { cause });
+  }
+  if (version < OLDEST_VERSION) {
+    throw new OperatorError(`DATABASE_URL: the server is PostgreSQL ${Math.floor(version / 10_000)}; version 15 or later is needed.`);
+  }
+}

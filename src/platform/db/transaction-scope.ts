@@ -1,0 +1,27 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/**
+ * Knows whether the running code is inside a transaction of this database. The embedded database has one session, so a
+ * query outside the transaction that encloses it would wait for ever; a pool hides the same mistake until it is empty.
+ * On both, such a query fails at once and names its fault.
+ */
+export class TransactionScope {
+  readonly #current = new AsyncLocalStorage<{ open: boolean }>();
+
+  /** Runs `work` as the inside of a transaction. What it leaves running is outside again once `work` has ended. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const transaction = { open: true };
+    try {
+      return await this.#current.run(transaction, work);
+    } finally {
+      transaction.open = false;
+    }
+  }
+
+  /** Throws inside a transaction. Called whenever a connection is asked for. */
+  assertOutside(): void {
+    if (this.#current.getStore()?.open) {
+      throw new Error("a query left the transaction it runs in: pass the transaction's handle to it");
+    }
+  }
+}

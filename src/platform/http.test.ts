@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { after, test } from "node:test";
+import type { TLSSocket } from "node:tls";
+import { gzipSync } from "node:zlib";
+import { createOutbound, type OutboundRequest } from "./http.ts";
+
+const LOOPBACK = ["127.0.0.0/8", "::1/128"];
+const outbound = createOutbound({ allow: LOOPBACK });
+const servers: Server[] = [];
+after(() => servers.forEach((server) => server.close()));
+
+async function listening(server: Server): Promise<number> {
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** An HTTP server; answers its port. */
+const serve = (listener: RequestListener) => listening(createServer(listener));
+
+/** A raw server that hands over each connection once the first bytes of a request have come. */
+function serveRaw(onRequest: (socket: Socket) => void): Promise<number> {
+  return listening(
+    createTcpServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => onRequest(socket));
+    }),
+  );
+}
+
+function get(url: string, more: Partial<OutboundRequest> = {}): OutboundRequest {
+  return { method: "GET", url, headers: {}, ...more };
+}
+
+test("a request arrives as it was given, its answer comes back, and the body is wiped", async () => {
+  let seen = "";
+  const port = await serve((request, response) => {
+    request.setEncoding("utf8");
+    request.on("data", (chunk: string) => (seen += chunk));
+    request.on("end", () => {
+      seen = `${request.method} ${request.url} ${String(request.headers["x-key"])} ${request.headers["accept-encoding"]} ${seen}`;
+      response.writeHead(402, { "X-Answer": "yes" }).end("declined");
+    });
+  });
+  const body = Buffer.from("number=1");
+  const answer = await outbound.send({ method: "POST", url: `http://127.0.0.1:${port}/charge?a=1`, headers: { "X-Key": "k" }, body });
+  assert.equal(seen, "POST /charge?a=1 k identity number=1");
+  assert.ok(answer.kind === "answered");
+  assert.equal(answer.status, 402);
+  assert.equal(answer.headers["x-answer"], "yes");
+  assert.equal(Buffer.from(answer.body).toString(), "declined");
+  assert.deepEqual(body, Buffer.alloc(8));
+});
+
+test("redirects are answers, never followed (R-248)", async () => {
+  let followed = 0;
+  const target = await serve((_request, response) => {
+    followed++;
+    response.end();
+  });
+  for (const status of [301, 302, 303, 307, 308]) {
+    const port = await serve((_request, response) => response.writeHead(status, { location: `http://127.0.0.1:${target}/` }).end());
+    const answer = await outbound.send(get(`http://127.0.0.1:${port}/`));
+    assert.equal(answer.kind === "answered" && answer.status, status);
+  }
+  assert.equal(followed, 0);
+});
+
+test("a proxy named in the environment is not used", async () => {
+  const port = await serve((_request, response) => response.end("direct"));
+  process.env["HTTP_PROXY"] = process.env["http_proxy"] = "http://127.0.0.1:1";
+  try {
+    assert.equal((await outbound.send(get(`http://127.0.0.1:${port}/`))).kind, "answered");
+  } finally {
+    delete process.env["HTTP_PROXY"];
+    delete process.env["http_proxy"];
+  }
+});
+
+test("an answer that dribbles is cut at the total deadline and its connection destroyed (R-250)", async () => {
+  const closed = Promise.withResolvers<void>();
+  const port = await serveRaw((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+    const drip = setInterval(() => socket.write("x"), 10);
+    socket.on("close", () => {
+      clearInterval(drip);
+      closed.resolve();
+    });
+  });
+  const answer = await outbound.send(get(`http://127.0.0.1:${port}/`, { timeoutMs: 150 }));
+  assert.deepEqual(answer, { kind: "lost", reason: "deadline passed" });
+  await closed.promise;
+});
+
+test("a receiver that takes the request and stays silent is lost at the deadline, one that never connects was not sent", async () => {
+  const silent = await serveRaw(() => {});
+  assert.deepEqual(await outbound.send(get(`http://127.0.0.1:${silent}/`, { timeoutMs: 100 })), {
+    kind: "lost",
+    reason: "deadline passed",
+  });
+
+  const mute = createOutbound({ allow: LOOPBACK, resolve: () => new Promise(() => {}) });
+  assert.deepEqual(await mute.send(get("http://slow.example:8080/", { timeoutMs: 50 })), { kind: "not sent", reason: "deadline passed" });
+});
+
+test("a TLS handshake that hangs is not sent at the deadline (R-250)", async () => {
+  const port = await listening(createTcpServer((socket) => void socket.on("error", () => {}).resume()));
+  const answer = await outbound.send(get(`https://127.0.0.1:${port}/`, { timeoutMs: 100 }));
+  assert.deepEqual(answer, { kind: "not sent", reason: "deadline passed" });
+});
+
+test("an answer longer than the limit is lost, or cut where only the status matters (R-251, R-350)", async () => {
+  const port = await serve((_request, response) => response.end(Buffer.alloc(70_000, 120)));
+  const url = `http://127.0.0.1:${port}/`;
+  assert.deepEqual(await outbound.send(get(url, { maxBytes: 65_536 })), { kind: "lost", reason: "answer too long" });
+  const cut = await outbound.send(get(url, { maxBytes: 16_384, longBody: "cut" }));
+  assert.equal(cut.kind === "answered" && cut.body.length, 16_384);
+});
+
+test("an endless answer is read no further than the limit (R-251)", async () => {
+  let written = 0;
+  const closed = Promise.withResolvers<void>();
+  const port = await serve((_request, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384;
+    };
+    response.on("drain", more).on("close", closed.resolve);
+    more();
+  });
+  assert.equal((await outbound.send(get(`http://127.0.0.1:${port}/`, { maxBytes: 65_536 }))).kind, "lost");
+  await closed.promise;
+  assert.ok(written < 64 * 1024 * 1024);
+});
+
+test("answer headers past 16 KiB are lost (R-251)", async () => {
+  const port = await serveRaw((socket) => socket.end(`HTTP/1.1 200 OK\r\nx-long: ${"a".repeat(17_000)}\r\ncontent-length: 0\r\n\r\n`));
+  assert.deepEqual(await outbound.send(get(`http://127.0.0.1:${port}/`)), { kind: "lost", reason: "answer headers too long" });
+});
+
+test("an encoded answer is lost (R-253)", async () => {
+  const port = await serve((_request, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("{}")));
+  assert.deepEqual(await outbound.send(get(`http://127.0.0.1:${port}/`)), { kind: "lost", reason: "encoded answer" });
+});
+
+test("a refused connection was not sent", async () => {
+  const server = createTcpServer();
+  const port = await listening(server);
+  server.close();
+  await once(server, "close");
+  assert.deepEqual(await outbound.send(get(`http://127.0.0.1:${port}/`)), { kind: "not sent", reason: "connection refused" });
+});
+
+test("a reset after the request was read is lost, and the request is not made again (R-249)", async () => {
+  for (const end of [(socket: Socket) => socket.resetAndDestroy(), (socket: Socket) => socket.destroy()]) {
+    let requests = 0;
+    const port = await serveRaw((socket) => {
+      requests++;
+      end(socket);
+    });
+    const answer = await outbound.send({ method: "POST", url: `http://127.0.0.1:${port}/`, headers: {}, body: Buffer.from("x") });
+    assert.equal(answer.kind, "lost");
+    assert.equal((await outbound.send(get(`http://127.0.0.1:${port}/`))).kind, "lost");
+    assert.equal(requests, 2);
+  }
+});
+
+test("a connection that is closed before the request could be read is lost and not opened again", async () => {
+  let connections = 0;
+  const port = await listening(
+    createTcpServer((socket) => {
+      connections++;
+      socket.on("error", () => {});
+      socket.destroy();
+    }),
+  );
+  assert.equal((await outbound.send(get(`http://127.0.0.1:${port}/`))).kind, "lost");
+  assert.equal(connections, 1);
+});
+
+test("an answer cut short, and one that is not HTTP, are lost", async () => {
+  for (const words of [
+    "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc",
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab",
+    "220 mail.example\r\n",
+  ]) {
+    const port = await serveRaw((socket) => socket.end(words));
+    assert.equal((await outbound.send(get(`http://127.0.0.1:${port}/`))).kind, "lost", words);
+  }
+});
+
+const REFUSED: [string, string, Partial<OutboundRequest>?][] = [
+  ["not an address", "bad address"],
+  ["ftp://127.0.0.1/", "https required"],
+  ["file:///etc/passwd", "https required"],
+  ["http://127.0.0.1:8080/", "https required", { httpsOnly: true }],
+  ["https://user:password@pay.example/", "user or fragment in the address"],
+  ["https://user@pay.example/", "user or fragment in the address"],
+  ["https://pay.example/#part", "user or fragment in the address"],
+  ["https://pay.example/#", "user or fragment in the address"],
+  ["http://127.0.0.1/", "port not allowed"],
+  ["https://127.0.0.1:22/", "port not allowed"],
+  ["http://127.0.0.1:1023/", "port not allowed"],
+];
+for (const [url, reason, more] of REFUSED) {
+  test(`refused without a packet: ${url} (R-260, R-261)`, async () => {
+    assert.deepEqual(await outbound.send(get(url, more)), { kind: "not sent", reason });
+  });
+}
+
+test("a name is resolved once, and the request goes to the address that was checked, under the name (R-260)", async () => {
+  let resolved = 0;
+  let host: string | undefined;
+  const port = await serve((request, response) => {
+    host = request.headers.host;
+    response.end();
+  });
+  const rebinding = createOutbound({
+    allow: ["127.0.0.1/32"],
+    resolve: async () => (resolved++ === 0 ? ["127.0.0.1"] : ["127.0.0.2"]),
+  });
+  assert.equal((await rebinding.send(get(`http://merchant.example:${port}/`))).kind, "answered");
+  assert.equal(host, `merchant.example:${port}`);
+  assert.equal(resolved, 1);
+  assert.deepEqual(await rebinding.send(get(`http://merchant.example:${port}/`)), { kind: "not sent", reason: "address not allowed" });
+});
+
+test("one private address among public ones condemns the name (R-260)", async () => {
+  const mixed = createOutbound({ allow: [], resolve: async () => ["93.184.215.14", "10.0.0.1"] });
+  assert.deepEqual(await mixed.send(get("https://merchant.example/")), { kind: "not sent", reason: "address not allowed" });
+});
+
+test("a name that does not resolve was not sent", async () => {
+  for (const resolve of [async () => [], () => Promise.reject(new Error("ENOTFOUND"))]) {
+    const answer = await createOutbound({ allow: [], resolve }).send(get("https://merchant.example/"));
+    assert.deepEqual(answer, { kind: "not sent", reason: "name not resolved" });
+  }
+});
+
+test("OUTBOUND_ALLOW with a bad range is refused by name", () => {
+  assert.throws(() => createOutbound({ allow: ["10.0.0.0/8", "ten/8"] }), { name: "OperatorError", message: /^OUTBOUND_ALLOW: "ten\/8"/ });
+});
+
+/** For tests only: signs itself, for pay.example. */
+const TEST_KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcdwNKkkkL+k3N45i
+wJO5EBDKocwoQX0LZCzWMHazmnihRANCAASQBfPvO05Sq8tw5SjBw3D4fRDiI1ht
+va4MWisTLPJtVnE78c8WcjB8wmiFJQuaiDze1xeLdfxbqCCaFfMD5+WB
+-----END PRIVATE KEY-----
+`;
+const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUdGpASYkndQLJ20yuwUwGwZToPYYwCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLcGF5LmV4YW1wbGUwIBcNMjYxMTIxMDAyMjI1WhgPMjEyNjEw
+MjgwMDIyMjVaMBYxFDASBgNVBAMMC3BheS5leGFtcGxlMFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAEkAXz7ztOUqvLcOUowcNw+H0Q4iNYbb2uDForEyzybVZxO/HP
+FnIwfMJohSULmog83tcXi3X8W6ggmhXzA+flgaNrMGkwHQYDVR0OBBYEFDskrBEu
+Cd5jg9wEuFlEAKP/pwi7MB8GA1UdIwQYMBaAFDskrBEuCd5jg9wEuFlEAKP/pwi7
+MBYGA1UdEQQPMA2CC3BheS5leGFtcGxlMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZI
+zj0EAwIDSAAwRQIgcjFGhGMCc7QksJO1ecmRqHU+BrC2T8AhcU6kckiOZ1wCIQCM
+U7rhJ5yquUg9w/q5ydHWDmjh5BKzT7TjPcTE/nr2Mw==
+-----END CERTIFICATE-----
+`;
+
+test("TLS verifies chain and name, and a certification authority of one's own can be added (R-259)", async () => {
+  let servername: string | false | null | undefined;
+  const port = await listening(
+    createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, (request, response) => {
+      servername = (request.socket as TLSSocket).servername;
+      response.end("safe");
+    }),
+  );
+  const to = (name: string, extraCa: string[]) =>
+    createOutbound({ allow: LOOPBACK, resolve: async () => ["127.0.0.1"], extraCa: () => extraCa }).send(get(`https://${name}:${port}/`));
+
+  assert.equal((await to("pay.example", [TEST_CERTIFICATE])).kind, "answered");
+  assert.equal(servername, "pay.example");
+  assert.deepEqual(await to("pay.example", []), { kind: "not sent", reason: "TLS refused" });
+  assert.deepEqual(await to("other.example", [TEST_CERTIFICATE]), { kind: "not sent", reason: "TLS refused" });
+});
+
+test("TLS older than 1.2 is refused (R-259)", async () => {
+  const options = {
+    key: TEST_KEY,
+    cert: TEST_CERTIFICATE,
+    minVersion: "TLSv1",
+    maxVersion: "TLSv1.1",
+    ciphers: "DEFAULT@SECLEVEL=0",
+  } as const;
+  const port = await listening(createSecureServer(options, (_request, response) => response.end()));
+  const answer = await createOutbound({ allow: LOOPBACK, resolve: async () => ["127.0.0.1"], extraCa: () => [TEST_CERTIFICATE] }).send(
+    get(`https://pay.example:${port}/`),
+  );
+  assert.deepEqual(answer, { kind: "not sent", reason: "TLS refused" });
+});

@@ -1,0 +1,238 @@
+import { lookup as lookupName } from "node:dns/promises";
+import { connect, isIP, type LookupFunction } from "node:net";
+import { connect as tlsConnect, getCACertificates } from "node:tls";
+import { type buildConnector, Client } from "undici";
+import { isInside, isPublic, parseCidrs } from "./addresses.ts";
+
+/** The one door for outgoing HTTP (SECURITY S-50): gateways, card forwarding, status webhooks. */
+export interface Outbound {
+  /** Sends one request, once. Never throws for what a network can do. */
+  send(request: OutboundRequest): Promise<OutboundAnswer>;
+}
+
+export interface OutboundRequest {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Absolute, http or https, without user, password or fragment; port 443 or above 1023. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Overwritten with zeros before `send` resolves. */
+  body?: Uint8Array;
+  /** From the call of `send` to the last byte of the answer, name resolution and TLS included. Default 30 s. */
+  timeoutMs?: number;
+  /** Longest body of an answer. Default 256 KiB. */
+  maxBytes?: number;
+  /** What a longer one is: "lost", or "cut" to `maxBytes` where only the status matters. Default "lost". */
+  longBody?: "lost" | "cut";
+  /** Refuse plain http. */
+  httpsOnly?: boolean;
+}
+
+export type OutboundAnswer =
+  /** Any status, redirects included, which are never followed. Header names are in lower case. */
+  | { kind: "answered"; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
+  /** No connection stood, so no byte of the request can have been acted on. */
+  | { kind: "not sent"; reason: string }
+  /** A connection stood and no whole answer came: the request may have been acted on. */
+  | { kind: "lost"; reason: string };
+
+export interface OutboundOptions {
+  /** CIDRs outside the public address space that may be reached nevertheless. */
+  allow: readonly string[];
+  /** Further certification authorities, PEM. Asked for each request. */
+  extraCa?: () => readonly string[];
+  /** All addresses of a name. Default: the system's resolver. */
+  resolve?: (name: string) => Promise<string[]>;
+}
+
+const TIMEOUT_MS = 30_000;
+const MAX_BODY_BYTES = 256 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** A fault with the words for `reason`. The words are constants: they reach logs. */
+class Refusal extends Error {}
+
+/**
+ * The request's body is written from the caller's own bytes, which are zeroed at the end. Copies that cannot be reached
+ * from here: the TLS library's record buffer and the kernel's socket buffer.
+ */
+export function createOutbound({ allow, extraCa = () => [], resolve = resolveName }: OutboundOptions): Outbound {
+  const allowed = parseCidrs("OUTBOUND_ALLOW", allow);
+
+  /** Resolves the host once. One address that may not be reached condemns the name: the choice is not left to chance. */
+  async function checkedAddresses(url: URL): Promise<string[]> {
+    const host = hostOf(url);
+    const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
+    if (addresses.length === 0) throw new Refusal("name not resolved");
+    if (!addresses.every((address) => isInside(address, allowed) || isPublic(address))) throw new Refusal("address not allowed");
+    return addresses;
+  }
+
+  async function exchange(request: OutboundRequest, signal: AbortSignal, onConnected: () => void): Promise<OutboundAnswer> {
+    const url = checkedUrl(request);
+    const addresses = await untilAborted(checkedAddresses(url), signal);
+    const client = new Client(url.origin, {
+      connect: connectTo(addresses, url, extraCa(), signal, onConnected),
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // The deadline is the caller's, over everything.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    try {
+      const answer = await client.request({
+        method: request.method,
+        path: url.pathname + url.search,
+        headers: { ...request.headers, "accept-encoding": "identity" },
+        body: request.body ?? null,
+        // One connection for one request: no tenant meets another's.
+        reset: true,
+        signal,
+      });
+      const headers = Object.fromEntries(
+        Object.entries(answer.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
+      );
+      if (!["", "identity"].includes((headers["content-encoding"] ?? "").toLowerCase())) throw new Refusal("encoded answer");
+      const body = await readBody(answer.body, request);
+      return { kind: "answered", status: answer.statusCode, headers, body };
+    } finally {
+      client.destroy().catch(() => {});
+    }
+  }
+
+  return {
+    async send(request) {
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(), request.timeoutMs ?? TIMEOUT_MS);
+      let connected = false;
+      try {
+        return await exchange(request, deadline.signal, () => {
+          connected = true;
+        });
+      } catch (error) {
+        const reason = deadline.signal.aborted ? "deadline passed" : reasonOf(error);
+        return { kind: connected ? "lost" : "not sent", reason };
+      } finally {
+        clearTimeout(timer);
+        request.body?.fill(0);
+      }
+    },
+  };
+}
+
+async function resolveName(name: string): Promise<string[]> {
+  return (await lookupName(name, { all: true, verbatim: true })).map(({ address }) => address);
+}
+
+function checkedUrl({ url: text, httpsOnly = false }: OutboundRequest): URL {
+  if (!URL.canParse(text)) throw new Refusal("bad address");
+  const url = new URL(text);
+  if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:")) throw new Refusal("https required");
+  if (url.username !== "" || url.password !== "" || text.includes("#")) throw new Refusal("user or fragment in the address");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  if (port !== 443 && port <= 1023) throw new Refusal("port not allowed");
+  return url;
+}
+
+/**
+ * Opens the one connection, to the addresses that were checked and no other: a second look-up could answer differently.
+ * The name is still what TLS verifies and what the Host header says.
+ */
+function connectTo(
+  addresses: readonly string[],
+  url: URL,
+  extraCa: readonly string[],
+  signal: AbortSignal,
+  onConnected: () => void,
+): buildConnector.connector {
+  const host = hostOf(url);
+  const secure = url.protocol === "https:";
+  const target = {
+    host,
+    port: Number(url.port || 443),
+    autoSelectFamily: true,
+    noDelay: true,
+    lookup: ((_name, _options, callback) => {
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: isIP(address) })),
+      );
+    }) as LookupFunction,
+  };
+  const security = {
+    servername: isIP(host) ? "" : host,
+    minVersion: "TLSv1.2" as const,
+    rejectUnauthorized: true,
+    ALPNProtocols: ["http/1.1"],
+    ...(extraCa.length === 0 ? {} : { ca: [...getCACertificates("default"), ...extraCa] }),
+  };
+  let used = false;
+
+  return (_options, callback) => {
+    if (used || signal.aborted) {
+      callback(new Refusal("connection closed"), null);
+      return;
+    }
+    used = true;
+    const socket = secure ? tlsConnect({ ...target, ...security }) : connect(target);
+    const onDeadline = () => void socket.destroy(new Refusal("deadline passed"));
+    const onError = (error: Error) => {
+      signal.removeEventListener("abort", onDeadline);
+      callback(error, null);
+    };
+    signal.addEventListener("abort", onDeadline, { once: true });
+    socket.once("error", onError);
+    // A socket may fail twice; the second time nobody is left to be told.
+    socket.on("error", () => {});
+    socket.once(secure ? "secureConnect" : "connect", () => {
+      socket.off("error", onError);
+      signal.removeEventListener("abort", onDeadline);
+      onConnected();
+      callback(null, socket);
+    });
+  };
+}
+
+function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, "");
+}
+
+async function readBody(
+  body: AsyncIterable<Uint8Array>,
+  { maxBytes = MAX_BODY_BYTES, longBody = "lost" }: OutboundRequest,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length <= maxBytes) continue;
+    if (longBody === "lost") throw new Refusal("answer too long");
+    break;
+  }
+  return Buffer.concat(chunks, Math.min(length, maxBytes));
+}
+
+/** `work`, or a rejection as soon as the deadline passes. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(new Refusal("deadline passed")), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  EHOSTUNREACH: "host unreachable",
+  ENETUNREACH: "network unreachable",
+  ECONNRESET: "connection reset",
+  EPIPE: "connection reset",
+  UND_ERR_SOCKET: "connection closed",
+  UND_ERR_HEADERS_OVERFLOW: "answer headers too long",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "broken answer",
+};
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Refusal) return error.message;
+  const code = (error as { code?: string }).code ?? "";
+  if (/^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO|HOSTNAME)/.test(code)) return "TLS refused";
+  return REASONS[code] ?? (code.startsWith("HPE_") ? "broken answer" : "connection failed");
+}

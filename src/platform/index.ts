@@ -1,0 +1,10 @@
+export { isInside, isPublic, parseCidrs } from "./addresses.ts";
+export { type Database, type Db, isDatabaseUnavailable, notify } from "./db/database.ts";
+export { openDatabase } from "./db/open.ts";
+export type { Tables } from "./db/tables.ts";
+export { createOutbound, type Outbound, type OutboundAnswer, type OutboundRequest } from "./http.ts";
+export { createJobs, type Jobs, type QueueOptions } from "./jobs.ts";
+export { isOwnerDead, startLease } from "./lease.ts";
+export { createLog, type Log, type LogFields, LOG_LEVELS, type LogLevel, silentLog } from "./log.ts";
+export { createMetrics, type Metrics } from "./metrics.ts";
+export { loadMasterKey, open, seal } from "./seal.ts";

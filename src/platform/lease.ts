@@ -1,0 +1,60 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Database } from "./db/database.ts";
+import type { Log } from "./log.ts";
+
+const HEARTBEAT_MS = 5000;
+/** Three heartbeats missed: recovery after a kill may take 30 s in all (RELIABILITY E1). */
+const DEAD_AFTER = "15 seconds";
+const FORGOTTEN_AFTER = "1 day";
+
+export interface LeaseOptions {
+  database: Pick<Database, "db">;
+  clock: Clock;
+  /** Unique for this run of this process. */
+  owner: string;
+  roles: string;
+  log: Log;
+}
+
+/**
+ * Says every 5 s, by the database's clock, that this process lives; resolves after the first time. The returned function
+ * ends it and takes the lease away, so that others need not wait for it to run out.
+ */
+export async function startLease({ database, clock, owner, roles, log }: LeaseOptions): Promise<() => Promise<void>> {
+  let stopped = false;
+  let cancel = () => {};
+  let beating: Promise<void> = Promise.resolve();
+
+  const beat = async () => {
+    await database.db
+      .insertInto("process_leases")
+      .values({ owner, roles })
+      .onConflict((conflict) => conflict.column("owner").doUpdateSet({ heartbeat_at: sql`clock_timestamp()` }))
+      .execute();
+  };
+  const next = () => {
+    cancel = clock.after(HEARTBEAT_MS, () => {
+      beating = beat().catch((error: unknown) => log.warn("lease_heartbeat_failed", { error }));
+      void beating.then(() => stopped || next());
+    });
+  };
+
+  await sql`delete from process_leases where heartbeat_at < clock_timestamp() - ${FORGOTTEN_AFTER}::interval`.execute(database.db);
+  await beat();
+  next();
+  return async () => {
+    stopped = true;
+    cancel();
+    await beating;
+    await database.db.deleteFrom("process_leases").where("owner", "=", owner).execute();
+  };
+}
+
+/** SQL condition: the process named in `owner` (a column, as sql.ref) has not been heard of for 15 s, or ended in order. */
+export function isOwnerDead(owner: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`not exists (
+    select from process_leases
+    where process_leases.owner = ${owner} and process_leases.heartbeat_at > clock_timestamp() - ${DEAD_AFTER}::interval
+  )`;
+}

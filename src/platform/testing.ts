@@ -1,0 +1,73 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { Client } from "pg";
+import { silentLog } from "./log.ts";
+import type { Database } from "./db/database.ts";
+import { readMigrations } from "./db/migrate.ts";
+import { openPglite } from "./db/pglite.ts";
+import { openPostgres } from "./db/postgres.ts";
+
+/**
+ * An empty, migrated database of its own for one test: PGlite in memory, or with TEST_DATABASE_URL a new database on that
+ * PostgreSQL server, dropped by `close`.
+ */
+export function testDatabase(): Promise<Database> {
+  const server = process.env["TEST_DATABASE_URL"];
+  return server ? onServer(server) : inMemory();
+}
+
+async function onServer(server: string): Promise<Database> {
+  const name = `voicetill_test_${randomBytes(8).toString("hex")}`;
+  await administer(server, `create database ${name} template template0`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const database = await openPostgres(url.href, silentLog);
+  await database.migrate();
+  return {
+    ...database,
+    close: async () => {
+      await database.close();
+      await administer(server, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function administer(server: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: server });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+const CACHE = new URL("../../node_modules/.cache/voicetill/", import.meta.url);
+
+/** initdb and the migrations take seconds; their result is kept as a file, named after what it was made from. */
+async function inMemory(): Promise<Database> {
+  const { version } = JSON.parse(
+    readFileSync(new URL("../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
+  ) as { version: string };
+  const made = createHash("sha256").update(version);
+  for (const { checksum } of readMigrations()) made.update(checksum);
+  const file = new URL(`database-${made.digest("hex").slice(0, 16)}.tar`, CACHE);
+
+  const kept = read(file);
+  if (kept) return openPglite(null, kept);
+  const database = await openPglite(null);
+  await database.migrate();
+  mkdirSync(CACHE, { recursive: true });
+  const partial = new URL(`${file.href}.${randomBytes(4).toString("hex")}`);
+  writeFileSync(partial, await database.dump());
+  renameSync(partial, file);
+  return database;
+}
+
+function read(file: URL): Uint8Array<ArrayBuffer> | null {
+  try {
+    return new Uint8Array(readFileSync(file));
+  } catch {
+    return null;
+  }
+}

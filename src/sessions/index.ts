@@ -1,0 +1,126 @@
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { Database, Db, Log } from "#src/platform/index.ts";
+import {
+  findPendingByCaller,
+  findSession,
+  findSessionByCaller,
+  insertSession,
+  type NewSession,
+  updateTransferStatus,
+} from "./repository.ts";
+import type { Session } from "./session.ts";
+import type { Phase, SessionEvent, Status } from "./states.ts";
+import { startSweeper } from "./sweeper.ts";
+import { type OnFinal, type Scope, type SessionChanges, transition } from "./transition.ts";
+import { Watchers } from "./watchers.ts";
+
+export { renderStates } from "./render-states.ts";
+export { isTerminal, type Phase, type SessionEvent, type Status, STATUSES } from "./states.ts";
+export type { NewSession, Scope, Session, SessionChanges };
+
+/** What a call that asks for a session is told. */
+export type Claim =
+  | { kind: "claimed"; session: Session }
+  | { kind: "missing" }
+  /** It is over: final, or past its time. */
+  | { kind: "gone"; status: Status }
+  /** Another call has it. */
+  | { kind: "busy" };
+
+export type Cancellation =
+  | { kind: "cancelled"; session: Session }
+  | { kind: "missing" }
+  /** Phase charging or unknown: the gateway has been asked and the money may be taken (R-270, R-271). */
+  | { kind: "refused"; status: Status; phase: Phase | null };
+
+export interface Sessions {
+  create(tx: Db, input: NewSession): Promise<Session>;
+  /** Reads apply the clock: an unused session past its time is expired, whether or not it has been swept (R-195). */
+  find(db: Db, id: string, scope?: Scope): Promise<Session | null>;
+  /** The caller's newest open session, else the one completed last (R-160). */
+  findByCaller(db: Db, scope: Scope, caller: string, projectId?: string): Promise<Session | null>;
+  /** The newest voice session waiting for a call from `caller` (R-217). */
+  pendingByCaller(db: Db, caller: string, projectId?: string): Promise<Session | null>;
+  /** Takes the session for one call: of many that ask at once, exactly one gets it (R-220). */
+  claim(id: string, by: { owner: string; callId: string }): Promise<Claim>;
+  /** R-180 to R-185. */
+  cancel(id: string, scope: Scope, actor?: string): Promise<Cancellation>;
+  /** One event of the state table inside a transaction of the caller's. Null: not allowed from where the session is. */
+  transition(tx: Db, id: string, event: SessionEvent, changes?: SessionChanges): Promise<Session | null>;
+  /** `transition` in a transaction of its own. */
+  apply(id: string, event: SessionEvent, changes?: SessionChanges): Promise<Session | null>;
+  setTransferStatus(id: string, status: string): Promise<void>;
+  /** Calls `onChange` after each committed change, in whichever process it was made. The returned function ends it. */
+  watch(id: string, onChange: () => void): () => void;
+  /**
+   * Starts the listener for `watch` and the sweeper. `giveUp` ends a session whose voice process died while collecting;
+   * when left out it becomes abandoned.
+   */
+  start(options?: { giveUp?: (session: Session) => Promise<unknown> }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface SessionsDeps {
+  database: Database;
+  clock: Clock;
+  random: Pick<Random, "uuid">;
+  log: Log;
+  /** Runs in the transaction that makes a session final, once for each session: the outbox of the webhook. */
+  onFinal: OnFinal;
+}
+
+export function createSessions({ database, clock, random, log, onFinal }: SessionsDeps): Sessions {
+  const watchers = new Watchers();
+  let stopListening = async () => {};
+  let stopSweeping = async () => {};
+
+  const apply: Sessions["apply"] = (id, event, changes) => database.transaction((tx) => transition(tx, onFinal, id, event, changes));
+
+  return {
+    create: (tx, input) => insertSession(tx, random.uuid(), input),
+    find: findSession,
+    findByCaller: findSessionByCaller,
+    pendingByCaller: findPendingByCaller,
+    transition: (tx, id, event, changes) => transition(tx, onFinal, id, event, changes),
+    apply,
+
+    async claim(id, { owner, callId }) {
+      for (;;) {
+        const claimed = await apply(id, "claim", { claimedBy: owner, callId });
+        if (claimed) return { kind: "claimed", session: claimed };
+        const session = await findSession(database.db, id);
+        if (!session) return { kind: "missing" };
+        if (session.status === "COLLECTING") return { kind: "busy" };
+        // PENDING: the call that had it gave it back in between.
+        if (session.status !== "PENDING") return { kind: "gone", status: session.status };
+      }
+    },
+
+    async cancel(id, scope, actor) {
+      const changes = actor === undefined ? {} : { actor };
+      for (;;) {
+        const cancelled = await database.transaction((tx) => transition(tx, onFinal, id, "cancel", changes, scope));
+        if (cancelled) return { kind: "cancelled", session: cancelled };
+        const session = await findSession(database.db, id, scope);
+        if (!session) return { kind: "missing" };
+        // PENDING or collecting: it came back from a call or from the gateway in between.
+        if (session.status !== "PENDING" && session.phase !== "collecting") {
+          return { kind: "refused", status: session.status, phase: session.phase };
+        }
+      }
+    },
+
+    setTransferStatus: (id, status) => database.transaction((tx) => updateTransferStatus(tx, id, status)),
+    watch: (id, onChange) => watchers.watch(id, onChange),
+
+    async start({ giveUp = (session: Session) => apply(session.id, "abandon") } = {}) {
+      stopListening = await watchers.listen(database);
+      stopSweeping = startSweeper({ database, clock, log, giveUp, expire: (id) => apply(id, "expire") });
+    },
+    async stop() {
+      await stopSweeping();
+      await stopListening();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { sql } from "kysely";
+import type { Selectable } from "kysely";
+import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
+import type { Tables } from "#src/platform/index.ts";
+import type { Phase, Status } from "./states.ts";
+
+/** One payment session, as the rest of the house sees it. */
+export interface Session {
+  id: string;
+  organizationId: string;
+  projectId: string;
+  projectSlug: string;
+  environment: Environment;
+  channel: "voice" | "widget";
+  status: Status;
+  phase: Phase | null;
+  mode: Mode;
+  gateway: GatewayName;
+  /** Whole minor units of `currency`. */
+  amountMinor: number;
+  currency: string;
+  caller: string | null;
+  description: string | null;
+  callback: string | null;
+  memory: string | null;
+  stripeAccount: string | null;
+  billingAddress: BillingAddress | null;
+  processor: Record<string, string | boolean> | null;
+  webhookProcessor: Record<string, string | boolean> | null;
+  cardBrand: string | null;
+  cardLast4: string | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+  transferStatus: string | null;
+  /** The process that holds the call, and the call. */
+  claimedBy: string | null;
+  callId: string | null;
+  /** Grows by one with each change: the id of the stream's events. */
+  revision: number;
+  createdAt: Date;
+  /** Later after each change, by a millisecond at least. */
+  updatedAt: Date;
+  expiresAt: Date;
+  /** Set once, with the final status. */
+  completedAt: Date | null;
+}
+
+/** Columns besides the table's own that `fromRow` needs; for `select` and `returning` alike. */
+export const DERIVED = [
+  sql<string>`(select projects.slug from projects where projects.id = sessions.project_id)`.as("project_slug"),
+  sql<boolean>`sessions.status = 'PENDING' and sessions.expires_at <= clock_timestamp()`.as("overdue"),
+] as const;
+
+export type Row = Selectable<Tables["sessions"]> & { project_slug: string; overdue: boolean };
+
+/**
+ * A row as a session. An unused session past its time reads as expired even before the sweeper has come by, with the very
+ * values that the sweeper will write (R-195).
+ */
+export function fromRow(row: Row): Session {
+  const session: Session = {
+    id: row.id,
+    organizationId: row.organization_id,
+    projectId: row.project_id,
+    projectSlug: row.project_slug,
+    environment: row.environment,
+    channel: row.channel,
+    status: row.status as Status,
+    phase: row.phase as Phase | null,
+    mode: row.mode,
+    gateway: row.gateway,
+    amountMinor: row.amount_minor,
+    currency: row.currency,
+    caller: row.caller,
+    description: row.description,
+    callback: row.callback,
+    memory: row.memory,
+    stripeAccount: row.stripe_account,
+    billingAddress: row.billing_address,
+    processor: row.processor,
+    webhookProcessor: row.webhook_processor,
+    cardBrand: row.card_brand,
+    cardLast4: row.card_last4,
+    errorCode: row.error_code,
+    errorMessage: row.error_message,
+    transferStatus: row.transfer_status,
+    claimedBy: row.claimed_by,
+    callId: row.call_id,
+    revision: row.revision,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    expiresAt: row.expires_at,
+    completedAt: row.completed_at,
+  };
+  if (!row.overdue) return session;
+  return {
+    ...session,
+    status: "expired",
+    revision: row.revision + 1,
+    updatedAt: new Date(Math.max(row.expires_at.getTime(), row.updated_at.getTime() + 1)),
+    completedAt: row.expires_at,
+  };
+}

@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { after, before, beforeEach, test } from "node:test";
+import { type Fixture, sessionsFixture } from "./testing.ts";
+import { renderStates } from "./index.ts";
+
+let fixture: Fixture;
+before(async () => {
+  fixture = await sessionsFixture();
+});
+after(() => fixture.close());
+beforeEach(() => {
+  fixture.finals.length = 0;
+});
+
+const call = { owner: "process-1", callId: "call-1" };
+
+test("a session expires exactly its life after it was made, to the millisecond (R-159)", async () => {
+  const session = await fixture.create({ ttlSeconds: 300 });
+  assert.equal(session.expiresAt.getTime() - session.createdAt.getTime(), 300_000);
+  assert.equal(session.updatedAt.getTime(), session.createdAt.getTime());
+  assert.equal(session.status, "PENDING");
+  assert.equal(session.completedAt, null);
+  assert.deepEqual(await fixture.sessions.find(fixture.database.db, session.id), session);
+});
+
+test("everything a session was made with is read back (R-411)", async () => {
+  const billingAddress = { street: "1 Rue É", city: "Xá", state: "CA", zip: "94105", country: "US", first_name: null, last_name: "O'Neil" };
+  const given = {
+    amountMinor: 99_999_999_99,
+    description: "naïve 🧾 \u2028",
+    callback: "sip:a@b",
+    memory: "m",
+    stripeAccount: "acct_1",
+    billingAddress,
+  };
+  const { id } = await fixture.create(given);
+  const session = await fixture.sessions.find(fixture.database.db, id);
+  assert.partialDeepStrictEqual(session, {
+    ...given,
+    projectSlug: "shop",
+    caller: "+14155550100",
+    mode: "charge",
+    gateway: "stripe",
+    revision: 1,
+  });
+});
+
+test("a session of another organisation or mode is not found (S-40)", async () => {
+  const { id } = await fixture.create();
+  const { db } = fixture.database;
+  assert.equal(await fixture.sessions.find(db, id, { ...fixture.scope, environment: "live" }), null);
+  assert.equal(await fixture.sessions.find(db, id, { ...fixture.scope, organizationId: randomUUID() }), null);
+  assert.equal((await fixture.sessions.find(db, id, fixture.scope))?.id, id);
+  assert.deepEqual(await fixture.sessions.cancel(id, { ...fixture.scope, environment: "live" }), { kind: "missing" });
+});
+
+test("of 50 calls that claim a session at once exactly one gets it, and the others hear that it is taken (R-220)", async () => {
+  const { id } = await fixture.create();
+  const claims = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => fixture.sessions.claim(id, { owner: "p", callId: `call-${index}` })),
+  );
+  const winners = claims.filter((claim) => claim.kind === "claimed");
+  assert.equal(winners.length, 1);
+  assert.equal(claims.filter((claim) => claim.kind === "busy").length, 49);
+  const session = await fixture.sessions.find(fixture.database.db, id);
+  assert.equal(session?.callId, winners[0]?.session.callId);
+});
+
+test("claiming tells apart what is missing, what is over and what is past its time (R-219)", async () => {
+  assert.deepEqual(await fixture.sessions.claim(randomUUID(), call), { kind: "missing" });
+  const cancelled = await fixture.create();
+  await fixture.sessions.cancel(cancelled.id, fixture.scope);
+  assert.deepEqual(await fixture.sessions.claim(cancelled.id, call), { kind: "gone", status: "cancelled" });
+  const late = await fixture.create();
+  await fixture.expireIn(late.id, 0);
+  assert.deepEqual(await fixture.sessions.claim(late.id, call), { kind: "gone", status: "expired" });
+});
+
+test("around its expiry a session is either taken or expired, never both (R-272)", async () => {
+  let taken = 0;
+  const trials = 60;
+  // Milliseconds; the ends make sure that both happen, however slow the machine.
+  const offsets = [-20, -2, -1, 0, 1, 2, 3, 5, 8, 13, 60, 60_000];
+  for (let trial = 0; trial < trials; trial++) {
+    const { id } = await fixture.create();
+    await fixture.expireIn(id, offsets[trial % offsets.length]!);
+    const [claim, expired] = await Promise.all([fixture.sessions.claim(id, call), fixture.sessions.apply(id, "expire")]);
+    if (claim.kind === "claimed") taken++;
+    const swept = expired ?? (claim.kind === "claimed" ? null : await fixture.sessions.apply(id, "expire"));
+    assert.equal(claim.kind === "claimed", swept === null, `trial ${trial}: ${claim.kind}`);
+    const { status } = (await fixture.sessions.find(fixture.database.db, id))!;
+    assert.equal(status, claim.kind === "claimed" ? "COLLECTING" : "expired");
+  }
+  assert.ok(taken > 0 && taken < trials, `both must happen: ${taken} of ${trials} were taken`);
+});
+
+test("a session being collected does not expire (R-196), and given back after its time it does (R-223)", async () => {
+  const { id } = await fixture.create();
+  await fixture.sessions.claim(id, call);
+  await fixture.expireIn(id, -1);
+  assert.equal(await fixture.sessions.apply(id, "expire"), null);
+  const released = await fixture.sessions.apply(id, "release");
+  assert.partialDeepStrictEqual(released, { status: "expired", claimedBy: null, callId: null });
+  assert.equal((await fixture.sessions.claim(id, call)).kind, "gone");
+});
+
+test("an unused session reads as expired from its time on, with the values the sweeper writes later (R-195)", async () => {
+  const { id } = await fixture.create();
+  await fixture.expireIn(id, 0);
+  const read = await fixture.sessions.find(fixture.database.db, id);
+  assert.equal(read?.status, "expired");
+  assert.deepEqual(read?.completedAt, read?.expiresAt);
+  assert.equal(fixture.finals.length, 0, "nobody has swept");
+  const swept = await fixture.sessions.apply(id, "expire");
+  assert.deepEqual(swept, read);
+  assert.deepEqual(await fixture.sessions.find(fixture.database.db, id), read);
+  assert.deepEqual(fixture.finals, [read]);
+});
+
+test("cancel against charge: in 200 pairs never both, and once the gateway is asked cancel is refused (R-270, R-271)", async () => {
+  const won = { cancel: 0, charge: 0 };
+  for (let pair = 0; pair < 200; pair++) {
+    const { id } = await fixture.create();
+    await fixture.sessions.claim(id, call);
+    const cancel = () => fixture.sessions.cancel(id, fixture.scope);
+    const charge = () => fixture.sessions.apply(id, "charge");
+    const [cancelled, charged] =
+      pair % 2 === 0 ? await Promise.all([cancel(), charge()]) : await Promise.all([charge(), cancel()]).then(([a, b]) => [b, a] as const);
+    assert.notEqual(cancelled.kind === "cancelled", charged !== null, `pair ${pair}`);
+    if (charged) {
+      won.charge++;
+      assert.deepEqual(cancelled, { kind: "refused", status: "COLLECTING", phase: "charging" });
+    } else won.cancel++;
+  }
+  assert.ok(won.cancel > 0 && won.charge > 0, JSON.stringify(won));
+});
+
+test("of two cancels at once exactly one succeeds (R-184), and a later one is told the status (R-182)", async () => {
+  for (let pair = 0; pair < 100; pair++) {
+    const { id } = await fixture.create();
+    const results = await Promise.all([fixture.sessions.cancel(id, fixture.scope), fixture.sessions.cancel(id, fixture.scope)]);
+    assert.deepEqual(results.map(({ kind }) => kind).sort(), ["cancelled", "refused"]);
+  }
+  assert.equal(fixture.finals.length, 100);
+  const { id } = fixture.finals[0]!;
+  assert.deepEqual(await fixture.sessions.cancel(id, fixture.scope), { kind: "refused", status: "cancelled", phase: null });
+});
+
+test("expiry against cancel: one final state and one webhook (R-273)", async () => {
+  for (let trial = 0; trial < 60; trial++) {
+    const { id } = await fixture.create();
+    await fixture.expireIn(id, (trial % 8) - 2);
+    const [cancelled] = await Promise.all([fixture.sessions.cancel(id, fixture.scope), fixture.sessions.apply(id, "expire")]);
+    await fixture.sessions.apply(id, "expire");
+    const session = await fixture.sessions.find(fixture.database.db, id);
+    assert.equal(session?.status, cancelled.kind === "cancelled" ? "cancelled" : "expired");
+    const finals = fixture.finals.filter((final) => final.id === id);
+    assert.deepEqual(finals, [session]);
+  }
+});
+
+test("cancelling a session in a call that would have been handed back marks the transfer as skipped (R-181)", async () => {
+  const inCall = await fixture.create({ callback: "sip:agent@merchant.example" });
+  await fixture.sessions.claim(inCall.id, call);
+  const cancelled = await fixture.sessions.cancel(inCall.id, fixture.scope);
+  assert.equal(cancelled.kind === "cancelled" && cancelled.session.transferStatus, "skipped");
+  const unused = await fixture.create({ callback: "sip:agent@merchant.example" });
+  const other = await fixture.sessions.cancel(unused.id, fixture.scope);
+  assert.equal(other.kind === "cancelled" && other.session.transferStatus, null);
+});
+
+test("each change makes updated_at later and the revision one greater, however fast they follow (R-159)", async () => {
+  const session = await fixture.create();
+  const history = [session];
+  for (let round = 0; round < 5; round++) {
+    history.push((await fixture.sessions.apply(session.id, "claim", { claimedBy: "p", callId: "c" }))!);
+    history.push((await fixture.sessions.apply(session.id, "release"))!);
+  }
+  for (const [index, next] of history.slice(1).entries()) {
+    assert.ok(next.updatedAt > history[index]!.updatedAt);
+    assert.equal(next.revision, history[index]!.revision + 1);
+  }
+});
+
+test("a final state keeps its time of completion when the transfer ends later (R-159, I6)", async () => {
+  const { id } = await fixture.create();
+  await fixture.sessions.claim(id, call);
+  await fixture.sessions.apply(id, "charge");
+  const paid = await fixture.sessions.apply(id, "approve", {
+    processor: { transaction_id: "tx_1", card_last4: "0007" },
+    webhookProcessor: { approved: true },
+    cardBrand: "visa",
+    cardLast4: "0007",
+  });
+  assert.partialDeepStrictEqual(paid, { status: "payment-success", cardLast4: "0007", processor: { transaction_id: "tx_1" } });
+  await fixture.sessions.setTransferStatus(id, "completed");
+  const later = await fixture.sessions.find(fixture.database.db, id);
+  assert.partialDeepStrictEqual(later, { transferStatus: "completed", completedAt: paid!.completedAt, status: "payment-success" });
+  assert.ok(later!.updatedAt > paid!.updatedAt);
+});
+
+test("every transition leaves one audit row that names who did what", async () => {
+  const { id } = await fixture.create();
+  await fixture.sessions.claim(id, call);
+  await fixture.sessions.cancel(id, fixture.scope, "key:abc");
+  const rows = await fixture.database.db.selectFrom("audit_log").selectAll().where("object", "=", id).orderBy("id").execute();
+  assert.deepEqual(
+    rows.map(({ action, actor, details }) => ({ action, actor, details })),
+    [
+      { action: "session.claim", actor: "service", details: { status: "COLLECTING", phase: "collecting" } },
+      { action: "session.cancel", actor: "key:abc", details: { status: "cancelled", phase: null } },
+    ],
+  );
+});
+
+test("by caller the newest open session is found, else the one completed last (R-160)", async () => {
+  const caller = "+14155550177";
+  const { db } = fixture.database;
+  const found = () => fixture.sessions.findByCaller(db, fixture.scope, caller).then((session) => session?.id);
+  const first = await fixture.create({ caller });
+  await fixture.sessions.cancel(first.id, fixture.scope);
+  const second = await fixture.create({ caller });
+  const third = await fixture.create({ caller });
+  await db
+    .updateTable("sessions")
+    .set({ created_at: new Date(third.createdAt.getTime() + 5) })
+    .where("id", "=", third.id)
+    .execute();
+  assert.equal(await found(), third.id);
+  await fixture.sessions.cancel(third.id, fixture.scope);
+  assert.equal(await found(), second.id);
+  await fixture.sessions.cancel(second.id, fixture.scope);
+  assert.equal(await found(), second.id, "the one completed last");
+  assert.equal(await fixture.sessions.findByCaller(db, fixture.scope, "+14155550188"), null);
+  assert.equal(await fixture.sessions.findByCaller(db, { ...fixture.scope, environment: "live" }, caller), null);
+  assert.equal(await fixture.sessions.findByCaller(db, fixture.scope, caller, randomUUID()), null);
+});
+
+test("an overdue session counts as completed at its expiry when a caller's sessions are compared (R-160, R-195)", async () => {
+  const caller = "+14155550199";
+  const overdue = await fixture.create({ caller });
+  await fixture.expireIn(overdue.id, -1000);
+  const cancelled = await fixture.create({ caller });
+  await fixture.sessions.cancel(cancelled.id, fixture.scope);
+  const found = await fixture.sessions.findByCaller(fixture.database.db, fixture.scope, caller);
+  assert.equal(found?.id, cancelled.id);
+});
+
+test("a call finds the caller's newest waiting voice session, not one that is over, taken or a widget's (R-217)", async () => {
+  const caller = "+14155550155";
+  const { db } = fixture.database;
+  assert.equal(await fixture.sessions.pendingByCaller(db, caller), null);
+  const older = await fixture.create({ caller });
+  await db
+    .updateTable("sessions")
+    .set({ created_at: new Date(older.createdAt.getTime() - 5) })
+    .where("id", "=", older.id)
+    .execute();
+  const newer = await fixture.create({ caller });
+  await fixture.create({ caller, channel: "widget" });
+  assert.equal((await fixture.sessions.pendingByCaller(db, caller))?.id, newer.id);
+  assert.equal(await fixture.sessions.pendingByCaller(db, caller, randomUUID()), null);
+  await fixture.sessions.claim(newer.id, call);
+  assert.equal((await fixture.sessions.pendingByCaller(db, caller, fixture.projectId))?.id, older.id);
+  await fixture.expireIn(older.id, 0);
+  assert.equal(await fixture.sessions.pendingByCaller(db, caller), null);
+});
+
+test("a failing onFinal takes the whole transition back", async () => {
+  const broken = await sessionsFixture(async () => {
+    throw new Error("no webhook, no final state");
+  });
+  try {
+    const { id } = await broken.create();
+    await assert.rejects(broken.sessions.cancel(id, broken.scope), /no webhook/);
+    assert.equal((await broken.sessions.find(broken.database.db, id))?.status, "PENDING");
+  } finally {
+    await broken.close();
+  }
+});
+
+test("docs/states.md is the state table as it is", () => {
+  const file = new URL("../../docs/states.md", import.meta.url);
+  if (process.env["UPDATE_DOCS"]) writeFileSync(file, renderStates());
+  assert.equal(readFileSync(file, "utf8"), renderStates(), "run this test with UPDATE_DOCS=1");
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+import { sql } from "kysely";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { silentLog } from "#src/platform/index.ts";
+import { type Fixture, sessionsFixture } from "./testing.ts";
+import { startSweeper, type SweeperDeps } from "./sweeper.ts";
+
+let fixture: Fixture;
+let clock: ManualClock;
+let stop = async () => {};
+beforeEach(async () => {
+  fixture = await sessionsFixture();
+  clock = new ManualClock();
+});
+afterEach(async () => {
+  await stop();
+  await fixture.close();
+});
+
+function start(differences: Partial<SweeperDeps> = {}): void {
+  stop = startSweeper({
+    database: fixture.database,
+    clock,
+    log: silentLog,
+    expire: (id) => fixture.sessions.apply(id, "expire"),
+    giveUp: (session) => fixture.sessions.apply(session.id, "abandon"),
+    ...differences,
+  });
+}
+
+/** Lets `count` sweeps run to their end. */
+async function sweeps(count: number): Promise<void> {
+  for (let sweep = 0; sweep < count; sweep++) {
+    clock.advance(2000);
+    while (clock.pending === 0) await new Promise(setImmediate);
+  }
+}
+
+const statusOf = async (id: string) => (await fixture.sessions.find(fixture.database.db, id))?.status;
+
+async function heard(owner: string, secondsAgo: number): Promise<void> {
+  const heartbeat_at = sql<Date>`clock_timestamp() - make_interval(secs => ${secondsAgo})`;
+  await fixture.database.db
+    .insertInto("process_leases")
+    .values({ owner, roles: "voice", heartbeat_at })
+    .onConflict((conflict) => conflict.column("owner").doUpdateSet({ heartbeat_at }))
+    .execute();
+}
+
+/** A session in a call of `owner` that has been going on for a while. */
+async function inCall(owner: string, channel: "voice" | "widget" = "voice"): Promise<string> {
+  const { id } = await fixture.create({ channel });
+  await fixture.sessions.claim(id, { owner, callId: "c" });
+  await fixture.database.db
+    .updateTable("sessions")
+    .set({ updated_at: sql<Date>`updated_at - interval '1 minute'` })
+    .where("id", "=", id)
+    .execute();
+  return id;
+}
+
+test("an unused session is expired within two seconds of its time, and each session once (R-195)", async () => {
+  const overdue = await Promise.all([fixture.create(), fixture.create()]);
+  const waiting = await fixture.create();
+  for (const { id } of overdue) await fixture.expireIn(id, -1);
+  start();
+  await sweeps(2);
+  assert.deepEqual(fixture.finals.map(({ id }) => id).sort(), overdue.map(({ id }) => id).sort());
+  assert.ok(fixture.finals.every(({ status }) => status === "expired"));
+  assert.equal(await statusOf(waiting.id), "PENDING");
+});
+
+test("many processes that sweep at once expire each session once (R-273)", async () => {
+  const sessions = await Promise.all(Array.from({ length: 20 }, () => fixture.create()));
+  for (const { id } of sessions) await fixture.expireIn(id, -1);
+  const clocks = Array.from({ length: 4 }, () => new ManualClock());
+  const stops = clocks.map((clock) =>
+    startSweeper({
+      database: fixture.database,
+      clock,
+      log: silentLog,
+      expire: (id) => fixture.sessions.apply(id, "expire"),
+      giveUp: async () => assert.fail("nobody is in a call"),
+    }),
+  );
+  clocks.forEach((clock) => clock.advance(2000));
+  await Promise.all(stops.map((stop) => stop()));
+  assert.equal(fixture.finals.length, 20);
+  assert.equal(new Set(fixture.finals.map(({ id }) => id)).size, 20);
+});
+
+test("a session that cannot be expired keeps no other from it", async () => {
+  const [broken, fine] = [await fixture.create(), await fixture.create()];
+  await fixture.expireIn(broken.id, -2000);
+  await fixture.expireIn(fine.id, -1000);
+  start({ expire: (id) => (id === broken.id ? Promise.reject(new Error("broken")) : fixture.sessions.apply(id, "expire")) });
+  await sweeps(1);
+  assert.deepEqual(
+    fixture.finals.map(({ id }) => id),
+    [fine.id],
+  );
+});
+
+test("a call whose process died is abandoned, one whose process lives goes on (I10)", async () => {
+  await heard("alive", 0);
+  await heard("dead", 60);
+  const living = await inCall("alive");
+  const orphaned = await inCall("dead");
+  const unknown = await inCall("never heard of");
+  const widget = await inCall("dead", "widget");
+  const charging = await inCall("dead");
+  await fixture.sessions.apply(charging, "charge");
+  start();
+  await sweeps(4);
+  assert.deepEqual(
+    fixture.finals.map(({ id, status }) => `${id} ${status}`).sort(),
+    [orphaned, unknown].map((id) => `${id} abandoned`).sort(),
+  );
+  assert.equal(await statusOf(living), "COLLECTING");
+  assert.equal(await statusOf(widget), "COLLECTING", "a widget session belongs to no process");
+  assert.equal(await statusOf(charging), "COLLECTING", "the gateway is asked first");
+});
+
+test("when the database was away and processes are heard of again in time, no call is taken for dead", async () => {
+  await heard("back", 60);
+  const id = await inCall("back");
+  start();
+  await sweeps(3);
+  await heard("back", 0);
+  await sweeps(4);
+  assert.equal(await statusOf(id), "COLLECTING");
+});

@@ -1,0 +1,89 @@
+import { sql } from "kysely";
+import type { Clock } from "#src/kernel/clock.ts";
+import { type Database, isOwnerDead, type Log } from "#src/platform/index.ts";
+import { overdueIds, select } from "./repository.ts";
+import { fromRow, type Session } from "./session.ts";
+
+const EVERY_MS = 2000;
+const BATCH = 200;
+/**
+ * Sweeps in a row that must find a session's process dead, longer in all than a heartbeat takes: after the database was
+ * away every lease looks dead until its process has been heard of again.
+ */
+const SUSPICIONS = 4;
+
+export interface SweeperDeps {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  expire: (id: string) => Promise<unknown>;
+  /** Ends a session whose process died while it was collecting. */
+  giveUp: (session: Session) => Promise<unknown>;
+}
+
+/**
+ * Expires the unused sessions, so that their webhook goes out within 5 s (R-195), and ends those whose process died in the
+ * middle of a call (I10). Every process sweeps: each move is a conditional UPDATE, so it is made once. Returns the end.
+ */
+export function startSweeper(deps: SweeperDeps): () => Promise<void> {
+  let stopped = false;
+  let cancel = () => {};
+  let running: Promise<void> = Promise.resolve();
+  let suspicions = new Map<string, number>();
+
+  /** False when it failed: one session that cannot be ended must not keep the others waiting. */
+  const attempt = async (id: string, end: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await end();
+      return true;
+    } catch (error) {
+      deps.log.error("session_sweep_failed", { session: id, error });
+      return false;
+    }
+  };
+  const sweep = async () => {
+    for (let more = true; more;) {
+      if (stopped) return;
+      const ids = await overdueIds(deps.database.db, BATCH);
+      more = ids.length === BATCH;
+      for (const id of ids) more = (await attempt(id, () => deps.expire(id))) && more;
+    }
+    const found = await orphans(deps.database);
+    suspicions = new Map(found.map(({ id }) => [id, (suspicions.get(id) ?? 0) + 1]));
+    for (const session of found) {
+      if (suspicions.get(session.id)! >= SUSPICIONS) await attempt(session.id, () => deps.giveUp(session));
+    }
+  };
+  const next = () => {
+    cancel = deps.clock.after(EVERY_MS, () => {
+      running = sweep().catch((error: unknown) => {
+        suspicions.clear();
+        deps.log.warn("session_sweep_failed", { error });
+      });
+      void running.then(() => stopped || next());
+    });
+  };
+  next();
+  return async () => {
+    stopped = true;
+    cancel();
+    await running;
+  };
+}
+
+/**
+ * Voice sessions being collected by a process that is dead. A session in phase charging or unknown is not among them: its
+ * attempt is settled with the gateway first (`payments/`). A widget session belongs to no process between two tries.
+ */
+export async function orphans({ db }: Pick<Database, "db">): Promise<Session[]> {
+  const rows = await select(db)
+    .where("status", "=", "COLLECTING")
+    .where("phase", "=", "collecting")
+    .where("channel", "=", "voice")
+    .where(isOwnerDead(sql.ref("sessions.claimed_by")))
+    // Time for a new process to be heard of.
+    .where(sql<boolean>`sessions.updated_at < clock_timestamp() - interval '15 seconds'`)
+    .limit(BATCH)
+    .execute();
+  return rows.map(fromRow);
+}
