@@ -1,0 +1,206 @@
+import { sql } from "kysely";
+import type { AttemptTrace } from "#src/gateways/index.ts";
+import type { Environment, GatewayName } from "#src/kernel/payment.ts";
+import { isOwnerDead } from "#src/platform/index.ts";
+import type { Db } from "#src/platform/index.ts";
+import type { Session } from "#src/sessions/index.ts";
+
+/** Rows of payment_attempts: the ledger of what was tried, written before the gateway is called and finished after it. */
+
+export interface Attempt {
+  id: string;
+  gateway: GatewayName;
+  environment: Environment;
+  /** Where the money went: asked there again, whatever the settings say by then. */
+  endpoint: string;
+  cardBrand: string;
+  cardLast4: string;
+  /** Time since the row was written, by the database's clock, ms. */
+  ageMs: number;
+  /** When the search for its outcome was given up; it may still be found for a while. */
+  givenUp: boolean;
+  trace: AttemptTrace;
+}
+
+export interface NewAttempt {
+  id: string;
+  session: Session;
+  stripeAccount: string | null;
+  credentialVersion: number;
+  endpoint: string;
+  cardBrand: string;
+  cardLast4: string;
+  owner: string;
+  deadlineMs: number;
+}
+
+/** A living owner's own attempt is overdue this long after its deadline: then it was never called, or its record was lost. */
+const OVERDUE = sql<Date>`clock_timestamp() - interval '5 seconds'`;
+/** How long a given-up attempt is still looked for, so that money found late is given back. */
+const SEARCHED = sql<Date>`clock_timestamp() - interval '24 hours'`;
+
+/**
+ * Writes the attempt. Called after the session's `charge` transition in the same transaction: the session's row is locked,
+ * so the numbers of one session never meet.
+ */
+export async function insertAttempt(
+  tx: Db,
+  { session, ...attempt }: NewAttempt,
+): Promise<{ number: number; reference: string; startedAt: Date }> {
+  const last = await tx
+    .selectFrom("payment_attempts")
+    .select((row) => row.fn.max("number").as("number"))
+    .where("session_id", "=", session.id)
+    .executeTakeFirst();
+  const number = (last?.number ?? 0) + 1;
+  const reference = `${session.id}-${number}`;
+  const row = await tx
+    .insertInto("payment_attempts")
+    .values({
+      id: attempt.id,
+      session_id: session.id,
+      number,
+      reference,
+      gateway: session.gateway,
+      environment: session.environment,
+      mode: session.mode,
+      amount_minor: session.amountMinor,
+      currency: session.currency,
+      stripe_account: attempt.stripeAccount,
+      credential_version: attempt.credentialVersion,
+      endpoint: attempt.endpoint,
+      card_brand: attempt.cardBrand,
+      card_last4: attempt.cardLast4,
+      owner: attempt.owner,
+      deadline_at: sql<Date>`clock_timestamp() + ${attempt.deadlineMs} * interval '1 millisecond'`,
+    })
+    .returning("started_at")
+    .executeTakeFirstOrThrow();
+  return { number, reference, startedAt: row.started_at };
+}
+
+export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
+  const row = await db
+    .selectFrom("payment_attempts")
+    .selectAll()
+    .select(sql<number>`(extract(epoch from clock_timestamp() - started_at) * 1000)::float8`.as("age_ms"))
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) return null;
+  return {
+    id: row.id,
+    gateway: row.gateway,
+    environment: row.environment,
+    endpoint: row.endpoint,
+    cardBrand: row.card_brand,
+    cardLast4: row.card_last4,
+    ageMs: row.age_ms,
+    givenUp: row.finished_at !== null,
+    trace: {
+      sessionId: row.session_id,
+      attempt: row.number,
+      reference: row.reference,
+      mode: row.mode,
+      amountMinor: row.amount_minor,
+      currency: row.currency,
+      stripeAccount: row.stripe_account,
+      startedAtMs: row.started_at.getTime(),
+      notes: row.notes as Record<string, string>,
+    },
+  };
+}
+
+export type AttemptResult =
+  | { outcome: "approved"; reason: string | null }
+  | { outcome: "declined"; declineCode: string; reason: string | null }
+  | { outcome: "unknown"; reason: string; givenUp: boolean };
+
+/** Writes the outcome unless a final one stands there; answers whether it was written. */
+export async function finishAttempt(tx: Db, id: string, result: AttemptResult): Promise<boolean> {
+  const final = result.outcome !== "unknown" || result.givenUp;
+  const row = await tx
+    .updateTable("payment_attempts")
+    .set({
+      outcome: result.outcome,
+      decline_code: result.outcome === "declined" ? result.declineCode : null,
+      reason: result.reason,
+      ...(final ? { finished_at: sql<Date>`clock_timestamp()` } : {}),
+    })
+    .where("id", "=", id)
+    .where((attempt) => attempt.or([attempt("outcome", "is", null), attempt("outcome", "=", "unknown")]))
+    .returning("id")
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function outcomeOf(db: Db, id: string): Promise<string | null> {
+  const row = await db.selectFrom("payment_attempts").select("outcome").where("id", "=", id).executeTakeFirst();
+  return row?.outcome ?? null;
+}
+
+/** For the operator's work list: what became of an attempt that was decided already. */
+export async function setReason(db: Db, id: string, reason: string): Promise<void> {
+  await db.updateTable("payment_attempts").set({ reason }).where("id", "=", id).execute();
+}
+
+/** Adds the gateway's notes to the row: vendor ids, no card data. */
+export async function addNotes(db: Db, id: string, notes: Readonly<Record<string, string>>): Promise<void> {
+  await db
+    .updateTable("payment_attempts")
+    .set({ notes: sql<string>`notes || ${JSON.stringify(notes)}::jsonb` })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** The last attempt of a session: its decline, when it was declined. */
+export async function lastDecline(db: Db, sessionId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom("payment_attempts")
+    .select(["outcome", "decline_code"])
+    .where("session_id", "=", sessionId)
+    .orderBy("number", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.outcome === "declined" ? row.decline_code : null;
+}
+
+/**
+ * Makes `owner` the owner of every attempt without an outcome whose owner is dead or which is overdue with `owner` itself,
+ * and answers their ids. An attempt of a living process is never among them; two processes never get the same one.
+ */
+export async function adoptOpenAttempts(
+  db: Db,
+  owner: string,
+  { busy, searchable }: { busy: ReadonlySet<string>; searchable: readonly GatewayName[] },
+): Promise<string[]> {
+  const rows = await db
+    .updateTable("payment_attempts")
+    .set({ owner })
+    .where("id", "in", (query) =>
+      query
+        .selectFrom("payment_attempts as attempt")
+        .select("attempt.id")
+        .where((row) => row.or([row("attempt.outcome", "is", null), row("attempt.outcome", "=", "unknown")]))
+        .where((row) =>
+          row.or([
+            row("attempt.finished_at", "is", null),
+            row.and([row("attempt.finished_at", ">", SEARCHED), sql<boolean>`attempt.gateway = any(${searchable})`]),
+          ]),
+        )
+        .where((row) =>
+          row.or([
+            row.and([
+              row("attempt.owner", "=", owner),
+              row.or([row("attempt.outcome", "=", "unknown"), row("attempt.deadline_at", "<", OVERDUE)]),
+            ]),
+            row.and([row("attempt.owner", "!=", owner), isOwnerDead(sql.ref("attempt.owner"))]),
+          ]),
+        )
+        .where(sql<boolean>`attempt.id <> all(${[...busy]}::uuid[])`)
+        .forUpdate("attempt")
+        .skipLocked(),
+    )
+    .returning("id")
+    .execute();
+  return rows.map((row) => row.id);
+}

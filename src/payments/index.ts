@@ -1,0 +1,80 @@
+import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { DECLINES, DeclineCode, Environment, GatewayName } from "#src/kernel/payment.ts";
+import { DECLINES as DECLINE_TABLE } from "#src/kernel/payment.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { Database, Db, Log, Outbound } from "#src/platform/index.ts";
+import type { Session, Sessions } from "#src/sessions/index.ts";
+import { AccessTokens } from "./access-tokens.ts";
+import { lastDecline } from "./attempts.ts";
+import { startJanitor } from "./janitor.ts";
+import { errorOf } from "./outcome.ts";
+import { createSearch } from "./search.ts";
+import { settle } from "./settle.ts";
+import type { SettleInput } from "./settle.ts";
+import { skip } from "./skip.ts";
+
+export type { SettleInput };
+
+/** What became of a card, for whoever collected it. */
+export type Verdict =
+  | { kind: "approved"; capture: "captured" | "authorized" }
+  /** `final`: the session has ended with it; else the caller may give `fix` again, or another card. */
+  | { kind: "declined"; code: DeclineCode; fix: (typeof DECLINES)[DeclineCode]["fix"]; final: boolean }
+  /** The answer was lost. The session is decided later; nobody may be told "declined". */
+  | { kind: "unknown" }
+  /** The session was no longer being collected: nothing was sent. */
+  | { kind: "refused"; status: string };
+
+/** What this room needs to know of a project. */
+export interface ProjectSettings {
+  gatewaySettings(db: Db, projectId: string, gateway: GatewayName, environment: Environment): Promise<GatewaySettings | null>;
+  rotateCredentials(
+    projectId: string,
+    gateway: GatewayName,
+    environment: Environment,
+    change: Parameters<GatewayIo["rotateCredentials"]>[0],
+  ): ReturnType<GatewayIo["rotateCredentials"]>;
+}
+
+export interface PaymentsDeps {
+  database: Database;
+  sessions: Sessions;
+  projects: ProjectSettings;
+  gateways: Readonly<Partial<Record<GatewayName, Gateway>>>;
+  outbound: Pick<Outbound, "send">;
+  clock: Clock;
+  random: Random;
+  /** This run of this process, as in its lease. */
+  owner: string;
+  log: Log;
+}
+
+export interface Payments {
+  /**
+   * Charges or stores the card by the charge protocol. The caller wipes the card afterwards. Throws AppError
+   * `unavailable` when the intent could not be written: then nothing was sent.
+   */
+  settle(input: SettleInput): Promise<Verdict>;
+  /** The test word: success without the gateway, for a test session that is being collected. */
+  skip(session: Session): Promise<Verdict>;
+  /** The caller left: payment-failed when the last card was declined (R-275), else abandoned. A running charge goes on (R-274). */
+  giveUp(session: Session): Promise<Session | null>;
+  /** Starts recovery; answers its stop. Needs the lease of `owner`. */
+  startJanitor(): () => Promise<void>;
+}
+
+export function createPayments(deps: PaymentsDeps): Payments {
+  const tokens = new AccessTokens(deps.clock);
+  const search = createSearch(deps, tokens);
+  return {
+    settle: (input) => settle(deps, tokens, search, input),
+    skip: (session) => skip(deps, session),
+    async giveUp(session) {
+      const declined = await lastDecline(deps.database.db, session.id);
+      if (declined === null || !Object.hasOwn(DECLINE_TABLE, declined)) return await deps.sessions.apply(session.id, "abandon");
+      return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined as DeclineCode, message: null }));
+    },
+    startJanitor: () => startJanitor(deps, search),
+  };
+}

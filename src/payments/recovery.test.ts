@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { sql } from "kysely";
+import { sessionsFixture } from "#src/sessions/testing.ts";
+import type { Fixture } from "#src/sessions/testing.ts";
+import type { Session } from "#src/sessions/index.ts";
+import { APPROVED, collecting, declined, FakeGateway, LOST, testCard, testProcess, timePasses, without } from "./testing.ts";
+import type { TestProcess } from "./testing.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+describe("recovering a payment whose answer was lost", () => {
+  let fixture: Fixture;
+  let fake: FakeGateway;
+  before(async () => {
+    fixture = await sessionsFixture();
+  });
+  after(() => fixture.close());
+  beforeEach(async () => {
+    fake = new FakeGateway();
+    fixture.finals.length = 0;
+    await fixture.database.db.deleteFrom("payment_attempts").execute();
+    await fixture.database.db.deleteFrom("process_leases").execute();
+  });
+
+  const read = async (session: Session) => (await fixture.sessions.find(fixture.database.db, session.id)) ?? assert.fail();
+  const isFinal = (session: Session) => async () => (await read(session)).completedAt !== null;
+  const attemptOf = (session: Session) =>
+    fixture.database.db.selectFrom("payment_attempts").selectAll().where("session_id", "=", session.id).executeTakeFirstOrThrow();
+  const lease = (owner: string) => fixture.database.db.insertInto("process_leases").values({ owner, roles: "voice" }).execute();
+
+  /** Settles with a lost answer: the session is in phase unknown and this process searches. */
+  async function lost(process: TestProcess): Promise<Session> {
+    fake.onCharge = async () => LOST;
+    const session = await collecting(fixture);
+    assert.deepEqual(await process.payments.settle({ session, card: testCard(), mayRetry: true }), { kind: "unknown" });
+    return session;
+  }
+
+  /** A process that died in the middle of the gateway's call. */
+  async function died(owner: string, gateway = fake.gateway()): Promise<Session> {
+    fake.onCharge = () => new Promise(() => {});
+    const session = await collecting(fixture);
+    void testProcess(fixture, gateway, { owner }).payments.settle({ session, card: testCard(), mayRetry: true });
+    await fake.called();
+    return session;
+  }
+
+  /** Runs the janitor of `process` until `done`. */
+  async function recover(process: TestProcess, done: () => boolean | Promise<boolean>): Promise<void> {
+    const stop = process.payments.startJanitor();
+    await timePasses(process.clock, done);
+    await stop();
+    assert.equal(process.clock.pending, 0);
+  }
+
+  test("the public status stays COLLECTING while the outcome is unknown, and cancel is refused (R-287, R-271)", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const session = await lost(process);
+    const unknown = await read(session);
+    assert.deepEqual([unknown.status, unknown.phase, unknown.errorCode], ["COLLECTING", "unknown", null]);
+    assert.equal((await fixture.sessions.cancel(session.id, fixture.scope)).kind, "refused");
+    await process.payments.startJanitor()();
+  });
+
+  test("a lost answer is looked up after 1, 2, 5, 10 and then every 30 seconds", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const session = await lost(process);
+    await timePasses(process.clock, () => fake.lookUps.length === 6);
+    fake.onLookUp = () => APPROVED;
+    await timePasses(process.clock, isFinal(session));
+    const gaps = fake.lookUps.slice(1).map((at, index) => at - (fake.lookUps[index] ?? 0));
+    assert.deepEqual(
+      gaps,
+      [1, 2, 5, 10, 30, 30].map((seconds) => seconds * SECOND),
+    );
+    assert.equal((await read(session)).status, "payment-success");
+    assert.deepEqual((await read(session)).processor, { stripe_charge_id: "ch_1", card_brand: "visa", card_last4: "4242" });
+    assert.equal(fake.charges.length, 1);
+    assert.equal(fixture.finals.length, 1);
+  });
+
+  test("a decline found later ends the session with it", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const session = await lost(process);
+    fake.onLookUp = () => declined("card_declined");
+    await timePasses(process.clock, isFinal(session));
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "card_declined"]);
+  });
+
+  test("absent is believed only after the vendor's delay", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const begin = process.clock.monotonic();
+    fake.onLookUp = () => ({ outcome: "absent" });
+    const session = await lost(process);
+    await timePasses(process.clock, isFinal(session));
+    const times = fake.lookUps.map((at) => at - begin);
+    assert.ok((times.at(-1) ?? 0) >= 18 * SECOND, `believed after ${times.at(-1)} ms`);
+    assert.ok(times.length > 3);
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "gateway_unavailable"]);
+    assert.equal(fake.voids.length, 0);
+  });
+
+  test("an unknown outcome ends as outcome_unknown after ten minutes (R-287)", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const session = await lost(process);
+    const begin = process.clock.monotonic();
+    await timePasses(process.clock, isFinal(session));
+    assert.ok(process.clock.monotonic() - begin >= 9 * MINUTE + 30 * SECOND);
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "outcome_unknown"]);
+    assert.equal((await attemptOf(session)).outcome, "unknown");
+    await process.payments.startJanitor()();
+  });
+
+  test("money found after the session has failed is given back, and the status stays", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const session = await lost(process);
+    await timePasses(process.clock, isFinal(session));
+    fake.onLookUp = () => APPROVED;
+    await timePasses(process.clock, async () => (await attemptOf(session)).reason?.startsWith("voided") ?? false);
+    assert.deepEqual(fake.voids, [`${session.id}-1`]);
+    assert.equal((await attemptOf(session)).outcome, "approved");
+    assert.equal((await read(session)).errorCode, "outcome_unknown");
+    assert.equal(fixture.finals.length, 1);
+  });
+
+  test("an attempt of a dead process is looked up, not charged again, without waiting for its deadline", async () => {
+    const session = await died("dead");
+    fake.onLookUp = () => APPROVED;
+    await lease("process-2");
+    const process = testProcess(fixture, fake.gateway(), { owner: "process-2" });
+    await recover(process, isFinal(session));
+    assert.equal((await read(session)).status, "payment-success");
+    assert.equal(fake.charges.length, 1);
+    assert.equal((await attemptOf(session)).owner, "process-2");
+  });
+
+  test("the attempt of a living process is never disturbed", async () => {
+    await lease("living");
+    const session = await died("living");
+    const process = testProcess(fixture, fake.gateway(), { owner: "process-2" });
+    const begin = process.clock.monotonic();
+    await recover(process, () => process.clock.monotonic() - begin > MINUTE);
+    assert.deepEqual(fake.lookUps, []);
+    assert.equal((await attemptOf(session)).owner, "living");
+    assert.equal((await read(session)).phase, "charging");
+  });
+
+  test("of several processes one takes over a dead one's attempt", async () => {
+    const session = await died("dead");
+    fake.onLookUp = () => ({ outcome: "pending" });
+    const processes = ["a", "b", "c"].map((owner) => testProcess(fixture, fake.gateway(), { owner }));
+    for (const owner of ["a", "b", "c"]) await lease(owner);
+    const stops = processes.map((process) => process.payments.startJanitor());
+    while (fake.lookUps.length === 0) await turn();
+    for (const stop of stops) await stop();
+    assert.equal(fake.lookUps.length, 1);
+    assert.ok(["a", "b", "c"].includes((await attemptOf(session)).owner));
+  });
+
+  test("a process's own attempt that was never called is overdue after its deadline and found absent", async () => {
+    const session = await died("process-1");
+    await fixture.database.db
+      .updateTable("payment_attempts")
+      .set({
+        started_at: sql<Date>`clock_timestamp() - interval '1 minute'`,
+        deadline_at: sql<Date>`clock_timestamp() - interval '6 seconds'`,
+      })
+      .where("session_id", "=", session.id)
+      .execute();
+    await lease("process-1");
+    fake.onLookUp = () => ({ outcome: "absent" });
+    await recover(testProcess(fixture, fake.gateway()), isFinal(session));
+    assert.equal((await read(session)).errorCode, "gateway_unavailable");
+  });
+
+  test("without a look-up the attempt is voided by its reference", async () => {
+    const gateway = without(fake.gateway(), "lookUp");
+    const session = await died("dead", gateway);
+    await recover(testProcess(fixture, gateway), isFinal(session));
+    assert.deepEqual(fake.voids, [`${session.id}-1`]);
+    assert.equal((await read(session)).errorCode, "gateway_unavailable");
+  });
+
+  test("with neither look-up nor void the session ends as outcome_unknown at once", async () => {
+    const gateway = without(fake.gateway(), "lookUp", "void");
+    const session = await died("dead", gateway);
+    const process = testProcess(fixture, gateway);
+    await recover(process, isFinal(session));
+    assert.equal((await read(session)).errorCode, "outcome_unknown");
+  });
+
+  test("card forwarding that was cut off has failed, and its endpoint is not called again (R-249)", async () => {
+    const forwarding = fake.gateway({}, { lookUp: "by rule", voidBy: "none", oneAttempt: true, absenceIsProofAfterMs: 0 });
+    const session = await died("dead", forwarding);
+    fake.onLookUp = () => ({ outcome: "declined", code: "webhook_gateway_error", message: null, processor: {} });
+    await recover(testProcess(fixture, forwarding), isFinal(session));
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "webhook_gateway_error"]);
+    assert.equal(fake.charges.length, 1);
+  });
+
+  test("an approval that arrives after recovery found nothing is voided, and the caller is not told success", async () => {
+    const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
+    fake.onCharge = () => promise;
+    const session = await collecting(fixture);
+    const slow = testProcess(fixture, fake.gateway(), { owner: "cut-off" });
+    const settling = slow.payments.settle({ session, card: testCard(), mayRetry: true });
+    await fake.called();
+    fake.onLookUp = () => ({ outcome: "absent" });
+    await recover(testProcess(fixture, fake.gateway(), { owner: "process-2" }), isFinal(session));
+    assert.equal((await read(session)).errorCode, "gateway_unavailable");
+    resolve(APPROVED);
+    assert.deepEqual(await settling, { kind: "unknown" });
+    assert.deepEqual(fake.voids, [`${session.id}-1`]);
+    assert.equal((await read(session)).status, "payment-failed");
+  });
+
+  test("a search that the database interrupts goes on when it is back", async () => {
+    let outages = 1;
+    const sessions = {
+      ...fixture.sessions,
+      find: async (...given: Parameters<typeof fixture.sessions.find>) => {
+        if (outages-- > 0) throw new Error("Connection terminated");
+        return await fixture.sessions.find(...given);
+      },
+    };
+    const process = testProcess(fixture, fake.gateway(), { sessions });
+    const session = await lost(process);
+    fake.onLookUp = () => APPROVED;
+    await timePasses(process.clock, isFinal(session));
+    assert.equal((await read(session)).status, "payment-success");
+    assert.ok(outages < 0);
+  });
+});

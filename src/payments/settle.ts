@@ -1,0 +1,196 @@
+import type { Gateway, GatewaySettings, Order, Outcome } from "#src/gateways/index.ts";
+import type { CardCells } from "#src/kernel/card.ts";
+import { sleep } from "#src/kernel/clock.ts";
+import { AppError } from "#src/kernel/errors.ts";
+import { DECLINES } from "#src/kernel/payment.ts";
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Session } from "#src/sessions/index.ts";
+import { addNotes, findAttempt, insertAttempt } from "./attempts.ts";
+import { createGatewayIo } from "./gateway-io.ts";
+import type { PaymentsDeps, Verdict } from "./index.ts";
+import type { AccessTokens } from "./access-tokens.ts";
+import { writeResult } from "./ledger.ts";
+import { conclude, declinedBy, errorOf } from "./outcome.ts";
+import type { Search } from "./search.ts";
+
+export interface SettleInput {
+  session: Session;
+  card: CardCells;
+  /** Whether the caller could be asked for another card after a decline. */
+  mayRetry: boolean;
+  customerIp?: string | null;
+}
+
+/** How long an adapter may take to answer after its deadline before its attempt counts as lost. */
+const GRACE_MS = 1_000;
+/** How often, and how far apart, an intent whose commit was not acknowledged is looked for. */
+const INTENT_LOOKS = 20;
+const INTENT_LOOK_MS = 500;
+
+/** The charge protocol (DESIGN section 4): intent, one call, result. Never twice, never lost, never a guess. */
+export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: Search, input: SettleInput): Promise<Verdict> {
+  const { session, card } = input;
+  const ready = await prepare(deps, session);
+  if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
+  const { gateway, settings, stripeAccount } = ready;
+
+  const id = deps.random.uuid();
+  let lost = false;
+  search.busy.add(id);
+  try {
+    const intent = await writeIntent(deps, id, input, gateway, settings, stripeAccount);
+    if (!intent) return await refused(deps, session);
+    const order: Order = {
+      sessionId: session.id,
+      attempt: intent.number,
+      reference: intent.reference,
+      mode: session.mode,
+      channel: session.channel,
+      amountMinor: session.amountMinor,
+      currency: session.currency,
+      description: session.description,
+      caller: session.caller,
+      stripeAccount,
+      billingAddress: session.billingAddress,
+      customerIp: input.customerIp ?? null,
+      card,
+    };
+    const facts = { brand: card.brand, last4: card.last4 };
+    const outcome = await callOnce(deps, tokens, id, session, gateway, settings, order);
+    lost = outcome.outcome === "unknown";
+    const conclusion = conclude(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
+    const written = await writeResult(deps, { id, sessionId: session.id }, conclusion);
+    if (written === "late" && outcome.outcome === "approved") await search.undo(id);
+    if (written === "late") return outcome.outcome === "declined" ? verdictOf(outcome, true) : { kind: "unknown" };
+    return verdictOf(outcome, conclusion.event !== "retry");
+  } finally {
+    search.busy.delete(id);
+    if (lost) search.begin(id);
+  }
+}
+
+type Ready = { gateway: Gateway; settings: GatewaySettings; stripeAccount: string | null } | { refusal: DeclineCode };
+
+/** The gateway and the settings in force at this moment (R-289), or why nothing can be charged. */
+async function prepare({ database, projects, gateways }: PaymentsDeps, session: Session): Promise<Ready> {
+  const gateway = gateways[session.gateway];
+  const settings = await projects.gatewaySettings(database.db, session.projectId, session.gateway, session.environment);
+  if (!gateway || !settings) return { refusal: "gateway_credentials_invalid" };
+  const live = session.environment === "live";
+  if (settings.environment !== session.environment || (live && settings.endpoint !== gateway.hosts.live)) {
+    throw new Error("settings of another environment: nothing is sent (R-051)");
+  }
+  // The connected account is a matter of gateways that have a platform mode; without the platform's key the money would
+  // go to the wrong account.
+  const platform = settings.options["platform"];
+  if (platform === undefined || session.stripeAccount === null) return { gateway, settings, stripeAccount: null };
+  return platform === true ? { gateway, settings, stripeAccount: session.stripeAccount } : { refusal: "gateway_misconfigured" };
+}
+
+async function failUncharged(deps: PaymentsDeps, session: Session, code: DeclineCode): Promise<Verdict> {
+  const outcome = declinedBy(code);
+  const failed = await deps.sessions.apply(session.id, "fail", errorOf(outcome));
+  return failed ? verdictOf(outcome, true) : await refused(deps, session);
+}
+
+/**
+ * First step: the session goes to `charging` and the attempt is written, in one transaction; null when the session is no
+ * longer being collected, and then nothing is sent. Nothing is sent either while it is not certain that this is committed.
+ */
+async function writeIntent(
+  deps: PaymentsDeps,
+  id: string,
+  { session, card }: SettleInput,
+  gateway: Gateway,
+  settings: GatewaySettings,
+  stripeAccount: string | null,
+): Promise<{ number: number; reference: string } | null> {
+  const { database, sessions, owner, log } = deps;
+  try {
+    return await database.transaction(async (tx) => {
+      const charging = await sessions.transition(tx, session.id, "charge");
+      if (!charging) return null;
+      return await insertAttempt(tx, {
+        id,
+        session,
+        stripeAccount,
+        credentialVersion: settings.version,
+        endpoint: settings.endpoint,
+        cardBrand: card.brand,
+        cardLast4: card.last4,
+        owner,
+        deadlineMs: gateway.capabilities.deadlineMs,
+      });
+    });
+  } catch (error) {
+    log.error("payment_intent_not_written", { session: session.id, error });
+    const found = await lookForIntent(deps, id);
+    if (found === null) throw new AppError("unavailable", undefined, { cause: error });
+    return found;
+  }
+}
+
+/** An intent that stands in the ledger was committed although the answer to COMMIT was lost. */
+async function lookForIntent({ database, clock }: PaymentsDeps, id: string): Promise<{ number: number; reference: string } | null> {
+  for (let look = 0; look < INTENT_LOOKS; look++) {
+    try {
+      const attempt = await findAttempt(database.db, id);
+      return attempt ? { number: attempt.trace.attempt, reference: attempt.trace.reference } : null;
+    } catch {
+      await sleep(clock, INTENT_LOOK_MS);
+    }
+  }
+  return null;
+}
+
+/** Second step: the one call, under one deadline. Whatever an adapter throws or leaves hanging is an unknown outcome. */
+async function callOnce(
+  deps: PaymentsDeps,
+  tokens: AccessTokens,
+  id: string,
+  session: Session,
+  gateway: Gateway,
+  settings: GatewaySettings,
+  order: Order,
+): Promise<Outcome> {
+  const { database, clock, log } = deps;
+  const { deadlineMs } = gateway.capabilities;
+  const { io, end } = createGatewayIo(
+    { ...deps, tokens },
+    {
+      projectId: session.projectId,
+      gateway: gateway.name,
+      settings,
+      deadlineMs,
+      note: (notes) => addNotes(database.db, id, notes),
+    },
+  );
+  const hung = new AbortController();
+  const lost = sleep(clock, deadlineMs + GRACE_MS, hung.signal).then((): Outcome => ({
+    outcome: "unknown",
+    reason: "the gateway did not answer in time",
+  }));
+  // It ends with the abort below once the gateway has answered.
+  lost.catch(() => {});
+  try {
+    return await Promise.race([gateway[session.mode](order, io), lost]);
+  } catch (error) {
+    log.error("gateway_broken", { session: session.id, gateway: gateway.name, error });
+    return { outcome: "unknown", reason: "the gateway's adapter failed in mid-attempt" };
+  } finally {
+    end();
+    hung.abort();
+  }
+}
+
+/** The session as it is by then: what the caller of `settle` has lost the race to. */
+async function refused({ database, sessions }: PaymentsDeps, session: Session): Promise<Verdict> {
+  const current = await sessions.find(database.db, session.id);
+  return { kind: "refused", status: current?.status ?? session.status };
+}
+
+function verdictOf(outcome: Outcome, final: boolean): Verdict {
+  if (outcome.outcome === "approved") return { kind: "approved", capture: outcome.capture };
+  if (outcome.outcome === "unknown") return { kind: "unknown" };
+  return { kind: "declined", code: outcome.code, fix: DECLINES[outcome.code].fix, final };
+}

@@ -1,0 +1,281 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Database } from "#src/platform/index.ts";
+import { testDatabase } from "#src/platform/testing.ts";
+import { testProjects } from "../testing.ts";
+
+const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const NEWER = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+/** The example of OPERATOR section 4 with the gateways of this room's stand-ins. */
+const FULL = `
+organizations:
+  - slug: acme
+    name: Acme
+    api_keys:
+      - name: ci
+        mode: test
+        key: svc_test_0123456789abcdefghijABCDEFGHIJ01
+        scopes: [sessions:create, sessions:read]
+        expires_at: null
+      - name: generated
+        mode: test
+    projects:
+      - slug: shop
+        name: Shop
+        currency: USD
+        language: en-US
+        country: US
+        archived: false
+        phone_numbers: ["+15550001111"]
+        status_webhook:
+          url: http://127.0.0.1:9000/hook
+          amount_unit: dollars
+        gateways:
+          stripe:
+            test: { credentials: { secret_key: "\${STRIPE_KEY}" }, endpoint: http://127.0.0.1:8090/stripe }
+            live: { credentials: { secret_key: sk_live_x }, platform: true }
+          webhook:
+            test: { url: https://merchant.example/cards, signing_secret: [newer, older] }
+        voice:
+          collect: [number, expiry, cvv, zip]
+          attempts: 3
+          transfer: { mode: bridge, allow: ["+1", "sip:*.merchant.example"] }
+          test_word: true
+        widget:
+          origins: ["https://shop.example"]
+          appearance: { theme: light, variables: { colorPrimary: "#0a7d5a" }, labels: above, fields: [number, expiry, cvv, zip] }
+        integrations: { alpha: { secret: "alpha secret" }, beta: { api_key: "beta key" } }
+`;
+const ENV = { STRIPE_KEY: "sk_test_from_env" };
+
+/** A one-project file with `body` as the project's further lines. */
+const project = (body: string) => `organizations:\n  - slug: acme\n    projects:\n      - slug: shop\n        ${body}\n`;
+
+describe("the apply file", () => {
+  let database: Database;
+  before(async () => {
+    database = await testDatabase();
+  });
+  after(() => database.close());
+  const apply = (text: string, env = {}) => testProjects(database).applyFile(text, env);
+
+  /** Everything the file can touch, so that "nothing changed" means nothing. */
+  const snapshot = async () =>
+    JSON.stringify(
+      await Promise.all(
+        (["organizations", "projects", "api_keys", "phone_numbers", "gateway_settings", "webhook_endpoints", "audit_log"] as const).map(
+          (table) => database.db.selectFrom(table).selectAll().execute(),
+        ),
+      ),
+    );
+
+  const shop = async () => {
+    const row = await database.db.selectFrom("projects").selectAll().where("slug", "=", "shop").executeTakeFirstOrThrow();
+    return { id: row.id, projects: testProjects(database) };
+  };
+
+  test("applying the same file again changes nothing, to the last byte and version", async () => {
+    const first = await apply(FULL, ENV);
+    assert.deepEqual(
+      first.changes.map(({ object, action }) => `${object}: ${action}`),
+      [
+        "organization acme: created",
+        "api key acme/ci: created",
+        "api key acme/generated: created",
+        "project acme/shop: created",
+        "phone numbers of acme/shop: changed",
+        "status webhook of acme/shop: created",
+        "gateway stripe (test) of acme/shop: created",
+        "gateway stripe (live) of acme/shop: created",
+        "gateway webhook (test) of acme/shop: created",
+      ],
+    );
+    assert.deepEqual(
+      first.generated.map(({ object }) => object),
+      ["api key acme/generated", "status webhook of acme/shop"],
+    );
+    assert.match(first.generated[0]?.secret ?? "", /^svc_test_[A-Za-z0-9]{32}$/);
+    assert.match(first.generated[1]?.secret ?? "", /^whsec_[A-Za-z0-9+/]{43}=$/);
+    const before = await snapshot();
+    assert.deepEqual(await apply(FULL, ENV), { changes: [], generated: [] });
+    assert.equal(await snapshot(), before);
+  });
+
+  test("no secret of the file stands readable in the database", async () => {
+    const dump = await snapshot();
+    for (const secret of ["sk_test_from_env", "sk_live_x", "alpha secret", "beta key", "newer"]) assert.ok(!dump.includes(secret), secret);
+  });
+
+  test("JSON is read as well as YAML", async () => {
+    const json = JSON.stringify({ organizations: [{ slug: "acme", projects: [{ slug: "shop", voice: { attempts: 3 } }] }] });
+    assert.deepEqual((await apply(json)).changes, []);
+  });
+
+  test("what the file does not mention is left alone", async () => {
+    const { id, projects } = await shop();
+    const secrets = (await projects.webhookEndpoint(database.db, id))?.secrets.map((secret) => secret.reveal());
+    const report = await apply(project("status_webhook: { url: https://new.example/hook }\n        voice: { attempts: 2 }"));
+    assert.deepEqual(
+      report.changes.map(({ object }) => object),
+      ["project acme/shop", "status webhook of acme/shop"],
+    );
+    const endpoint = await projects.webhookEndpoint(database.db, id);
+    assert.equal(endpoint?.url, "https://new.example/hook");
+    assert.deepEqual(
+      endpoint?.secrets.map((secret) => secret.reveal()),
+      secrets,
+    );
+    const voice = (await projects.projectById(database.db, id))?.voice;
+    assert.equal(voice?.attempts, 2);
+    assert.deepEqual(voice?.transfer.allow, ["+1", "sip:*.merchant.example"]);
+    assert.deepEqual(await projects.numbersOf(database.db, id), ["+15550001111"]);
+    assert.equal((await projects.integrationSecrets(database.db, id)).alpha?.reveal(), "alpha secret");
+  });
+
+  test("a changed gateway setting counts its version up and changes no other", async () => {
+    const { id, projects } = await shop();
+    const report = await apply(project("gateways: { stripe: { test: { credentials: { secret_key: sk_test_second } } } }"));
+    assert.deepEqual(report.changes, [{ object: "gateway stripe (test) of acme/shop", action: "changed" }]);
+    const settings = await projects.gatewaySettings(database.db, id, "stripe", "test");
+    assert.equal(settings?.version, 2);
+    assert.equal(settings?.credentials["secret_key"]?.reveal(), "sk_test_second");
+    assert.equal(settings?.endpoint, "http://127.0.0.1:8090/stripe");
+    assert.equal((await projects.gatewaySettings(database.db, id, "stripe", "live"))?.version, 1);
+  });
+
+  test("a rolled secret is kept beside the new one until the file names one only", async () => {
+    const { id, projects } = await shop();
+    const credentials = async () => (await projects.gatewaySettings(database.db, id, "webhook", "test"))?.credentials;
+    assert.equal((await credentials())?.["previous_signing_secret"]?.reveal(), "older");
+    await apply(project("gateways: { webhook: { test: { signing_secret: newer } } }"));
+    assert.equal((await credentials())?.["signing_secret"]?.reveal(), "newer");
+    assert.equal((await credentials())?.["previous_signing_secret"], undefined);
+
+    await apply(project(`status_webhook: { url: https://new.example/hook, secret: [${NEWER}, ${SECRET}] }`));
+    const endpoint = await projects.webhookEndpoint(database.db, id);
+    assert.deepEqual(
+      endpoint?.secrets.map((secret) => secret.reveal()),
+      [NEWER, SECRET],
+    );
+  });
+
+  test("an endpoint that its receiver switched off is on again once it is applied", async () => {
+    const { id, projects } = await shop();
+    await projects.disableWebhookEndpoint(database.db, id);
+    assert.ok((await projects.webhookEndpoint(database.db, id))?.disabledAt);
+    const text = project("status_webhook: { url: https://new.example/hook }");
+    assert.deepEqual((await apply(text)).changes, [{ object: "status webhook of acme/shop", action: "enabled" }]);
+    assert.equal((await projects.webhookEndpoint(database.db, id))?.disabledAt, null);
+    assert.deepEqual((await apply(text)).changes, []);
+  });
+
+  test("options above both modes reach the simulator of a project without credentials", async () => {
+    await apply("organizations: [{ slug: acme, projects: [{ slug: bare, gateways: { stripe: { platform: true } } }] }]");
+    const row = await database.db.selectFrom("projects").select("id").where("slug", "=", "bare").executeTakeFirstOrThrow();
+    const simulated = testProjects(database, { simulatorsUrl: "http://127.0.0.1:8090" });
+    assert.deepEqual((await simulated.gatewaySettings(database.db, row.id, "stripe", "test"))?.options, { platform: true });
+    assert.equal(await testProjects(database).gatewaySettings(database.db, row.id, "stripe", "test"), null);
+    assert.equal(await simulated.gatewaySettings(database.db, row.id, "stripe", "live"), null);
+  });
+
+  test(
+    "live keys are refused on the embedded database, with the reason",
+    { skip: process.env["TEST_DATABASE_URL"] !== undefined },
+    async () => {
+      const text = "organizations:\n  - slug: acme\n    api_keys:\n      - name: prod\n        mode: live\n";
+      await assert.rejects(apply(text), /line 5: live keys need PostgreSQL \(DATABASE_URL\)/);
+      assert.equal((await database.db.selectFrom("api_keys").selectAll().where("name", "=", "prod").execute()).length, 0);
+    },
+  );
+
+  const faults: readonly (readonly [string, string, RegExp])[] = [
+    ["an unknown key", project("colour: red"), /line 5: unknown key "colour" in organizations\.0\.projects\.0$/],
+    ["an unknown gateway", project("gateways:\n          paypal: {}"), /line 6: unknown key "paypal"/],
+    [
+      "a gateway that is not built",
+      project("gateways:\n          clover: { test: {} }"),
+      /line 6: .*this gateway is not available in this version$/,
+    ],
+    [
+      "an unknown credential",
+      project("gateways:\n          stripe:\n            test:\n              credentials: { password: x }"),
+      /line 8: unknown key "password"/,
+    ],
+    [
+      "a missing credential",
+      project("gateways:\n          webhook:\n            live: { url: https://x.example }"),
+      /line 7: webhook needs signing_secret$/,
+    ],
+    [
+      "a credential of the other mode",
+      project("gateways:\n          stripe:\n            live: { credentials: { secret_key: sk_test_x } }"),
+      /line 7: secret_key is not a live key$/,
+    ],
+    [
+      "an endpoint in live mode",
+      project("gateways:\n          stripe:\n            live:\n              endpoint: https://x.example"),
+      /line 8: .*is for test mode only$/,
+    ],
+    ["a number without quotes", project("phone_numbers: [+15550001111]"), /line 5: .*expected string, received number$/],
+    [
+      "a slug that looks like a UUID",
+      "organizations:\n  - slug: 0B9F1E9C-55A4-4F52-9E2C-7D5A2A8B7C11",
+      /line 2: .*must not look like a UUID$/,
+    ],
+    [
+      "a weak webhook secret",
+      project('status_webhook:\n          url: https://x.example\n          secret: "hunter2"'),
+      /line 7: .*must be whsec_/,
+    ],
+    ["a webhook address with a password", project("status_webhook: { url: 'https://u:p@x.example/' }"), /line 5: .*without user name/],
+    ["a variable that is not set", project('name: "${NOWHERE}"'), /line 5: the environment variable NOWHERE is not set$/],
+    [
+      "a key of another mode",
+      "organizations:\n  - slug: acme\n    api_keys:\n      - { name: x, mode: live, key: svc_test_0123456789abcdefghijABCDEFGHIJ01 }",
+      /line 4: the key is not of mode live$/,
+    ],
+    [
+      "a key that is in use",
+      "organizations:\n  - slug: acme\n    api_keys:\n      - { name: x, mode: test, key: svc_test_0123456789abcdefghijABCDEFGHIJ01 }",
+      /line 4: this key is in use under another name$/,
+    ],
+    [
+      "a number of another project",
+      "organizations:\n  - slug: acme\n    projects:\n      - slug: else\n        phone_numbers: ['+15550001111']",
+      /line 5: this number belongs to another project$/,
+    ],
+    ["the same key twice", "organizations:\n  - slug: acme\n    slug: acme", /line 3: not readable as YAML or JSON \(DUPLICATE_KEY\)$/],
+    ["text that is no map", "just words", /line 1: the file: /],
+    ["an empty file", "", /line 1: the file: /],
+  ];
+  for (const [name, text, sentence] of faults) {
+    test(`${name} is refused by its line, and nothing is changed`, async () => {
+      const before = await snapshot();
+      await assert.rejects(apply(text), (error: Error) => {
+        assert.equal(error.name, "OperatorError");
+        assert.match(error.message, sentence);
+        return true;
+      });
+      assert.equal(await snapshot(), before);
+    });
+  }
+
+  test("a fault late in the file undoes what came before it", async () => {
+    const before = await snapshot();
+    await assert.rejects(
+      apply("organizations:\n  - slug: fresh\n  - slug: acme\n    projects: [{ slug: else, phone_numbers: ['+15550001111'] }]"),
+    );
+    assert.equal(await snapshot(), before);
+  });
+
+  test("no complaint repeats a value of the file", async () => {
+    const texts = [
+      project("status_webhook: { url: https://x.example, secret: hunter2hunter2 }"),
+      project("gateways: { stripe: { test: { credentials: { secret_key: hunter2hunter2 } } } }"),
+      "organizations:\n  - slug: acme\n    api_keys: [{ name: x, mode: test, key: hunter2hunter2 }]",
+      "organizations: [hunter2hunter2: [",
+    ];
+    for (const text of texts) await assert.rejects(apply(text), (error: Error) => !error.message.includes("hunter2hunter2"));
+  });
+});

@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Environment, GatewayName } from "#src/kernel/payment.ts";
+import { openSettings } from "../gateway-descriptor.ts";
+import type { GatewayDescriptor, Options } from "../gateway-descriptor.ts";
+import { findStored, saveStored } from "../gateway-settings.ts";
+import type { StoredSettings } from "../gateway-settings.ts";
+import { note } from "./run.ts";
+import type { Run } from "./run.ts";
+import type { ProjectKey } from "./projects.ts";
+import type { CredentialValue, EnvironmentBlock, GatewayBlock, GatewayBlocks } from "./schema.ts";
+
+const EMPTY: Omit<StoredSettings, "version"> = { applied: {}, current: {}, options: {}, endpoint: null };
+
+/** Saves the gateways' settings that differ; each save counts the settings' version up. */
+export async function applyGateways(run: Run, project: ProjectKey, blocks: GatewayBlocks, path: readonly PropertyKey[]): Promise<void> {
+  for (const [name, block] of Object.entries(blocks) as [GatewayName, GatewayBlock][]) {
+    const gateway = run.gateways[name];
+    if (!gateway) continue;
+    for (const environment of ["test", "live"] as const) {
+      await applyEnvironment(run, project, gateway, environment, block, [...path, name]);
+    }
+  }
+}
+
+async function applyEnvironment(
+  run: Run,
+  project: ProjectKey,
+  gateway: GatewayDescriptor,
+  environment: Environment,
+  block: GatewayBlock,
+  path: readonly PropertyKey[],
+): Promise<void> {
+  const own = block[environment];
+  const options = { ...optionsIn(gateway, block), ...optionsIn(gateway, own ?? {}) };
+  const key = { projectId: project.id, organizationId: project.organizationId, gateway: gateway.name, environment };
+  const existing = await findStored(run.tx, run.vault, key, true);
+  // Options written above both modes reach the simulator as well, live settings only where there are any.
+  const reached = own !== undefined || existing !== null || (environment === "test" && Object.keys(options).length > 0);
+  if (!reached) return;
+
+  const before = existing ?? EMPTY;
+  const applied = mergeCredentials(gateway, before.applied, own);
+  const wanted: Omit<StoredSettings, "version"> = {
+    applied,
+    // A credential that the vendor has rotated since is kept until the file names another one.
+    current: isDeepStrictEqual(applied, before.applied) ? before.current : applied,
+    options: { ...before.options, ...options },
+    endpoint: own?.endpoint === undefined ? before.endpoint : (own.endpoint?.replace(/\/+$/, "") ?? null),
+  };
+  check(run, gateway, environment, wanted, own === undefined ? path : [...path, environment]);
+
+  const { version: _version, ...stored } = { version: 0, ...before };
+  if (existing && isDeepStrictEqual(wanted, stored)) return;
+  await saveStored(run.tx, run.vault, key, wanted);
+  note(run, `gateway ${gateway.name} (${environment}) of ${project.label}`, existing ? "changed" : "created");
+}
+
+function optionsIn(gateway: GatewayDescriptor, block: Record<string, unknown>): Options {
+  const chosen = gateway.optionFields.map((field) => [field.name, block[field.name]] as const).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(chosen) as Options;
+}
+
+/** The stored credentials with those of the file over them. A rolled one is kept beside the new one under its own name. */
+function mergeCredentials(
+  gateway: GatewayDescriptor,
+  before: Record<string, string>,
+  block: EnvironmentBlock | undefined,
+): Record<string, string> {
+  const written = (gateway.credentialsIn === "block" ? block : block?.credentials) ?? {};
+  const merged = { ...before };
+  for (const field of gateway.credentialFields) {
+    const value = written[field.name] as CredentialValue | undefined;
+    if (value === undefined) continue;
+    const [newest = "", previous] = typeof value === "string" ? [value] : value;
+    merged[field.name] = newest;
+    if (field.previous === undefined) continue;
+    if (previous === undefined) delete merged[field.previous];
+    else merged[field.previous] = previous;
+  }
+  return merged;
+}
+
+/** Refuses settings that could never work, at the line of their block: told now, not to a caller. */
+function check(
+  run: Run,
+  gateway: GatewayDescriptor,
+  environment: Environment,
+  wanted: Omit<StoredSettings, "version">,
+  path: readonly PropertyKey[],
+): void {
+  const { applied, options, endpoint } = wanted;
+  const optionsAlone = environment === "test" && endpoint === null && Object.keys(applied).length === 0;
+  if (optionsAlone) return;
+  const missing = gateway.credentialFields.find((field) => field.required && applied[field.name] === undefined);
+  if (missing) run.document.refuse(path, `${gateway.name} needs ${missing.name}`);
+  const fault = gateway.checkSettings(openSettings(gateway, environment, { credentials: applied, options, endpoint, version: 0 }));
+  if (fault !== null) run.document.refuse(path, fault);
+}

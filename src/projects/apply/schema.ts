@@ -1,0 +1,149 @@
+import { z } from "zod";
+import { parseUuid } from "#src/kernel/ids.ts";
+import { GATEWAYS } from "#src/kernel/payment.ts";
+import type { Environment, GatewayName } from "#src/kernel/payment.ts";
+import { parseE164 } from "#src/kernel/phone.ts";
+import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
+import { modeOfKey, SCOPES } from "../keys.ts";
+import { voiceBlock, widgetBlock } from "../settings.ts";
+
+/** The apply file's shape (OPERATOR section 4). The gateways' part is made from what the gateways declare about themselves. */
+
+const LONGEST_SECRET = 16_384;
+
+const slug = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, "must be 1 to 63 letters, digits, - or _")
+  .refine((text) => parseUuid(text) === null, "must not look like a UUID");
+const name = z.string().min(1).max(100);
+const secretText = z.string().min(1).max(LONGEST_SECRET);
+
+/** A secret, or `[new, old]` while it is rolled; always read as a list. */
+const oneOrTwo = (secret: z.ZodString) => z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(secret).min(1).max(2));
+
+const apiKey = z.strictObject({
+  name,
+  mode: z.enum(["test", "live"]),
+  key: z
+    .string()
+    .refine((text) => modeOfKey(text) !== null, "must be svc_test_ or svc_live_ and 32 letters or digits")
+    .optional(),
+  scopes: z.array(z.enum(SCOPES)).optional(),
+  expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
+});
+
+/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
+const webhookSecret = z.string().refine((text) => {
+  const bytes = /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text.slice(6), "base64").length : 0;
+  return bytes >= 24 && bytes <= 64;
+}, "must be whsec_ and the base64 of 24 to 64 bytes");
+
+const statusWebhook = z.strictObject({
+  url: z.string().refine(isWebAddress, "must be an http or https address without user name or fragment"),
+  secret: oneOrTwo(webhookSecret).optional(),
+  amount_unit: z.enum(["dollars", "cents"]).optional(),
+});
+
+const integrations = z
+  .strictObject({
+    alpha: z.strictObject({ secret: secretText }).partial(),
+    beta: z.strictObject({ api_key: secretText }).partial(),
+  })
+  .partial();
+
+/** A mode's block: credential fields, option fields, and in test mode the address that replaces the vendor's. */
+function environmentBlock(gateway: GatewayDescriptor, environment: Environment) {
+  const fields = Object.fromEntries(
+    gateway.credentialFields.map((field) => {
+      return [field.name, (field.previous === undefined ? secretText : oneOrTwo(secretText)).optional()];
+    }),
+  );
+  const endpoint =
+    environment === "test"
+      ? z.string().refine(isWebAddress, "must be an http or https address").nullable().optional()
+      : z.never({ error: "is for test mode only" }).optional();
+  return z.strictObject({
+    ...(gateway.credentialsIn === "block" ? fields : { credentials: z.strictObject(fields).optional() }),
+    ...optionShape(gateway),
+    endpoint,
+  });
+}
+
+function optionShape(gateway: GatewayDescriptor) {
+  return Object.fromEntries(gateway.optionFields.map((field) => [field.name, z.literal(field.values).optional()]));
+}
+
+function gatewayBlock(gateway: GatewayDescriptor | undefined) {
+  if (!gateway) return z.never({ error: "this gateway is not available in this version" }).optional();
+  return z
+    .strictObject({
+      ...optionShape(gateway),
+      test: environmentBlock(gateway, "test").optional(),
+      live: environmentBlock(gateway, "live").optional(),
+    })
+    .optional();
+}
+
+export function applySchema(gateways: Gateways) {
+  const gatewayBlocks = Object.fromEntries(GATEWAYS.map((gateway) => [gateway, gatewayBlock(gateways[gateway])]));
+  const project = z.strictObject({
+    slug,
+    name: name.optional(),
+    currency: z
+      .string()
+      .regex(/^[A-Z]{3}$/, "must be a currency code such as USD")
+      .optional(),
+    language: z.string().refine(isLanguage, "must be a language tag such as en-US").optional(),
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, "must be a country code such as US")
+      .optional(),
+    archived: z.boolean().optional(),
+    phone_numbers: z.array(z.string().refine((text) => parseE164(text) !== null, 'must be a number such as "+15550001111"')).optional(),
+    status_webhook: statusWebhook.nullable().optional(),
+    gateways: z.strictObject(gatewayBlocks).optional(),
+    voice: voiceBlock.optional(),
+    widget: widgetBlock.optional(),
+    integrations: integrations.optional(),
+  });
+  return z.strictObject({
+    organizations: z.array(
+      z.strictObject({
+        slug,
+        name: name.optional(),
+        api_keys: z.array(apiKey).optional(),
+        projects: z.array(project).optional(),
+      }),
+    ),
+  });
+}
+
+export type ApplyFile = z.infer<ReturnType<typeof applySchema>>;
+export type OrganizationBlock = ApplyFile["organizations"][number];
+export type ApiKeyBlock = z.infer<typeof apiKey>;
+export type StatusWebhookBlock = z.infer<typeof statusWebhook>;
+export type ProjectBlock = NonNullable<OrganizationBlock["projects"]>[number];
+
+/** The `gateways` block after validation: what the declared fields allow. */
+export type GatewayBlocks = Partial<Record<GatewayName, GatewayBlock>>;
+export type GatewayBlock = { test?: EnvironmentBlock; live?: EnvironmentBlock } & Record<string, unknown>;
+export type EnvironmentBlock = Record<string, unknown> & {
+  credentials?: Record<string, CredentialValue>;
+  endpoint?: string | null;
+};
+/** A list where the field may be rolled: new first. */
+export type CredentialValue = string | readonly string[];
+
+function isWebAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "" && url.hash === "";
+}
+
+function isLanguage(text: string): boolean {
+  try {
+    return new Intl.Locale(text).language !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,163 @@
+import { isDeepStrictEqual } from "node:util";
+import { sql } from "kysely";
+import type { Environment, GatewayName } from "#src/kernel/payment.ts";
+import type { Secret } from "#src/kernel/secret.ts";
+import type { Database, Db } from "#src/platform/index.ts";
+import { openSettings, wrap } from "./gateway-descriptor.ts";
+import type { Gateways, GatewaySettings, Options } from "./gateway-descriptor.ts";
+import type { Place, Vault } from "./vault.ts";
+
+/** Rows of gateway_settings: credentials sealed, and the version that an attempt records (R-289). */
+
+/** What is sealed: the credentials in force, and the ones last applied, which differ where the vendor rotates them. */
+export interface SealedCredentials {
+  applied: Record<string, string>;
+  current: Record<string, string>;
+}
+
+export interface StoredSettings extends SealedCredentials {
+  options: Options;
+  endpoint: string | null;
+  version: number;
+}
+
+interface Key {
+  projectId: string;
+  organizationId: string;
+  gateway: GatewayName;
+  environment: Environment;
+}
+
+const placeOf = (key: Key): Place => ({
+  table: "gateway_settings",
+  row: `${key.projectId}/${key.gateway}`,
+  organizationId: key.organizationId,
+  environment: key.environment,
+});
+
+/** The stored row, or null; `lock` holds it until the transaction ends. */
+export async function findStored(db: Db, vault: Vault, key: Key, lock = false): Promise<StoredSettings | null> {
+  const query = db
+    .selectFrom("gateway_settings")
+    .select(["credentials", "options", "endpoint", "version"])
+    .where("project_id", "=", key.projectId)
+    .where("gateway", "=", key.gateway)
+    .where("environment", "=", key.environment);
+  const row = await (lock ? query.forUpdate() : query).executeTakeFirst();
+  if (!row) return null;
+  const none: SealedCredentials = { applied: {}, current: {} };
+  const credentials = row.credentials.length > 0 ? (vault.open(placeOf(key), row.credentials) as SealedCredentials) : none;
+  return { ...credentials, options: row.options as Options, endpoint: row.endpoint, version: row.version };
+}
+
+/** Writes the row and counts its version up. A row of options alone has empty credentials. */
+export async function saveStored(db: Db, vault: Vault, key: Key, stored: Omit<StoredSettings, "version">): Promise<void> {
+  const credentials: SealedCredentials = { applied: stored.applied, current: stored.current };
+  const row = {
+    credentials: Object.keys(credentials.current).length > 0 ? vault.seal(placeOf(key), credentials) : new Uint8Array(),
+    options: JSON.stringify(stored.options),
+    endpoint: stored.endpoint,
+  };
+  await db
+    .insertInto("gateway_settings")
+    .values({ project_id: key.projectId, gateway: key.gateway, environment: key.environment, ...row })
+    .onConflict((conflict) =>
+      conflict.columns(["project_id", "gateway", "environment"]).doUpdateSet((existing) => ({
+        ...row,
+        version: existing("gateway_settings.version", "+", 1),
+        updated_at: sql<Date>`clock_timestamp()`,
+      })),
+    )
+    .execute();
+}
+
+export interface SettingsDeps {
+  database: Database;
+  vault: Vault;
+  gateways: Gateways;
+  /** Base address of the simulators, or null when they are off. */
+  simulatorsUrl: () => string | null;
+}
+
+export function createGatewaySettings({ database, vault, gateways, simulatorsUrl }: SettingsDeps) {
+  /** What simulators rotated: a project without credentials has no row to keep it in, and a simulator forgets as well. */
+  const rotatedSandbox = new Map<string, Record<string, Secret>>();
+  const sandboxId = (projectId: string, gateway: GatewayName) => `${projectId}/${gateway}`;
+
+  async function organizationOf(db: Db, projectId: string): Promise<string | null> {
+    const row = await db.selectFrom("projects").select("organization_id").where("id", "=", projectId).executeTakeFirst();
+    return row?.organization_id ?? null;
+  }
+
+  /**
+   * The project's own credentials; with a test key and none of its own the simulator's, when simulators are on; else null
+   * (OPERATOR section 4). Live settings come from the row and the vendor's host alone (R-051).
+   */
+  async function find(db: Db, projectId: string, name: GatewayName, environment: Environment): Promise<GatewaySettings | null> {
+    const gateway = gateways[name];
+    const organizationId = await organizationOf(db, projectId);
+    if (!gateway || organizationId === null) return null;
+    const stored = await findStored(db, vault, { projectId, organizationId, gateway: name, environment });
+    if (stored && Object.keys(stored.current).length > 0) {
+      return openSettings(gateway, environment, { ...stored, credentials: stored.current });
+    }
+    const simulators = environment === "test" ? simulatorsUrl() : null;
+    if (simulators === null) return null;
+    const endpoint = `${simulators}/${name}`;
+    const settings = openSettings(gateway, "test", {
+      credentials: {},
+      options: stored?.options ?? {},
+      endpoint,
+      version: stored?.version ?? 0,
+    });
+    return { ...settings, credentials: rotatedSandbox.get(sandboxId(projectId, name)) ?? gateway.sandboxCredentials(endpoint) };
+  }
+
+  /** Gateways that `find` would answer for, in the registry's order, per project. */
+  async function configured(db: Db, projectIds: readonly string[], environment: Environment): Promise<Map<string, GatewayName[]>> {
+    const rows =
+      projectIds.length === 0
+        ? []
+        : await db
+            .selectFrom("gateway_settings")
+            .select(["project_id", "gateway"])
+            .where("project_id", "in", projectIds)
+            .where("environment", "=", environment)
+            .where(sql<number>`length(credentials)`, ">", 0)
+            .execute();
+    const simulated = environment === "test" && simulatorsUrl() !== null;
+    const names = Object.keys(gateways) as GatewayName[];
+    const has = (projectId: string, name: GatewayName) => rows.some((row) => row.project_id === projectId && row.gateway === name);
+    return new Map(projectIds.map((id) => [id, names.filter((name) => simulated || has(id, name))]));
+  }
+
+  /**
+   * Lets `change` see the newest credentials and keeps what it answers, under the row's lock: two processes never spend
+   * the same refresh token. `change` must not query the database: the embedded one has a single session. null keeps them.
+   */
+  async function rotate(
+    projectId: string,
+    name: GatewayName,
+    environment: Environment,
+    change: (current: Readonly<Record<string, Secret>>) => Promise<Record<string, Secret> | null>,
+  ): Promise<Readonly<Record<string, Secret>>> {
+    return await database.transaction(async (tx) => {
+      const organizationId = await organizationOf(tx, projectId);
+      const key = organizationId === null ? null : { projectId, organizationId, gateway: name, environment };
+      const stored = key && (await findStored(tx, vault, key, true));
+      if (!key || !stored || Object.keys(stored.current).length === 0) {
+        const current = (await find(tx, projectId, name, environment))?.credentials ?? {};
+        const changed = await change(current);
+        if (changed) rotatedSandbox.set(sandboxId(projectId, name), changed);
+        return changed ?? current;
+      }
+      const changed = await change(wrap(stored.current));
+      if (!changed) return wrap(stored.current);
+      const current = Object.fromEntries(Object.entries(changed).map(([field, secret]) => [field, secret.reveal()]));
+      if (!isDeepStrictEqual(current, stored.current)) await saveStored(tx, vault, key, { ...stored, current });
+      return changed;
+    });
+  }
+
+  return { find, configured, rotate };
+}

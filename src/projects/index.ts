@@ -1,0 +1,84 @@
+import type { Environment, GatewayName } from "#src/kernel/payment.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { Secret } from "#src/kernel/secret.ts";
+import type { Database, Db } from "#src/platform/index.ts";
+import { applyFile } from "./apply/apply.ts";
+import type { ApplyReport } from "./apply/run.ts";
+import type { Gateways, GatewaySettings } from "./gateway-descriptor.ts";
+import { createGatewaySettings } from "./gateway-settings.ts";
+import { authenticate, createKeyDigest } from "./keys.ts";
+import type { KeyIdentity } from "./keys.ts";
+import * as repository from "./repository.ts";
+import type { IntegrationSecrets, Project, WebhookEndpoint } from "./repository.ts";
+import { ensureStarter } from "./starter.ts";
+import type { Starter } from "./starter.ts";
+import { createVault } from "./vault.ts";
+
+export { variablesOf } from "./apply/document.ts";
+export { SCOPES } from "./keys.ts";
+export type { ApplyReport, GatewaySettings, IntegrationSecrets, KeyIdentity, Project, Starter, WebhookEndpoint };
+export type { VoiceField, VoiceSettings, WidgetSettings } from "./settings.ts";
+
+export interface Projects {
+  /** Who holds this key; null for a malformed, unknown, expired or revoked one. Malformed ones never reach the database. */
+  authenticate(db: Db, token: string): Promise<KeyIdentity | null>;
+  /** By UUID of any case, or slug; null when it is another organisation's, archived or unknown. */
+  findProject(db: Db, organizationId: string, idOrSlug: string): Promise<Project | null>;
+  list(db: Db, organizationId: string): Promise<Project[]>;
+  projectById(db: Db, id: string): Promise<Project | null>;
+  projectOfNumber(db: Db, number: string): Promise<Project | null>;
+  numbersOf(db: Db, projectId: string): Promise<string[]>;
+  /** Countries of all projects, each once. */
+  countries(db: Db): Promise<string[]>;
+  /** The project's own credentials, else with a test key the simulator's when simulators are on, else null. */
+  gatewaySettings(db: Db, projectId: string, gateway: GatewayName, environment: Environment): Promise<GatewaySettings | null>;
+  /** Which gateways `gatewaySettings` answers for, per project. */
+  configuredGateways(db: Db, projectIds: readonly string[], environment: Environment): Promise<Map<string, GatewayName[]>>;
+  /** Keeps what `change` makes of the newest credentials, under a lock that all processes share; `change` must not query the database. */
+  rotateCredentials(
+    projectId: string,
+    gateway: GatewayName,
+    environment: Environment,
+    change: (current: Readonly<Record<string, Secret>>) => Promise<Record<string, Secret> | null>,
+  ): Promise<Readonly<Record<string, Secret>>>;
+  webhookEndpoint(db: Db, projectId: string): Promise<WebhookEndpoint | null>;
+  disableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
+  integrationSecrets(db: Db, projectId: string): Promise<IntegrationSecrets>;
+  /** Brings the installation to what the apply file declares, or throws OperatorError naming the line. `env` fills `${NAME}`. */
+  applyFile(text: string, env: Readonly<Record<string, string | undefined>>): Promise<ApplyReport>;
+  /** Makes the demo project and its test key on an embedded installation; answers the same key at every start. */
+  ensureStarter(): Promise<Starter>;
+}
+
+export interface ProjectsDeps {
+  database: Database;
+  /** 32 bytes: seals credentials and secrets, and hashes API keys. */
+  masterKey: Uint8Array;
+  random: Random;
+  gateways: Gateways;
+  /** Base address of the simulators without a trailing slash, or null when they are off. */
+  simulatorsUrl: () => string | null;
+}
+
+export function createProjects({ database, masterKey, random, gateways, simulatorsUrl }: ProjectsDeps): Projects {
+  const vault = createVault(masterKey);
+  const digestOf = createKeyDigest(masterKey);
+  const settings = createGatewaySettings({ database, vault, gateways, simulatorsUrl });
+  return {
+    authenticate: (db, token) => authenticate(db, token, digestOf),
+    findProject: repository.findProject,
+    list: repository.listProjects,
+    projectById: repository.projectById,
+    projectOfNumber: repository.projectOfNumber,
+    numbersOf: repository.numbersOf,
+    countries: repository.countries,
+    gatewaySettings: settings.find,
+    configuredGateways: settings.configured,
+    rotateCredentials: settings.rotate,
+    webhookEndpoint: (db, projectId) => repository.webhookEndpoint(db, vault, projectId),
+    disableWebhookEndpoint: repository.disableWebhookEndpoint,
+    integrationSecrets: (db, projectId) => repository.integrationSecrets(db, vault, projectId),
+    applyFile: (text, env) => applyFile({ database, vault, random, gateways, digestOf }, text, env),
+    ensureStarter: () => ensureStarter({ database, masterKey, random, digestOf }),
+  };
+}

@@ -1,0 +1,180 @@
+import { parseUuid } from "#src/kernel/ids.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import { sql } from "kysely";
+import type { Db, Tables } from "#src/platform/index.ts";
+import type { Selectable } from "kysely";
+import { readVoice, readWidget } from "./settings.ts";
+import type { VoiceSettings, WidgetSettings } from "./settings.ts";
+import type { Place, Vault } from "./vault.ts";
+
+export interface Project {
+  id: string;
+  organizationId: string;
+  slug: string;
+  name: string;
+  /** ISO 4217, upper case. */
+  currency: string;
+  /** BCP 47, such as en-US. */
+  language: string;
+  /** ISO 3166-1 alpha-2: how national numbers are read, and where callbacks may go by default. */
+  country: string;
+  archived: boolean;
+  voice: VoiceSettings;
+  widget: WidgetSettings;
+  createdAt: Date;
+}
+
+/** Optional signature secrets of the voice platforms. */
+export interface IntegrationSecrets {
+  alpha: Secret | null;
+  beta: Secret | null;
+}
+
+export interface WebhookEndpoint {
+  url: string;
+  /** One, or the new and the old one while the secret is rolled. */
+  secrets: readonly Secret[];
+  amountUnit: "dollars" | "cents";
+  disabledAt: Date | null;
+}
+
+/** A project of the organisation by its UUID (any case) or slug; archived ones do not exist for the outside (R-090 to R-093). */
+export async function findProject(db: Db, organizationId: string, idOrSlug: string): Promise<Project | null> {
+  const id = parseUuid(idOrSlug);
+  const row = await db
+    .selectFrom("projects")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("archived", "=", false)
+    .where(id ? "id" : "slug", "=", id ?? idOrSlug)
+    .executeTakeFirst();
+  return row ? toProject(row) : null;
+}
+
+/** The organisation's projects in the order they were made, archived ones left out (R-390). */
+export async function listProjects(db: Db, organizationId: string): Promise<Project[]> {
+  const rows = await db
+    .selectFrom("projects")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("archived", "=", false)
+    .orderBy("created_at")
+    .orderBy("id")
+    .execute();
+  return rows.map(toProject);
+}
+
+/** Any project, archived or not: a session under way keeps its project. */
+export async function projectById(db: Db, id: string): Promise<Project | null> {
+  const row = await db.selectFrom("projects").selectAll().where("id", "=", id).executeTakeFirst();
+  return row ? toProject(row) : null;
+}
+
+/** Whose service number this is, E.164. */
+export async function projectOfNumber(db: Db, number: string): Promise<Project | null> {
+  const row = await db
+    .selectFrom("projects")
+    .innerJoin("phone_numbers", "phone_numbers.project_id", "projects.id")
+    .selectAll("projects")
+    .where("phone_numbers.number", "=", number)
+    .where("archived", "=", false)
+    .executeTakeFirst();
+  return row ? toProject(row) : null;
+}
+
+export async function numbersOf(db: Db, projectId: string): Promise<string[]> {
+  const rows = await db.selectFrom("phone_numbers").select("number").where("project_id", "=", projectId).orderBy("number").execute();
+  return rows.map((row) => row.number);
+}
+
+/** Countries of all projects: how a national number may be meant when nothing names the project (R-216). */
+export async function countries(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom("projects").select("country").distinct().where("archived", "=", false).orderBy("country").execute();
+  return rows.map((row) => row.country);
+}
+
+export const endpointPlace = (projectId: string, organizationId: string): Place => ({
+  table: "webhook_endpoints",
+  row: projectId,
+  organizationId,
+  environment: "both",
+});
+
+export async function webhookEndpoint(db: Db, vault: Vault, projectId: string): Promise<WebhookEndpoint | null> {
+  const row = await db
+    .selectFrom("webhook_endpoints")
+    .innerJoin("projects", "projects.id", "webhook_endpoints.project_id")
+    .select(["url", "secrets", "amount_unit", "disabled_at", "organization_id"])
+    .where("project_id", "=", projectId)
+    .executeTakeFirst();
+  if (!row) return null;
+  const secrets = vault.open(endpointPlace(projectId, row.organization_id), row.secrets) as string[];
+  return {
+    url: row.url,
+    secrets: secrets.map((secret) => new Secret(secret)),
+    amountUnit: row.amount_unit,
+    disabledAt: row.disabled_at,
+  };
+}
+
+/** Stops deliveries until the endpoint is applied again: the receiver answered 410 (R-349). */
+export async function disableWebhookEndpoint(db: Db, projectId: string): Promise<void> {
+  await db
+    .updateTable("webhook_endpoints")
+    .set({ disabled_at: sql<Date>`clock_timestamp()` })
+    .where("project_id", "=", projectId)
+    .where("disabled_at", "is", null)
+    .execute();
+}
+
+export const integrationsPlace = (projectId: string, organizationId: string): Place => ({
+  table: "projects",
+  row: projectId,
+  organizationId,
+  environment: "both",
+});
+
+/** The `integrations` block as it is sealed: field names of the apply file. */
+export interface StoredIntegrations {
+  alpha?: { secret?: string };
+  beta?: { api_key?: string };
+}
+
+/** Opens the column: `{"sealed": "<base64>"}`, or `{}` when nothing was ever written. */
+export function openIntegrations(
+  vault: Vault,
+  project: { id: string; organization_id: string; integrations: unknown },
+): StoredIntegrations {
+  const { sealed } = project.integrations as { sealed?: string };
+  if (sealed === undefined) return {};
+  return vault.open(integrationsPlace(project.id, project.organization_id), Buffer.from(sealed, "base64")) as StoredIntegrations;
+}
+
+export async function integrationSecrets(db: Db, vault: Vault, projectId: string): Promise<IntegrationSecrets> {
+  const row = await db
+    .selectFrom("projects")
+    .select(["id", "organization_id", "integrations"])
+    .where("id", "=", projectId)
+    .executeTakeFirst();
+  const { alpha, beta } = row ? openIntegrations(vault, row) : {};
+  return {
+    alpha: alpha?.secret === undefined ? null : new Secret(alpha.secret),
+    beta: beta?.api_key === undefined ? null : new Secret(beta.api_key),
+  };
+}
+
+function toProject(row: Selectable<Tables["projects"]>): Project {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    slug: row.slug,
+    name: row.name,
+    currency: row.currency,
+    language: row.language,
+    country: row.country,
+    archived: row.archived,
+    voice: readVoice(row.voice),
+    widget: readWidget(row.widget),
+    createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,103 @@
+import { z } from "zod";
+
+/**
+ * A project's settings for its calls and its widget: the shapes of the apply file (OPERATOR section 4), stored as they
+ * were written. What was never written has the default of this file when it is read, so a default can improve.
+ */
+
+const VOICE_FIELDS = ["number", "expiry", "cvv", "zip", "name"] as const;
+export type VoiceField = (typeof VOICE_FIELDS)[number];
+
+/** How a project's calls run. */
+export interface VoiceSettings {
+  /** Fields the caller is asked for, in this order. */
+  collect: readonly VoiceField[];
+  /** Cards that may be tried in one call (R-192). */
+  attempts: number;
+  transfer: {
+    /** How the caller goes back: a second leg bridged by us, or REFER to the trunk. */
+    mode: "bridge" | "refer";
+    /** Where callbacks may go: number prefixes and `sip:` host patterns. Empty: numbers of the project's own country, and any SIP host (R-330). */
+    allow: readonly string[];
+  };
+  /** Whether a test key's caller may say the test word (SPEC, States and transitions). */
+  testWord: boolean;
+}
+
+export interface WidgetSettings {
+  /** Origins of the merchant's pages that may embed the frame. */
+  origins: readonly string[];
+  appearance: {
+    theme: "light" | "dark" | "auto";
+    variables: Readonly<Record<string, string>>;
+    labels: "above" | "floating" | "hidden";
+    fields: readonly VoiceField[];
+  };
+}
+
+const DEFAULT_VOICE = {
+  collect: ["number", "expiry", "cvv", "zip"],
+  attempts: 3,
+  transfer: { mode: "bridge", allow: [] },
+  test_word: true,
+} as const;
+
+const DEFAULT_WIDGET: WidgetSettings = {
+  origins: [],
+  appearance: { theme: "auto", variables: {}, labels: "above", fields: ["number", "expiry", "cvv", "zip"] },
+};
+
+const fieldList = z
+  .array(z.enum(VOICE_FIELDS))
+  .refine((fields) => fields.includes("number") && fields.includes("expiry"), "must name number and expiry")
+  .refine((fields) => new Set(fields).size === fields.length, "must name each field once");
+
+/** The `voice` block of the apply file. */
+export const voiceBlock = z
+  .strictObject({
+    collect: fieldList,
+    attempts: z.int().min(1).max(5),
+    transfer: z.strictObject({ mode: z.enum(["bridge", "refer"]), allow: z.array(z.string().min(1).max(256)) }).partial(),
+    test_word: z.boolean(),
+  })
+  .partial();
+
+/** The `widget` block of the apply file. */
+export const widgetBlock = z
+  .strictObject({
+    origins: z.array(z.string().refine(isOrigin, "must be an origin such as https://shop.example")),
+    appearance: z
+      .strictObject({
+        theme: z.enum(["light", "dark", "auto"]),
+        variables: z.record(z.string().regex(/^[A-Za-z][A-Za-z0-9]{0,63}$/), z.string().max(128)),
+        labels: z.enum(["above", "floating", "hidden"]),
+        fields: fieldList,
+      })
+      .partial(),
+  })
+  .partial();
+
+export function readVoice(stored: unknown): VoiceSettings {
+  const { test_word: testWord, ...voice } = merge(DEFAULT_VOICE, stored) as Omit<VoiceSettings, "testWord"> & { test_word: boolean };
+  return { ...voice, testWord };
+}
+
+export function readWidget(stored: unknown): WidgetSettings {
+  return merge(DEFAULT_WIDGET, stored) as WidgetSettings;
+}
+
+/** `changes` over `base`: maps are merged key by key, everything else is replaced whole; undefined changes nothing. */
+export function merge(base: unknown, changes: unknown): unknown {
+  if (changes === undefined) return base;
+  if (!isMap(base) || !isMap(changes)) return changes;
+  const keys = new Set([...Object.keys(base), ...Object.keys(changes)]);
+  return Object.fromEntries([...keys].map((key) => [key, merge(base[key], changes[key])]));
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}

@@ -1,0 +1,155 @@
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { Secret } from "#src/kernel/secret.ts";
+import type { Database, Db, Jobs, Log, Outbound } from "#src/platform/index.ts";
+import { claimDueEvent, markDead, markDelivered, markWaiting, projectsWithDueEvents } from "./events.ts";
+import type { WebhookEvent } from "./events.ts";
+import type { AmountUnit } from "./payload.ts";
+import { nextWait, parseRetryAfter } from "./schedule.ts";
+import { signatureHeaders } from "./signature.ts";
+
+/** Where a project wants its webhooks, as far as this room needs to know it. */
+export interface Endpoints {
+  webhookEndpoint(
+    db: Db,
+    projectId: string,
+  ): Promise<{ url: string; secrets: readonly Secret[]; amountUnit: AmountUnit; disabledAt: Date | null } | null>;
+  disableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
+}
+
+export interface DeliveryDeps {
+  database: Database;
+  jobs: Jobs;
+  projects: Endpoints;
+  outbound: Pick<Outbound, "send">;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** A job of this queue says: this project may have a due event. */
+export const QUEUE = "status-webhooks";
+
+const ANSWER_MS = 15_000;
+const ANSWER_BYTES = 16 * 1024;
+/** Tries under way for one project in one process. */
+const LANES = 4;
+const SWEEP_MS = 30_000;
+
+/**
+ * Delivers what stands in webhook_events. Each project has at most four lanes of its own, so a dead receiver delays
+ * nobody else; a lane claims one due event after another and ends when none is due.
+ */
+export function createDelivery(deps: DeliveryDeps) {
+  const { database, jobs, projects, outbound, clock, random, log } = deps;
+  const lanes = new Map<string, number>();
+  const running = new Set<Promise<void>>();
+  let stopped = false;
+
+  /** Starts a lane for the project unless it has four. */
+  function wake(projectId: string): void {
+    const count = lanes.get(projectId) ?? 0;
+    if (stopped || count >= LANES) return;
+    lanes.set(projectId, count + 1);
+    const lane = drain(projectId)
+      .catch((error: unknown) => log.error("webhook_delivery_broken", { project: projectId, error }))
+      .finally(() => {
+        running.delete(lane);
+        const left = (lanes.get(projectId) ?? 1) - 1;
+        if (left === 0) lanes.delete(projectId);
+        else lanes.set(projectId, left);
+      });
+    running.add(lane);
+  }
+
+  async function drain(projectId: string): Promise<void> {
+    for (;;) {
+      if (stopped) return;
+      const event = await claimDueEvent(database.db, projectId);
+      if (!event) return;
+      // A backlog opens the project's other lanes; each of them ends at once when there is none.
+      wake(projectId);
+      await deliver(event);
+    }
+  }
+
+  async function deliver(event: WebhookEvent): Promise<void> {
+    const endpoint = await projects.webhookEndpoint(database.db, event.projectId);
+    if (!endpoint || endpoint.disabledAt) {
+      await markDead(database.db, event.id, endpoint ? "endpoint disabled" : "no endpoint");
+      return;
+    }
+    const seconds = Math.floor(clock.now() / 1000);
+    const answer = await outbound.send({
+      method: "POST",
+      url: endpoint.url,
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "voicetill",
+        ...signatureHeaders(endpoint.secrets, event.id, seconds, event.body),
+      },
+      body: new TextEncoder().encode(event.body),
+      timeoutMs: ANSWER_MS,
+      maxBytes: ANSWER_BYTES,
+      longBody: "cut",
+      httpsOnly: event.environment === "live",
+    });
+    const status = answer.kind === "answered" ? answer.status : null;
+    const outcome = answer.kind === "answered" ? String(answer.status) : answer.reason;
+    if (status !== null && status >= 200 && status < 300) {
+      await markDelivered(database.db, event.id, outcome);
+      return;
+    }
+    log.warn("webhook_try_failed", { project: event.projectId, webhook: event.id, tries: event.tries, reason: outcome });
+    if (status === 410) {
+      await database.transaction(async (tx) => {
+        await projects.disableWebhookEndpoint(tx, event.projectId);
+        await markDead(tx, event.id, outcome);
+      });
+      return;
+    }
+    const retryAfter = answer.kind === "answered" ? parseRetryAfter(answer.headers["retry-after"], clock.now()) : null;
+    const wait = nextWait(event.tries, random.fraction(), retryAfter);
+    if (wait === null) {
+      await markDead(database.db, event.id, outcome);
+      log.error("webhook_dead", { project: event.projectId, webhook: event.id, tries: event.tries });
+      return;
+    }
+    await database.transaction(async (tx) => {
+      await markWaiting(tx, event.id, outcome, wait);
+      await jobs.send(tx, QUEUE, { projectId: event.projectId }, { startAfterMs: wait });
+    });
+  }
+
+  /** Takes up events whose job was lost and events whose worker died in mid-try. */
+  async function sweep(): Promise<void> {
+    for (const projectId of await projectsWithDueEvents(database.db)) wake(projectId);
+  }
+
+  /** Resolves once nothing is under way. */
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running);
+  }
+
+  /** Sweeps from now on; answers the function that ends it and waits for the tries under way. */
+  function startSweep(): () => Promise<void> {
+    let cancel = () => {};
+    const tick = () => {
+      const round = sweep()
+        .catch((error: unknown) => log.warn("webhook_sweep_failed", { error }))
+        .finally(() => {
+          running.delete(round);
+          if (!stopped) cancel = clock.after(SWEEP_MS, tick);
+        });
+      running.add(round);
+    };
+    tick();
+    return async () => {
+      stopped = true;
+      cancel();
+      await idle();
+    };
+  }
+
+  return { wake, sweep, idle, startSweep };
+}

@@ -1,0 +1,59 @@
+import { alphanumeric } from "#src/kernel/random.ts";
+import type { Db } from "#src/platform/index.ts";
+import type { Session } from "#src/sessions/index.ts";
+import { createDelivery, QUEUE } from "./delivery.ts";
+import type { DeliveryDeps } from "./delivery.ts";
+import { insertEvent, reviveEvent } from "./events.ts";
+import { eventName, webhookBody } from "./payload.ts";
+
+export { verifyWebhook } from "./signature.ts";
+export type { Verification } from "./signature.ts";
+
+export interface Webhooks {
+  /** Writes the event and its wake-up in the transaction that makes the session final (R-285). Nothing without an endpoint. */
+  onFinal(tx: Db, session: Session): Promise<void>;
+  /** Declares the delivery queue: in every process, before `jobs.start`. Its jobs run where `jobs` works. */
+  registerDelivery(): void;
+  /** Takes up what lost its job, now and every half minute: in workers. Answers the stop, which waits for running tries. */
+  startSweep(): () => Promise<void>;
+  /** Sends an event again from the start of its schedule, whatever became of it; false when there is no such event. */
+  resend(id: string): Promise<boolean>;
+}
+
+/** The status webhook: an outbox row per final session, delivered at least once (R-349). */
+export function createWebhooks(deps: DeliveryDeps): Webhooks {
+  const { database, jobs, projects, random } = deps;
+  const delivery = createDelivery(deps);
+  const wakeUp = (tx: Db, projectId: string) => jobs.send(tx, QUEUE, { projectId });
+
+  return {
+    async onFinal(tx, session) {
+      const endpoint = await projects.webhookEndpoint(tx, session.projectId);
+      if (!endpoint) return;
+      const id = `evt_${alphanumeric(random, 24)}`;
+      await insertEvent(tx, {
+        id,
+        sessionId: session.id,
+        projectId: session.projectId,
+        name: eventName(session.status),
+        body: webhookBody(id, session, endpoint.amountUnit),
+      });
+      await wakeUp(tx, session.projectId);
+    },
+
+    registerDelivery() {
+      // The schedule of tries is ours (R-349); the queue's own retries only cover a job whose worker died.
+      jobs.define<{ projectId: string }>(QUEUE, { retryLimit: 3, retryDelaySeconds: 5 }, async ({ projectId }) => delivery.wake(projectId));
+    },
+
+    startSweep: delivery.startSweep,
+
+    async resend(id) {
+      return await database.transaction(async (tx) => {
+        const projectId = await reviveEvent(tx, id);
+        if (projectId) await wakeUp(tx, projectId);
+        return projectId !== null;
+      });
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Session } from "#src/sessions/index.ts";
+import { eventName, webhookBody } from "./payload.ts";
+
+const SESSION: Session = {
+  id: "11111111-2222-4333-8444-555555555555",
+  organizationId: "o",
+  projectId: "p",
+  projectSlug: "shop",
+  environment: "test",
+  channel: "voice",
+  status: "payment-success",
+  phase: null,
+  mode: "charge",
+  gateway: "stripe",
+  amountMinor: 4999,
+  currency: "USD",
+  caller: "+14155550100",
+  description: "Invoice 1001",
+  callback: null,
+  memory: "m",
+  stripeAccount: null,
+  billingAddress: null,
+  processor: { stripe_charge_id: "ch_1", receipt_url: "https://r.example", card_brand: "visa", card_last4: "4242" },
+  webhookProcessor: {},
+  cardBrand: "visa",
+  cardLast4: "4242",
+  errorCode: null,
+  errorMessage: null,
+  transferStatus: null,
+  claimedBy: null,
+  callId: null,
+  revision: 4,
+  createdAt: new Date("2026-11-20T10:00:00.000Z"),
+  updatedAt: new Date("2026-11-20T10:01:00.000Z"),
+  expiresAt: new Date("2026-11-20T10:05:00.000Z"),
+  completedAt: new Date("2026-11-20T10:01:00.000Z"),
+};
+const bodyOf = (changes: Partial<Session>, unit: "dollars" | "cents" = "dollars") => webhookBody("evt_1", { ...SESSION, ...changes }, unit);
+const parsed = (changes: Partial<Session>) => JSON.parse(bodyOf(changes)) as Record<string, unknown>;
+
+test("the body has the fields of the interface and the additive ones (R-341, R-343)", () => {
+  assert.deepEqual(parsed({}), {
+    id: "evt_1",
+    event: "payment.success",
+    session_id: SESSION.id,
+    status: "payment-success",
+    amount: 49.99,
+    amount_cents: 4999,
+    currency: "USD",
+    mode: "charge",
+    gateway: "stripe",
+    project: "shop",
+    caller: "+14155550100",
+    description: "Invoice 1001",
+    memory: "m",
+    card_brand: "visa",
+    card_last4: "4242",
+    processor: { stripe_charge_id: "ch_1", charge_id: "ch_1", receipt_url: "https://r.example", card_brand: "visa", card_last4: "4242" },
+    error: null,
+    created_at: "2026-11-20T10:00:00.000Z",
+    completed_at: "2026-11-20T10:01:00.000Z",
+  });
+});
+
+test("the event is payment. and the last word of the status (R-342)", () => {
+  const statuses = ["payment-success", "payment-failed", "payment-authorized", "expired", "cancelled", "abandoned"];
+  assert.deepEqual(statuses.map(eventName), [
+    "payment.success",
+    "payment.failed",
+    "payment.authorized",
+    "payment.expired",
+    "payment.cancelled",
+    "payment.abandoned",
+  ]);
+});
+
+const amounts: readonly (readonly [number, string, string])[] = [
+  [5000, "USD", "50"],
+  [4999, "USD", "49.99"],
+  [4990, "USD", "49.9"],
+  [7, "USD", "0.07"],
+  [0, "USD", "0"],
+  [10_000, "USD", "100"],
+  [99_999_999, "USD", "999999.99"],
+  [5000, "JPY", "5000"],
+  [1500, "KWD", "1.5"],
+];
+for (const [amountMinor, currency, text] of amounts) {
+  test(`${amountMinor} minor units of ${currency} are written as ${text} (R-344)`, () => {
+    assert.ok(bodyOf({ amountMinor, currency }).includes(`"amount":${text},"amount_cents":${amountMinor},`));
+  });
+}
+
+test("a project may ask for cents (R-344)", () => {
+  assert.ok(bodyOf({ amountMinor: 5000 }, "cents").includes('"amount":5000,"amount_cents":5000,'));
+});
+
+test("authorizenet's fields come unprefixed, its tokens prefixed, and auth_only with a hold (R-345, R-346)", () => {
+  const processor = { authnet_transaction_id: "1", authnet_auth_code: "A", authnet_customer_profile_id: "9" };
+  const held = parsed({ gateway: "authorizenet", status: "payment-authorized", processor })["processor"] as Record<string, unknown>;
+  assert.equal(held["transaction_id"], "1");
+  assert.equal(held["auth_code"], "A");
+  assert.equal(held["authnet_customer_profile_id"], "9");
+  assert.equal(held["auth_only"], true);
+  const taken = parsed({ gateway: "authorizenet", processor })["processor"] as Record<string, unknown>;
+  assert.ok(!("auth_only" in taken));
+});
+
+test("keys that a gateway reports to webhooks only are there (R-345)", () => {
+  const body = parsed({ gateway: "fiserv", processor: { fiserv_state: "CAPTURED" }, webhookProcessor: { approval_code: "OK1" } });
+  assert.deepEqual(body["processor"], { fiserv_state: "CAPTURED", state: "CAPTURED", approval_code: "OK1" });
+});
+
+test("a session that met no gateway has neither card nor processor, and a failed one says why (R-347)", () => {
+  const expired = parsed({ status: "expired", processor: null, webhookProcessor: null, cardBrand: null, cardLast4: null, caller: null });
+  assert.deepEqual([expired["processor"], expired["card_brand"], expired["card_last4"], expired["caller"]], [null, null, null, null]);
+  const failed = parsed({ status: "payment-failed", errorCode: "card_declined", errorMessage: "The card was declined." });
+  assert.deepEqual(failed["error"], { code: "card_declined", message: "The card was declined." });
+});

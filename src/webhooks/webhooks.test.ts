@@ -1,0 +1,393 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { sql } from "kysely";
+import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import { createJobs, createOutbound, silentLog } from "#src/platform/index.ts";
+import type { Jobs } from "#src/platform/index.ts";
+import type { Session } from "#src/sessions/index.ts";
+import { sessionsFixture } from "#src/sessions/testing.ts";
+import type { Fixture } from "#src/sessions/testing.ts";
+import { createDelivery } from "./delivery.ts";
+import type { DeliveryDeps, Endpoints } from "./delivery.ts";
+import { createWebhooks, verifyWebhook } from "./index.ts";
+
+const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A merchant's endpoint on loopback that answers what the test tells it. */
+class Receiver {
+  readonly received: Received[] = [];
+  answer: (response: ServerResponse) => void = (response) => response.writeHead(200).end();
+  readonly #server: Server;
+  #waiting: (() => void)[] = [];
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        this.received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+        for (const wake of this.#waiting.splice(0)) wake();
+        this.answer(response);
+      });
+    });
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
+  }
+
+  async count(wanted: number): Promise<void> {
+    while (this.received.length < wanted) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+const status =
+  (code: number, headers: Record<string, string> = {}) =>
+  (response: ServerResponse) =>
+    void response.writeHead(code, headers).end();
+
+describe("the status webhook", () => {
+  let fixture: Fixture;
+  let receiver: Receiver;
+  let endpoint: Awaited<ReturnType<Endpoints["webhookEndpoint"]>>;
+  let sent: { data: object; startAfterMs: number | undefined }[];
+  let clock: ManualClock;
+  let deps: DeliveryDeps;
+
+  before(async () => {
+    fixture = await sessionsFixture((tx, session) => createWebhooks(deps).onFinal(tx, session));
+  });
+  after(() => fixture.close());
+
+  beforeEach(async () => {
+    receiver = new Receiver();
+    await receiver.listen();
+    endpoint = { url: receiver.url, secrets: [new Secret(SECRET)], amountUnit: "dollars", disabledAt: null };
+    sent = [];
+    clock = new ManualClock();
+    const jobs: Jobs = {
+      define() {},
+      send: async (_tx, _queue, data, options) => void sent.push({ data, startAfterMs: options?.startAfterMs }),
+      start: async () => {},
+      stop: async () => {},
+    };
+    deps = {
+      database: fixture.database,
+      jobs,
+      projects: {
+        webhookEndpoint: async () => endpoint,
+        disableWebhookEndpoint: async () => {
+          if (endpoint) endpoint = { ...endpoint, disabledAt: new Date() };
+        },
+      },
+      outbound: createOutbound({ allow: ["127.0.0.0/8"] }),
+      clock,
+      random: { ...systemRandom, fraction: () => 0.5 },
+      log: silentLog,
+    };
+  });
+  afterEach(async () => {
+    await receiver.close();
+    await fixture.database.db.deleteFrom("webhook_events").execute();
+  });
+
+  /** A session that has just become final, with its event written. */
+  async function finalSession(differences: Partial<Parameters<Fixture["create"]>[0]> = {}): Promise<Session> {
+    const session = await fixture.create(differences);
+    const final = await fixture.sessions.apply(session.id, "cancel");
+    assert.ok(final);
+    return final;
+  }
+
+  const eventOf = (session: Session) =>
+    fixture.database.db.selectFrom("webhook_events").selectAll().where("session_id", "=", session.id).executeTakeFirstOrThrow();
+
+  /** One try of everything that is due. */
+  async function tryDue(): Promise<void> {
+    const delivery = createDelivery(deps);
+    await delivery.sweep();
+    await delivery.idle();
+  }
+
+  const makeDue = (id: string) =>
+    fixture.database.db
+      .updateTable("webhook_events")
+      .set({ next_try_at: sql<Date>`clock_timestamp()` })
+      .where("id", "=", id)
+      .execute();
+
+  /** Seconds until the event's next try, by the database's clock. */
+  async function waitOf(id: string): Promise<number> {
+    const row = await fixture.database.db
+      .selectFrom("webhook_events")
+      .select(sql<number>`extract(epoch from next_try_at - clock_timestamp())::float8`.as("seconds"))
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    return row.seconds;
+  }
+
+  const isAbout = (actual: number, expected: number) =>
+    assert.ok(Math.abs(actual - expected) < 20, `${actual} s, expected about ${expected} s`);
+
+  test("a final session is told once, signed so that a receiver verifies it (R-340, R-348)", async () => {
+    const session = await finalSession();
+    assert.deepEqual(sent, [{ data: { projectId: session.projectId }, startAfterMs: undefined }]);
+    await tryDue();
+    await tryDue();
+    assert.equal(receiver.received.length, 1);
+    const { headers, body } = receiver.received[0] ?? assert.fail();
+    assert.deepEqual(verifyWebhook(headers, body, SECRET, clock.now()), { verified: true, id: (await eventOf(session)).id });
+    assert.equal((JSON.parse(body) as { event: string }).event, "payment.cancelled");
+    assert.equal(headers["content-type"], "application/json");
+    assert.ok((await eventOf(session)).delivered_at);
+  });
+
+  test("the event exists exactly when the session is final: rolled back with it (R-285)", async () => {
+    const session = await fixture.create();
+    const rolledBack = fixture.database.transaction(async (tx) => {
+      await fixture.sessions.transition(tx, session.id, "cancel");
+      throw new Error("rolled back");
+    });
+    await assert.rejects(rolledBack, /rolled back/);
+    assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0);
+  });
+
+  test("a project without an endpoint has no events", async () => {
+    endpoint = null;
+    await finalSession();
+    assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0);
+    assert.deepEqual(sent, []);
+  });
+
+  test("each try carries the same id and bytes under a fresh timestamp", async () => {
+    receiver.answer = status(500);
+    const { id } = await eventOf(await finalSession());
+    await tryDue();
+    clock.advance(3_600_000);
+    await makeDue(id);
+    await tryDue();
+    const [first, second] = receiver.received;
+    assert.ok(first && second);
+    assert.equal(second.headers["webhook-id"], first.headers["webhook-id"]);
+    assert.equal(second.body, first.body);
+    assert.equal(Number(second.headers["webhook-timestamp"]) - Number(first.headers["webhook-timestamp"]), 3600);
+    assert.equal(verifyWebhook(second.headers, second.body, SECRET, clock.now()).verified, true);
+  });
+
+  test("a failing receiver is tried ten times over the schedule, then the event is dead (R-349)", async () => {
+    receiver.answer = status(503);
+    const session = await finalSession();
+    const { id } = await eventOf(session);
+    sent = [];
+    for (const seconds of [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]) {
+      await tryDue();
+      isAbout(await waitOf(id), seconds);
+      assert.equal(sent.at(-1)?.startAfterMs, seconds * 1000);
+      await makeDue(id);
+    }
+    assert.equal((await eventOf(session)).dead_at, null);
+    await tryDue();
+    const dead = await eventOf(session);
+    assert.ok(dead.dead_at);
+    assert.equal(dead.last_status, "503");
+    assert.equal(dead.tries, 10);
+    await makeDue(id);
+    await tryDue();
+    assert.equal(receiver.received.length, 10);
+    assert.equal(
+      (await fixture.sessions.find(fixture.database.db, session.id))?.status,
+      "cancelled",
+      "a failing webhook changed its session (R-352)",
+    );
+  });
+
+  test("a redirect is a failure and is not followed (R-350)", async () => {
+    const elsewhere = new Receiver();
+    await elsewhere.listen();
+    receiver.answer = status(302, { location: elsewhere.url });
+    const session = await finalSession();
+    await tryDue();
+    assert.equal((await eventOf(session)).last_status, "302");
+    assert.equal(elsewhere.received.length, 0);
+    await elsewhere.close();
+  });
+
+  test("a connection that breaks is tried again", async () => {
+    receiver.answer = (response) => void response.destroy();
+    const session = await finalSession();
+    await tryDue();
+    const event = await eventOf(session);
+    assert.equal(event.delivered_at, null);
+    assert.equal(event.dead_at, null);
+    assert.equal(event.tries, 1);
+  });
+
+  test("a long answer counts by its status: nobody reads it (R-350)", async () => {
+    receiver.answer = (response) => void response.writeHead(200).end("x".repeat(1_000_000));
+    const session = await finalSession();
+    await tryDue();
+    assert.ok((await eventOf(session)).delivered_at);
+  });
+
+  test("Retry-After is honoured", async () => {
+    receiver.answer = status(429, { "retry-after": "7200" });
+    const session = await finalSession();
+    await tryDue();
+    isAbout(await waitOf((await eventOf(session)).id), 7_200);
+  });
+
+  test("410 switches the endpoint off, and what waits for it is dead (R-349)", async () => {
+    const [first, second] = [await finalSession(), await finalSession()];
+    receiver.answer = status(410);
+    await tryDue();
+    await makeDue((await eventOf(second)).id);
+    await tryDue();
+    assert.ok(endpoint?.disabledAt);
+    for (const session of [first, second]) assert.ok((await eventOf(session)).dead_at);
+    const count = receiver.received.length;
+    await finalSession();
+    await tryDue();
+    assert.equal(receiver.received.length, count);
+  });
+
+  test("a try goes to the address of that moment, with the secrets of that moment (R-291)", async () => {
+    receiver.answer = status(500);
+    const { id } = await eventOf(await finalSession());
+    await tryDue();
+    const moved = new Receiver();
+    await moved.listen();
+    const newSecret = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    endpoint = { url: moved.url, secrets: [new Secret(newSecret), new Secret(SECRET)], amountUnit: "cents", disabledAt: null };
+    await makeDue(id);
+    await tryDue();
+    const { headers, body } = moved.received[0] ?? assert.fail();
+    for (const secret of [newSecret, SECRET]) assert.equal(verifyWebhook(headers, body, secret, clock.now()).verified, true);
+    assert.equal(receiver.received.length, 1);
+    await moved.close();
+  });
+
+  test("plain http is refused for a live session, and only then (R-350)", async () => {
+    const session = await finalSession({ environment: "live" });
+    await tryDue();
+    assert.equal(receiver.received.length, 0);
+    const event = await eventOf(session);
+    assert.equal(event.last_status, "https required");
+    assert.equal(event.dead_at, null);
+  });
+
+  test("an address inside the network is refused (R-350, R-260)", async () => {
+    deps = { ...deps, outbound: createOutbound({ allow: [] }) };
+    const session = await finalSession();
+    await tryDue();
+    assert.equal((await eventOf(session)).last_status, "address not allowed");
+    assert.equal(receiver.received.length, 0);
+  });
+
+  test("two workers at once send an event once", async () => {
+    for (let count = 0; count < 5; count++) await finalSession();
+    await Promise.all([tryDue(), tryDue(), tryDue()]);
+    assert.equal(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size, 5);
+    assert.equal(receiver.received.length, 5);
+  });
+
+  test("a receiver that never answers holds up no other project (R-351)", async () => {
+    const hanging = new Receiver();
+    hanging.answer = () => {};
+    await hanging.listen();
+    const otherProject = systemRandom.uuid();
+    const { organizationId } = fixture.scope;
+    await fixture.database.db
+      .insertInto("projects")
+      .values({
+        id: otherProject,
+        organization_id: organizationId,
+        slug: otherProject,
+        name: "x",
+        currency: "USD",
+        language: "en-US",
+        country: "US",
+      })
+      .execute();
+    const slow = { url: hanging.url, secrets: [new Secret(SECRET)], amountUnit: "dollars" as const, disabledAt: null };
+    const quick = endpoint;
+    deps = {
+      ...deps,
+      projects: { ...deps.projects, webhookEndpoint: async (_db, projectId) => (projectId === otherProject ? slow : quick) },
+    };
+    for (let count = 0; count < 6; count++) await finalSession({ projectId: otherProject });
+    const session = await finalSession();
+
+    const delivery = createDelivery(deps);
+    delivery.wake(otherProject);
+    await hanging.count(4);
+    delivery.wake(session.projectId);
+    await receiver.count(1);
+    assert.equal(hanging.received.length, 4, "more tries at once than one endpoint may have");
+    hanging.answer = (response) => void response.destroy();
+    await hanging.close();
+    await delivery.idle();
+  });
+
+  test("a delivered or dead event can be sent again, under its old id", async () => {
+    const session = await finalSession();
+    await tryDue();
+    const { id } = await eventOf(session);
+    assert.equal(await createWebhooks(deps).resend(id), true);
+    await tryDue();
+    assert.deepEqual(
+      receiver.received.map(({ headers }) => headers["webhook-id"]),
+      [id, id],
+    );
+    assert.equal(await createWebhooks(deps).resend("evt_unknown"), false);
+  });
+
+  test("an event whose worker died in mid-try is taken up by the sweep", async () => {
+    const session = await finalSession();
+    const { id } = await eventOf(session);
+    await fixture.database.db
+      .updateTable("webhook_events")
+      .set({ tries: 1, next_try_at: sql<Date>`clock_timestamp() + interval '30 seconds'` })
+      .where("id", "=", id)
+      .execute();
+    await tryDue();
+    assert.equal(receiver.received.length, 0, "a try that may be running was disturbed");
+    await makeDue(id);
+    const stop = createWebhooks(deps).startSweep();
+    await receiver.count(1);
+    await stop();
+    assert.ok((await eventOf(session)).delivered_at);
+    assert.equal(clock.pending, 0);
+  });
+
+  test("the wake-up travels with the commit through the real queue", async () => {
+    const jobs = createJobs(fixture.database, silentLog);
+    deps = { ...deps, jobs, clock: systemClock };
+    const webhooks = createWebhooks(deps);
+    webhooks.registerDelivery();
+    await jobs.start();
+    const stopSweep = webhooks.startSweep();
+    await finalSession();
+    await receiver.count(1);
+    await jobs.stop();
+    await stopSweep();
+  });
+});
