@@ -1,0 +1,141 @@
+import { type Address, parseAddress } from "../grammar/address.ts";
+import { Fields } from "../grammar/fields.ts";
+import { SipRequest, type SipResponse } from "../grammar/message.ts";
+import { SipUri, type Uri } from "../grammar/uri.ts";
+
+/** A dialog as one end sees it (RFC 3261 section 12). */
+export interface DialogId {
+  callId: string;
+  localTag: string;
+  /** "" for RFC 2543 peers, who may have none. */
+  remoteTag: string;
+}
+
+/** The key under which a dialog is kept. */
+export function dialogKey({ callId, localTag, remoteTag }: DialogId): string {
+  return [callId, localTag, remoteTag].join("\n");
+}
+
+/** The dialog a received request claims to belong to. */
+export function dialogOf(request: SipRequest): DialogId {
+  return { callId: request.callId, localTag: request.toTag ?? "", remoteTag: request.fromTag ?? "" };
+}
+
+interface DialogParts {
+  id: DialogId;
+  /** From and To of our requests, octets with their tags. */
+  local: string;
+  remote: string;
+  /** Route values of our requests, first hop first. */
+  routes: readonly string[];
+  target: SipUri;
+  localCseq: number;
+  remoteCseq: number | null;
+}
+
+/** The state of a dialog: identity, route set, remote target and sequence numbers. It makes our requests and judges theirs. */
+export class Dialog {
+  readonly id: DialogId;
+  readonly #local: string;
+  readonly #remote: string;
+  readonly #routes: readonly string[];
+  #target: SipUri;
+  #localCseq: number;
+  #remoteCseq: number | null;
+
+  constructor(parts: DialogParts) {
+    this.id = parts.id;
+    this.#local = parts.local;
+    this.#remote = parts.remote;
+    this.#routes = parts.routes;
+    this.#target = parts.target;
+    this.#localCseq = parts.localCseq;
+    this.#remoteCseq = parts.remoteCseq;
+  }
+
+  /** The UAS side (section 12.1.1); `target` is the INVITE's Contact. */
+  static uas(invite: SipRequest, localTag: string, target: SipUri): Dialog {
+    return new Dialog({
+      id: { callId: invite.callId, localTag, remoteTag: invite.fromTag ?? "" },
+      local: `${invite.fields.first("to") ?? ""};tag=${localTag}`,
+      remote: invite.fields.first("from") ?? "",
+      routes: invite.fields.list("record-route"),
+      target,
+      localCseq: 0,
+      remoteCseq: invite.cseq.number,
+    });
+  }
+
+  /** The UAC side (section 12.1.2); `target` is the response's Contact. */
+  static uac(invite: SipRequest, response: SipResponse, target: SipUri): Dialog {
+    return new Dialog({
+      id: { callId: invite.callId, localTag: invite.fromTag ?? "", remoteTag: response.toTag ?? "" },
+      local: invite.fields.first("from") ?? "",
+      remote: response.fields.first("to") ?? "",
+      routes: response.fields.list("record-route").toReversed(),
+      target,
+      localCseq: invite.cseq.number,
+      remoteCseq: null,
+    });
+  }
+
+  /** Where our requests go: the first route, else the remote target (section 12.2.1.1). */
+  get nextHop(): Uri {
+    const [first] = this.#routes;
+    return first === undefined ? this.#target : (routeUri(first)?.uri ?? this.#target);
+  }
+
+  /** A request inside the dialog, without Via. ACK takes the number of its INVITE, any other method the next one. */
+  request(method: string, cseq: number | null = null): SipRequest {
+    this.#localCseq = cseq === null ? this.#localCseq + 1 : Math.max(this.#localCseq, cseq);
+    const [first, ...others] = this.#routes;
+    const strict = first === undefined ? null : strictRouter(first);
+    // A first hop without "lr" is an RFC 2543 strict router: it wants itself in the Request-URI and the target last.
+    const routes = strict ? [...others, `<${this.#target.requestUri}>`] : this.#routes;
+    const fields = new Fields().add("Max-Forwards", "70");
+    for (const route of routes) fields.add("Route", route);
+    fields
+      .add("From", this.#local)
+      .add("To", this.#remote)
+      .add("Call-ID", this.id.callId)
+      .add("CSeq", `${cseq ?? this.#localCseq} ${method}`);
+    return new SipRequest(method, strict ?? this.#target.requestUri, fields);
+  }
+
+  /** Whether a received request is in order (section 12.2.2); its number is remembered when it is. */
+  accepts(request: SipRequest): boolean {
+    if (this.#remoteCseq !== null && request.cseq.number < this.#remoteCseq) return false;
+    this.#remoteCseq = request.cseq.number;
+    return true;
+  }
+
+  /** A target refresh request or its 2xx brought a Contact (section 12.2). */
+  refreshTarget(message: SipRequest | SipResponse): void {
+    this.#target = contactOf(message) ?? this.#target;
+  }
+}
+
+/** The URI of the first Contact, null when there is none or it is no SIP URI. */
+export function contactOf(message: SipRequest | SipResponse): SipUri | null {
+  const uri = message.addresses("contact")[0]?.uri;
+  return uri instanceof SipUri ? uri : null;
+}
+
+/** Where an INVITE wants the requests of its dialog: its Contact, or its From when it has none, as RFC 2543 allowed. */
+export function callerOf(invite: SipRequest): SipUri | null {
+  if (invite.fields.first("contact") !== null) return contactOf(invite);
+  return invite.from.uri instanceof SipUri ? invite.from.uri : null;
+}
+
+function strictRouter(route: string): string | null {
+  const uri = routeUri(route)?.uri;
+  return uri instanceof SipUri && uri.params.get("lr") === null ? uri.requestUri : null;
+}
+
+function routeUri(route: string): Address | null {
+  try {
+    return parseAddress(route);
+  } catch {
+    return null;
+  }
+}

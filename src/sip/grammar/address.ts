@@ -1,0 +1,37 @@
+import { fromOctets } from "./octets.ts";
+import { type Params, Scanner, trimBlank, unquote } from "./scanner.ts";
+import { parseUri, type Uri } from "./uri.ts";
+
+/** `name-addr` or `addr-spec` with header parameters: From, To, Contact, Route, P-Asserted-Identity (RFC 3261 section 20.10). */
+export interface Address {
+  /** The display name, decoded; null when there is none. */
+  display: string | null;
+  uri: Uri;
+  params: Params;
+}
+
+const DISPLAY_TOKENS = /[A-Za-z0-9\-.!%*_+`'~ \t\x80-\xff]*/y;
+const BRACKETED = /<[^<>]*>/y;
+/** Without brackets a ";" begins the header's parameters, and "," and "?" may not stand in the URI at all. */
+const BARE = /[^\s<>;,?"]+/y;
+
+/** Reads one address. Throws SipSyntaxError. */
+export function parseAddress(value: string): Address {
+  const scanner = new Scanner(value);
+  scanner.space();
+  const quoted = scanner.quoted();
+  const start = scanner.at;
+  let display = quoted === null ? null : unquote(quoted);
+  if (quoted === null) display = trimBlank(scanner.match(DISPLAY_TOKENS) ?? "") || null;
+  scanner.space();
+  let target = scanner.match(BRACKETED)?.slice(1, -1);
+  if (target === undefined && quoted === null) {
+    display = null;
+    scanner.at = start;
+    target = scanner.match(BARE) ?? undefined;
+  }
+  target ??= scanner.fail("address expected");
+  const address = { display: display === null ? null : fromOctets(display), uri: parseUri(target), params: scanner.params() };
+  scanner.end();
+  return address;
+}

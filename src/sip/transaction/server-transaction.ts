@@ -1,0 +1,66 @@
+import type { Clock } from "#src/kernel/clock.ts";
+import { respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
+import type { Flow } from "../transport/transport.ts";
+import { INVITE_SERVER } from "./invite-server.ts";
+import { MachineRun } from "./machine.ts";
+import { NON_INVITE_SERVER } from "./non-invite-server.ts";
+
+/** What a server transaction needs of the layer that owns it. */
+export interface ServerHooks {
+  send(flow: Flow, request: SipRequest, response: SipResponse): Promise<void>;
+  /** The request itself, and for an INVITE answered 2xx its ACK when that comes with the same branch (RFC 2543). */
+  onRequest(transaction: ServerTransaction): void;
+  onAck(ack: SipRequest): void;
+  terminated(transaction: ServerTransaction): void;
+}
+
+/** A request received and the answers given to it. */
+export class ServerTransaction {
+  readonly request: SipRequest;
+  readonly flow: Flow;
+  readonly key: string;
+  /** Whether the same request is being served under another branch (RFC 3261 section 8.2.2.2): answer 482. */
+  readonly merged: boolean;
+  /** The final status sent, null before. */
+  finalStatus: number | null = null;
+  readonly #run: MachineRun<SipRequest | SipResponse>;
+
+  constructor(request: SipRequest, flow: Flow, key: string, merged: boolean, hooks: ServerHooks, clock: Clock) {
+    this.request = request;
+    this.flow = flow;
+    this.key = key;
+    this.merged = merged;
+    const send = (response: SipResponse) => {
+      hooks.send(flow, request, response).catch(() => this.#run.handle("error"));
+    };
+    const actions = {
+      send: (message: SipRequest | SipResponse) => send(message as SipResponse),
+      deliver: (message: SipRequest | SipResponse) => (message === request ? hooks.onRequest(this) : hooks.onAck(message as SipRequest)),
+      acknowledge: () => {},
+      trying: () => this.respond(respond(request, 100, null)),
+      failed: () => {},
+      terminated: () => hooks.terminated(this),
+    };
+    const machine = request.method === "INVITE" ? INVITE_SERVER : NON_INVITE_SERVER;
+    this.#run = new MachineRun(machine, actions, clock, flow.reliable);
+  }
+
+  begin(): void {
+    this.#run.begin(this.request);
+  }
+
+  /** A retransmission, or the ACK. */
+  receive(request: SipRequest): void {
+    this.#run.handle(request.method === "ACK" ? "ack" : "request", request);
+  }
+
+  /** Sends a response as its class demands; after a final one only a 2xx to INVITE may be sent again. */
+  respond(response: SipResponse): void {
+    if (response.status >= 200) this.finalStatus ??= response.status;
+    this.#run.handle(response.status < 200 ? "provisional" : response.status < 300 ? "success" : "failure", response);
+  }
+
+  stop(): void {
+    this.#run.stop();
+  }
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { SipRequest } from "../grammar/message.ts";
+import { Fields } from "../grammar/fields.ts";
+import { Access } from "./access.ts";
+import { stampVia } from "./layer.ts";
+import { locate, type Resolver, type Target } from "./locate.ts";
+import { type Flow, plainAddress } from "./transport.ts";
+
+test("trunks are addresses and CIDRs of either family; everybody else is a stranger (S-80)", () => {
+  const access = new Access(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32"]);
+  for (const address of ["192.0.2.255", "198.51.100.7", "2001:db8:1::1"]) assert.equal(access.isTrunk(address), true, address);
+  for (const address of ["192.0.3.0", "198.51.100.8", "2001:db9::1", "127.0.0.1", ""]) assert.equal(access.admits(address), false, address);
+});
+
+test("a trunk that is no address is named to the operator", () => {
+  for (const trunk of ["", "sip.example.com", "192.0.2.0/33", "192.0.2.0/", "192.0.2.0/x"]) {
+    assert.throws(() => new Access([trunk]), (error) => error instanceof OperatorError && error.message.includes(`"${trunk}"`)); // prettier-ignore
+  }
+});
+
+test("whom we call is admitted until the last of our calls to it is over, but is no trunk", () => {
+  const access = new Access([]);
+  const first = access.expect("192.0.2.1");
+  const second = access.expect("192.0.2.1");
+  first();
+  first();
+  assert.equal(access.admits("192.0.2.1"), true);
+  assert.equal(access.isTrunk("192.0.2.1"), false);
+  second();
+  assert.equal(access.admits("192.0.2.1"), false);
+});
+
+test("an IPv4 peer of a dual-stack socket is called by its IPv4 address", () => {
+  assert.equal(plainAddress("::ffff:192.0.2.1"), "192.0.2.1");
+  assert.equal(plainAddress("2001:db8::1"), "2001:db8::1");
+});
+
+const DNS: Resolver = {
+  addresses: (name) => Promise.resolve({ "a.example": ["192.0.2.1", "192.0.2.2"], "b.example": ["192.0.2.3"] }[name] ?? []),
+  services: (name) =>
+    Promise.resolve(
+      {
+        "_sip._udp.trunk.example": [
+          { name: "b.example", port: 5080, priority: 20, weight: 1 },
+          { name: "a.example", port: 5070, priority: 10, weight: 1 },
+        ],
+        "_sip._tcp.tcponly.example": [{ name: "b.example", port: 5060, priority: 1, weight: 0 }],
+      }[name] ?? [],
+    ),
+};
+const found = async (host: string, port: number | null = null, protocol: Target["protocol"] = null) => {
+  const hops = await locate({ host, port, protocol }, DNS, systemRandom);
+  return hops.map((hop) => `${hop.protocol} ${hop.address}:${hop.port}`);
+};
+
+test("a server is found by address, by port, or by its service records in their order (RFC 3263)", async () => {
+  assert.deepEqual(await found("192.0.2.9"), ["udp 192.0.2.9:5060"]);
+  assert.deepEqual(await found("2001:db8::1", 5070, "tcp"), ["tcp 2001:db8::1:5070"]);
+  assert.deepEqual(await found("a.example", 5090), ["udp 192.0.2.1:5090", "udp 192.0.2.2:5090"]);
+  assert.deepEqual(await found("trunk.example"), ["udp 192.0.2.1:5070", "udp 192.0.2.2:5070", "udp 192.0.2.3:5080"]);
+  assert.deepEqual(await found("tcponly.example"), ["tcp 192.0.2.3:5060"]);
+  assert.deepEqual(await found("b.example"), ["udp 192.0.2.3:5060"]);
+  assert.deepEqual(await found("nowhere.example"), []);
+});
+
+const flow: Flow = { protocol: "udp", reliable: false, address: "192.0.2.77", port: 4321, open: true, send: () => Promise.resolve() };
+const stamped = (via: string) => {
+  const request = new SipRequest("OPTIONS", "sip:a", new Fields().add("v", via).add("Via", "SIP/2.0/UDP second"));
+  stampVia(request, flow);
+  return request.fields.all("via");
+};
+
+test("the top Via is told where the request came from, and only the top one (RFC 3581 section 4)", () => {
+  assert.deepEqual(stamped("SIP/2.0/UDP a;rport;branch=z9hG4bK1, SIP/2.0/UDP b"), [
+    "SIP/2.0/UDP a;branch=z9hG4bK1;rport=4321;received=192.0.2.77, SIP/2.0/UDP b",
+    "SIP/2.0/UDP second",
+  ]);
+});
+
+test("a Via without rport gets none, and a forged received is replaced", () => {
+  assert.equal(stamped("SIP/2.0/UDP a:5070;received=203.0.113.1;branch=x")[0], "SIP/2.0/UDP a:5070;branch=x;received=192.0.2.77");
+});

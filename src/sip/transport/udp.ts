@@ -1,0 +1,62 @@
+import { createSocket, type Socket } from "node:dgram";
+import { isIPv6 } from "node:net";
+import { parseDatagram } from "../grammar/parse.ts";
+import { type Flow, plainAddress, type Receiver, type Transport } from "./transport.ts";
+
+/** Room for a burst of calls while the thread is busy; the host may grant less. */
+const RECEIVE_BUFFER_BYTES = 1 << 20;
+
+/** SIP over UDP: one socket, one message per datagram (RFC 3261 section 18). */
+export class UdpTransport implements Transport {
+  readonly protocol = "udp";
+  readonly #receiver: Receiver;
+  #socket: Socket | null = null;
+
+  constructor(receiver: Receiver) {
+    this.#receiver = receiver;
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    const socket = createSocket({
+      type: isIPv6(host) ? "udp6" : "udp4",
+      recvBufferSize: RECEIVE_BUFFER_BYTES,
+      // Only addresses are ever sent to: names are resolved by locate.ts.
+      lookup: (address, _options, done) => done(null, address, isIPv6(address) ? 6 : 4),
+    });
+    return new Promise((resolve, reject) => {
+      socket.once("error", reject);
+      socket.bind(port, host, () => {
+        socket.off("error", reject);
+        // Errors of single datagrams are told to their sender; the socket itself goes on.
+        socket.on("error", () => {});
+        socket.on("message", (bytes, { address, port }) => {
+          const peer = plainAddress(address);
+          if (port > 0 && this.#receiver.admits(peer)) this.#receiver.receive(parseDatagram(bytes), this.#flow(peer, port));
+        });
+        this.#socket = socket;
+        resolve(socket.address().port);
+      });
+    });
+  }
+
+  flowTo(address: string, port: number): Promise<Flow> {
+    return Promise.resolve(this.#flow(address, port));
+  }
+
+  close(): Promise<void> {
+    const socket = this.#socket;
+    this.#socket = null;
+    return new Promise((resolve) => (socket ? socket.close(() => resolve()) : resolve()));
+  }
+
+  #flow(address: string, port: number): Flow {
+    return { protocol: "udp", reliable: false, address, port, open: true, send: (bytes) => this.#send(bytes, address, port) };
+  }
+
+  #send(bytes: Uint8Array, address: string, port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (!this.#socket) reject(new Error("UDP transport is closed"));
+      else this.#socket.send(bytes, port, address, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+}

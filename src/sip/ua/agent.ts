@@ -1,0 +1,62 @@
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { SipRequest } from "../grammar/message.ts";
+import type { ServerTransaction } from "../transaction/server-transaction.ts";
+import type { TransactionLayer } from "../transaction/layer.ts";
+import type { Access } from "../transport/access.ts";
+import type { TransportLayer } from "../transport/layer.ts";
+import type { Resolver } from "../transport/locate.ts";
+import type { Protocol } from "../transport/transport.ts";
+
+/** What the user agent tells its operator. Events are constants; fields never hold what a stranger or a caller wrote. */
+export interface SipLog {
+  debug(event: string, fields?: SipLogFields): void;
+  warn(event: string, fields?: SipLogFields): void;
+}
+
+export interface SipLogFields {
+  method?: string;
+  status?: number;
+  /** One of our own sentences. */
+  reason?: string;
+  /** IP address of the peer. */
+  host?: string;
+  error?: unknown;
+}
+
+/** Who is responsible for a dialog: a call ringing or a call answered. */
+export interface DialogOwner {
+  /** A request inside the dialog, in order and checked. */
+  receive(transaction: ServerTransaction): void;
+  /** An ACK to a 2xx. */
+  receiveAck(ack: SipRequest): void;
+  /** The user agent is stopping: say good-bye. */
+  shutDown(): Promise<void>;
+}
+
+/** The user agent as its calls see it. */
+export interface Agent {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: SipLog;
+  readonly userAgent: string;
+  readonly access: Access;
+  readonly transports: TransportLayer;
+  readonly transactions: TransactionLayer;
+  readonly resolver: Resolver;
+  /** By `dialogKey`. */
+  readonly dialogs: Map<string, DialogOwner>;
+}
+
+/** A tag or branch nobody can guess: 64 bits and more (RFC 3261 section 19.3 asks for 32). */
+export function randomToken(random: Random, bytes = 10): string {
+  return Buffer.from(random.bytes(bytes)).toString("hex");
+}
+
+const PLAIN_USER = /^[A-Za-z0-9._+-]{1,128}$/;
+
+/** Our Contact for messages leaving by `protocol`. `user` is kept where it needs no escapes, so that a peer's logs show it. */
+export function contact(agent: Agent, protocol: Protocol, user: string | null): string {
+  const name = user !== null && PLAIN_USER.test(user) ? `${user}@` : "";
+  return `<sip:${name}${agent.transports.sentBy}${protocol === "udp" ? "" : `;transport=${protocol}`}>`;
+}

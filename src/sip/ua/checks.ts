@@ -1,0 +1,66 @@
+import type { SipRequest } from "../grammar/message.ts";
+import { KNOWN_METHODS } from "../grammar/parse.ts";
+import { SipUri } from "../grammar/uri.ts";
+import { DTMF_TYPES } from "./dtmf-relay.ts";
+
+/** Methods we serve. REFER is refused 603 and so not offered: who reads Allow would try it. */
+export const ALLOW = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, NOTIFY";
+export const ACCEPT = "application/sdp";
+/** RFC 4028. RFC 3262 (100rel) is not supported: whoever requires it is answered 420. */
+export const SUPPORTED = "timer";
+
+/** A final answer given before anybody looks closer. */
+export interface Refusal {
+  status: number;
+  headers?: readonly (readonly [name: string, value: string])[];
+}
+
+type Check = (request: SipRequest) => Refusal | null;
+
+/** Methods in `ALLOW`, and REFER, which has its own answer. */
+const SERVED: ReadonlySet<string> = new Set([...ALLOW.split(", "), "REFER"]);
+const EXTENSIONS: ReadonlySet<string> = new Set(SUPPORTED.split(", "));
+/** Media types understood in the bodies of these methods; bodies of other methods mean nothing to us and are not looked at. */
+const BODIES: Readonly<Record<string, readonly string[]>> = { INVITE: [ACCEPT], UPDATE: [ACCEPT], INFO: DTMF_TYPES };
+const SDP_RANGES: ReadonlySet<string> = new Set(["application/sdp", "application/*", "*/*"]);
+
+/** RFC 3261 section 8.2.1. */
+const method: Check = ({ method }) => {
+  if (SERVED.has(method)) return null;
+  return { status: KNOWN_METHODS.has(method) ? 405 : 501, headers: [["Allow", ALLOW]] };
+};
+
+/** Section 8.2.2.1. Only the Request-URI counts: To and From may be of any scheme. */
+const scheme: Check = ({ uri }) => (uri instanceof SipUri ? null : { status: 416 });
+
+/** Section 8.2.2.3. */
+const require: Check = (request) => {
+  const unknown = request.headers("require").filter((tag) => !EXTENSIONS.has(tag.toLowerCase()));
+  return unknown.length === 0 ? null : { status: 420, headers: [["Unsupported", unknown.join(", ")]] };
+};
+
+/** Section 8.2.3. */
+const encoding: Check = (request) => {
+  const other = request.headers("content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+  return other && request.body.length > 0 ? { status: 415, headers: [["Accept-Encoding", "identity"]] } : null;
+};
+
+const contentType: Check = (request) => {
+  const understood = Object.hasOwn(BODIES, request.method) ? BODIES[request.method] : undefined;
+  if (request.body.length === 0 || !understood || understood.includes(request.contentType ?? "")) return null;
+  const optional = /;[ \t]*handling[ \t]*=[ \t]*optional/i.test(request.fields.first("content-disposition") ?? "");
+  return optional ? null : { status: 415, headers: [["Accept", understood.join(", ")]] };
+};
+
+/** Section 20.1: an INVITE that cannot be answered with a session description cannot be answered. */
+const accept: Check = (request) => {
+  if (request.method !== "INVITE" || request.fields.first("accept") === null) return null;
+  const ranges = request.headers("accept").map((range) => range.split(";", 1)[0]?.trim().toLowerCase() ?? "");
+  return ranges.some((range) => SDP_RANGES.has(range)) ? null : { status: 406, headers: [["Accept", ACCEPT]] };
+};
+
+/** What can be said before the dialog or the user is looked for (RFC 3261 section 8.2, in its order). */
+export const checkTarget: Check = (request) => method(request) ?? scheme(request);
+
+/** What can be said once it is known whom the request is for. */
+export const checkContent: Check = (request) => require(request) ?? encoding(request) ?? contentType(request) ?? accept(request);

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import type { Random } from "#src/kernel/random.ts";
+import type { Secret } from "#src/kernel/secret.ts";
+import { SipRequest, type SipResponse } from "../grammar/message.ts";
+import { toOctets } from "../grammar/octets.ts";
+import { quote, Scanner, unquote } from "../grammar/scanner.ts";
+import { randomToken } from "./agent.ts";
+
+/** How we introduce ourselves to a trunk. */
+export interface Credentials {
+  username: string;
+  password: Secret;
+}
+
+/** RFC 8760 section 2.1; MD5 is RFC 3261's own. Names of node:crypto. */
+const HASHES: ReadonlyMap<string, string> = new Map([
+  ["SHA-256", "sha256"],
+  ["SHA-512-256", "sha512-256"],
+  ["MD5", "md5"],
+]);
+
+/** Who asks where, and where the answer goes (RFC 3261 section 22). */
+const HEADERS: ReadonlyMap<number, readonly [challenge: string, credentials: string]> = new Map([
+  [401, ["WWW-Authenticate", "Authorization"]],
+  [407, ["Proxy-Authenticate", "Proxy-Authorization"]],
+]);
+
+/**
+ * The request again with the credentials `response` asks for and the next CSeq number (RFC 3261 section 22.2), or null when
+ * it asks for none, for something we cannot compute, or for the second time: then the credentials are wrong.
+ */
+export function authorize(request: SipRequest, response: SipResponse, credentials: Credentials, random: Random): SipRequest | null {
+  const [asks, answers] = HEADERS.get(response.status) ?? [];
+  if (asks === undefined || answers === undefined || request.fields.first(answers) !== null) return null;
+  // RFC 8760 section 2.4: the first challenge we can answer is the one the server likes best.
+  const challenge = response.fields.all(asks).map(parseChallenge).find(isAnswerable);
+  if (!challenge) return null;
+  const fields = request.fields.clone();
+  fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
+  fields.add(answers, digest(challenge, request, credentials, randomToken(random)));
+  return new SipRequest(request.method, request.requestUri, fields, request.body);
+}
+
+/** A challenge's parameters, names in lower case, values unquoted; empty when it is no Digest challenge. */
+function parseChallenge(value: string): ReadonlyMap<string, string> {
+  const params = new Map<string, string>();
+  try {
+    const scanner = new Scanner(value);
+    scanner.space();
+    if (scanner.token().toLowerCase() !== "digest") return params;
+    do {
+      scanner.space();
+      const name = scanner.token().toLowerCase();
+      if (!scanner.separator("=")) break;
+      params.set(name, unquote(scanner.quoted() ?? scanner.token()));
+    } while (scanner.separator(","));
+  } catch {
+    params.clear();
+  }
+  return params;
+}
+
+function isAnswerable(challenge: ReadonlyMap<string, string>): boolean {
+  const qop = challenge.get("qop");
+  return challenge.has("realm") && challenge.has("nonce") && HASHES.has(algorithmOf(challenge)) && (qop === undefined || offersAuth(qop));
+}
+
+function algorithmOf(challenge: ReadonlyMap<string, string>): string {
+  return challenge.get("algorithm")?.toUpperCase() ?? "MD5";
+}
+
+function offersAuth(qop: string): boolean {
+  return qop.split(",").some((option) => option.trim().toLowerCase() === "auth");
+}
+
+/** The value of Authorization (RFC 7616 section 3.4; without qop RFC 2069's form). */
+function digest(challenge: ReadonlyMap<string, string>, request: SipRequest, credentials: Credentials, cnonce: string): string {
+  const [realm = "", nonce = ""] = [challenge.get("realm"), challenge.get("nonce")];
+  const username = toOctets(credentials.username);
+  const hash = (octets: string) =>
+    createHash(HASHES.get(algorithmOf(challenge)) ?? "md5")
+      .update(octets, "latin1")
+      .digest("hex");
+  const identity = hash(`${username}:${realm}:${toOctets(credentials.password.reveal())}`);
+  const action = hash(`${request.method}:${request.requestUri}`);
+  const count = "00000001";
+  const session = challenge.has("qop") ? `${count}:${cnonce}:auth:` : "";
+  const params = [
+    `username=${quote(username)}`,
+    `realm=${quote(realm)}`,
+    `nonce=${quote(nonce)}`,
+    `uri=${quote(request.requestUri)}`,
+    `response="${hash(`${identity}:${nonce}:${session}${action}`)}"`,
+  ];
+  const algorithm = challenge.get("algorithm");
+  const opaque = challenge.get("opaque");
+  if (algorithm !== undefined) params.push(`algorithm=${algorithm}`);
+  if (opaque !== undefined) params.push(`opaque=${quote(opaque)}`);
+  if (session !== "") params.push("qop=auth", `nc=${count}`, `cnonce="${cnonce}"`);
+  return `Digest ${params.join(", ")}`;
+}

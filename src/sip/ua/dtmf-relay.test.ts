@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keyOf } from "./dtmf-relay.ts";
+
+const key = (body: string) => keyOf(Buffer.from(body));
+
+test("every key of an INFO body is its RFC 4733 event code (R-226)", () => {
+  const keys = "0123456789*#ABCD".split("").map((name) => key(`Signal=${name}\r\nDuration=160\r\n`));
+  assert.deepEqual(
+    keys,
+    Array.from({ length: 16 }, (_, event) => event),
+  );
+});
+
+test("spaces, case, a bare key and an event code are understood", () => {
+  for (const body of ["Signal= 5\r\nDuration= 100", "\r\nSIGNAL = 5 \r\n", "signal=5", "5", "5\r\n", "Signal=05"])
+    assert.equal(key(body), 5, body);
+  assert.equal(key("Signal=11\r\nDuration=160"), 11);
+  assert.equal(key("Signal=a"), 12);
+});
+
+test("anything else is no key", () => {
+  for (const body of [
+    "",
+    "Signal",
+    "Signal=",
+    "Signal=\r\nDuration=5",
+    "Signal=16",
+    "Signal=123",
+    "Signal=5x",
+    "hello",
+    "Signal=!",
+    "Duration=160",
+  ]) {
+    assert.equal(key(body), null, body);
+  }
+});

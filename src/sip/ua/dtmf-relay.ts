@@ -1,0 +1,53 @@
+/** Media types of INFO bodies that carry a key. */
+export const DTMF_TYPES: readonly string[] = ["application/dtmf-relay", "application/dtmf"];
+
+const EQUALS = 0x3d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const SIGNAL = Buffer.from("signal");
+const LAST_EVENT = 15;
+/** Keys that are no digits, as RFC 4733 event codes. */
+const EVENTS: ReadonlyMap<number, number> = new Map(Array.from(Buffer.from("*#ABCD"), (code, index) => [code, 10 + index]));
+
+/**
+ * The key in an INFO body as RFC 4733 event code: 0-9, 10 = "*", 11 = "#", 12-15 = A-D; null when there is none.
+ * `application/dtmf-relay` holds "Signal=5", `application/dtmf` the key alone. The key may be a card's digit, so the
+ * body is read as bytes and never becomes a string.
+ */
+export function keyOf(body: Uint8Array): number | null {
+  let at = skipBlank(body, 0);
+  if (startsWithSignal(body, at)) {
+    at = skipBlank(body, at + SIGNAL.length);
+    if (body[at] !== EQUALS) return null;
+    at = skipBlank(body, at + 1);
+  }
+  const first = body[at] ?? 0;
+  const other = EVENTS.get(upper(first));
+  const end = other === undefined ? skipDigits(body, at) : at + 1;
+  if (end === at || (body[end] ?? 0) > 0x20) return null;
+  if (other !== undefined) return other;
+  // Some peers write the event code instead of the key.
+  let event = 0;
+  for (const digit of body.subarray(at, end)) event = event * 10 + digit - ZERO;
+  return event <= LAST_EVENT ? event : null;
+}
+
+function startsWithSignal(body: Uint8Array, at: number): boolean {
+  return SIGNAL.every((byte, index) => (body[at + index] ?? 0) === byte || (body[at + index] ?? 0) === upper(byte));
+}
+
+function skipBlank(body: Uint8Array, from: number): number {
+  let at = from;
+  while (at < body.length && (body[at] ?? 0) <= 0x20) at++;
+  return at;
+}
+
+function skipDigits(body: Uint8Array, from: number): number {
+  let at = from;
+  while ((body[at] ?? 0) >= ZERO && (body[at] ?? 0) <= NINE && at < from + 2) at++;
+  return at;
+}
+
+function upper(byte: number): number {
+  return byte >= 0x61 && byte <= 0x7a ? byte - 0x20 : byte;
+}

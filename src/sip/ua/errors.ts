@@ -1,0 +1,32 @@
+import { fromOctets } from "../grammar/octets.ts";
+
+/** An INVITE of ours that came to nothing: the peer's final status, or 408 / 487 / 503 of our own. */
+export class InviteFailed extends Error {
+  readonly status: number;
+  readonly reason: string;
+
+  /** `reason`: octet string of the peer's reason phrase, or our own words. */
+  constructor(status: number, reason: string) {
+    const words = fromOctets(reason);
+    super(`INVITE failed: ${status}`);
+    this.name = "InviteFailed";
+    this.status = status;
+    this.reason = words;
+  }
+}
+
+/** The 2xx was not acknowledged within 64*T1; the call has been ended with BYE (RFC 3261 section 13.3.1.4). */
+export class NoAck extends Error {
+  constructor() {
+    super("no ACK came for the answer");
+    this.name = "NoAck";
+  }
+}
+
+/** The caller gave up, or the call was refused, before it was answered. */
+export class CallOver extends Error {
+  constructor() {
+    super("the call is over");
+    this.name = "CallOver";
+  }
+}

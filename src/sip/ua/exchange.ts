@@ -1,0 +1,131 @@
+import { SipRequest, type SipResponse } from "../grammar/message.ts";
+import { SipUri, type Uri } from "../grammar/uri.ts";
+import { BRANCH_COOKIE } from "../grammar/via.ts";
+import type { ClientTransaction } from "../transaction/client-transaction.ts";
+import { TRANSACTION_LIFE } from "../transaction/timers.ts";
+import { type Hop, locate, type Target } from "../transport/locate.ts";
+import type { Flow } from "../transport/transport.ts";
+import { type Agent, contact, randomToken } from "./agent.ts";
+import { authorize, type Credentials } from "./digest.ts";
+
+/** A request to be sent, still without Via and Contact: those depend on the way it takes. */
+export interface Draft {
+  request: SipRequest;
+  target: Target;
+  /** The user part of the Contact to add; undefined: the request carries none. */
+  contactUser?: string | null;
+  /** The connection the dialog came by, used when it leads to the target too or when the target cannot be connected to. */
+  flow?: Flow | null;
+  credentials?: Credentials | null;
+}
+
+/** How it ended: the final response, or a status of our own for silence (408) and for no way (503), RFC 3261 section 8.1.3.1. */
+export interface Outcome {
+  status: number;
+  reason: string;
+  response: SipResponse | null;
+}
+
+/** Somebody who follows an exchange. */
+export interface Watcher {
+  started?(transaction: ClientTransaction): void;
+  provisional?(response: SipResponse): void;
+  /** Every 2xx, retransmissions and those of forked branches included (section 13.2.2.4). */
+  success?(response: SipResponse, transaction: ClientTransaction): void;
+  /** True when nothing more shall be sent. */
+  givenUp?(): boolean;
+}
+
+/**
+ * Sends a request and waits for its end: finds the server, tries the next one when a server is silent, gone or answers 503
+ * (RFC 3263 section 4.3), and answers one challenge of each kind. Never rejects.
+ */
+export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}): Promise<Outcome> {
+  const hops = await locate(draft.target, agent.resolver, agent.random).catch(() => []);
+  let outcome: Outcome = { status: 503, reason: "no address for the target", response: null };
+  for (const hop of hops) {
+    outcome = await tryHop(agent, draft, hop, watcher);
+    if (watcher.givenUp?.() || (outcome.response !== null && outcome.status !== 503)) break;
+  }
+  return outcome;
+}
+
+async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): Promise<Outcome> {
+  const flow = await openFlow(agent, draft, hop);
+  if (!flow) return { status: 503, reason: "the target cannot be reached", response: null };
+  const forget = admitAnswers(agent, flow);
+  let { request } = draft;
+  try {
+    for (;;) {
+      if (watcher.givenUp?.()) return { status: 487, reason: "given up", response: null };
+      const outcome = await send(agent, complete(agent, draft, request, flow), flow, watcher);
+      const again = draft.credentials && outcome.response && authorize(request, outcome.response, draft.credentials, agent.random);
+      if (!again) return outcome;
+      request = again;
+    }
+  } finally {
+    forget();
+  }
+}
+
+/** The way to one server: the dialog's own connection where it leads there, else what the transports open. */
+async function openFlow(agent: Agent, draft: Draft, hop: Hop): Promise<Flow | null> {
+  const own = draft.flow?.reliable && draft.flow.open ? draft.flow : null;
+  const fits = draft.target.protocol === null || draft.target.protocol === own?.protocol;
+  if (own && fits && own.address === hop.address) return own;
+  return agent.transports.flowTo(hop, draft.request, draft.target.protocol !== null).catch(() => own);
+}
+
+/** The request as it leaves: our Via with a new branch on top, and our Contact for this transport. */
+function complete(agent: Agent, draft: Draft, request: SipRequest, flow: Flow): SipRequest {
+  const fields = request.fields.clone().prepend("Via", agent.transports.via(flow, BRANCH_COOKIE + randomToken(agent.random)));
+  if (draft.contactUser !== undefined) fields.add("Contact", contact(agent, flow.protocol, draft.contactUser));
+  return new SipRequest(request.method, request.requestUri, fields.add("User-Agent", agent.userAgent), request.body);
+}
+
+/** Lets the peer's packets in; the answered function stops that once late retransmissions have died out. */
+export function admitAnswers(agent: Agent, flow: Flow): () => void {
+  const release = agent.access.expect(flow.address);
+  return () => void agent.clock.after(TRANSACTION_LIFE, release);
+}
+
+/**
+ * Sends a request that has no answer, the ACK to a 2xx; `again` repeats the very same octets. Null when there is no way
+ * to the target.
+ */
+export async function dispatch(agent: Agent, draft: Draft): Promise<{ flow: Flow; again: () => void } | null> {
+  const [hop] = await locate(draft.target, agent.resolver, agent.random).catch(() => []);
+  const flow = hop && (await openFlow(agent, draft, hop));
+  if (!flow) return null;
+  const bytes = complete(agent, draft, draft.request, flow).toBytes();
+  const again = () => void flow.send(bytes).catch(() => {});
+  again();
+  return { flow, again };
+}
+
+/** Host, port and transport a URI asks for (RFC 3263 section 4.1); null when we cannot speak to it. */
+export function targetOf(uri: Uri): Target | null {
+  if (!(uri instanceof SipUri) || uri.scheme === "sips") return null;
+  const protocol = uri.params.get("transport")?.toLowerCase() ?? null;
+  if (protocol !== null && protocol !== "udp" && protocol !== "tcp") return null;
+  return { host: uri.host, port: uri.port, protocol };
+}
+
+function send(agent: Agent, request: SipRequest, flow: Flow, watcher: Watcher): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const transaction = agent.transactions.request(request, flow, {
+      onResponse: (response) => {
+        if (response.status < 200) return watcher.provisional?.(response);
+        if (response.status < 300) watcher.success?.(response, transaction);
+        resolve({ status: response.status, reason: response.reason, response });
+      },
+      onFailed: (why) =>
+        resolve(
+          why === "timeout"
+            ? { status: 408, reason: "no answer", response: null }
+            : { status: 503, reason: "the transport failed", response: null },
+        ),
+    });
+    watcher.started?.(transaction);
+  });
+}

@@ -1,0 +1,177 @@
+import { contactOf, Dialog } from "../dialog/dialog.ts";
+import { parseAddress } from "../grammar/address.ts";
+import { Fields } from "../grammar/fields.ts";
+import { SipRequest, type SipResponse } from "../grammar/message.ts";
+import { toOctets } from "../grammar/octets.ts";
+import { quote } from "../grammar/scanner.ts";
+import { parseUri, SipUri } from "../grammar/uri.ts";
+import { cancellation, type ClientTransaction } from "../transaction/client-transaction.ts";
+import { TRANSACTION_LIFE } from "../transaction/timers.ts";
+import type { Target } from "../transport/locate.ts";
+import type { Protocol } from "../transport/transport.ts";
+import { type Agent, randomToken } from "./agent.ts";
+import { CallDialog } from "./call-dialog.ts";
+import { ALLOW } from "./checks.ts";
+import type { Credentials } from "./digest.ts";
+import { InviteFailed } from "./errors.ts";
+import { exchange, targetOf } from "./exchange.ts";
+
+export interface InviteOptions {
+  /** SIP URI. Headers behind its "?" become headers of the INVITE when their names begin with X- or are User-to-User. */
+  target: string;
+  /** SIP URI or name-addr. */
+  from: string;
+  /** Our session description. */
+  offer: string;
+  headers?: readonly (readonly [name: string, value: string])[];
+  /** Where to send the INVITE instead of the target's own host. */
+  outboundProxy?: { host: string; port?: number; transport?: Protocol };
+  credentials?: Credentials;
+  /** After this long without an answer the call is cancelled and fails with 408, ms. */
+  ringTimeoutMs: number;
+  /** Keeps the call on this transport. */
+  transport?: Protocol;
+}
+
+export interface Answered {
+  dialog: CallDialog;
+  sdp: string;
+}
+
+const URI_HEADER = /^(?:x-.+|user-to-user)$/i;
+
+/** An INVITE of ours, from the first octet to its 2xx and every later copy of that (RFC 3261 section 13.2). */
+export class OutgoingCall {
+  readonly callId: string;
+  /** The peer's session description; rejects with InviteFailed. */
+  readonly answered: Promise<Answered>;
+  /** 18x: the peer's phone rings. */
+  onRinging: ((status: number) => void) | null = null;
+  readonly #agent: Agent;
+  readonly #credentials: Credentials | null;
+  readonly #contactUser: string | null;
+  readonly #settle = Promise.withResolvers<Answered>();
+  /** By the tag of the 2xx: how to acknowledge it again. A proxy that forks may bring several. */
+  readonly #acknowledgements = new Map<string, Promise<() => void>>();
+  #settled = false;
+  #transaction: ClientTransaction | null = null;
+  #provisional = false;
+  #givenUp = false;
+  #cancelSent = false;
+  #earlySdp: string | null = null;
+
+  /** Throws SipSyntaxError for a malformed target or from, TypeError for a header that would break the message (S-87). */
+  constructor(agent: Agent, options: InviteOptions) {
+    this.#agent = agent;
+    this.#credentials = options.credentials ?? null;
+    this.answered = this.#settle.promise;
+    // Who only wants to cancel need not watch the promise.
+    this.answered.catch(() => {});
+    this.callId = agent.random.uuid();
+    const request = invitation(this.callId, options, randomToken(agent.random));
+    this.#contactUser = request.from.uri.user;
+    const target = destination(options);
+    if (target) void this.#run(request, target, options.ringTimeoutMs);
+    else this.#fail(416, "scheme or transport not supported");
+  }
+
+  /** Stops ringing: `answered` rejects with 487. A call answered meanwhile is ended with BYE. */
+  cancel(): void {
+    this.#giveUp(487, "cancelled");
+  }
+
+  async #run(request: SipRequest, target: Target, ringTimeoutMs: number): Promise<void> {
+    const stopRinging = this.#agent.clock.after(ringTimeoutMs, () => this.#giveUp(408, "no answer in time"));
+    const draft = { request, target, contactUser: this.#contactUser, credentials: this.#credentials };
+    const outcome = await exchange(this.#agent, draft, {
+      started: (transaction) => {
+        this.#transaction = transaction;
+        this.#provisional = false;
+      },
+      provisional: (response) => this.#receiveProvisional(response),
+      success: (response, transaction) => this.#receiveSuccess(response, transaction),
+      givenUp: () => this.#givenUp,
+    });
+    stopRinging();
+    if (outcome.status >= 300) this.#fail(outcome.status, outcome.reason);
+  }
+
+  #receiveProvisional(response: SipResponse): void {
+    this.#provisional = true;
+    if (this.#givenUp) return this.#sendCancel();
+    this.#earlySdp = response.sdp ?? this.#earlySdp;
+    if (response.status > 100) this.onRinging?.(response.status);
+  }
+
+  #receiveSuccess(response: SipResponse, { request: invite, flow }: ClientTransaction): void {
+    const tag = response.toTag ?? "";
+    const known = this.#acknowledgements.get(tag);
+    if (known) return void known.then((again) => again());
+    const target = contactOf(response) ?? new SipUri(invite.requestUri);
+    const parts = { dialog: Dialog.uac(invite, response, target), flow, contactUser: this.#contactUser, credentials: this.#credentials };
+    const dialog = new CallDialog(this.#agent, parts);
+    const acknowledged = dialog.acknowledge(invite);
+    this.#acknowledgements.set(tag, acknowledged);
+    const sdp = response.sdp ?? this.#earlySdp;
+    if (this.#settled || sdp === null) {
+      // Nobody waits for this one: given up meanwhile, a second branch of a fork, or nothing to talk by.
+      void acknowledged.then(() => dialog.bye());
+      return this.#fail(488, "no session description in the answer");
+    }
+    this.#settled = true;
+    dialog.remoteSdp = sdp;
+    void acknowledged.then(() => this.#settle.resolve({ dialog, sdp }));
+  }
+
+  #giveUp(status: number, reason: string): void {
+    if (this.#settled) return;
+    this.#givenUp = true;
+    this.#fail(status, reason);
+    // Before a provisional response there is nothing to cancel yet (section 9.1).
+    if (this.#provisional) this.#sendCancel();
+  }
+
+  #sendCancel(): void {
+    const invite = this.#transaction;
+    if (!invite || this.#cancelSent) return;
+    this.#cancelSent = true;
+    this.#agent.transactions.request(cancellation(invite.request), invite.flow, { onResponse: () => {}, onFailed: () => {} });
+    this.#agent.clock.after(TRANSACTION_LIFE, () => invite.abandon());
+  }
+
+  #fail(status: number, reason: string): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#settle.reject(new InviteFailed(status, reason));
+  }
+}
+
+/** The INVITE without what depends on its way (section 8.1.1). */
+function invitation(callId: string, options: InviteOptions, tag: string): SipRequest {
+  const target = parseUri(toOctets(options.target));
+  const requestUri = target instanceof SipUri ? target.requestUri : target.toString();
+  const from = parseAddress(toOctets(options.from));
+  const display = from.display === null ? "" : `${quote(toOctets(from.display))} `;
+  const fields = new Fields()
+    .add("Max-Forwards", "70")
+    .add("From", `${display}<${from.uri.toString()}>;tag=${tag}`)
+    .add("To", `<${requestUri}>`)
+    .add("Call-ID", callId)
+    .add("CSeq", "1 INVITE")
+    .add("Allow", ALLOW);
+  for (const [name, value] of options.headers ?? []) fields.addText(name, value);
+  for (const [name, value] of target.headers) if (URI_HEADER.test(name)) fields.addText(name, value);
+  fields.add("Content-Type", "application/sdp");
+  return new SipRequest("INVITE", requestUri, fields, Buffer.from(options.offer, "utf8"));
+}
+
+/** Where the INVITE goes; null when the target or its transport is none we speak. */
+function destination({ target, outboundProxy, transport }: InviteOptions): Target | null {
+  const own = targetOf(parseUri(toOctets(target)));
+  if (!own || !outboundProxy) return own && { ...own, protocol: transport ?? own.protocol };
+  return {
+    host: outboundProxy.host.replace(/^\[|\]$/g, ""),
+    port: outboundProxy.port ?? null,
+    protocol: outboundProxy.transport ?? transport ?? null,
+  };
+}

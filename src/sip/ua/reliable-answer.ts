@@ -1,0 +1,40 @@
+import type { Clock } from "#src/kernel/clock.ts";
+import type { SipRequest, SipResponse } from "../grammar/message.ts";
+import type { ServerTransaction } from "../transaction/server-transaction.ts";
+import { T1, T2, TRANSACTION_LIFE } from "../transaction/timers.ts";
+import { NoAck } from "./errors.ts";
+
+/** A 2xx to INVITE, sent again and again by the core until its ACK comes, on every transport (RFC 3261 section 13.3.1.4). */
+export class ReliableAnswer {
+  /** The session description of the ACK, null when it has none. Rejects with NoAck after 64*T1. */
+  readonly acknowledged: Promise<string | null>;
+  readonly #cseq: number;
+  readonly #settle = Promise.withResolvers<string | null>();
+  #cancelRetry: () => void = () => {};
+  readonly #cancelTimeout: () => void;
+
+  constructor(clock: Clock, transaction: ServerTransaction, response: SipResponse) {
+    this.acknowledged = this.#settle.promise;
+    this.#cseq = transaction.request.cseq.number;
+    const send = (interval: number) => {
+      transaction.respond(response);
+      this.#cancelRetry = clock.after(interval, () => send(Math.min(2 * interval, T2)));
+    };
+    this.#cancelTimeout = clock.after(TRANSACTION_LIFE, () => {
+      this.#cancelRetry();
+      this.#settle.reject(new NoAck());
+    });
+    send(T1);
+  }
+
+  receiveAck(ack: SipRequest): void {
+    if (ack.cseq.number === this.#cseq) this.stop(ack.sdp);
+  }
+
+  /** Ends the retransmissions, as acknowledged. A BYE from the peer is as good as an ACK. */
+  stop(sdp: string | null = null): void {
+    this.#cancelRetry();
+    this.#cancelTimeout();
+    this.#settle.resolve(sdp);
+  }
+}

@@ -1,0 +1,371 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { ManualClock } from "#src/kernel/clock.ts";
+import type { SipRequest } from "../grammar/message.ts";
+import type { CallDialog } from "./call-dialog.ts";
+import { ANSWER, type Changes, OFFER, rawTcp, rawUdp, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
+import type { UserAgentOptions } from "./user-agent.ts";
+
+const closers: (() => Promise<void>)[] = [];
+after(async () => {
+  for (const close of closers.toReversed()) await close();
+});
+
+/** A user agent and a raw UDP peer that talks to it. */
+async function bench(
+  options: Partial<UserAgentOptions> = {},
+): Promise<TestAgent & { peer: RawPeer; ask: (changes: Changes) => ReturnType<RawPeer["responses"]["next"]> }> {
+  const made = await testAgent(options);
+  const peer = await rawUdp(made.port);
+  closers.push(
+    () => made.agent.stop(),
+    () => peer.close(),
+  );
+  const ask = (changes: Changes) => {
+    peer.send(requestText(peer, changes));
+    return peer.responses.next();
+  };
+  return { ...made, peer, ask };
+}
+
+/** An answered call; `inside` are the headers that lead into its dialog. */
+async function called(options: Partial<UserAgentOptions> = {}, headers: Record<string, string> = {}, cseq = 1) {
+  const made = await bench(options);
+  const call = { "Call-ID": "the-call", ...headers };
+  made.peer.send(requestText(made.peer, { method: "INVITE", headers: call, body: OFFER, cseq }));
+  const answering = (await made.calls.next()).answer(ANSWER);
+  const response = await made.peer.responses.next();
+  const inside: Record<string, string | null> = { "Call-ID": "the-call", To: response.header("To") };
+  made.peer.send(requestText(made.peer, { method: "ACK", headers: inside, cseq }));
+  const dialog: CallDialog = await answering;
+  return { ...made, dialog, response, inside };
+}
+
+test("methods that are known but not served are answered 405 with Allow, others 501 with Allow", async () => {
+  const { ask } = await bench();
+  for (const method of ["REGISTER", "SUBSCRIBE", "PUBLISH", "MESSAGE", "PRACK"]) {
+    const response = await ask({ method });
+    assert.equal(response.status, 405, method);
+    assert.ok(response.headers("Allow").includes("INVITE"));
+  }
+  for (const method of ["RE%47IST%45R", "invite", "FOO"]) {
+    const response = await ask({ method });
+    assert.equal(response.status, 501, method);
+    assert.ok(!response.headers("Allow").includes("REFER"));
+  }
+});
+
+test("REFER to us is declined 603 (R-226, S-82)", async () => {
+  const { ask } = await bench();
+  assert.equal((await ask({ method: "REFER", headers: { "Refer-To": "<sip:+19005550000@example.com>" } })).status, 603);
+});
+
+test("requests that belong in a dialog are answered 481 outside of one", async () => {
+  const { ask } = await bench();
+  for (const method of ["BYE", "INFO", "UPDATE", "NOTIFY", "CANCEL"]) assert.equal((await ask({ method })).status, 481, method);
+  assert.equal((await ask({ method: "INVITE", headers: { To: "<sip:pay@127.0.0.1>;tag=unknown" }, body: OFFER })).status, 481);
+});
+
+test("OPTIONS is answered 200 with Allow, Accept and Supported (R-226)", async () => {
+  const { ask } = await bench();
+  const response = await ask({});
+  assert.deepEqual([response.status, response.header("Accept"), response.header("Supported")], [200, "application/sdp", "timer"]);
+  assert.ok((response.toTag ?? "").length >= 8);
+});
+
+test("what is wrong is told in the order of RFC 3261 section 8.2", async () => {
+  const { ask } = await bench();
+  const everything: Changes = {
+    uri: "http:x",
+    headers: { Require: "100rel, timer, replaces", "Content-Type": "text/plain", "Content-Encoding": "gzip", Accept: "text/plain" },
+    body: "x",
+  };
+  assert.equal((await ask({ ...everything, method: "REGISTER" })).status, 405);
+  const invite: Changes = { ...everything, method: "INVITE" };
+  assert.equal((await ask(invite)).status, 416);
+  const required = await ask({ ...invite, uri: "sip:pay@h" });
+  assert.deepEqual([required.status, required.header("Unsupported")], [420, "100rel, replaces"]);
+  const headers = { ...invite.headers, Require: "timer" };
+  const encoded = await ask({ ...invite, uri: "sip:pay@h", headers });
+  assert.deepEqual([encoded.status, encoded.header("Accept-Encoding")], [415, "identity"]);
+  const typed = await ask({ ...invite, uri: "sip:pay@h", headers: { ...headers, "Content-Encoding": null } });
+  assert.deepEqual([typed.status, typed.header("Accept")], [415, "application/sdp"]);
+  const unaccepting = { ...headers, "Content-Encoding": null, "Content-Type": "application/sdp" };
+  assert.equal((await ask({ ...invite, uri: "sip:pay@h", headers: unaccepting })).status, 406);
+});
+
+test("a body nobody must understand is no reason to refuse (section 8.2.3)", async () => {
+  const { peer, calls } = await bench();
+  peer.send(
+    requestText(peer, {
+      method: "INVITE",
+      headers: { "Content-Type": "application/x-isup", "Content-Disposition": "signal;handling=optional" },
+      body: "x",
+    }),
+  );
+  assert.equal((await calls.next()).offer, null);
+});
+
+test("an INVITE without a usable Contact is answered 400", async () => {
+  const { ask } = await bench();
+  assert.equal((await ask({ method: "INVITE", headers: { Contact: "<tel:1>" }, body: OFFER })).status, 400);
+});
+
+test("the same request by another way is answered 482 (R-221)", async () => {
+  const { peer, ask, calls } = await bench({ clock: new ManualClock() });
+  const invite: Changes = { method: "INVITE", headers: { "Call-ID": "fork" }, body: OFFER };
+  peer.send(requestText(peer, { ...invite, branch: "one" }));
+  const first = await calls.next();
+  assert.equal((await ask({ ...invite, branch: "two" })).status, 482);
+  first.reject(404);
+  assert.equal((await peer.responses.next()).status, 404);
+  assert.equal(calls.waiting.length, 0);
+});
+
+test("a retransmitted INVITE is no second call (R-221)", async () => {
+  const { peer, calls } = await bench({ clock: new ManualClock() });
+  const text = requestText(peer, { method: "INVITE", body: OFFER });
+  peer.send(text);
+  const call = await calls.next();
+  call.ring();
+  peer.send(text);
+  const [first, second] = [await peer.responses.next(), await peer.responses.next()];
+  assert.deepEqual([first.status, second.status], [180, 180]);
+  assert.equal(first.toTag, second.toTag);
+  assert.equal(calls.waiting.length, 0);
+});
+
+test("a stranger gets no answer to anything, over UDP and TCP (S-82)", async () => {
+  const { agent, port, calls, peer, ask } = await bench({ trunks: ["127.0.0.1"] });
+  const stranger = await rawUdp(port, "127.0.0.2");
+  const connected = await rawTcp(port, "127.0.0.2");
+  for (const method of ["INVITE", "OPTIONS", "REGISTER", "BYE", "CANCEL", "FOO"]) stranger.send(requestText(stranger, { method }));
+  stranger.send("garbage\r\n\r\n");
+  await connected.closed;
+  // The trunk is served behind all that, so the silence is no delay.
+  assert.equal((await ask({})).status, 200);
+  assert.deepEqual([stranger.responses.waiting.length, calls.waiting.length, agent.activeTransactions], [0, 0, 1]);
+  await stranger.close();
+  await connected.close();
+  assert.equal(peer.responses.waiting.length, 0);
+});
+
+test("CANCEL is answered 200 and its INVITE 487, with one tag (R-222)", async () => {
+  const { peer, ask, calls } = await bench({ clock: new ManualClock() });
+  const same: Changes = { branch: "cancelled", headers: { "Call-ID": "cancelled" } };
+  peer.send(requestText(peer, { ...same, method: "INVITE", body: OFFER }));
+  const call = await calls.next();
+  const first = await ask({ ...same, method: "CANCEL" });
+  const second = await peer.responses.next();
+  const byMethod = new Map([first, second].map((response) => [response.cseq.method, response]));
+  assert.deepEqual([byMethod.get("CANCEL")?.status, byMethod.get("INVITE")?.status], [200, 487]);
+  assert.equal(first.toTag, second.toTag);
+  assert.equal(call.cancelled, true);
+});
+
+test("CANCEL after the answer is answered 200 and changes nothing (section 9.2)", async () => {
+  const { peer, ask, calls } = await bench();
+  const same: Changes = { branch: "late", headers: { "Call-ID": "late" } };
+  peer.send(requestText(peer, { ...same, method: "INVITE", body: OFFER }));
+  const call = await calls.next();
+  const answering = call.answer(ANSWER);
+  const answered = await peer.responses.next();
+  assert.equal((await ask({ ...same, method: "CANCEL" })).status, 200);
+  peer.send(requestText(peer, { method: "ACK", headers: { "Call-ID": "late", To: answered.header("To") } }));
+  assert.equal((await answering).ended, false);
+});
+
+test("BYE before the answer ends the call like CANCEL (section 15.1.2)", async () => {
+  const { peer, ask, calls } = await bench({ clock: new ManualClock() });
+  peer.send(requestText(peer, { method: "INVITE", headers: { "Call-ID": "early" }, body: OFFER }));
+  const call = await calls.next();
+  call.ring();
+  const inside = { "Call-ID": "early", To: (await peer.responses.next()).header("To") };
+  assert.equal((await ask({ method: "UPDATE", headers: inside, body: OFFER, cseq: 2 })).status, 500);
+  const statuses = [await ask({ method: "BYE", headers: inside, cseq: 3 }), await peer.responses.next()];
+  assert.deepEqual(statuses.map(({ status, cseq }) => `${cseq.method} ${status}`).sort(), ["BYE 200", "INVITE 487"]); // prettier-ignore
+  assert.equal(call.cancelled, true);
+});
+
+test("BYE in place of the ACK ends the call, and the answer is not repeated", async () => {
+  const clock = new ManualClock();
+  const { peer, ask, calls } = await bench({ clock });
+  peer.send(requestText(peer, { method: "INVITE", headers: { "Call-ID": "no-ack-but-bye" }, body: OFFER }));
+  const answering = (await calls.next()).answer(ANSWER);
+  const inside = { "Call-ID": "no-ack-but-bye", To: (await peer.responses.next()).header("To") };
+  assert.equal((await ask({ method: "BYE", headers: inside, cseq: 2 })).status, 200);
+  const dialog = await answering;
+  assert.equal(dialog.ended, true);
+  clock.advance(60_000);
+  assert.equal((await ask({})).status, 200);
+  assert.equal(peer.requests.waiting.length, 0);
+});
+
+test("equal malformed requests get equal answers, without a transaction (section 8.2.7)", async () => {
+  const { agent, peer, ask } = await bench();
+  const malformed = requestText(peer, { headers: { "Max-Forwards": "x" } });
+  peer.send(malformed);
+  peer.send(malformed);
+  const [first, second] = [await peer.responses.next(), await peer.responses.next()];
+  assert.deepEqual([first.status, first.toTag, agent.activeTransactions], [400, second.toTag, 0]);
+  assert.notEqual((await ask({ headers: { "Max-Forwards": "x" } })).toTag, first.toTag);
+});
+
+test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () => {
+  const { dialog, ask, inside } = await called();
+  const keys: number[] = [];
+  dialog.onKey = (key) => keys.push(key);
+  const headers = { ...inside, "Content-Type": "application/dtmf-relay" };
+  assert.equal((await ask({ method: "INFO", headers, body: "Signal=4\r\nDuration=160\r\n", cseq: 2 })).status, 200);
+  assert.equal(
+    (await ask({ method: "INFO", headers: { ...headers, "Content-Type": "application/dtmf" }, body: "#", cseq: 3 })).status,
+    200,
+  );
+  assert.equal((await ask({ method: "INFO", headers: inside, cseq: 4 })).status, 200);
+  assert.equal((await ask({ method: "INFO", headers, body: "Signal=hello", cseq: 5 })).status, 415);
+  assert.equal((await ask({ method: "INFO", headers: { ...inside, "Content-Type": "text/plain" }, body: "1", cseq: 6 })).status, 415);
+  assert.deepEqual(keys, [4, 11]);
+});
+
+test("a retransmitted INFO is one key", async () => {
+  const { dialog, peer, inside } = await called();
+  const keys: number[] = [];
+  dialog.onKey = (key) => keys.push(key);
+  const text = requestText(peer, {
+    method: "INFO",
+    headers: { ...inside, "Content-Type": "application/dtmf-relay" },
+    body: "Signal=4",
+    cseq: 2,
+  });
+  peer.send(text);
+  peer.send(text);
+  const statuses = [(await peer.responses.next()).status, (await peer.responses.next()).status];
+  assert.deepEqual([statuses, keys], [[200, 200], [4]]); // prettier-ignore
+});
+
+test("a request out of order in a dialog is answered 500 with Retry-After (section 12.2.2)", async () => {
+  const { ask, inside } = await called({}, {}, 10);
+  const response = await ask({ method: "INFO", headers: inside, cseq: 9 });
+  assert.deepEqual([response.status, response.header("Retry-After")], [500, "5"]);
+  assert.equal((await ask({ method: "OPTIONS", headers: inside, cseq: 11 })).status, 200);
+});
+
+test("in a dialog NOTIFY has no subscription, REFER is declined, and after BYE there is no dialog", async () => {
+  const { dialog, ask, inside } = await called();
+  assert.equal((await ask({ method: "NOTIFY", headers: { ...inside, Event: "refer" }, cseq: 2 })).status, 481);
+  assert.equal((await ask({ method: "REFER", headers: { ...inside, "Refer-To": "<sip:x@y>" }, cseq: 3 })).status, 603);
+  assert.equal(dialog.ended, false);
+  assert.equal((await ask({ method: "BYE", headers: inside, cseq: 4 })).status, 200);
+  assert.equal(dialog.ended, true);
+  assert.equal((await ask({ method: "BYE", headers: inside, cseq: 5 })).status, 481);
+});
+
+test("a session timer is agreed, refused under 90 s, and ends a call nobody refreshes (RFC 4028)", async () => {
+  const clock = new ManualClock();
+  const timer = { Supported: "timer", "Session-Expires": "1800" };
+  const { dialog, response, peer, ask, inside } = await called({ clock }, timer);
+  assert.deepEqual([response.header("Session-Expires"), response.header("Require")], ["1800;refresher=uac", "timer"]);
+  const short = await ask({ method: "UPDATE", headers: { ...inside, ...timer, "Session-Expires": "60" }, cseq: 2 });
+  assert.deepEqual([short.status, short.header("Min-SE")], [422, "90"]);
+  clock.advance(1_700_000);
+  assert.equal(
+    (await ask({ method: "UPDATE", headers: { ...inside, ...timer }, cseq: 3 })).header("Session-Expires"),
+    "1800;refresher=uac",
+  );
+  const ended = new Promise((resolve) => (dialog.onBye = resolve));
+  clock.advance(1_768_000);
+  assert.equal(await ended, "session-expired");
+  assert.equal((await peer.requests.next()).method, "BYE");
+});
+
+test("routes recorded by proxies come back in the answer and lead our BYE (section 12)", async () => {
+  const peer = await rawUdp(1);
+  const route = `<sip:127.0.0.1:${peer.port};lr>, <sip:second.invalid;lr>`;
+  const { dialog, response } = await called({}, { "Record-Route": route, Contact: "<sip:far@unreachable.invalid>" });
+  assert.deepEqual(response.fields.all("Record-Route"), [route]);
+  const leaving = dialog.bye();
+  const bye: SipRequest = await peer.requests.next();
+  assert.equal(bye.requestUri, "sip:far@unreachable.invalid");
+  assert.deepEqual(bye.headers("Route"), route.split(", "));
+  await peer.close();
+  void leaving;
+});
+
+test("a peer whose own port takes no TCP connection gets our BYE by the connection it made", async () => {
+  const made = await testAgent();
+  const peer = await rawTcp(made.port);
+  const call = { "Call-ID": "one-way", Contact: "<sip:peer@127.0.0.1:1;transport=tcp>" };
+  peer.send(requestText(peer, { method: "INVITE", headers: call, body: OFFER }));
+  const answering = (await made.calls.next()).answer(ANSWER);
+  const response = await peer.responses.next();
+  peer.send(requestText(peer, { method: "ACK", headers: { ...call, To: response.header("To") } }));
+  const leaving = (await answering).bye();
+  assert.equal((await peer.requests.next()).method, "BYE");
+  await peer.close();
+  await made.agent.stop();
+  await leaving;
+});
+
+test("pings on a connection are answered, and it is closed when a message does not end within 10 s", async () => {
+  const clock = new ManualClock();
+  const made = await testAgent({ clock });
+  const peer = await rawTcp(made.port);
+  peer.send(requestText(peer, { headers: { "Content-Length": "5" } }));
+  const sentinel = await rawTcp(made.port);
+  sentinel.send(`\r\n\r\n${requestText(sentinel)}`);
+  assert.equal((await sentinel.responses.next()).status, 200);
+  clock.advance(9_999);
+  peer.send("1234");
+  sentinel.send(requestText(sentinel));
+  assert.equal((await sentinel.responses.next()).status, 200);
+  clock.advance(1);
+  await peer.closed;
+  await sentinel.close();
+  await made.agent.stop();
+});
+
+test("the answer to a Via without rport goes to its source address and Via port, never to maddr (S-82)", async () => {
+  const { peer, ask } = await bench();
+  const other = await rawUdp(1);
+  const via = `SIP/2.0/UDP evil.invalid:${other.port};maddr=192.0.2.1;branch=z9hG4bKx`;
+  peer.send(requestText(peer, { headers: { Via: via } }));
+  const response = await other.responses.next();
+  assert.equal(response.header("Via"), `${via};received=127.0.0.1`);
+  assert.equal((await ask({})).via.params.get("rport"), String(peer.port));
+  await other.close();
+});
+
+test("more than 200 unanswered calls of one source are answered 503 with Retry-After (S-83)", async () => {
+  const { peer, calls, ask } = await bench({ clock: new ManualClock() });
+  for (let index = 0; index < 200; index++) {
+    peer.send(requestText(peer, { method: "INVITE", headers: { From: `<sip:a@b>;tag=${index}` } }));
+    await calls.next();
+  }
+  const refused = await ask({ method: "INVITE" });
+  assert.equal(refused.status, 503);
+  assert.ok(Number(refused.header("Retry-After")) > 0);
+});
+
+test("an application that throws costs its call a 500, and nobody else anything", async () => {
+  const { ask } = await bench({
+    onInvite: () => {
+      throw new Error("application fault");
+    },
+  });
+  assert.equal((await ask({ method: "INVITE" })).status, 500);
+  assert.equal((await ask({})).status, 200);
+});
+
+test("a handler that throws when a timer ends its call does not stop the BYE or the agent", async () => {
+  const clock = new ManualClock();
+  const faults: string[] = [];
+  const log = { debug: () => {}, warn: (event: string) => void faults.push(event) };
+  const { dialog, peer, ask } = await called({ clock, log }, { Supported: "timer", "Session-Expires": "90" });
+  dialog.onBye = () => {
+    throw new Error("application fault");
+  };
+  clock.advance(90_000);
+  assert.equal((await peer.requests.next()).method, "BYE");
+  assert.equal((await ask({})).status, 200);
+  assert.deepEqual(faults, ["sip_fault"]);
+});

@@ -1,0 +1,269 @@
+import { createHmac } from "node:crypto";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import { callerOf, dialogKey, dialogOf } from "../dialog/dialog.ts";
+import { Fields } from "../grammar/fields.ts";
+import { type Answer, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
+import type { Parsed } from "../grammar/parse.ts";
+import { parseUri } from "../grammar/uri.ts";
+import { parseVia } from "../grammar/via.ts";
+import { TransactionLayer, type TransactionUser } from "../transaction/layer.ts";
+import type { ServerTransaction } from "../transaction/server-transaction.ts";
+import { Access } from "../transport/access.ts";
+import { stampVia, TransportLayer } from "../transport/layer.ts";
+import { type Resolver, systemResolver } from "../transport/locate.ts";
+import type { Flow, Receiver } from "../transport/transport.ts";
+import { type Agent, type DialogOwner, randomToken, type SipLog } from "./agent.ts";
+import { ACCEPT, ALLOW, checkContent, checkTarget, SUPPORTED } from "./checks.ts";
+import { exchange, targetOf } from "./exchange.ts";
+import { IncomingCall } from "./incoming-call.ts";
+import { type InviteOptions, OutgoingCall } from "./outgoing-call.ts";
+import { sessionTerms } from "./session-timer.ts";
+import { StoppableClock } from "./stoppable-clock.ts";
+
+export interface UserAgentOptions {
+  clock: Clock;
+  random: Random;
+  /** Address to listen on; 0.0.0.0 and :: mean all. */
+  host: string;
+  /** UDP and TCP; 0: any port free in both. */
+  port: number;
+  /** How peers reach us: the host in Via and Contact. */
+  publicHost: string;
+  /** For User-Agent and Server (RFC 3261 section 20.41). */
+  userAgent: string;
+  /** IP addresses and CIDRs that may place calls; everybody else gets no answer to anything (S-80, S-82). */
+  trunks: readonly string[];
+  log?: SipLog;
+  resolver?: Resolver;
+  /** A call: ring, answer or reject it. */
+  onInvite(call: IncomingCall): void;
+}
+
+export interface UserAgent {
+  /** Binds UDP and TCP. Rejects with OperatorError when the port cannot be had. */
+  start(): Promise<{ port: number }>;
+  /** Places a call. Throws SipSyntaxError for a malformed URI, TypeError for a header that would break the message. */
+  invite(options: InviteOptions): OutgoingCall;
+  /** Asks a SIP URI for its OPTIONS and answers the status; 408 when it is silent, 503 when it cannot be reached. Rejects with SipSyntaxError. */
+  options(target: string): Promise<number>;
+  /** From here on OPTIONS and new INVITEs are answered 503; calls go on (R-292). */
+  drain(): void;
+  /** Ends what is left with BYE, waits a moment for the answers, closes the sockets. */
+  stop(): Promise<void>;
+  readonly activeTransactions: number;
+}
+
+/** INVITEs one source may have unanswered (S-83). */
+const MAX_PENDING_PER_SOURCE = 200;
+/** Transactions at once; beyond, new requests are answered without one (S-83). */
+const MAX_TRANSACTIONS = 20_000;
+const UNAVAILABLE: Answer = { headers: [["Retry-After", "10"]] };
+/** How long `stop` waits for the answers to its BYEs, ms. */
+const FAREWELL_MS = 500;
+const SILENT: SipLog = { debug: () => {}, warn: () => {} };
+
+export function createUserAgent(options: UserAgentOptions): UserAgent {
+  return new Core(options);
+}
+
+/** The core of RFC 3261 section 5: both sides of the user agent, above the transactions. */
+class Core implements UserAgent, Agent, Receiver, TransactionUser {
+  readonly clock: StoppableClock;
+  readonly random: Random;
+  readonly log: SipLog;
+  readonly userAgent: string;
+  readonly access: Access;
+  readonly transports: TransportLayer;
+  readonly transactions: TransactionLayer;
+  readonly resolver: Resolver;
+  readonly dialogs = new Map<string, DialogOwner>();
+  readonly #options: UserAgentOptions;
+  readonly #statelessKey: Uint8Array;
+  /** Unanswered INVITEs by source address. */
+  readonly #pending = new Map<string, number>();
+  readonly #calls = new WeakMap<ServerTransaction, IncomingCall>();
+  #draining = false;
+
+  constructor(options: UserAgentOptions) {
+    this.log = options.log ?? SILENT;
+    this.clock = new StoppableClock(options.clock, (error) => this.log.warn("sip_fault", { error }));
+    this.random = options.random;
+    this.userAgent = options.userAgent;
+    this.access = new Access(options.trunks);
+    this.transports = new TransportLayer(this, this.clock, options.publicHost);
+    this.transactions = new TransactionLayer(this, this.clock);
+    this.resolver = options.resolver ?? systemResolver;
+    this.#options = options;
+    this.#statelessKey = options.random.bytes(16);
+  }
+
+  async start(): Promise<{ port: number }> {
+    return { port: await this.transports.listen(this.#options.host, this.#options.port) };
+  }
+
+  invite(options: InviteOptions): OutgoingCall {
+    return new OutgoingCall(this, options);
+  }
+
+  async options(target: string): Promise<number> {
+    const to = targetOf(parseUri(target));
+    if (!to) return 503;
+    const fields = new Fields()
+      .add("Max-Forwards", "70")
+      .add("From", `<sip:${this.transports.sentBy}>;tag=${randomToken(this.random)}`)
+      .add("To", `<${target}>`)
+      .add("Call-ID", this.random.uuid())
+      .add("CSeq", "1 OPTIONS")
+      .add("Accept", ACCEPT);
+    const outcome = await exchange(this, { request: new SipRequest("OPTIONS", target, fields), target: to, contactUser: null });
+    return outcome.status;
+  }
+
+  drain(): void {
+    this.#draining = true;
+  }
+
+  async stop(): Promise<void> {
+    this.drain();
+    const farewells = Promise.all([...this.dialogs.values()].map((owner) => owner.shutDown()));
+    const enough = Promise.withResolvers<void>();
+    this.clock.after(FAREWELL_MS, enough.resolve);
+    await Promise.race([farewells, enough.promise]);
+    this.transactions.stop();
+    this.clock.stop();
+    await this.transports.close();
+  }
+
+  get activeTransactions(): number {
+    return this.transactions.size;
+  }
+
+  // Receiver: what the transports bring.
+
+  admits(address: string): boolean {
+    return this.access.admits(address);
+  }
+
+  receive(parsed: Parsed, flow: Flow): void {
+    try {
+      if (parsed.kind === "response") this.transactions.receiveResponse(parsed.response);
+      else if (parsed.kind === "request") this.#receiveRequest(parsed.request, flow);
+      else if (parsed.kind === "malformed") this.#receiveMalformed(parsed, flow);
+    } catch (error) {
+      // Whatever one message does, the next one must be served.
+      this.log.warn("sip_fault", { error, host: flow.address });
+    }
+  }
+
+  #receiveRequest(request: SipRequest, flow: Flow): void {
+    const inside = this.transactions.knows(request, flow) || this.dialogs.has(dialogKey(dialogOf(request)));
+    // Whom we have called may talk to us inside that call, and no more.
+    if (!inside && !this.access.isTrunk(flow.address)) return;
+    stampVia(request, flow);
+    if (!inside && request.method !== "ACK" && this.transactions.size >= MAX_TRANSACTIONS) {
+      return this.#respondStateless(request, flow, 503, UNAVAILABLE);
+    }
+    this.transactions.receiveRequest(request, flow);
+  }
+
+  #receiveMalformed({ request, status, reason }: Extract<Parsed, { kind: "malformed" }>, flow: Flow): void {
+    this.log.debug("sip_malformed", { status, reason, host: flow.address });
+    if (request && this.access.isTrunk(flow.address)) this.#respondStateless(request, flow, status, {});
+  }
+
+  /** An answer without a transaction (section 8.2.7): equal requests get equal tags. */
+  #respondStateless(request: SipRequest, flow: Flow, status: number, answer: Answer): void {
+    const identity = ["via", "from", "call-id", "cseq"].map((name) => request.fields.first(name) ?? "").join("\n");
+    const tag = createHmac("sha256", this.#statelessKey).update(identity).digest("hex").slice(0, 20);
+    void this.#sendStateless(flow, request, respond(request, status, tag, answer)).catch(() => {});
+  }
+
+  /** A request whose Via cannot be read is answered to where its packet came from. */
+  #sendStateless(flow: Flow, request: SipRequest, response: SipResponse): Promise<void> {
+    try {
+      parseVia(request.fields.first("via") ?? "");
+    } catch {
+      return flow.send(response.toBytes());
+    }
+    return this.send(flow, request, response);
+  }
+
+  // TransactionUser: what the transactions make of it.
+
+  send(flow: Flow, request: SipRequest, response: SipResponse): Promise<void> {
+    return this.transports.respond(flow, request.via, response.toBytes());
+  }
+
+  onAck(ack: SipRequest): void {
+    this.dialogs.get(dialogKey(dialogOf(ack)))?.receiveAck(ack);
+  }
+
+  onCancel(cancel: ServerTransaction, invite: ServerTransaction | null): void {
+    const call = invite && this.#calls.get(invite);
+    if (call) return call.receiveCancel(cancel);
+    this.#respond(cancel, invite ? 200 : 481);
+  }
+
+  onRequest(transaction: ServerTransaction): void {
+    try {
+      this.#serve(transaction);
+    } catch (error) {
+      this.log.warn("sip_fault", { error, host: transaction.flow.address });
+      const call = this.#calls.get(transaction);
+      if (call) call.reject(500);
+      else if (transaction.finalStatus === null) this.#respond(transaction, 500);
+    }
+  }
+
+  /** RFC 3261 section 8.2, in its order; a To tag leads into a dialog (section 12.2.2). */
+  #serve(transaction: ServerTransaction): void {
+    const { request } = transaction;
+    const wrongTarget = checkTarget(request);
+    if (wrongTarget) return this.#respond(transaction, wrongTarget.status, wrongTarget);
+    const owner = request.toTag === null ? null : this.dialogs.get(dialogKey(dialogOf(request)));
+    if (owner === undefined) return this.#respond(transaction, 481);
+    if (transaction.merged) return this.#respond(transaction, 482);
+    const wrongContent = checkContent(request);
+    if (wrongContent) return this.#respond(transaction, wrongContent.status, wrongContent);
+    if (request.method === "REFER") return this.#respond(transaction, 603);
+    if (owner) return owner.receive(transaction);
+    if (request.method === "INVITE") return this.#invited(transaction);
+    if (request.method === "OPTIONS") return this.#asked(transaction);
+    this.#respond(transaction, 481);
+  }
+
+  #asked(transaction: ServerTransaction): void {
+    if (this.#draining) return this.#respond(transaction, 503, UNAVAILABLE);
+    const headers = [
+      ["Allow", ALLOW],
+      ["Accept", ACCEPT],
+      ["Supported", SUPPORTED],
+    ] as const;
+    this.#respond(transaction, 200, { headers });
+  }
+
+  #invited(transaction: ServerTransaction): void {
+    const { request, flow } = transaction;
+    const pending = this.#pending.get(flow.address) ?? 0;
+    if (this.#draining || pending >= MAX_PENDING_PER_SOURCE) return this.#respond(transaction, 503, UNAVAILABLE);
+    const target = callerOf(request);
+    if (!target) return this.#respond(transaction, 400);
+    const terms = sessionTerms(request);
+    if ("status" in terms) return this.#respond(transaction, terms.status, terms);
+    this.#pending.set(flow.address, pending + 1);
+    const call = new IncomingCall(this, transaction, target, terms, () => this.#settled(flow.address));
+    this.#calls.set(transaction, call);
+    this.#options.onInvite(call);
+  }
+
+  #settled(address: string): void {
+    const left = (this.#pending.get(address) ?? 1) - 1;
+    if (left > 0) this.#pending.set(address, left);
+    else this.#pending.delete(address);
+  }
+
+  #respond(transaction: ServerTransaction, status: number, answer?: Answer): void {
+    transaction.respond(respond(transaction.request, status, randomToken(this.random), answer));
+  }
+}
