@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "#src/kernel/errors.ts";
+import { JsonError, JsonNumber, parseJson, type JsonValue } from "#src/kernel/json.ts";
+import { at, FAULTS, Invalid } from "./schemas/faults.ts";
+
+/**
+ * Bodies are read by the routes that want one, after the key was checked (R-045): Fastify's own parser would read them before
+ * and could not say where JSON stops being JSON, nor keep the text of a number.
+ */
+
+/** Bytes, on every endpoint but the two that say otherwise (R-023). */
+const BODY_LIMIT = 64 * 1024;
+const MAX_DEPTH = 64;
+const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json[ \t]*(?:;|$)/i;
+
+/**
+ * The request's body as JSON, numbers as their text. Throws Invalid when it is missing, not JSON or not sent as JSON, and
+ * AppError for one that is too large or encoded.
+ */
+export async function readJson(request: FastifyRequest, reply: FastifyReply): Promise<{ [key: string]: JsonValue }> {
+  const bytes = await readBody(request, reply, BODY_LIMIT);
+  if (bytes.length === 0) throw new Invalid([at(["body"], FAULTS.missing)]);
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Invalid([at(["body"], FAULTS.notAnObject)]);
+  const value = parse(bytes);
+  if (value === null) throw new Invalid([at(["body"], FAULTS.missing)]);
+  if (typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {
+    throw new Invalid([at(["body"], FAULTS.notAnObject)]);
+  }
+  return value;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function parse(bytes: Uint8Array): JsonValue {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new Invalid([at(["body"], FAULTS.jsonInvalid)]);
+  }
+  try {
+    return parseJson(text, { numbers: "text", maxDepth: MAX_DEPTH });
+  } catch (error) {
+    if (error instanceof JsonError) throw new Invalid([at(["body", error.offset], FAULTS.jsonInvalid)]);
+    throw error;
+  }
+}
+
+/** Reads the body's bytes, at most `limit`, asking the client for them first if it waits to be asked (RFC 9110 section 10.1.1). */
+async function readBody(request: FastifyRequest, reply: FastifyReply, limit: number): Promise<Uint8Array> {
+  const { raw, headers } = request;
+  const encoding = headers["content-encoding"];
+  if (encoding && encoding.toLowerCase() !== "identity") throw new AppError("unsupported_encoding");
+  if (Number(headers["content-length"] ?? 0) > limit) throw new AppError("body_too_large");
+  if (headers.expect) reply.raw.writeContinue();
+
+  return await new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    raw.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limit) reject(new AppError("body_too_large"));
+      else chunks.push(chunk);
+    });
+    raw.once("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    // An error or the end of the connection; "close" alone comes after every body.
+    raw.once("close", () => {
+      if (!raw.readableEnded) reject(new AppError("bad_request"));
+    });
+    raw.once("error", () => {});
+  });
+}

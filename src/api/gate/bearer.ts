@@ -1,0 +1,19 @@
+import type { IncomingMessage } from "node:http";
+import { AppError } from "#src/kernel/errors.ts";
+
+const BEARER = /^bearer +(svc_(?:test|live)_[A-Za-z0-9]{32}) *$/i;
+
+/** The well-formed key of the request's one Authorization header (RFC 6750 section 2.1; ). Throws AppError. */
+export function bearerKey({ headers, rawHeaders }: IncomingMessage): string {
+  const header = headers.authorization;
+  if (header === undefined) throw new AppError("not_authenticated");
+  // Node keeps the first of several and says nothing.
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]!.length === 13 && rawHeaders[index]!.toLowerCase() === "authorization") count++;
+  }
+  const token = count === 1 && BEARER.exec(header)?.[1];
+  // The scheme is read in any case, the key is not.
+  if (!token || !/^svc_(?:test|live)_/.test(token)) throw new AppError("invalid_key");
+  return token;
+}

@@ -1,0 +1,128 @@
+import { hash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "#src/kernel/errors.ts";
+import type { KeyIdentity } from "#src/projects/index.ts";
+import type { ApiDeps } from "../deps.ts";
+import { recent } from "../recent.ts";
+import { bearerKey } from "./bearer.ts";
+import { type Client, clientReader } from "./client-address.ts";
+import { memoryHits } from "./memory-hits.ts";
+import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
+import { sharedHits } from "./shared-hits.ts";
+
+export type Scope = "sessions:create" | "sessions:read" | "sessions:cancel" | "projects:read";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Who may come in: anyone, not even counted; any key; or a key with this scope (R-044). */
+    access?: "anyone" | "any key" | Scope;
+  }
+  interface FastifyRequest {
+    /** Whose request it is. Set on every route that asks for a key. */
+    identity: KeyIdentity;
+  }
+}
+
+const LONGEST_URL = 8 * 1024;
+const MOST_HEADERS = 100;
+const HEADER_BYTES = 16 * 1024;
+const HSTS_SECONDS = 365 * 24 * 3600;
+
+/**
+ * Everything that is decided before a body is read, in the order of R-045: size of the head, encryption, rate limit, path
+ * and method, key, scope.
+ */
+export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
+  const { settings, database, projects, clock } = deps;
+  const clientOf = clientReader(settings.trustedProxies);
+  const secure = settings.baseUrl.startsWith("https:");
+  const limiter = limiterFor(deps);
+  const allowedMethods = methodTable(app);
+  // By digest, so that no key outlives its request in this process's memory.
+  const authenticate = recent(
+    clock,
+    (token: string) => hash("sha256", token, "base64"),
+    (token: string) => projects.authenticate(database.db, token),
+  );
+  app.decorateRequest("identity");
+  app.addHook("onClose", () => limiter.stop());
+
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id).header("cache-control", "no-store");
+    if (secure) reply.header("strict-transport-security", `max-age=${HSTS_SECONDS}`);
+    checkHead(request);
+
+    const { access } = request.routeOptions.config;
+    if (access === "anyone") return undefined;
+    const client = clientOf(request.raw);
+    if (secure && !client.https) return insistOnHttps(request, reply, settings.baseUrl);
+    const { url } = request.routeOptions;
+    await limiter.request(url === undefined ? "*" : `${request.method} ${url}`, client.key, reply);
+    if (request.is404) refuseUnknown(request, reply, allowedMethods);
+    await admit(request, reply, client, access);
+    return undefined;
+  });
+
+  async function admit(request: FastifyRequest, reply: FastifyReply, client: Client, access: "any key" | Scope | undefined): Promise<void> {
+    const identity = await identify(request, reply, client);
+    if (access !== "any key" && !(access && identity.scopes.includes(access))) throw new AppError("missing_scope");
+    request.identity = identity;
+  }
+
+  async function identify(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<KeyIdentity> {
+    try {
+      const identity = await authenticate(bearerKey(request.raw));
+      if (identity) return identity;
+      throw new AppError("invalid_key");
+    } catch (error) {
+      if (error instanceof AppError && error.code === "invalid_key") await limiter.wrongKey(client.key, reply);
+      throw error;
+    }
+  }
+}
+
+function limiterFor({ settings, database, clock }: ApiDeps): RateLimiter {
+  // The embedded database serves one process only: what is counted there need not be shared.
+  const hits = database.kind === "pglite" ? memoryHits(clock) : sharedHits(database.db, clock);
+  return createRateLimiter({ perMinute: settings.rateLimitPerMinute, hits, clock });
+}
+
+function checkHead({ raw }: FastifyRequest): void {
+  if ((raw.url?.length ?? 0) > LONGEST_URL) throw new AppError("uri_too_long");
+  const { rawHeaders } = raw;
+  if (rawHeaders.length > 2 * MOST_HEADERS) throw new AppError("headers_too_large");
+  let bytes = 0;
+  for (const part of rawHeaders) bytes += part.length + 2;
+  if (bytes > HEADER_BYTES) throw new AppError("headers_too_large");
+}
+
+/** A key that was sent in clear is not used, and a read is told where to go (R-033). */
+function insistOnHttps(request: FastifyRequest, reply: FastifyReply, baseUrl: string): FastifyReply {
+  if (request.method !== "GET") throw new AppError("https_required");
+  return reply
+    .code(308)
+    .header("location", `${baseUrl.replace(/\/$/, "")}${request.url}`)
+    .send({ detail: "HTTPS is required" });
+}
+
+/** 404, or 405 with the methods that the path has (R-007, R-008). */
+function refuseUnknown(request: FastifyRequest, reply: FastifyReply, methodsOf: (path: string) => string[]): never {
+  const methods = methodsOf(request.url.split("?", 1)[0]!);
+  if (methods.length === 0) throw new AppError("not_found");
+  reply.header("allow", methods.join(", "));
+  throw new AppError("method_not_allowed");
+}
+
+/** Learns each route as it is registered; answers the methods that a path has. */
+function methodTable(app: FastifyInstance): (path: string) => string[] {
+  const routes: { pattern: RegExp; methods: string[] }[] = [];
+  app.addHook("onRoute", ({ url, method }) => {
+    const source = url.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`).replace(/:[a-z_]+/g, "[^/]+");
+    routes.push({ pattern: new RegExp(`^${source}/?$`), methods: [method].flat() });
+  });
+  return (path) =>
+    routes
+      .filter(({ pattern }) => pattern.test(path))
+      .flatMap(({ methods }) => methods)
+      .sort();
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { sql } from "kysely";
+import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { callerOf, KEYS, startTestApi, type TestApi } from "../testing.ts";
+import type { HitStore } from "./hits.ts";
+import { memoryHits } from "./memory-hits.ts";
+import { sharedHits } from "./shared-hits.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+});
+after(() => api.close());
+// On PostgreSQL all the servers of this file count together.
+beforeEach(() => api.database.db.deleteFrom("rate_buckets").execute());
+
+const limited = (settings = {}) => api.another({ settings: { rateLimitPerMinute: 20, ...settings }, clock: new ManualClock() });
+
+test("of 25 requests in a minute 20 are served, and each answer says how many are left (R-060, R-062)", async () => {
+  const app = limited();
+  const answers = [];
+  for (let n = 0; n < 25; n++) answers.push(await callerOf(app)("GET", "/v1/auth/check"));
+  assert.deepEqual(
+    answers.map(({ statusCode }) => statusCode),
+    [...Array<number>(20).fill(200), ...Array<number>(5).fill(429)],
+  );
+  assert.deepEqual(answers.map(({ headers }) => headers["ratelimit-remaining"]).slice(17, 22), ["2", "1", "0", "0", "0"]);
+  const last = answers.at(-1)!;
+  assert.equal(last.payload, '{"detail":"Rate limit exceeded"}');
+  assert.deepEqual([last.headers["ratelimit-limit"], last.headers["retry-after"]], ["20", last.headers["ratelimit-reset"]]);
+  assert.ok(Number(last.headers["retry-after"]) >= 1);
+  await app.close();
+});
+
+test("the limit is per address and route, not per URL, and comes before the key (R-045, R-061, R-064)", async () => {
+  const app = limited({ trustedProxies: ["10.0.0.1"] });
+  const call = callerOf(app);
+  for (let n = 0; n < 20; n++) await call("GET", `/v1/sessions/${n}`, { headers: { "x-forwarded-for": `1.2.3.${n}` } });
+  const status = async (url: string, options = {}) => (await call("GET", url, options)).statusCode;
+  assert.equal(await status("/v1/sessions/other"), 429);
+  assert.equal(await status("/v1/sessions/other", { key: null }), 429);
+  assert.equal(await status("/v1/auth/check"), 200);
+  assert.equal(await status("/v1/sessions/other", { remoteAddress: "192.0.2.7" }), 422);
+  for (let n = 0; n < 20; n++) await call("GET", "/v1/projects", { remoteAddress: "10.0.0.1", headers: { "x-forwarded-for": "1.1.1.1" } });
+  assert.equal(await status("/v1/projects", { remoteAddress: "10.0.0.1", headers: { "x-forwarded-for": "9.9.9.9, 1.1.1.1" } }), 429);
+  assert.equal(await status("/v1/projects", { remoteAddress: "10.0.0.1", headers: { "x-forwarded-for": "1.1.1.2" } }), 200);
+  await app.close();
+});
+
+test("health is never limited, and 0 turns every limit off (R-060, R-066)", async () => {
+  const app = limited();
+  for (let n = 0; n < 30; n++) assert.equal((await callerOf(app)("GET", "/health", { key: null })).statusCode, 200);
+  for (let n = 0; n < 30; n++) {
+    const { statusCode, headers } = await api.call("GET", "/v1/auth/check", { key: "wrong" });
+    assert.deepEqual([statusCode, headers["ratelimit-limit"]], [401, undefined]);
+  }
+  await app.close();
+});
+
+test("ten wrong keys a minute are answered 401, more are refused; the right key is not (R-066)", async () => {
+  const app = limited({ rateLimitPerMinute: 1000 });
+  const statuses = [];
+  for (let n = 0; n < 12; n++)
+    statuses.push((await callerOf(app)("GET", n % 2 ? "/v1/projects" : "/v1/auth/check", { key: KEYS.expired })).statusCode);
+  assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429, 429]);
+  assert.equal((await callerOf(app)("GET", "/v1/auth/check")).statusCode, 200);
+  await app.close();
+});
+
+test("in memory a hit is forgotten a minute later, and no sooner (R-061)", async () => {
+  const clock = new ManualClock();
+  const hits = memoryHits(clock);
+  const hit = () => hits.hit("bucket", 3) as { allowed: boolean; used: number; resetMs: number };
+  for (const expected of [1, 2, 3]) {
+    const { allowed, used } = hit();
+    assert.deepEqual([allowed, used], [true, expected]);
+    clock.advance(10_000);
+  }
+  const refused = hit();
+  assert.deepEqual([refused.allowed, refused.used], [false, 3]);
+  clock.advance(29_000);
+  assert.equal(hit().allowed, false);
+  clock.advance(refused.resetMs - 29_000);
+  assert.equal(hit().allowed, true);
+  assert.equal(hit().allowed, false);
+});
+
+const parallel = async (hits: HitStore, bucket: string, count: number, limit: number) =>
+  (await Promise.all(Array.from({ length: count }, async () => hits.hit(bucket, limit)))).filter(({ allowed }) => allowed).length;
+
+test("two processes share one limit, however many ask at once (R-063)", async () => {
+  const [one, two] = [sharedHits(api.database.db, systemClock), sharedHits(api.database.db, systemClock)];
+  const allowed = await Promise.all([parallel(one, "shared", 25, 20), parallel(two, "shared", 25, 20)]);
+  assert.equal(allowed[0] + allowed[1], 20);
+  assert.equal((await one.hit("another", 20)).allowed, true);
+});
+
+test("shared hits are forgotten by the database's clock, and the wait that a refusal names suffices (R-061, R-062)", async () => {
+  const { db } = api.database;
+  const clock = new ManualClock();
+  const hits = sharedHits(db, clock);
+  assert.equal(await parallel(hits, "old", 6, 5), 5);
+  const refused = await hits.hit("old", 5);
+  assert.ok(!refused.allowed && refused.resetMs > 55_000 && refused.resetMs <= 63_000);
+  const age = (seconds: number) =>
+    sql`update rate_buckets set window_start = window_start - make_interval(secs => ${seconds}) where bucket = 'old'`.execute(db);
+  // The refusal is remembered: the table is not asked before its time is up.
+  await age(66);
+  assert.equal((await hits.hit("old", 5)).allowed, false);
+  clock.advance(refused.resetMs);
+  assert.deepEqual((await hits.hit("old", 5)).used, 1);
+  await age(300);
+  await hits.sweep();
+  assert.deepEqual(await db.selectFrom("rate_buckets").select("bucket").where("bucket", "=", "old").execute(), []);
+});

@@ -1,0 +1,53 @@
+import type { FastifyInstance } from "fastify";
+import { AppError } from "#src/kernel/errors.ts";
+import type { Session } from "#src/sessions/index.ts";
+import type { ApiDeps } from "../deps.ts";
+import { readJson } from "../body.ts";
+import { sessionView } from "../presenter.ts";
+import { createQuery, findQuery, sessionCreate, sessionPath } from "../schemas/session.ts";
+import { demand, together } from "../schemas/validate.ts";
+import { sessionCreation } from "../session-creation.ts";
+
+/** /v1/sessions and below, but for the stream (SPEC, Endpoints). */
+export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
+  const { database, sessions, projects } = deps;
+  const create = sessionCreation(deps);
+
+  app.post("/v1/sessions", { config: { access: "sessions:create" } }, async (request, reply) => {
+    const [query, body] = await together(
+      () => demand(createQuery, request.query, "query"),
+      async () => demand(sessionCreate, await readJson(request, reply), "body"),
+    );
+    const created = await create(request.identity, body);
+    return reply.code(query.response_status ?? 201).send(created);
+  });
+
+  app.get("/v1/sessions", { config: { access: "sessions:read" } }, async (request) => {
+    const { caller, project: idOrSlug } = demand(findQuery, request.query, "query");
+    const { organizationId, mode: environment } = request.identity;
+    const project = idOrSlug === undefined ? null : await projects.findProject(database.db, organizationId, idOrSlug);
+    if (idOrSlug !== undefined && !project) throw new AppError("project_not_found");
+    return sessionView(found(await sessions.findByCaller(database.db, { organizationId, environment }, caller, project?.id)));
+  });
+
+  app.get("/v1/sessions/:session_id", { config: { access: "sessions:read" } }, async (request) => {
+    const { session_id: id } = demand(sessionPath, request.params, "path");
+    const { organizationId, mode: environment } = request.identity;
+    return sessionView(found(await sessions.find(database.db, id, { organizationId, environment })));
+  });
+
+  app.post("/v1/sessions/:session_id/cancel", { config: { access: "sessions:cancel" } }, async (request, reply) => {
+    const { session_id: id } = demand(sessionPath, request.params, "path");
+    const { organizationId, mode: environment, keyId } = request.identity;
+    const result = await sessions.cancel(id, { organizationId, environment }, `key:${keyId}`);
+    if (result.kind === "cancelled") return reply.code(204).send();
+    if (result.kind === "missing") throw new AppError("session_not_found");
+    if (result.phase !== null) throw new AppError("payment_in_progress");
+    throw new AppError("session_not_cancellable", `Session cannot be cancelled (status: ${result.status})`);
+  });
+}
+
+function found(session: Session | null): Session {
+  if (!session) throw new AppError("session_not_found");
+  return session;
+}

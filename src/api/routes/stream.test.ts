@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import type { FastifyInstance } from "fastify";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { KEYS, startTestApi, type TestApi } from "../testing.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+  await api.app.listen({ host: "127.0.0.1", port: 0 });
+});
+after(() => api.close());
+
+/** A client of one stream. */
+class Reader {
+  readonly response: IncomingMessage;
+  text = "";
+  ended = false;
+  #wake = () => {};
+
+  constructor(response: IncomingMessage) {
+    this.response = response;
+    response.on("data", (chunk: Buffer) => {
+      this.text += chunk.toString();
+      this.#wake();
+    });
+    response.on("error", () => {});
+    response.on("close", () => {
+      this.ended = true;
+      this.#wake();
+    });
+  }
+
+  get events(): { id: string; session: { status: string; is_terminal: boolean } }[] {
+    return [...this.text.matchAll(/id: (\d+)\ndata: (.*)\n\n/g)].map(([, id, data]) => ({ id: id!, session: JSON.parse(data!) }));
+  }
+
+  get statuses(): string[] {
+    return this.events.map(({ session }) => session.status);
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      assert.ok(!this.ended || condition(), `the stream ended with ${JSON.stringify(this.text)}`);
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}
+
+async function open(
+  id: string,
+  { app = api.app, headers = {} }: { app?: FastifyInstance; headers?: Record<string, string> } = {},
+): Promise<Reader> {
+  const { port } = app.server.address() as AddressInfo;
+  const request = get({
+    port,
+    host: "127.0.0.1",
+    path: `/v1/sessions/${id}/stream`,
+    agent: false,
+    headers: { authorization: `Bearer ${KEYS.test}`, ...headers },
+  });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return new Reader(response);
+}
+
+async function listening(app: FastifyInstance): Promise<FastifyInstance> {
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  return app;
+}
+
+test("a stream shows the state at once and each change of status, and ends with the final one (R-170 to R-172, R-175, R-179)", async () => {
+  const id = await api.createSession();
+  const reader = await open(id);
+  assert.equal(reader.response.statusCode, 200);
+  assert.match(String(reader.response.headers["content-type"]), /^text\/event-stream/);
+  const {
+    "cache-control": cache,
+    "x-accel-buffering": buffering,
+    "content-length": length,
+    "content-encoding": encoding,
+  } = reader.response.headers;
+  assert.deepEqual([cache, buffering, length, encoding], ["no-store", "no", undefined, undefined]);
+  assert.ok(reader.response.headers["x-request-id"]);
+
+  await reader.until(() => reader.events.length === 1);
+  assert.match(reader.text, /^retry: 1000\nid: 0\ndata: \{/);
+  assert.deepEqual(reader.events[0]!.session, (await api.call("GET", `/v1/sessions/${id}`)).json());
+
+  await api.sessions.claim(id, { owner: "test", callId: "call" });
+  await reader.until(() => reader.events.length === 2);
+  await api.sessions.apply(id, "charge");
+  await api.sessions.apply(id, "approve", { cardBrand: "visa", cardLast4: "4242", processor: {} });
+  await reader.until(() => reader.ended);
+  assert.deepEqual(reader.statuses, ["PENDING", "COLLECTING", "payment-success"]);
+  const ids = reader.events.map((event) => Number(event.id));
+  assert.deepEqual(
+    ids,
+    ids.toSorted((a, b) => a - b),
+  );
+  assert.equal(new Set(ids).size, 3);
+  assert.deepEqual(reader.events[2]!.session, (await api.call("GET", `/v1/sessions/${id}`)).json());
+});
+
+const ENDINGS = {
+  cancelled: (id: string) => api.sessions.apply(id, "cancel"),
+  abandoned: async (id: string) => {
+    await api.sessions.claim(id, { owner: "test", callId: "call" });
+    await api.sessions.apply(id, "abandon");
+  },
+  "payment-failed": async (id: string) => {
+    await api.sessions.claim(id, { owner: "test", callId: "call" });
+    await api.sessions.apply(id, "fail", { errorCode: "attempts_exhausted" });
+  },
+};
+for (const [status, finish] of Object.entries(ENDINGS)) {
+  test(`a stream ends with ${status} (R-170, R-171)`, async () => {
+    const id = await api.createSession();
+    const reader = await open(id);
+    await reader.until(() => reader.events.length === 1);
+    await finish(id);
+    await reader.until(() => reader.ended);
+    assert.equal(reader.statuses.at(-1), status);
+    assert.ok(reader.text.endsWith("\n\n"));
+  });
+}
+
+test("a stream ends when the session's time is up, swept or not (R-170, R-195)", async () => {
+  const app = await listening(api.another({ settings: { sessionTtlSeconds: 1 } }));
+  const answer = await app.inject({
+    method: "POST",
+    url: "/v1/sessions",
+    headers: { authorization: `Bearer ${KEYS.test}`, "content-type": "application/json" },
+    payload: { project: "shop", caller: "+14155550100", amount: 1, mode: "charge", gateway: "stripe" },
+  });
+  const reader = await open(answer.json().session_id, { app });
+  await reader.until(() => reader.ended);
+  assert.deepEqual(reader.statuses, ["PENDING", "expired"]);
+  await app.close();
+});
+
+test("the stream of a finished session has one event, and none for who has seen it, transfer or not (R-173, R-174)", async () => {
+  const id = await api.createSession();
+  await api.sessions.apply(id, "cancel");
+  const first = await open(id);
+  await first.until(() => first.ended);
+  assert.deepEqual(first.statuses, ["cancelled"]);
+  await api.sessions.setTransferStatus(id, "completed");
+  const again = await open(id, { headers: { "last-event-id": first.events[0]!.id } });
+  await again.until(() => again.ended);
+  assert.deepEqual([again.response.statusCode, again.text], [204, ""]);
+  const behind = await open(id, { headers: { "last-event-id": "0" } });
+  await behind.until(() => behind.ended);
+  assert.equal(behind.response.statusCode, 200);
+});
+
+test("a comment is sent every 15 s (R-172)", async () => {
+  const clock = new ManualClock(Date.now());
+  const app = await listening(api.another({ clock }));
+  const reader = await open(await api.createSession(), { app });
+  await reader.until(() => reader.events.length === 1);
+  clock.advance(15_000);
+  await reader.until(() => reader.text.endsWith("\n\n:\n\n"));
+  assert.equal(reader.events.length, 1);
+  reader.response.destroy();
+  await app.close();
+});
+
+test("a client that leaves takes its watch and its timers along (R-176)", async () => {
+  const clock = new ManualClock(Date.now());
+  let watches = 0;
+  const { promise: unwatched, resolve } = Promise.withResolvers<void>();
+  const watch = (id: string, onChange: () => void) => {
+    watches++;
+    const end = api.sessions.watch(id, onChange);
+    return () => {
+      watches--;
+      end();
+      resolve();
+    };
+  };
+  const app = await listening(api.another({ clock, deps: { sessions: { ...api.sessions, watch } } }));
+  const reader = await open(await api.createSession(), { app });
+  await reader.until(() => reader.events.length === 1);
+  assert.equal(watches, 1);
+  assert.ok(clock.pending > 0);
+  reader.response.destroy();
+  await unwatched;
+  assert.deepEqual([watches, clock.pending], [0, 0]);
+  await app.close();
+});
+
+test("five streams of one session may be open, a sixth is refused until one ends (R-067)", async () => {
+  const app = await listening(api.another({ settings: { rateLimitPerMinute: 100 } }));
+  const id = await api.createSession();
+  const readers = await Promise.all(Array.from({ length: 5 }, () => open(id, { app })));
+  const refused = await open(id, { app });
+  assert.equal(refused.response.statusCode, 429);
+  const other = await open(await api.createSession(), { app });
+  assert.equal(other.response.statusCode, 200);
+  for (const reader of [...readers, other]) reader.response.destroy();
+  await app.close();
+});
+
+test("when the server goes down the streams end between two events (R-178)", async () => {
+  const app = await listening(api.another());
+  const reader = await open(await api.createSession(), { app });
+  await reader.until(() => reader.events.length === 1);
+  await app.close();
+  await reader.until(() => reader.ended);
+  assert.ok(reader.response.complete);
+  assert.ok(reader.text.endsWith("\n\n: closing\n\n"));
+});
+
+test("a change made between two reads is shown once, and an older state never after a newer one (R-179)", async () => {
+  const id = await api.createSession();
+  const readers = await Promise.all([open(id), open(id), open(id)]);
+  await api.sessions.claim(id, { owner: "test", callId: "call" });
+  await api.sessions.apply(id, "charge");
+  await api.sessions.apply(id, "retry");
+  await api.sessions.apply(id, "abandon");
+  for (const reader of readers) {
+    await reader.until(() => reader.ended);
+    const order = ["PENDING", "COLLECTING", "abandoned"];
+    assert.deepEqual(
+      reader.statuses,
+      order.filter((status) => reader.statuses.includes(status)),
+    );
+    assert.equal(reader.statuses.at(-1), "abandoned");
+  }
+});

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { GATEWAYS, MODES } from "#src/kernel/payment.ts";
+import { parseE164 } from "#src/kernel/phone.ts";
+import { parseUuid } from "#src/kernel/ids.ts";
+import { amountField, zeroFault } from "./amount.ts";
+import { parseCallback } from "./callback.ts";
+import { Fault, FAULTS } from "./faults.ts";
+import { field, model, text, textField } from "./validate.ts";
+import { uuidFault } from "./uuid.ts";
+
+/** SessionCreate and what else /v1/sessions takes (SPEC, Resources and their fields). Optional fields take null for missing. */
+
+const CALLER = FAULTS.value("caller must be a phone number in E.164 format");
+const STRIPE_ACCOUNT = /^acct_[A-Za-z0-9]+$/;
+const MEMORY_BYTES = 16 * 1024;
+
+const billingAddress = model({
+  street: text({ min: 1, max: 60 }),
+  city: text({ min: 1, max: 40 }),
+  state: text({ min: 2, max: 40 }),
+  zip: text({ min: 3, max: 20 }),
+  country: text({ min: 2, max: 60 }).nullish(),
+  first_name: text({ max: 50 }).nullish(),
+  last_name: text({ max: 50 }).nullish(),
+});
+
+/** The text as it was sent, and what it means. */
+const callback = textField(
+  (value) => {
+    const target = parseCallback(value);
+    return target instanceof Fault ? target : { text: value, target };
+  },
+  { max: 256 },
+);
+
+export const sessionCreate = model({
+  project: text({ min: 1 }),
+  caller: textField((value) => parseE164(value) ?? CALLER),
+  amount: amountField,
+  mode: z.enum(MODES),
+  gateway: z.enum(GATEWAYS),
+  description: text({ max: 500 }).nullish(),
+  callback: callback.nullish(),
+  memory: text({ maxBytes: MEMORY_BYTES }).nullish(),
+  stripe_account: text({ max: 255, pattern: STRIPE_ACCOUNT }).nullish(),
+  billing_address: billingAddress.nullish(),
+}).transform((create, context) => {
+  const fault = zeroFault(create.amount, create.mode);
+  if (fault) context.issues.push({ code: "custom", input: create.amount, path: ["amount"], params: { fault } });
+  return create;
+});
+export type SessionCreate = z.output<typeof sessionCreate>;
+
+/** 200 to 299 without the two that cannot carry the body (R-141); one plain decimal integer (R-142). */
+const responseStatus = field((input) => {
+  if (typeof input !== "string" || !/^(?:0|-?[1-9][0-9]*)$/.test(input)) return FAULTS.intParsing;
+  const status = Number(input);
+  if (status < 200) return FAULTS.atLeast(200);
+  if (status > 299) return FAULTS.atMost(299);
+  return status === 204 || status === 205 ? FAULTS.value("this status cannot carry the answer's body") : status;
+});
+
+export const createQuery = model({ response_status: responseStatus.optional() });
+
+/** An unescaped `+` arrives as a space (R-102). */
+const callerInQuery = textField((value) => parseE164(value.replace(/^ /, "+")) ?? CALLER);
+
+export const findQuery = model({ caller: callerInQuery, project: text({ min: 1 }).optional() });
+
+export const sessionPath = model({ session_id: textField((value) => parseUuid(value) ?? uuidFault(value)) });

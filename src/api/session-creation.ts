@@ -1,0 +1,102 @@
+import { AppError } from "#src/kernel/errors.ts";
+import type { BillingAddress, Environment, GatewayName } from "#src/kernel/payment.ts";
+import type { KeyIdentity, Project } from "#src/projects/index.ts";
+import type { ApiDeps } from "./deps.ts";
+import { recent } from "./recent.ts";
+import { amountInMinor } from "./schemas/amount.ts";
+import { at, Fault, FAULTS, Invalid, type Item } from "./schemas/faults.ts";
+import type { SessionCreate } from "./schemas/session.ts";
+import { callbackAllowed } from "./transfer-rules.ts";
+
+/** What a new session needs to know of its project. */
+interface SetUp {
+  project: Project;
+  /** Whether the project's settings for the gateway were found, and whether they hold a platform key. */
+  gateway: { platform: boolean } | null;
+  /** The number a call is transferred to. */
+  phoneNumber: string | null;
+}
+
+const STRIPE_ACCOUNT = FAULTS.value("stripe_account needs the platform key on the project");
+
+/** Makes a session from a body that fits its schema: the business rules, then the row (SPEC, SessionCreateResponse). */
+export function sessionCreation({ database, sessions, projects, clock, settings, sipUriFor }: ApiDeps) {
+  const setUpOf = recent(
+    clock,
+    (organizationId: string, project: string, gateway: GatewayName, environment: Environment) =>
+      [organizationId, environment, gateway, project].join(" "),
+    async (organizationId, idOrSlug, gateway, environment): Promise<SetUp | null> => {
+      const { db } = database;
+      const project = await projects.findProject(db, organizationId, idOrSlug);
+      if (!project) return null;
+      const gatewaySettings = await projects.gatewaySettings(db, project.id, gateway, environment);
+      const [number] = await projects.numbersOf(db, project.id);
+      return {
+        project,
+        gateway: gatewaySettings && { platform: gatewaySettings.options["platform"] === true },
+        phoneNumber: number ?? settings.phoneNumber,
+      };
+    },
+  );
+
+  return async (identity: KeyIdentity, body: SessionCreate) => {
+    const { organizationId, mode: environment } = identity;
+    const setUp = await setUpOf(organizationId, body.project, body.gateway, environment);
+    if (!setUp) throw new AppError("project_not_found");
+    const { project } = setUp;
+    const amountMinor = amountInMinor(body.amount, project.currency);
+    const items = businessFaults(body, setUp, amountMinor);
+    if (items.length > 0 || amountMinor instanceof Fault) throw new Invalid(items);
+
+    // One statement, so one transaction; BEGIN and COMMIT would be two more round trips.
+    const session = await sessions.create(database.db, {
+      organizationId,
+      projectId: project.id,
+      environment,
+      channel: "voice",
+      mode: body.mode,
+      gateway: body.gateway,
+      amountMinor,
+      currency: project.currency,
+      caller: body.caller,
+      description: body.description ?? null,
+      callback: body.callback?.text ?? null,
+      memory: body.memory ?? null,
+      stripeAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
+      billingAddress: body.gateway === "authorizenet" && body.billing_address ? addressOf(body.billing_address) : null,
+      ttlSeconds: settings.sessionTtlSeconds,
+    });
+    return {
+      session_id: session.id,
+      status: "created",
+      phone_number: setUp.phoneNumber,
+      sip_uri: sipUriFor(session.id),
+      created_at: session.createdAt.toISOString(),
+    };
+  };
+}
+
+/** What only the project can tell, in the order of the body's fields. */
+function businessFaults(body: SessionCreate, { project, gateway }: SetUp, amountMinor: number | Fault): Item[] {
+  const items: Item[] = [];
+  if (amountMinor instanceof Fault) items.push(at(["body", "amount"], amountMinor));
+  if (!gateway) items.push(at(["body", "gateway"], FAULTS.gatewayNotConfigured));
+  if (body.callback && !callbackAllowed(body.callback.target, project)) items.push(at(["body", "callback"], FAULTS.callbackNotAllowed));
+  if (gateway && !gateway.platform && body.gateway === "stripe" && body.stripe_account) {
+    items.push(at(["body", "stripe_account"], STRIPE_ACCOUNT));
+  }
+  return items;
+}
+
+/** Only authorizenet is given the address; a country that was left out is the US. */
+function addressOf(address: NonNullable<SessionCreate["billing_address"]>): BillingAddress {
+  return {
+    street: address.street,
+    city: address.city,
+    state: address.state,
+    zip: address.zip,
+    country: address.country ?? "US",
+    first_name: address.first_name ?? null,
+    last_name: address.last_name ?? null,
+  };
+}
