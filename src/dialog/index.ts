@@ -20,7 +20,7 @@ export type {
 } from "./contract.ts";
 export { createDialog, stepDialog } from "./machine.ts";
 export type { Dialog, DialogStep } from "./machine.ts";
-export { fixedPrompts } from "./sentences.ts";
+export { askingPrompts, fixedPrompts } from "./sentences.ts";
 export { startDialog } from "./state.ts";
 export type { DialogState } from "./state.ts";
 export { moneyInWords } from "./words.ts";

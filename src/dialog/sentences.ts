@@ -159,3 +159,8 @@ export function fixedPrompts(): readonly string[] {
   const endings = [THANK_YOU, APPROVED, STORED, DO_NOT_REPEAT, NOTHING_HAPPENED];
   return [...new Set(leaves([ASK, FAULT, NOTE, openings, endings, REASON, CLOSING, DIGIT_WORDS]))];
 }
+
+/** The fragments that end a prompt by asking something: what a scripted caller waits for. */
+export function askingPrompts(): readonly string[] {
+  return Object.values(ASK).flatMap(({ speech, keypad }) => [speech, keypad]);
+}

@@ -1,0 +1,50 @@
+// Installs what is missing before `npm start`, `npm test` and `npm run demo`. Plain JavaScript for any Node.js >= 20: this
+// file runs under the machine's own Node, before the pinned one of node_modules is there.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+process.chdir(root);
+
+/** True when every package of the lockfile stands in node_modules in the locked version. */
+function isInstalled() {
+  if (!existsSync("node_modules/.package-lock.json")) return false;
+  const wanted = JSON.parse(readFileSync("package-lock.json", "utf8")).packages;
+  const present = JSON.parse(readFileSync("node_modules/.package-lock.json", "utf8")).packages;
+  return Object.entries(wanted).every(
+    ([path, entry]) => path === "" || entry.optional === true || present[path]?.version === entry.version,
+  );
+}
+
+/** True when the pinned Node.js really stands there: its package downloads the binary in an install script that may be blocked. */
+function hasRuntime() {
+  const run = spawnSync("node_modules/node/bin/node", ["--version"], { encoding: "utf8" });
+  return run.status === 0;
+}
+
+function npm(...args) {
+  const cli = process.env.npm_execpath;
+  const [command, prefix] = cli && /\.[cm]?js$/.test(cli) ? [process.execPath, [cli]] : ["npm", []];
+  return spawnSync(command, [...prefix, ...args], { stdio: ["ignore", 2, 2], env: { ...process.env, npm_config_loglevel: "error" } });
+}
+
+if (Number(process.versions.node.split(".")[0]) < 20) {
+  process.stderr.write(`Voicetill needs Node.js 20 or later to install itself; this is ${process.version}.\n`);
+  process.exit(1);
+}
+
+if (!isInstalled()) {
+  process.stderr.write("Installing what is missing (npm ci) ...\n");
+  const started = Date.now();
+  if (npm("ci").status !== 0) {
+    process.stderr.write("Voicetill could not install its packages: see npm's message above. Is the npm registry reachable?\n");
+    process.exit(1);
+  }
+  process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s.\n`);
+}
+if (!hasRuntime() && Number(process.versions.node.split(".")[0]) < 26) {
+  // An npm that blocks install scripts leaves the package without its binary; run that one script by name.
+  rmSync("node_modules/node/bin", { recursive: true, force: true });
+  npm("rebuild", "node", "--ignore-scripts=false");
+}

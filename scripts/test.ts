@@ -1,0 +1,137 @@
+/**
+ * `npm test`: everything that this machine can run, in order from quick to slow, and at the end what was left out and
+ * how to enable it. `npm test -- unit` runs one leg; the names are those of LEGS.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { Client } from "pg";
+
+process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+
+/** Where PostgreSQL may be: what the environment names, else the usual local server without a password. */
+const CANDIDATES = [
+  process.env.TEST_DATABASE_URL,
+  "postgres://root@127.0.0.1:5432/postgres",
+  "postgres://postgres@127.0.0.1:5432/postgres",
+];
+
+async function reachablePostgres(): Promise<string | null> {
+  for (const url of CANDIDATES) {
+    if (!url) continue;
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+    try {
+      await client.connect();
+      await client.query("select 1");
+      return url;
+    } catch {
+      continue;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+  return null;
+}
+
+interface Leg {
+  name: string;
+  what: string;
+  /** Null when the leg can run here, else why not and what would enable it. */
+  missing: string | null;
+  command: string[];
+  env?: Record<string, string>;
+}
+
+const node = process.execPath;
+const bin = (name: string) => `node_modules/.bin/${name}`;
+const nodeTest = (files: string[], ...flags: string[]) => [node, "--disable-warning=ExperimentalWarning", "--test", ...flags, ...files];
+
+const postgres = await reachablePostgres();
+const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "test/*.test.ts"]).sort();
+const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,api}/**/*.test.ts"]).sort();
+const journeys = globSync("test/journeys/*.test.ts").sort();
+const parallel = `--test-concurrency=${Math.max(1, availableParallelism())}`;
+const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
+
+const LEGS: Leg[] = [
+  { name: "types", what: "type check", missing: null, command: [bin("tsc")] },
+  { name: "lint", what: "type-aware lint", missing: null, command: [bin("oxlint"), "--type-aware"] },
+  { name: "format", what: "format", missing: null, command: [bin("oxfmt"), "--check"] },
+  { name: "unit", what: "unit tests on PGlite", missing: null, command: nodeTest(units, parallel), env: { TEST_DATABASE_URL: "" } },
+  {
+    name: "postgres",
+    what: "the same database tests on PostgreSQL",
+    missing: noPostgres,
+    command: nodeTest(onDatabase, parallel),
+    env: { TEST_DATABASE_URL: postgres ?? "" },
+  },
+  {
+    name: "journeys",
+    what: "journeys on PGlite",
+    missing: null,
+    command: nodeTest(journeys, "--test-concurrency=1"),
+    env: { TEST_DATABASE_URL: "" },
+  },
+  {
+    name: "journeys-postgres",
+    what: "journeys on PostgreSQL",
+    missing: noPostgres,
+    command: nodeTest(journeys, "--test-concurrency=1"),
+    env: { TEST_DATABASE_URL: postgres ?? "" },
+  },
+];
+
+/** Programs that some journeys need; those journeys skip themselves aloud without them. */
+const PEERS = [
+  {
+    program: "sipp",
+    paths: ["/usr/bin/sipp"],
+    what: "calls from SIPp",
+    enable: "apt-get install sip-tester (and run as root: its media replay needs it)",
+  },
+  { program: "baresip", paths: ["/usr/bin/baresip"], what: "calls from baresip", enable: "apt-get install baresip-core" },
+];
+
+function run(leg: Leg): Promise<boolean> {
+  const [command = "", ...args] = leg.command;
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, ...leg.env } });
+    child.on("error", () => resolve(false));
+    child.on("exit", (code) => resolve(code === 0));
+  });
+}
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((name) => !LEGS.some((leg) => leg.name === name));
+if (unknown.length > 0) {
+  process.stderr.write(`No such leg: ${unknown.join(", ")}. There are: ${LEGS.map((leg) => leg.name).join(", ")}.\n`);
+  process.exit(1);
+}
+
+const results: { leg: Leg; verdict: "passed" | "failed" | "left out"; seconds: number }[] = [];
+for (const leg of LEGS.filter((leg) => chosen.length === 0 || chosen.includes(leg.name))) {
+  if (leg.missing) {
+    results.push({ leg, verdict: "left out", seconds: 0 });
+    continue;
+  }
+  console.log(`\n--- ${leg.name}: ${leg.what}`);
+  const started = performance.now();
+  const passed = await run(leg);
+  results.push({ leg, verdict: passed ? "passed" : "failed", seconds: Math.round((performance.now() - started) / 1000) });
+  if (!passed && ["types"].includes(leg.name)) break;
+}
+
+console.log("\n--- summary");
+for (const { leg, verdict, seconds } of results) {
+  console.log(
+    `${verdict.padEnd(9)} ${leg.name.padEnd(18)} ${String(seconds).padStart(4)} s  ${leg.missing ? `${leg.what}: ${leg.missing}` : leg.what}`,
+  );
+}
+for (const peer of PEERS.filter(({ paths }) => !paths.some((path) => existsSync(path)))) {
+  console.log(`left out  ${peer.program.padEnd(18)}         ${peer.what}: ${peer.enable}`);
+}
+const failed = results.filter(({ verdict }) => verdict === "failed").length;
+const passed = results.filter(({ verdict }) => verdict === "passed").length;
+console.log(`\nlegs: ${passed} passed, ${failed} failed, ${results.length - passed - failed} skipped`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+// The door: plain JavaScript for any Node.js, so that a wrong one never runs the TypeScript behind it silently.
+// Runs `src/main.ts`, or with `--script FILE` another file of the project, under the pinned Node.js 26.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const MAJOR = 26;
+const root = fileURLToPath(new URL("..", import.meta.url));
+const pinned = `${root}node_modules/node/bin/node`;
+const [first, second, ...others] = process.argv.slice(2);
+const [file, args] = first === "--script" ? [second, others] : ["src/main.ts", process.argv.slice(2)];
+
+if (Number(process.versions.node.split(".")[0]) >= MAJOR) {
+  // node:wasi and node:sqlite say "experimental" on every start; an operator can do nothing about it.
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (warning, ...rest) => {
+    if ((rest[0]?.type ?? rest[0]) !== "ExperimentalWarning") emitWarning.call(process, warning, ...rest);
+  };
+  process.argv = [process.argv[0], `${root}${file}`, ...args];
+  await import(pathToFileURL(`${root}${file}`).href);
+} else if (existsSync(pinned)) {
+  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
+} else {
+  process.stderr.write(
+    `Voicetill runs on Node.js ${MAJOR}; this is ${process.version} and the pinned one is not installed. ` +
+      `Run "npm ci" (with install scripts allowed for the package "node"), or use Node.js ${MAJOR}.\n`,
+  );
+  process.exit(1);
+}

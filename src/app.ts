@@ -1,0 +1,236 @@
+import { lookup } from "node:dns/promises";
+import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { createApi, type Probe } from "./api/index.ts";
+import type { Config } from "./config/index.ts";
+import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
+import { systemClock } from "./kernel/clock.ts";
+import { OperatorError } from "./kernel/errors.ts";
+import { systemRandom } from "./kernel/random.ts";
+import { createMediaEngine } from "./media/index.ts";
+import { createPayments } from "./payments/index.ts";
+import {
+  createJobs,
+  createOutbound,
+  isInside,
+  isPublic,
+  loadMasterKey,
+  openDatabase,
+  parseCidrs,
+  startLease,
+  type Log,
+} from "./platform/index.ts";
+import { createProjects, type Projects, type Starter } from "./projects/index.ts";
+import { createSessions, type Sessions } from "./sessions/index.ts";
+import { createUserAgent, type UserAgent } from "./sip/index.ts";
+import { createRecogniser, createVoice } from "./speech/index.ts";
+import { createVoiceRoom, parseTrunk } from "./voice/index.ts";
+import { createWebhooks } from "./webhooks/index.ts";
+import { startSimulators } from "#simulators/index.ts";
+import { VERSION } from "./version.ts";
+
+/** A running service, for `serve`, `demo` and the tests. */
+export interface App {
+  baseUrl: string;
+  /** Host and port of the SIP listener; null when this process has no voice. */
+  sip: { host: string; port: number } | null;
+  simulatorsUrl: string | null;
+  /** The demo project and its key; null with PostgreSQL. */
+  starter: Starter | null;
+  projects: Projects;
+  sessions: Sessions;
+  readonly activeCalls: number;
+  /** No new calls and no new requests; resolves when the running calls and charges are over, at the latest after `ms`. */
+  drain(ms: number): Promise<void>;
+  /** Ends everything. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export interface AppOptions {
+  /** Folder of rendered prompts; default: in the data folder. */
+  promptCache?: string;
+}
+
+/** Calls at a time on one process; the next is told to come again (R-219). */
+const MAX_CALLS = 1000;
+/** Speech workers kept ready. A call takes one when its caller first speaks. */
+const SPEECH_WORKERS = 4;
+
+/** Builds the modules and starts the chosen roles. What was started is ended again when a later step fails. */
+export async function startApp(config: Config, log: Log, { promptCache = join(config.dataDir, "prompts") }: AppOptions = {}): Promise<App> {
+  const ends: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  };
+  try {
+    return await compose(config, log, promptCache, ends, stop);
+  } catch (error) {
+    await stop();
+    throw taken(error);
+  }
+}
+
+async function compose(config: Config, log: Log, promptCache: string, ends: (() => unknown)[], stop: () => Promise<void>): Promise<App> {
+  const [clock, random] = [systemClock, systemRandom];
+  const roles = new Set<string>(config.roles);
+  const owner = `${hostname()}-${process.pid}-${random.uuid().slice(0, 8)}`;
+  const allowed = parseCidrs("OUTBOUND_ALLOW", config.outboundAllow);
+
+  const database = await openDatabase({ databaseUrl: config.databaseUrl?.reveal() ?? null, dataDir: config.dataDir, log });
+  ends.push(() => database.close());
+  await database.migrate();
+
+  const simulators = config.simulatorsPort === null ? null : await startSimulators({ port: config.simulatorsPort, host: "127.0.0.1" });
+  if (simulators) ends.push(() => simulators.close());
+
+  const outbound = createOutbound({ allow: config.outboundAllow, extraCa: () => (simulators ? [simulators.ca] : []) });
+  const jobs = createJobs(database, log);
+  const projects = createProjects({
+    database,
+    masterKey: loadMasterKey(config.masterKey, config.dataDir),
+    random,
+    gateways,
+    simulatorsUrl: () => simulators?.url ?? null,
+  });
+  const webhooks = createWebhooks({ database, jobs, projects, outbound, clock, random, log });
+  const sessions = createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) });
+  const payments = createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log });
+
+  ends.push(await startLease({ database, clock, owner, roles: config.roles.join(","), log }));
+  webhooks.registerDelivery();
+  await jobs.start({ work: roles.has("worker") });
+  ends.push(() => jobs.stop());
+  await sessions.start({ giveUp: (session) => payments.giveUp(session) });
+  ends.push(() => sessions.stop());
+  // Wherever a card may be settled: a process takes up only its own attempts and those of the dead.
+  ends.push(payments.startJanitor());
+  if (roles.has("worker")) ends.push(webhooks.startSweep());
+
+  const voice = roles.has("voice") ? await startVoice() : null;
+  const api = roles.has("api") ? await startApi() : null;
+  const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;
+
+  return {
+    baseUrl: api ?? "",
+    sip: voice && { host: config.sipPublicHost, port: voice.port },
+    simulatorsUrl: simulators?.url ?? null,
+    starter,
+    projects,
+    sessions,
+    get activeCalls() {
+      return voice?.room.activeCalls ?? 0;
+    },
+    async drain(ms) {
+      if (!voice) return;
+      voice.room.drain();
+      voice.userAgent.drain();
+      const late = Promise.withResolvers<void>();
+      const cancel = clock.after(ms, late.resolve);
+      await Promise.race([voice.room.idle(), late.promise]);
+      cancel();
+    },
+    stop,
+  };
+
+  async function startVoice() {
+    const mediaHost = (await lookup(config.sipPublicHost)).address;
+    const media = createMediaEngine({
+      bindHost: (await lookup(config.sipHost)).address,
+      ports: [config.rtpPorts.first, config.rtpPorts.last],
+      random,
+      onFailure: (error) => log.error("media_thread_died", { error }),
+    });
+    await media.start();
+    ends.push(() => media.stop());
+    const speaker = createVoice({ cacheDir: promptCache });
+    ends.push(() => speaker.stop());
+    const recogniser = config.speech === "off" ? null : createRecogniser({ size: SPEECH_WORKERS });
+    if (recogniser) {
+      await recogniser.start();
+      ends.push(() => recogniser.stop());
+    }
+    const room = createVoiceRoom(
+      {
+        database,
+        sessions,
+        projects,
+        payments,
+        media,
+        voice: speaker,
+        recogniser,
+        clock,
+        random,
+        log,
+        settings: {
+          owner,
+          mediaHost,
+          publicHost: config.sipPublicHost,
+          trunk: config.sipOutbound && parseTrunk(config.sipOutbound.reveal()),
+          mayReach,
+          maxCalls: MAX_CALLS,
+        },
+      },
+      () => userAgent,
+    );
+    const userAgent: UserAgent = createUserAgent({
+      clock,
+      random,
+      host: config.sipHost,
+      port: config.sipPort,
+      publicHost: config.sipPublicHost,
+      userAgent: `Voicetill/${VERSION}`,
+      trunks: config.sipTrunks,
+      log,
+      onInvite: (call) => room.onInvite(call),
+    });
+    const { port } = await userAgent.start();
+    ends.push(() => userAgent.stop());
+    room.preload().catch((error: unknown) => log.error("prompts_not_rendered", { error }));
+    return { room, userAgent, port };
+  }
+
+  async function startApi(): Promise<string> {
+    const host = config.sipPublicHost;
+    const port = voice?.port ?? config.sipPort;
+    const sipProbe: Probe = voice ? async () => true : null;
+    const app = createApi({
+      database,
+      sessions,
+      projects,
+      clock,
+      random,
+      log,
+      settings: {
+        baseUrl: config.baseUrl ?? `http://${config.host}`,
+        version: VERSION,
+        rateLimitPerMinute: config.rateLimitPerMinute,
+        trustedProxies: config.trustedProxies,
+        phoneNumber: config.phoneNumber,
+        sessionTtlSeconds: config.sessionTtlSeconds,
+      },
+      sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
+      probes: { sip: sipProbe, worker: roles.has("worker") ? async () => true : null },
+    });
+    ends.push(() => app.close());
+    await app.listen({ host: config.host, port: config.port });
+    const { port: bound } = app.server.address() as AddressInfo;
+    return config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
+  }
+
+  async function mayReach(host: string): Promise<boolean> {
+    const addresses = await lookup(host, { all: true }).catch(() => []);
+    return addresses.length > 0 && addresses.every(({ address }) => isPublic(address) || isInside(address, allowed));
+  }
+}
+
+/** A taken port is the operator's to free: one sentence instead of a stack. */
+function taken(error: unknown): unknown {
+  const { code, port, address } = error as { code?: string; port?: number; address?: string };
+  if (code !== "EADDRINUSE" && code !== "EACCES") return error;
+  const why = code === "EACCES" ? "may not be opened by this user" : "is taken by another program";
+  return new OperatorError(
+    `Port ${port ?? "?"} on ${address ?? "this machine"} ${why}. Choose another with PORT, SIP_PORT or SIMULATORS_PORT (0 = any free port).`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,46 @@
+import type { App } from "../app.ts";
+import type { Config } from "#src/config/index.ts";
+
+/** Digits of a whole payment: number, expiry, security code, ZIP, "yes, that is right". */
+export const SAMPLE_DIGITS = "4242424242424242#1230#123#94105#1#";
+
+/** What a newcomer needs to pay the first session: addresses, a key, and two lines to copy. */
+export function banner(config: Config, app: App): string {
+  const rows: [string, string][] = [["HTTP", app.baseUrl]];
+  if (app.sip) rows.push(["SIP", `sip:${app.sip.host}:${app.sip.port} (UDP and TCP)`]);
+  if (app.simulatorsUrl) rows.push(["Simulators", app.simulatorsUrl]);
+  rows.push([
+    "Database",
+    config.embedded ? `embedded in ${config.dataDir} (test keys only: it survives a crash, not a power cut)` : "PostgreSQL",
+  ]);
+  if (app.starter) rows.push(["Project", app.starter.projectSlug]);
+  if (app.starter?.apiKey) rows.push(["Test key", app.starter.apiKey.reveal()]);
+  const table = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`).join("\n");
+  const { starter, sip } = app;
+  const lines =
+    starter?.apiKey && sip
+      ? `\n\n${firstPayment(app.baseUrl, `${sip.host}:${sip.port}`, starter.projectSlug, starter.apiKey.reveal())}`
+      : "";
+  return `\nVoicetill is running.\n\n${table}${lines}\n`;
+}
+
+function firstPayment(baseUrl: string, sip: string, project: string, key: string): string {
+  const body = JSON.stringify({ project, caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" });
+  return [
+    "Make a payment session and pay it by telephone, in a second terminal in this folder:",
+    "",
+    `  SESSION=$(curl -s ${baseUrl}/v1/sessions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}' | sed 's/.*"session_id":"\\([^"]*\\)".*/\\1/')`,
+    `  npx voicetill call sip:$SESSION@${sip} --digits '${SAMPLE_DIGITS}'`,
+  ].join("\n");
+}
+
+/** The banner for programs: `serve --json`. */
+export function addresses({ baseUrl, sip, simulatorsUrl, starter }: App): object {
+  return {
+    base_url: baseUrl,
+    sip,
+    simulators_url: simulatorsUrl,
+    project: starter?.projectSlug ?? null,
+    api_key: starter?.apiKey?.reveal() ?? null,
+  };
+}

@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { readConfig } from "#src/config/index.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { parseUuid } from "#src/kernel/ids.ts";
+import { openTelephone } from "./caller/caller.ts";
+import { turnsOfDigits, turnsOfScript, type Turn } from "./caller/script.ts";
+import { writeWav } from "./caller/wav.ts";
+
+const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--json]
+TARGET is a session id (of the service that SIP_HOST and SIP_PORT name) or a SIP URI. Groups of digits end in #, one a prompt:
+'4242424242424242#1230#123#94105#1#' is a card number, expiry date, security code, ZIP code, and "yes, that is right".
+A script has a line a turn: wait TEXT, wait SECONDS, keys DIGITS, say TEXT, hangup.`;
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      digits: { type: "string" },
+      say: { type: "string", multiple: true },
+      wav: { type: "string" },
+      script: { type: "string" },
+      from: { type: "string" },
+      header: { type: "string", multiple: true },
+      record: { type: "string" },
+      json: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  const [target, ...more] = positionals;
+  if (values.help) {
+    process.stdout.write(`${USAGE}\n`);
+    return 0;
+  }
+  if (target === undefined || more.length > 0) throw new OperatorError(USAGE);
+
+  const config = readConfig(process.env);
+  const sessionId = parseUuid(target);
+  const uri = sessionId ? `sip:${sessionId}@${config.sipPublicHost}:${config.sipPort}` : target;
+  if (!/^sips?:/i.test(uri)) throw new OperatorError(`TARGET must be a session id or a SIP URI; ${JSON.stringify(target)} is neither.`);
+  const turns: Turn[] = [
+    ...(values.script === undefined ? [] : turnsOfScript(readText(values.script))),
+    ...(values.say ?? []).flatMap((text): Turn[] => [{ do: "wait for a prompt" }, { do: "say", text }]),
+    ...(values.wav === undefined ? [] : ([{ do: "wait for a prompt" }, { do: "play", file: values.wav }] satisfies Turn[])),
+    ...(values.digits === undefined ? [] : turnsOfDigits(values.digits)),
+  ];
+
+  const started = performance.now();
+  const timeline: { at_ms: number; what: string }[] = [];
+  const telephone = await openTelephone(join(config.dataDir, "prompts"));
+  try {
+    const report = await telephone.call({
+      target: uri,
+      from: `sip:${values.from ?? "+15555550100"}@127.0.0.1`,
+      headers: (values.header ?? []).map(headerOf),
+      turns,
+      onEvent: (what) => {
+        const at = { at_ms: Math.round(performance.now() - started), what };
+        timeline.push(at);
+        if (!values.json) process.stdout.write(`${String(at.at_ms).padStart(7)} ms  ${what}\n`);
+      },
+    });
+    if (values.record !== undefined) writeFileSync(values.record, writeWav(report.audio));
+    if (values.json)
+      process.stdout.write(
+        `${JSON.stringify({ answered: report.answered, status: report.status, ended_by: report.endedBy, prompts: report.prompts, timeline })}\n`,
+      );
+    return report.answered ? 0 : 1;
+  } finally {
+    await telephone.close();
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new OperatorError(`The file ${JSON.stringify(file)} cannot be read.`, { cause });
+  }
+}
+
+function headerOf(text: string): [string, string] {
+  const match = /^([A-Za-z0-9-_]+):\s*(.*)$/.exec(text);
+  if (!match?.[1]) throw new OperatorError(`--header takes 'Name: value'; ${JSON.stringify(text)} is none.`);
+  return [match[1], match[2] ?? ""];
+}

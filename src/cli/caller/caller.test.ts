@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { anchorOf, PromptEar } from "./ear.ts";
+import { turnsOfDigits, turnsOfScript } from "./script.ts";
+
+/** Audio that no other seed shares. */
+function noise(seed: number, length: number): Uint8Array {
+  let state = seed;
+  return Uint8Array.from({ length }, () => {
+    state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;
+    return (state >> 16) & 0xff;
+  });
+}
+
+test("a known prompt is heard once each time it is played, however the packets cut it", () => {
+  const heard: string[] = [];
+  const known = [...anchorOf("first", true, noise(1, 4000)), ...anchorOf("second", false, noise(2, 4000))];
+  const ear = new PromptEar(known, ({ text }) => heard.push(text));
+  const stream = Buffer.concat([new Uint8Array(777).fill(0xff), noise(2, 4000), noise(9, 500), noise(1, 4000), noise(2, 4000)]);
+  for (let at = 0; at < stream.length; at += 160) ear.hear(stream.subarray(at, at + 160));
+  assert.deepEqual(heard, ["second", "first", "second"]);
+});
+
+test("groups of digits are keyed one a prompt, apart by # or a comma", () => {
+  const keyed = (digits: string) => turnsOfDigits(digits).flatMap((turn) => (turn.do === "key" ? [turn.keys] : []));
+  assert.deepEqual(keyed("4242#1#0330#123#94105#"), ["4242#", "1#", "0330#", "123#", "94105#"]);
+  assert.deepEqual(keyed("4242, 1 0330"), ["4242", "1", "0330"]);
+  assert.throws(() => turnsOfDigits("42a#"), /--digits/);
+});
+
+test("a script's faults name their line", () => {
+  assert.deepEqual(turnsOfScript("wait card number\n# a remark\nkeys 42#\nsay yes please\nwait 1.5\nhangup\n"), [
+    { do: "wait for", text: "card number" },
+    { do: "key", keys: "42#" },
+    { do: "say", text: "yes please" },
+    { do: "wait", seconds: 1.5 },
+    { do: "hang up" },
+  ]);
+  assert.throws(() => turnsOfScript("wait x\nkeyz 1"), /Line 2/);
+});

@@ -1,0 +1,81 @@
+import { PromptEar, type Anchor } from "./ear.ts";
+
+/** A frame louder than this on the mu-law scale (0-127) is somebody speaking. */
+const LOUD = 0x30;
+/** An unknown prompt counts as asked when it has been quiet for this long. */
+const PROMPT_OVER_MS = 700;
+
+interface Waiter {
+  isDone(): boolean;
+  resolve(): void;
+}
+
+/** What a scripted caller has heard so far, and promises about what it will hear. */
+export class Hearing {
+  readonly #ear: PromptEar;
+  readonly #onPrompt: (text: string) => void;
+  /** Every known prompt heard, in order. */
+  readonly prompts: string[] = [];
+  #read = 0;
+  #askedSinceMark = false;
+  #quietMs = 0;
+  #spokeSinceMark = false;
+  #waiters: Waiter[] = [];
+
+  constructor(known: readonly Anchor[], onPrompt: (text: string) => void) {
+    this.#ear = new PromptEar(known, (prompt) => this.#onHeard(prompt));
+    this.#onPrompt = onPrompt;
+  }
+
+  /** 20 ms of received audio. */
+  hear(ulaw: Uint8Array): void {
+    const isLoud = ulaw.some((code) => (~code & 0x7f) > LOUD);
+    this.#quietMs = isLoud ? 0 : this.#quietMs + ulaw.length / 8;
+    if (isLoud) this.#spokeSinceMark = true;
+    this.#ear.hear(ulaw);
+    this.#settle();
+  }
+
+  /** What comes from here on is the answer to what the caller is about to do. */
+  mark(): void {
+    this.#askedSinceMark = false;
+    this.#read = this.prompts.length;
+    this.#spokeSinceMark = false;
+  }
+
+  /** Until something was asked since the mark: a known question, or with an unknown service any speech that has ended. */
+  untilAsked(): Promise<void> {
+    return this.#until(
+      () => this.#askedSinceMark || (this.prompts.length === 0 && this.#spokeSinceMark && this.#quietMs >= PROMPT_OVER_MS),
+    );
+  }
+
+  /** Until a prompt with these words is heard that was not waited for before. */
+  untilHeard(words: string): Promise<void> {
+    const wanted = words.toLowerCase();
+    return this.#until(() => {
+      const at = this.prompts.findIndex((text, index) => index >= this.#read && text.toLowerCase().includes(wanted));
+      if (at >= 0) this.#read = at + 1;
+      return at >= 0;
+    });
+  }
+
+  #onHeard({ text, asks }: Anchor): void {
+    this.prompts.push(text);
+    if (asks) this.#askedSinceMark = true;
+    this.#onPrompt(text);
+  }
+
+  #until(isDone: () => boolean): Promise<void> {
+    if (isDone()) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ isDone, resolve }));
+  }
+
+  #settle(): void {
+    this.#waiters = this.#waiters.filter((waiter) => {
+      const done = waiter.isDone();
+      if (done) waiter.resolve();
+      return !done;
+    });
+  }
+}

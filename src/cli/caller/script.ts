@@ -1,0 +1,46 @@
+import { OperatorError } from "#src/kernel/errors.ts";
+
+/** One turn of a scripted caller. */
+export type Turn =
+  /** Until a prompt with these words is heard, in any case. */
+  | { do: "wait for"; text: string }
+  | { do: "wait"; seconds: number }
+  /** Until the service starts to speak again after the last keys. */
+  | { do: "wait for a prompt" }
+  | { do: "key"; keys: string }
+  | { do: "say"; text: string }
+  | { do: "play"; file: string }
+  /** Keys 1 when the service reads the card back once more: groups of digits that leave the "yes" out are meant to pay. */
+  | { do: "confirm if asked" }
+  | { do: "hang up" };
+
+const KEYS = /^[0-9*#]+$/;
+
+/** `--digits 4242...#,0330#` or `4242...#0330#`: one group a prompt, each keyed when the service has asked. */
+export function turnsOfDigits(digits: string): Turn[] {
+  const groups = digits.split(/[\s,]+/).flatMap((part) => part.match(/[^#]*#|[^#]+/g) ?? []);
+  for (const group of groups)
+    if (!KEYS.test(group))
+      throw new OperatorError(`--digits takes 0-9, * and #, with groups apart by a comma or a space; "${group}" is none.`);
+  return [...groups.flatMap((keys): Turn[] => [{ do: "wait for a prompt" }, { do: "key", keys }]), { do: "confirm if asked" }];
+}
+
+/** A script file: a line a turn; empty lines and lines that begin with # are passed over. */
+export function turnsOfScript(text: string): Turn[] {
+  return text
+    .split("\n")
+    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
+    .filter(({ line }) => line !== "" && !line.startsWith("#"))
+    .map(({ line, number }) => turnOf(line, number));
+}
+
+function turnOf(line: string, number: number): Turn {
+  const [verb = "", ...rest] = line.split(/\s+/);
+  const argument = rest.join(" ");
+  if (verb === "hangup" && argument === "") return { do: "hang up" };
+  if (verb === "wait" && /^[0-9]+(\.[0-9]+)?$/.test(argument)) return { do: "wait", seconds: Number(argument) };
+  if (verb === "wait" && argument !== "") return { do: "wait for", text: argument };
+  if (verb === "keys" && KEYS.test(argument)) return { do: "key", keys: argument };
+  if (verb === "say" && argument !== "") return { do: "say", text: argument };
+  throw new OperatorError(`Line ${number} of the script is none of: wait TEXT, wait SECONDS, keys DIGITS, say TEXT, hangup.`);
+}

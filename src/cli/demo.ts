@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { startApp, type App } from "../app.ts";
+import { readConfig } from "#src/config/index.ts";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { MODES } from "#src/kernel/payment.ts";
+import { createLog } from "#src/platform/index.ts";
+import { openTelephone } from "./caller/caller.ts";
+import { expectedStatus, INPUTS, OUTCOMES, scenario, type DemoOutcome, type Input } from "./demo/scenario.ts";
+import { drawTimeline, Timeline } from "./demo/timeline.ts";
+import { startReceiver, type Received } from "./receiver.ts";
+
+const USAGE = `Usage: voicetill demo [--gateway NAME] [--mode charge|tokenize] [--input keypad|speech|mixed] [--outcome approve|decline|retry|mango] [--json] [--verbose]`;
+const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const CALLER = "+14155550100";
+/** Everything after the call: webhook, transfer-back, hang-up. */
+const AFTERMATH_MS = 20_000;
+/** The rendered prompts are the same at every run: they are kept beside the packages. */
+const CACHE = fileURLToPath(new URL("../../node_modules/.cache/voicetill/prompts", import.meta.url));
+
+interface Choice {
+  gateway: string;
+  mode: string;
+  input: Input;
+  outcome: DemoOutcome;
+}
+
+/** What `--json` prints (OPERATOR section 1). */
+interface DemoResult {
+  session: Record<string, unknown>;
+  webhook: { verified: boolean; body: unknown } | null;
+  transfer: { answered: boolean; headers: Record<string, string> };
+  timeline: readonly { at_ms: number; what: string }[];
+}
+
+export async function run(args: string[]): Promise<number> {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const { values } = parseArgs({
+    args,
+    options: { gateway: text, mode: text, input: text, outcome: text, json: flag, verbose: flag, help: flag },
+  });
+  if (values.help) {
+    process.stdout.write(`${USAGE}\n`);
+    return 0;
+  }
+  const choice: Choice = {
+    gateway: oneOf("--gateway", values.gateway ?? "stripe", Object.keys(GATEWAYS_BUILT)),
+    mode: oneOf("--mode", values.mode ?? "charge", MODES),
+    input: oneOf("--input", values.input ?? "mixed", INPUTS),
+    outcome: oneOf("--outcome", values.outcome ?? "approve", OUTCOMES),
+  };
+  const timeline = new Timeline((line) => {
+    if (!values.json) process.stdout.write(`${line}\n`);
+  });
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-demo-"));
+  const config = readConfig({
+    ...process.env,
+    DATABASE_URL: "",
+    DATABASE_URL_FILE: undefined,
+    MASTER_KEY: "",
+    DATA_DIR: folder,
+    HOST: "127.0.0.1",
+    PORT: "0",
+    SIP_HOST: "127.0.0.1",
+    SIP_PORT: "0",
+    SIMULATORS_PORT: "0",
+    BASE_URL: "",
+    RATE_LIMIT_PER_MINUTE: "0",
+  });
+  const log = values.verbose
+    ? createLog({ level: "debug", format: config.logFormat })
+    : createLog({ level: "error", format: config.logFormat });
+  let app: App | null = null;
+  try {
+    timeline.add("service starting");
+    app = await startApp(config, log, { promptCache: CACHE });
+    const result = await pay(app, choice, timeline);
+    const fault = faultIn(result, choice);
+    if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+    else process.stdout.write(`\n${drawTimeline(timeline.entries)}\n\n${JSON.stringify(result.session, null, 2)}\n`);
+    process.stderr.write(fault === null ? "" : `The demo failed: ${fault}.\n`);
+    return fault === null ? 0 : 1;
+  } finally {
+    await app?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function pay(app: App, { gateway, mode, input, outcome }: Choice, timeline: Timeline): Promise<DemoResult> {
+  const webhook = Promise.withResolvers<Received>();
+  const receiver = await startReceiver(0, SECRET, (received) => {
+    timeline.add(`status webhook ${received.verified ? "received and verified" : `NOT verified: ${received.reason}`}`);
+    webhook.resolve(received);
+  });
+  const telephone = await openTelephone(CACHE);
+  try {
+    await app.projects.applyFile(
+      JSON.stringify({
+        organizations: [
+          {
+            slug: "demo",
+            projects: [
+              {
+                slug: "demo",
+                status_webhook: { url: receiver.url, secret: SECRET },
+                // A declined card ends the call at once, instead of after three of them.
+                ...(outcome === "decline" ? { voice: { attempts: 1 } } : {}),
+              },
+            ],
+          },
+        ],
+      }),
+      {},
+    );
+    timeline.add("service ready");
+    const request = http(app);
+    const created = await request("POST", "/v1/sessions", {
+      project: "demo",
+      caller: CALLER,
+      amount: mode === "charge" ? "49.95" : "0",
+      mode,
+      gateway,
+      description: "Order 118",
+      callback: telephone.address,
+      memory: "order 118",
+    });
+    timeline.add("session created over HTTP");
+    const back = telephone.answerNext().then((agent) => {
+      timeline.add("transfer-back answered by the agent");
+      return agent;
+    });
+    const calling = telephone.call({
+      target: String(created["sip_uri"]),
+      from: `sip:${CALLER}@127.0.0.1`,
+      headers: [],
+      turns: scenario(input, outcome, new Date().getFullYear() + 3),
+      onEvent: (what) => timeline.add(what),
+    });
+    const agent = await within(Promise.race([back, calling.then(() => null)]), null);
+    const received = await within<Received | null>(webhook.promise, null);
+    await agent?.hangUp();
+    await calling;
+    const session = await settled(request, String(created["session_id"]), agent !== null);
+    return {
+      session,
+      webhook: received && { verified: received.verified, body: received.body },
+      transfer: { answered: agent !== null, headers: agent?.headers ?? {} },
+      timeline: timeline.entries,
+    };
+  } finally {
+    await telephone.close();
+    await receiver.close();
+  }
+}
+
+type Request = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
+
+function http(app: App): Request {
+  const key = app.starter?.apiKey?.reveal() ?? "";
+  return async (method, path, body) => {
+    const response = await fetch(app.baseUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body ? { "content-type": "application/json" } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    if (!response.ok) throw new OperatorError(`${method} ${path} was answered with ${response.status}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+}
+
+/** The session when its stream has nothing more to say. */
+async function settled(request: Request, id: string, transferred: boolean): Promise<Record<string, unknown>> {
+  const session = await request("GET", `/v1/sessions/${id}`);
+  if (!transferred || session["transfer_status"] !== null) return session;
+  return await request("GET", `/v1/sessions/${id}`);
+}
+
+async function within<T>(event: Promise<T>, otherwise: T): Promise<T> {
+  const late = Promise.withResolvers<T>();
+  const timer = setTimeout(late.resolve, AFTERMATH_MS + 180_000, otherwise);
+  try {
+    return await Promise.race([event, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The first promise of the demo that was not kept; null when all were. */
+function faultIn({ session, webhook, transfer }: DemoResult, { outcome }: Choice): string | null {
+  const expected = expectedStatus(outcome);
+  if (session["status"] !== expected) return `the session ended ${String(session["status"])}, not ${expected}`;
+  if (!webhook?.verified) return "no verified status webhook came";
+  if ((webhook.body as { status?: unknown }).status !== expected) return "the status webhook tells another status";
+  if (!transfer.answered) return "the caller was not handed back";
+  return null;
+}
+
+function oneOf<T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  if ((allowed as readonly string[]).includes(value)) return value as T;
+  throw new OperatorError(`${name} takes ${allowed.join(", ")}; "${value}" is none of them.`);
+}

@@ -1,0 +1,71 @@
+import type { Turn } from "../caller/script.ts";
+
+export const INPUTS = ["keypad", "speech", "mixed"] as const;
+export const OUTCOMES = ["approve", "decline", "retry", "mango"] as const;
+export type Input = (typeof INPUTS)[number];
+export type DemoOutcome = (typeof OUTCOMES)[number];
+
+/** The uniform cards of every simulator (OPERATOR section 5). */
+const APPROVED = "4242424242424242";
+const DECLINED = "4000000000000002";
+
+const WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+const MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+
+/** How one answer is given: said, keyed, or begun by voice and finished on the keypad. */
+interface Answer {
+  /** Words of the question, as the caller hears them. */
+  question: string;
+  spoken: string;
+  keyed: string;
+}
+
+const spell = (digits: string) => digits.replace(/[0-9]/g, (digit) => ` ${WORDS[Number(digit)]}`).trim();
+const inGroups = (digits: string) => (digits.match(/.{1,4}/g) ?? []).map(spell).join(", ");
+
+function answersFor(card: string, year: number): Answer[] {
+  const month = 12;
+  const shortYear = String(year % 100).padStart(2, "0");
+  return [
+    { question: "card number", spoken: inGroups(card), keyed: `${card}#` },
+    { question: "expiry date", spoken: `${MONTHS[month - 1]} twenty ${spokenYear(year)}`, keyed: `${month}${shortYear}#` },
+    { question: "security code", spoken: spell("123"), keyed: "123#" },
+    { question: "zip code", spoken: spell("94105"), keyed: "94105#" },
+    { question: "is that right", spoken: "yes", keyed: "1#" },
+  ];
+}
+
+const TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+
+/** The last two digits of a year from 2020 on, as people say them. */
+function spokenYear(year: number): string {
+  const [tens = "", ones] = [TENS[Math.floor((year % 100) / 10)], year % 10];
+  return ones === 0 ? tens : `${tens} ${WORDS[ones]}`;
+}
+
+/** The mixed caller begins the card number by voice and ends it on the keypad; the other answers take turns. */
+function turnsOf({ question, spoken, keyed }: Answer, input: Input, index: number): Turn[] {
+  const asked: Turn = { do: "wait for", text: question };
+  if (input === "keypad") return [asked, { do: "key", keys: keyed }];
+  if (input === "speech") return [asked, { do: "say", text: spoken }];
+  if (index === 0) {
+    return [asked, { do: "say", text: inGroups(keyed.slice(0, 8)) }, { do: "wait", seconds: 1.5 }, { do: "key", keys: keyed.slice(8) }];
+  }
+  return [asked, index % 2 === 1 ? { do: "say", text: spoken } : { do: "key", keys: keyed }];
+}
+
+/** Everything the demo's caller does, from the first prompt to the last answer. */
+export function scenario(input: Input, outcome: DemoOutcome, year: number): Turn[] {
+  if (outcome === "mango")
+    return [
+      { do: "wait for", text: "card number" },
+      { do: "say", text: "mango" },
+    ];
+  const cards = outcome === "approve" ? [APPROVED] : outcome === "decline" ? [DECLINED] : [DECLINED, APPROVED];
+  return cards.flatMap((card) => answersFor(card, year).flatMap((answer, index) => turnsOf(answer, input, index)));
+}
+
+/** How the session must end for the demo to have shown what it promises. */
+export function expectedStatus(outcome: DemoOutcome): "payment-success" | "payment-failed" {
+  return outcome === "decline" ? "payment-failed" : "payment-success";
+}

@@ -1,0 +1,27 @@
+import { parseArgs } from "node:util";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { json: { type: "boolean" } } });
+  const gateways = Object.values(GATEWAYS_BUILT).map(({ name, credentialFields, optionFields }) => ({
+    name,
+    credentials: credentialFields,
+    options: optionFields,
+  }));
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify(gateways)}\n`);
+    return 0;
+  }
+  for (const { name, credentials, options } of gateways) {
+    process.stdout.write(`${name}\n`);
+    for (const field of credentials) {
+      const marks = [field.required ? "required" : "optional", ...(field.secret ? ["secret"] : [])].join(", ");
+      process.stdout.write(`  ${field.name} (${marks}): ${field.meaning}\n`);
+    }
+    for (const option of options)
+      process.stdout.write(
+        `  option ${option.name} = ${option.values.join(" | ")} (default ${String(option.default)}): ${option.meaning}\n`,
+      );
+  }
+  return 0;
+}

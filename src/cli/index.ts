@@ -1,0 +1,23 @@
+/** A command's own file is loaded only when it is called: `voicetill listen` must not start a database. */
+interface Command {
+  summary: string;
+  load(): Promise<{ run(args: string[]): Promise<number> }>;
+}
+
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: { summary: "run the service (what `npm start` runs); --help lists the settings", load: () => import("./serve.ts") },
+  demo: { summary: "one whole payment by telephone with nobody at the phone", load: () => import("./demo.ts") },
+  apply: { summary: "apply FILE: organisations, projects, keys, gateways from a YAML or JSON file", load: () => import("./apply.ts") },
+  call: { summary: "call TARGET: place a test call to a session id or SIP URI", load: () => import("./call.ts") },
+  listen: { summary: "receive status webhooks, verify them, print them", load: () => import("./listen.ts") },
+  simulators: { summary: "the gateway simulators alone", load: () => import("./simulators.ts") },
+  gateways: { summary: "the gateways, with the names of their credentials", load: () => import("./gateways.ts") },
+  migrate: { summary: "bring the database to this version", load: () => import("./migrate.ts") },
+  config: { summary: "print the settings in force, secrets masked", load: () => import("./config.ts") },
+};
+
+/** The list of commands, for `--help`. */
+export function usage(): string {
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`);
+  return ["Usage: voicetill COMMAND [OPTIONS]   (--json prints machine-readable output)", "", ...lines].join("\n");
+}

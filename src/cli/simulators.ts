@@ -1,0 +1,26 @@
+import { parseArgs } from "node:util";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { startSimulators } from "#simulators/index.ts";
+import { untilSignal } from "./signal.ts";
+
+const USAGE = "Usage: voicetill simulators --port N [--ledger FILE] [--json]";
+
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { port: { type: "string" }, ledger: { type: "string" }, json: { type: "boolean" } } });
+  const port = Number(values.port ?? "8090");
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new OperatorError(USAGE);
+  const simulators = await startSimulators({
+    port,
+    host: "127.0.0.1",
+    ...(values.ledger === undefined ? {} : { ledgerFile: values.ledger }),
+  });
+  const { url, httpsUrl } = simulators;
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify({ url, https_url: httpsUrl })}\n`
+      : `Gateway simulators at ${url} and ${httpsUrl}; GET ${url}/ lists them.\n`,
+  );
+  await untilSignal();
+  await simulators.close();
+  return 0;
+}

@@ -1,0 +1,23 @@
+import { COMMANDS, usage } from "./cli/index.ts";
+import { OperatorError } from "./kernel/errors.ts";
+
+/**
+ * The one program: `voicetill COMMAND ...`. A fault of the operator's making ends in one sentence and exit status 1; anything
+ * else is a fault of ours and shows its stack.
+ */
+const [name = "serve", ...args] = process.argv.slice(2);
+const isHelp = name === "help" || name === "--help" || name === "-h";
+const command = COMMANDS[name];
+
+if (isHelp || !command) {
+  (isHelp ? process.stdout : process.stderr).write(`${isHelp ? "" : `There is no command "${name}".\n\n`}${usage()}\n`);
+  process.exitCode = isHelp ? 0 : 1;
+} else {
+  try {
+    process.exitCode = await (await command.load()).run(args);
+  } catch (error) {
+    const isOperators = error instanceof OperatorError || (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
+    process.stderr.write(isOperators ? `${(error as Error).message}\n` : `${(error as Error).stack ?? String(error)}\n`);
+    process.exitCode = 1;
+  }
+}

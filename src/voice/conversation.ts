@@ -1,0 +1,129 @@
+import type { Dialog, DialogEffect, DialogEvent, FinishReason, PromptName, TimerName, Verdict } from "#src/dialog/index.ts";
+import type { CardCells } from "#src/kernel/card.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Ears } from "./ears.ts";
+import type { Prompts } from "./prompts.ts";
+
+/** What a conversation needs of the call's audio. */
+interface Mouth {
+  play(id: string, parts: { clip: string }[]): void;
+  stopPlaying(): void;
+}
+
+export interface ConversationDeps {
+  dialog: Dialog;
+  mouth: Mouth;
+  ears: Ears;
+  prompts: Prompts;
+  clock: Clock;
+  /** Charges or stores the card and wipes it. Never rejects. */
+  settle(card: CardCells, mayRetry: boolean): Promise<Verdict>;
+  /** Records the test word's synthetic payment; false when the session was no longer being collected. */
+  skip(): Promise<boolean>;
+  /** For the call's log line: which prompt, never what was answered. */
+  onPrompt(prompt: PromptName): void;
+  onFinish(reason: FinishReason): void;
+}
+
+/** Carries out what the dialog machine asks for and tells it what happened. One at a time, in order. */
+export class Conversation {
+  readonly #deps: ConversationDeps;
+  readonly #timers = new Map<TimerName, () => void>();
+  /** Counts the prompts: a prompt that was replaced while it was being rendered is not played. */
+  #saying = 0;
+  #playing: { id: string; prompt: PromptName } | null = null;
+  #isOver = false;
+
+  constructor(deps: ConversationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Something happened. Ignored once the conversation is over. */
+  feed(event: DialogEvent): void {
+    if (this.#isOver) return;
+    for (const effect of this.#deps.dialog.feed(event)) this.#perform(effect);
+  }
+
+  /** The media engine played `id` to its end. */
+  played(id: string): void {
+    if (this.#playing?.id !== id) return;
+    const { prompt } = this.#playing;
+    this.#playing = null;
+    this.feed({ type: "prompt_ended", prompt });
+  }
+
+  #perform(effect: DialogEffect): void {
+    const { mouth, ears } = this.#deps;
+    switch (effect.type) {
+      case "say":
+        this.#say(effect.prompt, effect.parts);
+        break;
+      case "hush":
+        this.#saying++;
+        this.#playing = null;
+        mouth.stopPlaying();
+        break;
+      case "listen":
+        ears.listenFor(effect.what, effect.have);
+        break;
+      case "deaf":
+        ears.deaf();
+        break;
+      case "timer":
+        this.#setTimer(effect.name, effect.ms);
+        break;
+      case "cancel_timer":
+        this.#timers.get(effect.name)?.();
+        this.#timers.delete(effect.name);
+        break;
+      case "settle":
+        void this.#deps.settle(effect.card, effect.mayRetry).then((verdict) => this.feed({ type: "settled", verdict }));
+        break;
+      case "skip":
+        void this.#deps.skip().then((done) => this.feed(done ? { type: "skipped" } : { type: "settled", verdict: { kind: "refused" } }));
+        break;
+      case "finish":
+        this.#finish(effect.reason);
+        break;
+    }
+  }
+
+  #say(prompt: PromptName, parts: readonly string[]): void {
+    const saying = ++this.#saying;
+    this.#deps.onPrompt(prompt);
+    const play = (clips: string[]) => {
+      if (saying !== this.#saying || this.#isOver) return;
+      const id = String(saying);
+      this.#playing = { id, prompt };
+      this.#deps.mouth.stopPlaying();
+      this.#deps.mouth.play(
+        id,
+        clips.map((clip) => ({ clip })),
+      );
+    };
+    const clips = this.#deps.prompts.clips(parts);
+    if (Array.isArray(clips)) play(clips);
+    else {
+      // The former prompt must not talk on while this one is rendered.
+      this.#deps.mouth.stopPlaying();
+      void clips.then(play, () => this.feed({ type: "prompt_ended", prompt }));
+    }
+  }
+
+  #setTimer(name: TimerName, ms: number): void {
+    this.#timers.get(name)?.();
+    const cancel = this.#deps.clock.after(ms, () => {
+      this.#timers.delete(name);
+      this.feed({ type: "timer", name });
+    });
+    this.#timers.set(name, cancel);
+  }
+
+  #finish(reason: FinishReason): void {
+    this.#isOver = true;
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
+    this.#deps.ears.close();
+    this.#deps.onFinish(reason);
+  }
+}

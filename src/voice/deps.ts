@@ -1,0 +1,43 @@
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { MediaEngine } from "#src/media/index.ts";
+import type { Payments } from "#src/payments/index.ts";
+import type { Database, Log } from "#src/platform/index.ts";
+import type { Projects } from "#src/projects/index.ts";
+import type { Sessions } from "#src/sessions/index.ts";
+import type { UserAgent } from "#src/sip/index.ts";
+import type { Recogniser } from "#src/speech/index.ts";
+import type { Trunk } from "./destination.ts";
+import type { Prompts } from "./prompts.ts";
+
+/** What a call needs; `voice/index.ts` fills it once. */
+export interface CallDeps {
+  database: Database;
+  sessions: Sessions;
+  projects: Projects;
+  payments: Payments;
+  userAgent: Pick<UserAgent, "invite">;
+  media: MediaEngine;
+  prompts: Prompts;
+  /** Null: keypad only. */
+  recogniser: Recogniser | null;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  settings: VoiceSettings;
+}
+
+export interface VoiceSettings {
+  /** This run of this process, as in its lease. */
+  owner: string;
+  /** IP address literal in our session descriptions. */
+  mediaHost: string;
+  /** Host in Contact, From and `sip_uri`. */
+  publicHost: string;
+  /** The trunk for callbacks that are phone numbers. */
+  trunk: Trunk | null;
+  /** Whether a callback may go to this host: a public address, or one the operator listed. */
+  mayReach(host: string): Promise<boolean>;
+  /** Calls at a time, at most; the next one is refused with 503. */
+  maxCalls: number;
+}

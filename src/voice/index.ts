@@ -1,0 +1,68 @@
+import { fixedPrompts } from "#src/dialog/index.ts";
+import type { IncomingCall, UserAgent } from "#src/sip/index.ts";
+import { admit } from "./admit.ts";
+import { runCall } from "./call.ts";
+import type { CallDeps } from "./deps.ts";
+import { createPrompts } from "./prompts.ts";
+import { TRANSFER_PROMPTS } from "./transfer.ts";
+
+export type { VoiceSettings } from "./deps.ts";
+export { parseTrunk, type Trunk } from "./destination.ts";
+
+export type VoiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
+
+export interface Voice {
+  /** Takes a call: the handler of the user agent's INVITEs. */
+  onInvite(call: IncomingCall): void;
+  /** Renders every fixed prompt in the background; calls may come before it is done. */
+  preload(): Promise<void>;
+  /** Refuses new calls with 503; the ones that run go on. */
+  drain(): void;
+  /** Resolves when no call is left. */
+  idle(): Promise<void>;
+  readonly activeCalls: number;
+}
+
+/** A caller whose call is refused for load is told when to come again, s. */
+const RETRY_AFTER_S = 30;
+
+/** The room where SIP, media, speech, conversation and payments become one call. */
+export function createVoiceRoom(deps: VoiceDeps, userAgent: () => Pick<UserAgent, "invite">): Voice {
+  const prompts = createPrompts(deps);
+  const calls = new Set<Promise<void>>();
+  let isDraining = false;
+  const callDeps: CallDeps = { ...deps, prompts, userAgent: { invite: (options) => userAgent().invite(options) } };
+
+  const take = async (call: IncomingCall): Promise<void> => {
+    const log = deps.log.child({ call: call.callId });
+    try {
+      const admission = await admit(call, callDeps);
+      if ("status" in admission) {
+        log.info("call_refused", { status: String(admission.status), reason: admission.why });
+        if (!call.cancelled) call.reject(admission.status);
+        return;
+      }
+      await runCall(call, admission, callDeps);
+    } catch (error) {
+      log.error("call_failed", { error });
+      if (!call.cancelled) call.reject(503, { headers: [["Retry-After", String(RETRY_AFTER_S)]] });
+    }
+  };
+
+  return {
+    onInvite(call) {
+      if (isDraining || calls.size >= deps.settings.maxCalls)
+        return call.reject(503, { headers: [["Retry-After", String(RETRY_AFTER_S)]] });
+      const running = take(call).finally(() => calls.delete(running));
+      calls.add(running);
+    },
+    preload: () => prompts.preload([...fixedPrompts(), ...TRANSFER_PROMPTS]),
+    drain: () => void (isDraining = true),
+    async idle() {
+      while (calls.size > 0) await Promise.all(calls);
+    },
+    get activeCalls() {
+      return calls.size;
+    },
+  };
+}

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { join } from "node:path";
+import { openTelephone, type CallReport, type Telephone } from "#src/cli/caller/caller.ts";
+import type { Turn } from "#src/cli/caller/script.ts";
+import { turnsOfDigits } from "#src/cli/caller/script.ts";
+import { ledger, ROOT, startService, type Service } from "./service.ts";
+
+/** Calls over real SIP and RTP to a service that runs as a process of its own. */
+
+const CARD = "4242424242424242";
+const ANSWERS = "1230#123#94105#1#";
+
+let service: Service;
+let telephone: Telephone;
+
+before(async () => {
+  service = await startService({ env: { SPEECH: "off" } });
+  telephone = await openTelephone(join(ROOT, "node_modules/.cache/voicetill/prompts"));
+});
+
+after(async () => {
+  await telephone.close();
+  await service.stop();
+});
+
+interface CallOptions {
+  headers?: [string, string][];
+  from?: string;
+  onEvent?: (what: string) => void;
+}
+
+function call(
+  target: string,
+  turns: string | Turn[],
+  { headers = [], from = "sip:+15555550100@127.0.0.1", onEvent = () => {} }: CallOptions = {},
+): Promise<CallReport> {
+  return telephone.call({ target, from, headers, turns: typeof turns === "string" ? turnsOfDigits(turns) : turns, onEvent });
+}
+
+const service_ = () => `sip:pay@${service.sip.host}:${service.sip.port}`;
+
+test("a keyed card is charged once, and webhook, polling and stream tell the same (R-401)", async () => {
+  const { session_id, sip_uri } = await service.create({ memory: "order 118", description: "Order 118" });
+  const streamed = service.until(session_id, "payment-success");
+  const report = await call(sip_uri, `${CARD}#${ANSWERS}`);
+  assert.equal(report.endedBy, "service");
+  const { verified, body } = await service.webhook();
+  assert.equal(verified, true);
+  const polled = await service.session(session_id);
+  const session = await streamed;
+  assert.deepEqual({ ...session, updated_at: null }, { ...polled, updated_at: null });
+  const event = body as Record<string, unknown>;
+  assert.deepEqual(
+    [event["event"], event["session_id"], event["status"], event["amount"], event["card_last4"]],
+    ["payment.success", session_id, "payment-success", 49.95, "4242"],
+  );
+  const charges = (await ledger(service.simulatorsUrl, "stripe")).filter(
+    ({ kind, reference }) => kind === "charge" && reference.startsWith(session_id),
+  );
+  assert.equal(charges.length, 1);
+});
+
+test("a call finds its session by header, by caller, by address and by caller id, in this order (R-210)", async () => {
+  const byHeader = await service.create({ caller: "+14155550111" });
+  const byCaller = await service.create({ caller: "+14155550112" });
+  const byAddress = await service.create({ caller: "+14155550113" });
+  const byFrom = await service.create({ caller: "+14155550114" });
+  const hangUp: Turn[] = [{ do: "wait for a prompt" }, { do: "hang up" }];
+  const calls: [string, CallOptions][] = [
+    [
+      byHeader.session_id,
+      {
+        headers: [
+          ["X-Session-Id", byHeader.session_id.toUpperCase()],
+          ["X-Caller", "+14155550112"],
+        ],
+        from: "sip:+14155550114@127.0.0.1",
+      },
+    ],
+    [byCaller.session_id, { headers: [["X-Caller", "+14155550112"]], from: "sip:+14155550114@127.0.0.1" }],
+    [byFrom.session_id, { from: "sip:4155550114@127.0.0.1" }],
+  ];
+  for (const [id, options] of calls) {
+    await call(service_(), hangUp, options);
+    await service.until(id, "abandoned");
+  }
+  await call(byAddress.sip_uri, hangUp, { from: "sip:+14155550114@127.0.0.1" });
+  await service.until(byAddress.session_id, "abandoned");
+});
+
+test("a call that no session waits for is refused with 404, without media (R-218)", async () => {
+  const report = await call(service_(), []);
+  assert.deepEqual([report.answered, report.status], [false, 404]);
+});
+
+test("a second call for a session being collected gets 486 and the first goes on; a third, after its end, 410 (R-219, R-278)", async () => {
+  const { session_id, sip_uri } = await service.create();
+  const asked = Promise.withResolvers<void>();
+  const first = call(sip_uri, [{ do: "wait for a prompt" }, { do: "wait", seconds: 1 }, ...turnsOfDigits(`${CARD}#${ANSWERS}`)], {
+    onEvent: (what) => what.startsWith("heard") && asked.resolve(),
+  });
+  await asked.promise;
+  assert.equal((await call(sip_uri, [])).status, 486);
+  await first;
+  assert.equal((await service.session(session_id))["status"], "payment-success");
+  assert.equal((await call(sip_uri, [])).status, 410);
+});
+
+test("a caller who hangs up before the gateway is called leaves an abandoned session and no charge (R-224)", async () => {
+  const { session_id, sip_uri } = await service.create();
+  await call(sip_uri, [{ do: "wait for a prompt" }, { do: "key", keys: "42424242" }, { do: "hang up" }]);
+  await service.until(session_id, "abandoned");
+  assert.equal(
+    (await ledger(service.simulatorsUrl, "stripe")).some(({ reference }) => reference.startsWith(session_id)),
+    false,
+  );
+});
+
+test("a caller who hangs up while the gateway is called has paid all the same (R-225)", async () => {
+  const { session_id, sip_uri } = await service.create({ callback: "sip:agent@127.0.0.1:9" });
+  await fault("stripe", "slow");
+  await call(sip_uri, [...turnsOfDigits(`${CARD}#${ANSWERS}`).slice(0, -1), { do: "wait for", text: "One moment" }, { do: "hang up" }]);
+  const session = await service.until(session_id, "payment-success");
+  assert.equal(session["card_last4"] ?? (session["processor"] as { card_last4: string }).card_last4, "4242");
+});
+
+test("a session cancelled in mid-call is said goodbye to, hung up and never charged (R-181)", async () => {
+  const { session_id, sip_uri } = await service.create({ callback: "sip:agent@127.0.0.1:9" });
+  const asked = Promise.withResolvers<void>();
+  const calling = call(sip_uri, [{ do: "wait for", text: "cancelled" }], {
+    onEvent: (what) => what.startsWith("heard") && asked.resolve(),
+  });
+  await asked.promise;
+  assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
+  const report = await calling;
+  assert.equal(report.endedBy, "service");
+  const session = await service.session(session_id);
+  assert.deepEqual([session["status"], session["transfer_status"]], ["cancelled", "skipped"]);
+});
+
+test("a declined card may be followed by another in the same call, and each is tried once (R-192)", async () => {
+  const { session_id, sip_uri } = await service.create();
+  await call(sip_uri, `4000000000000002#${ANSWERS}${CARD}#${ANSWERS}`);
+  assert.equal((await service.session(session_id))["status"], "payment-success");
+  const tried = (await ledger(service.simulatorsUrl, "stripe")).filter(
+    ({ kind, reference }) => kind === "charge" && reference.startsWith(session_id),
+  );
+  assert.deepEqual(
+    tried.map(({ outcome }) => outcome),
+    ["declined", "approved"],
+  );
+});
+
+test("a lost answer is found at the gateway and the card is charged once (I2, I3)", async () => {
+  const { session_id, sip_uri } = await service.create();
+  await fault("stripe", "reset_after", "/v1/payment_intents");
+  await call(sip_uri, `${CARD}#${ANSWERS}`);
+  await service.until(session_id, "payment-success");
+  const charges = (await ledger(service.simulatorsUrl, "stripe")).filter(
+    ({ kind, outcome, reference }) => kind === "charge" && outcome === "approved" && reference.startsWith(session_id),
+  );
+  assert.equal(charges.length, 1);
+});
+
+test("the caller is handed back to the callback with the result in the headers, after payment and after failure (R-320 to R-325)", async () => {
+  const answered = telephone.answerNext();
+  const { session_id, sip_uri } = await service.create({ callback: telephone.address, memory: "order 118" });
+  const calling = call(sip_uri, `${CARD}#${ANSWERS}`);
+  const agent = await answered;
+  const headers = Object.fromEntries(Object.entries(agent.headers).map(([name, value]) => [name.toLowerCase(), value]));
+  assert.deepEqual(
+    [headers["x-session-id"], headers["x-payment-status"], headers["x-memory"], headers["x-payment_card_last4"]],
+    [session_id, "payment-success", "order 118", "4242"],
+  );
+  await agent.hangUp();
+  await calling;
+  assert.equal((await service.session(session_id))["transfer_status"], "completed");
+
+  const busy = await service.create({ callback: "sip:nobody@127.0.0.1:9;transport=tcp" });
+  await call(busy.sip_uri, `${CARD}#${ANSWERS}`);
+  assert.equal((await service.session(busy.session_id))["transfer_status"], "failed");
+});
+
+test("of many calls at once for one session exactly one is answered (R-220)", async () => {
+  const { session_id, sip_uri } = await service.create();
+  const reports = await Promise.all(Array.from({ length: 20 }, () => call(sip_uri, [{ do: "wait for a prompt" }, { do: "hang up" }])));
+  assert.equal(reports.filter(({ answered }) => answered).length, 1);
+  assert.ok(reports.every(({ answered, status }) => answered || status === 486 || status === 410));
+  await service.until(session_id, "abandoned");
+});
+
+async function fault(gateway: string, kind: string, path = "/"): Promise<void> {
+  const response = await fetch(`${service.simulatorsUrl}/_faults`, {
+    method: "POST",
+    body: JSON.stringify({ gateway, kind, path, times: 1 }),
+  });
+  assert.equal(response.status, 200);
+}
