@@ -1,16 +1,20 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { authorizenet } from "./authorizenet/index.ts";
+import { passesLuhn } from "./cards.ts";
+import { ecommpay } from "./ecommpay.ts";
 import { Faults, readFault } from "./faults.ts";
 import { Ledger } from "./ledger.ts";
 import { listen } from "./listener.ts";
+import { nmi } from "./nmi.ts";
 import type { Simulator, SimulatorAnswer, SimulatorFactory, SimulatorTools } from "./simulator.ts";
 import { stripe } from "./stripe/index.ts";
 import { createIdentity } from "./tls.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every simulator. A new one is its file and its name here. */
-const FACTORIES: readonly SimulatorFactory[] = [stripe, webhook];
+const FACTORIES: readonly SimulatorFactory[] = [stripe, authorizenet, webhook, nmi, ecommpay];
 const LARGEST_BODY = 1024 * 1024;
 const SLOW_MS = 3_000;
 
@@ -71,6 +75,12 @@ const TOOLS: Omit<SimulatorTools, "record"> = {
   now: () => Date.now(),
   // Letters alone: no id can look like a card number to a scanner.
   id: (prefix, length = 24) => prefix + Array.from(randomBytes(length), (byte) => String.fromCharCode(97 + (byte % 26))).join(""),
+  digits: (length) => {
+    for (;;) {
+      const number = `1${Array.from(randomBytes(length - 1), (byte) => byte % 10).join("")}`;
+      if (!passesLuhn(number)) return number;
+    }
+  },
 };
 
 /** The pages that belong to no vendor: the index, the ledger, the faults. */
@@ -116,7 +126,8 @@ interface Served {
 
 /** One vendor request, with the fault that strikes it. */
 async function serve({ simulator, faults, request, response, url, path, body, cut }: Served): Promise<void> {
-  const fault = faults.strike(simulator.name, path);
+  const operation = simulator.operationOf?.({ body });
+  const fault = faults.strike(simulator.name, operation === undefined ? path : `${path}/${operation}`);
   if (fault === "reset_before") return cut();
   const answer = await simulator.handle({
     method: request.method ?? "",

@@ -30,6 +30,8 @@ export type SimulatorAnswer =
 /** A vendor's stand-in. One file each; the listener, the faults, the ledger and TLS are shared. */
 export interface Simulator {
   readonly name: string;
+  /** For vendors with one path for everything: what the body asks for. Faults are armed on `<path>/<operation>` then. */
+  operationOf?(request: { body: Buffer }): string;
   handle(request: SimulatorRequest): Promise<SimulatorAnswer>;
 }
 
@@ -40,6 +42,8 @@ export interface SimulatorTools {
   now(): number;
   /** An id that no other thing has: `prefix` and `length` letters. */
   id(prefix: string, length?: number): string;
+  /** The same in digits, for vendors that number their things; never one that could be a card number. */
+  digits(length: number): string;
 }
 
 export type SimulatorFactory = (tools: SimulatorTools) => Simulator;

@@ -304,7 +304,7 @@ describe("the card-forwarding receiver", () => {
 describe("what all simulators share", () => {
   test("the index names them, http and https share one port", async () => {
     const index = (await (await fetch(simulators.url)).json()) as { simulators: string[] };
-    assert.deepEqual(index.simulators, ["/stripe", "/webhook"]);
+    assert.deepEqual(index.simulators, ["/stripe", "/authorizenet", "/webhook", "/nmi", "/ecommpay"]);
     assert.equal(new URL(simulators.url).port, new URL(simulators.httpsUrl).port);
     assert.equal((await fetch(`${simulators.url}/nothing`)).status, 404);
   });

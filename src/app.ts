@@ -8,10 +8,12 @@ import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { OperatorError } from "./kernel/errors.ts";
 import { systemRandom } from "./kernel/random.ts";
+import { createInstruments } from "./instruments.ts";
 import { createMediaEngine } from "./media/index.ts";
 import { createPayments } from "./payments/index.ts";
 import {
   createJobs,
+  createMetrics,
   createOutbound,
   isInside,
   isPublic,
@@ -84,6 +86,8 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   const simulators = config.simulatorsPort === null ? null : await startSimulators({ port: config.simulatorsPort, host: "127.0.0.1" });
   if (simulators) ends.push(() => simulators.close());
 
+  const metrics = createMetrics({ ofProcess: true });
+  const instruments = createInstruments(metrics);
   const outbound = createOutbound({ allow: config.outboundAllow, extraCa: () => (simulators ? [simulators.ca] : []) });
   const jobs = createJobs(database, log);
   const projects = createProjects({
@@ -93,9 +97,14 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     gateways,
     simulatorsUrl: () => simulators?.url ?? null,
   });
-  const webhooks = createWebhooks({ database, jobs, projects, outbound, clock, random, log });
-  const sessions = createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) });
-  const payments = createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log });
+  const webhooks = createWebhooks({ database, jobs, projects, outbound: instruments.webhooks(outbound), clock, random, log });
+  const sessions = instruments.sessions(
+    createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
+  );
+  const payments = instruments.payments(
+    createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log }),
+    () => clock.monotonic(),
+  );
 
   ends.push(await startLease({ database, clock, owner, roles: config.roles.join(","), log }));
   webhooks.registerDelivery();
@@ -144,7 +153,11 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     await media.start();
     ends.push(() => media.stop());
     const speaker = createVoice({ cacheDir: promptCache });
-    ends.push(() => speaker.stop());
+    let isStopping = false;
+    ends.push(() => {
+      isStopping = true;
+      return speaker.stop();
+    });
     const recogniser = config.speech === "off" ? null : createRecogniser({ size: SPEECH_WORKERS });
     if (recogniser) {
       await recogniser.start();
@@ -182,11 +195,16 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
       userAgent: `Voicetill/${VERSION}`,
       trunks: config.sipTrunks,
       log,
-      onInvite: (call) => room.onInvite(call),
+      onInvite: (call) => {
+        instruments.countCall();
+        room.onInvite(call);
+      },
     });
     const { port } = await userAgent.start();
+    metrics.gauge("calls_active", "Calls under way.", () => room.activeCalls);
+    metrics.gauge("sip_transactions", "SIP transactions under way.", () => userAgent.activeTransactions);
     ends.push(() => userAgent.stop());
-    room.preload().catch((error: unknown) => log.error("prompts_not_rendered", { error }));
+    room.preload().catch((error: unknown) => isStopping || log.error("prompts_not_rendered", { error }));
     return { room, userAgent, port };
   }
 
@@ -210,6 +228,8 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
         sessionTtlSeconds: config.sessionTtlSeconds,
       },
       sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
+      metrics,
+      observe: instruments.observe,
       probes: { sip: sipProbe, worker: roles.has("worker") ? async () => true : null },
     });
     ends.push(() => app.close());

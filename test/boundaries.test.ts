@@ -27,6 +27,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["*"],
   "version.ts": [],
   "app.ts": ["*"],
+  "instruments.ts": ["kernel", "platform", "sessions", "payments"],
 };
 
 /** What a room may reach past another room's index: the database's test double, for tests alone. */

@@ -1,6 +1,6 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Database, Log } from "#src/platform/index.ts";
+import type { Database, Log, Metrics } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 
@@ -25,6 +25,8 @@ export interface ApiDeps {
   sipUriFor: (sessionId: string) => string;
   /** The database is probed by itself. */
   probes: { sip: Probe; worker: Probe };
+  /** What /metrics shows; without it there is no such path. */
+  metrics?: Pick<Metrics, "text" | "contentType">;
   /** How long a finished request took; for metrics. `endpoint` is method and route pattern, never an address. */
   observe?: (endpoint: string, status: number, seconds: number) => void;
 }

@@ -6,7 +6,9 @@ import type { ApiDeps } from "./deps.ts";
 import { registerErrors } from "./errors.ts";
 import { registerGate } from "./gate/gate.ts";
 import { registerAccount } from "./routes/account.ts";
+import { registerDescription } from "./routes/description.ts";
 import { registerHealth } from "./routes/health.ts";
+import { registerMetrics } from "./routes/metrics.ts";
 import { registerSessions } from "./routes/sessions.ts";
 import { registerStream } from "./routes/stream.ts";
 
@@ -36,7 +38,9 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   registerErrors(app, deps);
   registerGate(app, deps);
   if (deps.observe) observeWith(app, deps.observe);
+  registerDescription(app);
   registerHealth(app, deps);
+  registerMetrics(app, deps);
   registerAccount(app, deps);
   registerSessions(app, deps);
   registerStream(app, deps);

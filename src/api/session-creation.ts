@@ -1,5 +1,6 @@
 import { AppError } from "#src/kernel/errors.ts";
 import type { BillingAddress, Environment, GatewayName } from "#src/kernel/payment.ts";
+import type { Db } from "#src/platform/index.ts";
 import type { KeyIdentity, Project } from "#src/projects/index.ts";
 import type { ApiDeps } from "./deps.ts";
 import { recent } from "./recent.ts";
@@ -19,7 +20,10 @@ interface SetUp {
 
 const STRIPE_ACCOUNT = FAULTS.value("stripe_account needs the platform key on the project");
 
-/** Makes a session from a body that fits its schema: the business rules, then the row (SPEC, SessionCreateResponse). */
+/**
+ * A session from a body that fits its schema: the business rules, whose faults are thrown, then a function that writes the row
+ * and answers SessionCreateResponse (SPEC). It is for the caller to say in which transaction.
+ */
 export function sessionCreation({ database, sessions, projects, clock, settings, sipUriFor }: ApiDeps) {
   const setUpOf = recent(
     clock,
@@ -48,30 +52,32 @@ export function sessionCreation({ database, sessions, projects, clock, settings,
     const items = businessFaults(body, setUp, amountMinor);
     if (items.length > 0 || amountMinor instanceof Fault) throw new Invalid(items);
 
-    // One statement, so one transaction; BEGIN and COMMIT would be two more round trips.
-    const session = await sessions.create(database.db, {
-      organizationId,
-      projectId: project.id,
-      environment,
-      channel: "voice",
-      mode: body.mode,
-      gateway: body.gateway,
-      amountMinor,
-      currency: project.currency,
-      caller: body.caller,
-      description: body.description ?? null,
-      callback: body.callback?.text ?? null,
-      memory: body.memory ?? null,
-      stripeAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
-      billingAddress: body.gateway === "authorizenet" && body.billing_address ? addressOf(body.billing_address) : null,
-      ttlSeconds: settings.sessionTtlSeconds,
-    });
-    return {
-      session_id: session.id,
-      status: "created",
-      phone_number: setUp.phoneNumber,
-      sip_uri: sipUriFor(session.id),
-      created_at: session.createdAt.toISOString(),
+    return async (db: Db) => {
+      // One statement, so one transaction; BEGIN and COMMIT would be two more round trips.
+      const session = await sessions.create(db, {
+        organizationId,
+        projectId: project.id,
+        environment,
+        channel: "voice",
+        mode: body.mode,
+        gateway: body.gateway,
+        amountMinor,
+        currency: project.currency,
+        caller: body.caller,
+        description: body.description ?? null,
+        callback: body.callback?.text ?? null,
+        memory: body.memory ?? null,
+        stripeAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
+        billingAddress: body.gateway === "authorizenet" && body.billing_address ? addressOf(body.billing_address) : null,
+        ttlSeconds: settings.sessionTtlSeconds,
+      });
+      return {
+        session_id: session.id,
+        status: "created",
+        phone_number: setUp.phoneNumber,
+        sip_uri: sipUriFor(session.id),
+        created_at: session.createdAt.toISOString(),
+      };
     };
   };
 }

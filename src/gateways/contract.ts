@@ -78,6 +78,8 @@ export interface CredentialField {
   name: string;
   secret: boolean;
   required: boolean;
+  /** Digits that the apply file may hold as a number too; leading zeros are not part of it. */
+  wholeNumber?: boolean;
   /** While it is rolled the apply file may hold `[new, old]`; the old value is then kept under this name. */
   previous?: string;
   /** One line: what it is and where the vendor shows it. */

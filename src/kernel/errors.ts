@@ -14,6 +14,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, detail: "Method Not Allowed" },
   session_not_cancellable: { status: 409, detail: "Session cannot be cancelled" },
   payment_in_progress: { status: 409, detail: "Session cannot be cancelled (payment in progress)" },
+  idempotency_key_in_use: { status: 409, detail: "A request with this Idempotency-Key is in progress" },
   body_too_large: { status: 413, detail: "Request body too large" },
   uri_too_long: { status: 414, detail: "URI Too Long" },
   unsupported_encoding: { status: 415, detail: "Content-Encoding is not supported" },

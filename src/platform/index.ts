@@ -1,6 +1,7 @@
 export { isInside, isPublic, parseCidrs } from "./addresses.ts";
 export { type Database, type Db, isDatabaseUnavailable, notify } from "./db/database.ts";
 export { openDatabase } from "./db/open.ts";
+export { statement } from "./db/statement.ts";
 export type { Tables } from "./db/tables.ts";
 export { createOutbound, type Outbound, type OutboundAnswer, type OutboundRequest } from "./http.ts";
 export { createJobs, type Jobs, type QueueOptions } from "./jobs.ts";

@@ -8,12 +8,13 @@ import { createProjects } from "./index.ts";
 
 export const MASTER_KEY = new Uint8Array(32).fill(7);
 
-/** A gateway as far as settings go: one secret under `credentials`, one option. */
+/** A gateway as far as settings go: a secret, a token and a number under `credentials`, one option. */
 export const cardWorks: GatewayDescriptor = {
   name: "stripe",
   credentialFields: [
     { name: "secret_key", required: true },
     { name: "refresh_token", required: false },
+    { name: "merchant_number", required: false, wholeNumber: true },
   ],
   credentialsIn: "credentials",
   optionFields: [{ name: "platform", values: [true, false], default: false }],

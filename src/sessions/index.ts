@@ -2,10 +2,11 @@ import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Database, Db, Log } from "#src/platform/index.ts";
 import {
+  type Created,
   findPendingByCaller,
   findSession,
   findSessionByCaller,
-  insertSession,
+  insertSessions,
   type NewSession,
   updateTransferStatus,
 } from "./repository.ts";
@@ -17,7 +18,7 @@ import { Watchers } from "./watchers.ts";
 
 export { renderStates } from "./render-states.ts";
 export { isTerminal, type Phase, type SessionEvent, type Status, STATUSES } from "./states.ts";
-export type { NewSession, Scope, Session, SessionChanges };
+export type { Created, NewSession, Scope, Session, SessionChanges };
 
 /** What a call that asks for a session is told. */
 export type Claim =
@@ -35,7 +36,11 @@ export type Cancellation =
   | { kind: "refused"; status: Status; phase: Phase | null };
 
 export interface Sessions {
-  create(tx: Db, input: NewSession): Promise<Session>;
+  /**
+   * Makes a PENDING session. Outside a transaction it resolves after the commit, which it may share with other sessions
+   * asked for at the same moment.
+   */
+  create(db: Db, input: NewSession): Promise<Created>;
   /** Reads apply the clock: an unused session past its time is expired, whether or not it has been swept. */
   find(db: Db, id: string, scope?: Scope): Promise<Session | null>;
   /** The caller's newest open session, else the one completed last. */
@@ -71,6 +76,7 @@ export interface SessionsDeps {
 }
 
 export function createSessions({ database, clock, random, log, onFinal }: SessionsDeps): Sessions {
+  const insertTogether = database.batched(insertSessions);
   const watchers = new Watchers();
   let stopListening = async () => {};
   let stopSweeping = async () => {};
@@ -78,7 +84,10 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
   const apply: Sessions["apply"] = (id, event, changes) => database.transaction((tx) => transition(tx, onFinal, id, event, changes));
 
   return {
-    create: (tx, input) => insertSession(tx, random.uuid(), input),
+    create: async (db, input) => {
+      const session = { id: random.uuid(), ...input };
+      return db.isTransaction ? (await insertSessions(db, [session]))[0]! : insertTogether(session);
+    },
     find: findSession,
     findByCaller: findSessionByCaller,
     pendingByCaller: findPendingByCaller,

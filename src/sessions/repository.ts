@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
-import { type Db, notify } from "#src/platform/index.ts";
+import { type Db, notify, statement } from "#src/platform/index.ts";
 import { DERIVED, fromRow, type Row, type Session } from "./session.ts";
 import { changedAt, CHANNEL, type Scope } from "./transition.ts";
 
@@ -22,36 +22,32 @@ export interface NewSession {
   ttlSeconds: number;
 }
 
-/** Inserts a PENDING session. It expires exactly `ttlSeconds` after `created_at`, by the database's clock (R-159). */
-export async function insertSession(tx: Db, id: string, input: NewSession): Promise<Session> {
-  const createdAt = sql<Date>`date_trunc('milliseconds', statement_timestamp())`;
-  const row = await tx
-    .insertInto("sessions")
-    .values({
-      id,
-      organization_id: input.organizationId,
-      project_id: input.projectId,
-      environment: input.environment,
-      channel: input.channel,
-      status: "PENDING",
-      mode: input.mode,
-      gateway: input.gateway,
-      amount_minor: input.amountMinor,
-      currency: input.currency,
-      caller: input.caller,
-      description: input.description,
-      callback: input.callback,
-      memory: input.memory,
-      stripe_account: input.stripeAccount,
-      billing_address: input.billingAddress && JSON.stringify(input.billingAddress),
-      created_at: createdAt,
-      updated_at: createdAt,
-      expires_at: sql<Date>`${createdAt} + make_interval(secs => ${input.ttlSeconds})`,
-    })
-    .returningAll()
-    .returning(DERIVED)
-    .executeTakeFirstOrThrow();
-  return fromRow(row);
+/** A session as it was asked for, and when the database took it in. */
+export interface Created extends NewSession {
+  id: string;
+  createdAt: Date;
+}
+
+/** Rows as one JSON text: one parameter however many they are, so that the statement never changes. */
+const insert = statement<{ created_at: Date }>(
+  "insert_sessions",
+  `with made as (select date_trunc('milliseconds', statement_timestamp()) as at),
+  inserted as (
+    insert into sessions (id, organization_id, project_id, environment, channel, status, mode, gateway, amount_minor, currency,
+      caller, description, callback, memory, stripe_account, billing_address, created_at, updated_at, expires_at)
+    select id, "organizationId", "projectId", environment, channel, 'PENDING', mode, gateway, "amountMinor", currency,
+      caller, description, callback, memory, "stripeAccount", "billingAddress", made.at, made.at, made.at + make_interval(secs => "ttlSeconds")
+    from made, json_to_recordset($1) as new (id uuid, "organizationId" uuid, "projectId" uuid, environment text, channel text,
+      mode text, gateway text, "amountMinor" bigint, currency text, caller text, description text, callback text, memory text,
+      "stripeAccount" text, "billingAddress" jsonb, "ttlSeconds" float8)
+  )
+  select at as created_at from made`,
+);
+
+/** Inserts PENDING sessions. Each expires exactly its `ttlSeconds` after `created_at`, by the database's clock (R-159). */
+export async function insertSessions(db: Db, sessions: readonly (NewSession & { id: string })[]): Promise<Created[]> {
+  const [row] = await insert(db, JSON.stringify(sessions));
+  return sessions.map((session) => ({ ...session, createdAt: row!.created_at }));
 }
 
 export async function findSession(db: Db, id: string, scope?: Scope): Promise<Session | null> {

@@ -47,6 +47,36 @@ test("everything a session was made with is read back (R-411)", async () => {
   });
 });
 
+test("sessions asked for at once are each made whole, and one that cannot be made fails alone (R-146, R-159)", async () => {
+  const { database, sessions, projectId, scope } = fixture;
+  const given = (n: number) => ({
+    organizationId: scope.organizationId,
+    projectId: n === 3 ? randomUUID() : projectId,
+    environment: "test" as const,
+    channel: "voice" as const,
+    mode: "charge" as const,
+    gateway: "stripe" as const,
+    amountMinor: n,
+    currency: "USD",
+    caller: `+1415555010${n}`,
+    description: n % 2 ? null : `"${n}",\\`,
+    callback: null,
+    memory: null,
+    stripeAccount: null,
+    billingAddress: null,
+    ttlSeconds: 300 + n,
+  });
+  const made = await Promise.allSettled([0, 1, 2, 3, 4].map((n) => sessions.create(database.db, given(n))));
+  for (const [n, result] of made.entries()) {
+    assert.equal(result.status, n === 3 ? "rejected" : "fulfilled");
+    if (result.status === "rejected") continue;
+    const session = await sessions.find(database.db, result.value.id);
+    const { ttlSeconds, ...columns } = given(n);
+    assert.partialDeepStrictEqual(session, { ...columns, createdAt: result.value.createdAt });
+    assert.equal(session!.expiresAt.getTime() - session!.createdAt.getTime(), ttlSeconds * 1000);
+  }
+});
+
 test("a session of another organisation or mode is not found (S-40)", async () => {
   const { id } = await fixture.create();
   const { db } = fixture.database;

@@ -57,8 +57,8 @@ export async function sessionsFixture(onFinal: (tx: Db, session: Session) => Pro
     projectId,
     finals,
     create: (differences = {}) =>
-      database.transaction((tx) =>
-        sessions.create(tx, {
+      database.transaction(async (tx) => {
+        const { id } = await sessions.create(tx, {
           organizationId,
           projectId,
           environment: "test",
@@ -75,8 +75,9 @@ export async function sessionsFixture(onFinal: (tx: Db, session: Session) => Pro
           billingAddress: null,
           ttlSeconds: 300,
           ...differences,
-        }),
-      ),
+        });
+        return (await sessions.find(tx, id))!;
+      }),
     expireIn: async (id, ms) => {
       await db
         .updateTable("sessions")

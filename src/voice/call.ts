@@ -86,9 +86,13 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   leg.on.mediaLost = hangUp;
   const cancelLimit = clock.after(LONGEST_CALL_MS, hangUp);
   const unwatch = sessions.watch(session.id, () => {
-    void sessions.find(database.db, session.id).then((current) => {
-      if (current?.status === "cancelled") conversation.feed({ type: "cancelled" });
-    });
+    sessions.find(database.db, session.id).then(
+      (current) => {
+        if (current?.status === "cancelled") conversation.feed({ type: "cancelled" });
+      },
+      // A cancel that goes unseen here is seen by the charge, which is refused.
+      (error: unknown) => log.warn("session_not_read", { error }),
+    );
   });
 
   if (admission.remote) leg.start(admission.remote);

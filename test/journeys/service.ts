@@ -24,6 +24,7 @@ export interface Service {
   simulatorsUrl: string;
   folder: string;
   env: Record<string, string>;
+  pid(): number;
   /** Everything the process wrote, log lines included. */
   output(): string;
   /** Status webhooks, in the order they came. */
@@ -68,7 +69,11 @@ async function ownDatabase(): Promise<{ url: string; drop(): Promise<void> } | n
   const administer = async (sql: string) => {
     const client = new Client({ connectionString: server });
     await client.connect();
-    await client.query(sql).finally(() => client.end());
+    try {
+      await client.query(sql);
+    } finally {
+      await client.end();
+    }
   };
   await administer(`create database ${name} template template0`);
   const url = new URL(server);
@@ -108,6 +113,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     simulatorsUrl: "",
     folder,
     env,
+    pid: () => child?.pid ?? 0,
     output: () => output,
     webhooks,
     webhook: () => {
@@ -224,11 +230,14 @@ async function untilStatus(service: Service, id: string, status: string): Promis
       if (last === status) return session ?? {};
     }
   }
-  assert.fail(`the stream ended with ${last}, not with ${status}`);
+  throw new assert.AssertionError({ message: `the stream ended with ${last}, not with ${status}` });
 }
 
 /** Charges, tokens and the like of one simulator, as its ledger has them. */
-export async function ledger(simulatorsUrl: string, gateway: string): Promise<{ kind: string; outcome: string; reference: string }[]> {
+export async function ledger(
+  simulatorsUrl: string,
+  gateway: string,
+): Promise<{ kind: string; outcome: string; reference: string | null }[]> {
   const response = await fetch(`${simulatorsUrl}/_ledger/${gateway}`);
-  return ((await response.json()) as { entries: { kind: string; outcome: string; reference: string }[] }).entries;
+  return ((await response.json()) as { entries: { kind: string; outcome: string; reference: string | null }[] }).entries;
 }

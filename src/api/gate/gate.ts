@@ -83,7 +83,7 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
 
 function limiterFor({ settings, database, clock }: ApiDeps): RateLimiter {
   // The embedded database serves one process only: what is counted there need not be shared.
-  const hits = database.kind === "pglite" ? memoryHits(clock) : sharedHits(database.db, clock);
+  const hits = database.kind === "pglite" ? memoryHits(clock) : sharedHits(database, clock);
   return createRateLimiter({ perMinute: settings.rateLimitPerMinute, hits, clock });
 }
 

@@ -90,16 +90,24 @@ const parallel = async (hits: HitStore, bucket: string, count: number, limit: nu
   (await Promise.all(Array.from({ length: count }, async () => hits.hit(bucket, limit)))).filter(({ allowed }) => allowed).length;
 
 test("two processes share one limit, however many ask at once (R-063)", async () => {
-  const [one, two] = [sharedHits(api.database.db, systemClock), sharedHits(api.database.db, systemClock)];
+  const [one, two] = [sharedHits(api.database, systemClock), sharedHits(api.database, systemClock)];
   const allowed = await Promise.all([parallel(one, "shared", 25, 20), parallel(two, "shared", 25, 20)]);
   assert.equal(allowed[0] + allowed[1], 20);
   assert.equal((await one.hit("another", 20)).allowed, true);
 });
 
+test("hits counted together are kept apart by bucket, and what fits is allowed to the last one (R-061, R-063)", async () => {
+  const hits = sharedHits(api.database, systemClock);
+  const counts = { few: 3, exact: 20, many: 30 };
+  const allowed = await Promise.all(Object.entries(counts).map(([bucket, count]) => parallel(hits, bucket, count, 20)));
+  assert.deepEqual(allowed, [3, 20, 20]);
+  assert.equal((await hits.hit("few", 20)).used, 4);
+});
+
 test("shared hits are forgotten by the database's clock, and the wait that a refusal names suffices (R-061, R-062)", async () => {
   const { db } = api.database;
   const clock = new ManualClock();
-  const hits = sharedHits(db, clock);
+  const hits = sharedHits(api.database, clock);
   assert.equal(await parallel(hits, "old", 6, 5), 5);
   const refused = await hits.hit("old", 5);
   assert.ok(!refused.allowed && refused.resetMs > 55_000 && refused.resetMs <= 63_000);

@@ -1,24 +1,28 @@
 import { sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
-import type { Db } from "#src/platform/index.ts";
+import { type Database, type Db, statement } from "#src/platform/index.ts";
 import { type Hit, type HitStore, SLOT_MS, WINDOW_MS } from "./hits.ts";
 
 /** A refusal is remembered here, so that a flood costs no statements; bounded like every table a stranger can fill. */
 const MOST_REFUSALS = 10_000;
 
 /**
- * Counts in the table `rate_buckets`, shared by all processes (R-063), by the database's clock. One statement a hit: earlier
- * slots no longer change, and the present slot's row is locked by the upsert, so parallel hits cannot pass together.
+ * Counts in the table `rate_buckets`, shared by all processes (R-063), by the database's clock. Hits that come together are
+ * counted by one statement. It is exact all the same: earlier slots no longer change, and the present slot's row is locked
+ * by the upsert, so parallel hits cannot pass together.
  */
-export function sharedHits(db: Db, clock: Clock): HitStore {
+export function sharedHits(database: Database, clock: Clock): HitStore {
   const refusals = new Map<string, { hit: Hit; until: number }>();
+  const countTogether = database.batched(countHits);
 
   return {
     async hit(bucket, limit) {
       const now = clock.monotonic();
       const refused = refusals.get(bucket);
       if (refused && refused.until > now) return { ...refused.hit, resetMs: refused.until - now };
-      const hit = await count(db, bucket, limit);
+      let hit = await countTogether({ bucket, limit });
+      // Among several that do not all fit some may: each asks for itself.
+      if (!hit.allowed && hit.asked > 1) [hit] = (await countHits(database.db, [{ bucket, limit }])) as [Counted];
       refusals.delete(bucket);
       if (!hit.allowed) {
         if (refusals.size >= MOST_REFUSALS) refusals.delete(refusals.keys().next().value!);
@@ -29,32 +33,52 @@ export function sharedHits(db: Db, clock: Clock): HitStore {
 
     async sweep() {
       await sql`delete from rate_buckets where window_start < clock_timestamp() - make_interval(secs => ${(2 * WINDOW_MS) / 1000})`.execute(
-        db,
+        database.db,
       );
     },
   };
 }
 
-async function count(db: Db, bucket: string, limit: number): Promise<Hit> {
-  const slotSeconds = SLOT_MS / 1000;
-  const windowSeconds = WINDOW_MS / 1000;
-  const { rows } = await sql<{ earlier: number; present: number | null; reset_ms: number }>`
-    with slot as materialized (
-      select date_bin(make_interval(secs => ${slotSeconds}), clock_timestamp(), timestamptz 'epoch') as start
-    ), earlier as materialized (
-      select coalesce(sum(hits), 0)::int as hits, min(window_start) as oldest
-      from rate_buckets, slot
-      where bucket = ${bucket} and window_start >= slot.start - make_interval(secs => ${windowSeconds}) and window_start < slot.start
-    ), present as (
-      insert into rate_buckets as counted (bucket, window_start, hits)
-      select ${bucket}, slot.start, 1 from slot, earlier where earlier.hits < ${limit}::int
-      on conflict (bucket, window_start) do update set hits = counted.hits + 1
-        where counted.hits + (select hits from earlier) < ${limit}::int
-      returning hits
-    )
-    select earlier.hits as earlier, (select hits from present) as present,
-      extract(epoch from coalesce(oldest, slot.start) - clock_timestamp())::float8 * 1000 + ${WINDOW_MS + SLOT_MS}::float8 as reset_ms
-    from slot, earlier`.execute(db);
-  const { earlier, present, reset_ms } = rows[0]!;
-  return { allowed: present !== null, used: present === null ? limit : earlier + present, resetMs: Math.max(1, reset_ms) };
+interface Asked {
+  bucket: string;
+  limit: number;
+}
+/** `asked`: how many hits on its bucket were counted in one, all or none of them. */
+type Counted = Hit & { asked: number };
+
+const slot = `make_interval(secs => ${SLOT_MS / 1000})`;
+
+/** Buckets are locked in one order by all processes, so that none waits for another that waits for it. */
+const count = statement<{ bucket: string; asked: number; used: number; allowed: boolean; reset_ms: number }>(
+  "count_hits",
+  `with slot as materialized (
+    select date_bin(${slot}, clock_timestamp(), timestamptz 'epoch') as start
+  ), asked as materialized (
+    select bucket, min("limit") as most, count(*)::int as hits from json_to_recordset($1) as hit (bucket text, "limit" int) group by bucket
+  ), earlier as materialized (
+    select asked.bucket, coalesce(sum(rate_buckets.hits), 0)::int as hits, coalesce(min(window_start), slot.start) as oldest
+    from slot cross join asked left join rate_buckets on rate_buckets.bucket = asked.bucket
+      and window_start >= slot.start - make_interval(secs => ${WINDOW_MS / 1000}) and window_start < slot.start
+    group by asked.bucket, slot.start
+  ), present as (
+    insert into rate_buckets as counted (bucket, window_start, hits)
+    select bucket, slot.start, asked.hits from slot cross join asked join earlier using (bucket)
+    where earlier.hits + asked.hits <= most order by bucket
+    on conflict (bucket, window_start) do update set hits = counted.hits + excluded.hits
+      where counted.hits + excluded.hits + (select hits from earlier where earlier.bucket = counted.bucket)
+        <= (select most from asked where asked.bucket = counted.bucket)
+    returning bucket, hits
+  )
+  select bucket, asked.hits as asked, earlier.hits + present.hits as used,
+    extract(epoch from oldest - clock_timestamp())::float8 * 1000 + ${WINDOW_MS + SLOT_MS} as reset_ms
+  from asked join earlier using (bucket) left join present using (bucket)`,
+);
+
+/** Counts hits, those on one bucket all or none. */
+async function countHits(db: Db, hits: readonly Asked[]): Promise<Counted[]> {
+  const buckets = new Map((await count(db, JSON.stringify(hits))).map((row) => [row.bucket, row]));
+  return hits.map(({ bucket, limit }) => {
+    const { asked, used, reset_ms } = buckets.get(bucket)!;
+    return { asked, allowed: used !== null, used: used ?? limit, resetMs: Math.max(1, reset_ms) };
+  });
 }

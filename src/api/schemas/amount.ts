@@ -16,8 +16,17 @@ const NOT_FINITE = /^[+-]?(?:nan|inf|infinity)$/i;
 /** Stripe's ceiling, 999,999.99, in units of two decimals (R-114). */
 const CEILING = 99_999_999;
 
+/** As the interface publishes it (SPEC, SessionCreate). */
+export const AMOUNT_PATTERN = String.raw`^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$`;
+const SHOWN = {
+  anyOf: [
+    { type: "number", minimum: 0 },
+    { type: "string", pattern: AMOUNT_PATTERN },
+  ],
+};
+
 /** The `amount` field: everything about it that needs no currency (REQUIREMENTS, table C2). */
-export const amountField = field<Amount>((input) => {
+export const amountField = field<Amount>(SHOWN, (input) => {
   const amount = input instanceof JsonNumber ? fromNumber(input.text) : fromText(input);
   if (amount instanceof Fault) return amount;
   if (amount.decimal.negative && amount.decimal.digits > 0n) return FAULTS.atLeast(0);

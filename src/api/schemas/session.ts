@@ -11,10 +11,11 @@ import { uuidFault } from "./uuid.ts";
 /** SessionCreate and what else /v1/sessions takes (SPEC, Resources and their fields). Optional fields take null for missing. */
 
 const CALLER = FAULTS.value("caller must be a phone number in E.164 format");
+const E164 = { description: "Phone number in E.164 format, such as +14155550100." };
 const STRIPE_ACCOUNT = /^acct_[A-Za-z0-9]+$/;
 const MEMORY_BYTES = 16 * 1024;
 
-const billingAddress = model({
+export const billingAddress = model({
   street: text({ min: 1, max: 60 }),
   city: text({ min: 1, max: 40 }),
   state: text({ min: 2, max: 40 }),
@@ -26,6 +27,7 @@ const billingAddress = model({
 
 /** The text as it was sent, and what it means. */
 const callback = textField(
+  { description: "A phone number in E.164 format or a SIP URI that the project allows." },
   (value) => {
     const target = parseCallback(value);
     return target instanceof Fault ? target : { text: value, target };
@@ -35,7 +37,7 @@ const callback = textField(
 
 export const sessionCreate = model({
   project: text({ min: 1 }),
-  caller: textField((value) => parseE164(value) ?? CALLER),
+  caller: textField(E164, (value) => parseE164(value) ?? CALLER),
   amount: amountField,
   mode: z.enum(MODES),
   gateway: z.enum(GATEWAYS),
@@ -52,7 +54,7 @@ export const sessionCreate = model({
 export type SessionCreate = z.output<typeof sessionCreate>;
 
 /** 200 to 299 without the two that cannot carry the body (R-141); one plain decimal integer (R-142). */
-const responseStatus = field((input) => {
+const responseStatus = field({ type: "integer", minimum: 200, maximum: 299, not: { enum: [204, 205] } }, (input) => {
   if (typeof input !== "string" || !/^(?:0|-?[1-9][0-9]*)$/.test(input)) return FAULTS.intParsing;
   const status = Number(input);
   if (status < 200) return FAULTS.atLeast(200);
@@ -63,8 +65,8 @@ const responseStatus = field((input) => {
 export const createQuery = model({ response_status: responseStatus.optional() });
 
 /** An unescaped `+` arrives as a space (R-102). */
-const callerInQuery = textField((value) => parseE164(value.replace(/^ /, "+")) ?? CALLER);
+const callerInQuery = textField(E164, (value) => parseE164(value.replace(/^ /, "+")) ?? CALLER);
 
 export const findQuery = model({ caller: callerInQuery, project: text({ min: 1 }).optional() });
 
-export const sessionPath = model({ session_id: textField((value) => parseUuid(value) ?? uuidFault(value)) });
+export const sessionPath = model({ session_id: textField({ format: "uuid" }, (value) => parseUuid(value) ?? uuidFault(value)) });

@@ -3,7 +3,7 @@ import { JsonNumber } from "#src/kernel/json.ts";
 import { Fault, FAULTS, Invalid, type Item } from "./faults.ts";
 
 /** Which part of the request a value came from; the first word of every `loc`. */
-export type Part = "path" | "query" | "body";
+export type Part = "path" | "query" | "header" | "body";
 
 /** Checks `value` against `schema`; throws Invalid with all its faults, in the order of the schema's fields (R-005). */
 export function demand<T>(schema: z.ZodType<T>, value: unknown, part: Part): T {
@@ -13,20 +13,19 @@ export function demand<T>(schema: z.ZodType<T>, value: unknown, part: Part): T {
 }
 
 /** Runs checks one after another and throws the faults of all of them together; anything else that one throws at once. */
-export async function together<A, B>(first: () => A, second: () => Promise<B>): Promise<[A, B]> {
+export async function together<T extends unknown[]>(...checks: { [K in keyof T]: () => T[K] | Promise<T[K]> }): Promise<T> {
   const items: Item[] = [];
-  const attempt = async <T>(run: () => T | Promise<T>): Promise<T | undefined> => {
+  const results: unknown[] = [];
+  for (const check of checks) {
     try {
-      return await run();
+      results.push(await check());
     } catch (error) {
       if (!(error instanceof Invalid)) throw error;
       items.push(...error.items);
-      return undefined;
     }
-  };
-  const results = [await attempt(first), await attempt(second)];
+  }
   if (items.length > 0) throw new Invalid(items);
-  return results as [A, B];
+  return results as T;
 }
 
 /** A zod issue in the words of Pydantic. Our own checks put a Fault in `params`; zod's are translated here. */
@@ -43,14 +42,18 @@ function faultOf(issue: z.core.$ZodIssue): Fault {
   throw new Error(`No words for the issue ${issue.code}`);
 }
 
+/** How a field that only its own code understands is shown in the description: JSON Schema. */
+export type Shown = Record<string, unknown>;
+
 /** A field of its own kind: `read` sees what was sent (undefined when absent) and answers the value or the fault. */
-export function field<T>(read: (input: unknown) => T | Fault): z.ZodType<T> {
-  return z.unknown().transform((input, context) => {
+export function field<T>(shown: Shown, read: (input: unknown) => T | Fault): z.ZodType<T> {
+  const schema = z.unknown().transform((input, context) => {
     const result = input === undefined ? FAULTS.missing : read(input);
     if (!(result instanceof Fault)) return result;
     context.issues.push({ code: "custom", input, params: { fault: result } });
     return z.NEVER;
   });
+  return schema.meta(shown);
 }
 
 export interface TextRules {
@@ -63,16 +66,28 @@ export interface TextRules {
 }
 
 /** As `field`, for a string that obeys `rules`. */
-export function textField<T>(read: (text: string) => T | Fault, rules: TextRules = {}): z.ZodType<T> {
-  return field((input) => (typeof input === "string" ? (textFault(input, rules) ?? read(input)) : FAULTS.stringType));
+export function textField<T>(shown: Shown, read: (text: string) => T | Fault, rules: TextRules = {}): z.ZodType<T> {
+  return field({ type: "string", ...shownText(rules), ...shown }, (input) =>
+    typeof input === "string" ? (textFault(input, rules) ?? read(input)) : FAULTS.stringType,
+  );
 }
 
 /** A string that PostgreSQL can hold (no NUL, no lone surrogate: R-018, R-019) and that obeys `rules`. */
 export function text(rules: TextRules = {}): z.ZodType<string> {
-  return z.string().check((payload) => {
+  const schema = z.string().check((payload) => {
     const fault = textFault(payload.value, rules);
     if (fault) payload.issues.push({ code: "custom", input: payload.value, params: { fault } });
   });
+  return schema.meta(shownText(rules));
+}
+
+function shownText({ min, max, maxBytes, pattern }: TextRules): Shown {
+  return {
+    ...(min === undefined ? {} : { minLength: min }),
+    ...(max === undefined ? {} : { maxLength: max }),
+    ...(maxBytes === undefined ? {} : { description: `At most ${maxBytes} bytes of UTF-8.` }),
+    ...(pattern ? { pattern: pattern.source } : {}),
+  };
 }
 
 function textFault(value: string, { min, max, maxBytes, pattern }: TextRules): Fault | null {

@@ -61,18 +61,37 @@ export class PartOf {
   }
 }
 
-export type Scalar = string | number | boolean | Secret | Cell | PartOf | NumberOf;
+/** Cells with fixed text between them as one value, such as an expiry date "2030-03". The text must need no escaping. */
+export class Joined {
+  readonly parts: readonly (Cell | PartOf | string)[];
 
-function digitsOf(value: Cell | PartOf | NumberOf): Uint8Array {
-  if (value instanceof PartOf || value instanceof Cell) return value.bytes();
+  constructor(...parts: (Cell | PartOf | string)[]) {
+    this.parts = parts;
+  }
+}
+
+export type CardDigits = Cell | PartOf | NumberOf | Joined;
+export type Scalar = string | number | boolean | Secret | CardDigits;
+
+/** The digits where they lie: views of the cells, no copies, with the text that stands between them. */
+export function digitsOf(value: CardDigits): readonly (Uint8Array | string)[] {
+  if (value instanceof Joined) return value.parts.map((part) => (typeof part === "string" ? part : part.bytes()));
+  if (value instanceof PartOf || value instanceof Cell) return [value.bytes()];
   const bytes = value.cell.bytes();
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0x30) start++;
-  return bytes.subarray(start);
+  return [bytes.subarray(start)];
 }
 
-function isDigits(value: unknown): value is Cell | PartOf | NumberOf {
-  return value instanceof Cell || value instanceof PartOf || value instanceof NumberOf;
+export function isDigits(value: unknown): value is CardDigits {
+  return value instanceof Cell || value instanceof PartOf || value instanceof NumberOf || value instanceof Joined;
+}
+
+function writeDigits(writer: BodyWriter, value: CardDigits): void {
+  for (const piece of digitsOf(value)) {
+    if (typeof piece === "string") writer.text(piece);
+    else writer.raw(piece);
+  }
 }
 
 function plain(value: string | number | boolean | Secret): string {
@@ -90,7 +109,7 @@ export function formBody(fields: FormFields): Uint8Array<ArrayBuffer> {
     if (value === undefined || value === null) continue;
     writer.text(`${first ? "" : "&"}${encodeURIComponent(name)}=`);
     first = false;
-    if (isDigits(value)) writer.raw(digitsOf(value));
+    if (isDigits(value)) writeDigits(writer, value);
     else writer.text(encodeURIComponent(plain(value).toWellFormed()));
   }
   return writer.finish();
@@ -98,13 +117,16 @@ export function formBody(fields: FormFields): Uint8Array<ArrayBuffer> {
 
 export type JsonBody = Scalar | null | readonly JsonBody[] | { readonly [key: string]: JsonBody | undefined };
 
-/** JSON (RFC 8259). A Cell becomes a string of digits, a NumberOf a number; undefined members are left out. */
+/** JSON (RFC 8259). A Cell, a part of one and Joined become strings, a NumberOf a number; undefined members are left out. */
 export function jsonBody(value: JsonBody): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter();
   const write = (part: JsonBody): void => {
-    if (part instanceof NumberOf) writer.raw(digitsOf(part));
-    else if (part instanceof Cell || part instanceof PartOf) writer.text('"').raw(digitsOf(part)).text('"');
-    else if (part instanceof Secret) writer.text(JSON.stringify(part.reveal()));
+    if (part instanceof NumberOf) writeDigits(writer, part);
+    else if (isDigits(part)) {
+      writer.text('"');
+      writeDigits(writer, part);
+      writer.text('"');
+    } else if (part instanceof Secret) writer.text(JSON.stringify(part.reveal()));
     else if (Array.isArray(part)) {
       writer.text("[");
       for (const [index, item] of (part as readonly JsonBody[]).entries()) {

@@ -35,7 +35,7 @@ function guardedIo(io: GatewayIo, number: Cell): GatewayIo {
 
 function keepClean<T extends string | boolean>(fields: Record<string, T>, number: Cell): Record<string, T> {
   const clean = Object.entries(fields).filter(([, value]) => {
-    return typeof value !== "string" || (value !== "" && value.length <= LONGEST_FIELD && !holdsNumber(value, number));
+    return typeof value !== "string" || (value.length <= LONGEST_FIELD && !holdsNumber(value, number));
   });
   return Object.fromEntries(clean) as Record<string, T>;
 }

@@ -6,7 +6,7 @@ import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
 import { hostOf } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
-import { formBody } from "./body.ts";
+import { Joined, PartOf, formBody, jsonBody } from "./body.ts";
 import { guarded } from "./guard.ts";
 import { at, readJsonObject, textAt } from "./json.ts";
 import { holdsNumber, words } from "./scrub.ts";
@@ -60,6 +60,12 @@ test("form fields survive any text, lone surrogates too", () => {
   assert.equal(body, "a=x%26y%3Dz%20%EF%BF%BD&c=4242424242424242");
 });
 
+test("cells are joined with text between them as one value, in JSON and in a form", () => {
+  const [month, year] = [Cell.fromText("03"), Cell.fromText("2060")];
+  assert.equal(Buffer.from(jsonBody({ a: new Joined(year, "-", month) })).toString(), '{"a":"2060-03"}');
+  assert.equal(Buffer.from(formBody([["a", new Joined(month, new PartOf(year, 2))]])).toString(), "a=0360");
+});
+
 function gatewayThat(charge: (order: Order, io: GatewayIo) => Promise<Outcome>): Gateway {
   return guarded({ ...GATEWAYS_BUILT.stripe!, charge, lookUp: () => Promise.reject(new Error("broken")) });
 }
@@ -74,13 +80,13 @@ test("an adapter that breaks in mid-attempt is an unknown outcome, not an except
 test("no kept field and no note repeats the card number or is longer than 255, whatever the adapter passes on (R-423)", async () => {
   const careless = gatewayThat(async (_order, io) => {
     await io.note({ good: "id_1", echo: "4242-4242-4242-4242" });
-    const processor = { good: "id_1", echo: "pi_4242424242424242", long: "x".repeat(256), empty: "" };
+    const processor = { good: "id_1", echo: "pi_4242424242424242", long: "x".repeat(256), blank: "" };
     return { outcome: "approved", capture: "captured", processor, webhookProcessor: { echo: "4242424242424242", auth_only: true } };
   });
   const io = testIo(settingsOf(careless), () => Promise.resolve({ kind: "lost", reason: "" }));
   const outcome = await careless.charge(orderOf(), io);
   assert.ok(outcome.outcome === "approved");
-  assert.deepEqual(outcome.processor, { good: "id_1" });
+  assert.deepEqual(outcome.processor, { good: "id_1", blank: "" });
   assert.deepEqual(outcome.webhookProcessor, { auth_only: true });
   assert.deepEqual(io.notes, { good: "id_1" });
 });

@@ -14,6 +14,12 @@ export interface Database {
    */
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   /**
+   * Makes few calls of `work` out of many alike requests: what is asked for while a call is under way goes together into
+   * the next. `work` answers one result per item, in their order, and commits all or nothing. An item is answered when its
+   * call has ended. Outside transactions only.
+   */
+  batched<T, R>(work: (db: Db, items: readonly T[]) => Promise<readonly R[]>): (item: T) => Promise<R>;
+  /**
    * Calls `onPayload` for every notification on `channel` that any process commits, and `onGap` when some may have been
    * missed because the connection was lost and is back. The returned function ends it.
    */

@@ -1,5 +1,6 @@
 import { Kysely } from "kysely";
 import { fromPglite } from "pg-boss";
+import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { takeDataFolder } from "./data-folder.ts";
 import { migrate } from "./migrate.ts";
@@ -34,6 +35,7 @@ export async function openPglite(dataDir: string | null, snapshot: Uint8Array<Ar
     db,
     kind: "pglite",
     transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
+    batched: (work) => batched(scope, (items) => work(db, items)),
     listen: (channel, onPayload) => thread.listen(channel, onPayload),
     migrate: async () => {
       const session = await thread.acquire();

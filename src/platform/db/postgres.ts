@@ -1,10 +1,12 @@
-import { Kysely, PostgresDialect } from "kysely";
-import { Client, Pool, TypeOverrides } from "pg";
+import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
+import { Client, Pool, type PoolClient, TypeOverrides } from "pg";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Log } from "../log.ts";
+import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { PostgresListener } from "./postgres-listener.ts";
+import { preparedName } from "./statement.ts";
 import type { Tables } from "./tables.ts";
 import { TransactionScope } from "./transaction-scope.ts";
 
@@ -44,7 +46,7 @@ export async function openPostgres(connectionString: string, log: Log): Promise<
         end: () => pool.end(),
         connect: async () => {
           scope.assertOutside();
-          return pool.connect();
+          return preparing(await pool.connect());
         },
       },
     }),
@@ -54,6 +56,7 @@ export async function openPostgres(connectionString: string, log: Log): Promise<
     db,
     kind: "postgres",
     transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
+    batched: (work) => batched(scope, (items) => work(db, items)),
     listen: (channel, onPayload, onGap) => listener.listen(channel, onPayload, onGap),
     migrate: () => migrateOn(connectionString),
     ping: (timeoutMs) => answersWithin(timeoutMs, pool.query("select 1")),
@@ -64,6 +67,12 @@ export async function openPostgres(connectionString: string, log: Log): Promise<
       if (!pool.ended) await pool.end();
     },
   };
+}
+
+/** Asks by name for what `statement` declared; the server parses it with the connection's first use. */
+function preparing(client: PoolClient): PostgresPoolClient {
+  const query = (text: string, values: unknown[]) => client.query({ name: preparedName(text), text, values });
+  return { query: query as never, release: (destroy) => client.release(destroy) };
 }
 
 /** A client without the pool's time limits: an index on a large table takes as long as it takes. */

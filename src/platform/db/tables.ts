@@ -130,6 +130,15 @@ export interface Tables {
     object: string;
     details: Json;
   };
+  idempotency_keys: {
+    api_key_id: string;
+    path: string;
+    key: string;
+    request: Uint8Array;
+    status: number;
+    answer: string;
+    expires_at: Timestamp;
+  };
   rate_buckets: { bucket: string; window_start: Date; hits: number };
 }
 

@@ -18,6 +18,11 @@ export class TransactionScope {
     }
   }
 
+  /** Starts `work` as the outside, wherever it is called: for what serves many callers and belongs to none of them. */
+  leave<T>(work: () => T): T {
+    return this.#current.run({ open: false }, work);
+  }
+
   /** Throws inside a transaction. Called whenever a connection is asked for. */
   assertOutside(): void {
     if (this.#current.getStore()?.open) {

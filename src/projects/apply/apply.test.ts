@@ -144,6 +144,15 @@ describe("the apply file", () => {
     assert.equal((await projects.gatewaySettings(database.db, id, "stripe", "live"))?.version, 1);
   });
 
+  test("a credential that is a whole number may stand without quotes; others keep their zeros by being text", async () => {
+    const { id, projects } = await shop();
+    const credentials = (text: string) => apply(project(`gateways: { stripe: { test: { credentials: { ${text} } } } }`));
+    await credentials("merchant_number: 12345");
+    const settings = await projects.gatewaySettings(database.db, id, "stripe", "test");
+    assert.equal(settings?.credentials["merchant_number"]?.reveal(), "12345");
+    await assert.rejects(credentials("refresh_token: 12345"), /refresh_token/);
+  });
+
   test("a rolled secret is kept beside the new one until the file names one only", async () => {
     const { id, projects } = await shop();
     const credentials = async () => (await projects.gatewaySettings(database.db, id, "webhook", "test"))?.credentials;

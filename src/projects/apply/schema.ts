@@ -18,6 +18,8 @@ const slug = z
 const name = z.string().min(1).max(100);
 const secretText = z.string().min(1).max(LONGEST_SECRET);
 
+const wholeNumberText = z.preprocess((value) => (Number.isSafeInteger(value) ? String(value) : value), secretText);
+
 /** A secret, or `[new, old]` while it is rolled; always read as a list. */
 const oneOrTwo = (secret: z.ZodString) => z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(secret).min(1).max(2));
 
@@ -55,7 +57,8 @@ const integrations = z
 function environmentBlock(gateway: GatewayDescriptor, environment: Environment) {
   const fields = Object.fromEntries(
     gateway.credentialFields.map((field) => {
-      return [field.name, (field.previous === undefined ? secretText : oneOrTwo(secretText)).optional()];
+      const text = field.wholeNumber ? wholeNumberText : secretText;
+      return [field.name, (field.previous === undefined ? text : oneOrTwo(secretText)).optional()];
     }),
   );
   const endpoint =

@@ -1,0 +1,196 @@
+/**
+ * Concurrent keypad calls against one service process: INVITE to first RTP, key to next prompt, pacing, CPU a call.
+ *
+ *   node bench/calls.ts [calls ...]      default: 10 100 200
+ *
+ * The load runs in this process, the service in its own. Anchor: Asterisk 18 on one core, measured once on a machine of
+ * this kind (VOICE section 5); its "last digit" counts from the end of the digit, so the key's length is shown beside.
+ */
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
+import { startService, type Service } from "../test/journeys/service.ts";
+
+const DIGITS = "4242424242424242";
+const PACKET_MS = 20;
+const KEY_PACKETS = 5;
+const LEAD_MS = 2_500;
+const TAIL_MS = 2_500;
+const SPREAD_MS = 5_000;
+const ANCHOR: Readonly<Record<number, string>> = {
+  10: "2.6 / 3.6 / 3.6      0.4 / 1.3      3.5",
+  100: "3.3 / 5.2 / 5.6      1.2 / 3.0      1.6",
+  200: "3.2 / 9.5 / 26       1.3 / 5.2      2.4",
+};
+
+interface Measured {
+  inviteToRtp: number[];
+  keyToPrompt: number[];
+  pacing: number[];
+  failed: number;
+}
+
+class Caller {
+  readonly socket: Socket;
+  readonly #measured: Measured;
+  #remotePort = 0;
+  #sequence = 0;
+  #timestamp = 0;
+  #last = 0;
+  #invited = 0;
+  #keyed = 0;
+  #tick = 0;
+  #over = false;
+
+  constructor(socket: Socket, measured: Measured) {
+    this.socket = socket;
+    this.#measured = measured;
+    socket.on("message", (packet) => this.#receive(packet));
+  }
+
+  async call(userAgent: UserAgent, uri: string): Promise<void> {
+    const { port } = this.socket.address();
+    const offer = [
+      "v=0",
+      "o=- 1 1 IN IP4 127.0.0.1",
+      "s=-",
+      "c=IN IP4 127.0.0.1",
+      "t=0 0",
+      `m=audio ${port} RTP/AVP 0 101`,
+      "a=rtpmap:101 telephone-event/8000",
+      "a=fmtp:101 0-15",
+      "",
+    ].join("\r\n");
+    this.#invited = performance.now();
+    const outgoing = userAgent.invite({ target: uri, from: "sip:+14155550100@127.0.0.1", offer, ringTimeoutMs: 30_000 });
+    try {
+      const { dialog, sdp } = await outgoing.answered;
+      this.#remotePort = Number(/m=audio (\d+)/.exec(sdp)?.[1]);
+      await delay(LEAD_MS + DIGITS.length * 200 + TAIL_MS);
+      this.#over = true;
+      await dialog.bye();
+    } catch {
+      this.#measured.failed++;
+    }
+    this.socket.close();
+  }
+
+  /** Every 20 ms: silence, or the next packet of a key. */
+  tick(): void {
+    if (this.#remotePort === 0 || this.#over) return;
+    const at = this.#tick++ - LEAD_MS / PACKET_MS;
+    const [key, phase] = [Math.floor(at / (2 * KEY_PACKETS)), at % (2 * KEY_PACKETS)];
+    const isKey = at >= 0 && key < DIGITS.length && phase < KEY_PACKETS;
+    if (!isKey) this.#send(0, this.#timestamp, Buffer.alloc(160, 0xff));
+    else {
+      const start = this.#timestamp - phase * 160;
+      const payload = Buffer.from([Number(DIGITS[key]), 10, 0, 0]);
+      payload.writeUInt16BE((phase + 1) * 160, 2);
+      if (key === DIGITS.length - 1 && phase === 0) this.#keyed = performance.now();
+      this.#send(101, start, payload);
+      if (phase === KEY_PACKETS - 1) {
+        payload[1] = 0x8a;
+        for (let copy = 0; copy < 3; copy++) this.#send(101, start, payload);
+      }
+    }
+    this.#timestamp += 160;
+  }
+
+  #send(payloadType: number, timestamp: number, payload: Buffer): void {
+    const header = Buffer.alloc(12);
+    header.writeUInt8(0x80, 0);
+    header.writeUInt8(payloadType, 1);
+    header.writeUInt16BE(this.#sequence++ & 0xffff, 2);
+    header.writeUInt32BE(timestamp >>> 0, 4);
+    header.writeUInt32BE(7, 8);
+    this.socket.send(Buffer.concat([header, payload]), this.#remotePort, "127.0.0.1");
+  }
+
+  #receive(packet: Buffer): void {
+    const now = performance.now();
+    if (this.#last === 0) this.#measured.inviteToRtp.push(now - this.#invited);
+    else this.#measured.pacing.push(Math.abs(now - this.#last - PACKET_MS));
+    this.#last = now;
+    if (this.#keyed > 0 && packet.subarray(12).some((code) => (code & 0x7f) !== 0x7f)) {
+      this.#measured.keyToPrompt.push(now - this.#keyed);
+      this.#keyed = 0;
+    }
+  }
+}
+
+const percentile = (values: number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
+const show = (values: number[], ...shares: number[]) => shares.map((share) => percentile(values, share).toFixed(1)).join(" / ");
+
+/** CPU of a process, s (proc(5): utime and stime are fields 14 and 15, in ticks of 10 ms). */
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+async function round(service: Service, calls: number): Promise<void> {
+  const measured: Measured = { inviteToRtp: [], keyToPrompt: [], pacing: [], failed: 0 };
+  const userAgent = createUserAgent({
+    clock: systemClock,
+    random: systemRandom,
+    host: "127.0.0.1",
+    port: 0,
+    publicHost: "127.0.0.1",
+    userAgent: "bench",
+    trunks: [],
+    onInvite: (call) => call.reject(480),
+  });
+  await userAgent.start();
+  const sessions: { sip_uri: string }[] = [];
+  for (let index = 0; index < calls; index++) sessions.push(await service.create());
+  const callers = await Promise.all(
+    sessions.map(async () => {
+      const socket = createSocket("udp4").bind(0, "127.0.0.1");
+      await once(socket, "listening");
+      return new Caller(socket, measured);
+    }),
+  );
+  const pacer = startPacer(callers);
+  const [cpu, started] = [cpuOf(service.pid()), performance.now()];
+  await Promise.all(
+    callers.map(async (caller, index) => {
+      await delay((index / calls) * SPREAD_MS);
+      await caller.call(userAgent, sessions[index]?.sip_uri ?? "");
+    }),
+  );
+  pacer.stop();
+  const [used, seconds] = [cpuOf(service.pid()) - cpu, (performance.now() - started) / 1000];
+  await userAgent.stop();
+  console.log(
+    `${String(calls).padStart(5)}  ${show(measured.inviteToRtp, 0.5, 0.95, 1).padEnd(20)} ${show(measured.keyToPrompt, 0.5, 0.95).padEnd(14)} ${show(measured.pacing, 0.5, 0.99, 1).padEnd(18)} ${((used / calls) * 1000).toFixed(0).padStart(6)} ms   ${measured.failed} failed, ${measured.keyToPrompt.length} answered in ${seconds.toFixed(0)} s`,
+  );
+  if (ANCHOR[calls]) console.log(`       ${ANCHOR[calls]}   (Asterisk 18: INVITE p50/p95/max, digit p50/p95, pacing p99)`);
+}
+
+/** One loop for all callers, held to the monotonic clock; an interval each would drift. */
+function startPacer(callers: readonly Caller[]): { stop(): void } {
+  let due = performance.now();
+  let timer: NodeJS.Timeout;
+  const turn = () => {
+    while (performance.now() >= due) {
+      for (const caller of callers) caller.tick();
+      due += PACKET_MS;
+    }
+    timer = setTimeout(turn, Math.max(1, due - performance.now()));
+  };
+  turn();
+  return { stop: () => clearTimeout(timer) };
+}
+
+const counts = process.argv.slice(2).map(Number);
+const service = await startService({ env: { SPEECH: "off", LOG_LEVEL: "warn" } });
+await delay(3_000);
+console.log("calls  INVITE to RTP ms     key to prompt  pacing error ms    CPU a call");
+console.log("       p50 / p95 / max      p50 / p95      p50 / p99 / max");
+for (const calls of counts.length > 0 ? counts : [10, 100, 200]) await round(service, calls);
+await service.stop();
+console.log("done: key to prompt counts from the first packet of the last key, which lasts 100 ms");

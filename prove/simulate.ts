@@ -1,0 +1,69 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { Counters } from "./world/counters.ts";
+import { type Break, SESSIONS_PER_WORLD } from "./world/world.ts";
+import type { Finished, Task } from "./worker.ts";
+
+export interface Simulation {
+  sessions: number;
+  worlds: number;
+  seconds: number;
+  breaks: Break[];
+  stories: string[];
+  counters: Counters;
+  /** By seed. */
+  fingerprints: Map<number, string>;
+}
+
+export interface Options {
+  /** At least so many, rounded up to whole worlds. */
+  sessions: number;
+  /** Seed of the first world; the next has the next. */
+  seed: number;
+  /** Ends with the first world that breaks something. */
+  untilBreak?: boolean;
+  /** Keeps the stories of sessions that broke something. */
+  tells?: boolean;
+}
+
+/** Runs worlds on every core. The seeds alone decide what happens, whatever thread they run on. */
+export async function simulate({ sessions, seed, untilBreak = false, tells = false }: Options): Promise<Simulation> {
+  const began = performance.now();
+  const worlds = Math.max(1, Math.ceil(sessions / SESSIONS_PER_WORLD));
+  const perWorld = Math.min(sessions, SESSIONS_PER_WORLD);
+  const result: Simulation = {
+    sessions: 0,
+    worlds: 0,
+    seconds: 0,
+    breaks: [],
+    stories: [],
+    counters: new Counters(),
+    fingerprints: new Map(),
+  };
+  const threads = Math.min(worlds, availableParallelism());
+  const workers = Array.from({ length: threads }, (_, index) => {
+    const seeds = Array.from({ length: worlds }, (_, world) => seed + world).filter((_, world) => world % threads === index);
+    return new Worker(new URL("worker.ts", import.meta.url), { workerData: { seeds, sessions: perWorld, tells } satisfies Task });
+  });
+  const take = ({ seed, sessions, breaks, stories, counters, fingerprint }: Finished) => {
+    result.worlds++;
+    result.sessions += sessions;
+    result.breaks.push(...breaks);
+    result.stories.push(...stories);
+    result.counters.add(counters);
+    result.fingerprints.set(seed, fingerprint);
+    if (untilBreak && breaks.length > 0) for (const worker of workers) void worker.terminate();
+  };
+  await Promise.all(
+    workers.map(
+      (worker) =>
+        new Promise<void>((resolve, reject) => {
+          worker.on("message", take);
+          worker.on("error", reject);
+          worker.on("exit", () => resolve());
+        }),
+    ),
+  );
+  result.seconds = (performance.now() - began) / 1000;
+  return result;
+}

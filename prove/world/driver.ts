@@ -1,0 +1,139 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from "kysely";
+import type { Database, Tables } from "#src/platform/index.ts";
+import { batched } from "#src/platform/db/batch.ts";
+import { TransactionScope } from "#src/platform/db/transaction-scope.ts";
+import { type Connection, DatabaseError, type ModelDatabase, type Value } from "../database/index.ts";
+
+/** What can happen to one exchange with the database. */
+export type Mishap = "none" | "lost before" | "lost after";
+
+/** A process on the way to the database. */
+export interface Line {
+  /** Resolves when the message has arrived; never, when the process died on the way. */
+  travel(): Promise<void>;
+  mishap(what: "statement" | "begin" | "commit", connection: Connection): Mishap;
+  opened(connection: Connection): void;
+  closed(connection: Connection): void;
+  listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): () => void;
+}
+
+const terminated = () => new DatabaseError("08006", "Connection terminated unexpectedly");
+
+/** The model of the database as one process sees it: over a line that can break before or after anything is done. */
+export function databaseOver(line: Line, model: ModelDatabase): Database {
+  const scope = new TransactionScope();
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new LineDriver(line, model, scope),
+      createIntrospector: (introspected) => new PostgresIntrospector(introspected),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+  return {
+    db,
+    kind: "postgres",
+    transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
+    batched: (work) => batched(scope, (items) => work(db, items)),
+    listen: async (channel, onPayload, onGap = () => {}) => {
+      const stop = line.listen(channel, onPayload, onGap);
+      return async () => stop();
+    },
+    migrate: async () => [],
+    ping: async () => true,
+    close: async () => {},
+    queue: {},
+  };
+}
+
+class LineDriver implements Driver {
+  readonly #line: Line;
+  readonly #model: ModelDatabase;
+  readonly #scope: TransactionScope;
+
+  constructor(line: Line, model: ModelDatabase, scope: TransactionScope) {
+    this.#line = line;
+    this.#model = model;
+    this.#scope = scope;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    this.#scope.assertOutside();
+    const connection = this.#model.connect();
+    this.#line.opened(connection);
+    return new LineConnection(this.#line, connection);
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await (connection as LineConnection).exchange("begin", (session) => session.begin());
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await (connection as LineConnection).exchange("commit", (session) => session.commit());
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    const { session } = connection as LineConnection;
+    await this.#line.travel();
+    session.rollback();
+  }
+
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    const { session } = connection as LineConnection;
+    session.rollback();
+    this.#line.closed(session);
+  }
+
+  async destroy(): Promise<void> {}
+}
+
+class LineConnection implements DatabaseConnection {
+  readonly session: Connection;
+  readonly #line: Line;
+
+  constructor(line: Line, session: Connection) {
+    this.#line = line;
+    this.session = session;
+  }
+
+  async exchange<T>(what: "statement" | "begin" | "commit", work: (session: Connection) => T | Promise<T>): Promise<T> {
+    const mishap = this.#line.mishap(what, this.session);
+    await this.#line.travel();
+    if (mishap === "lost before") {
+      this.session.cut();
+      throw terminated();
+    }
+    try {
+      return await work(this.session);
+    } finally {
+      await this.#line.travel();
+      if (mishap === "lost after") {
+        this.session.cut();
+        // The program hears of the broken line instead of whatever was done.
+        // oxlint-disable-next-line no-unsafe-finally
+        throw terminated();
+      }
+    }
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, affected } = await this.exchange("statement", (session) => session.query(sql, parameters as readonly Value[]));
+    return { rows: rows as R[], numAffectedRows: BigInt(affected) };
+  }
+
+  // oxlint-disable-next-line require-yield -- the interface asks for a generator
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error("no statement of this house streams");
+  }
+}

@@ -1,0 +1,216 @@
+import { textOf } from "../database/index.ts";
+import type { Cancellation, Session } from "#src/sessions/index.ts";
+import { isTerminal } from "#src/sessions/index.ts";
+import type { Change, Row } from "../database/index.ts";
+import { CARD_NUMBERS } from "./caller.ts";
+import type { Entry } from "./network.ts";
+import { stateOf, type Track } from "./track.ts";
+import type { World } from "./world.ts";
+
+/** Requests with which money is taken or a card is stored. */
+const TAKES = /\/v1\/(payment_intents|setup_intents)$|\/cards$/;
+/** A statement's look at the clock and its commit lie no further apart. */
+const COMMIT_MS = 100;
+const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
+
+/** Holds everything that happens against the invariants of RELIABILITY section 2, as it happens and at the end. */
+export class Judge {
+  readonly #world: World;
+  /** Sessions whose process died after the vendor had taken the money and before the result was written. */
+  readonly #takenAndCrashed = new Set<string>();
+  /** Sessions of which an attempt was taken over by another process. */
+  readonly #adopted = new Set<string>();
+  #undelivered = 0;
+  readonly #eventOf = new Map<string, string>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  #break(invariant: string, session: string | null, what: string): void {
+    this.#world.break(invariant, session, what);
+  }
+
+  sessionCommitted({ before, after }: Change, all: readonly Change[]): void {
+    const row = after!;
+    const id = textOf(row["id"]);
+    if (before && isTerminal(textOf(before["status"]))) {
+      if (before["status"] !== row["status"]) this.#break("I6", id, `${textOf(before["status"])} became ${textOf(row["status"])}`);
+      if (Number(before["completed_at"]) !== Number(row["completed_at"])) this.#break("I6", id, "completed_at changed");
+      return;
+    }
+    const audits = all.filter(({ table, after: line }) => table === "audit_log" && line?.["object"] === id).length;
+    if (before && audits !== 1) this.#break("I9", id, `${audits} audit rows for one change`);
+    if (
+      stateOf(before) === "PENDING" &&
+      row["phase"] === "collecting" &&
+      this.#world.scheduler.now > Number(row["expires_at"]) + COMMIT_MS
+    ) {
+      this.#break("E5", id, "claimed after its time");
+    }
+    if (!isTerminal(textOf(row["status"]))) return;
+    if (!all.some(({ table, after: event }) => table === "webhook_events" && event?.["session_id"] === id)) {
+      this.#break("I5", id, "final without its webhook in the same commit");
+    }
+    const now = this.#world.scheduler.now;
+    if (row["status"] === "expired" && now < Number(row["expires_at"])) this.#break("E5", id, "expired before its time");
+    if (row["status"] === "expired" && stateOf(before) === "PENDING" && this.#world.trackOf(id).callers.length > 0) {
+      this.#world.counters.saw("a session expired although somebody had called");
+    }
+    if (stateOf(before) === "unknown") this.#world.counters.saw(`a lost answer was cleared up: ${textOf(row["status"])}`);
+  }
+
+  attemptCommitted({ before, after }: Change): void {
+    if (!before || !after) return;
+    if (before["owner"] !== after["owner"]) {
+      this.#world.counters.saw("another process took up an attempt");
+      this.#adopted.add(textOf(after["session_id"]));
+      const former = this.#world.processes.find(({ owner, isAlive }) => isAlive && owner === before["owner"]);
+      if (former?.cutOffUntil === 0) this.#break("E1", textOf(after["session_id"]), "the attempt of a living process was taken from it");
+    }
+    const [was, is] = [before["outcome"] ?? null, after["outcome"] ?? null];
+    if ((was === "approved" || was === "declined") && was !== is)
+      this.#break("I6", textOf(after["session_id"]), `an attempt that was ${was} became ${textOf(is)}`);
+  }
+
+  /** A process sent a request to a vendor. */
+  sent(id: string | null, url: string): void {
+    if (id === null || !TAKES.test(url)) return;
+    const row = this.#world.rowOf(id);
+    // A process that could not reach the database for so long that it was taken for dead goes on with its attempt, under the same key.
+    if (this.#adopted.has(id)) return this.#world.counters.saw("a process that was taken for dead went on with its attempt");
+    if (row?.["phase"] !== "charging") this.#break("I11", id, `the vendor was asked for money while the session was ${stateOf(row)}`);
+    const open = this.#attemptsOf(id).some(({ outcome }) => outcome === null);
+    if (!open) this.#break("I2", id, "the vendor was asked for money without an open attempt in the ledger");
+  }
+
+  delivered(id: string | null, eventId: string, body: string): void {
+    const track = id === null ? undefined : this.#world.tracks.get(id);
+    const row = id === null ? undefined : this.#world.rowOf(id);
+    if (!track || !row) return this.#break("I5", id, "a webhook of a session that does not exist");
+    const told = JSON.parse(body) as Row;
+    if (told["status"] !== row["status"] || told["amount_cents"] !== row["amount_minor"]) {
+      this.#break("I5", id, `the webhook says ${textOf(told["status"])}, the session is ${textOf(row["status"])}`);
+    }
+    const known = this.#eventOf.get(track.id) ?? eventId;
+    if (known !== eventId) this.#break("I5", id, "two webhooks with two ids");
+    this.#eventOf.set(track.id, eventId);
+    if (track.webhooks.length === 1) this.#world.counters.saw("a webhook arrived twice");
+    track.webhooks.push(eventId);
+  }
+
+  cancelled(track: Track, answer: Cancellation): void {
+    const { counters } = this.#world;
+    track.cancellations.push(answer);
+    if (answer.kind === "cancelled") counters.saw("a cancel was obeyed");
+    if (answer.kind === "refused" && answer.phase !== null) counters.saw(`a cancel came too late: ${answer.phase}`);
+    if (answer.kind === "missing") this.#break("I1", track.id, "a session that was created is missing");
+  }
+
+  polled(track: Track, session: Session | null): void {
+    if (!session) return this.#break("I1", track.id, "a session that was created is missing");
+    const last = track.seen.at(-1);
+    const seen = { status: session.status, revision: session.revision };
+    track.seen.push(seen);
+    if (!last) return;
+    if (seen.revision < last.revision) this.#break("I7", track.id, `revision ${last.revision}, then ${seen.revision}`);
+    if (isTerminal(last.status) && last.status !== seen.status) this.#break("I7", track.id, `seen ${last.status}, then ${seen.status}`);
+  }
+
+  crashedWhileCharging(id: string): void {
+    const { counters } = this.#world;
+    const taken = this.#net(id) > 0;
+    counters.saw(taken ? "a crash after the money was taken" : "a crash while charging, no money taken yet");
+    if (taken) this.#takenAndCrashed.add(id);
+  }
+
+  logged(event: string, fields: object): void {
+    if (event === "payment_outcome_unknown") this.#world.counters.saw("a search was given up after ten minutes");
+    if (event === "payment_approved_too_late") {
+      const isVoided = textOf((fields as { reason?: string }).reason).startsWith("voided");
+      this.#world.counters.saw(`money was found after the session had ended: ${isVoided ? "given back" : "not given back at once"}`);
+    }
+    if (event === "call_failed") this.#world.counters.saw("a call was lost to a fault of our own side");
+    this.#scan(
+      event,
+      JSON.stringify(fields, (name, value: unknown) => (name === "error" ? undefined : value)),
+    );
+  }
+
+  #scan(where: string, text: string): void {
+    if (CARD_NUMBERS.some((number) => text.includes(number))) this.#break("I8", null, `a card number in ${where}`);
+  }
+
+  /** When everything has had its time: no session stuck, money and words agree. */
+  atRest(): void {
+    const { database, tracks } = this.#world;
+    for (const row of database.committed("sessions")) this.#judgeSession(row);
+    for (const { id, isCreated } of tracks.values()) if (isCreated && !this.#world.rowOf(id)) this.#break("I1", id, "created and gone");
+    for (const table of ["sessions", "payment_attempts", "webhook_events", "audit_log", "jobs"])
+      this.#scan(`the table ${table}`, JSON.stringify(database.committed(table)));
+  }
+
+  #judgeSession(row: Row): void {
+    const id = textOf(row["id"]);
+    const status = textOf(row["status"]);
+    const { counters } = this.#world;
+    if (!isTerminal(status)) return this.#break("I10", id, `still ${stateOf(row)} after twenty minutes of peace`);
+    const entries = this.#entriesOf(id);
+    const taken = entries.filter(({ kind, outcome }) => (kind === "charge" || kind === "token") && outcome === "approved");
+    const net = this.#net(id);
+    if (net > 1) this.#break("I2", id, `${net} charges stand at the vendor`);
+    if (PAID.has(status)) {
+      if (net !== 1) this.#break("I3", id, `${status} with ${net} charges at the vendor`);
+      const charge = taken.find(({ kind }) => kind === "charge");
+      if (charge && (charge.amountMinor !== row["amount_minor"] || charge.currency !== row["currency"]))
+        this.#break("I3", id, "another amount was charged");
+      if (this.#takenAndCrashed.has(id)) counters.saw("money taken before a crash became a success");
+    } else if (net > 0) {
+      // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249).
+      const isForwarded = row["gateway"] === "webhook" && row["error_code"] === "webhook_gateway_error";
+      if (isForwarded) counters.saw("a forwarded card was decided, and its answer lost");
+      else this.#break("I4", id, `${status} (${textOf(row["error_code"])}), and ${net} charges stand at the vendor`);
+    }
+    if (row["gateway"] === "webhook" && taken.length > 1) this.#break("I2", id, "a card was forwarded twice");
+    if (this.#world.trackOf(id).cancellations.some(({ kind }) => kind === "cancelled") && (status !== "cancelled" || taken.length > 0)) {
+      this.#break("I11", id, `a cancel was confirmed, and the session is ${status} with ${taken.length} charges`);
+    }
+  }
+
+  eventCommitted({ before, after }: Change): void {
+    const isOpen = (row: Row | null) => row !== null && row["delivered_at"] === null && row["dead_at"] === null;
+    this.#undelivered += Number(isOpen(after)) - Number(isOpen(before));
+  }
+
+  isEverythingDelivered(): boolean {
+    return this.#undelivered === 0;
+  }
+
+  atTheEnd(): void {
+    for (const row of this.#world.database.committed("sessions")) {
+      const id = textOf(row["id"]);
+      if (this.#world.trackOf(id).webhooks.length === 0) this.#break("I5", id, `${textOf(row["status"])}, and its webhook never arrived`);
+    }
+  }
+
+  #attemptsOf(id: string): Row[] {
+    return this.#world.database.committed("payment_attempts", ["session_id", id]);
+  }
+
+  #entriesOf(id: string): Entry[] {
+    return this.#world.network.entriesOf(id);
+  }
+
+  /** Charges and stored cards that stand at the vendor: of each attempt what was taken and not given back. */
+  #net(id: string): number {
+    const standing = new Map<string, number>();
+    for (const { kind, outcome, reference } of this.#entriesOf(id)) {
+      if (outcome !== "approved" || reference === null) continue;
+      const before = standing.get(reference) ?? 0;
+      if (kind === "charge" || kind === "token") standing.set(reference, before + 1);
+      // Tidying up after a refusal gives nothing back.
+      if (kind === "refund" || kind === "void") standing.set(reference, Math.max(0, before - 1));
+    }
+    return [...standing.values()].reduce((sum, count) => sum + count, 0);
+  }
+}

@@ -1,0 +1,147 @@
+import type { OutboundAnswer, OutboundRequest } from "#src/platform/index.ts";
+import type { LedgerEntry } from "#simulators/ledger.ts";
+import type { Simulator, SimulatorAnswer } from "#simulators/simulator.ts";
+import { stripe } from "#simulators/stripe/index.ts";
+import { webhook } from "#simulators/webhook.ts";
+import { RECEIVER } from "./furniture.ts";
+import type { ServiceProcess } from "./process.ts";
+import { Receiver } from "./receiver.ts";
+import type { World } from "./world.ts";
+
+/** How an exchange with a gateway ends; weights in time of chaos. */
+const GATEWAY_FATES = {
+  answered: 70,
+  "not sent": 4,
+  "lost before": 5,
+  "lost after": 7,
+  late: 4,
+  "500 before": 3,
+  "500 after": 3,
+  garbage: 2,
+  duplicated: 2,
+} as const;
+type Fate = keyof typeof GATEWAY_FATES;
+
+/** A request on its way to a vendor arrives at the latest so much later: less than any vendor's `absenceIsProofAfterMs` allows. */
+const LATEST_MS = 50_000;
+
+export type Entry = LedgerEntry & { at: number };
+
+/** Everything outside the service that speaks HTTP: the vendors' own strict simulators and the merchants' receivers. */
+export class Network {
+  readonly #ledger = new Map<string, Entry[]>();
+  readonly receiver: Receiver;
+  /** The vendors cannot be reached until then. */
+  outageUntil = 0;
+  readonly #world: World;
+  readonly #simulators: Readonly<Record<string, Simulator>>;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.receiver = new Receiver(world);
+    const { random, scheduler } = world;
+    const tools = (gateway: string) => ({
+      record: (entry: Omit<LedgerEntry, "gateway">) => this.#record({ gateway, at: scheduler.now, ...entry }),
+      now: () => scheduler.now,
+      id: (prefix: string, length = 24) =>
+        prefix + Array.from(random.bytes(length), (byte) => String.fromCharCode(97 + (byte % 26))).join(""),
+      digits: (length: number) => `1${Array.from(random.bytes(length - 1), (byte) => byte % 10).join("")}`,
+    });
+    this.#simulators = { "stripe.example": stripe(tools("stripe")), "merchant.example": webhook(tools("webhook")) };
+  }
+
+  /** What the vendors know of a session. */
+  entriesOf(sessionId: string): Entry[] {
+    return this.#ledger.get(sessionId) ?? [];
+  }
+
+  #record(entry: Entry): void {
+    if (entry.reference === null || entry.kind === "look-up") return;
+    // The reference begins with the session's id.
+    const sessionId = entry.reference.slice(0, 36);
+    const entries = this.#ledger.get(sessionId) ?? [];
+    entries.push(entry);
+    this.#world.tell(sessionId, () => `the vendor records ${entry.kind} ${entry.outcome ?? ""} of ${entry.reference}`);
+    this.#ledger.set(sessionId, entries);
+  }
+
+  /** One request of a process, as `platform/http.ts` answers it: the body is wiped, the time-out is total. */
+  send(process: ServiceProcess, request: OutboundRequest): Promise<OutboundAnswer> {
+    const body = Buffer.from(request.body ?? []);
+    request.body?.fill(0);
+    return new Promise((resolve) => {
+      // A dead process hears nothing: its callbacks pass through it.
+      const answer = (ms: number, what: OutboundAnswer) => void process.after(ms, () => resolve(what));
+      answer(request.timeoutMs ?? 30_000, { kind: "lost", reason: "time-out" });
+      if (request.url.startsWith(RECEIVER)) this.receiver.take(request, body, answer);
+      else this.#toVendor(process, request, body, answer);
+    });
+  }
+
+  #toVendor(process: ServiceProcess, request: OutboundRequest, body: Buffer, answer: (ms: number, what: OutboundAnswer) => void): void {
+    const world = this.#world;
+    const { random, scheduler } = world;
+    const isDown = scheduler.now < this.outageUntil;
+    const fate: Fate = isDown
+      ? random.pick(["not sent", "lost before"] as const)
+      : world.isChaos
+        ? random.weighted(GATEWAY_FATES)
+        : "answered";
+    const sessionId = sessionOf(request, body);
+    const state = world.stateOf(sessionId);
+    if (request.method === "POST") world.judge.sent(sessionId, request.url);
+    world.tell(sessionId, () => `${process.owner} sends ${request.method} ${request.url}: ${fate}`);
+    if (fate !== "answered") world.counters.strike(isDown ? "gateway down" : `gateway: ${fate}`, state);
+
+    const there = fate === "late" ? random.between(1000, LATEST_MS) : random.between(5, 200);
+    const back = random.between(5, 400);
+    if (fate === "not sent") return answer(there, { kind: "not sent", reason: "connection refused" });
+    if (fate === "lost before") return answer(there, { kind: "lost", reason: "connection reset" });
+    if (fate === "500 before") return answer(there, { kind: "answered", status: 500, headers: {}, body: Buffer.from("{}") });
+
+    const arrive = (isFirst: boolean) => {
+      void this.#handle(request, body).then((result) => {
+        if (!isFirst) return;
+        if (result === "reset" || fate === "lost after") answer(back, { kind: "lost", reason: "connection reset" });
+        else if (result.lost === true) return;
+        else if (fate === "500 after") answer(back, { kind: "answered", status: 500, headers: {}, body: Buffer.from("oops") });
+        else if (fate === "garbage") answer(back, { kind: "answered", status: 200, headers: {}, body: Buffer.from('{"id":') });
+        else answer(back, readable(result));
+      });
+    };
+    scheduler.after(there, () => arrive(true));
+    if (fate === "duplicated") scheduler.after(there + random.between(0, 500), () => arrive(false));
+  }
+
+  async #handle(request: OutboundRequest, body: Buffer): Promise<SimulatorAnswer> {
+    const { scheduler, random } = this.#world;
+    const url = new URL(request.url);
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]));
+    return await this.#simulators[url.hostname]!.handle({
+      method: request.method,
+      path: url.pathname,
+      query: url.searchParams,
+      headers,
+      body,
+      secure: url.protocol === "https:",
+      work: () => new Promise((resolve) => void scheduler.after(random.between(20, 800), resolve)),
+    });
+  }
+}
+
+function readable(result: Exclude<SimulatorAnswer, "reset">): OutboundAnswer {
+  const text = typeof result.body === "string" ? result.body : JSON.stringify(result.body);
+  return {
+    kind: "answered",
+    status: result.status,
+    headers: { "content-type": "application/json", ...result.headers },
+    body: Buffer.from(text),
+  };
+}
+
+/** Whose request it is: by Stripe's idempotency key, or by the forwarded body. */
+function sessionOf({ headers }: OutboundRequest, body: Buffer): string | null {
+  const key = headers["Idempotency-Key"];
+  if (key !== undefined) return key.slice(0, 36);
+  return /"session_id":"([0-9a-f-]{36})"/.exec(body.toString("latin1"))?.[1] ?? null;
+}

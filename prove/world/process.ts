@@ -1,0 +1,183 @@
+import { textOf } from "../database/index.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import { GATEWAYS_BUILT as gateways } from "#src/gateways/index.ts";
+import { createPayments, type Payments } from "#src/payments/index.ts";
+import { type Database, type Log, startLease } from "#src/platform/index.ts";
+import { createSessions, type Sessions } from "#src/sessions/index.ts";
+import { createVoiceRoom, type Voice } from "#src/voice/index.ts";
+import { createWebhooks } from "#src/webhooks/index.ts";
+import type { Connection } from "../database/index.ts";
+import { databaseOver, type Line, type Mishap } from "./driver.ts";
+import { projectsOf } from "./furniture.ts";
+import type { Jobs } from "#src/platform/index.ts";
+import type { World } from "./world.ts";
+import { ModelLeg } from "./caller.ts";
+
+/** One run of one process of the service: the real modules, with everything they touch held by the world. */
+export class ServiceProcess implements Line {
+  readonly world: World;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly database: Database;
+  readonly sessions: Sessions;
+  readonly payments: Payments;
+  readonly voice: Voice;
+  isAlive = true;
+  /** Its wall clock is off by so much, ms. */
+  skew = 0;
+  /** It cannot reach the database until then. */
+  cutOffUntil = 0;
+  /** Media of the calls, by the port in their descriptions. */
+  readonly legs = new Map<number, ModelLeg>();
+  #lastPort = 10_000;
+  readonly #connections = new Set<Connection>();
+  readonly #listeners = new Set<{ channel: string; onPayload: (payload: string) => void; onGap: () => void }>();
+  readonly #startJanitor: () => void;
+  readonly #startDelivery: () => void;
+  readonly #wakeDelivery: (projectId: string) => void;
+
+  constructor(world: World, owner: string) {
+    this.world = world;
+    this.owner = owner;
+    const { random, scheduler } = world;
+    const clock: Clock = {
+      now: () => Math.floor(scheduler.now) + this.skew,
+      monotonic: () => scheduler.now,
+      after: (ms, task) => this.after(ms, task),
+    };
+    this.clock = clock;
+    const hear = (event: string, fields: object = {}) => world.judge.logged(event, fields);
+    const log: Log = { debug: hear, info: hear, warn: hear, error: hear, child: () => log };
+    this.log = log;
+    const database = databaseOver(this, world.database);
+    this.database = database;
+    const outbound = { send: (request: Parameters<World["network"]["send"]>[1]) => world.network.send(this, request) };
+    const projects = projectsOf(world);
+    let work: (data: { projectId: string }) => Promise<void> = async () => {};
+    const jobs: Jobs = {
+      define: (_queue, _options, handler) => void (work = handler as unknown as typeof work),
+      send: async (tx, queue, data, { startAfterMs = 0 } = {}) => world.jobs.send(tx, queue, data, startAfterMs),
+      start: async () => {},
+      stop: async () => {},
+    };
+    const webhooks = createWebhooks({ database, jobs, projects, outbound, clock, random, log });
+    webhooks.registerDelivery();
+    this.#wakeDelivery = (projectId) => void work({ projectId });
+    const sessions = createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) });
+    const payments = createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log });
+    this.sessions = sessions;
+    this.payments = payments;
+    this.voice = createVoiceRoom(
+      {
+        database,
+        sessions,
+        projects,
+        payments,
+        media: { open: async () => this.#openLeg(), loadClip: () => {} } as never,
+        voice: { render: async () => new Uint8Array(1) },
+        recogniser: null,
+        clock,
+        random,
+        log,
+        settings: {
+          owner,
+          mediaHost: "192.0.2.1",
+          publicHost: "till.example",
+          trunk: null,
+          mayReach: async () => false,
+          maxCalls: 1000,
+        },
+      },
+      () => ({ invite: () => Promise.reject(new Error("no callbacks in this world")) }) as never,
+    );
+    this.#startJanitor = () => void payments.startJanitor();
+    this.#startDelivery = () => void webhooks.startSweep();
+  }
+
+  /**
+   * As `src/app.ts` starts the roles; `onlyDelivery` leaves out what looks after open sessions, when there are none.
+   * Without the database it does not start, and the supervisor tries again.
+   */
+  async start({ onlyDelivery }: { onlyDelivery: boolean }): Promise<void> {
+    try {
+      if (!onlyDelivery) {
+        await startLease({ database: this.database, clock: this.clock, owner: this.owner, roles: "api,voice,worker", log: this.log });
+        await this.sessions.start({ giveUp: (session) => this.payments.giveUp(session) });
+        this.#startJanitor();
+      }
+      this.#startDelivery();
+    } catch {
+      this.world.crash(this);
+    }
+  }
+
+  /** The end, as by SIGKILL: nothing of it goes on, and the database rolls back what it had not committed. */
+  die(): void {
+    this.isAlive = false;
+    for (const connection of this.#connections) connection.cut();
+    this.#connections.clear();
+    this.#listeners.clear();
+  }
+
+  wakeDelivery(projectId: string): void {
+    if (this.isAlive) this.#wakeDelivery(projectId);
+  }
+
+  after(ms: number, task: () => void): () => void {
+    return this.world.scheduler.after(ms, () => {
+      if (this.isAlive) task();
+    });
+  }
+
+  /** Resolves in `ms`, unless the process is dead by then. */
+  pass(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.after(ms, resolve));
+  }
+
+  travel(): Promise<void> {
+    return this.pass(this.world.random.between(0.1, 2));
+  }
+
+  mishap(what: "statement" | "begin" | "commit", connection: Connection): Mishap {
+    const { world } = this;
+    if (world.scheduler.now < this.cutOffUntil) return "lost before";
+    if (!world.isChaos || connection.isCut) return "none";
+    if (!world.random.chance(what === "commit" ? 0.02 : 0.001)) return "none";
+    const mishap = world.random.chance(0.5) ? "lost before" : "lost after";
+    const name = what === "commit" ? (mishap === "lost before" ? "commit failed" : "commit's answer lost") : "statement lost";
+    for (const row of connection.changed("sessions")) world.counters.strike(name, textOf(row["phase"] ?? row["status"]));
+    return mishap;
+  }
+
+  opened(connection: Connection): void {
+    this.#connections.add(connection);
+  }
+
+  closed(connection: Connection): void {
+    this.#connections.delete(connection);
+  }
+
+  listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): () => void {
+    const listener = { channel, onPayload, onGap };
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** A notification that was committed; the listening connection may be lost just then, and is back a while later. */
+  hear(channel: string, payload: string): void {
+    const { random, isChaos } = this.world;
+    const isLost = this.world.scheduler.now < this.cutOffUntil || (isChaos && random.chance(0.01));
+    for (const listener of this.#listeners) {
+      if (listener.channel !== channel) continue;
+      if (isLost) this.after(random.between(1000, 20_000), listener.onGap);
+      else this.after(random.between(0.1, 3), () => listener.onPayload(payload));
+    }
+  }
+
+  #openLeg(): ModelLeg {
+    const leg = new ModelLeg(this, ++this.#lastPort);
+    this.legs.set(leg.port, leg);
+    return leg;
+  }
+}

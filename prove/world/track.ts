@@ -1,0 +1,25 @@
+import { textOf } from "../database/index.ts";
+import type { Cancellation } from "#src/sessions/index.ts";
+import type { Caller } from "./caller.ts";
+
+/** All that the world's people saw of one session, for the judge. */
+export interface Track {
+  id: string;
+  /** The merchant had the answer to its request. */
+  isCreated: boolean;
+  /** What polls answered, in the order of their answers; a poll begins after the one before has ended. */
+  seen: { status: string; revision: number }[];
+  cancellations: Cancellation[];
+  callers: Caller[];
+  /** Ids of the status webhooks that arrived, duplicates included. */
+  webhooks: string[];
+  /** When it became final, ms. */
+  finalAt: number | null;
+}
+
+/** One word for a session's row: its phase, its status, or "final". */
+export function stateOf(row: { status?: unknown; phase?: unknown } | null | undefined): string {
+  if (!row) return "none";
+  if (row.phase) return textOf(row.phase);
+  return row.status === "PENDING" ? "PENDING" : "final";
+}

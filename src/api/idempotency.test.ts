@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { BODY, callerOf, KEYS, keyWithScope, startTestApi, type TestApi } from "./testing.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+});
+after(() => api.close());
+
+const post = (key: string | null, changes: object = {}, { query = "", apiKey = KEYS.test }: { query?: string; apiKey?: string } = {}) =>
+  api.call("POST", `/v1/sessions${query}`, {
+    key: apiKey,
+    body: { ...BODY, ...changes },
+    headers: key === null ? {} : { "idempotency-key": key },
+  });
+const sessions = async (caller: string) =>
+  (await api.database.db.selectFrom("sessions").select("id").where("caller", "=", caller).execute()).length;
+
+test("a repeat with the same key and body gets the first answer, status included, and says so (R-144)", async () => {
+  const first = await post("order-1", {}, { query: "?response_status=200" });
+  const second = await post("order-1");
+  assert.deepEqual([first.statusCode, first.headers["idempotent-replayed"]], [200, undefined]);
+  assert.deepEqual([second.statusCode, second.headers["idempotent-replayed"]], [200, "true"]);
+  assert.deepEqual([second.payload, second.headers["content-type"]], [first.payload, first.headers["content-type"]]);
+  assert.notEqual(second.headers["x-request-id"], first.headers["x-request-id"]);
+});
+
+test("50 posts at once with one key make one session (R-144)", async () => {
+  const caller = "+14155550144";
+  const answers = await Promise.all(Array.from({ length: 50 }, () => post("order-2", { caller })));
+  const made = answers.filter(({ statusCode }) => statusCode === 201);
+  assert.ok(made.length >= 1);
+  assert.equal(new Set(made.map(({ payload }) => payload)).size, 1);
+  assert.equal(made.filter(({ headers }) => headers["idempotent-replayed"] === undefined).length, 1);
+  for (const { statusCode, payload } of answers.filter((answer) => !made.includes(answer))) {
+    assert.deepEqual([statusCode, payload], [409, '{"detail":"A request with this Idempotency-Key is in progress"}']);
+  }
+  assert.equal(await sessions(caller), 1);
+});
+
+test("while the first request is under way its repeat is told so (R-144)", async (t) => {
+  if (api.database.kind === "pglite") return t.skip("the embedded database has one session: a repeat waits and gets the first answer");
+  const [locked, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = api.database.transaction(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended(id || ' /v1/sessions order-3', 0)) from api_keys`.execute(tx);
+    locked.resolve();
+    await done.promise;
+  });
+  await locked.promise;
+  const { statusCode } = await post("order-3");
+  done.resolve();
+  await first;
+  assert.equal(statusCode, 409);
+  assert.equal((await post("order-3")).statusCode, 201);
+});
+
+test("the same key with another body is refused, and the refusal is a fault of the header (R-144)", async () => {
+  await post("order-4");
+  const response = await post("order-4", { amount: 11 });
+  assert.equal(response.statusCode, 422);
+  assert.deepEqual(response.json().detail, [
+    {
+      type: "value_error",
+      loc: ["header", "idempotency-key"],
+      msg: "Value error, this Idempotency-Key was sent with another body before",
+    },
+  ]);
+});
+
+test("a refused request is not kept: mended, it may come again with its key (R-144)", async () => {
+  assert.equal((await post("order-5", { amount: -1 })).statusCode, 422);
+  assert.equal((await post("order-5", { project: "nowhere" })).statusCode, 404);
+  assert.equal((await post("order-5")).statusCode, 201);
+});
+
+test("a repeat gets its answer even where the project has been archived since (R-144)", async () => {
+  const first = await post("order-6", { project: "yen" });
+  const archive = (archived: boolean) => api.database.db.updateTable("projects").set({ archived }).where("slug", "=", "yen").execute();
+  await archive(true);
+  assert.equal((await post("order-6", { project: "yen" })).payload, first.payload);
+  await archive(false);
+});
+
+test("keys of two API keys have nothing to do with each other, and are forgotten after a day (R-144)", async () => {
+  const id = async (apiKey: string) => (await post("order-7", {}, { apiKey })).json().session_id as string;
+  const first = await id(KEYS.test);
+  assert.notEqual(await id(keyWithScope("sessions:create")), first);
+  assert.equal(await id(KEYS.test), first);
+  await sql`update idempotency_keys set expires_at = expires_at - interval '24 hours' where key = 'order-7'`.execute(api.database.db);
+  const second = await id(KEYS.test);
+  assert.notEqual(second, first);
+  assert.equal(await id(KEYS.test), second);
+});
+
+test("what has expired is deleted in passing, once an hour (R-144)", async () => {
+  const clock = new ManualClock();
+  const call = callerOf(api.another({ clock }));
+  const left = () => api.database.db.selectFrom("idempotency_keys").select("key").where("key", "like", "old-%").execute();
+  const options = (key: string) => ({ body: BODY, headers: { "idempotency-key": key } });
+  await call("POST", "/v1/sessions", options("old-1"));
+  await sql`update idempotency_keys set expires_at = clock_timestamp() where key = 'old-1'`.execute(api.database.db);
+  await call("POST", "/v1/sessions", options("old-2"));
+  assert.equal((await left()).length, 2);
+  clock.advance(3_600_000);
+  await call("POST", "/v1/sessions", options("old-3"));
+  assert.deepEqual((await left()).map(({ key }) => key).sort(), ["old-2", "old-3"]);
+});
+
+test("a key is 1 to 255 printable characters, and its faults come with the body's (R-144)", async () => {
+  assert.equal((await post("k".repeat(255))).statusCode, 201);
+  const { detail } = (await post("k".repeat(256), { mode: "give" })).json();
+  assert.deepEqual(
+    detail.map(({ type, loc }: { type: string; loc: string[] }) => [type, ...loc]),
+    [
+      ["string_too_long", "header", "idempotency-key"],
+      ["enum", "body", "mode"],
+    ],
+  );
+  for (const key of ["", "a\tb", "ä"]) assert.equal((await post(key)).statusCode, 422, JSON.stringify(key));
+});
+
+test("two equal posts without a key make two sessions (R-145)", async () => {
+  const caller = "+14155550145";
+  const answers = [await post(null, { caller }), await post(null, { caller })];
+  assert.deepEqual(
+    answers.map(({ statusCode, headers }) => [statusCode, headers["idempotent-replayed"]]),
+    Array.from({ length: 2 }, () => [201, undefined]),
+  );
+  assert.equal(await sessions(caller), 2);
+});

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { ERRORS } from "#src/kernel/errors.ts";
+import { createMetrics } from "#src/platform/index.ts";
+import { BODY, callerOf, startTestApi, type TestApi } from "../testing.ts";
+import { OPERATIONS } from "./operations.ts";
+
+interface Described {
+  responses: Record<string, { content?: Record<string, { schema: object; examples?: Record<string, { value: { detail: string } }> }> }>;
+  security: Record<string, string[]>[];
+}
+interface Document {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, Described>>;
+  webhooks: Record<string, Record<string, Described>>;
+  components: { schemas: Record<string, object> };
+}
+
+let api: TestApi;
+let document: Document;
+before(async () => {
+  api = await startTestApi({ deps: { metrics: createMetrics() } });
+  document = (await api.call("GET", "/openapi.json", { key: null })).json();
+});
+after(() => api.close());
+
+const NAMES =
+  "SessionCreate SessionCreateResponse SessionGetResponse BillingAddress Processor ErrorDetail CreateWidgetSession AuthCheckResponse HTTPValidationError ValidationError";
+
+test("the description is valid OpenAPI 3.1, version 1.0.0, with the published schema names (R-032)", async () => {
+  const result = await new Validator().validate(structuredClone(document) as never);
+  assert.deepEqual(result.errors ?? [], []);
+  assert.ok(result.valid);
+  assert.deepEqual([document.openapi, document.info.version], ["3.1.0", "1.0.0"]);
+  for (const name of NAMES.split(" ")) assert.ok(name in document.components.schemas, name);
+  assert.deepEqual(Object.keys(document.webhooks), ["status", "paymentMethodCollected"]);
+});
+
+test("every route is described and every description has its route (R-032)", async () => {
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{([a-z_]+)\}/g, ":$1")}`),
+  );
+  assert.deepEqual(described.sort(), Object.keys(OPERATIONS).sort());
+  const app = api.another();
+  assert.throws(() => app.get("/v1/secret", async () => "?"), /GET \/v1\/secret is not described/);
+  await app.close();
+});
+
+test("all references lead somewhere, and every operation has an id of its own (R-032)", () => {
+  const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g);
+  const missing = [...references].map(([, name]) => name!).filter((name) => !(name in document.components.schemas));
+  assert.deepEqual(missing, []);
+  const ids = [...JSON.stringify(document).matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test("every operation names its scope and the errors it can answer, in the words of the table (R-032)", () => {
+  const create = document.paths["/v1/sessions"]!["post"]!;
+  assert.deepEqual(create.security, [{ apiKey: ["sessions:create"] }]);
+  assert.deepEqual(document.paths["/health"]!["get"]!.security, []);
+  const statuses = "201 2XX 400 401 403 404 409 413 414 415 422 429 431 500 503";
+  assert.equal(Object.keys(create.responses).sort().join(" "), statuses);
+  const examples = create.responses["401"]!.content!["application/json"]!.examples;
+  assert.deepEqual(examples, {
+    not_authenticated: { value: { detail: ERRORS.not_authenticated.detail } },
+    invalid_key: { value: { detail: ERRORS.invalid_key.detail } },
+  });
+});
+
+test("real answers fit their schemas (R-032, R-003, R-150)", async () => {
+  const id = await api.createSession({ description: "Order 118" });
+  await api.createSession({ caller: "+14155550132" });
+  const requests: [method: "GET" | "POST", path: string, url: string, options?: object][] = [
+    ["POST", "/v1/sessions", "/v1/sessions", { body: BODY }],
+    ["POST", "/v1/sessions", "/v1/sessions?response_status=200", { body: BODY }],
+    ["POST", "/v1/sessions", "/v1/sessions", { body: {} }],
+    ["POST", "/v1/sessions", "/v1/sessions", { body: BODY, key: "wrong" }],
+    ["POST", "/v1/sessions", "/v1/sessions", { body: { ...BODY, project: "nowhere" } }],
+    ["POST", "/v1/sessions", "/v1/sessions", { body: "x".repeat(70_000) }],
+    ["GET", "/v1/sessions", "/v1/sessions?caller=%2B14155550132"],
+    ["GET", "/v1/sessions/{session_id}", `/v1/sessions/${id}`],
+    ["GET", "/v1/sessions/{session_id}", "/v1/sessions/none"],
+    ["POST", "/v1/sessions/{session_id}/cancel", `/v1/sessions/${id}/cancel`],
+    ["POST", "/v1/sessions/{session_id}/cancel", `/v1/sessions/${id}/cancel`],
+    ["GET", "/v1/sessions/{session_id}", `/v1/sessions/${id}`],
+    ["GET", "/v1/auth/check", "/v1/auth/check"],
+    ["GET", "/v1/projects", "/v1/projects"],
+    ["GET", "/health", "/health"],
+    ["GET", "/health/ready", "/health/ready"],
+    ["GET", "/health/live", "/health/live"],
+  ];
+  const ajv = ajvWith(document);
+  for (const [method, path, url, options] of requests) {
+    const { statusCode, payload } = await api.call(method, url, options);
+    const { responses } = document.paths[path]![method.toLowerCase()]!;
+    const answer = responses[statusCode] ?? (statusCode < 300 ? responses["2XX"] : undefined);
+    const where = `${method} ${url} ${statusCode}`;
+    assert.ok(answer, `${where} is not described`);
+    const schema = answer.content?.["application/json"]?.schema;
+    if (!schema) assert.equal(payload, "", where);
+    else assert.ok(ajv.validate(schema, JSON.parse(payload)), `${where}: ${ajv.errorsText()} ${payload}`);
+  }
+});
+
+test("what the schema of a new session refuses, the service refuses (R-032)", async () => {
+  const ajv = ajvWith(document);
+  const fits = (body: object) => ajv.validate({ $ref: "#/components/schemas/SessionCreate" }, body);
+  const bodies: [object, boolean][] = [
+    [BODY, true],
+    [{ ...BODY, amount: "10.50", description: null, stripe_account: "acct_1" }, true],
+    [{ ...BODY, amount: "ten" }, false],
+    [{ ...BODY, amount: -1 }, false],
+    [{ ...BODY, mode: "give" }, false],
+    [{ ...BODY, gateway: "paypal" }, false],
+    [{ ...BODY, description: "x".repeat(501) }, false],
+    [{ ...BODY, billing_address: { street: "1 Main St", city: "X", state: "C", zip: "94105" } }, false],
+    [{ project: "shop" }, false],
+  ];
+  for (const [body, expected] of bodies) {
+    assert.equal(fits(body), expected, JSON.stringify(body));
+    if (!expected) assert.equal((await api.call("POST", "/v1/sessions", { body })).statusCode, 422);
+  }
+});
+
+test("the page asks its own origin only, and its policy allows nothing else", async () => {
+  const { statusCode, payload, headers } = await callerOf(api.app)("GET", "/docs", { key: null });
+  assert.equal(statusCode, 200);
+  assert.doesNotMatch(payload, /(?:https?:)?\/\/[a-z0-9-]+\.[a-z]/i);
+  assert.equal(payload.match(/<script/g)?.length, 1);
+  const policy = String(headers["content-security-policy"]);
+  assert.match(policy, /^default-src 'none'; connect-src 'self'; img-src data:; script-src 'sha256-[^']{44}'; style-src 'sha256-[^']{44}'/);
+});
+
+function ajvWith({ components }: Pick<Document, "components">): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false });
+  formats.default(ajv);
+  for (const [name, schema] of Object.entries(components.schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`);
+  return ajv;
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createMetrics } from "#src/platform/index.ts";
+import { callerOf, startTestApi, type TestApi } from "../testing.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+});
+after(() => api.close());
+
+const metrics = createMetrics();
+metrics.counter("sessions_created_total", "Sessions made.")();
+const scrape = async (options: object = {}) => {
+  const app = api.another({ deps: { metrics }, settings: { trustedProxies: ["10.0.0.0/8"], rateLimitPerMinute: 1 } });
+  const answer = await callerOf(app)("GET", "/metrics", { key: null, ...options });
+  await app.close();
+  return answer;
+};
+
+test("a scraper on this machine or at a trusted address reads the numbers without a key or a limit", async () => {
+  for (const remoteAddress of ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.1.2.3"]) {
+    const { statusCode, payload, headers } = await scrape({ remoteAddress });
+    assert.equal(statusCode, 200, remoteAddress);
+    assert.match(String(headers["content-type"]), /^text\/plain; version=0\.0\.4/);
+    assert.match(payload, /^voicetill_sessions_created_total 1$/m);
+    assert.equal(headers["ratelimit-limit"], undefined);
+  }
+});
+
+test("to everybody else, and through a proxy, there is no such path", async () => {
+  const refused = [
+    { remoteAddress: "192.0.2.1" },
+    ...["x-forwarded-for", "forwarded", "x-real-ip", "via"].map((name) => ({
+      remoteAddress: "127.0.0.1",
+      headers: { [name]: "127.0.0.1" },
+    })),
+    { remoteAddress: "10.1.2.3", headers: { "x-forwarded-for": "192.0.2.1" } },
+  ];
+  for (const options of refused) {
+    const { statusCode, payload } = await scrape(options);
+    assert.deepEqual([statusCode, payload], [404, '{"detail":"Not Found"}']);
+  }
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { GatewayAnswer } from "../contract.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { answered, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import { nameOf } from "./requests.ts";
+
+const gateway = GATEWAYS_BUILT.authorizenet!;
+const NAME = nameOf(orderOf());
+const STARTED = Date.parse("2026-11-20T10:00:00Z");
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+const OK = { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] };
+const error = (code: string, text = "An error.") => ({ messages: { resultCode: "Error", message: [{ code, text }] } });
+const answer = (members: object) => answered(200, `\ufeff${JSON.stringify({ refId: NAME, messages: OK, ...members })}`);
+
+type Body = Record<string, Record<string, unknown>>;
+
+/** An adapter's io against a scripted vendor, which is told the method and the parsed body. */
+function ioWith(script: (method: string, body: Body) => GatewayAnswer) {
+  const io = testIo(settingsOf(gateway), () => {
+    const [[method, body] = ["", {}]] = Object.entries(JSON.parse(io.sent.at(-1)?.body ?? "{}") as Record<string, Body>);
+    return Promise.resolve(script(method, body));
+  });
+  return io;
+}
+
+const FIELDS = {
+  authnet_transaction_id: "60198765432",
+  authnet_auth_code: "H6K4BU",
+  authnet_response_code: "1",
+  authnet_avs_result_code: "Y",
+  authnet_cvv_result_code: "M",
+  authnet_cavv_result_code: "2",
+  authnet_network_trans_id: "123456789NNNH",
+  authnet_capture_status: "captured",
+};
+const LISTED = {
+  transId: "60198765432",
+  submitTimeUTC: "2026-11-20T10:00:05Z",
+  transactionStatus: "capturedPendingSettlement",
+  invoiceNumber: NAME,
+  settleAmount: 49.95,
+};
+const DETAILS = {
+  transId: "60198765432",
+  transactionStatus: "capturedPendingSettlement",
+  responseCode: 1,
+  responseReasonCode: 1,
+  authCode: "H6K4BU",
+  AVSResponse: "Y",
+  cardCodeResponse: "M",
+  CAVVResponse: "2",
+  order: { invoiceNumber: NAME },
+  authAmount: 49.95,
+  settleAmount: 49.95,
+  networkTransId: "123456789NNNH",
+};
+const NOTHING = answer({
+  messages: { resultCode: "Ok", message: [{ code: "I00004", text: "No records found." }] },
+  totalNumInResultSet: 0,
+});
+
+describe("authorizenet look-up", () => {
+  const trace = traceOf(orderOf(), {}, STARTED);
+  const scripted = (answers: Partial<Record<string, GatewayAnswer>>) => ioWith((method) => answers[method] ?? NOTHING);
+  const list = (...transactions: object[]) => ({ getUnsettledTransactionListRequest: answer({ transactions }) });
+  const details = (changes: object = {}) => ({ getTransactionDetailsRequest: answer({ transaction: { ...DETAILS, ...changes } }) });
+  const lookUp = (answers: Partial<Record<string, GatewayAnswer>>) => gateway.lookUp!(trace, scripted(answers));
+
+  test("finds the payment by its invoice number and says what the lost answer would have said", async () => {
+    const io = scripted({ ...list({ ...LISTED, invoiceNumber: "another" }, LISTED), ...details() });
+    assert.deepEqual(await gateway.lookUp!(trace, io), {
+      outcome: "approved",
+      capture: "captured",
+      processor: FIELDS,
+    });
+    assert.match(
+      io.sent[0]?.body ?? "",
+      /"sorting":\{"orderBy":"submitTimeUTC","orderDescending":true\},"paging":\{"limit":"1000","offset":"1"\}/,
+    );
+    assert.ok(!io.sent.some(({ body }) => body.includes("4242")));
+  });
+
+  test("a payment that is settled by then is found in its batch", async () => {
+    const io = scripted({
+      getSettledBatchListRequest: answer({ batchList: [{ batchId: "77" }, { batchId: "78" }] }),
+      getTransactionListRequest: answer({ transactions: [LISTED] }),
+      ...details({ transactionStatus: "settledSuccessfully" }),
+    });
+    // Both batches are answered with it, and two that stand are one too many.
+    assert.equal((await gateway.lookUp!(trace, io)).outcome, "unknown");
+    const once = ioWith((method, body) => {
+      if (method === "getSettledBatchListRequest") return answer({ batchList: [{ batchId: "77" }, { batchId: "78" }] });
+      if (method === "getTransactionListRequest")
+        return JSON.stringify(body).includes('"batchId":"78"') ? answer({ transactions: [LISTED] }) : NOTHING;
+      return method === "getTransactionDetailsRequest"
+        ? details({ transactionStatus: "settledSuccessfully" }).getTransactionDetailsRequest
+        : NOTHING;
+    });
+    const found = await gateway.lookUp!(trace, once);
+    assert.equal(found.outcome === "approved" && found.capture, "captured");
+    assert.match(once.sent[1]?.body ?? "", /"firstSettlementDate":"2026-11-20T09:50:00Z","lastSettlementDate":"20/);
+  });
+
+  const STATUSES: readonly (readonly [status: string, outcome: string])[] = [
+    ["authorizedPendingCapture", "authorized"],
+    ["settledSuccessfully", "captured"],
+    ["FDSPendingReview", "held_for_review"],
+    ["FDSAuthorizedPendingReview", "held_for_review"],
+    ["underReview", "held_for_review"],
+    ["voided", "processing_error"],
+    ["expired", "processing_error"],
+    ["communicationError", "processing_error"],
+    ["approvedReview", "pending"],
+    ["somethingNew", "pending"],
+  ];
+  for (const [status, expected] of STATUSES) {
+    test(`a transaction that is ${status} is ${expected}`, async () => {
+      const found = await lookUp({ ...list({ ...LISTED, transactionStatus: status }), ...details({ transactionStatus: status }) });
+      const said = found.outcome === "approved" ? found.capture : found.outcome === "declined" ? found.code : found.outcome;
+      assert.equal(said, expected);
+    });
+  }
+
+  test("a declined one has the reason of its decline", async () => {
+    const declined = { transactionStatus: "declined", responseCode: 2, responseReasonCode: 4 };
+    const found = await lookUp({ ...list({ ...LISTED, ...declined }), ...details(declined) });
+    assert.equal(found.outcome === "declined" && found.code, "lost_or_stolen");
+  });
+
+  test("nothing anywhere is absent; a list that cannot be read is not, nor is another attempt's transaction or amount", async () => {
+    assert.deepEqual(await lookUp({}), { outcome: "absent" });
+    assert.equal((await lookUp({ getUnsettledTransactionListRequest: answer(error("E00011", "Access denied.")) })).outcome, "unknown");
+    assert.equal((await lookUp({ getSettledBatchListRequest: LOST })).outcome, "unknown");
+    assert.equal((await lookUp({ getSettledBatchListRequest: answer({ batchList: [{ batchId: "x" }] }) })).outcome, "unknown");
+    assert.equal((await lookUp({ ...list(LISTED), getTransactionDetailsRequest: LOST })).outcome, "unknown");
+    assert.equal((await lookUp({ ...list(LISTED), ...details({ authAmount: 49.949999 }) })).outcome, "unknown");
+    assert.equal((await lookUp({ ...list(LISTED), ...details({ order: { invoiceNumber: "another" } }) })).outcome, "unknown");
+    assert.equal((await lookUp(list({ ...LISTED, transId: "x" }))).outcome, "unknown");
+  });
+
+  test("a refused twin does not hide the one that took the money", async () => {
+    const twin = { ...LISTED, transId: "60198765431", transactionStatus: "declined" };
+    const io = scripted({ ...list(twin, LISTED), ...details() });
+    assert.equal((await gateway.lookUp!(trace, io)).outcome, "approved");
+    assert.match(io.sent.at(-1)?.body ?? "", /"transId":"60198765432"/);
+  });
+
+  test("goes back page by page to the attempt's begin, and gives up rather than guess when there are too many", async () => {
+    const full = (submitTimeUTC: string) =>
+      answer({ transactions: Array.from({ length: 1000 }, () => ({ ...LISTED, submitTimeUTC, invoiceNumber: "another" })) });
+    const since = ioWith((method, body) => {
+      if (method !== "getUnsettledTransactionListRequest") return NOTHING;
+      return full(body["paging"]?.["offset"] === "2" ? "2026-11-20T09:00:00Z" : "2026-11-20T11:00:00Z");
+    });
+    assert.equal((await gateway.lookUp!(trace, since)).outcome, "absent");
+    assert.equal(since.sent.filter(({ body }) => body.includes("getUnsettled")).length, 2);
+    assert.equal(
+      (
+        await gateway.lookUp!(
+          trace,
+          ioWith(() => full("2026-11-20T11:00:00Z")),
+        )
+      ).outcome,
+      "unknown",
+    );
+  });
+
+  test("a stored card is found by the customer id that the attempt gave it", async () => {
+    const profile = {
+      customerProfileId: "35959426",
+      merchantCustomerId: NAME,
+      paymentProfiles: [{ customerPaymentProfileId: "32506918" }],
+    };
+    const find = (script: GatewayAnswer) =>
+      gateway.lookUp!(
+        { ...trace, mode: "tokenize" },
+        ioWith(() => script),
+      );
+    assert.deepEqual(await find(answer({ profile })), {
+      outcome: "approved",
+      capture: "captured",
+      processor: { authnet_customer_profile_id: "35959426", authnet_payment_profile_id: "32506918" },
+    });
+    assert.deepEqual(await find(answer(error("E00040", "The record cannot be found."))), { outcome: "absent" });
+    assert.equal((await find(answer({ profile: { ...profile, merchantCustomerId: "another" } }))).outcome, "unknown");
+    assert.equal((await find(answer(error("E00007")))).outcome, "unknown");
+  });
+});

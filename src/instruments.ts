@@ -1,0 +1,50 @@
+import type { GatewayName } from "./kernel/payment.ts";
+import type { Payments } from "./payments/index.ts";
+import type { Metrics, Outbound } from "./platform/index.ts";
+import type { Sessions } from "./sessions/index.ts";
+
+/** Puts the gauges on the pipes: each function answers what it was given, counted. docs/operations.md names the numbers. */
+export function createInstruments(metrics: Metrics) {
+  const created = metrics.counter("sessions_created_total", "Sessions made.", ["gateway", "mode", "environment"]);
+  const charges = metrics.counter("charges_total", "Cards given to a gateway, by what the caller was told.", ["gateway", "outcome"]);
+  const settled = metrics.timings("charge_seconds", "From the card to the gateway's outcome.", ["gateway"]);
+  const tries = metrics.counter("webhook_tries_total", "Tries to deliver a status webhook.", ["outcome"]);
+  const requests = metrics.timings("http_request_seconds", "From a request's head to the end of its answer.", ["endpoint", "status"]);
+  const calls = metrics.counter("calls_total", "INVITEs that came from a trunk.");
+
+  return {
+    observe: (endpoint: string, status: number, seconds: number) => requests(seconds * 1000, { endpoint, status: String(status) }),
+
+    countCall: () => calls(),
+
+    sessions: <S extends Pick<Sessions, "create">>(sessions: S): S => ({
+      ...sessions,
+      create: async (...args: Parameters<Sessions["create"]>) => {
+        const session = await sessions.create(...args);
+        const [, { gateway, mode, environment }] = args;
+        created({ gateway, mode, environment });
+        return session;
+      },
+    }),
+
+    payments: (payments: Payments, now: () => number): Payments => ({
+      ...payments,
+      settle: async (input) => {
+        const gateway: GatewayName = input.session.gateway;
+        const started = now();
+        const verdict = await payments.settle(input);
+        charges({ gateway, outcome: verdict.kind });
+        settled(now() - started, { gateway });
+        return verdict;
+      },
+    }),
+
+    webhooks: (outbound: Pick<Outbound, "send">): Pick<Outbound, "send"> => ({
+      send: async (request) => {
+        const answer = await outbound.send(request);
+        tries({ outcome: answer.kind === "answered" ? `${Math.floor(answer.status / 100)}xx` : "no answer" });
+        return answer;
+      },
+    }),
+  };
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { run } from "./service.ts";
+
+/** The main job with nobody at the phone, as a newcomer runs it. It brings its own database, whichever this leg is for. */
+
+interface Demo {
+  session: Record<string, unknown> & { processor: Record<string, unknown> | null; error: { code: string } | null };
+  webhook: { verified: boolean; body: Record<string, unknown> };
+  transfer: { answered: boolean; headers: Record<string, string> };
+  timeline: { at_ms: number; what: string }[];
+}
+
+const elsewhere = process.env["TEST_DATABASE_URL"] ? "runs on the embedded database, in the other leg" : false;
+
+function demo(name: string, args: string[], check: (demo: Demo) => void): void {
+  test(name, { skip: elsewhere }, async () => {
+    const { status, stdout, stderr } = await run(["demo", "--json", ...args]);
+    assert.equal(status, 0, stderr);
+    const result = JSON.parse(stdout) as Demo;
+    assert.equal(result.webhook.verified, true);
+    assert.equal(result.webhook.body["session_id"], result.session["session_id"]);
+    assert.equal(result.webhook.body["status"], result.session["status"]);
+    assert.equal(result.transfer.answered, true);
+    assert.equal(result.session["transfer_status"], "completed");
+    assert.ok(result.timeline.length > 5);
+    check(result);
+  });
+}
+
+demo("a card given partly by voice and partly on the keypad is charged", [], ({ session }) => {
+  assert.equal(session["status"], "payment-success");
+  assert.match(String(session.processor?.["stripe_charge_id"]), /^ch_/);
+});
+
+demo("a keyed card is charged", ["--input", "keypad"], ({ session }) => assert.equal(session["status"], "payment-success"));
+
+demo("a spoken card is charged", ["--input", "speech"], ({ session, timeline }) => {
+  assert.equal(session["status"], "payment-success");
+  assert.equal(
+    timeline.some(({ what }) => what.startsWith("keyed")),
+    false,
+  );
+});
+
+demo(
+  "a declined card fails the session with its reason, and the caller goes back to the agent (R-323)",
+  ["--input", "keypad", "--outcome", "decline"],
+  ({ session, transfer }) => {
+    assert.equal(session["status"], "payment-failed");
+    assert.equal(session.error?.code, "card_declined");
+    assert.equal(transfer.headers["X-payment_error_code"], "card_declined");
+  },
+);
+
+demo("a second card after a declined one is charged", ["--input", "keypad", "--outcome", "retry"], ({ session }) =>
+  assert.equal(session["status"], "payment-success"),
+);
+
+demo("the test word skips the card on a test key (R-234)", ["--outcome", "mango"], ({ session, webhook }) => {
+  assert.deepEqual(
+    [session["status"], session.processor?.["card_last4"], session.processor?.["test_skip"]],
+    ["payment-success", "0000", true],
+  );
+  assert.match(String((webhook.body["processor"] as Record<string, unknown>)["transaction_id"]), /^test_skip_[0-9]+$/);
+});
+
+demo(
+  "card forwarding sends the card to the merchant's own endpoint over TLS",
+  ["--input", "keypad", "--gateway", "webhook"],
+  ({ session }) => {
+    assert.equal(session["status"], "payment-success");
+    assert.ok(session.processor?.["webhook_transaction_id"]);
+  },
+);
+
+demo("a card is stored and nothing is charged in mode tokenize", ["--input", "keypad", "--mode", "tokenize"], ({ session }) => {
+  assert.match(String(session.processor?.["payment_method_id"]), /^pm_/);
+  assert.match(String(session.processor?.["stripe_customer_id"]), /^cus_/);
+  assert.equal(session.processor?.["stripe_charge_id"] ?? null, null);
+});

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { startReceiver } from "#src/cli/receiver.ts";
+import { run, startService, type Service } from "./service.ts";
+
+/** What an operator may get wrong, and what strangers may send: a clear answer, and nothing is lost. */
+
+let folder: string;
+let service: Service;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "voicetill-operator-"));
+  service = await startService({ env: { SPEECH: "off" } });
+});
+
+after(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** One sentence on standard error, exit status 1. */
+async function refused(args: string[], env: Record<string, string>, sentence: RegExp): Promise<void> {
+  const { status, stdout, stderr } = await run(args, {
+    DATA_DIR: join(folder, "none"),
+    PORT: "0",
+    SIP_PORT: "0",
+    SIMULATORS_PORT: "0",
+    SPEECH: "off",
+    ...env,
+  });
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, sentence);
+  assert.equal(stderr.trim().split("\n").length, 1, stderr);
+  assert.equal(stdout, "");
+}
+
+test("a taken port ends the start in one sentence that names it", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  try {
+    await refused(["serve"], { PORT: String(port), DATA_DIR: join(folder, "a") }, new RegExp(`${port}`));
+    await refused(["serve"], { SIP_PORT: String(port), DATA_DIR: join(folder, "b") }, new RegExp(`${port}`));
+  } finally {
+    taken.close();
+  }
+});
+
+test("a bad setting is named, and so is a command that does not exist", async () => {
+  await refused(["serve"], { PORT: "eighty" }, /^PORT: /);
+  await refused(["serve"], { SIP_TRUNKS: "10.0.0.0/99" }, /^SIP_TRUNKS: /);
+  await refused(["serve"], { DATABASE_URL: "mysql://x" }, /^DATABASE_URL: /);
+  await refused(["serve"], { DATABASE_URL: "postgres://x/y", MASTER_KEY: "short" }, /^MASTER_KEY: /);
+  const { status, stderr } = await run(["sevre"]);
+  assert.equal(status, 1);
+  assert.match(stderr, /no command "sevre"/);
+});
+
+test("a bad apply file is refused with its line, and nothing of it is applied", async () => {
+  const file = join(folder, "bad.yaml");
+  writeFileSync(file, "organizations:\n  - slug: other\n    name: Other\n    projects:\n      - slug: shop\n        colour: green\n");
+  await refused(["apply", file], service.env, /line 6.*colour/);
+  writeFileSync(file, "organizations: [\n");
+  await refused(["apply", file], service.env, /line \d+/);
+  await refused(["apply", join(folder, "missing.yaml")], service.env, /cannot be read/);
+});
+
+test(
+  "a live key is refused on the embedded database, with the reason",
+  { skip: process.env["TEST_DATABASE_URL"] ? "PostgreSQL takes live keys" : false },
+  async () => {
+    const file = join(folder, "live.yaml");
+    writeFileSync(file, "organizations:\n  - slug: acme\n    name: Acme\n    api_keys:\n      - { name: live, mode: live }\n");
+    await refused(["apply", file], service.env, /PostgreSQL|DATABASE_URL/);
+  },
+);
+
+test("applying a file to a running service takes effect at once, and applying it again changes nothing", async () => {
+  const file = join(folder, "good.yaml");
+  writeFileSync(
+    file,
+    "organizations:\n  - slug: acme\n    name: Acme\n    projects:\n      - { slug: second, name: Second, phone_numbers: ['+15550009999'] }\n",
+  );
+  const first = await run(["apply", file, "--json"], service.env);
+  assert.equal(first.status, 0, first.stderr);
+  const { session_id } = await service.create({ project: "second" });
+  assert.equal((await service.session(session_id))["project_slug"], "second");
+  const second = await run(["apply", file, "--json"], service.env);
+  assert.deepEqual(JSON.parse(second.stdout), { changes: [], generated: [] });
+});
+
+test("noise on the SIP port is met with 400 or silence, and a healthy request is answered after it", async () => {
+  const socket = createSocket("udp4").bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const send = (bytes: Buffer) => socket.send(bytes, service.sip.port, "127.0.0.1");
+  for (let seed = 1; seed <= 300; seed++)
+    send(Buffer.from(Array.from({ length: (seed * 37) % 900 }, (_, index) => (index * seed * 31) & 0xff)));
+  for (const text of [
+    "INVITE\r\n\r\n",
+    "INVITE sip:x SIP/2.0\r\nVia: nonsense\r\n\r\n",
+    "SIP/2.0 999 \r\n\r\n",
+    "\0\0\0\0",
+    "OPTIONS sip:a@b SIP/9.9\r\n\r\n",
+  ])
+    send(Buffer.from(text));
+  const answered = once(socket, "message").then(function wait([message]: Buffer[]): Promise<string> | string {
+    const text = message?.toString() ?? "";
+    return text.includes("health-check") ? text : once(socket, "message").then(wait as never);
+  });
+  const { port } = socket.address();
+  send(
+    Buffer.from(
+      [
+        "OPTIONS sip:127.0.0.1 SIP/2.0",
+        `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bKhealth;rport`,
+        "Max-Forwards: 70",
+        "From: <sip:probe@127.0.0.1>;tag=1",
+        "To: <sip:127.0.0.1>",
+        "Call-ID: health-check",
+        "CSeq: 1 OPTIONS",
+        "Content-Length: 0",
+        "",
+        "",
+      ].join("\r\n"),
+    ),
+  );
+  assert.match(await answered, /^SIP\/2\.0 200 /);
+  socket.close();
+  assert.equal((await service.request("GET", "/health")).status, 200);
+});
+
+test("a webhook receiver that is down gets its event when it is back, the same one, once (R-349)", async () => {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const free = (probe.address() as AddressInfo).port;
+  probe.close();
+  await once(probe, "close");
+  const file = join(folder, "down.json");
+  const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+  writeFileSync(
+    file,
+    JSON.stringify({
+      organizations: [
+        {
+          slug: "acme",
+          name: "Acme",
+          projects: [{ slug: "down", name: "Down", status_webhook: { url: `http://127.0.0.1:${free}/`, secret } }],
+        },
+      ],
+    }),
+  );
+  assert.equal((await run(["apply", file], service.env)).status, 0);
+  const { session_id } = await service.create({ project: "down" });
+  assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
+  const received = Promise.withResolvers<unknown>();
+  const receiver = await startReceiver(free, secret, ({ verified, body }) => received.resolve({ verified, ...(body as object) }));
+  const event = (await received.promise) as Record<string, unknown>;
+  assert.deepEqual([event["verified"], event["event"], event["session_id"]], [true, "payment.cancelled", session_id]);
+  await receiver.close();
+});

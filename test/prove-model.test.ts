@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { addNotes, adoptOpenAttempts, findAttempt, finishAttempt, insertAttempt, lastDecline, outcomeOf } from "#src/payments/attempts.ts";
+import { systemClock } from "#src/kernel/clock.ts";
+import { type Database, type Db, silentLog, startLease } from "#src/platform/index.ts";
+import { testDatabase } from "#src/platform/testing.ts";
+import { createSessions, type NewSession } from "#src/sessions/index.ts";
+import { overdueIds } from "#src/sessions/repository.ts";
+import { orphans } from "#src/sessions/sweeper.ts";
+import { claimDueEvent, insertEvent, markDelivered, markWaiting, projectsWithDueEvents, reviveEvent } from "#src/webhooks/events.ts";
+import { ModelDatabase } from "../prove/database/index.ts";
+import { SeededRandom } from "../prove/random.ts";
+import { databaseOver } from "../prove/world/driver.ts";
+
+const ORGANIZATION = "00000000-0000-4000-8000-000000000001";
+const PROJECT = "00000000-0000-4000-8000-00000000000a";
+const ATTEMPTS = ["00000000-0000-4000-8000-0000000000a1", "00000000-0000-4000-8000-0000000000a2"] as const;
+const SCOPE = { organizationId: ORGANIZATION, environment: "test" } as const;
+
+const NEW: NewSession = {
+  ...SCOPE,
+  projectId: PROJECT,
+  channel: "voice",
+  mode: "charge",
+  gateway: "stripe",
+  amountMinor: 4995,
+  currency: "USD",
+  caller: "+14155550100",
+  description: "it's",
+  callback: null,
+  memory: null,
+  stripeAccount: null,
+  billingAddress: { street: "1 Main", city: "X", state: "CA", zip: "94105", country: "US", first_name: null, last_name: null },
+  ttlSeconds: 300,
+};
+
+/** The model with lines that neither delay nor break. */
+function modelDatabase(): Database {
+  const line = { travel: async () => {}, mishap: () => "none" as const, opened() {}, closed() {}, listen: () => () => {} };
+  return databaseOver(line, new ModelDatabase(() => Date.now()));
+}
+
+/** Every statement of sessions, payments and webhooks, and what each of them answered. */
+async function play(database: Database): Promise<unknown[]> {
+  const { db } = database;
+  const heard: unknown[] = [];
+  const note = async (what: Promise<unknown>) => {
+    heard.push(await what.catch((error: unknown) => `refused: ${String((error as { code?: unknown }).code)}`));
+  };
+  await db.insertInto("organizations").values({ id: ORGANIZATION, slug: "acme", name: "Acme" }).execute();
+  const project = {
+    id: PROJECT,
+    organization_id: ORGANIZATION,
+    slug: "shop",
+    name: "Shop",
+    currency: "USD",
+    language: "en",
+    country: "US",
+  };
+  await db.insertInto("projects").values(project).execute();
+  const sessions = createSessions({
+    database,
+    clock: systemClock,
+    random: new SeededRandom(7),
+    log: silentLog,
+    onFinal: async (tx, session) => {
+      await insertEvent(tx, {
+        id: `evt_${session.id}`,
+        sessionId: session.id,
+        projectId: PROJECT,
+        name: session.status,
+        body: '{"b":1,"a":2}',
+      });
+    },
+  });
+  // Callers of their own: sessions made in the same millisecond have no order.
+  const create = async (caller: string) => (await sessions.create(db, { ...NEW, caller })).id;
+  const [a, b, c, d] = [
+    await create("+14155550101"),
+    await create("+14155550102"),
+    await create("+14155550103"),
+    await create("+14155550104"),
+  ];
+  const expire = (id: string) =>
+    db
+      .updateTable("sessions")
+      .set({ expires_at: sql<Date>`clock_timestamp() - interval '1 second'` })
+      .where("id", "=", id)
+      .execute();
+
+  await note(sessions.find(db, a, SCOPE));
+  await note(sessions.find(db, a, { ...SCOPE, environment: "live" }));
+  await note(sessions.pendingByCaller(db, "+14155550103"));
+  await note(sessions.claim(a, { owner: "one", callId: "call" }));
+  await note(sessions.claim(a, { owner: "two", callId: "call" }));
+  await note(sessions.cancel(b, SCOPE));
+  await note(sessions.cancel(b, SCOPE));
+  await note(sessions.apply(c, "expire"));
+  await expire(c);
+  await note(sessions.find(db, c));
+  await note(overdueIds(db, 10));
+  await note(sessions.claim(c, { owner: "one", callId: "call" }));
+  await note(sessions.apply(c, "expire"));
+  await note(sessions.findByCaller(db, SCOPE, "+14155550103"));
+
+  const session = (await sessions.find(db, a))!;
+  const attempt = (id: string) => ({
+    id,
+    session,
+    stripeAccount: null,
+    credentialVersion: 1,
+    endpoint: "https://stripe.example",
+    cardBrand: "visa",
+    cardLast4: "4242",
+    owner: "one",
+    deadlineMs: 60_000,
+  });
+  for (const [index, id] of ATTEMPTS.entries()) {
+    await note(sessions.apply(a, "charge"));
+    await note(database.transaction(async (tx) => (await insertAttempt(tx, attempt(id))).reference));
+    await note(database.transaction((tx) => insertAttempt(tx, attempt(id))));
+    await note(sessions.cancel(a, SCOPE));
+    await note(addNotes(db, id, { pm: "pm_1" }).then(() => addNotes(db, id, { pi: "pi_1" })));
+    await note(findAttempt(db, id).then((found) => found && { ...found, ageMs: found.ageMs >= 0, trace: found.trace.notes }));
+    await note(adoptOpenAttempts(db, "one", { busy: new Set([id]), searchable: ["stripe"] }));
+    await note(adoptOpenAttempts(db, "two", { busy: new Set(), searchable: ["stripe"] }));
+    const result = index === 0 ? ({ outcome: "declined", declineCode: "card_declined", reason: null } as const) : null;
+    await note(finishAttempt(db, id, result ?? { outcome: "unknown", reason: "lost", givenUp: false }));
+    await note(finishAttempt(db, id, { outcome: "approved", reason: null }));
+    await note(outcomeOf(db, id));
+    await note(lastDecline(db, a));
+    await note(sessions.apply(a, index === 0 ? "retry" : "approve", { processor: { id: "x" }, cardBrand: "visa", errorMessage: null }));
+  }
+  await note(sessions.apply(a, "fail"));
+
+  await note(projectsWithDueEvents(db));
+  for (let index = 0; index < 4; index++) await note(claimDueEvent(db, PROJECT));
+  await note(markWaiting(db, `evt_${a}`, "500", 0).then(() => claimDueEvent(db, PROJECT)));
+  await note(markDelivered(db, `evt_${a}`, "200").then(() => claimDueEvent(db, PROJECT)));
+  await note(reviveEvent(db, `evt_${a}`));
+  await note(reviveEvent(db, "evt_none"));
+
+  // A transaction that waits for the other's row looks at it again when it gets it (READ COMMITTED).
+  const gate = Promise.withResolvers<void>();
+  const first = database.transaction(async (tx) => {
+    await sessions.transition(tx, d, "claim", { claimedBy: "dead", callId: "call" });
+    await gate.promise;
+  });
+  const second = sessions.cancel(d, SCOPE);
+  gate.resolve();
+  await first;
+  await note(second);
+  await note(rolledBack(database, (tx) => sessions.transition(tx, d, "release")));
+
+  const stop = await startLease({ database, clock: systemClock, owner: "one", roles: "voice", log: silentLog });
+  await note(orphans(database));
+  await stop();
+  for (const table of ["sessions", "payment_attempts", "webhook_events", "audit_log"] as const) {
+    await note(
+      db
+        .selectFrom(table)
+        .selectAll()
+        .orderBy(table === "webhook_events" ? "session_id" : "id")
+        .execute(),
+    );
+  }
+  return heard;
+}
+
+async function rolledBack(database: Database, work: (tx: Db) => Promise<unknown>): Promise<unknown> {
+  return await database.transaction(async (tx) => {
+    await work(tx);
+    throw Object.assign(new Error("no"), { code: "rolled back" });
+  });
+}
+
+/** Without what differs from run to run: the times themselves. */
+const comparable = (heard: unknown) => JSON.parse(JSON.stringify(heard).replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"')) as unknown;
+
+describe("the simulation's model of the database", () => {
+  let real: Database;
+  before(async () => {
+    real = await testDatabase();
+  });
+  after(() => real.close());
+
+  test("answers every statement of sessions, payments and webhooks as the real database does", async () => {
+    const [expected, heard] = [comparable(await play(real)), comparable(await play(modelDatabase()))];
+    assert.deepEqual(heard, expected);
+  });
+
+  test("refuses a statement that it cannot read, instead of guessing", async () => {
+    const { db } = modelDatabase();
+    await assert.rejects(sql`select count(*) from sessions group by status`.execute(db), /cannot read this SQL/);
+    await assert.rejects(sql`truncate sessions`.execute(db), /cannot read this SQL/);
+  });
+});
