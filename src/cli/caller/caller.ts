@@ -24,6 +24,8 @@ import { readWav } from "./wav.ts";
 
 /** Keys as a hurried person presses them. */
 const KEY_TIMING = { onMs: 80, gapMs: 60 };
+/** A recogniser that has not asked again by then has understood. */
+const UNDERSTOOD_AFTER_MS = 4_000;
 /** No prompt of ours keeps a caller waiting longer. */
 const LONGEST_WAIT_MS = 40_000;
 
@@ -198,7 +200,8 @@ class Speaker {
       case "say": {
         const ulaw = await this.#voice.render(turn.text);
         this.#onEvent("spoke");
-        return await this.#played((id) => this.#leg.play(id, [{ ulaw }]));
+        await this.#played((id) => this.#leg.play(id, [{ ulaw }]));
+        return turn.orKey === undefined ? undefined : await this.#keyOn(turn.orKey, turn.thenKey ?? "");
       }
       case "play": {
         const ulaw = readWav(readFileSync(turn.file));
@@ -211,6 +214,13 @@ class Speaker {
       case "hang up":
         return;
     }
+  }
+
+  /** A caller who was not understood turns to the keypad. Silence means that the answer was taken as far as it went. */
+  async #keyOn(orKey: string, thenKey: string): Promise<void> {
+    await Promise.race([this.#hearing.untilAsked(), delay(UNDERSTOOD_AFTER_MS)]);
+    const keys = this.#hearing.sinceMark().some((text) => text.includes("did not catch")) ? orKey : thenKey;
+    if (keys !== "") await this.take({ do: "key", keys });
   }
 
   #played(start: (id: string) => void): Promise<void> {

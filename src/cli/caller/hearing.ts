@@ -17,6 +17,7 @@ export class Hearing {
   /** Every known prompt heard, in order. */
   readonly prompts: string[] = [];
   #read = 0;
+  #marked = 0;
   #askedSinceMark = false;
   #quietMs = 0;
   #spokeSinceMark = false;
@@ -39,8 +40,14 @@ export class Hearing {
   /** What comes from here on is the answer to what the caller is about to do. */
   mark(): void {
     this.#askedSinceMark = false;
+    this.#marked = this.prompts.length;
     this.#read = this.prompts.length;
     this.#spokeSinceMark = false;
+  }
+
+  /** Known prompts heard since the mark. */
+  sinceMark(): readonly string[] {
+    return this.prompts.slice(this.#marked);
   }
 
   /** Until something was asked since the mark: a known question, or with an unknown service any speech that has ended. */

@@ -8,7 +8,8 @@ export type Turn =
   /** Until the service starts to speak again after the last keys. */
   | { do: "wait for a prompt" }
   | { do: "key"; keys: string }
-  | { do: "say"; text: string }
+  /** `orKey`: keyed instead when the service says that it did not understand; `thenKey`: keyed as the rest when it did. */
+  | { do: "say"; text: string; orKey?: string; thenKey?: string }
   | { do: "play"; file: string }
   /** Keys 1 when the service reads the card back once more: groups of digits that leave the "yes" out are meant to pay. */
   | { do: "confirm if asked" }

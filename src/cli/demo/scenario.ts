@@ -21,15 +21,14 @@ interface Answer {
 }
 
 const spell = (digits: string) => digits.replace(/[0-9]/g, (digit) => ` ${WORDS[Number(digit)]}`).trim();
-const inGroups = (digits: string) => (digits.match(/.{1,4}/g) ?? []).map(spell).join(", ");
 
 function answersFor(card: string, year: number): Answer[] {
   const month = 12;
   const shortYear = String(year % 100).padStart(2, "0");
   return [
-    { question: "card number", spoken: inGroups(card), keyed: `${card}#` },
+    { question: "card number", spoken: spell(card), keyed: `${card}#` },
     { question: "expiry date", spoken: `${MONTHS[month - 1]} twenty ${spokenYear(year)}`, keyed: `${month}${shortYear}#` },
-    { question: "security code", spoken: spell("123"), keyed: "123#" },
+    { question: "security code", spoken: spell("456"), keyed: "456#" },
     { question: "zip code", spoken: spell("94105"), keyed: "94105#" },
     { question: "is that right", spoken: "yes", keyed: "1#" },
   ];
@@ -43,15 +42,16 @@ function spokenYear(year: number): string {
   return ones === 0 ? tens : `${tens} ${WORDS[ones]}`;
 }
 
-/** The mixed caller begins the card number by voice and ends it on the keypad; the other answers take turns. */
+/** The mixed caller begins the good card's number by voice and ends it on the keypad; the other answers take turns. */
 function turnsOf({ question, spoken, keyed }: Answer, input: Input, index: number): Turn[] {
   const asked: Turn = { do: "wait for", text: question };
   if (input === "keypad") return [asked, { do: "key", keys: keyed }];
   if (input === "speech") return [asked, { do: "say", text: spoken }];
+  if (index === 0 && !keyed.startsWith(APPROVED)) return [asked, { do: "key", keys: keyed }];
   if (index === 0) {
-    return [asked, { do: "say", text: inGroups(keyed.slice(0, 8)) }, { do: "wait", seconds: 1.5 }, { do: "key", keys: keyed.slice(8) }];
+    return [asked, { do: "say", text: spell(keyed.slice(0, 8)), orKey: keyed, thenKey: keyed.slice(8) }];
   }
-  return [asked, index % 2 === 1 ? { do: "say", text: spoken } : { do: "key", keys: keyed }];
+  return [asked, index % 2 === 1 ? { do: "say", text: spoken, orKey: keyed } : { do: "key", keys: keyed }];
 }
 
 /** Everything the demo's caller does, from the first prompt to the last answer. */

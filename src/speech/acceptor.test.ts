@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import * as fc from "fast-check";
+import { Cell, passesLuhn } from "#src/kernel/card.ts";
+import { type Acceptor, digitAcceptor } from "./acceptor.ts";
+import { wordsOfDigit } from "./words.ts";
+
+/** True when some path spells `words`. */
+function accepts({ start, final, arcs }: Acceptor, words: readonly string[]): boolean {
+  const silently = (states: Set<number>) => {
+    for (const state of states) for (const arc of arcs) if (arc.from === state && arc.word === null) states.add(arc.to);
+    return states;
+  };
+  let states = silently(new Set([start]));
+  for (const word of words)
+    states = silently(new Set(arcs.filter((arc) => states.has(arc.from) && arc.word === word).map((arc) => arc.to)));
+  return states.has(final);
+}
+
+const card = digitAcceptor({ lengths: [15, 16], card: true, groups: false });
+const grouped = digitAcceptor({ lengths: [15, 16], card: true, groups: true });
+const words = (digits: readonly number[]) => digits.map((digit) => wordsOfDigit(digit)[0] ?? "");
+
+test("the card acceptor has the 292 states of two Luhn chains", () => {
+  assert.equal(card.states, 292);
+});
+
+test("the card acceptor takes a number exactly when it passes Luhn and begins like a card of its length (R-229)", () => {
+  const digits = fc
+    .integer({ min: 15, max: 16 })
+    .chain((length) => fc.array(fc.integer({ min: 0, max: 9 }), { minLength: length, maxLength: length }));
+  fc.assert(
+    fc.property(digits, fc.integer({ min: 0, max: 9 }), (number, last) => {
+      number[number.length - 1] = last;
+      const first = number[0] ?? 0;
+      const isCard = passesLuhn(Cell.from(number)) && (number.length === 15 ? first === 3 : first >= 2 && first <= 6);
+      assert.equal(accepts(card, words(number)), isCard);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+for (const spoken of [
+  "four two four two four two four two four two four two four two four two",
+  "forty two forty two forty two forty two forty two forty two forty two forty two",
+  "three seven eight two eight two two four six three one triple oh five",
+  "five five five five five five five five five five double five double four double four",
+]) {
+  test(`with groups the card acceptor takes "${spoken}"`, () => {
+    assert.equal(accepts(grouped, spoken.split(" ")), true);
+  });
+}
+
+test("one wrong digit, a missing one and one too many are refused, in groups too", () => {
+  for (const spoken of ["forty two ".repeat(7) + "forty three", "forty two ".repeat(7) + "four", "forty two ".repeat(8) + "oh"]) {
+    assert.equal(accepts(grouped, spoken.trim().split(" ")), false, spoken);
+  }
+});
+
+test("without the card check any digits of the right length are taken, and no other length", () => {
+  const zip = digitAcceptor({ lengths: [5, 9], card: false, groups: true });
+  for (const [spoken, taken] of [
+    ["oh two one three nine", true],
+    ["ninety four one oh five", true],
+    ["four two", false],
+    ["one two three four five six", false],
+    ["triple one triple two triple three", true],
+  ] as const) {
+    assert.equal(accepts(zip, spoken.split(" ")), taken, spoken);
+  }
+});

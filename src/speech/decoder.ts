@@ -1,0 +1,130 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import createModule from "soundswallower";
+import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
+import type { Acceptor } from "./acceptor.ts";
+import { DIGIT_INSERTION, type Phrases } from "./phrases.ts";
+
+export type Grammar = Phrases | Acceptor;
+
+/** One recogniser: synchronous and busy for some hundredths of a second for each second of speech, so it belongs in a worker. */
+export interface Decoder {
+  /** Switches to `grammar`: 1 ms for a phrase, up to 30 ms for the largest acceptor. Nothing is done when it is the one in use. */
+  use(grammar: Grammar): void;
+  /** Words of a whole utterance; empty when the grammar has no place for it. Normalised over the utterance, the better mode for short answers. */
+  decode(samples: Float32Array): string[];
+  /** Begins an utterance whose audio comes bit by bit. */
+  begin(): void;
+  feed(samples: Float32Array): void;
+  /** Words of the utterance up to here. */
+  peek(): string[];
+  /** Ends the utterance begun; its words. */
+  end(): string[];
+}
+
+/** The calls of the native engine that its own interface leaves out, by the names of its C sources. */
+interface Native extends Awaited<ReturnType<typeof createModule>> {
+  HEAP8: Int8Array;
+  _malloc(bytes: number): number;
+  _free(pointer: number): void;
+  _decoder_logmath(decoder: number): number;
+  _decoder_hyp(decoder: number, score: number): number;
+  _decoder_set_fsg(decoder: number, fsg: number): number;
+  _fsg_model_init(name: number, logmath: number, languageWeight: number, states: number): number;
+  _fsg_set_states(fsg: number, start: number, final: number): void;
+  _fsg_model_word_add(fsg: number, word: number): number;
+  _fsg_model_trans_add(fsg: number, from: number, to: number, logProbability: number, word: number): void;
+  _fsg_model_null_trans_add(fsg: number, from: number, to: number, logProbability: number): number;
+}
+
+/** The engine's default, which its JSGF compiler uses too. */
+const LANGUAGE_WEIGHT = 6.5;
+/** Natural logarithm of the base of the engine's logarithms, 1.0001. */
+const LOG_BASE = Math.log(1.0001);
+const DICTIONARY = fileURLToPath(new URL("telephone.dict", import.meta.url));
+const MODEL_BASE = fileURLToPath(new URL("model/", import.meta.resolve("soundswallower")));
+
+/** Loads the 8 kHz model `count` times, with the words of `telephone.dict` alone: half the memory of the engine's own dictionary. */
+export async function loadDecoders(count: number): Promise<Decoder[]> {
+  const quiet = () => {};
+  const native = (await createModule({ modelBase: MODEL_BASE, print: quiet, printErr: quiet } as object)) as Native;
+  const decoders: Decoder[] = [];
+  while (decoders.length < count) decoders.push(await loadDecoder(native));
+  return decoders;
+}
+
+async function loadDecoder(native: Native): Promise<Decoder> {
+  const engine = new native.Decoder({ samprate: SAMPLE_RATE_HZ, loglevel: "FATAL", dict: DICTIONARY });
+  await engine.initialize();
+  const { cdecoder } = engine as unknown as { cdecoder: number };
+  let inUse: Grammar | null = null;
+
+  const withText = <T>(text: string, use: (pointer: number) => T): T => {
+    const bytes = Buffer.from(`${text}\0`);
+    const pointer = native._malloc(bytes.length);
+    native.HEAP8.set(bytes, pointer);
+    try {
+      return use(pointer);
+    } finally {
+      native._free(pointer);
+    }
+  };
+
+  const useAcceptor = ({ states, start, final, arcs }: Acceptor) => {
+    const fsg = withText("digits", (name) => native._fsg_model_init(name, native._decoder_logmath(cdecoder), LANGUAGE_WEIGHT, states));
+    native._fsg_set_states(fsg, start, final);
+    const ids = new Map<string, number>();
+    for (const { from, to, word, weight } of arcs) {
+      if (word === null) {
+        native._fsg_model_null_trans_add(fsg, from, to, 0);
+        continue;
+      }
+      const id = ids.get(word) ?? withText(word, (pointer) => native._fsg_model_word_add(fsg, pointer));
+      ids.set(word, id);
+      native._fsg_model_trans_add(fsg, from, to, Math.round((LANGUAGE_WEIGHT * Math.log(weight)) / LOG_BASE), id);
+    }
+    // The decoder owns the grammar from here on and frees it with the next one.
+    if (native._decoder_set_fsg(cdecoder, fsg) < 0) throw new Error("the recogniser refused a digit grammar");
+  };
+
+  const words = () => {
+    // The engine's get_text reads address 0 when there is no hypothesis.
+    if (native._decoder_hyp(cdecoder, 0) === 0) return [];
+    return engine.get_text().split(" ").filter(Boolean);
+  };
+
+  return {
+    use(grammar) {
+      if (grammar === inUse) return;
+      inUse = null;
+      const isPhrases = "jsgf" in grammar;
+      engine.set_config("wip", isPhrases ? grammar.wordInsertion : DIGIT_INSERTION);
+      if (isPhrases) engine.set_grammar(grammar.jsgf);
+      else useAcceptor(grammar);
+      inUse = grammar;
+    },
+    decode(samples) {
+      engine.start();
+      engine.process_audio(samples, false, true);
+      engine.stop();
+      return words();
+    },
+    begin: () => engine.start(),
+    feed: (samples) => void engine.process_audio(samples),
+    peek: words,
+    end() {
+      engine.stop();
+      return words();
+    },
+  };
+}
+
+/** The words the engine knows. */
+export function dictionaryWords(): ReadonlySet<string> {
+  return new Set(
+    readFileSync(DICTIONARY, "utf8")
+      .split("\n")
+      .map((line) => line.replace(/[( ].*/, ""))
+      .filter(Boolean),
+  );
+}

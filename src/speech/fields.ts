@@ -1,0 +1,111 @@
+import { Cell, isCompleteNumber, passesLuhn } from "#src/kernel/card.ts";
+import { type Acceptor, digitAcceptor } from "./acceptor.ts";
+import { isConfirmed, isSame } from "./agreement.ts";
+import type { Decoder, Grammar } from "./decoder.ts";
+import type { Hearing, ListenFor } from "./hearing.ts";
+import { DIGITS, EXPIRY, YES_NO, answerOf } from "./phrases.ts";
+import { digitsOf, expiryOf, isSingleDigit } from "./words.ts";
+
+/** An utterance and what a second, independent decoder made of it while it was spoken. */
+export interface Heard {
+  samples: Float32Array;
+  /** Digits by the free grammar; null when it had none. */
+  free: number[] | null;
+  /** The line is quiet enough to trust a decoding. */
+  clear: boolean;
+}
+
+type Understand = (decoder: Decoder, heard: Heard, have: number) => Hearing;
+
+const NOTHING: Hearing = { kind: "nothing" };
+
+/** Lengths of a whole answer. */
+const LENGTHS: Readonly<Record<"number" | "cvv" | "zip", readonly number[]>> = { number: [15, 16], cvv: [3, 4], zip: [5, 9] };
+/** Card lengths heard by the free grammar: Diners, and the long ones of Visa, UnionPay and others. Those not here are for the keypad. */
+const OTHER_LENGTHS: readonly number[] = [14, 19];
+const LONGEST_CARD = 19;
+/** Digits by which the free grammar may miscount a number that is whole. */
+const MISCOUNT = 2;
+
+const acceptors = new Map<string, Acceptor>();
+
+function acceptor(lengths: readonly number[], card: boolean, groups: boolean): Acceptor {
+  const key = `${lengths.join(" ")} ${card} ${groups}`;
+  const known = acceptors.get(key) ?? digitAcceptor({ lengths, card, groups });
+  acceptors.set(key, known);
+  return known;
+}
+
+function decodeDigits(decoder: Decoder, samples: Float32Array, grammar: Grammar): { digits: number[]; grouped: boolean } | null {
+  decoder.use(grammar);
+  const words = decoder.decode(samples);
+  const digits = digitsOf(words);
+  return digits && digits.length > 0 ? { digits, grouped: words.some((word) => !isSingleDigit(word)) } : null;
+}
+
+const digitsHearing = (digits: readonly number[], final: boolean, certain: boolean): Hearing => ({
+  kind: "digits",
+  digits: Uint8Array.from(digits),
+  final,
+  certain,
+});
+
+/** A whole answer of one of `lengths`, or a part of one: certain when this decoding and the one made while it was spoken agree. */
+function understandDigits(lengths: readonly number[]): Understand {
+  return (decoder, { samples, free, clear }, have) => {
+    const missing = lengths.map((length) => length - have).filter((length) => length > 0);
+    if (!free || missing.length === 0) return NOTHING;
+    const part = free.length < Math.min(...missing) - 1;
+    const plain = decodeDigits(decoder, samples, part ? DIGITS : acceptor(missing, false, true));
+    if (!plain) return NOTHING;
+    return digitsHearing(plain.digits, !part, clear && isSame(plain.digits, free));
+  };
+}
+
+/**
+ * A whole card number: the Luhn-constrained decoding counts when the plain one confirms it. The constraint alone would find a valid
+ * number in anything, so whether it was whole at all is the free decoding's word.
+ */
+const understandNumber: Understand = (decoder, heard, have) => {
+  const { samples, free, clear } = heard;
+  const [shortest = 0] = LENGTHS.number;
+  const count = free?.length ?? 0;
+  if (have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
+    return understandDigits(LENGTHS.number)(decoder, heard, have);
+
+  const plain = decodeDigits(decoder, samples, acceptor(LENGTHS.number, false, true));
+  const card = decodeDigits(decoder, samples, acceptor(LENGTHS.number, true, plain?.grouped ?? false));
+  if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
+    const again = decodeDigits(decoder, samples, acceptor([count], false, true));
+    if (isSame(again?.digits ?? null, free))
+      return digitsHearing(free, true, clear && !(card && isConfirmed(card.digits, plain?.digits ?? null, free)));
+  }
+  const best = card ?? plain;
+  if (!best) return NOTHING;
+  const isCertain = clear && isConfirmed(best.digits, plain?.digits ?? null, free) && passesLuhn(Cell.from(best.digits));
+  return digitsHearing(best.digits, true, isCertain);
+};
+
+const understandExpiry: Understand = (decoder, { samples, clear }) => {
+  decoder.use(EXPIRY);
+  const date = expiryOf(decoder.decode(samples));
+  return date ? { kind: "expiry", ...date, certain: clear } : NOTHING;
+};
+
+const understandAnswer: Understand = (decoder, { samples }) => {
+  decoder.use(YES_NO);
+  const answer = answerOf(decoder.decode(samples));
+  return answer ? { kind: answer } : NOTHING;
+};
+
+/** How each question's answer is understood. */
+export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
+  number: understandNumber,
+  expiry: understandExpiry,
+  cvv: understandDigits(LENGTHS.cvv),
+  zip: understandDigits(LENGTHS.zip),
+  yes_no: understandAnswer,
+};
+
+/** Questions whose answer is a string of digits. */
+export const hasDigits = (what: ListenFor): boolean => what === "number" || what === "cvv" || what === "zip";

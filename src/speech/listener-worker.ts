@@ -1,0 +1,46 @@
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { loadDecoders } from "./decoder.ts";
+import { Ear } from "./ear.ts";
+import type { AudioFrame, Hearing, ToListener } from "./hearing.ts";
+
+/**
+ * The thread of one call's recogniser: audio comes on a port of its own, hearings go to the main thread. Spoken digits are JavaScript
+ * strings here and nowhere else; the thread is ended with the call, which gives its memory back (SECURITY section 7).
+ */
+const main = parentPort as MessagePort;
+const { port } = workerData as { port: MessagePort };
+
+/** A stream that stands still this long is silent, and so is one whose port was closed. */
+const STILL_MS = 100;
+const SILENCE: AudioFrame = { frame: new Uint8Array(SAMPLES_PER_PACKET).fill(ULAW_SILENCE), speech: false };
+const SILENT_FRAMES = STILL_MS / 20;
+
+const [follower, judge] = await loadDecoders(2);
+if (!follower || !judge) throw new Error("the recogniser did not load");
+
+const ear = new Ear({
+  follower,
+  judge,
+  onHearing: (hearing: Hearing) => main.postMessage(hearing, hearing.kind === "digits" ? [hearing.digits.buffer] : []),
+});
+
+let still: NodeJS.Timeout | null = null;
+function watchStream(): void {
+  if (still) clearTimeout(still);
+  still = ear.isWaiting ? setTimeout(onStill, STILL_MS) : null;
+}
+function onStill(): void {
+  for (let frame = 0; frame < SILENT_FRAMES; frame++) ear.push(SILENCE);
+  watchStream();
+}
+
+port.on("message", (frames: AudioFrame[]) => {
+  for (const frame of frames) {
+    ear.push(frame);
+    frame.frame.fill(0);
+  }
+  watchStream();
+});
+main.on("message", ({ listen }: ToListener) => ear.listenFor(listen));
+main.postMessage("ready");

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type Turn, Utterance } from "./utterance.ts";
+
+const LOUD = new Uint8Array(160).fill(0x80);
+const QUIET = new Uint8Array(160).fill(0xfe);
+
+/** Feeds `ms` of speech or silence and answers the turns, each with its time since the first frame of this stretch. */
+function feed(utterance: Utterance, speech: boolean, ms: number): [Turn, number][] {
+  const turns: [Turn, number][] = [];
+  for (let at = 20; at <= ms; at += 20) {
+    const turn = utterance.push({ frame: speech ? LOUD : QUIET, speech });
+    if (turn) turns.push([turn, at]);
+  }
+  return turns;
+}
+
+test("an utterance begins after 60 ms of speech and keeps 300 ms from before", () => {
+  const utterance = new Utterance();
+  feed(utterance, false, 1_000);
+  assert.deepEqual(feed(utterance, true, 400), [["begin", 60]]);
+  assert.equal(utterance.durationMs, 400 + 300 - 60);
+  assert.equal(utterance.samples().length, 640 * 8);
+});
+
+test("silence is a pause at 200 ms, a rest at 500 ms, the end at 900 ms", () => {
+  const utterance = new Utterance();
+  feed(utterance, true, 400);
+  assert.deepEqual(feed(utterance, false, 900), [
+    ["pause", 200],
+    ["rest", 500],
+    ["end", 900],
+  ]);
+});
+
+test("a speaker who goes on within 900 ms has one utterance", () => {
+  const utterance = new Utterance();
+  feed(utterance, true, 400);
+  feed(utterance, false, 880);
+  assert.deepEqual(feed(utterance, true, 400), []);
+  assert.equal(feed(utterance, false, 900).at(-1)?.[0], "end");
+});
+
+test("a click is no utterance", () => {
+  const utterance = new Utterance();
+  assert.deepEqual(
+    [...feed(utterance, true, 80), ...feed(utterance, false, 300)],
+    [
+      ["begin", 60],
+      ["noise", 200],
+    ],
+  );
+});
+
+test("speech without an end is cut at 20 s", () => {
+  const utterance = new Utterance();
+  assert.deepEqual(feed(utterance, true, 20_000), [
+    ["begin", 60],
+    ["end", 20_000],
+  ]);
+});
+
+test("the signal-to-noise ratio compares speech with the silence around it", () => {
+  const clean = new Utterance();
+  feed(clean, false, 1_000);
+  feed(clean, true, 400);
+  assert.ok(clean.signalToNoiseDb > 40);
+  const noisy = new Utterance();
+  for (let frame = 0; frame < 50; frame++) noisy.push({ frame: LOUD, speech: false });
+  feed(noisy, true, 400);
+  assert.ok(noisy.signalToNoiseDb < 3);
+});

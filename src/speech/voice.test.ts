@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { createVoice } from "./voice.ts";
+
+async function voiceIn(context: TestContext, cacheDir: string | null) {
+  const voice = createVoice({ cacheDir });
+  context.after(() => voice.stop());
+  return voice;
+}
+
+async function folder(context: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "voice-"));
+  context.after(() => rm(path, { recursive: true }));
+  return path;
+}
+
+test("the same text is rendered to the same bytes, by another voice thread too", async (context) => {
+  const [first, second] = await Promise.all([voiceIn(context, null), voiceIn(context, null)]);
+  const [a, b] = await Promise.all([first.render("Thank you."), second.render("Thank you.")]);
+  assert.ok(a.length > 2_000 && a.length < 12_000, `${a.length} samples`);
+  assert.deepEqual(a, b);
+});
+
+test("a text that is on disk is read from there", async (context) => {
+  const cacheDir = join(await folder(context), "prompts");
+  const voice = await voiceIn(context, cacheDir);
+  await voice.render("Cleared.");
+  const [name = ""] = await readdir(cacheDir);
+  await writeFile(join(cacheDir, name), Buffer.from([1, 2, 3]));
+  assert.deepEqual([...(await voice.render("Cleared."))], [1, 2, 3]);
+});
+
+test("a cache folder that cannot be written does not stop the voice", async (context) => {
+  const file = join(await folder(context), "file");
+  await writeFile(file, "");
+  const voice = await voiceIn(context, file);
+  assert.ok((await voice.render("yes")).length > 1_000);
+});
+
+test("signs and accents the engine cannot read are spoken around", async (context) => {
+  const voice = await voiceIn(context, null);
+  assert.deepEqual(await voice.render("Caf\u00e9 \u{1f600}"), await voice.render("Cafe"));
+});
+
+test("text that leaves nothing to say is a short silence, not an error", async (context) => {
+  const voice = await voiceIn(context, null);
+  assert.ok((await voice.render("\u3042")).every((code) => code === ULAW_SILENCE));
+});
+
+test("renderings under way are refused when the voice is stopped, later ones too", async () => {
+  const voice = createVoice({ cacheDir: null });
+  const underWay = assert.rejects(voice.render("One moment, please."), /stopped|ended/);
+  await voice.stop();
+  await underWay;
+  await assert.rejects(voice.render("yes"), /stopped/);
+});

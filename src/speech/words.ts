@@ -1,0 +1,96 @@
+/** Words of numbers and dates to digits. The recogniser's words are strings; they live in its worker only. */
+
+export const DIGIT_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"] as const;
+export const TEEN_WORDS = [
+  "ten",
+  "eleven",
+  "twelve",
+  "thirteen",
+  "fourteen",
+  "fifteen",
+  "sixteen",
+  "seventeen",
+  "eighteen",
+  "nineteen",
+] as const;
+/** By tens digit; the first two are teens or nothing. */
+export const TENS_WORDS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"] as const;
+export const MONTH_WORDS = [
+  "january",
+  "february",
+  "march",
+  "april",
+  "may",
+  "june",
+  "july",
+  "august",
+  "september",
+  "october",
+  "november",
+  "december",
+] as const;
+
+/** Ways to say one digit. */
+export function wordsOfDigit(digit: number): readonly string[] {
+  return digit === 0 ? ["zero", "oh"] : [DIGIT_WORDS[digit] ?? ""];
+}
+
+const REPEATS: Readonly<Record<string, number>> = { double: 2, triple: 3 };
+
+function digitOf(word: string | undefined): number {
+  return word === "oh" ? 0 : (DIGIT_WORDS as readonly (string | undefined)[]).indexOf(word);
+}
+
+/** "four", "oh", but not "forty" or "double". */
+export const isSingleDigit = (word: string): boolean => digitOf(word) >= 0;
+
+/**
+ * Digits of a number read aloud: single digits, "double four", "triple oh", "forty two", "fifteen". Null when a word has no place in one.
+ */
+export function digitsOf(words: readonly string[]): number[] | null {
+  const digits: number[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    const single = digitOf(word);
+    const teen = (TEEN_WORDS as readonly string[]).indexOf(word);
+    const ten = (TENS_WORDS as readonly string[]).indexOf(word);
+    const next = digitOf(words[at + 1]);
+    if (single >= 0) digits.push(single);
+    else if (teen >= 0) digits.push(1, teen);
+    else if (ten >= 2) {
+      digits.push(ten, Math.max(0, next));
+      if (next > 0) at++;
+      else digits[digits.length - 1] = 0;
+    } else if (word in REPEATS && next >= 0) {
+      for (let count = REPEATS[word] ?? 0; count > 0; count--) digits.push(next);
+      at++;
+    } else return null;
+  }
+  return digits;
+}
+
+const JOINTS: ReadonlySet<string> = new Set(["slash", "of", "and", "thousand"]);
+
+/**
+ * Month and four-digit year of a spoken expiry date: "march twenty thirty", "oh three thirty", "three slash thirty",
+ * "zero three two zero three zero", "december two thousand thirty one". Null when it is none.
+ */
+export function expiryOf(words: readonly string[]): { month: number; year: number } | null {
+  const [first = "", ...rest] = words;
+  const named = (MONTH_WORDS as readonly string[]).indexOf(first) + 1;
+  const thousand = words.includes("thousand");
+  const digits = digitsOf((named > 0 ? rest : words).filter((word) => !JOINTS.has(word)));
+  if (!digits) return null;
+  const value = (part: readonly number[]) => part.reduce((sum, digit) => sum * 10 + digit, 0);
+
+  for (const monthLength of named > 0 ? [0] : [2, 1]) {
+    const month = named > 0 ? named : value(digits.slice(0, monthLength));
+    const year = digits.slice(monthLength);
+    if (month < 1 || month > 12) continue;
+    if (year.length === 2) return { month, year: 2000 + value(year) };
+    // "two thousand thirty" is 2 and 30; "two thousand six" is 2 and 6.
+    if (thousand && year[0] === 2 && year.length === 3) return { month, year: 2000 + value(year.slice(1)) };
+    if (year.length === 4 && year[0] === 2 && year[1] === 0) return { month, year: value(year) };
+  }
+  return null;
+}
