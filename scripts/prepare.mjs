@@ -37,7 +37,8 @@ if (Number(process.versions.node.split(".")[0]) < 20) {
 if (!isInstalled()) {
   process.stderr.write("Installing what is missing (npm ci) ...\n");
   const started = Date.now();
-  if (npm("ci").status !== 0) {
+  // A registry that lacks a package of some other platform makes "npm ci" refuse; "npm install" goes by the same lockfile.
+  if (npm("ci").status !== 0 && npm("install", "--no-save").status !== 0) {
     process.stderr.write("Voicetill could not install its packages: see npm's message above. Is the npm registry reachable?\n");
     process.exit(1);
   }
