@@ -37,7 +37,7 @@ const REPEATS = [
 ] as const;
 
 /** First digits of cards by length: 15 digits are American Express, 16 begin with 2 to 6. */
-const startsCard = (length: number, digit: number) => (length === 15 ? digit === 3 : digit >= 2 && digit <= 6);
+export const startsCard = (length: number, digit: number) => (length === 15 ? digit === 3 : digit >= 2 && digit <= 6);
 
 /** What a digit adds to the Luhn sum with `left` digits to come, itself included: every second one from the right is doubled. */
 function luhnTerm(digit: number, left: number): number {

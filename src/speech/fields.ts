@@ -1,5 +1,6 @@
 import { Cell, isCompleteNumber, passesLuhn } from "#src/kernel/card.ts";
-import { type Acceptor, digitAcceptor } from "./acceptor.ts";
+import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
+import { type Acceptor, digitAcceptor, startsCard } from "./acceptor.ts";
 import { isConfirmed, isSame } from "./agreement.ts";
 import type { Decoder, Grammar } from "./decoder.ts";
 import type { Hearing, ListenFor } from "./hearing.ts";
@@ -62,6 +63,9 @@ function understandDigits(lengths: readonly number[]): Understand {
   };
 }
 
+/** One that the Luhn-constrained acceptor takes: then the plain acceptor's best is its best too, and it need not be asked. */
+const isCard = (digits: readonly number[]): boolean => startsCard(digits.length, digits[0] ?? 0) && passesLuhn(Cell.from(digits));
+
 /**
  * A whole card number: the Luhn-constrained decoding counts when the plain one confirms it. The constraint alone would find a valid
  * number in anything, so whether it was whole at all is the free decoding's word.
@@ -74,7 +78,8 @@ const understandNumber: Understand = (decoder, heard, have) => {
     return understandDigits(LENGTHS.number)(decoder, heard, have);
 
   const plain = decodeDigits(decoder, samples, acceptor(LENGTHS.number, false, true));
-  const card = decodeDigits(decoder, samples, acceptor(LENGTHS.number, true, plain?.grouped ?? false));
+  const card =
+    plain && isCard(plain.digits) ? plain : decodeDigits(decoder, samples, acceptor(LENGTHS.number, true, plain?.grouped ?? false));
   if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     const again = decodeDigits(decoder, samples, acceptor([count], false, true));
     if (isSame(again?.digits ?? null, free))
@@ -82,8 +87,7 @@ const understandNumber: Understand = (decoder, heard, have) => {
   }
   const best = card ?? plain;
   if (!best) return NOTHING;
-  const isCertain = clear && isConfirmed(best.digits, plain?.digits ?? null, free) && passesLuhn(Cell.from(best.digits));
-  return digitsHearing(best.digits, true, isCertain);
+  return digitsHearing(best.digits, true, clear && isCard(best.digits) && isConfirmed(best.digits, plain?.digits ?? null, free));
 };
 
 const understandExpiry: Understand = (decoder, { samples, clear }) => {
@@ -106,6 +110,16 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   zip: understandDigits(LENGTHS.zip),
   yes_no: understandAnswer,
 };
+
+/** Builds the large grammars and runs the decoder once, which no caller should wait for. */
+export function prepare(decoder: Decoder): void {
+  const silence = new Float32Array(SAMPLE_RATE_HZ / 2);
+  const grammars = [EXPIRY, YES_NO, acceptor(LENGTHS.number, true, false), acceptor(LENGTHS.number, false, true)];
+  for (const grammar of grammars) {
+    decoder.use(grammar);
+    decoder.decode(silence);
+  }
+}
 
 /** Questions whose answer is a string of digits. */
 export const hasDigits = (what: ListenFor): boolean => what === "number" || what === "cvv" || what === "zip";

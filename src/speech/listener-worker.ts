@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { loadDecoders } from "./decoder.ts";
 import { Ear } from "./ear.ts";
+import { prepare } from "./fields.ts";
 import type { AudioFrame, Hearing, ToListener } from "./hearing.ts";
 
 /**
@@ -18,6 +19,8 @@ const SILENT_FRAMES = STILL_MS / 20;
 
 const [follower, judge] = await loadDecoders(2);
 if (!follower || !judge) throw new Error("the recogniser did not load");
+
+prepare(judge);
 
 const ear = new Ear({
   follower,
