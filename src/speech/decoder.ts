@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import createModule from "soundswallower";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
@@ -117,14 +116,4 @@ async function loadDecoder(native: Native): Promise<Decoder> {
       return words();
     },
   };
-}
-
-/** The words the engine knows. */
-export function dictionaryWords(): ReadonlySet<string> {
-  return new Set(
-    readFileSync(DICTIONARY, "utf8")
-      .split("\n")
-      .map((line) => line.replace(/[( ].*/, ""))
-      .filter(Boolean),
-  );
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { loadDecoders } from "./decoder.ts";
 import { Ear } from "./ear.ts";
 import type { Hearing, ListenFor } from "./hearing.ts";
@@ -101,6 +102,15 @@ test("the test word is heard at any question, alone or in a short sentence (R-23
   for (const what of ["number", "expiry", "yes_no"] as const)
     assert.deepEqual(hear(what, "mango", { testWord: true }), [{ kind: "test_word" }], what);
   assert.deepEqual(hear("number", "mango please", { testWord: true }), [{ kind: "test_word" }]);
+});
+
+test("a word between lost or suppressed packets, which are digital silence, is heard", () => {
+  const hearings: Hearing[] = [];
+  const ear = new Ear({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
+  ear.listenFor({ what: "number", options: { have: 0, testWord: true } });
+  for (const { frame, speech } of framesOf(utteranceOf("mango", { voice: "rms" })))
+    ear.push({ frame: speech ? frame : frame.fill(ULAW_SILENCE), speech });
+  assert.deepEqual(hearings, [{ kind: "test_word" }]);
 });
 
 test("without a test key the test word is nothing special (R-233)", () => {

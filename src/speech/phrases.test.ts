@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
-import { dictionaryWords } from "./decoder.ts";
 import { DIGITS, EXPIRY, SPOT_COMMAND, SPOT_TEST_WORD, YES_NO, answerOf, commandOf } from "./phrases.ts";
 
 const split = (text: string) => text.split(" ");
 
 test("every word of every grammar has a pronunciation", () => {
-  const known = dictionaryWords();
+  const dictionary = readFileSync(new URL("telephone.dict", import.meta.url), "utf8");
+  const known = new Set(dictionary.split("\n").map((line) => line.replace(/[( ].*/, "")));
   const text = [DIGITS, EXPIRY, YES_NO, SPOT_TEST_WORD, SPOT_COMMAND]
     .map(({ jsgf }) => jsgf)
     .join("\n")
