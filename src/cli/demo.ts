@@ -145,7 +145,8 @@ async function pay(app: App, { gateway, mode, input, outcome }: Choice, timeline
     const received = await within<Received | null>(webhook.promise, null);
     await agent?.hangUp();
     await calling;
-    const session = await settled(request, String(created["session_id"]), agent !== null);
+    // The service hangs up after it has written how the transfer-back went.
+    const session = await request("GET", `/v1/sessions/${String(created["session_id"])}`);
     return {
       session,
       webhook: received && { verified: received.verified, body: received.body },
@@ -172,13 +173,6 @@ function http(app: App): Request {
     if (!response.ok) throw new OperatorError(`${method} ${path} was answered with ${response.status}: ${JSON.stringify(answer)}`);
     return answer;
   };
-}
-
-/** The session when its stream has nothing more to say. */
-async function settled(request: Request, id: string, transferred: boolean): Promise<Record<string, unknown>> {
-  const session = await request("GET", `/v1/sessions/${id}`);
-  if (!transferred || session["transfer_status"] !== null) return session;
-  return await request("GET", `/v1/sessions/${id}`);
 }
 
 async function within<T>(event: Promise<T>, otherwise: T): Promise<T> {
