@@ -19,7 +19,7 @@ import type { FliteVoice } from "#src/speech/flite.ts";
 import type { Hearing, ListenFor } from "#src/speech/hearing.ts";
 import { createRecogniser } from "#src/speech/index.ts";
 import { framesOf, utteranceOf } from "#src/speech/testing.ts";
-import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/speech/words.ts";
+import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
 
 const SIZE = process.argv.includes("--all") ? 3 : 1;
 

@@ -2,28 +2,50 @@ import { CLOSING, declinedWords } from "../src/dialog/sentences.ts";
 import { FAULTS, type Fault } from "../src/api/schemas/faults.ts";
 import { ERRORS, type ErrorCode } from "../src/kernel/errors.ts";
 import { DECLINES, type DeclineCode } from "../src/kernel/payment.ts";
+import { row } from "./markdown.ts";
 
 /** What an HTTP error means, and whether the same request can succeed later. */
 const HTTP: Readonly<Record<ErrorCode, readonly [meaning: string, again: string]>> = {
-  bad_request: ["The bytes are no HTTP request.", "no"],
-  not_authenticated: ["There is no `Authorization: Bearer` header.", "no"],
-  invalid_key: ["The key is unknown, expired or revoked, or not in its form.", "no"],
+  bad_request: ["The bytes are no HTTP request.", "no: mend the HTTP client or the proxy in between"],
+  not_authenticated: ["There is no `Authorization: Bearer` header.", "no: send `Authorization: Bearer svc_...`"],
+  invalid_key: [
+    "The key is unknown, expired or revoked, or not in its form.",
+    "no: check the key and its expiry; revoke and replace a lost one",
+  ],
   https_required: [
     "The request came over plain HTTP although the service is public over HTTPS. Change the key: it was sent in clear.",
-    "no",
+    "no: use the https address",
   ],
-  missing_scope: ["The key is valid, but was made without the scope that this endpoint asks for.", "no"],
-  not_found: ["There is no such path.", "no"],
-  project_not_found: ["No project of the key's organisation has this id or slug, or it is archived.", "no"],
-  session_not_found: ["No session of the key's organisation and mode has this id or caller.", "no"],
-  method_not_allowed: ["The path exists; `Allow` names its methods.", "no"],
-  session_not_cancellable: ["Only PENDING and COLLECTING sessions can be cancelled. The answer names the status.", "no"],
+  not_the_frame: [
+    "A card came without a fresh nonce of the frame's page, or from another origin. Only the frame can charge; its script asks for a new nonce by itself.",
+    "no: load the frame anew",
+  ],
+  missing_scope: [
+    "The key is valid, but was made without the scope that this endpoint asks for.",
+    "no: use or make a key that has the scope",
+  ],
+  not_found: ["There is no such path.", "no: check the path; /docs lists them"],
+  project_not_found: [
+    "No project of the key's organisation has this id or slug, or it is archived.",
+    "no: check the slug, and whose key it is",
+  ],
+  session_not_found: [
+    "No session of the key's organisation and mode has this id or caller.",
+    "no: check the id, and the mode of the key: test keys see test sessions only",
+  ],
+  method_not_allowed: ["The path exists; `Allow` names its methods.", "no: use a method of `Allow`"],
+  session_not_cancellable: ["Only PENDING and COLLECTING sessions can be cancelled. The answer names the status.", "no: read the session"],
   payment_in_progress: ["The card is at the gateway at this moment, so the session can no longer be cancelled.", "no: read the session"],
+  charge_in_progress: [
+    "A card of this widget session is at the gateway, or the gateway's answer was lost and is being searched for. It is never charged a second time.",
+    "no: wait until the session is final",
+  ],
+  session_over: ["The widget session is final: paid, failed, expired, cancelled or abandoned.", "no: make a new session"],
   idempotency_key_in_use: ["The first request with this key is not finished.", "yes, after a second"],
-  body_too_large: ["The body is longer than 64 KiB.", "no"],
-  uri_too_long: ["The request's address is longer than 8 KiB.", "no"],
-  unsupported_encoding: ["The body is compressed.", "no"],
-  headers_too_large: ["More than 16 KiB or 100 headers.", "no"],
+  body_too_large: ["The body is longer than 64 KiB, or 32 KiB for a widget's charge.", "no: shorten `memory` or `description`"],
+  uri_too_long: ["The request's address is longer than 8 KiB.", "no: shorten the query"],
+  unsupported_encoding: ["The body is compressed.", "no: send it uncompressed"],
+  headers_too_large: ["More than 16 KiB or 100 headers.", "no: send fewer headers; look at what a proxy adds"],
   rate_limited: [
     "Too many requests from this address on this endpoint, or too many wrong keys, or too many open streams.",
     "yes, after `Retry-After`",
@@ -59,6 +81,32 @@ const MEANING: Readonly<Record<DeclineCode, string>> = {
   attempts_exhausted: "The caller's entries never made a valid card.",
 };
 
+/** What the merchant does about it. */
+const ACTION: Readonly<Record<DeclineCode, string>> = {
+  card_declined: "Ask for another card in a new session.",
+  insufficient_funds: "Ask for another card, or another amount, in a new session.",
+  expired_card: "Ask for another card in a new session.",
+  incorrect_number: "Ask again in a new session.",
+  incorrect_cvc: "Ask again in a new session.",
+  incorrect_zip: "Ask again in a new session, with the ZIP of the card's statements.",
+  invalid_expiry: "Ask again in a new session.",
+  card_not_supported: "Ask for another card; enable the brand at the gateway.",
+  do_not_honor: "Ask for another card, or have the cardholder call the issuer.",
+  lost_or_stolen: "Ask for another card in a new session; do not say why.",
+  fraud_suspected: "Look at the gateway's fraud rules; do not say why.",
+  held_for_review: "Decide at the gateway.",
+  limit_exceeded: "Ask for another card, or raise the account's limit.",
+  authentication_required: "Take another card, or the payment over the web.",
+  duplicate_transaction: "Find the first payment at the gateway.",
+  processing_error: "Try again in a new session; if it stays, ask the gateway.",
+  gateway_unavailable: "Try again in a new session.",
+  gateway_credentials_invalid: "Correct the credentials and apply.",
+  gateway_misconfigured: "The log's `reason` names what is missing; set it up at the gateway.",
+  outcome_unknown: "Find the payment at the gateway by its reference before charging again.",
+  webhook_gateway_error: "Look up the session id on your side before charging again; docs/card-forwarding.md has each cause.",
+  attempts_exhausted: "Start again in a new session.",
+};
+
 /** One of each kind of fault, with its words as they are for some bound. */
 const ITEMS: readonly Fault[] = [
   FAULTS.missing,
@@ -77,12 +125,41 @@ const ITEMS: readonly Fault[] = [
   FAULTS.atLeast(0),
   FAULTS.moreThan(0),
   FAULTS.atMost("999999.99"),
+  FAULTS.intType,
+  FAULTS.intFromFloat,
   FAULTS.intParsing,
   FAULTS.uuid("invalid length: expected length 32 for simple format, found 3"),
   FAULTS.value("caller must be a phone number in E.164 format"),
   FAULTS.gatewayNotConfigured,
   FAULTS.callbackNotAllowed,
 ];
+
+/** What to do about each type. */
+const ITEM_ACTION: Readonly<Record<string, string>> = {
+  missing: "Send the field.",
+  json_invalid: "Send well-formed JSON with `Content-Type: application/json`; `loc` has the place of the fault.",
+  model_attributes_type: "Send a JSON object.",
+  string_type: "Send text in quotes, not a number or null.",
+  string_unicode: "Send UTF-8 without NUL and lone surrogates.",
+  string_too_long: "Shorten it; the bound counts characters, or bytes where it says so.",
+  string_too_short: "Send at least that many characters.",
+  string_pattern_mismatch: "Match the pattern.",
+  enum: "Send one of the named values.",
+  decimal_type: "Send a number, or a number as text.",
+  decimal_parsing: "Send plain decimals: `49.95`, no currency sign, no thousands separator.",
+  finite_number: "Send a finite number.",
+  decimal_max_places: "Round it yourself: the service never does.",
+  greater_than_equal: "Send no less than the bound.",
+  greater_than: "Send more than the bound; 0 is for mode `tokenize`.",
+  less_than_equal: "Send no more than the bound.",
+  int_type: "Send a JSON number.",
+  int_from_float: "Send a whole number of minor units.",
+  int_parsing: "Send a whole number.",
+  uuid_parsing: "Send the id as the service gave it.",
+  value_error: "Do as the words say.",
+  gateway_not_configured: "Configure the gateway in the apply file, for the mode of the key; docs/gateways.md has the fields.",
+  callback_not_allowed: "Add the destination to the project's `voice.transfer.allow`.",
+};
 
 /** The types that the page explains, for the test that none is missing. */
 export const ITEM_TYPES: ReadonlySet<string> = new Set(ITEMS.map(({ type }) => type));
@@ -96,18 +173,16 @@ const heard = (code: DeclineCode) =>
       : declinedWords("charge", code)
   ).join(" ");
 
-const row = (...cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-
 /** docs/errors.md, from the tables that the service answers with. */
 export function renderErrors(): string {
   const http = Object.entries(ERRORS).map(([code, { status, detail }]) => {
     const [meaning, again] = HTTP[code as ErrorCode];
     return row(String(status), detail, meaning, again);
   });
-  const items = ITEMS.map(({ type, msg }) => row(`\`${type}\``, msg));
+  const items = ITEMS.map(({ type, msg }) => row(`\`${type}\``, msg, ITEM_ACTION[type] ?? ""));
   const declines = Object.entries(DECLINES).map(([code, { message, callerMayRetry, fix }]) => {
     const retry = callerMayRetry ? `yes: ${fix === "number" ? "another card" : fix}` : "no";
-    return row(`\`${code}\``, MEANING[code as DeclineCode], message, heard(code as DeclineCode), retry);
+    return row(`\`${code}\``, MEANING[code as DeclineCode], ACTION[code as DeclineCode], message, heard(code as DeclineCode), retry);
   });
   return `# Errors
 
@@ -117,7 +192,7 @@ Generated from \`src/kernel/errors.ts\`, \`src/kernel/payment.ts\` and the calle
 
 The answer has \`detail\`: these words, or for a 422 the list of the next section. \`X-Request-Id\` is on every answer.
 
-| status | detail | meaning | send it again? |
+| status | detail | meaning | send it again? else what to do |
 |---|---|---|---|
 ${http.join("\n")}
 
@@ -126,8 +201,8 @@ ${http.join("\n")}
 \`detail\` is a list of all faults at once, each with \`loc\` (part of the request, then the path to the field), \`msg\` and \`type\`. Branch on \`type\`; the words may carry
 a bound. The value that was sent is never repeated. Sending the same again never helps.
 
-| type | msg, for some bound |
-|---|---|
+| type | msg, for some bound | what to do |
+|---|---|---|
 ${items.join("\n")}
 
 ## A payment did not happen
@@ -136,8 +211,8 @@ The session is \`payment-failed\`, and \`error.code\` in session and status webh
 your answer, with your words. "Retry" is what happens inside the call: after the fault the caller may give the card again, three times in all, and only the last
 decline ends the session. The sentence is what the caller hears when it ends it, in charge mode.
 
-| code | meaning | error.message | the caller hears | retry in the call? |
-|---|---|---|---|---|
+| code | meaning | what to do | error.message | the caller hears | retry in the call? |
+|---|---|---|---|---|---|
 ${declines.join("\n")}
 `;
 }

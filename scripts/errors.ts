@@ -1,5 +1,5 @@
-/** `npm run errors`: writes docs/errors.md. */
+/** `npm run errors`: writes the pages that are generated, docs/errors.md and the others of PAGES. */
 import { writeFileSync } from "node:fs";
-import { renderErrors } from "./errors-page.ts";
+import { PAGES } from "./pages.ts";
 
-writeFileSync(new URL("../docs/errors.md", import.meta.url), renderErrors());
+for (const [path, render] of Object.entries(PAGES)) writeFileSync(new URL(`../${path}`, import.meta.url), render());

@@ -49,7 +49,7 @@ const nodeTest = (files: string[], ...flags: string[]) => [node, "--disable-warn
 
 const postgres = await reachablePostgres();
 const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "test/*.test.ts"]).sort();
-const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,api}/**/*.test.ts"]).sort();
+const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,widget,api}/**/*.test.ts"]).sort();
 const journeys = globSync("test/journeys/*.test.ts").sort();
 const parallel = `--test-concurrency=${Math.max(1, availableParallelism())}`;
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
@@ -88,7 +88,7 @@ const LEGS: Leg[] = [
   },
 ];
 
-/** Programs that some journeys need; those journeys skip themselves aloud without them. */
+/** Programs that some tests need; those tests skip themselves aloud without them. */
 const PEERS = [
   {
     program: "sipp",
@@ -97,6 +97,18 @@ const PEERS = [
     enable: "apt-get install sip-tester (and run as root: its media replay needs it)",
   },
   { program: "baresip", paths: ["/usr/bin/baresip"], what: "calls from baresip", enable: "apt-get install baresip-core" },
+  {
+    program: "redis-server",
+    paths: ["/usr/bin/redis-server", "/usr/bin/valkey-server"],
+    what: "rate limits counted in Redis",
+    enable: "apt-get install redis-server",
+  },
+  {
+    program: "chromium",
+    paths: ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"],
+    what: "pages in a browser",
+    enable: "apt-get install chromium",
+  },
 ];
 
 function run(leg: Leg): Promise<boolean> {

@@ -4,7 +4,7 @@ import { AMEX, APPROVED, MASTERCARD, TestCall, VISA } from "./testing.ts";
 
 const PAID = { number: VISA, expiry: "03/2030", cvv: "123", zip: "94105", mayRetry: true };
 
-test("a caller keys number, expiry, code and ZIP, confirms the last four and hears that the payment was approved", () => {
+test("a caller keys number, expiry, code and ZIP, confirms the last four and hears that the payment was approved; of the address only the ZIP is asked (R-230)", () => {
   const call = TestCall.answered();
   assert.equal(call.said.includes("forty nine dollars and ninety five cents"), true);
   assert.equal(call.asks, "number");

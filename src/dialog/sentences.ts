@@ -1,6 +1,7 @@
+import { DIGIT_WORDS } from "#src/kernel/number-words.ts";
 import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
 import type { ClosingName, DialogSetup, FaultName } from "./contract.ts";
-import { DIGIT_WORDS, moneyInWords } from "./words.ts";
+import { moneyInWords } from "./words.ts";
 
 /** Every sentence of the conversation, in American English. One string is one fragment of speech. */
 

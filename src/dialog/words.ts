@@ -1,36 +1,11 @@
 import { decimalsOf } from "#src/kernel/money.ts";
+import { DIGIT_WORDS, tensInWords } from "#src/kernel/number-words.ts";
 
-const SMALL = [
-  "zero",
-  "one",
-  "two",
-  "three",
-  "four",
-  "five",
-  "six",
-  "seven",
-  "eight",
-  "nine",
-  "ten",
-  "eleven",
-  "twelve",
-  "thirteen",
-  "fourteen",
-  "fifteen",
-  "sixteen",
-  "seventeen",
-  "eighteen",
-  "nineteen",
-] as const;
-const TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"] as const;
 const SCALES = [
   [1_000_000, "million"],
   [1000, "thousand"],
   [100, "hundred"],
 ] as const;
-
-/** The ten digits as they are read back one by one. */
-export const DIGIT_WORDS: readonly string[] = SMALL.slice(0, 10);
 
 /** A whole number from 0 to 999,999,999, in American English words without "and". */
 export function numberInWords(value: number): string {
@@ -40,9 +15,7 @@ export function numberInWords(value: number): string {
     const rest = value % size;
     return `${numberInWords(Math.floor(value / size))} ${name}${rest > 0 ? ` ${numberInWords(rest)}` : ""}`;
   }
-  if (value < 20) return SMALL[value] ?? "";
-  const unit = value % 10;
-  return `${TENS[Math.floor(value / 10)] ?? ""}${unit > 0 ? ` ${SMALL[unit] ?? ""}` : ""}`;
+  return tensInWords(value);
 }
 
 /** Singular and plural of the smaller coin, for currencies whose coin callers name. */

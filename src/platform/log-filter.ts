@@ -3,12 +3,36 @@
  * allow-listed and card digits are never strings. It is here for the day that one of those fails.
  */
 export function filterLine(line: string): string {
-  return line.replace(API_KEY, "[key]").replace(UUID_OR_DIGITS, maskCards).replace(CONTROL, escapeCharacter);
+  const masked = CARD_FORMS.reduce((text, { form, digitsOf }) => text.replace(form, (match) => maskCards(match, digitsOf(match))), line);
+  return masked.replace(API_KEY, "[key]").replace(CONTROL, escapeCharacter);
 }
 
 const API_KEY = /svc_(?:test|live)_[A-Za-z0-9]+/g;
-/** A UUID, which is passed over, or twelve and more digits with at most three spaces or dashes between each. */
-const UUID_OR_DIGITS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<digits>[0-9](?:[ -]{0,3}[0-9]){11,})/g;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const onlyDigits = (match: string) => match.replace(/[^0-9]/g, "");
+
+/** How a card number may be written, and how its digits are read out of a match; null: no digits. */
+const CARD_FORMS: readonly { form: RegExp; digitsOf: (match: string) => string | null }[] = [
+  {
+    // A UUID, which is passed over, or twelve and more digits with at most three spaces or dashes between each, as they are,
+    // in a URL or escaped by JSON.
+    form: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9](?:(?:[\s+\u2010-\u2015-]|%20|%2[Dd]|\\+[nrt]|\\+u00a0){0,3}[0-9]){11,}/g,
+    digitsOf: (match) => (UUID.test(match) ? null : onlyDigits(match.replace(/%2[0-9D]|\\+u00a0/gi, ""))),
+  },
+  { form: /(?<!\d)(?:\d{4}([./_,:|])\d{4}\1\d{4}\1\d{4}|\d{4}([./_,:|])\d{6}\2\d{5})(?!\d)/g, digitsOf: onlyDigits },
+  // One digit at a time: a list of them.
+  { form: /(?<!\w)\d(?:[^\w\r\n]{1,7}\d(?!\w)){11,}/g, digitsOf: onlyDigits },
+  // Every digit escaped: %34, \u0034, \x34, &#x34;
+  { form: /(?:(?:%|\\+u00|\\+x|&#x)3[0-9];?){12,}/gi, digitsOf: (match) => match.replace(/[^3]+3([0-9]);?/g, "$1") },
+  { form: /[A-Za-z0-9+/_-]{16,}/g, digitsOf: (match) => cardIn(Buffer.from(match, "base64url").toString("latin1")) },
+];
+
+/** The first run of twelve and more digits, which may be a card's; null when there is none. */
+function cardIn(text: string): string | null {
+  return /[0-9](?:[ -]?[0-9]){11,}/.exec(text)?.[0].replace(/[ -]/g, "") ?? null;
+}
+
 /** What JSON leaves as it is and a terminal or a reader of lines may obey. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
@@ -16,8 +40,8 @@ function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-function maskCards(match: string, digits: string | undefined): string {
-  return digits !== undefined && holdsCard(digits.replace(/[ -]/g, "")) ? "[pan]" : match;
+function maskCards(match: string, digits: string | null): string {
+  return digits !== null && holdsCard(digits) ? "[pan]" : match;
 }
 
 /**

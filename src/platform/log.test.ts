@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as fc from "fast-check";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { filterLine } from "./log-filter.ts";
 import { createLog, type LogFields, type LogOptions } from "./log.ts";
@@ -61,6 +62,124 @@ test("a long value is cut", () => {
   assert.ok(lines[0]!.length < 1000);
 });
 
+test("a value that is no scalar is not printed, even in a field of the list (S-70)", () => {
+  const { lines, log } = recording();
+  log.info("x", { reason: { number: "4111" }, count: [5555] } as unknown as LogFields);
+  assert.match(lines[0]!, /"count":"\(object\)","reason":"\(object\)"/);
+  assert.doesNotMatch(lines[0]!, /4111|5555/);
+});
+
+const SENTINEL = "zzSECRETzz";
+/** Anything that a careless caller might hand over, with the sentinel somewhere in it. */
+const anything = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    fc.constant(SENTINEL),
+    fc.string().map((text) => text + SENTINEL),
+    fc.constant(Object.assign(new Error(SENTINEL, { cause: SENTINEL }), { detail: SENTINEL })),
+    fc.array(tie("value"), { minLength: 1, maxLength: 2 }),
+    fc.dictionary(fc.string(), tie("value"), { minKeys: 1, maxKeys: 2 }),
+  ),
+})).value;
+const LISTED = { session: "s", code: "c", reason: "r" };
+
+test("no value outside the list reaches the output, by no name, nesting, error or child (S-70)", () => {
+  const name = fc.oneof(
+    fc.string(),
+    fc.constantFrom(
+      "caller",
+      "memory",
+      "number",
+      "cvv",
+      "body",
+      "url",
+      "query",
+      "headers",
+      "authorization",
+      "message",
+      "__proto__",
+      "toString",
+    ),
+  );
+  const unlisted = fc.dictionary(
+    name.filter((one) => !["error", "path", "host", "port", "method", ...Object.keys(LISTED)].includes(one)),
+    anything,
+  );
+  const format = fc.constantFrom("json" as const, "pretty" as const);
+  fc.assert(
+    fc.property(unlisted, unlisted, anything, format, (fields, inherited, thrown, format) => {
+      const { lines, log } = recording({ format });
+      log.child(inherited).info("event", { ...LISTED, ...fields, error: thrown });
+      assert.equal(lines.length, 1);
+      assert.ok(!lines[0]!.includes(SENTINEL), lines[0]!);
+      assert.match(lines[0]!, /"?session"?[=:]/);
+    }),
+  );
+});
+
+/** A number that passes the Luhn check, of a card's length and beginning. */
+const cardNumber = fc
+  .tuple(
+    fc.constantFrom("4", "51", "2221", "34", "37", "6011", "65", "36", "3528", "62"),
+    fc.stringMatching(/^[0-9]{18}$/),
+    fc.integer({ min: 13, max: 19 }),
+  )
+  .map(([begin, rest, length]) => {
+    const body = (begin + rest).slice(0, length - 1);
+    const check = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find((digit) => luhnSum(`${body}${digit}`) % 10 === 0);
+    return `${body}${check}`;
+  });
+
+function luhnSum(digits: string): number {
+  return Array.from(digits)
+    .toReversed()
+    .map((digit, index) => Number(digit) * (index % 2 === 0 ? 1 : 2))
+    .reduce((sum, value) => sum + (value > 9 ? value - 9 : value), 0);
+}
+
+const inFours = (digits: string, joint: string) => (digits.match(/.{1,4}/g) ?? []).join(joint);
+const each = (digits: string, write: (digit: string) => string) => Array.from(digits, write).join("");
+const FORMS: Readonly<Record<string, (digits: string) => string>> = {
+  plain: (digits) => digits,
+  spaced: (digits) => inFours(digits, " "),
+  "spaced widely": (digits) => inFours(digits, " \u00a0 "),
+  dashed: (digits) => inFours(digits, "-"),
+  "dashed with a long dash": (digits) => inFours(digits, "\u2013"),
+  "one digit at a time": (digits) => each(digits, (digit) => `${digit} `),
+  "in a URL": (digits) => `https://x.example/pay?card=${digits}&zip=94105`,
+  "in a URL, spaces escaped": (digits) => `/pay?card=${encodeURIComponent(inFours(digits, " "))}`,
+  "in a form": (digits) => `card=${inFours(digits, "+")}`,
+  "in a URL, every digit escaped": (digits) => each(digits, (digit) => `%3${digit}`),
+  "in JSON": (digits) => JSON.stringify({ card: { number: digits } }),
+  "in JSON in JSON": (digits) => JSON.stringify(JSON.stringify({ number: inFours(digits, " ") })),
+  "a list in JSON": (digits) => JSON.stringify(Array.from(digits)),
+  "a list in JSON in JSON": (digits) => JSON.stringify(JSON.stringify(Array.from(digits))),
+  "escaped in JSON": (digits) => each(digits, (digit) => `\\u003${digit}`),
+  "line breaks in JSON": (digits) => JSON.stringify(inFours(digits, "\n")),
+  "in base64": (digits) => Buffer.from(digits).toString("base64"),
+  "in base64 with more": (digits) => Buffer.from(`{"number":"${digits}","cvv":"123"}`).toString("base64"),
+  "in base64 for URLs": (digits) => Buffer.from(`card ${inFours(digits, " ")}?>`).toString("base64url"),
+  "in hexadecimal": (digits) => Buffer.from(digits).toString("hex"),
+};
+const RUN = fc.constantFrom("", " ", '"', "x=", "error: ", "(", "[");
+for (const [name, write] of Object.entries(FORMS)) {
+  test(`the last filter masks every card number written ${name} (S-70)`, () => {
+    fc.assert(
+      fc.property(cardNumber, RUN, (digits, before) => {
+        const written = write(digits);
+        const filtered = filterLine(`${before}${written}`);
+        assert.match(filtered, /\[pan\]/);
+        assert.ok(!filtered.includes(written));
+        assert.doesNotMatch(filtered, /[0-9](?:[ -]*[0-9]){12}/);
+      }),
+    );
+  });
+}
+
+test("dots, slashes or commas between a card's groups do not hide it (S-70)", () => {
+  for (const line of ["4242.4242.4242.4242", "5555/5555/5555/4444", "3782.822463.10005", "card=4000,0000,0000,0002"])
+    assert.match(filterLine(line), /\[pan\]/, line);
+});
+
 const CARD_LINES = [
   "4242424242424242",
   "4242 4242 4242 4242",
@@ -92,6 +211,10 @@ const INNOCENT_LINES = [
   "1111111111111111",
   "42424242424",
   "192.168.100.200:65535",
+  "evt_0123456789abcdefghijABCD",
+  "src/platform/log.ts:117 node_modules/kysely/dist/query-executor.js:42",
+  '{"ms":12.5,"count":3,"tries":1,"lost":0,"packets_in":50412,"packets_out":50398}',
+  "127.0.0.1:5060 1, 2, 3, 4, 5, 6, 7",
   "+15550001111",
 ];
 for (const line of INNOCENT_LINES) {

@@ -37,6 +37,7 @@ const FIELDS = [
   "packets_out",
   "lost",
   "request",
+  "audit_head",
 ] as const;
 
 type Scalar = string | number | boolean | null | undefined;
@@ -88,7 +89,9 @@ function allowed(fields: LogFields): Record<string, Scalar> {
   for (const name of FIELDS) {
     const value = fields[name];
     if (value === undefined) continue;
-    kept[name] = typeof value === "string" ? value.slice(0, MAX_VALUE_LENGTH) : value;
+    // The types allow scalars alone; an object that slipped past them is not printed, whatever it holds.
+    if (typeof value === "string") kept[name] = value.slice(0, MAX_VALUE_LENGTH);
+    else kept[name] = value === null || typeof value === "number" || typeof value === "boolean" ? value : `(${typeof value})`;
   }
   if (fields.error !== undefined) kept["error"] = describe(fields.error);
   return kept;

@@ -1,4 +1,5 @@
-import { TEEN_WORDS, TENS_WORDS, isSingleDigit, wordsOfDigit } from "./words.ts";
+import { TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
+import { isSingleDigit, wordsOfDigit } from "./words.ts";
 
 /** A finite-state grammar. An arc without a word is taken silently. */
 export interface Acceptor {

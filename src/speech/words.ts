@@ -1,34 +1,6 @@
-/** Words of numbers and dates to digits. The recogniser's words are strings; they live in its worker only. */
+import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
 
-export const DIGIT_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"] as const;
-export const TEEN_WORDS = [
-  "ten",
-  "eleven",
-  "twelve",
-  "thirteen",
-  "fourteen",
-  "fifteen",
-  "sixteen",
-  "seventeen",
-  "eighteen",
-  "nineteen",
-] as const;
-/** By tens digit; the first two are teens or nothing. */
-export const TENS_WORDS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"] as const;
-export const MONTH_WORDS = [
-  "january",
-  "february",
-  "march",
-  "april",
-  "may",
-  "june",
-  "july",
-  "august",
-  "september",
-  "october",
-  "november",
-  "december",
-] as const;
+/** Words of numbers and dates to digits. The recogniser's words are strings; they live in its worker only. */
 
 /** Ways to say one digit. */
 export function wordsOfDigit(digit: number): readonly string[] {

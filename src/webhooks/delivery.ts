@@ -1,4 +1,5 @@
 import type { Clock } from "#src/kernel/clock.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, Jobs, Log, Outbound } from "#src/platform/index.ts";
@@ -15,6 +16,7 @@ export interface Endpoints {
     projectId: string,
   ): Promise<{ url: string; secrets: readonly Secret[]; amountUnit: AmountUnit; disabledAt: Date | null } | null>;
   disableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
+  enableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
 }
 
 export interface DeliveryDeps {
@@ -48,6 +50,7 @@ export function createDelivery(deps: DeliveryDeps) {
 
   /** Starts a lane for the project unless it has four. */
   function wake(projectId: string): void {
+    reach("webhook_woken");
     const count = lanes.get(projectId) ?? 0;
     if (stopped || count >= LANES) return;
     lanes.set(projectId, count + 1);
@@ -67,6 +70,7 @@ export function createDelivery(deps: DeliveryDeps) {
       if (stopped) return;
       const event = await claimDueEvent(database.db, projectId);
       if (!event) return;
+      reach("webhook_claimed");
       // A backlog opens the project's other lanes; each of them ends at once when there is none.
       wake(projectId);
       await deliver(event);
@@ -94,10 +98,12 @@ export function createDelivery(deps: DeliveryDeps) {
       longBody: "cut",
       httpsOnly: event.environment === "live",
     });
+    reach("webhook_answered");
     const status = answer.kind === "answered" ? answer.status : null;
     const outcome = answer.kind === "answered" ? String(answer.status) : answer.reason;
     if (status !== null && status >= 200 && status < 300) {
       await markDelivered(database.db, event.id, outcome);
+      reach("webhook_marked");
       return;
     }
     log.warn("webhook_try_failed", { project: event.projectId, webhook: event.id, tries: event.tries, reason: outcome });
@@ -118,6 +124,7 @@ export function createDelivery(deps: DeliveryDeps) {
     await database.transaction(async (tx) => {
       await markWaiting(tx, event.id, outcome, wait);
       await jobs.send(tx, QUEUE, { projectId: event.projectId }, { startAfterMs: wait });
+      reach("webhook_waiting");
     });
   }
 

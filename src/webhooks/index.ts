@@ -6,6 +6,8 @@ import type { DeliveryDeps } from "./delivery.ts";
 import { insertEvent, reviveEvent } from "./events.ts";
 import { eventName, webhookBody } from "./payload.ts";
 
+export { type AmountUnit, webhookBody } from "./payload.ts";
+export { type Backlog, backlogOf, type EventFilter, findEvent, type ListedEvent, listEvents } from "./listing.ts";
 export { verifyWebhook } from "./signature.ts";
 export type { Verification } from "./signature.ts";
 
@@ -16,7 +18,10 @@ export interface Webhooks {
   registerDelivery(): void;
   /** Takes up what lost its job, now and every half minute: in workers. Answers the stop, which waits for running tries. */
   startSweep(): () => Promise<void>;
-  /** Sends an event again from the start of its schedule, whatever became of it; false when there is no such event. */
+  /**
+   * Sends an event again from the start of its schedule, whatever became of it, and switches an endpoint on again that a 410
+   * had switched off; false when there is no such event.
+   */
   resend(id: string): Promise<boolean>;
 }
 
@@ -51,8 +56,10 @@ export function createWebhooks(deps: DeliveryDeps): Webhooks {
     async resend(id) {
       return await database.transaction(async (tx) => {
         const projectId = await reviveEvent(tx, id);
-        if (projectId) await wakeUp(tx, projectId);
-        return projectId !== null;
+        if (projectId === null) return false;
+        await projects.enableWebhookEndpoint(tx, projectId);
+        await wakeUp(tx, projectId);
+        return true;
       });
     },
   };

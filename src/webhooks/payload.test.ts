@@ -97,21 +97,77 @@ test("a project may ask for cents (R-344)", () => {
   assert.ok(bodyOf({ amountMinor: 5000 }, "cents").includes('"amount":5000,"amount_cents":5000,'));
 });
 
-test("authorizenet's fields come unprefixed, its tokens prefixed, and auth_only with a hold (R-345, R-346)", () => {
-  const processor = { authnet_transaction_id: "1", authnet_auth_code: "A", authnet_customer_profile_id: "9" };
-  const held = parsed({ gateway: "authorizenet", status: "payment-authorized", processor })["processor"] as Record<string, unknown>;
-  assert.equal(held["transaction_id"], "1");
-  assert.equal(held["auth_code"], "A");
-  assert.equal(held["authnet_customer_profile_id"], "9");
-  assert.equal(held["auth_only"], true);
-  const taken = parsed({ gateway: "authorizenet", processor })["processor"] as Record<string, unknown>;
-  assert.ok(!("auth_only" in taken));
-});
-
-test("keys that a gateway reports to webhooks only are there (R-345)", () => {
-  const body = parsed({ gateway: "fiserv", processor: { fiserv_state: "CAPTURED" }, webhookProcessor: { approval_code: "OK1" } });
-  assert.deepEqual(body["processor"], { fiserv_state: "CAPTURED", state: "CAPTURED", approval_code: "OK1" });
-});
+/** What a gateway reported, and the keys that the webhook then has beside the card's: the lists of SPEC, Processor object. */
+const PROCESSOR_KEYS: readonly (readonly [what: string, Partial<Session>, keys: string])[] = [
+  [
+    "a charge by authorizenet: unprefixed",
+    {
+      gateway: "authorizenet",
+      processor: {
+        authnet_transaction_id: "1",
+        authnet_auth_code: "A",
+        authnet_response_code: "1",
+        authnet_avs_result_code: "Y",
+        authnet_cvv_result_code: "M",
+        authnet_cavv_result_code: "2",
+        authnet_network_trans_id: "N",
+        authnet_capture_status: "captured",
+      },
+    },
+    "transaction_id auth_code response_code avs_result_code cvv_result_code cavv_result_code network_trans_id",
+  ],
+  [
+    "a hold by authorizenet: with auth_only",
+    {
+      gateway: "authorizenet",
+      status: "payment-authorized",
+      processor: { authnet_transaction_id: "1", authnet_capture_status: "authorized" },
+    },
+    "transaction_id auth_only",
+  ],
+  [
+    "a card stored by authorizenet: its tokens keep their prefix",
+    { gateway: "authorizenet", mode: "tokenize", processor: { authnet_customer_profile_id: "9", authnet_payment_profile_id: "8" } },
+    "authnet_customer_profile_id authnet_payment_profile_id",
+  ],
+  [
+    "fiserv: prefixed, with what only the webhook has",
+    {
+      gateway: "fiserv",
+      processor: { fiserv_transaction_id: "1", fiserv_order_id: "2", fiserv_payment_token: "3", fiserv_state: "CAPTURED" },
+      webhookProcessor: { fiserv_status: "APPROVED", approval_code: "OK1", response_code: "00", response_message: "ok" },
+    },
+    "fiserv_transaction_id fiserv_order_id fiserv_payment_token fiserv_state fiserv_status approval_code response_code response_message",
+  ],
+  [
+    "card forwarding: prefixed",
+    { gateway: "webhook", mode: "tokenize", processor: { webhook_transaction_id: "t", webhook_token: "k" } },
+    "webhook_transaction_id webhook_token",
+  ],
+  [
+    "another gateway: both names",
+    { gateway: "nmi", processor: { nmi_transaction_id: "1" }, webhookProcessor: { auth_code: "A" } },
+    "nmi_transaction_id transaction_id auth_code",
+  ],
+  [
+    "the test word: the synthetic transaction, marked",
+    {
+      gateway: "authorizenet",
+      processor: { authnet_transaction_id: "test_skip_1", authnet_auth_code: "TESTOK", test_skip: true },
+      webhookProcessor: { transaction_id: "test_skip_1", auth_code: "TESTOK" },
+    },
+    "transaction_id auth_code test_skip",
+  ],
+];
+for (const [what, changes, keys] of PROCESSOR_KEYS) {
+  test(`the processor of ${what} (R-345, R-346)`, () => {
+    const card = { card_brand: "visa", card_last4: "4242" };
+    const processor = parsed({ ...changes, processor: { ...changes.processor, ...card } })["processor"] as Record<string, unknown>;
+    assert.deepEqual(Object.keys(processor).toSorted(), [...keys.split(" "), "card_brand", "card_last4"].toSorted());
+    assert.equal(processor["auth_only"], keys.includes("auth_only") ? true : undefined);
+    assert.equal(processor["test_skip"], keys.includes("test_skip") ? true : undefined);
+  });
+}
 
 test("a session that met no gateway has neither card nor processor, and a failed one says why (R-347)", () => {
   const expired = parsed({ status: "expired", processor: null, webhookProcessor: null, cardBrand: null, cardLast4: null, caller: null });

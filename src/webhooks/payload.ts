@@ -1,5 +1,6 @@
 import { JsonNumber } from "#src/kernel/json.ts";
 import { formatAmount } from "#src/kernel/money.ts";
+import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Session } from "#src/sessions/index.ts";
 
 /** What the merchant is told, once per session, when it is final (SPEC, Status webhook; REQUIREMENTS J). */
@@ -42,20 +43,32 @@ function majorUnits(session: Session): JsonNumber {
   return new JsonNumber(text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 }
 
+/** The interface's names of authorizenet's fields that keep their prefix (SPEC: tokenize keys), and the one that `auth_only` replaces. */
+const AUTHORIZENET_TOKENS = ["authnet_customer_profile_id", "authnet_payment_profile_id"];
+const AUTHORIZENET_DETAIL_ONLY = ["authnet_capture_status"];
+
 /**
- * The processor object in webhook form: the detail's names, the same names without the gateway's prefix, and what the
- * gateway reports to webhooks only (R-345). null before any gateway answered.
+ * The names of a processor field in webhook form (R-345). SPEC lists those of three gateways: `authorizenet` without its
+ * prefix, `fiserv` and `webhook` with theirs. It calls the form "unprefixed" for the others too, without a list: they have
+ * both names, so that either reading finds its key.
  */
-function webhookProcessor(session: Session): Record<string, unknown> | null {
+function webhookNames(gateway: GatewayName, name: string): string[] {
+  if (gateway === "fiserv" || gateway === "webhook" || AUTHORIZENET_TOKENS.includes(name)) return [name];
+  if (AUTHORIZENET_DETAIL_ONLY.includes(name)) return [];
+  if (gateway === "authorizenet") return [name.replace(/^authnet_/, "")];
+  const prefix = `${gateway}_`;
+  return name.startsWith(prefix) ? [name, name.slice(prefix.length)] : [name];
+}
+
+/** The processor object in webhook form, with what the gateway reports to webhooks only. null before any gateway answered. */
+function webhookProcessor({ gateway, status, ...session }: Session): Record<string, unknown> | null {
   if (session.processor === null && session.webhookProcessor === null) return null;
-  const prefix = session.gateway === "authorizenet" ? "authnet_" : `${session.gateway}_`;
-  const processor: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(session.processor ?? {})) {
-    processor[name] = value;
-    if (name.startsWith(prefix)) processor[name.slice(prefix.length)] = value;
-  }
-  if (session.status === "payment-authorized") processor["auth_only"] = true;
-  return { ...processor, ...session.webhookProcessor };
+  const named = Object.entries(session.processor ?? {}).flatMap(([name, value]) => webhookNames(gateway, name).map((own) => [own, value]));
+  return {
+    ...Object.fromEntries(named),
+    ...(status === "payment-authorized" && { auth_only: true }),
+    ...session.webhookProcessor,
+  };
 }
 
 function jsonObject(members: Record<string, unknown>): string {

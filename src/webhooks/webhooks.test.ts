@@ -9,7 +9,7 @@ import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { createJobs, createOutbound, silentLog } from "#src/platform/index.ts";
 import type { Jobs } from "#src/platform/index.ts";
-import type { Session } from "#src/sessions/index.ts";
+import type { Session, SessionEvent } from "#src/sessions/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import { createDelivery } from "./delivery.ts";
@@ -98,6 +98,9 @@ describe("the status webhook", () => {
         disableWebhookEndpoint: async () => {
           if (endpoint) endpoint = { ...endpoint, disabledAt: new Date() };
         },
+        enableWebhookEndpoint: async () => {
+          if (endpoint) endpoint = { ...endpoint, disabledAt: null };
+        },
       },
       outbound: createOutbound({ allow: ["127.0.0.0/8"] }),
       clock,
@@ -160,6 +163,32 @@ describe("the status webhook", () => {
     assert.equal(headers["content-type"], "application/json");
     assert.ok((await eventOf(session)).delivered_at);
   });
+
+  const ENDINGS: readonly (readonly [event: string, path: readonly SessionEvent[]])[] = [
+    ["payment.success", ["claim", "charge", "approve"]],
+    ["payment.success", ["claim", "skip"]],
+    ["payment.authorized", ["claim", "charge", "authorize"]],
+    ["payment.failed", ["claim", "charge", "lose", "fail"]],
+    ["payment.expired", ["expire"]],
+    ["payment.cancelled", ["cancel"]],
+    ["payment.abandoned", ["claim", "abandon"]],
+  ];
+  for (const [event, path] of ENDINGS) {
+    test(`a session that goes through ${path.join(", ")} sends ${event}, once, at its end (R-340, R-342, R-353)`, async () => {
+      const { id } = await fixture.create();
+      if (event === "payment.expired") await fixture.expireIn(id, -1000);
+      for (const step of path) {
+        assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0, `sent before ${step}`);
+        assert.ok(await fixture.sessions.apply(id, step), step);
+      }
+      await tryDue();
+      const told = receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+      assert.deepEqual(
+        told.map((body) => [body["event"], body["session_id"], body["status"]]),
+        [[event, id, (await fixture.sessions.find(fixture.database.db, id))?.status]],
+      );
+    });
+  }
 
   test("the event exists exactly when the session is final: rolled back with it (R-285)", async () => {
     const session = await fixture.create();
@@ -358,6 +387,19 @@ describe("the status webhook", () => {
       [id, id],
     );
     assert.equal(await createWebhooks(deps).resend("evt_unknown"), false);
+  });
+
+  test("an event resent after a 410 switches the endpoint on again and arrives (R-349)", async () => {
+    receiver.answer = status(410);
+    const session = await finalSession();
+    await tryDue();
+    const { id } = await eventOf(session);
+    receiver.answer = status(200);
+    assert.equal(await createWebhooks(deps).resend(id), true);
+    assert.equal(endpoint?.disabledAt, null);
+    await tryDue();
+    assert.equal(receiver.received.length, 2);
+    assert.ok((await eventOf(session)).delivered_at);
   });
 
   test("an event whose worker died in mid-try is taken up by the sweep", async () => {

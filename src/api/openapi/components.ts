@@ -3,6 +3,8 @@ import { GATEWAYS, MODES } from "#src/kernel/payment.ts";
 import { AMOUNT_PATTERN } from "../schemas/amount.ts";
 import { processorFieldsOf } from "../schemas/processor.ts";
 import { billingAddress, sessionCreate } from "../schemas/session.ts";
+import { widgetSessionCreate } from "../schemas/widget-session.ts";
+import { WORDS } from "./words.ts";
 
 /**
  * The schemas under their published names (R-032). Requests are the very ones that validate; answers and what the service
@@ -29,17 +31,11 @@ const STATUSES = [
 const FINAL = STATUSES.slice(2) as [string, ...string[]];
 
 const processorFields = [...new Set(GATEWAYS.flatMap(processorFieldsOf))];
-const processor = z
-  .object(Object.fromEntries(processorFields.map((name) => [name, name === "test_skip" ? z.boolean().optional() : text])))
-  .meta({ description: "What the gateway answered: its own fields, and the card's brand and last four digits." });
+const processor = z.object(Object.fromEntries(processorFields.map((name) => [name, name === "test_skip" ? z.boolean().optional() : text])));
 
-const errorDetail = z.object({ code: z.string().meta({ description: "See docs/errors.md." }), message: text });
+const errorDetail = z.object({ code: z.string(), message: text });
 
-const validationError = z.object({
-  loc: z.array(z.union([z.string(), z.int()])).meta({ description: "Where: part of the request, then the path to the field." }),
-  msg: z.string(),
-  type: z.string(),
-});
+const validationError = z.object({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string(), type: z.string() });
 
 const card = z.object({
   number: z.string(),
@@ -51,6 +47,8 @@ const card = z.object({
   brand: z.string(),
   last4: z.string().meta({ pattern: "^[0-9]{4}$" }),
 });
+
+const widgetFields = z.array(z.enum(["number", "expiry", "cvv", "zip", "name"]));
 
 const check = z.enum(["ok", "failed", "off"]);
 
@@ -87,13 +85,53 @@ export const COMPONENTS = {
   }),
   Processor: processor,
   ErrorDetail: errorDetail,
-  CreateWidgetSession: z.object({
-    project: z.string(),
-    amount_cents: z.int().min(0),
-    gateway: z.enum(GATEWAYS),
-    mode: mode.optional().meta({ default: "charge" }),
-    description: text,
-    stripe_account: text,
+  CreateWidgetSession: widgetSessionCreate,
+  WidgetSessionCreateResponse: z.object({
+    session_id: uuid,
+    status: z.literal("created"),
+    expires_at: time,
+    widget_url: z.string().meta({ format: "uri" }),
+    created_at: time,
+  }),
+  WidgetSession: z.object({
+    session_id: uuid,
+    status: z.enum(["PENDING", "COLLECTING"]),
+    amount_cents: z.int(),
+    currency: z.string(),
+    mode,
+    description: z.string().nullable(),
+    project_name: z.string(),
+    appearance: z.object({
+      theme: z.enum(["light", "dark", "auto"]),
+      variables: z.record(z.string(), z.string()),
+      labels: z.enum(["above", "floating", "hidden"]),
+      fields: widgetFields,
+    }),
+    required_fields: widgetFields,
+    processing: z.boolean(),
+    attempts_left: z.int(),
+    expires_at: time,
+  }),
+  WidgetCharge: z.object({
+    card: z.object({
+      number: z.string(),
+      exp_month: z.union([z.string(), z.int()]),
+      exp_year: z.union([z.string(), z.int()]),
+      cvv: text,
+      cardholder_name: text,
+      postal_code: text,
+    }),
+  }),
+  WidgetChargeResponse: z.object({
+    status: z.enum(["payment-success", "payment-authorized"]),
+    card_brand: z.string(),
+    card_last4: z.string().meta({ pattern: "^[0-9]{4}$" }),
+  }),
+  WidgetDecline: z.object({
+    detail: z.string(),
+    error: z.object({ code: z.string(), message: z.string() }),
+    retryable: z.boolean(),
+    attempts_left: z.int(),
   }),
   AuthCheckResponse: z.object({ authenticated: z.boolean(), org_id: z.string(), mode: z.string(), message: z.string() }),
   Project: z.object({
@@ -112,13 +150,13 @@ export const COMPONENTS = {
   Alive: z.object({ status: z.literal("ok") }),
   HTTPValidationError: z.object({ detail: z.array(validationError) }),
   ValidationError: validationError,
-  Error: z.object({ detail: z.string() }).meta({ description: "Every error that is no 422." }),
+  Error: z.object({ detail: z.string() }),
   StatusWebhook: z.object({
-    id: z.string().meta({ description: "The event's id, the same on every try." }),
+    id: z.string(),
     event: z.enum(FINAL.map((status) => `payment.${status.replace(/^payment-/, "")}`)),
     session_id: uuid,
     status: z.enum(FINAL),
-    amount: z.number().meta({ description: "In dollars, 49.99; in cents where the project asked for it." }),
+    amount: z.number(),
     amount_cents: z.int(),
     currency: z.string(),
     mode,
@@ -129,20 +167,17 @@ export const COMPONENTS = {
     memory: z.string().nullable(),
     card_brand: z.string().nullable(),
     card_last4: z.string().nullable(),
-    processor: z
-      .record(z.string(), z.union([z.string(), z.boolean(), z.null()]))
-      .nullable()
-      .meta({ description: "The names of Processor, and the same without the gateway's prefix." }),
+    processor: z.record(z.string(), z.union([z.string(), z.boolean(), z.null()])).nullable(),
     error: errorDetail.nullable(),
     created_at: time,
     completed_at: time.nullable(),
   }),
   CardForwarding: z.object({
     type: z.literal("payment_method.collected"),
-    session_id: uuid.meta({ format: "uuid", description: "For use as idempotency key." }),
+    session_id: uuid,
     environment: z.enum(["test", "live"]),
     mode,
-    amount: z.int().meta({ description: "In minor units (cents)." }),
+    amount: z.int(),
     currency: z.string(),
     description: z.string().nullable(),
     caller: z.string().nullable(),
@@ -151,7 +186,7 @@ export const COMPONENTS = {
   CardForwardingAnswer: z.object({
     success: z.boolean(),
     transaction_id: z.string().optional(),
-    token: z.string().optional().meta({ description: "Kept in tokenize mode only." }),
+    token: z.string().optional(),
     error_code: z.string().optional(),
     error_message: z.string().optional(),
   }),
@@ -161,13 +196,39 @@ export type ComponentName = keyof typeof COMPONENTS;
 
 export const ref = (name: ComponentName) => ({ $ref: `#/components/schemas/${name}` });
 
-/** In the document a schema is found by its place; its own `$id` would change what its references are relative to. */
-const withoutAddress = (schema: object) => Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "$id"));
+interface Shown {
+  properties?: Record<string, object>;
+  [key: string]: unknown;
+}
+
+/** A schema with its words, and without its own `$id`: in the document it is found by its place. */
+function shown(name: string, { properties, ...schema }: Shown): object {
+  const { _: meaning, ...words } = WORDS[name] ?? {};
+  const rest = Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "$id");
+  const fields = Object.entries(properties ?? {}).map(([field, of]) => [
+    field,
+    { ...of, ...(words[field] && { description: words[field] }) },
+  ]);
+  return {
+    ...Object.fromEntries(rest),
+    ...(meaning && { description: meaning }),
+    ...(properties && { properties: Object.fromEntries(fields) }),
+  };
+}
 
 /** All of them as JSON Schema (draft 2020-12, that of OpenAPI 3.1). */
 export function componentSchemas(): Record<string, object> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { io: "input", unrepresentable: "any", uri: (id) => `#/components/schemas/${id}` });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutAddress(schema)]));
+  const { schemas } = z.toJSONSchema(registry, {
+    io: "input",
+    unrepresentable: "any",
+    uri: (id) => `#/components/schemas/${id}`,
+    override: ({ jsonSchema }) => {
+      // JavaScript's own bounds say nothing about the field.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, shown(id, schema as Shown)]));
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -7,17 +8,28 @@ import { ERRORS } from "#src/kernel/errors.ts";
 import { createMetrics } from "#src/platform/index.ts";
 import { BODY, callerOf, startTestApi, type TestApi } from "../testing.ts";
 import { OPERATIONS } from "./operations.ts";
+import { WORDS } from "./words.ts";
 
+interface Media {
+  schema: object;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
 interface Described {
-  responses: Record<string, { content?: Record<string, { schema: object; examples?: Record<string, { value: { detail: string } }> }> }>;
+  summary: string;
+  description: string;
+  parameters?: { name: string; description?: string }[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { description: string; content?: Record<string, Media> }>;
   security: Record<string, string[]>[];
+  "x-required-scope"?: string;
 }
 interface Document {
   openapi: string;
   info: { version: string };
   paths: Record<string, Record<string, Described>>;
   webhooks: Record<string, Record<string, Described>>;
-  components: { schemas: Record<string, object> };
+  components: { schemas: Record<string, { description?: string; properties?: Record<string, { description?: string }> }> };
 }
 
 let api: TestApi;
@@ -40,6 +52,63 @@ test("the description is valid OpenAPI 3.1, version 1.0.0, with the published sc
   assert.deepEqual(Object.keys(document.webhooks), ["status", "paymentMethodCollected"]);
 });
 
+test("the description passes Redocly's recommended rules without an error or a warning (R-032)", async () => {
+  const config = await createConfig({ extends: ["recommended"] });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  assert.deepEqual(
+    problems.map(
+      ({ severity, ruleId, message, location }) => `${severity} ${ruleId}: ${message} ${location.map(({ pointer }) => pointer).join()}`,
+    ),
+    [],
+  );
+});
+
+test("every schema is valid JSON Schema 2020-12 in strict mode (R-032)", () => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateSchema: true });
+  formats.default(ajv);
+  const { schemas } = document.components;
+  for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`);
+  for (const name of Object.keys(schemas)) assert.equal(typeof ajv.getSchema(`#/components/schemas/${name}`), "function", name);
+});
+
+const operations = () =>
+  [document.paths, document.webhooks].flatMap((paths) => Object.values(paths).flatMap((methods) => Object.values(methods)));
+
+test("every example fits its schema, and every body has one (R-032)", () => {
+  const ajv = ajvWith(document);
+  let seen = 0;
+  for (const { summary, requestBody, responses } of operations()) {
+    const bodies = [requestBody, ...Object.values(responses)].flatMap((body) => Object.entries(body?.content ?? {}));
+    for (const [type, { schema, example, examples }] of bodies) {
+      if (JSON.stringify(schema) === '{"type":"object"}' || /^text\/(?!event-stream)/.test(type)) continue;
+      const values = example === undefined ? Object.values(examples ?? {}).map(({ value }) => value) : [example];
+      assert.ok(values.length > 0, `${summary}: ${JSON.stringify(schema)} has no example`);
+      for (const value of values) assert.ok(ajv.validate(schema, value), `${summary}: ${ajv.errorsText()} ${JSON.stringify(value)}`);
+      seen += values.length;
+    }
+  }
+  assert.ok(seen > 100, `only ${seen} examples`);
+});
+
+test("every operation, parameter, schema and field says what it means (R-032)", () => {
+  const { schemas } = document.components;
+  const silent = [
+    ...operations().flatMap(({ summary, description, parameters = [] }) => [
+      ...(description ? [] : [summary]),
+      ...parameters.filter((one) => !one.description).map(({ name }) => `${summary}: ${name}`),
+    ]),
+    ...Object.entries(schemas).flatMap(([name, { description, properties = {} }]) => [
+      ...(description ? [] : [name]),
+      ...Object.entries(properties).flatMap(([field, of]) => (of.description ? [] : [`${name}.${field}`])),
+    ]),
+  ];
+  assert.deepEqual(silent, []);
+  const strays = Object.entries(WORDS).flatMap(([name, { _: _meaning, ...fields }]) =>
+    Object.keys(fields).flatMap((field) => (schemas[name]?.properties?.[field] ? [] : [`${name}.${field}`])),
+  );
+  assert.deepEqual(strays, []);
+});
+
 test("every route is described and every description has its route (R-032)", async () => {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{([a-z_]+)\}/g, ":$1")}`),
@@ -60,7 +129,8 @@ test("all references lead somewhere, and every operation has an id of its own (R
 
 test("every operation names its scope and the errors it can answer, in the words of the table (R-032)", () => {
   const create = document.paths["/v1/sessions"]!["post"]!;
-  assert.deepEqual(create.security, [{ apiKey: ["sessions:create"] }]);
+  assert.deepEqual(create.security, [{ apiKey: [] }]);
+  assert.equal(create["x-required-scope"], "sessions:create");
   assert.deepEqual(document.paths["/health"]!["get"]!.security, []);
   const statuses = "201 2XX 400 401 403 404 409 413 414 415 422 429 431 500 503";
   assert.equal(Object.keys(create.responses).sort().join(" "), statuses);

@@ -2,12 +2,17 @@ import type { z } from "zod";
 import type { ErrorCode } from "#src/kernel/errors.ts";
 import { idempotencyHeaders } from "../idempotency.ts";
 import { createQuery, findQuery, sessionPath } from "../schemas/session.ts";
+import { nonceHeader } from "../schemas/widget-session.ts";
+import { sessionView } from "../presenter.ts";
+import { eventId } from "../session-stream.ts";
 import type { ComponentName } from "./components.ts";
+import type { Deprecation } from "./deprecation.ts";
+import { SAMPLES, WAITING } from "./samples.ts";
 
 /** What is said of a route beside what the route itself says (its access). */
 export interface Operation {
   id: string;
-  tag: "Sessions" | "Account" | "Service";
+  tag: "Sessions" | "Widget" | "Account" | "Service";
   summary: string;
   description: string;
   path?: z.ZodType;
@@ -18,14 +23,23 @@ export interface Operation {
   answers: Record<string, Answer>;
   /** Beside those that every route or every route with a key can have. */
   errors?: readonly ErrorCode[];
+  deprecated?: Deprecation;
 }
 
 export interface Answer {
   description: string;
   schema?: ComponentName | readonly [ComponentName];
-  /** Other media types. */
+  /** Other media types, with one example. */
   content?: string;
+  example?: string;
+  /** Which of the schema's examples (examples.ts) can be this answer; all of them when absent. */
+  examples?: readonly string[];
 }
+
+/** Two events, as they come over the wire. */
+const STREAM = [WAITING, SAMPLES.charged]
+  .map((session) => `id: ${eventId(session)}\ndata: ${JSON.stringify(sessionView(session))}\n\n`)
+  .join("");
 
 /** By method and route, as Fastify spells it. A route that is not here cannot be registered. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -72,7 +86,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       "The stream closes after the final status. A reconnect with the final event's id as `Last-Event-ID` is a 204.",
     path: sessionPath,
     answers: {
-      200: { description: "The stream.", content: "text/event-stream" },
+      200: { description: "The stream.", content: "text/event-stream", example: STREAM },
       204: { description: "The final event has been seen already." },
     },
     errors: ["session_not_found"],
@@ -85,6 +99,68 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     path: sessionPath,
     answers: { 204: { description: "It is cancelled, and no gateway was or will be called." } },
     errors: ["session_not_found", "session_not_cancellable", "payment_in_progress"],
+  },
+  "POST /v1/widget-sessions": {
+    id: "createWidgetSession",
+    tag: "Widget",
+    summary: "Create a widget session",
+    description:
+      "Makes a session that is paid in the browser within 30 minutes, at `widget_url`: as a page of its own, or in a frame on the origins that the project allows. " +
+      "Read it, follow it and cancel it as any session. `Idempotency-Key` as for voice sessions.",
+    headers: idempotencyHeaders,
+    body: "CreateWidgetSession",
+    answers: { 201: { description: "The session was made.", schema: "WidgetSessionCreateResponse" } },
+    errors: ["project_not_found", "idempotency_key_in_use"],
+  },
+  "GET /v1/widget-sessions/:session_id": {
+    id: "getWidgetSession",
+    tag: "Widget",
+    summary: "What the frame shows",
+    description:
+      "For the widget's frame, without a key; not for reconciliation. Once the session is final it is a 410. With a nonce of the session in `X-Widget-Nonce` " +
+      "the answer brings a fresh one in the same header, and a 410 the signed result in `X-Widget-Result`. 60 a minute for each address.",
+    path: sessionPath,
+    headers: nonceHeader,
+    answers: { 200: { description: "The session is open.", schema: "WidgetSession" } },
+    errors: ["session_not_found", "session_over"],
+  },
+  "POST /v1/widget-sessions/:session_id/charge": {
+    id: "chargeWidgetSession",
+    tag: "Widget",
+    summary: "The frame sends the card",
+    description:
+      "For the widget's frame alone: it needs `Origin` or `Sec-Fetch-Site` of the service's own page, and in `X-Widget-Nonce` the page's nonce, which is good for one try. " +
+      "A 402 that may be tried again and a 422 bring the next nonce in the same header. Five tries for each session, malformed ones counted; 10 a minute for each address. " +
+      "While a payment is under way, or its outcome is not known yet, every other try is a 409; afterwards a 410 with the signed result in `X-Widget-Result`.",
+    path: sessionPath,
+    headers: nonceHeader,
+    body: "WidgetCharge",
+    answers: {
+      200: { description: "Paid, authorized or stored.", schema: "WidgetChargeResponse" },
+      402: { description: "The card was refused.", schema: "WidgetDecline" },
+    },
+    errors: ["session_not_found", "session_over", "charge_in_progress", "not_the_frame"],
+  },
+  "GET /widget/:session_id": {
+    id: "widgetPage",
+    tag: "Widget",
+    summary: "The page that takes the card",
+    description:
+      "HTML with one script and one style of its own, for the shopper's browser. A page too when the session is unknown (404) or final (410).",
+    path: sessionPath,
+    answers: {
+      200: { description: "The form.", content: "text/html" },
+      404: { description: "There is no such widget session.", content: "text/html" },
+      410: { description: "The session is final.", content: "text/html" },
+    },
+  },
+  "GET /widget/assets/:file": {
+    id: "widgetFile",
+    tag: "Widget",
+    summary: "The page's script and style",
+    description: "Named by their content, so they may be kept for ever.",
+    answers: { 200: { description: "The file.", content: "text/javascript" } },
+    errors: ["not_found"],
   },
   "GET /v1/auth/check": {
     id: "checkKey",
@@ -106,8 +182,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "Health",
     description: "Whether the database answers and the roles of this process work. HEAD is answered too.",
     answers: {
-      200: { description: "All is well.", schema: "Health" },
-      503: { description: "A part has failed.", schema: "Health" },
+      200: { description: "All is well.", schema: "Health", examples: ["healthy"] },
+      503: { description: "A part has failed.", schema: "Health", examples: ["no database"] },
     },
   },
   "HEAD /health": {
@@ -123,8 +199,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "Readiness",
     description: "As /health.",
     answers: {
-      200: { description: "All is well.", schema: "Health" },
-      503: { description: "A part has failed.", schema: "Health" },
+      200: { description: "All is well.", schema: "Health", examples: ["healthy"] },
+      503: { description: "A part has failed.", schema: "Health", examples: ["no database"] },
     },
   },
   "GET /health/live": {

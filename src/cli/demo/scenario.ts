@@ -1,3 +1,4 @@
+import { DIGIT_WORDS, MONTH_WORDS, tensInWords } from "#src/kernel/number-words.ts";
 import type { Turn } from "../caller/script.ts";
 
 export const INPUTS = ["keypad", "speech", "mixed"] as const;
@@ -9,9 +10,6 @@ export type DemoOutcome = (typeof OUTCOMES)[number];
 const APPROVED = "4242424242424242";
 const DECLINED = "4000000000000002";
 
-const WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
-const MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
-
 /** How one answer is given: said, keyed, or begun by voice and finished on the keypad. */
 interface Answer {
   /** Words of the question, as the caller hears them. */
@@ -20,26 +18,18 @@ interface Answer {
   keyed: string;
 }
 
-const spell = (digits: string) => digits.replace(/[0-9]/g, (digit) => ` ${WORDS[Number(digit)]}`).trim();
+const spell = (digits: string) => digits.replace(/[0-9]/g, (digit) => ` ${DIGIT_WORDS[Number(digit)]}`).trim();
 
 function answersFor(card: string, year: number): Answer[] {
   const month = 12;
   const shortYear = String(year % 100).padStart(2, "0");
   return [
     { question: "card number", spoken: spell(card), keyed: `${card}#` },
-    { question: "expiry date", spoken: `${MONTHS[month - 1]} twenty ${spokenYear(year)}`, keyed: `${month}${shortYear}#` },
+    { question: "expiry date", spoken: `${MONTH_WORDS[month - 1]} twenty ${tensInWords(year % 100)}`, keyed: `${month}${shortYear}#` },
     { question: "security code", spoken: spell("456"), keyed: "456#" },
     { question: "zip code", spoken: spell("94105"), keyed: "94105#" },
     { question: "is that right", spoken: "yes", keyed: "1#" },
   ];
-}
-
-const TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-
-/** The last two digits of a year from 2020 on, as people say them. */
-function spokenYear(year: number): string {
-  const [tens = "", ones] = [TENS[Math.floor((year % 100) / 10)], year % 10];
-  return ones === 0 ? tens : `${tens} ${WORDS[ones]}`;
 }
 
 /** The mixed caller begins the good card's number by voice and ends it on the keypad; the other answers take turns. */

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import { settingsOf } from "#src/gateways/testing.ts";
+import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { GatewayName, Mode } from "#src/kernel/payment.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { createOutbound, silentLog } from "#src/platform/index.ts";
+import { isTerminal } from "#src/sessions/index.ts";
+import type { Session } from "#src/sessions/index.ts";
+import { sessionsFixture } from "#src/sessions/testing.ts";
+import type { Fixture } from "#src/sessions/testing.ts";
+import { createWebhooks } from "#src/webhooks/index.ts";
+import { startSimulators } from "#simulators/index.ts";
+import type { Simulators } from "#simulators/index.ts";
+import { createPayments } from "./index.ts";
+import type { Payments } from "./index.ts";
+import { collecting, testCard } from "./testing.ts";
+
+/**
+ * The behaviour table of src/gateways/behaviour.test.ts, one storey up: real gateways against their simulators, through the
+ * charge protocol, into the database of the run. What is looked at is what stays: session, attempts, webhook, ledger.
+ */
+
+/** SPEC, Processor object: the row of each gateway that is built, by the mode that fills the field. */
+const SPEC_FIELDS: Partial<Record<GatewayName, Record<Mode, string>>> = {
+  stripe: { charge: "receipt_url stripe_charge_id stripe_payment_intent_id", tokenize: "payment_method_id stripe_customer_id" },
+  authorizenet: {
+    charge:
+      "authnet_transaction_id authnet_auth_code authnet_response_code authnet_avs_result_code authnet_cvv_result_code authnet_cavv_result_code authnet_network_trans_id authnet_capture_status",
+    tokenize: "authnet_customer_profile_id authnet_payment_profile_id",
+  },
+  webhook: { charge: "webhook_transaction_id", tokenize: "webhook_transaction_id webhook_token" },
+  nmi: { charge: "nmi_transaction_id", tokenize: "nmi_transaction_id nmi_customer_vault_id" },
+  ecommpay: { charge: "ecommpay_payment_id ecommpay_operation_id", tokenize: "ecommpay_payment_id ecommpay_operation_id" },
+};
+
+const [GOOD, REFUSED, LOST, RESET] = ["4242424242424242", "4000000000000002", "4000000000000259", "4000000000000333"] as const;
+/** Longest that a request may hang, ms. */
+const REQUEST_MS = 500;
+/** The vendors' pauses pass this much faster than real ones. */
+const HASTE = 50;
+
+/** A clock on which the house's pauses are short. The date stays true: signatures carry it. */
+function hastyClock(): Clock {
+  return {
+    now: () => systemClock.now(),
+    monotonic: () => systemClock.monotonic() * HASTE,
+    after: (ms, run) => systemClock.after(ms / HASTE, run),
+  };
+}
+
+describe("every gateway through the charge protocol", { concurrency: true }, () => {
+  let fixture: Fixture;
+  let simulators: Simulators;
+  let payments: Payments;
+  let options: Record<string, string | boolean> = {};
+  before(async () => {
+    simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
+    const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [simulators.ca] });
+    fixture = await sessionsFixture((tx, session) => webhooks.onFinal(tx, session));
+    await fixture.sessions.start();
+    const webhooks = createWebhooks({
+      database: fixture.database,
+      jobs: { define() {}, send: async () => {}, start: async () => {}, stop: async () => {} },
+      projects: {
+        webhookEndpoint: async () => ({ url: "http://127.0.0.1:1/", secrets: [], amountUnit: "dollars", disabledAt: null }),
+        disableWebhookEndpoint: async () => {},
+        enableWebhookEndpoint: async () => {},
+      },
+      outbound,
+      clock: new ManualClock(),
+      random: systemRandom,
+      log: silentLog,
+    });
+    payments = createPayments({
+      database: fixture.database,
+      sessions: fixture.sessions,
+      projects: {
+        gatewaySettings: async (_db, _project, name) => {
+          const settings = settingsOf(GATEWAYS_BUILT[name]!, { endpoint: `${simulators.url}/${name}` });
+          return { ...settings, options: { ...settings.options, ...options } };
+        },
+        rotateCredentials: async () => ({}),
+      },
+      gateways: GATEWAYS_BUILT,
+      outbound: { send: (request) => outbound.send({ ...request, timeoutMs: REQUEST_MS }) },
+      clock: hastyClock(),
+      random: systemRandom,
+      owner: "process-1",
+      log: silentLog,
+    });
+  });
+  after(async () => {
+    await simulators.close();
+    await fixture?.sessions.stop();
+    await fixture?.close();
+  });
+
+  interface Kept {
+    session: Session;
+    /** Outcome of each attempt, in order. */
+    attempts: (string | null)[];
+    /** Bodies of the webhooks that were written. */
+    told: Record<string, unknown>[];
+    /** Approved charges and stored cards of this session in the vendor's ledger. */
+    taken: number;
+  }
+
+  /** One session whose caller gives these cards, one after another. */
+  async function pay(gateway: GatewayName, mode: Mode, cards: readonly string[]): Promise<Kept> {
+    const amount = mode === "charge" ? {} : { amountMinor: 0 };
+    const { id } = await collecting(fixture, { gateway, mode, caller: "+14155550100", ...amount });
+    const before = (await ledger(gateway)).length;
+    for (const [index, card] of cards.entries()) {
+      const session = (await fixture.sessions.find(fixture.database.db, id)) ?? assert.fail();
+      await payments.settle({ session, card: testCard(card), mayRetry: index < cards.length - 1 });
+    }
+    const { db } = fixture.database;
+    await ended(id);
+    const attempts = await db.selectFrom("payment_attempts").select("outcome").where("session_id", "=", id).orderBy("number").execute();
+    const events = await db.selectFrom("webhook_events").select("body").where("session_id", "=", id).execute();
+    const entries = (await ledger(gateway)).slice(before);
+    return {
+      session: (await fixture.sessions.find(db, id)) ?? assert.fail(),
+      attempts: attempts.map(({ outcome }) => outcome),
+      told: events.map(({ body }) => JSON.parse(body as string) as Record<string, unknown>),
+      taken: entries.filter(({ kind, outcome }) => outcome === "approved" && ["charge", "authorization", "token"].includes(kind)).length,
+    };
+  }
+
+  /** Resolves once the session is final: a lost answer is searched for after `settle` has said so. */
+  async function ended(id: string): Promise<void> {
+    for (;;) {
+      const changed = Promise.withResolvers<void>();
+      const unwatch = fixture.sessions.watch(id, changed.resolve);
+      try {
+        const session = await fixture.sessions.find(fixture.database.db, id);
+        if (session && isTerminal(session.status)) return;
+        await changed.promise;
+      } finally {
+        unwatch();
+      }
+    }
+  }
+
+  async function ledger(gateway: string): Promise<{ kind: string; outcome: string | null }[]> {
+    const answer = await fetch(`${simulators.url}/_ledger/${gateway}`);
+    return ((await answer.json()) as { entries: { kind: string; outcome: string | null }[] }).entries;
+  }
+
+  /** What must hold after any end: one webhook, which tells what the session tells. */
+  function agrees({ session, told }: Kept, event: string): void {
+    assert.equal(told.length, 1);
+    assert.partialDeepStrictEqual(told[0], {
+      event,
+      session_id: session.id,
+      status: session.status,
+      amount_cents: session.amountMinor,
+      card_brand: session.cardBrand,
+      card_last4: session.cardLast4,
+      error: session.errorCode === null ? null : { code: session.errorCode, message: session.errorMessage },
+    });
+  }
+
+  test("every gateway that is built has its row of SPEC here", () => {
+    assert.deepEqual(Object.keys(SPEC_FIELDS), Object.keys(GATEWAYS_BUILT));
+  });
+
+  for (const [name, fields] of Object.entries(SPEC_FIELDS) as [GatewayName, Record<Mode, string>][]) {
+    const oneAttempt = GATEWAYS_BUILT[name]!.capabilities.oneAttempt;
+    describe(name, { concurrency: 1 }, () => {
+      for (const mode of ["charge", "tokenize"] as const) {
+        test(`${name}, ${mode}: a good card ends payment-success with exactly the fields of SPEC (R-400, R-407)`, async () => {
+          const kept = await pay(name, mode, [GOOD]);
+          assert.equal(kept.session.status, "payment-success");
+          assert.deepEqual(
+            Object.keys(kept.session.processor ?? {}).toSorted(),
+            [...fields[mode].split(" "), "card_brand", "card_last4"].toSorted(),
+          );
+          assert.deepEqual([kept.attempts, kept.taken], [["approved"], 1]);
+          agrees(kept, "payment.success");
+          assert.partialDeepStrictEqual(kept.told[0], { card_brand: "visa", card_last4: "4242" });
+        });
+
+        test(`${name}, ${mode}: a refused card ends payment-failed and takes nothing (R-400, R-417)`, async () => {
+          const kept = await pay(name, mode, [REFUSED]);
+          assert.deepEqual([kept.session.status, kept.session.errorCode], ["payment-failed", "card_declined"]);
+          assert.notEqual(kept.session.errorMessage, null);
+          assert.deepEqual([kept.attempts, kept.taken], [["declined"], 0]);
+          agrees(kept, "payment.failed");
+        });
+
+        if (!oneAttempt) {
+          test(`${name}, ${mode}: a second card after a refused one pays, once (R-192)`, async () => {
+            const kept = await pay(name, mode, [REFUSED, GOOD]);
+            assert.deepEqual([kept.session.status, kept.session.errorCode, kept.session.cardLast4], ["payment-success", null, "4242"]);
+            assert.deepEqual([kept.attempts, kept.taken], [["declined", "approved"], 1]);
+            agrees(kept, "payment.success");
+          });
+        }
+
+        test(`${name}, ${mode}: a lost answer ends in the truth, with one charge (R-422)`, async () => {
+          const kept = await pay(name, mode, [LOST]);
+          const failed = oneAttempt ? "webhook_gateway_error" : null;
+          assert.deepEqual([kept.session.status, kept.session.errorCode], [failed ? "payment-failed" : "payment-success", failed]);
+          assert.deepEqual([kept.attempts, kept.taken], [[failed ? "declined" : "approved"], 1]);
+          agrees(kept, failed ? "payment.failed" : "payment.success");
+        });
+
+        test(`${name}, ${mode}: a connection that is always reset takes nothing, and the session fails when that is proven (R-422)`, async () => {
+          const kept = await pay(name, mode, [RESET]);
+          assert.deepEqual([kept.session.status, kept.taken], ["payment-failed", 0]);
+          agrees(kept, "payment.failed");
+        });
+      }
+      if (GATEWAYS_BUILT[name]!.capabilities.authorizeOnly) {
+        test(`${name}: capture authorize_only ends payment-authorized, and the webhook says auth_only (R-198, R-346)`, async () => {
+          options = { capture: "authorize_only" };
+          const kept = await pay(name, "charge", [GOOD]).finally(() => (options = {}));
+          assert.equal(kept.session.status, "payment-authorized");
+          assert.equal(kept.session.processor?.["authnet_capture_status"], "authorized");
+          agrees(kept, "payment.authorized");
+          assert.partialDeepStrictEqual(kept.told[0], { processor: { auth_only: true } });
+        });
+      }
+    });
+  }
+});

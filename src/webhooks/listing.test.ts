@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
+import { insertEvent, markDead, markDelivered, markWaiting } from "./events.ts";
+import { backlogOf, findEvent, listEvents } from "./listing.ts";
+
+let fixture: Fixture;
+const sessionOf = new Map<string, string>();
+
+before(async () => {
+  fixture = await sessionsFixture();
+  const { db } = fixture.database;
+  for (const id of ["evt_delivered", "evt_new", "evt_waiting", "evt_dead"]) {
+    const session = await fixture.create();
+    sessionOf.set(id, session.id);
+    await insertEvent(db, { id, sessionId: session.id, projectId: fixture.projectId, name: "payment.expired", body: "{}" });
+  }
+  await markDelivered(db, "evt_delivered", "200");
+  await markWaiting(db, "evt_waiting", "503", 300_000);
+  await markDead(db, "evt_dead", "410");
+});
+after(() => fixture.close());
+
+test("the list narrows to what is pending, what failed and what was given up", async () => {
+  const ids = async (filter: Parameters<typeof listEvents>[1], limit = 10) =>
+    (await listEvents(fixture.database.db, filter, limit)).map(({ id }) => id).sort();
+  assert.deepEqual(await ids("all"), ["evt_dead", "evt_delivered", "evt_new", "evt_waiting"]);
+  assert.deepEqual(await ids("pending"), ["evt_new", "evt_waiting"]);
+  assert.deepEqual(await ids("failed"), ["evt_dead", "evt_waiting"]);
+  assert.deepEqual(await ids("dead"), ["evt_dead"]);
+  assert.equal((await ids("all", 2)).length, 2);
+});
+
+test("an event is found by its own id and by its session's, without its body", async () => {
+  const { db } = fixture.database;
+  const dead = await findEvent(db, "evt_dead");
+  assert.deepEqual(
+    [dead?.state, dead?.last_status, dead?.project, dead?.endpoint, dead?.next_try_at],
+    ["dead", "410", "shop", "none", null],
+  );
+  assert.ok(dead && !("body" in dead));
+  assert.deepEqual(await findEvent(db, sessionOf.get("evt_dead")!), dead);
+  assert.equal(await findEvent(db, "evt_none"), null);
+});
+
+test("the backlog counts what waits, what nobody takes up, and what was given up", async () => {
+  const { db } = fixture.database;
+  const before = await backlogOf(db);
+  assert.deepEqual([before.pending, before.overdue, before.dead], [2, 0, 1]);
+  const past = sql<Date>`clock_timestamp() - interval '2 hours'`;
+  await db.updateTable("webhook_events").set({ next_try_at: past, created_at: past }).where("id", "=", "evt_new").execute();
+  const later = await backlogOf(db);
+  assert.equal(later.overdue, 1);
+  assert.ok((later.oldestSeconds ?? 0) >= 7200);
+});

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import { signatureHeaders } from "../src/webhooks/signature.ts";
+import { EXAMPLES } from "../src/api/openapi/examples.ts";
+import { PAGES } from "../scripts/pages.ts";
+import { EXAMPLE_SECRET } from "../scripts/webhooks-page.ts";
+
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+
+for (const [path, render] of Object.entries(PAGES)) {
+  test(`${path} is current; \`npm run errors\` writes it (R-343, R-417)`, () => {
+    assert.equal(read(path), render());
+  });
+}
+
+test("the request in docs/card-forwarding.md is the example of the description (R-032)", () => {
+  const body = /^\{"type":"payment_method.collected".*$/m.exec(read("docs/card-forwarding.md"))?.[0] ?? "";
+  assert.deepEqual(JSON.parse(body), EXAMPLES.CardForwarding?.["charge"]);
+});
+
+test("the README or docs/README.md names every page", () => {
+  const index = read("README.md");
+  const pages = readdirSync(new URL("../docs/", import.meta.url)).filter((name) => name.endsWith(".md"));
+  assert.ok(pages.length > 5);
+  assert.deepEqual(
+    pages.filter((name) => !index.includes(`docs/${name}`)),
+    [],
+  );
+});
+
+/** The page's block in this language, whole. */
+function snippet(language: string, containing: string): string {
+  const blocks = [...read("docs/webhooks.md").matchAll(/```(\w+)\n([\s\S]*?)```/g)];
+  const found = blocks.find(([, own, text]) => own === language && text?.includes(containing));
+  return found?.[2] ?? assert.fail(`no ${language} block with ${containing}`);
+}
+
+/** How each language is asked whether a request is genuine: it reads headers, body and secret as JSON, and prints yes or no. */
+const LANGUAGES: readonly (readonly [name: string, command: string, program: () => string])[] = [
+  [
+    "Node.js",
+    process.execPath,
+    () =>
+      `${snippet("js", "function isGenuine")}\nconst [headers, body, secret] = JSON.parse(process.argv.at(-1));\nconsole.log(isGenuine(headers, body, secret) ? "yes" : "no");`,
+  ],
+  [
+    "Python",
+    "python3",
+    () =>
+      `${snippet("python", "def is_genuine")}\nimport json, sys\nheaders, body, secret = json.loads(sys.argv[-1])\nprint("yes" if is_genuine(headers, body.encode(), secret) else "no")`,
+  ],
+  [
+    "PHP",
+    "php",
+    () =>
+      `${snippet("php", "function is_genuine")}\n[$headers, $body, $secret] = json_decode($argv[$argc - 1], true);\necho is_genuine($headers, $body, $secret) ? "yes" : "no";`,
+  ],
+];
+
+const BODY = '{"event":"payment.success"}';
+const signedAt = (seconds: number, ...secrets: string[]) =>
+  signatureHeaders(
+    secrets.map((secret) => new Secret(secret)),
+    "evt_1",
+    Math.floor(Date.now() / 1000) + seconds,
+    BODY,
+  );
+const OTHER = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+for (const [name, command, program] of LANGUAGES) {
+  const missing = spawnSync(command, ["--version"]).error ? `no ${command} here` : false;
+  test(`the ${name} receiver of docs/webhooks.md tells a genuine webhook from others (R-348)`, { skip: missing }, () => {
+    const flags = { php: ["-r"], python3: ["-c"] }[command] ?? ["--input-type=module", "-e"];
+    const verdict = (headers: object, body = BODY) => {
+      const ran = spawnSync(command, [...flags, program(), "--", JSON.stringify([headers, body, EXAMPLE_SECRET])], { encoding: "utf8" });
+      assert.equal(ran.status, 0, ran.stderr);
+      return ran.stdout.trim();
+    };
+    assert.equal(verdict(signedAt(0, EXAMPLE_SECRET)), "yes");
+    assert.equal(verdict(signedAt(0, OTHER, EXAMPLE_SECRET)), "yes", "while the secret is rolled");
+    assert.equal(verdict(signedAt(0, OTHER)), "no", "another secret");
+    assert.equal(verdict(signedAt(0, EXAMPLE_SECRET), `${BODY} `), "no", "another body");
+    assert.equal(verdict(signedAt(-400, EXAMPLE_SECRET)), "no", "an old one");
+  });
+}
