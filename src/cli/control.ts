@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, rmSync } from "node:fs";
 import { createServer, request, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { App } from "../app.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
+import type { Log } from "#src/platform/index.ts";
 
 /**
  * The door by which commands reach a running service on embedded storage: only one process can hold that database. A socket
@@ -13,7 +14,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 
 /** A Unix socket's path may not be longer (sun_path is 108 bytes on Linux, 104 on macOS). */
 const MAX_SOCKET_PATH = 100;
-const MAX_BODY = 4 * 1024 * 1024;
+const MAX_BODY = 16 * 1024 * 1024;
 
 function socketOf(dataDir: string): string {
   const path = join(resolve(dataDir), "control.sock");
@@ -21,29 +22,37 @@ function socketOf(dataDir: string): string {
   return join(tmpdir(), `voicetill-${createHash("sha256").update(path).digest("hex").slice(0, 16)}.sock`);
 }
 
-export async function openControl(dataDir: string, app: App): Promise<{ close(): Promise<void> }> {
+/** What a command asks for by its name, done by the running service; null when this version does not know it. */
+type Answer = (name: string, input: unknown) => Promise<{ output: unknown } | null>;
+
+export async function openControl(dataDir: string, answer: Answer, log: Log): Promise<{ close(): Promise<void> }> {
   const path = socketOf(dataDir);
   // We hold the data folder's lock: a socket that is there belongs to a process that was killed.
   rmSync(path, { force: true });
   const server = createServer((incoming, response) => {
-    void serve(incoming, app).then(({ status, body }) =>
+    void serve(incoming, answer, log).then(({ status, body }) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
     );
   });
-  await new Promise<void>((done, failed) => server.once("error", failed).listen(path, done));
-  chmodSync(path, 0o600);
+  const listening = once(server, "listening");
+  // Never open to others, not even between its making, which is in this very turn, and a chmod.
+  const umask = process.umask(0o077);
+  server.listen(path);
+  process.umask(umask);
+  await listening;
   return {
     close: () => new Promise((done) => void server.close(() => done())),
   };
 }
 
-async function serve(incoming: IncomingMessage, app: App): Promise<{ status: number; body: unknown }> {
+async function serve(incoming: IncomingMessage, answer: Answer, log: Log): Promise<{ status: number; body: unknown }> {
   try {
-    const { text, env } = JSON.parse(await read(incoming)) as { text: string; env: Record<string, string> };
-    if (incoming.url !== "/apply") return { status: 404, body: { error: "The running service is of another version: restart it." } };
-    return { status: 200, body: await app.projects.applyFile(text, env) };
+    const { name, input } = JSON.parse(await read(incoming)) as { name: string; input: unknown };
+    const body = await answer(name, input);
+    return body ? { status: 200, body } : { status: 404, body: { error: "The running service is of another version: restart it." } };
   } catch (error) {
     if (error instanceof OperatorError) return { status: 422, body: { error: error.message } };
+    log.error("command_failed", { error });
     return { status: 500, body: { error: "The running service could not do it: see its log." } };
   }
 }
@@ -53,28 +62,37 @@ async function read(incoming: IncomingMessage): Promise<string> {
   let length = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > MAX_BODY) throw new OperatorError("The file is larger than 4 MiB.");
+    if (length > MAX_BODY) throw new OperatorError("What was sent is larger than 16 MiB.");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Asks the service that runs on `dataDir`; null when none does. Throws OperatorError with the service's refusal. */
-export async function askRunning<T>(dataDir: string, command: "apply", body: object): Promise<T | null> {
+export async function askRunning(dataDir: string, name: string, input: object): Promise<{ output: unknown } | null> {
   const socketPath = socketOf(dataDir);
   if (!existsSync(socketPath)) return null;
   const answer = await new Promise<{ status: number; text: string } | null>((done, failed) => {
-    const outgoing = request({ socketPath, path: `/${command}`, method: "POST" }, (incoming) => {
-      read(incoming).then((text) => done({ status: incoming.statusCode ?? 0, text }), failed);
+    const outgoing = request({ socketPath, path: "/", method: "POST" }, (incoming) => {
+      read(incoming).then(
+        (text) => done({ status: incoming.statusCode ?? 0, text }),
+        (cause: unknown) => failed(broken(cause)),
+      );
     });
     // The socket of a killed process is a file that nobody answers.
     outgoing.once("error", (error: NodeJS.ErrnoException) =>
-      error.code === "ECONNREFUSED" || error.code === "ENOENT" ? done(null) : failed(error),
+      error.code === "ECONNREFUSED" || error.code === "ENOENT" ? done(null) : failed(broken(error)),
     );
-    outgoing.end(JSON.stringify(body));
+    outgoing.end(JSON.stringify({ name, input }));
   });
   if (!answer) return null;
-  const parsed = JSON.parse(answer.text) as T & { error?: string };
+  const parsed = JSON.parse(answer.text) as { output: unknown; error?: string };
   if (answer.status !== 200) throw new OperatorError(parsed.error ?? "The running service refused.");
   return parsed;
+}
+
+/** The service ended, or was killed, in the middle of the answer. */
+function broken(cause: unknown): OperatorError {
+  if (cause instanceof OperatorError) return cause;
+  return new OperatorError("The running service ended before it answered; it may have done what was asked.", { cause });
 }

@@ -12,6 +12,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   listen: { summary: "receive status webhooks, verify them, print them", load: () => import("./listen.ts") },
   simulators: { summary: "the gateway simulators alone", load: () => import("./simulators.ts") },
   gateways: { summary: "the gateways, with the names of their credentials", load: () => import("./gateways.ts") },
+  keys: { summary: "keys create | list | revoke: API keys", load: () => import("./keys.ts") },
+  sessions: { summary: "sessions list | show | cancel", load: () => import("./sessions.ts") },
+  webhooks: { summary: "webhooks list | resend: status webhooks and what became of them", load: () => import("./webhooks.ts") },
+  unmatched: { summary: "unmatched list: calls without a session, payments to look into", load: () => import("./unmatched.ts") },
+  audit: { summary: "audit list | verify: who did what, and whether the log was tampered with", load: () => import("./audit.ts") },
+  "master-key": { summary: "master-key rotate | reencrypt: a new key for what is sealed", load: () => import("./master-key.ts") },
+  doctor: { summary: "check the installation and this machine, and say what to do", load: () => import("./doctor.ts") },
   migrate: { summary: "bring the database to this version", load: () => import("./migrate.ts") },
   config: { summary: "print the settings in force, secrets masked", load: () => import("./config.ts") },
 };

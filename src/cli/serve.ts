@@ -1,9 +1,13 @@
+import { writeSync } from "node:fs";
 import { startApp, type App } from "../app.ts";
-import { describeSettings, readConfig, type Config } from "#src/config/index.ts";
+import { describeSettings, readConfig } from "#src/config/index.ts";
+import { armCrash, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { createLog } from "#src/platform/index.ts";
 import { addresses, banner } from "./banner.ts";
 import { openControl } from "./control.ts";
+import { answer } from "./operation.ts";
+import { OPERATIONS } from "./operations.ts";
 
 /** Running calls may take this long to end after SIGTERM (R-292). */
 const DRAIN_MS = 120_000;
@@ -18,24 +22,37 @@ export async function run(args: string[]): Promise<number> {
     throw new OperatorError(`serve knows --json and --help; "${unknown}" is neither. Settings come from the environment.`);
   const config = readConfig(process.env);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
+  armCrash(config.crashAt, die);
+  const stopped = listenForSignals();
   const app = await startApp(config, log);
-  const control = config.embedded ? await openControl(config.dataDir, app) : null;
+  const control = config.embedded ? await openControl(config.dataDir, (name, input) => answer(OPERATIONS, app, name, input), log) : null;
   process.stdout.write(`${args.includes("--json") ? JSON.stringify(addresses(app)) : banner(config, app)}\n`);
-  await untilStopped(config, app);
+  await stopped;
+  await drain(app);
   await control?.close();
   return 0;
 }
 
-/** SIGTERM drains: no new calls, running charges finish. A second signal ends at once. */
-async function untilStopped(config: Config, app: App): Promise<void> {
-  const signalled = Promise.withResolvers<NodeJS.Signals>();
+/** For the tests of crashes: no goodbye, and nothing of this process runs after it. */
+function die(point: CrashPoint): void {
+  writeSync(process.stderr.fd, `killed at ${point}\n`);
+  process.kill(process.pid, "SIGKILL");
+}
+
+/**
+ * SIGTERM drains: no new calls, running charges finish. A second signal ends at once. To be called before anybody can know
+ * that the service runs: whoever stops it then is not answered by a process that just dies.
+ */
+function listenForSignals(): Promise<void> {
+  const signalled = Promise.withResolvers<void>();
+  let count = 0;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => {
-      signalled.resolve(signal);
-      process.once(signal, () => process.exit(1));
-    });
+    process.on(signal, () => (++count === 1 ? signalled.resolve() : process.exit(1)));
   }
-  await signalled.promise;
+  return signalled.promise;
+}
+
+async function drain(app: App): Promise<void> {
   if (app.activeCalls > 0)
     process.stderr.write(`Draining ${app.activeCalls} calls, at most ${DRAIN_MS / 1000} s; a second signal ends them.\n`);
   await app.drain(DRAIN_MS);

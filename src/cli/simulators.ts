@@ -14,10 +14,10 @@ export async function run(args: string[]): Promise<number> {
     host: "127.0.0.1",
     ...(values.ledger === undefined ? {} : { ledgerFile: values.ledger }),
   });
-  const { url, httpsUrl } = simulators;
+  const { url, httpsUrl, ca } = simulators;
   process.stdout.write(
     values.json
-      ? `${JSON.stringify({ url, https_url: httpsUrl })}\n`
+      ? `${JSON.stringify({ url, https_url: httpsUrl, ca })}\n`
       : `Gateway simulators at ${url} and ${httpsUrl}; GET ${url}/ lists them.\n`,
   );
   await untilSignal();

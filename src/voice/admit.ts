@@ -1,11 +1,12 @@
 import { parsePhoneNumberFromString, type CountryCode } from "libphonenumber-js";
+import { reach } from "#src/kernel/crash-points.ts";
 import { acceptOffer, createOffer, type LocalMedia, type MediaLeg, type RemoteMedia } from "#src/media/index.ts";
 import type { Project } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { IncomingCall } from "#src/sip/index.ts";
 import { cluesOf } from "./clues.ts";
 import type { CallDeps } from "./deps.ts";
-import { matchCall, type MatchRule, type SessionIndex } from "./match.ts";
+import { matchCall, type MatchRule, type Miss, type SessionIndex } from "./match.ts";
 
 /** A call that was let in: its session is claimed, its media port is open, nothing is answered yet. */
 export interface Admission {
@@ -24,26 +25,31 @@ export interface Admission {
 export interface Refusal {
   status: 400 | 404 | 410 | 486 | 487 | 488 | 503;
   why: string;
+  /** Why no rule found a session, when none did. */
+  misses?: Miss[];
 }
 
 /** Finds and claims the call's session. On a refusal nothing is held and the session is as it was. */
 export async function admit(call: IncomingCall, deps: CallDeps): Promise<Admission | Refusal> {
   const match = await matchCall(cluesOf(call.request), indexOf(deps), readNational);
-  if (!match) return { status: 404, why: "no session matches" };
+  if ("misses" in match) return { status: 404, why: "no session matches", misses: match.misses };
 
   const leg = await deps.media.open();
   const keep = await describe(call, deps, leg);
   if ("status" in keep) return await without(leg, keep);
 
+  reach("call_matched");
   const claim = await deps.sessions.claim(match.sessionId, { owner: deps.settings.owner, callId: call.callId });
   if (claim.kind === "missing") return await without(leg, { status: 404, why: "no session matches" });
   if (claim.kind === "gone") return await without(leg, { status: 410, why: `the session is ${claim.status}` });
   if (claim.kind === "busy") return await without(leg, { status: 486, why: "the session is being collected by another call" });
 
   const { session } = claim;
+  reach("call_claimed");
   const project = await deps.projects.projectById(deps.database.db, session.projectId);
   if (call.cancelled || !project) {
     await deps.sessions.apply(session.id, "release");
+    reach("call_released");
     return await without(leg, { status: 487, why: "cancelled before the answer" });
   }
   return { session, project, rule: match.rule, leg, ...keep };
@@ -69,7 +75,7 @@ async function describe(
 
 function indexOf({ database: { db }, sessions, projects }: CallDeps): SessionIndex {
   return {
-    exists: async (id) => (await sessions.find(db, id))?.channel === "voice",
+    channelOf: async (id) => (await sessions.find(db, id))?.channel ?? null,
     pendingByCaller: (caller, projectId) => sessions.pendingByCaller(db, caller, projectId ?? undefined),
     projectOfNumber: (number) => projects.projectOfNumber(db, number),
     countries: () => projects.countries(db),

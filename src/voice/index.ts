@@ -4,9 +4,13 @@ import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
 import type { CallDeps } from "./deps.ts";
 import { createPrompts } from "./prompts.ts";
+import type { Log } from "#src/platform/index.ts";
+import type { Miss } from "./match.ts";
 import { TRANSFER_PROMPTS } from "./transfer.ts";
+import { keepUnmatched } from "./unmatched.ts";
 
 export type { VoiceSettings } from "./deps.ts";
+export { listUnmatched, type UnmatchedCall } from "./unmatched.ts";
 export { parseTrunk, type Trunk } from "./destination.ts";
 
 export type VoiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
@@ -26,12 +30,29 @@ export interface Voice {
 /** A caller whose call is refused for load is told when to come again, s. */
 const RETRY_AFTER_S = 30;
 
+/** Unmatched calls written down at a time; of more at once some go unrecorded. */
+const MOST_REMEMBERING = 4;
+
 /** The room where SIP, media, speech, conversation and payments become one call. */
 export function createVoiceRoom(deps: VoiceDeps, userAgent: () => Pick<UserAgent, "invite">): Voice {
   const prompts = createPrompts(deps);
   const calls = new Set<Promise<void>>();
   let isDraining = false;
+  let remembering = 0;
   const callDeps: CallDeps = { ...deps, prompts, userAgent: { invite: (options) => userAgent().invite(options) } };
+
+  /** After the answer, and never in its way: a trunk that floods us writes no more than a few rows at a time. */
+  const remember = async ({ callId, source }: IncomingCall, misses: readonly Miss[], log: Log): Promise<void> => {
+    if (remembering >= MOST_REMEMBERING) return;
+    remembering++;
+    try {
+      await keepUnmatched(deps.database.db, { callId, source: source.address, misses });
+    } catch (error) {
+      log.warn("unmatched_call_not_kept", { error });
+    } finally {
+      remembering--;
+    }
+  };
 
   const take = async (call: IncomingCall): Promise<void> => {
     const log = deps.log.child({ call: call.callId });
@@ -40,6 +61,7 @@ export function createVoiceRoom(deps: VoiceDeps, userAgent: () => Pick<UserAgent
       if ("status" in admission) {
         log.info("call_refused", { status: String(admission.status), reason: admission.why });
         if (!call.cancelled) call.reject(admission.status);
+        if (admission.misses) await remember(call, admission.misses, log);
         return;
       }
       await runCall(call, admission, callDeps);

@@ -6,7 +6,7 @@ const ID = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-0000000
 const CALLERS: Record<string, string> = { "+14155550102": ID(2), "+14155550103": ID(3), "+14155550104": ID(4) };
 
 const index: SessionIndex = {
-  exists: async (id) => [ID(1), ID(2), ID(3), ID(4)].includes(id),
+  channelOf: async (id) => ([ID(1), ID(2), ID(3), ID(4)].includes(id) ? "voice" : id === ID(7) ? "widget" : null),
   pendingByCaller: async (caller) => (CALLERS[caller] ? { id: CALLERS[caller], environment: "test" } : null),
   projectOfNumber: async (number) => (number === "+15550001111" ? { id: "project", country: "US" } : null),
   countries: async () => ["US"],
@@ -14,7 +14,11 @@ const index: SessionIndex = {
 const readNational = (digits: string, country: string) =>
   country === "US" && /^1?[2-9][0-9]{9}$/.test(digits) ? `+1${digits.slice(-10)}` : null;
 const none: InviteClues = { sessionIds: [], callers: [], dialled: [], calling: [] };
-const match = (clues: Partial<InviteClues>) => matchCall({ ...none, ...clues }, index, readNational);
+const search = (clues: Partial<InviteClues>) => matchCall({ ...none, ...clues }, index, readNational);
+const match = async (clues: Partial<InviteClues>) => {
+  const found = await search(clues);
+  return "misses" in found ? null : found;
+};
 
 test("the highest rule that names a session wins, in all sixteen combinations (R-210)", async () => {
   for (let bits = 0; bits < 16; bits++) {
@@ -55,7 +59,54 @@ test("national numbers are read in the project's country (R-216)", async () => {
   assert.equal((await match({ dialled: ["+15550001111"], calling: ["4155550104"] }))?.sessionId, ID(4));
 });
 
+test("one caller of two merchants pays the one whose number was dialled, and the newest session when it is nobody's own (R-277)", async () => {
+  const sessions = [
+    { id: ID(5), projectId: "project", environment: "test" as const },
+    { id: ID(6), projectId: "another", environment: "test" as const },
+  ];
+  const two: SessionIndex = {
+    ...index,
+    pendingByCaller: async (caller, projectId) =>
+      (caller === "+14155550104" && sessions.findLast((session) => projectId === null || session.projectId === projectId)) || null,
+  };
+  const dial = (number: string) => matchCall({ ...none, dialled: [number], calling: ["+14155550104"] }, two, readNational);
+  assert.deepEqual(await dial("+15550001111"), { sessionId: ID(5), rule: "From" });
+  assert.deepEqual(await dial("+15550002222"), { sessionId: ID(6), rule: "From" });
+});
+
 test("a dialled service number alone matches nothing, and so does an anonymous caller (R-214, R-215, R-218)", async () => {
   assert.equal(await match({ dialled: ["+15550001111"] }), null);
   assert.equal(await match({ dialled: ["16"], calling: [] }), null);
+});
+
+test("a call that matches nothing is told of rule by rule: what it went by, how that was read, why it named no session (R-218)", async () => {
+  const found = await search({ sessionIds: [ID(9)], callers: ["nobody"], dialled: ["+15550001111"], calling: ["4155550199"] });
+  assert.deepEqual("misses" in found && found.misses, [
+    { rule: "X-Session-Id", value: ID(9), why: "there is no such voice session", readings: [] },
+    { rule: "X-Caller", value: "nobody", why: "not a telephone number", readings: [] },
+    { rule: "To", value: "+15550001111", why: "the project's own number names no session", readings: ["+15550001111"] },
+    {
+      rule: "From",
+      value: "4155550199",
+      why: "no session waits for this caller in the project whose number was dialled",
+      readings: ["+14155550199", "+4155550199"],
+    },
+  ]);
+  const bare = await search({ sessionIds: [ID(1), ID(2)], callers: ["a,b"] });
+  assert.deepEqual("misses" in bare && bare.misses.map(({ rule, why }) => `${rule}: ${why}`), [
+    "X-Session-Id: sent several times with different values",
+    "X-Caller: a list of values",
+    "To: no user part",
+    "From: anonymous",
+  ]);
+});
+
+test("a widget session's id matches nothing, and no other session is taken for it (R-280)", async () => {
+  for (const clues of [
+    { sessionIds: [ID(7)], callers: ["+14155550102"] },
+    { dialled: [ID(7)], calling: ["+14155550104"] },
+  ]) {
+    const found = await search(clues);
+    assert.equal("misses" in found && found.misses.at(-1)?.why, "a widget session cannot be called");
+  }
 });

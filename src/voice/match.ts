@@ -27,10 +27,20 @@ export interface Match {
   rule: MatchRule;
 }
 
+/** Why a rule named no session, for the operator (`voicetill unmatched list`). */
+export interface Miss {
+  rule: MatchRule;
+  /** What the rule went by, as it came. */
+  value: string | null;
+  why: string;
+  /** The E.164 numbers that `value` was read as. */
+  readings: string[];
+}
+
 /** What matching asks of the store. */
 export interface SessionIndex {
-  /** True for a voice session with this id, in whatever state. */
-  exists(sessionId: string): Promise<boolean>;
+  /** What kind of session has this id, in whatever state; null for none. */
+  channelOf(sessionId: string): Promise<"voice" | "widget" | null>;
   /** The newest PENDING voice session of this caller, in one project or in all. */
   pendingByCaller(caller: string, projectId: string | null): Promise<{ id: string; environment: Environment } | null>;
   /** The project that owns this service number, with its country for national numbers. */
@@ -42,40 +52,63 @@ export interface SessionIndex {
 /** A national number as E.164 in the given country, or null (libphonenumber in production). */
 export type ReadNational = (digits: string, country: string) => string | null;
 
-/** One value, trimmed; null for none, for a repeated header and for a comma list, which are malformed (R-211). */
-function single(values: readonly string[]): string | null {
-  const distinct = new Set(values.map((value) => value.trim()).filter((value) => value !== ""));
-  const [value] = distinct;
-  return distinct.size === 1 && value !== undefined && !value.includes(",") ? value : null;
-}
-
-/** Finds the session, or null: then the call is refused with 404. */
-export async function matchCall(clues: InviteClues, index: SessionIndex, readNational: ReadNational): Promise<Match | null> {
+/** Finds the session; or answers why each rule found none: then the call is refused with 404. */
+export async function matchCall(clues: InviteClues, index: SessionIndex, readNational: ReadNational): Promise<Match | { misses: Miss[] }> {
   const project = await dialledProject(clues, index, readNational);
   const countries = project ? [project.country] : await index.countries();
-
-  const byId = async (value: string | null, rule: MatchRule): Promise<Match | null> => {
-    const sessionId = value === null ? null : parseUuid(value);
-    return sessionId !== null && (await index.exists(sessionId)) ? { sessionId, rule } : null;
-  };
-  const byCaller = async (values: readonly string[], rule: MatchRule): Promise<Match | null> => {
-    for (const caller of values.flatMap((value) => readingsOf(value, countries, readNational))) {
-      const session = await index.pendingByCaller(caller, project?.id ?? null);
-      if (session) return { sessionId: session.id, rule };
-    }
+  const misses: Miss[] = [];
+  const miss = (rule: MatchRule, value: string | null, why: string, readings: string[] = []) => {
+    misses.push({ rule, value, why, readings });
     return null;
   };
 
-  const named = await byId(single(clues.sessionIds), "X-Session-Id");
+  const byId = async (value: string, rule: MatchRule): Promise<Match | { misses: Miss[] } | null> => {
+    const sessionId = parseUuid(value);
+    if (sessionId === null) return miss(rule, value, "not a session id");
+    const channel = await index.channelOf(sessionId);
+    if (channel === "voice") return { sessionId, rule };
+    if (channel === null) return miss(rule, value, "there is no such voice session");
+    // R-280: it names a payment, so no other one may be taken for it.
+    miss(rule, value, "a widget session cannot be called");
+    return { misses };
+  };
+  const byCaller = async (value: string, rule: MatchRule): Promise<Match | null> => {
+    const readings = readingsOf(value, countries, readNational);
+    if (readings.length === 0) return miss(rule, value, "not a telephone number");
+    for (const caller of readings) {
+      const session = await index.pendingByCaller(caller, project?.id ?? null);
+      if (session) return { sessionId: session.id, rule };
+    }
+    const isOwn = project !== null && readings.includes(project.number);
+    const narrowed = project ? " in the project whose number was dialled" : "";
+    return miss(rule, value, isOwn ? "the project's own number names no session" : `no session waits for this caller${narrowed}`, readings);
+  };
+  /** The one value of a header, or null with the reason (R-211). */
+  const single = (values: readonly string[], rule: MatchRule): string | null => {
+    const distinct = new Set(values.map((value) => value.trim()).filter((value) => value !== ""));
+    const [value] = distinct;
+    if (value === undefined) return miss(rule, null, "not sent");
+    if (distinct.size > 1) return miss(rule, null, "sent several times with different values");
+    return value.includes(",") ? miss(rule, value, "a list of values") : value;
+  };
+
+  const sessionId = single(clues.sessionIds, "X-Session-Id");
+  const named = sessionId === null ? null : await byId(sessionId, "X-Session-Id");
   if (named) return named;
-  const caller = single(clues.callers);
-  const claimed = caller === null ? null : await byCaller([caller], "X-Caller");
+  const caller = single(clues.callers, "X-Caller");
+  const claimed = caller === null ? null : await byCaller(caller, "X-Caller");
   if (claimed) return claimed;
+  if (clues.dialled.length === 0) miss("To", null, "no user part");
   for (const user of clues.dialled) {
-    const addressed = (await byId(user, "To")) ?? (await byCaller([user], "To"));
+    const addressed = parseUuid(user) === null ? await byCaller(user, "To") : await byId(user, "To");
     if (addressed) return addressed;
   }
-  return byCaller(clues.calling, "From");
+  if (clues.calling.length === 0) miss("From", null, "anonymous");
+  for (const user of clues.calling) {
+    const calling = await byCaller(user, "From");
+    if (calling) return calling;
+  }
+  return { misses };
 }
 
 /** The project whose service number was dialled: no match by itself, it narrows the search (R-214, R-277). */
@@ -83,7 +116,7 @@ async function dialledProject(clues: InviteClues, index: SessionIndex, readNatio
   for (const user of clues.dialled) {
     for (const number of readingsOf(user, [], readNational)) {
       const project = await index.projectOfNumber(number);
-      if (project) return project;
+      if (project) return { ...project, number };
     }
   }
   return null;

@@ -37,6 +37,9 @@ export interface CallOptions {
   turns: readonly Turn[];
   /** Each thing that happens, for a timeline; keys and words of the caller are never part of it. */
   onEvent: (what: string) => void;
+  /** Aborted: the caller gives up while it rings, or drops the line at once without waiting for the other side. */
+  signal?: AbortSignal;
+  keyTiming?: typeof KEY_TIMING;
 }
 
 export interface CallReport {
@@ -131,6 +134,8 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   const offer = createOffer(local);
   onEvent("INVITE sent");
   const outgoing = userAgent.invite({ target: options.target, from: options.from, offer, headers: options.headers, ringTimeoutMs: 30_000 });
+  const giveUp = () => outgoing.cancel();
+  options.signal?.addEventListener("abort", giveUp);
   let dialog: CallDialog;
   try {
     const answer = await outgoing.answered;
@@ -150,7 +155,11 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   const ended = Promise.withResolvers<"over">();
   dialog.onBye = () => ended.resolve("over");
   if (dialog.ended) ended.resolve("over");
-  const speaker = new Speaker(leg, voice, hearing, onEvent);
+  const drop = () => ended.resolve("over");
+  options.signal?.removeEventListener("abort", giveUp);
+  options.signal?.addEventListener("abort", drop);
+  if (options.signal?.aborted) drop();
+  const speaker = new Speaker(leg, voice, hearing, onEvent, options.keyTiming);
   let endedBy: CallReport["endedBy"] = "service";
   try {
     for (const turn of options.turns) {
@@ -164,7 +173,10 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
     }
     if (endedBy === "service") await within(ended.promise, "the service to hang up", hearing);
   } finally {
-    if (!dialog.ended) await dialog.bye();
+    options.signal?.removeEventListener("abort", drop);
+    const bye = dialog.ended ? null : dialog.bye();
+    if (options.signal?.aborted) bye?.catch(() => undefined);
+    else await bye;
     await leg.close();
   }
   onEvent(`hung up by the ${endedBy}`);
@@ -177,9 +189,11 @@ class Speaker {
   readonly #voice: Voice;
   readonly #hearing: Hearing;
   readonly #onEvent: (what: string) => void;
+  readonly #keyTiming: typeof KEY_TIMING;
   #count = 0;
 
-  constructor(leg: MediaLeg, voice: Voice, hearing: Hearing, onEvent: (what: string) => void) {
+  constructor(leg: MediaLeg, voice: Voice, hearing: Hearing, onEvent: (what: string) => void, keyTiming = KEY_TIMING) {
+    this.#keyTiming = keyTiming;
     this.#leg = leg;
     this.#voice = voice;
     this.#hearing = hearing;
@@ -196,7 +210,7 @@ class Speaker {
         return await within(this.#hearing.untilAsked(), "a prompt", this.#hearing);
       case "key":
         this.#onEvent(`keyed ${turn.keys.length} keys`);
-        return await this.#played((id) => this.#leg.sendKeys(id, turn.keys.split("").map(keyOf), KEY_TIMING));
+        return await this.#played((id) => this.#leg.sendKeys(id, turn.keys.split("").map(keyOf), this.#keyTiming));
       case "say": {
         const ulaw = await this.#voice.render(turn.text);
         this.#onEvent("spoke");

@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Config, readConfig } from "#src/config/index.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { type DatabaseFacts, gatherFromDatabase } from "./doctor/database-facts.ts";
+import { examine, type Facts, type Finding } from "./doctor/checks.ts";
+import { gatherFromHost } from "./doctor/host-facts.ts";
+import { operation, type Operations, perform, type Sent } from "./operation.ts";
+
+const doctor = operation({
+  arguments: "",
+  summary: "Checks the installation and this machine, and says what to do.",
+  options: {},
+  opening: { asItIs: true },
+  read: () => ({}),
+  work: gatherFromDatabase,
+  show: (facts) => JSON.stringify(facts),
+});
+
+/** The doctor's database half; the command itself adds the machine and the verdicts. */
+export const operations: Operations = { doctor };
+
+/** Exit status 1 when any check fails; warnings are 0. */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { json: { type: "boolean" }, help: { type: "boolean" } } });
+  if (values.help) {
+    process.stdout.write(`voicetill doctor [--json]\n    ${doctor.summary} Exit status 1 when a check fails.\n`);
+    return 0;
+  }
+  const findings = examine(await gather());
+  process.stdout.write(values.json ? `${JSON.stringify(findings)}\n` : `${report(findings)}\n`);
+  return findings.some(({ level }) => level === "fail") ? 1 : 0;
+}
+
+async function gather(): Promise<Facts> {
+  const unknown = {
+    node: process.version,
+    config: null,
+    host: null,
+    databaseFault: null,
+    database: null,
+    runsHere: false,
+    nowMs: Date.now(),
+  };
+  let config: Config;
+  try {
+    config = readConfig(process.env);
+  } catch (error) {
+    return { ...unknown, settingsFault: sentenceOf(error) };
+  }
+  const { database, databaseFault } = await askDatabase(config);
+  const host = await gatherFromHost(config);
+  const isOurs = ({ owner }: { owner: string }) => owner.startsWith(`${hostname()}-`);
+  const runsHere = database?.installation?.processes.some(isOurs) ?? false;
+  return { ...unknown, settingsFault: null, config, host, database, databaseFault, runsHere };
+}
+
+async function askDatabase(config: Config): Promise<Pick<Facts, "database" | "databaseFault">> {
+  try {
+    if (config.embedded && !existsSync(join(config.dataDir, "database"))) {
+      return { database: null, databaseFault: { text: `there is no installation in ${config.dataDir} yet`, absent: true } };
+    }
+    // Opening the rooms would make a new key, with which nothing of the old opens.
+    if (config.embedded && config.masterKey === null && !existsSync(join(config.dataDir, "master.key"))) {
+      return {
+        database: null,
+        databaseFault: { text: `${config.dataDir} has a database but no master.key: restore it from the back-up`, absent: false },
+      };
+    }
+    return { database: (await perform(config, "doctor", doctor, {})) as Sent<DatabaseFacts>, databaseFault: null };
+  } catch (error) {
+    return { database: null, databaseFault: { text: sentenceOf(error), absent: false } };
+  }
+}
+
+/** The operator's own faults in their words; of anything else only what kind it is. */
+function sentenceOf(error: unknown): string {
+  return error instanceof OperatorError ? error.message : `it could not be asked (${(error as Error).name})`;
+}
+
+function report(findings: readonly Finding[]): string {
+  const width = findings.reduce((widest, { check }) => Math.max(widest, check.length), 0);
+  const lines = findings.map(
+    ({ check, level, text, todo }) =>
+      `${level.padEnd(4)}  ${check.padEnd(width)}  ${text}${todo === null ? "" : `\n${" ".repeat(width + 8)}-> ${todo}`}`,
+  );
+  const count = (level: Finding["level"]) => findings.filter((finding) => finding.level === level).length;
+  return `${lines.join("\n")}\n\n${count("ok")} ok, ${count("warn")} warnings, ${count("fail")} failed`;
+}

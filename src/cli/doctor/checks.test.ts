@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "#src/config/index.ts";
+import { examine, type Facts } from "./checks.ts";
+
+const NOW = Date.parse("2026-06-01T12:00:00Z");
+const KEY = { organization: "acme", name: "web", mode: "live", state: "active", expires_at: null } as const;
+const ENV = {
+  DATABASE_URL: "postgres://db/voicetill",
+  MASTER_KEY: Buffer.alloc(32).toString("base64"),
+  BASE_URL: "https://pay.example",
+  SIP_HOST: "10.0.0.5",
+  SIP_TRUNKS: "10.0.0.0/8",
+};
+
+type Changes = { env?: Record<string, string> } & { [Part in "host" | "installation" | "database" | "rest"]?: object };
+
+/** A healthy installation with live keys, changed in one place. */
+function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {} }: Changes = {}): Facts {
+  const healthy: object = {
+    node: "v26.10.0",
+    settingsFault: null,
+    config: readConfig({ ...ENV, ...env }),
+    host: { ports: [], publicAddresses: ["10.0.0.5"], coreLimit: "0", swaps: [], ephemeral: [32_768, 60_999], ...host },
+    databaseFault: null,
+    database: {
+      kind: "postgres",
+      version: "17.2",
+      skewMs: 3,
+      pendingMigrations: [],
+      installation: {
+        keys: [KEY],
+        secrets: { opened: 4, failed: [] },
+        projects: [
+          { organization: "acme", project: "shop", archived: false, gateways: [{ gateway: "stripe", environment: "live" }], webhook: "on" },
+        ],
+        webhooks: { pending: 0, oldestSeconds: null, overdue: 0, dead: 0 },
+        payments: { stuck: 0, searched: 0, unsettled: 0 },
+        processes: [{ owner: "a-1", roles: ["worker"] }],
+        audit: { verified: 7, fault: null, overdue: 0 },
+        ...installation,
+      },
+      ...database,
+    },
+    runsHere: true,
+    nowMs: NOW,
+    ...rest,
+  };
+  return healthy as Facts;
+}
+
+const shop = (differences: object) => ({
+  projects: [
+    {
+      organization: "acme",
+      project: "shop",
+      archived: false,
+      gateways: [{ gateway: "stripe", environment: "live" }],
+      webhook: "on",
+      ...differences,
+    },
+  ],
+});
+const port = (state: string) => ({ ports: [{ setting: "PORT", protocol: "TCP", port: 8080, state }] });
+const NO_LIVE = { keys: [{ ...KEY, mode: "test" }] };
+
+/** What is wrong, and which check says so how loudly. */
+const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "warn" | "fail"])[] = [
+  ["an old Node.js", { rest: { node: "v24.1.0" } }, "node", "fail"],
+  [
+    "a setting that cannot be read",
+    { rest: { settingsFault: "PORT: x is not a port.", config: null, host: null, database: null } },
+    "settings",
+    "fail",
+  ],
+  ["a database that is away", { rest: { database: null, databaseFault: { text: "away", absent: false } } }, "database", "fail"],
+  ["no installation yet", { rest: { database: null, databaseFault: { text: "none", absent: true } } }, "database", "warn"],
+  ["a migration to come", { database: { pendingMigrations: ["0009_x.sql"], installation: null } }, "migrations", "warn"],
+  ["a clock that is off, with live keys (S-19)", { database: { skewMs: -5001 } }, "clock", "fail"],
+  ["a clock that is off, with test keys", { database: { skewMs: 9000 }, installation: NO_LIVE }, "clock", "warn"],
+  ["another master key", { installation: { secrets: { opened: 1, failed: ["status_webhook of shop"] } } }, "master key", "fail"],
+  ["a port of another program", { host: port("taken"), rest: { runsHere: false } }, "ports", "fail"],
+  ["a port that needs root", { host: port("not allowed") }, "ports", "fail"],
+  ["a public host without an address", { host: { publicAddresses: [] } }, "SIP address", "fail"],
+  ["a loopback address for trunks outside", { host: { publicAddresses: ["127.0.0.1"] } }, "SIP address", "fail"],
+  ["a private address for public trunks", { env: { SIP_TRUNKS: "198.51.100.0/24,54.172.60.0/30" } }, "SIP address", "warn"],
+  ["no trunks", { env: { SIP_TRUNKS: "" } }, "SIP trunks", "warn"],
+  ["trunks everywhere", { env: { SIP_TRUNKS: "0.0.0.0/0" } }, "SIP trunks", "fail"],
+  ["few media ports", { env: { RTP_PORTS: "20000-20019" } }, "media", "warn"],
+  ["media ports among the outgoing ones", { env: { RTP_PORTS: "40000-49999" } }, "media", "warn"],
+  ["the SIP port among the media ports", { env: { SIP_PORT: "20010" } }, "media", "fail"],
+  ["a way to the metadata service", { env: { OUTBOUND_ALLOW: "0.0.0.0/0" } }, "outbound", "fail"],
+  ["a way to this machine, with live keys", { env: { OUTBOUND_ALLOW: "127.0.0.0/8" } }, "outbound", "warn"],
+  ["live keys without encryption", { env: { BASE_URL: "http://pay.example" } }, "encryption", "fail"],
+  ["a public listener without encryption", { env: { BASE_URL: "", HOST: "10.0.0.5" }, installation: NO_LIVE }, "encryption", "warn"],
+  ["no key", { installation: { keys: [{ ...KEY, state: "revoked" }] } }, "keys", "warn"],
+  ["a key about to expire", { installation: { keys: [{ ...KEY, expires_at: "2026-06-10T00:00:00Z" }] } }, "keys", "warn"],
+  ["simulators beside live keys", { env: { SIMULATORS_PORT: "8090" } }, "simulators", "warn"],
+  [
+    "a live organisation without live credentials",
+    { installation: shop({ gateways: [{ gateway: "stripe", environment: "test" }] }) },
+    "projects",
+    "warn",
+  ],
+  ["a project without credentials", { installation: { ...NO_LIVE, ...shop({ gateways: [] }) } }, "projects", "warn"],
+  ["a project without a webhook", { installation: shop({ webhook: "none" }) }, "projects", "warn"],
+  ["a disabled webhook", { installation: shop({ webhook: "disabled" }) }, "projects", "warn"],
+  [
+    "webhooks that a worker leaves lying",
+    { installation: { webhooks: { pending: 3, oldestSeconds: 300, overdue: 3, dead: 0 } } },
+    "webhooks",
+    "fail",
+  ],
+  [
+    "webhooks without a worker",
+    { installation: { webhooks: { pending: 3, oldestSeconds: 300, overdue: 3, dead: 0 }, processes: [] } },
+    "webhooks",
+    "warn",
+  ],
+  ["an old backlog", { installation: { webhooks: { pending: 3, oldestSeconds: 9000, overdue: 0, dead: 0 } } }, "webhooks", "warn"],
+  ["dead letters", { installation: { webhooks: { pending: 0, oldestSeconds: null, overdue: 0, dead: 2 } } }, "webhooks", "warn"],
+  ["attempts that nobody takes up", { installation: { payments: { stuck: 1, searched: 0, unsettled: 0 } } }, "payments", "fail"],
+  [
+    "attempts while nothing runs",
+    { installation: { payments: { stuck: 1, searched: 0, unsettled: 0 }, processes: [] } },
+    "payments",
+    "warn",
+  ],
+  ["payments for the operator", { installation: { payments: { stuck: 0, searched: 0, unsettled: 1 } } }, "payments", "warn"],
+  [
+    "a broken audit chain (S-16)",
+    { installation: { audit: { verified: 2, fault: "row 3 was changed", overdue: 0 } } },
+    "audit log",
+    "fail",
+  ],
+  ["an audit log that a worker leaves open", { installation: { audit: { verified: 2, fault: null, overdue: 4 } } }, "audit log", "fail"],
+  [
+    "an audit log without a worker",
+    { installation: { audit: { verified: 2, fault: null, overdue: 4 }, processes: [] } },
+    "audit log",
+    "warn",
+  ],
+  ["core dumps (S-05)", { host: { coreLimit: "unlimited" } }, "memory", "warn"],
+  ["swap (S-05)", { host: { swaps: ["/dev/sda2"] } }, "memory", "warn"],
+];
+
+test("a healthy installation is all ok, each check once", () => {
+  const findings = examine(facts({ host: port("free") }));
+  assert.deepEqual(
+    findings.filter(({ level }) => level !== "ok"),
+    [],
+  );
+  assert.ok(findings.length >= 14);
+  assert.ok(findings.every(({ todo }) => todo === null));
+});
+
+for (const [what, changes, check, level] of FAULTS) {
+  test(`the doctor notices ${what}, and says what to do`, () => {
+    const wrong = examine(facts(changes)).filter((finding) => finding.level !== "ok");
+    const own = wrong.filter((finding) => finding.check === check);
+    assert.deepEqual(
+      own.map((finding) => finding.level),
+      [level],
+      JSON.stringify(wrong),
+    );
+    assert.ok(own[0]?.todo);
+  });
+}
+
+test("a taken port is no fault while this installation's service runs here", () => {
+  const findings = examine(facts({ host: port("taken") })).filter(({ check }) => check === "ports");
+  assert.deepEqual(
+    findings.map(({ level }) => level),
+    ["ok"],
+  );
+});
+
+test("a database that is away silences the checks that need it, and no others", () => {
+  const checks = new Set(
+    examine(facts({ rest: { database: null, databaseFault: { text: "away", absent: false } } })).map(({ check }) => check),
+  );
+  for (const silent of ["clock", "master key", "keys", "projects", "webhooks", "payments"]) assert.ok(!checks.has(silent), silent);
+  for (const told of ["node", "settings", "database", "SIP address", "media", "memory"]) assert.ok(checks.has(told), told);
+});

@@ -1,0 +1,309 @@
+import ipaddr from "ipaddr.js";
+import type { Config } from "#src/config/index.ts";
+import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
+import type { Sent } from "../operation.ts";
+import type { DatabaseFacts, Installation } from "./database-facts.ts";
+import type { HostFacts } from "./host-facts.ts";
+
+/** Everything the doctor knows. Null: it could not be found out, and another check says why. */
+export interface Facts {
+  /** `process.version`. */
+  node: string;
+  /** Why the settings cannot be read. */
+  settingsFault: string | null;
+  config: Config | null;
+  host: HostFacts | null;
+  /** Why the database cannot be asked. `absent`: there is no embedded installation yet. */
+  databaseFault: { text: string; absent: boolean } | null;
+  database: Sent<DatabaseFacts> | null;
+  /** A service of this installation runs on this machine. */
+  runsHere: boolean;
+  nowMs: number;
+}
+
+export interface Finding {
+  check: string;
+  level: "ok" | "warn" | "fail";
+  /** What is so. */
+  text: string;
+  /** What to do about it; null when nothing. */
+  todo: string | null;
+}
+
+type Verdict = Omit<Finding, "check">;
+
+const ok = (text: string): Verdict => ({ level: "ok", text, todo: null });
+const warn = (text: string, todo: string): Verdict => ({ level: "warn", text, todo });
+const fail = (text: string, todo: string): Verdict => ({ level: "fail", text, todo });
+
+const NODE_MAJOR = 26;
+/** SECURITY S-19. */
+const MOST_SKEW_MS = 5_000;
+const SOON_MS = 14 * 86_400_000;
+const HOUR_S = 3600;
+const FEW_CALLS = 50;
+
+/** The checks in the order they are told. One that has nothing to look at answers nothing. */
+const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
+  node: ({ node }) =>
+    Number(node.slice(1).split(".")[0]) >= NODE_MAJOR
+      ? [ok(`Node.js ${node}`)]
+      : [fail(`Node.js ${node}, where ${NODE_MAJOR} is needed`, "run npm ci, which installs the pinned one")],
+
+  settings: ({ settingsFault, config }) => [
+    settingsFault === null
+      ? ok(`${config?.embedded === false ? "PostgreSQL" : "embedded database"}, roles ${config?.roles.join(", ")}`)
+      : fail(settingsFault, "set it right; npm start -- --help lists the settings"),
+  ],
+
+  database: ({ database, databaseFault, config }) => {
+    if (databaseFault?.absent) return [warn(databaseFault.text, "nothing, if this is to be a new installation")];
+    if (databaseFault) return [fail(databaseFault.text, "put this right first: the other checks need the database")];
+    if (!database) return [];
+    const name =
+      database.kind === "pglite" ? `embedded PostgreSQL ${database.version} in ${config?.dataDir}` : `PostgreSQL ${database.version}`;
+    return [ok(name)];
+  },
+
+  migrations: ({ database }) => {
+    if (!database) return [];
+    const { pendingMigrations: pending } = database;
+    if (pending.length === 0) return [ok("the database is of this version")];
+    return [warn(`${pending.length} to be applied: ${pending.join(", ")}`, "run voicetill migrate, or start the service, which does it")];
+  },
+
+  clock: (facts) => {
+    if (!facts.database) return [];
+    const ms = facts.database.skewMs;
+    if (Math.abs(ms) <= MOST_SKEW_MS) return [ok(`the database's clock differs by ${Math.abs(ms)} ms`)];
+    const text = `the database's clock is ${Math.round(Math.abs(ms) / 1000)} s ${ms > 0 ? "ahead of" : "behind"} this machine's`;
+    return [(hasLiveKeys(facts) ? fail : warn)(text, "run a time service (NTP) on both machines")];
+  },
+
+  "master key": (facts) =>
+    installed(facts, ({ secrets: { opened, failed } }) => {
+      if (failed.length > 0) {
+        return [
+          fail(
+            `it does not open ${failed.length} sealed: ${failed.slice(0, 3).join(", ")}`,
+            "start with the MASTER_KEY that belongs to this database",
+          ),
+        ];
+      }
+      return [ok(opened === 0 ? "nothing is sealed yet" : `it opens what is sealed (${opened})`)];
+    }),
+
+  ports: ({ host, runsHere }) =>
+    (host?.ports ?? []).map(({ setting, protocol, port, state }) => {
+      const name = `${setting} ${port}/${protocol}`;
+      if (state === "free") return ok(`${name} is free`);
+      if (state === "taken" && runsHere) return ok(`${name} is in use, and this installation's service runs here`);
+      const why = {
+        taken: "is taken by another program",
+        "not allowed": "may not be opened by this user",
+        "no such address": "is on an address that this machine has not",
+      };
+      return fail(`${name} ${why[state]}`, `choose another with ${setting}, or free it`);
+    }),
+
+  "SIP address": ({ host, config }) => {
+    if (!host || !config?.roles.includes("voice")) return [];
+    const { sipPublicHost: name, sipTrunks } = config;
+    if (host.publicAddresses.length === 0)
+      return [fail(`SIP_PUBLIC_HOST ${name} does not resolve`, "give a name or address that callers can reach")];
+    const outside = sipTrunks.filter((trunk) => rangeOf(trunk) !== "loopback");
+    if (outside.length > 0 && host.publicAddresses.some((address) => rangeOf(address) === "loopback")) {
+      return [
+        fail(
+          `SIP_PUBLIC_HOST ${name} is loopback, but trunks are outside: their calls get no media`,
+          "set SIP_PUBLIC_HOST to the address that trunks reach",
+        ),
+      ];
+    }
+    const isPrivate = host.publicAddresses.some((address) => !isPublic(address) && rangeOf(address) === "private");
+    if (isPrivate && outside.some((trunk) => rangeOf(trunk) === "unicast")) {
+      return [
+        warn(
+          `SIP_PUBLIC_HOST ${name} is a private address, but trunks are public`,
+          "set it to the public address if a router translates addresses",
+        ),
+      ];
+    }
+    return [ok(`${name} is ${host.publicAddresses.join(", ")}`)];
+  },
+
+  "SIP trunks": ({ config }) => {
+    if (!config?.roles.includes("voice")) return [];
+    if (config.sipTrunks.length === 0)
+      return [warn("SIP_TRUNKS is empty: every call is ignored", "list the addresses of your trunks and agents")];
+    const open = config.sipTrunks.filter((trunk) => trunk.endsWith("/0"));
+    if (open.length > 0)
+      return [fail(`SIP_TRUNKS has ${open.join(", ")}: anybody may call`, "list only the addresses of your trunks and agents")];
+    return [ok(config.sipTrunks.join(", "))];
+  },
+
+  media: ({ config, host }) => {
+    if (!config?.roles.includes("voice")) return [];
+    const { first, last } = config.rtpPorts;
+    const calls = Math.floor((last + 1 - first) / 2);
+    if (config.sipPort >= first && config.sipPort <= last)
+      return [fail(`SIP_PORT ${config.sipPort} lies in RTP_PORTS`, "move one of them")];
+    const verdicts = [];
+    if (calls < FEW_CALLS)
+      verdicts.push(
+        warn(`RTP_PORTS ${first}-${last} is enough for ${calls} legs`, "widen it: a call takes one leg, a call handed back two"),
+      );
+    if (host?.ephemeral && first <= host.ephemeral[1] && last >= host.ephemeral[0]) {
+      verdicts.push(
+        warn(`RTP_PORTS ${first}-${last} overlaps the system's outgoing ports ${host.ephemeral.join("-")}`, "move one of them"),
+      );
+    }
+    return verdicts.length > 0 ? verdicts : [ok(`RTP_PORTS ${first}-${last}: ${calls} legs, one a call, two when it is handed back`)];
+  },
+
+  outbound: (facts) => {
+    const { config } = facts;
+    if (!config) return [];
+    if (config.outboundAllow.length === 0) return [ok("requests go to public addresses only")];
+    const ranges = parseCidrs("OUTBOUND_ALLOW", config.outboundAllow);
+    const listed = config.outboundAllow.join(", ");
+    if (isInside("169.254.169.254", ranges)) {
+      return [fail(`OUTBOUND_ALLOW ${listed} reaches the cloud's metadata service`, "list only the hosts that webhooks and gateways need")];
+    }
+    if (isInside("127.0.0.1", ranges) && hasLiveKeys(facts)) {
+      return [warn(`OUTBOUND_ALLOW ${listed} lets a webhook's address reach this machine, and there are live keys`, "take loopback out")];
+    }
+    return [ok(`besides public addresses: ${listed}`)];
+  },
+
+  encryption: (facts) => {
+    const { config } = facts;
+    if (!config?.roles.includes("api") || config.baseUrl?.startsWith("https:")) return [];
+    const text = `BASE_URL is ${config.baseUrl ?? "not set"}: API keys travel unencrypted`;
+    const todo = "put a proxy with TLS before it and set BASE_URL to its https address";
+    if (hasLiveKeys(facts)) return [fail(`${text}, and there are live keys`, todo)];
+    return rangeOf(config.host) === "loopback" || config.host === "localhost" ? [] : [warn(text, todo)];
+  },
+
+  keys: (facts) =>
+    installed(facts, ({ keys }) => {
+      const active = keys.filter(({ state }) => state === "active");
+      if (active.length === 0) return [warn("there is no API key in force", "make one: voicetill keys create")];
+      const soon = active.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - facts.nowMs < SOON_MS);
+      if (soon.length > 0) {
+        const names = soon.map(({ organization, name, expires_at }) => `${organization}/${name} (${expires_at?.slice(0, 10)})`);
+        return [warn(`about to expire: ${names.join(", ")}`, "make their successors: voicetill keys create")];
+      }
+      const live = active.filter(({ mode }) => mode === "live").length;
+      return [ok(`${live} live, ${active.length - live} test`)];
+    }),
+
+  simulators: (facts) =>
+    isSimulated(facts) && hasLiveKeys(facts)
+      ? [warn("the simulators are on beside live keys: payments of test keys go there", "unset SIMULATORS_PORT in production")]
+      : [],
+
+  projects: (facts) =>
+    installed(facts, ({ projects, keys }) => {
+      const verdicts: Verdict[] = [];
+      const own = projects.filter(({ archived, organization, project }) => !archived && !(organization === STARTER && project === STARTER));
+      for (const { organization, project, gateways, webhook } of own) {
+        const name = `${organization}/${project}`;
+        const isLive = keys.some((key) => key.organization === organization && key.mode === "live" && key.state === "active");
+        const has = (environment: string) => gateways.some((gateway) => gateway.environment === environment);
+        if (isLive && !has("live"))
+          verdicts.push(warn(`${name} has no live gateway credentials`, "apply them: voicetill gateways prints their names"));
+        else if (gateways.length === 0 && !isSimulated(facts))
+          verdicts.push(
+            warn(`${name} has no gateway credentials, and the simulators are off`, "apply them: voicetill gateways prints their names"),
+          );
+        if (webhook === "none")
+          verdicts.push(
+            warn(`${name} has no status_webhook: outcomes are not told to anybody`, "apply one, unless the merchant polls or streams"),
+          );
+        if (webhook === "disabled")
+          verdicts.push(
+            warn(`${name}: its webhook is disabled, the receiver answered 410`, "mend the receiver, then voicetill webhooks resend"),
+          );
+      }
+      return verdicts.length > 0 ? verdicts : [ok(`${own.length} set up`)];
+    }),
+
+  webhooks: (facts) =>
+    installed(facts, ({ webhooks: { pending, oldestSeconds, overdue, dead }, processes }) => {
+      const verdicts: Verdict[] = [];
+      const works = processes.some(({ roles }) => roles.includes("worker"));
+      if (overdue > 0 && works)
+        verdicts.push(
+          fail(`${overdue} are overdue although a worker runs`, "see the log of the worker: webhook_delivery_broken, webhook_sweep_failed"),
+        );
+      if (overdue > 0 && !works) verdicts.push(warn(`${overdue} are overdue, and no worker runs`, "start a process with the role worker"));
+      if (oldestSeconds !== null && oldestSeconds > HOUR_S) {
+        verdicts.push(
+          warn(
+            `the oldest of ${pending} pending waits for ${Math.floor(oldestSeconds / HOUR_S)} h`,
+            "voicetill webhooks list --failed shows what the receiver answers",
+          ),
+        );
+      }
+      if (dead > 0) verdicts.push(warn(`${dead} were given up`, "voicetill webhooks list --dead, then voicetill webhooks resend"));
+      return verdicts.length > 0 ? verdicts : [ok(`${pending} pending`)];
+    }),
+
+  payments: (facts) =>
+    installed(facts, ({ payments: { stuck, searched, unsettled }, processes }) => {
+      const verdicts: Verdict[] = [];
+      if (stuck > 0 && processes.length > 0)
+        verdicts.push(fail(`${stuck} attempts are past their time and nobody takes them up`, "see the log: payment_janitor_failed"));
+      if (stuck > 0 && processes.length === 0)
+        verdicts.push(warn(`${stuck} attempts wait for a process to find their outcome`, "start the service"));
+      if (unsettled > 0) verdicts.push(warn(`${unsettled} need somebody to look into them`, "voicetill unmatched list"));
+      return verdicts.length > 0 ? verdicts : [ok(`${searched} being looked for at their gateway, none to look into`)];
+    }),
+
+  "audit log": (facts) =>
+    installed(facts, ({ audit: { verified, fault, overdue }, processes }) => {
+      if (fault !== null) return [fail(fault, "keep a copy of the database, and find out who had access: voicetill audit verify")];
+      const works = processes.some(({ roles }) => roles.includes("worker"));
+      if (overdue > 0 && works) return [fail(`${overdue} rows are not sealed although a worker runs`, "see the log of the worker")];
+      if (overdue > 0) return [warn(`${overdue} rows are not sealed, and no worker runs`, "start a process with the role worker")];
+      return [ok(`its chain is whole (${verified} rows)`)];
+    }),
+
+  memory: ({ host }) => {
+    if (!host) return [];
+    const verdicts: Verdict[] = [];
+    if (host.coreLimit !== null && host.coreLimit !== "0") {
+      verdicts.push(warn("core dumps are on: a crash could write a card to the disk", "start the service with ulimit -c 0 (LimitCORE=0)"));
+    }
+    if (host.swaps.length > 0) {
+      verdicts.push(warn(`memory may be swapped to ${host.swaps.join(", ")}`, "turn swap off, or see that it is encrypted"));
+    }
+    return verdicts.length > 0 ? verdicts : [ok(host.coreLimit === null ? "no swap in use" : "no core dumps, no swap")];
+  },
+};
+
+/** The demo project of an embedded installation: made to be tried out, not to be set up. */
+const STARTER = "demo";
+
+export function examine(facts: Facts): Finding[] {
+  return Object.entries(CHECKS).flatMap(([check, look]) => look(facts).map((verdict) => ({ check, ...verdict })));
+}
+
+function installed({ database }: Facts, look: (installation: Sent<Installation>) => Verdict[]): Verdict[] {
+  return database?.installation ? look(database.installation) : [];
+}
+
+function hasLiveKeys({ database }: Facts): boolean {
+  return database?.installation?.keys.some(({ mode, state }) => mode === "live" && state === "active") ?? false;
+}
+
+function isSimulated({ config }: Facts): boolean {
+  return config !== null && config.simulatorsPort !== null;
+}
+
+/** What kind of address it is, or what kind of range begins there; null for a name. */
+function rangeOf(text: string): string | null {
+  const [base = ""] = text.split("/");
+  return ipaddr.isValid(base) ? ipaddr.process(base).range() : null;
+}

@@ -1,0 +1,60 @@
+import { sql } from "kysely";
+import { countOpen } from "#src/payments/index.ts";
+import { type ChainReport, livingProcesses, pendingMigrations, verifyChain } from "#src/platform/index.ts";
+import type { ApiKey, ProjectOverview } from "#src/projects/index.ts";
+import { type Backlog, backlogOf } from "#src/webhooks/index.ts";
+import type { Rooms } from "../operation.ts";
+
+/** What the database tells the doctor. Gathered where the database is: with embedded storage by the running service. */
+export interface DatabaseFacts {
+  kind: "pglite" | "postgres";
+  version: string;
+  /** The database's clock less this machine's, ms. */
+  skewMs: number;
+  pendingMigrations: string[];
+  /** null while migrations are pending: the tables may not be there. */
+  installation: Installation | null;
+}
+
+export interface Installation {
+  keys: Pick<ApiKey, "organization" | "name" | "mode" | "state" | "expires_at">[];
+  secrets: { opened: number; failed: string[] };
+  projects: ProjectOverview[];
+  webhooks: Backlog;
+  payments: { stuck: number; searched: number; unsettled: number };
+  processes: { owner: string; roles: string[] }[];
+  audit: Pick<ChainReport, "verified" | "fault" | "overdue">;
+}
+
+export async function gatherFromDatabase({ database, projects, keys }: Rooms): Promise<DatabaseFacts> {
+  const { db } = database;
+  const { rows: versions } = await sql<{ server_version: string }>`show server_version`.execute(db);
+  const asked = Date.now();
+  const { rows: clocks } = await sql<{ ms: number }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
+  const answered = Date.now();
+  const pending = await pendingMigrations(db);
+  return {
+    kind: database.kind,
+    version: versions[0]!.server_version,
+    skewMs: Math.round(clocks[0]!.ms - (asked + answered) / 2),
+    pendingMigrations: pending,
+    installation:
+      pending.length > 0
+        ? null
+        : {
+            keys: (await projects.listKeys(db, null)).map(({ organization, name, mode, state, expires_at }) => ({
+              organization,
+              name,
+              mode,
+              state,
+              expires_at,
+            })),
+            secrets: await projects.unopenedSecrets(db),
+            projects: await projects.overview(db),
+            webhooks: await backlogOf(db),
+            payments: await countOpen(db),
+            processes: await livingProcesses(db),
+            audit: await verifyChain(db, keys.audit),
+          },
+  };
+}

@@ -1,0 +1,135 @@
+import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import type { App } from "../app.ts";
+import { type Config, readConfig } from "#src/config/index.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { askRunning } from "./control.ts";
+import { openRooms, type Opening } from "./rooms.ts";
+
+/** The rooms that a command works in: those of the running service, or the same ones opened for the command alone. */
+export type Rooms = Pick<App, "database" | "keys" | "projects" | "sessions" | "webhooks">;
+
+/** A value as JSON brings it to the other side. */
+export type Sent<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Sent<Item>[]
+    : T extends object
+      ? { [Name in keyof T]: Sent<T[Name]> }
+      : T;
+
+/**
+ * A day-to-day command. `read` and `show` run in the command's own process, `work` runs where the database is: there too,
+ * or with embedded storage in the service that runs on it. What goes between them is JSON, wherever `work` runs.
+ */
+export interface Operation<Options extends ParseArgsOptionsConfig, Input extends object, Output> {
+  /** What stands behind the command's name: its arguments, and what it does. */
+  arguments: string;
+  summary: string;
+  options: Options;
+  /** Throws OperatorError for what cannot be meant. */
+  read(values: ReturnType<typeof parseArgs<{ options: Options }>>["values"], positionals: readonly string[]): Input;
+  work(rooms: Rooms, input: Input): Promise<Output>;
+  /** For people; `--json` prints the output itself. */
+  show(output: Sent<Output>): string;
+  /** True when the output says that something is wrong: exit status 1. */
+  fails?(output: Sent<Output>): boolean;
+  /** How the rooms are opened when no service runs. */
+  opening?: Opening;
+}
+
+/** An operation whose types matter to itself alone. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the one place where operations of all types meet
+export type AnyOperation = Operation<any, any, any>;
+
+/** Operations by their full names, such as "keys create". */
+export type Operations = Readonly<Record<string, AnyOperation>>;
+
+export function operation<const Options extends ParseArgsOptionsConfig, Input extends object, Output>(
+  definition: Operation<Options, Input, Output>,
+): Operation<Options, Input, Output> {
+  return definition;
+}
+
+/** The `run` of a command that consists of `operations`: those named `command` or `command WORD`. */
+export function runnerOf(command: string, operations: Operations): (args: string[]) => Promise<number> {
+  return async (args) => {
+    const isHelp = args.includes("--help") || args.includes("-h");
+    const [name, rest] = Object.hasOwn(operations, command) ? [command, args] : [`${command} ${args[0] ?? ""}`, args.slice(1)];
+    const chosen = Object.hasOwn(operations, name) ? operations[name] : undefined;
+    if (isHelp) {
+      process.stdout.write(`${usage(chosen ? { [name]: chosen } : operations)}\n`);
+      return 0;
+    }
+    if (!chosen) {
+      const words = Object.keys(operations).map((full) => full.slice(command.length + 1));
+      const asked = args[0] === undefined ? `${command} needs to know what to do` : `There is no command "${command} ${args[0]}"`;
+      throw new OperatorError(`${asked}: ${words.map((word) => `voicetill ${command} ${word}`).join(", ")} (--help tells more).`);
+    }
+    const { json, values, positionals } = parseArguments(name, chosen, rest);
+    const output = await perform(readConfig(process.env), name, chosen, chosen.read(values, positionals) as object);
+    process.stdout.write(json ? `${JSON.stringify(output)}\n` : `${chosen.show(output)}\n`);
+    return chosen.fails?.(output) ? 1 : 0;
+  };
+}
+
+function parseArguments(name: string, { options, arguments: words }: AnyOperation, args: string[]) {
+  try {
+    const parsed = parseArgs({
+      args,
+      allowPositionals: true,
+      options: { ...(options as ParseArgsOptionsConfig), json: { type: "boolean" } },
+    });
+    const { json, ...values } = parsed.values;
+    return { json: json === true, values, positionals: parsed.positionals };
+  } catch (cause) {
+    const [fault] = (cause as Error).message.split(/[.\n]/, 1);
+    throw new OperatorError(`${fault}. Usage: voicetill ${name} ${words}`.trim(), { cause });
+  }
+}
+
+/** Does the work where the database is: in the service that runs on the embedded folder, else here. */
+export async function perform(config: Config, name: string, chosen: AnyOperation, input: object): Promise<unknown> {
+  const answer = config.embedded ? await askRunning(config.dataDir, name, input) : null;
+  return answer ? answer.output : await workHere(config, chosen, input);
+}
+
+async function workHere(config: Config, chosen: AnyOperation, input: object): Promise<unknown> {
+  const rooms = await openRooms(config, chosen.opening ?? {});
+  try {
+    return JSON.parse(JSON.stringify((await chosen.work(rooms, input)) ?? null));
+  } finally {
+    await rooms.close();
+  }
+}
+
+/** The running service's side: what a command sent over the control socket. Null: this version has no such operation. */
+export async function answer(operations: Operations, rooms: Rooms, name: string, input: unknown): Promise<{ output: unknown } | null> {
+  if (!Object.hasOwn(operations, name)) return null;
+  return { output: (await operations[name]!.work(rooms, input)) ?? null };
+}
+
+function usage(operations: Operations): string {
+  return Object.entries(operations)
+    .map(([name, { arguments: words, summary }]) => `voicetill ${`${name} ${words}`.trim()} [--json]\n    ${summary}`)
+    .join("\n\n");
+}
+
+/** The one positional argument that a command takes; throws OperatorError that says how it is called. */
+export function only(positionals: readonly string[], call: string): string {
+  const [first, ...more] = positionals;
+  if (first === undefined || more.length > 0) throw new OperatorError(`Usage: voicetill ${call}`);
+  return first;
+}
+
+/** Throws OperatorError when there are positional arguments. */
+export function none(positionals: readonly string[], call: string): void {
+  if (positionals.length > 0) throw new OperatorError(`Usage: voicetill ${call}`);
+}
+
+/** `--limit`: a whole number from 1 to 10,000. */
+export function limitOf(text: string | undefined, otherwise = 50): number {
+  if (text === undefined) return otherwise;
+  const limit = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > 10_000) throw new OperatorError(`--limit takes a number from 1 to 10000; "${text}" is none.`);
+  return limit;
+}

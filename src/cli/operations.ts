@@ -1,0 +1,21 @@
+import * as apply from "./apply.ts";
+import * as audit from "./audit.ts";
+import * as doctor from "./doctor.ts";
+import * as keys from "./keys.ts";
+import * as masterKey from "./master-key.ts";
+import type { Operations } from "./operation.ts";
+import * as sessions from "./sessions.ts";
+import * as unmatched from "./unmatched.ts";
+import * as webhooks from "./webhooks.ts";
+
+/** What a command may ask of the running service over the control socket. */
+export const OPERATIONS: Operations = {
+  ...apply.operations,
+  ...audit.operations,
+  ...keys.operations,
+  ...masterKey.operations,
+  ...sessions.operations,
+  ...webhooks.operations,
+  ...unmatched.operations,
+  ...doctor.operations,
+};

@@ -1,0 +1,168 @@
+import { OperatorError } from "#src/kernel/errors.ts";
+import { parseUuid } from "#src/kernel/ids.ts";
+import { formatAmount } from "#src/kernel/money.ts";
+import { attemptsOf } from "#src/payments/index.ts";
+import { isTerminal, type Session, type Status, STATUSES } from "#src/sessions/index.ts";
+import { findEvent } from "#src/webhooks/index.ts";
+import { limitOf, none, only, operation, type Operations, type Rooms, runnerOf } from "./operation.ts";
+import { facts, moment, table } from "./table.ts";
+
+const list = operation({
+  arguments: "[--status S] [--project P] [--limit N]",
+  summary: "The newest sessions, 50 unless --limit says otherwise. P: a project's slug or id.",
+  options: { status: { type: "string" }, project: { type: "string" }, limit: { type: "string" } },
+  read({ status, project, limit }, positionals) {
+    none(positionals, "sessions list [--status S] [--project P] [--limit N]");
+    return { status: statusOf(status), project: project ?? null, limit: limitOf(limit) };
+  },
+  work: async ({ sessions, database }, filter) => (await sessions.list(database.db, filter)).map(listed),
+  show: (rows) =>
+    rows.length === 0
+      ? "There are no such sessions."
+      : table(
+          ["SESSION", "PROJECT", "KEYS", "STATUS", "AMOUNT", "MODE", "GATEWAY", "CALLER", "MADE"],
+          rows.map((row) => [
+            row.session_id,
+            row.project,
+            row.environment,
+            row.phase === null || row.phase === "collecting" ? row.status : `${row.status} (${row.phase})`,
+            `${row.amount} ${row.currency}`,
+            row.mode,
+            row.gateway,
+            row.caller,
+            moment(row.created_at),
+          ]),
+        ),
+});
+
+const show = operation({
+  arguments: "ID",
+  summary: "One session: what it asked for, each attempt at the gateway, its webhook, how the caller was handed back.",
+  options: {},
+  read: (_, positionals) => ({ id: idOf(only(positionals, "sessions show ID")) }),
+  async work(rooms, { id }) {
+    const { db } = rooms.database;
+    const session = await find(rooms, id);
+    return { ...detailed(session), attempts: await attemptsOf(db, id), webhook: await findEvent(db, id) };
+  },
+  show({ attempts, webhook, ...session }) {
+    const sections = [
+      facts([
+        ["session", session.session_id],
+        ["project", session.project],
+        ["keys", session.environment],
+        ["status", session.phase === null ? session.status : `${session.status}, ${session.phase}`],
+        ["error", session.error && [session.error.code, session.error.message].filter(Boolean).join(": ")],
+        ["amount", `${session.amount} ${session.currency}, ${session.mode} by ${session.gateway}`],
+        ["card", session.card],
+        ["channel", session.channel],
+        ["caller", session.caller],
+        ["callback", session.callback],
+        ["transfer", session.transfer_status],
+        ["made", moment(session.created_at)],
+        ["changed", moment(session.updated_at)],
+        ["expires", session.completed_at === null ? moment(session.expires_at) : null],
+        ["completed", moment(session.completed_at)],
+        ["held by", session.claimed_by],
+        ["call", session.call_id],
+      ]),
+      attempts.length === 0
+        ? "No attempt: the gateway was never asked."
+        : table(
+            ["ATTEMPT", "REFERENCE", "CARD", "OUTCOME", "CODE", "GIVE BACK", "STARTED", "FINISHED", "REASON"],
+            attempts.map((attempt) => [
+              attempt.number,
+              attempt.reference,
+              `${attempt.card_brand} ${attempt.card_last4}`,
+              attempt.outcome ?? "under way",
+              attempt.decline_code,
+              attempt.undo,
+              moment(attempt.started_at),
+              moment(attempt.finished_at),
+              attempt.reason,
+            ]),
+          ),
+      webhook === null
+        ? "No webhook: the session is not final, or its project had no status_webhook."
+        : table(
+            ["WEBHOOK", "EVENT", "STATE", "TRIES", "LAST ANSWER", "NEXT TRY"],
+            [[webhook.id, webhook.event, webhook.state, webhook.tries, webhook.last_status, moment(webhook.next_try_at)]],
+          ),
+    ];
+    return sections.join("\n\n");
+  },
+});
+
+const cancel = operation({
+  arguments: "ID",
+  summary: "Cancels a session by the API's rule: while it waits or a card is being collected, never once the gateway was asked.",
+  options: {},
+  opening: { jobs: true },
+  read: (_, positionals) => ({ id: idOf(only(positionals, "sessions cancel ID")) }),
+  async work(rooms, { id }) {
+    const { organizationId, environment } = await find(rooms, id);
+    const result = await rooms.sessions.cancel(id, { organizationId, environment }, "operator", "command");
+    if (result.kind === "cancelled") return listed(result.session);
+    const why = result.kind === "missing" ? "it is gone" : result.phase === null ? `status: ${result.status}` : "payment in progress";
+    throw new OperatorError(`Session ${id} cannot be cancelled (${why}).`);
+  },
+  show: ({ session_id }) => `Session ${session_id} is cancelled.`,
+});
+
+export const operations: Operations = { "sessions list": list, "sessions show": show, "sessions cancel": cancel };
+export const run = runnerOf("sessions", operations);
+
+async function find({ sessions, database }: Rooms, id: string): Promise<Session> {
+  const session = await sessions.find(database.db, id);
+  if (!session) throw new OperatorError(`There is no session ${id}.`);
+  return session;
+}
+
+function listed(session: Session) {
+  return {
+    session_id: session.id,
+    project: session.projectSlug,
+    environment: session.environment,
+    channel: session.channel,
+    status: session.status,
+    phase: session.phase,
+    is_terminal: isTerminal(session.status),
+    amount: formatAmount(session.amountMinor, session.currency),
+    currency: session.currency,
+    mode: session.mode,
+    gateway: session.gateway,
+    caller: session.caller,
+    created_at: session.createdAt,
+  };
+}
+
+function detailed(session: Session) {
+  return {
+    ...listed(session),
+    error: session.errorCode === null ? null : { code: session.errorCode, message: session.errorMessage },
+    card: session.cardLast4 === null ? null : `${session.cardBrand ?? ""} ${session.cardLast4}`.trim(),
+    description: session.description,
+    callback: session.callback,
+    memory: session.memory,
+    processor: session.processor,
+    transfer_status: session.transferStatus,
+    claimed_by: session.claimedBy,
+    call_id: session.callId,
+    updated_at: session.updatedAt,
+    expires_at: session.expiresAt,
+    completed_at: session.completedAt,
+  };
+}
+
+function statusOf(text: string | undefined): Status | null {
+  if (text === undefined) return null;
+  const status = STATUSES.find((one) => one.toLowerCase() === text.toLowerCase());
+  if (!status) throw new OperatorError(`--status takes ${STATUSES.join(", ")}; "${text}" is none of them.`);
+  return status;
+}
+
+function idOf(text: string): string {
+  const id = parseUuid(text);
+  if (id === null) throw new OperatorError(`"${text}" is not a session's id, such as 018f7a52-0000-4000-8000-000000000000.`);
+  return id;
+}

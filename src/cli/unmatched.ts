@@ -1,0 +1,66 @@
+import { formatAmount } from "#src/kernel/money.ts";
+import { type AttemptView, needsOperator } from "#src/payments/index.ts";
+import { listUnmatched } from "#src/voice/index.ts";
+import { limitOf, none, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
+import { moment, table } from "./table.ts";
+
+const list = operation({
+  arguments: "[--limit N]",
+  summary: "What fits nothing: calls that no session matched, rule by rule, and payments whose outcome or refund somebody must look into.",
+  options: { limit: { type: "string" } },
+  read({ limit }, positionals) {
+    none(positionals, "unmatched list [--limit N]");
+    return { limit: limitOf(limit, 20) };
+  },
+  work: async ({ database }, { limit }) => ({
+    calls: await listUnmatched(database.db, limit),
+    payments: (await needsOperator(database.db, limit)).map((attempt) => ({
+      ...attempt,
+      amount: formatAmount(attempt.amount_minor, attempt.currency),
+      todo: todoOf(attempt),
+    })),
+  }),
+  show({ calls, payments }) {
+    const told = calls.map(({ at, source, call_id, misses }) => {
+      const rules = misses.map(({ rule, value, why, readings }) => {
+        const read = readings.length > 0 && readings[0] !== value ? ` (read as ${readings.join(" or ")})` : "";
+        return [`  ${rule}`, value, `${why}${read}`];
+      });
+      return `${moment(at)}  from ${source}  call ${call_id}\n${table([], rules)}`;
+    });
+    const rows = payments.map((row) => [
+      row.reference,
+      row.project,
+      row.gateway,
+      `${row.amount} ${row.currency}`,
+      `${row.card_brand} ${row.card_last4}`,
+      moment(row.started_at),
+      row.status,
+      row.todo,
+    ]);
+    return [
+      "Calls that matched no session (the last week):",
+      told.length === 0 ? "  none" : told.join("\n\n"),
+      "",
+      "Payments to look into:",
+      rows.length === 0 ? "  none" : table(["REFERENCE", "PROJECT", "GATEWAY", "AMOUNT", "CARD", "STARTED", "SESSION", "WHAT TO DO"], rows),
+    ].join("\n");
+  },
+});
+
+export const operations: Operations = { "unmatched list": list };
+export const run = runnerOf("unmatched", operations);
+
+/** One sentence on what this attempt asks of its operator. */
+export function todoOf({
+  outcome,
+  undo,
+  finished_at,
+  mode,
+}: Pick<Sent<AttemptView> | AttemptView, "outcome" | "undo" | "finished_at" | "mode">): string {
+  const what = mode === "tokenize" ? "stored card" : "money";
+  if (undo === "failed") return `give the ${what} back at the gateway by hand: it could not be done from here`;
+  if (undo === "due") return `nothing yet: the ${what} is being given back`;
+  if (outcome === "unknown" && finished_at === null) return "nothing yet: its outcome is being looked for";
+  return "look the reference up at the gateway: the outcome could not be established";
+}

@@ -1,0 +1,75 @@
+import { OperatorError } from "#src/kernel/errors.ts";
+import { parseUuid } from "#src/kernel/ids.ts";
+import { type EventFilter, findEvent, listEvents } from "#src/webhooks/index.ts";
+import { limitOf, none, operation, type Operations, runnerOf } from "./operation.ts";
+import { moment, table } from "./table.ts";
+
+const LIST = "webhooks list [--failed|--pending|--dead] [--limit N]";
+const FILTERS = ["failed", "pending", "dead"] as const;
+
+const list = operation({
+  arguments: LIST.slice("webhooks list ".length),
+  summary:
+    "The newest status webhooks. Pending: a try is to come. Dead: given up, a resend starts afresh. Failed: tried in vain, either of both.",
+  options: { failed: { type: "boolean" }, pending: { type: "boolean" }, dead: { type: "boolean" }, limit: { type: "string" } },
+  read(values, positionals): { filter: EventFilter; limit: number } {
+    none(positionals, LIST);
+    const [filter, ...more] = FILTERS.filter((name) => values[name]);
+    if (more.length > 0) throw new OperatorError("webhooks list takes one of --failed, --pending, --dead.");
+    return { filter: filter ?? "all", limit: limitOf(values.limit) };
+  },
+  work: ({ database }, { filter, limit }) => listEvents(database.db, filter, limit),
+  show: (events) =>
+    events.length === 0
+      ? "There are no such webhooks."
+      : table(
+          ["WEBHOOK", "EVENT", "PROJECT", "SESSION", "STATE", "TRIES", "LAST ANSWER", "NEXT TRY", "MADE"],
+          events.map((event) => [
+            event.id,
+            event.event,
+            `${event.organization}/${event.project}`,
+            event.session_id,
+            event.state === "dead" && event.endpoint !== "on" ? `dead (endpoint ${event.endpoint})` : event.state,
+            event.tries,
+            event.last_status,
+            moment(event.next_try_at),
+            moment(event.created_at),
+          ]),
+        ),
+});
+
+const resend = operation({
+  arguments: "ID-or-session...",
+  summary: "Sends webhooks again from the start of their schedule, whatever became of them; a disabled endpoint is enabled by it.",
+  options: {},
+  opening: { jobs: true },
+  read(_, positionals) {
+    if (positionals.length === 0) throw new OperatorError("Usage: voicetill webhooks resend ID-or-session...");
+    return { ids: positionals.map((text) => parseUuid(text) ?? text) };
+  },
+  async work({ database, webhooks }, { ids }) {
+    // All of them are looked at before the first is sent.
+    const found = [];
+    for (const id of ids) {
+      const event = await findEvent(database.db, id);
+      if (!event) throw new OperatorError(missing(id));
+      if (event.endpoint === "none") {
+        throw new OperatorError(
+          `The project ${event.organization}/${event.project} has no status_webhook: apply one, then resend ${event.id}.`,
+        );
+      }
+      found.push(event);
+    }
+    for (const { id } of found) await webhooks.resend(id);
+    return found.map(({ id, event, session_id }) => ({ id, event, session_id }));
+  },
+  show: (sent) => sent.map(({ id, event, session_id }) => `${id} (${event} of ${session_id}) is sent again.`).join("\n"),
+});
+
+export const operations: Operations = { "webhooks list": list, "webhooks resend": resend };
+export const run = runnerOf("webhooks", operations);
+
+function missing(id: string): string {
+  if (parseUuid(id) === null) return `There is no webhook "${id}"; voicetill webhooks list shows them.`;
+  return `There is no webhook of session ${id}: there is no such session, it is not final, or its project had no status_webhook.`;
+}

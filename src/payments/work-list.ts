@@ -1,0 +1,78 @@
+import { type SqlBool, sql } from "kysely";
+import type { Db } from "#src/platform/index.ts";
+
+/** The ledger as the operator reads it. Nothing here changes an attempt. */
+
+export interface AttemptView {
+  session_id: string;
+  number: number;
+  /** What the gateway has it under. */
+  reference: string;
+  gateway: string;
+  environment: string;
+  mode: string;
+  amount_minor: number;
+  currency: string;
+  card_brand: string;
+  card_last4: string;
+  /** null: it is being charged. */
+  outcome: "approved" | "declined" | "unknown" | null;
+  decline_code: string | null;
+  reason: string | null;
+  /** Whether what it took has to be given back: due, done, failed; null when it may be kept. */
+  undo: "due" | "done" | "failed" | null;
+  started_at: Date;
+  /** null while its outcome is being looked for. */
+  finished_at: Date | null;
+}
+
+const COLUMNS = [
+  "session_id",
+  "number",
+  "reference",
+  "gateway",
+  "environment",
+  "mode",
+  "amount_minor",
+  "currency",
+  "card_brand",
+  "card_last4",
+  "outcome",
+  "decline_code",
+  "reason",
+  "undo",
+  "started_at",
+  "finished_at",
+] as const;
+
+/** The attempts of a session in their order. */
+export async function attemptsOf(db: Db, sessionId: string): Promise<AttemptView[]> {
+  return await db.selectFrom("payment_attempts").select(COLUMNS).where("session_id", "=", sessionId).orderBy("number").execute();
+}
+
+/** The outcome was never established, or what was taken is not given back: somebody has to ask the gateway (R-287). */
+const UNSETTLED = sql<SqlBool>`((payment_attempts.outcome = 'unknown' and undo is distinct from 'done') or undo in ('due', 'failed'))`;
+
+/** Attempts that the operator must know of, the newest first. `project` is told by its slug. */
+export async function needsOperator(db: Db, limit: number): Promise<(AttemptView & { project: string; status: string })[]> {
+  return await db
+    .selectFrom("payment_attempts")
+    .innerJoin("sessions", "sessions.id", "payment_attempts.session_id")
+    .innerJoin("projects", "projects.id", "sessions.project_id")
+    .select(COLUMNS.map((column) => `payment_attempts.${column}` as const))
+    .select(["projects.slug as project", "sessions.status"])
+    .where(UNSETTLED)
+    .orderBy("payment_attempts.started_at", "desc")
+    .limit(limit)
+    .execute();
+}
+
+/** `stuck`: being charged past its deadline by more than a minute; `searched`: answer lost, being looked for; `unsettled`: see above. */
+export async function countOpen(db: Db): Promise<{ stuck: number; searched: number; unsettled: number }> {
+  const { rows } = await sql<{ stuck: number; searched: number; unsettled: number }>`select
+    (count(*) filter (where outcome is null and deadline_at < clock_timestamp() - interval '1 minute'))::int as stuck,
+    (count(*) filter (where outcome = 'unknown' and finished_at is null))::int as searched,
+    (count(*) filter (where (outcome = 'unknown' and finished_at is not null and undo is distinct from 'done') or undo = 'failed'))::int as unsettled
+    from payment_attempts where outcome is null or outcome = 'unknown' or undo in ('due', 'failed')`.execute(db);
+  return rows[0]!;
+}

@@ -1,0 +1,72 @@
+import { sql } from "kysely";
+import type { Environment, GatewayName } from "#src/kernel/payment.ts";
+import type { Db } from "#src/platform/index.ts";
+import { findStored } from "./gateway-settings.ts";
+import { openIntegrations, webhookEndpoint } from "./repository.ts";
+import type { Vault } from "./vault.ts";
+
+/** What is set up for a project: for whoever checks an installation, not for the payment path. */
+export interface ProjectOverview {
+  organization: string;
+  project: string;
+  archived: boolean;
+  /** Gateways with credentials of the project's own. */
+  gateways: { gateway: GatewayName; environment: Environment }[];
+  webhook: "on" | "disabled" | "none";
+}
+
+export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
+  const projects = await db
+    .selectFrom("projects")
+    .innerJoin("organizations", "organizations.id", "projects.organization_id")
+    .leftJoin("webhook_endpoints", "webhook_endpoints.project_id", "projects.id")
+    .select(["projects.id", "organizations.slug as organization", "projects.slug as project", "archived", "url", "disabled_at"])
+    .orderBy("organizations.slug")
+    .orderBy("projects.slug")
+    .execute();
+  const settings = await db
+    .selectFrom("gateway_settings")
+    .select(["project_id", "gateway", "environment"])
+    .where(sql<number>`length(credentials)`, ">", 0)
+    .execute();
+  return projects.map(({ id, organization, project, archived, url, disabled_at }) => ({
+    organization,
+    project,
+    archived,
+    gateways: settings
+      .filter((row) => row.project_id === id)
+      .map(({ gateway, environment }) => ({ gateway, environment }))
+      .sort((a, b) => `${a.gateway} ${a.environment}`.localeCompare(`${b.gateway} ${b.environment}`)),
+    webhook: url === null ? "none" : disabled_at === null ? "on" : "disabled",
+  }));
+}
+
+/** Opens everything that is sealed and names what the master key in force does not open. Nothing opened is kept. */
+export async function unopenedSecrets(db: Db, vault: Vault): Promise<{ opened: number; failed: string[] }> {
+  const report = { opened: 0, failed: [] as string[] };
+  const tryOpen = async (name: string, open: () => unknown) => {
+    try {
+      await open();
+      report.opened++;
+    } catch {
+      report.failed.push(name);
+    }
+  };
+  const projects = await db.selectFrom("projects").select(["id", "slug", "organization_id", "integrations"]).orderBy("slug").execute();
+  for (const project of projects) {
+    const { sealed } = project.integrations as { sealed?: string };
+    if (sealed !== undefined) await tryOpen(`integrations of ${project.slug}`, () => openIntegrations(vault, project));
+  }
+  const named = new Map(projects.map(({ id, slug, organization_id }) => [id, { slug, organizationId: organization_id }]));
+  for (const { project_id } of await db.selectFrom("webhook_endpoints").select("project_id").execute()) {
+    await tryOpen(`status_webhook of ${named.get(project_id)?.slug ?? project_id}`, () => webhookEndpoint(db, vault, project_id));
+  }
+  const settings = await db.selectFrom("gateway_settings").select(["project_id", "gateway", "environment"]).execute();
+  for (const { project_id: projectId, gateway, environment } of settings) {
+    const project = named.get(projectId);
+    if (!project) continue;
+    const key = { projectId, organizationId: project.organizationId, gateway, environment };
+    await tryOpen(`gateway ${gateway} (${environment}) of ${project.slug}`, () => findStored(db, vault, key));
+  }
+  return report;
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sql } from "kysely";
+import { type Fixture, sessionsFixture } from "./testing.ts";
+
+let fixture: Fixture;
+before(async () => {
+  fixture = await sessionsFixture();
+});
+after(() => fixture.close());
+
+const ALL = { status: null, project: null, limit: 10 } as const;
+const list = (filter: Partial<Parameters<Fixture["sessions"]["list"]>[1]> = {}) =>
+  fixture.sessions.list(fixture.database.db, { ...ALL, ...filter });
+
+test("the operator's list has the newest first, however old they are, and tells a late unused session as expired (R-195)", async () => {
+  const made = [];
+  for (const age of ["100 days", "3 days", "2 hours", "0 hours"]) {
+    const { id } = await fixture.create();
+    const at = sql<Date>`clock_timestamp() - ${age}::interval`;
+    await fixture.database.db.updateTable("sessions").set({ created_at: at }).where("id", "=", id).execute();
+    made.unshift(id);
+  }
+  const [newest, , late] = made;
+  await fixture.expireIn(late!, -1000);
+  const idsOf = async (filter: Parameters<typeof list>[0]) => (await list(filter)).map(({ id }) => id);
+  assert.deepEqual(await idsOf({}), made);
+  assert.deepEqual(await idsOf({ limit: 1 }), [newest]);
+  assert.deepEqual(await idsOf({ limit: 3 }), made.slice(0, 3));
+  assert.deepEqual(await idsOf({ status: "expired" }), [late]);
+  assert.deepEqual(
+    await idsOf({ status: "PENDING" }),
+    made.filter((id) => id !== late),
+  );
+  assert.deepEqual(await idsOf({ project: "shop", status: "PENDING", limit: 1 }), [newest]);
+  assert.deepEqual(await idsOf({ project: fixture.projectId.toUpperCase(), limit: 1 }), [newest]);
+  assert.deepEqual(await idsOf({ project: "other" }), []);
+});

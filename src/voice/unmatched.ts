@@ -1,0 +1,51 @@
+import { parsePhoneNumberFromString } from "libphonenumber-js";
+import { sql } from "kysely";
+import { type Db, filterLine } from "#src/platform/index.ts";
+import type { Miss } from "./match.ts";
+
+/** Calls from a trunk that no session matched, kept for the operator: at most a thousand, at most a week. */
+
+export interface UnmatchedCall {
+  at: Date;
+  call_id: string;
+  /** The address that the INVITE came from. */
+  source: string;
+  misses: Miss[];
+}
+
+const MOST_CALLS = 1000;
+const OLDEST = "7 days";
+const LONGEST_VALUE = 80;
+
+/** Keeps what each rule found, and forgets what is too old or too much. Card numbers are masked, whoever dialled them. */
+export async function keepUnmatched(
+  db: Db,
+  { callId, source, misses }: { callId: string; source: string; misses: readonly Miss[] },
+): Promise<void> {
+  const told = misses.map((miss) => ({
+    ...miss,
+    value: miss.value === null ? null : printable(miss.value),
+    readings: miss.readings.map(printable),
+  }));
+  const { id } = await db
+    .insertInto("unmatched_calls")
+    .values({ call_id: printable(callId), source, misses: JSON.stringify(told) })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await db
+    .deleteFrom("unmatched_calls")
+    .where((row) => row.or([row("id", "<=", id - MOST_CALLS), row("at", "<", sql<Date>`clock_timestamp() - ${OLDEST}::interval`)]))
+    .execute();
+}
+
+/** The newest first. */
+export async function listUnmatched(db: Db, limit: number): Promise<UnmatchedCall[]> {
+  const query = db.selectFrom("unmatched_calls").select(["at", "call_id", "source", "misses"]).orderBy("id", "desc").limit(limit);
+  return (await query.execute()) as UnmatchedCall[];
+}
+
+/** What a stranger wrote, fit to be kept: a possible telephone number as it is, all else with card numbers masked, cut. */
+function printable(text: string): string {
+  const isPhone = /^\+[0-9]{7,15}$/.test(text) && parsePhoneNumberFromString(text)?.isPossible() === true;
+  return (isPhone ? text : filterLine(text)).slice(0, LONGEST_VALUE);
+}

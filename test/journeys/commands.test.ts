@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
+import { startReceiver } from "#src/cli/receiver.ts";
+import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { run, startService, WEBHOOK_SECRET, type Service } from "./service.ts";
+
+/** The day-to-day commands, as processes of their own: on a running service, and on the same installation when nothing runs. */
+
+let service: Service;
+let telephone: Telephone;
+
+before(async () => {
+  service = await startService({ env: { SPEECH: "off" } });
+  telephone = await openTelephone(PROMPT_CACHE);
+});
+
+after(async () => {
+  await telephone.close();
+  await service.stop();
+});
+
+/** What a command prints with --json; it must succeed. */
+async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+  const { status, stdout, stderr } = await run([...args, "--json"], service.env);
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout) as T;
+}
+
+/** One sentence on standard error, nothing on standard output, exit status 1. */
+async function refused(args: string[], sentence: RegExp): Promise<void> {
+  const { status, stdout, stderr } = await run(args, service.env);
+  assert.deepEqual([status, stdout, stderr.trim().split("\n").length], [1, "", 1], stderr);
+  assert.match(stderr, sentence);
+}
+
+async function statusWith(key: string): Promise<number> {
+  const response = await fetch(`${service.baseUrl}/v1/projects`, { headers: { authorization: `Bearer ${key}` } });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test("a key made by the command works at once, and revoked by it is refused by the running service (R-042, R-415)", async () => {
+  const made = await json<{ key: string; prefix: string }>("keys", "create", "--org", "acme", "--name", "web", "--mode", "test");
+  assert.equal(await statusWith(made.key), 200);
+  const listed = await run(["keys", "list"], service.env);
+  assert.match(listed.stdout, /acme +web +test/);
+  assert.ok(!listed.stdout.includes(made.key));
+  assert.equal((await json("keys", "revoke", made.prefix))["already"], false);
+  while ((await statusWith(made.key)) !== 401);
+  assert.equal((await json("keys", "revoke", "acme/web"))["already"], true);
+});
+
+test("mistakes with keys end in one sentence", async () => {
+  await refused(["keys"], /keys create, .*keys list, .*keys revoke/);
+  await refused(["keys", "make"], /no command "keys make"/);
+  await refused(["keys", "create", "--org", "acme"], /^Usage: voicetill keys create/);
+  await refused(["keys", "create", "--org", "nobody", "--name", "x", "--mode", "test"], /no organization "nobody"; there are/);
+  await refused(["keys", "create", "--org", "acme", "--name", "x", "--mode", "prod"], /--mode takes test or live/);
+  await refused(
+    ["keys", "create", "--org", "acme", "--name", "x", "--mode", "test", "--colour", "red"],
+    /--colour.*Usage: voicetill keys create/,
+  );
+  await refused(["keys", "revoke", "nobody"], /No API key is meant by "nobody"/);
+});
+
+test("sessions are listed, shown with attempt, webhook and transfer, and cancelled by the API's rule (R-182)", async () => {
+  const { session_id, sip_uri } = await service.create({ callback: "+14155550199" });
+  await telephone.call({ target: sip_uri, from: "sip:+15555550100@127.0.0.1", headers: [], turns: keyedPayment(), onEvent: () => {} });
+  await service.webhook();
+  const shown = await json("sessions", "show", session_id.toUpperCase());
+  assert.equal(shown["status"], "payment-success");
+  assert.equal(typeof shown["transfer_status"], "string");
+  const [attempt] = shown["attempts"] as Record<string, unknown>[];
+  assert.deepEqual([attempt?.["reference"], attempt?.["outcome"], attempt?.["card_last4"]], [`${session_id}-1`, "approved", "4242"]);
+  const event = shown["webhook"] as { id: string; event: string };
+  assert.equal(event.event, "payment.success");
+  const text = (await run(["sessions", "show", session_id], service.env)).stdout;
+  for (const part of [session_id, "payment-success", event.id, "visa 4242", "49.95 USD"])
+    assert.ok(text.includes(part), `${part} in\n${text}`);
+  await refused(["sessions", "cancel", session_id], /cannot be cancelled \(status: payment-success\)/);
+
+  const waiting = await service.create();
+  assert.equal((await json("sessions", "cancel", waiting.session_id))["status"], "cancelled");
+  assert.equal((await service.session(waiting.session_id))["status"], "cancelled");
+  assert.equal(((await service.webhook()).body as { event: string }).event, "payment.cancelled");
+  const cancelled = await json<{ session_id: string }[]>("sessions", "list", "--status", "cancelled", "--project", "shop", "--limit", "5");
+  assert.deepEqual(
+    cancelled.map((row) => row.session_id),
+    [waiting.session_id],
+  );
+
+  await refused(["sessions", "cancel", waiting.session_id], /cannot be cancelled \(status: cancelled\)/);
+  await refused(["sessions", "show", "018f7a52-0000-4000-8000-00000000dead"], /There is no session/);
+  await refused(["sessions", "list", "--status", "paid"], /--status takes PENDING/);
+});
+
+test("a webhook that an endpoint refused for good is sent again by hand, and the endpoint is enabled by it (R-349)", async () => {
+  const tried = Promise.withResolvers<void>();
+  const gone = createServer((_, response) => {
+    response.writeHead(410).end();
+    tried.resolve();
+  }).listen(0, "127.0.0.1");
+  await new Promise<void>((resolve) => gone.once("listening", resolve));
+  const { port } = gone.address() as AddressInfo;
+  const file = join(service.folder, "gone.json");
+  const project = { slug: "gone", name: "Gone", status_webhook: { url: `http://127.0.0.1:${port}/`, secret: WEBHOOK_SECRET } };
+  writeFileSync(file, JSON.stringify({ organizations: [{ slug: "acme", name: "Acme", projects: [project] }] }));
+  await json("apply", file);
+  const { session_id } = await service.create({ project: "gone" });
+  await json("sessions", "cancel", session_id);
+  await tried.promise;
+  gone.closeAllConnections();
+  await new Promise((resolve) => gone.close(resolve));
+  const dead = async () =>
+    (await json<{ session_id: string; endpoint: string }[]>("webhooks", "list", "--dead")).find((row) => row.session_id === session_id);
+  let found = await dead();
+  while (!found) found = await dead();
+  assert.equal(found.endpoint, "disabled");
+
+  const received = Promise.withResolvers<{ verified: boolean; body: unknown }>();
+  const receiver = await startReceiver(port, WEBHOOK_SECRET, received.resolve);
+  assert.match((await run(["webhooks", "resend", session_id], service.env)).stdout, /is sent again/);
+  const { verified, body } = await received.promise;
+  assert.deepEqual([verified, (body as { session_id: string }).session_id], [true, session_id]);
+  await receiver.close();
+  await refused(["webhooks", "resend", "evt_none"], /There is no webhook "evt_none"/);
+  await refused(["webhooks", "list", "--dead", "--failed"], /takes one of/);
+});
+
+test("a call that matches nothing is on the list of the unmatched, with what each rule went by", async () => {
+  await telephone
+    .call({
+      target: `sip:+15550007777@${service.sip.host}:${service.sip.port}`,
+      from: "sip:+15555550123@127.0.0.1",
+      headers: [["X-Session-Id", "4242424242424242"]],
+      turns: [],
+      onEvent: () => {},
+    })
+    .catch(() => undefined);
+  type Unmatched = { calls: { source: string; misses: { rule: string; value: string; why: string }[] }[]; payments: unknown[] };
+  let list = await json<Unmatched>("unmatched", "list");
+  while (list.calls.length === 0) list = await json<Unmatched>("unmatched", "list");
+  const [call] = list.calls;
+  assert.equal(call?.source, "127.0.0.1");
+  const told = Object.fromEntries(call?.misses.map(({ rule, value, why }) => [rule, `${value}: ${why}`]) ?? []);
+  assert.match(told["X-Session-Id"] ?? "", /^\[pan\]: not a session id/);
+  assert.equal(told["To"], "+15550007777: no session waits for this caller");
+  assert.equal(told["From"], "+15555550123: no session waits for this caller");
+  assert.deepEqual(list.payments, []);
+  assert.match(
+    (await run(["unmatched", "list"], service.env)).stdout,
+    /from 127\.0\.0\.1[^]*\+15550007777[^]*Payments to look into:\n {2}none/,
+  );
+});
+
+type Finding = { check: string; level: string; text: string };
+
+test("the doctor finds the running service healthy, and its taken ports its own", async () => {
+  const port = new URL(service.baseUrl).port;
+  const { status, stdout, stderr } = await run(["doctor", "--json"], { ...service.env, PORT: port, SIP_PORT: String(service.sip.port) });
+  assert.equal(status, 0, stdout + stderr);
+  const findings = JSON.parse(stdout) as Finding[];
+  assert.deepEqual(
+    findings.filter(({ check, level }) => check === "ports" && level !== "ok"),
+    [],
+  );
+  assert.ok(findings.some(({ text }) => text.includes(`PORT ${port}/TCP is in use`)));
+  for (const check of ["database", "migrations", "master key", "keys", "webhooks", "payments"])
+    assert.deepEqual(
+      findings.filter((finding) => finding.check === check).map(({ level }) => level),
+      ["ok"],
+      check,
+    );
+});
+
+test("the doctor names a bad setting and exits with 1", async () => {
+  const { status, stdout } = await run(["doctor"], { ...service.env, SIP_TRUNKS: "nonsense" });
+  assert.equal(status, 1);
+  assert.match(stdout, /^fail +settings +SIP_TRUNKS/m);
+});
+
+test("the doctor and the lists of a folder without an installation say so, and make none", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-none-"));
+  try {
+    const env = { ...service.env, DATABASE_URL: "", MASTER_KEY: "", DATA_DIR: join(folder, "data") };
+    const doctor = await run(["doctor"], env);
+    assert.match(doctor.stdout, /^warn +database +there is no installation/m);
+    const list = await run(["keys", "list"], env);
+    assert.deepEqual([list.status, list.stdout], [1, ""]);
+    assert.match(list.stderr, /no installation in/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("when nothing runs the commands open the database themselves, and the next start goes on from there (R-415)", async () => {
+  const { session_id } = await service.create();
+  await service.kill();
+  const made = await json<{ key: string }>("keys", "create", "--org", "acme", "--name", "offline", "--mode", "test", "--expires", "90d");
+  const shown = await json("sessions", "show", session_id);
+  assert.equal(shown["status"], "PENDING");
+  assert.equal((await json("sessions", "cancel", session_id))["status"], "cancelled");
+  assert.ok((await json<{ calls: unknown[] }>("unmatched", "list")).calls.length > 0);
+  assert.ok((await json<unknown[]>("webhooks", "list", "--pending")).length > 0);
+  const findings = JSON.parse((await run(["doctor", "--json"], service.env)).stdout) as Finding[];
+  assert.ok(
+    findings.some(({ check, level }) => check === "database" && level === "ok"),
+    JSON.stringify(findings),
+  );
+  await service.restart();
+  assert.equal(await statusWith(made.key), 200);
+  const { body } = await service.webhook();
+  assert.deepEqual([(body as { session_id: string }).session_id, (body as { event: string }).event], [session_id, "payment.cancelled"]);
+});
