@@ -82,6 +82,8 @@ export interface CredentialField {
   wholeNumber?: boolean;
   /** While it is rolled the apply file may hold `[new, old]`; the old value is then kept under this name. */
   previous?: string;
+  /** Left out where there is none yet, the apply file makes one, `whsec_` and 256 random bits, and shows it once. */
+  generated?: boolean;
   /** One line: what it is and where the vendor shows it. */
   meaning: string;
 }

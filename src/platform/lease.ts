@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
-import type { Database } from "./db/database.ts";
+import { reach } from "#src/kernel/crash-points.ts";
+import type { Database, Db } from "./db/database.ts";
 import type { Log } from "./log.ts";
 
 const HEARTBEAT_MS = 5000;
@@ -14,6 +15,8 @@ export interface LeaseOptions {
   /** Unique for this run of this process. */
   owner: string;
   roles: string;
+  /** Ids of the master keys that this process can open with: asked each time. */
+  masterKeys?: () => readonly string[];
   log: Log;
 }
 
@@ -21,27 +24,31 @@ export interface LeaseOptions {
  * Says every 5 s, by the database's clock, that this process lives; resolves after the first time. The returned function
  * ends it and takes the lease away, so that others need not wait for it to run out.
  */
-export async function startLease({ database, clock, owner, roles, log }: LeaseOptions): Promise<() => Promise<void>> {
+export async function startLease({ database, clock, owner, roles, masterKeys, log }: LeaseOptions): Promise<() => Promise<void>> {
   let stopped = false;
   let cancel = () => {};
   let beating: Promise<void> = Promise.resolve();
 
   const beat = async () => {
+    const known = masterKeys ? { master_keys: [...masterKeys()] } : {};
     await database.db
       .insertInto("process_leases")
-      .values({ owner, roles })
-      .onConflict((conflict) => conflict.column("owner").doUpdateSet({ heartbeat_at: sql`clock_timestamp()` }))
+      .values({ owner, roles, ...known })
+      .onConflict((conflict) => conflict.column("owner").doUpdateSet({ heartbeat_at: sql`clock_timestamp()`, ...known }))
       .execute();
   };
   const next = () => {
     cancel = clock.after(HEARTBEAT_MS, () => {
-      beating = beat().catch((error: unknown) => log.warn("lease_heartbeat_failed", { error }));
+      beating = beat()
+        .then(() => reach("lease_renewed"))
+        .catch((error: unknown) => log.warn("lease_heartbeat_failed", { error }));
       void beating.then(() => stopped || next());
     });
   };
 
   await sql`delete from process_leases where heartbeat_at < clock_timestamp() - ${FORGOTTEN_AFTER}::interval`.execute(database.db);
   await beat();
+  reach("lease_written");
   next();
   return async () => {
     stopped = true;
@@ -51,10 +58,32 @@ export async function startLease({ database, clock, owner, roles, log }: LeaseOp
   };
 }
 
+/** The processes heard of within the last 15 s, and their roles. */
+export async function livingProcesses(db: Db): Promise<{ owner: string; roles: string[] }[]> {
+  const rows = await db
+    .selectFrom("process_leases")
+    .select(["owner", "roles"])
+    .where("heartbeat_at", ">", sql<Date>`clock_timestamp() - ${DEAD_AFTER}::interval`)
+    .orderBy("owner")
+    .execute();
+  return rows.map(({ owner, roles }) => ({ owner, roles: roles.split(",") }));
+}
+
 /** SQL condition: the process named in `owner` (a column, as sql.ref) has not been heard of for 15 s, or ended in order. */
 export function isOwnerDead(owner: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`not exists (
     select from process_leases
     where process_leases.owner = ${owner} and process_leases.heartbeat_at > clock_timestamp() - ${DEAD_AFTER}::interval
   )`;
+}
+
+/** Living processes that cannot open with the master key of this id: nothing may be sealed under it while there are any. */
+export async function ownersWithoutKey(db: Db, keyId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom("process_leases")
+    .select("owner")
+    .where(sql<boolean>`heartbeat_at > clock_timestamp() - ${DEAD_AFTER}::interval and not ${keyId} = any (master_keys)`)
+    .orderBy("owner")
+    .execute();
+  return rows.map(({ owner }) => owner);
 }

@@ -4,7 +4,7 @@ import { Secret } from "#src/kernel/secret.ts";
 /** What this room needs to know of a gateway; `gateways/contract.ts` is the whole of it. */
 export interface GatewayDescriptor {
   readonly name: GatewayName;
-  readonly credentialFields: readonly { name: string; required: boolean; previous?: string; wholeNumber?: boolean }[];
+  readonly credentialFields: readonly { name: string; required: boolean; previous?: string; wholeNumber?: boolean; generated?: boolean }[];
   /** Where the apply file writes those fields: under `credentials`, or directly in the environment's block. */
   readonly credentialsIn: "credentials" | "block";
   readonly optionFields: readonly { name: string; values: readonly (string | boolean)[]; default: string | boolean }[];

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import type { Database, Db } from "#src/platform/index.ts";
+import { audit, type Database, type Db, type Place } from "#src/platform/index.ts";
 import { openSettings, wrap } from "./gateway-descriptor.ts";
 import type { Gateways, GatewaySettings, Options } from "./gateway-descriptor.ts";
-import type { Place, Vault } from "./vault.ts";
+import type { Vault } from "./vault.ts";
 
 /** Rows of gateway_settings: credentials sealed, and the version that an attempt records (R-289). */
 
@@ -28,8 +28,9 @@ interface Key {
   environment: Environment;
 }
 
-const placeOf = (key: Key): Place => ({
+export const settingsPlace = (key: Key): Place => ({
   table: "gateway_settings",
+  column: "credentials",
   row: `${key.projectId}/${key.gateway}`,
   organizationId: key.organizationId,
   environment: key.environment,
@@ -46,7 +47,7 @@ export async function findStored(db: Db, vault: Vault, key: Key, lock = false): 
   const row = await (lock ? query.forUpdate() : query).executeTakeFirst();
   if (!row) return null;
   const none: SealedCredentials = { applied: {}, current: {} };
-  const credentials = row.credentials.length > 0 ? (vault.open(placeOf(key), row.credentials) as SealedCredentials) : none;
+  const credentials = row.credentials.length > 0 ? (vault.open(settingsPlace(key), row.credentials) as SealedCredentials) : none;
   return { ...credentials, options: row.options as Options, endpoint: row.endpoint, version: row.version };
 }
 
@@ -54,7 +55,7 @@ export async function findStored(db: Db, vault: Vault, key: Key, lock = false): 
 export async function saveStored(db: Db, vault: Vault, key: Key, stored: Omit<StoredSettings, "version">): Promise<void> {
   const credentials: SealedCredentials = { applied: stored.applied, current: stored.current };
   const row = {
-    credentials: Object.keys(credentials.current).length > 0 ? vault.seal(placeOf(key), credentials) : new Uint8Array(),
+    credentials: Object.keys(credentials.current).length > 0 ? vault.seal(settingsPlace(key), credentials) : new Uint8Array(),
     options: JSON.stringify(stored.options),
     endpoint: stored.endpoint,
   };
@@ -154,7 +155,11 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
       const changed = await change(wrap(stored.current));
       if (!changed) return wrap(stored.current);
       const current = Object.fromEntries(Object.entries(changed).map(([field, secret]) => [field, secret.reveal()]));
-      if (!isDeepStrictEqual(current, stored.current)) await saveStored(tx, vault, key, { ...stored, current });
+      if (!isDeepStrictEqual(current, stored.current)) {
+        await saveStored(tx, vault, key, { ...stored, current });
+        const object = `gateway ${name} (${environment}) of project ${projectId}`;
+        await audit(tx, { organizationId: key.organizationId, actor: "gateway", action: "credentials.renewed", object });
+      }
       return changed;
     });
   }

@@ -1,22 +1,40 @@
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import type { Database, Db } from "#src/platform/index.ts";
+import type { Database, Db, InstallationKeys } from "#src/platform/index.ts";
+import { createApiKey, listApiKeys, revokeApiKey } from "./api-keys.ts";
+import type { ApiKey, NewApiKey } from "./api-keys.ts";
 import { applyFile } from "./apply/apply.ts";
 import type { ApplyReport } from "./apply/run.ts";
 import type { Gateways, GatewaySettings } from "./gateway-descriptor.ts";
 import { createGatewaySettings } from "./gateway-settings.ts";
 import { authenticate, createKeyDigest } from "./keys.ts";
 import type { KeyIdentity } from "./keys.ts";
+import { overviewOf, unopenedSecrets } from "./overview.ts";
+import type { ProjectOverview } from "./overview.ts";
 import * as repository from "./repository.ts";
 import type { IntegrationSecrets, Project, WebhookEndpoint } from "./repository.ts";
 import { ensureStarter } from "./starter.ts";
 import type { Starter } from "./starter.ts";
+import { rotateMasterKey } from "./rotation.ts";
+import type { RotationReport } from "./rotation.ts";
 import { createVault } from "./vault.ts";
 
 export { variablesOf } from "./apply/document.ts";
 export { SCOPES } from "./keys.ts";
-export type { ApplyReport, GatewaySettings, IntegrationSecrets, KeyIdentity, Project, Starter, WebhookEndpoint };
+export type {
+  ApiKey,
+  ApplyReport,
+  GatewaySettings,
+  IntegrationSecrets,
+  KeyIdentity,
+  NewApiKey,
+  Project,
+  ProjectOverview,
+  RotationReport,
+  Starter,
+  WebhookEndpoint,
+};
 export type { VoiceField, VoiceSettings, WidgetSettings } from "./settings.ts";
 
 export interface Projects {
@@ -43,7 +61,20 @@ export interface Projects {
   ): Promise<Readonly<Record<string, Secret>>>;
   webhookEndpoint(db: Db, projectId: string): Promise<WebhookEndpoint | null>;
   disableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
+  enableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
   integrationSecrets(db: Db, projectId: string): Promise<IntegrationSecrets>;
+  /** Makes a key and answers it, for the only time; throws OperatorError for what cannot be made. */
+  createKey(wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }>;
+  /** The keys of one organisation, by its slug, or of all. */
+  listKeys(db: Db, organization: string | null): Promise<ApiKey[]>;
+  /** Revokes the one key that `what` means: a name, ORG/NAME, its beginning, or the key; throws OperatorError when none or several do. */
+  revokeKey(what: string): Promise<{ already: boolean; shown: ApiKey }>;
+  /** Every project of the installation and what is set up for it. */
+  overview(db: Db): Promise<ProjectOverview[]>;
+  /** Which sealed secrets the master key does not open. */
+  unopenedSecrets(db: Db): Promise<{ opened: number; failed: string[] }>;
+  /** Puts everything sealed under a new master key, or with `reencrypt` under new data keys; throws OperatorError when it may not. */
+  rotateMasterKey(options: { reencrypt: boolean }): Promise<RotationReport>;
   /** Brings the installation to what the apply file declares, or throws OperatorError naming the line. `env` fills `${NAME}`. */
   applyFile(text: string, env: Readonly<Record<string, string | undefined>>): Promise<ApplyReport>;
   /** Makes the demo project and its test key on an embedded installation; answers the same key at every start. */
@@ -52,17 +83,17 @@ export interface Projects {
 
 export interface ProjectsDeps {
   database: Database;
-  /** 32 bytes: seals credentials and secrets, and hashes API keys. */
-  masterKey: Uint8Array;
+  /** Seal credentials and secrets, and hash API keys. */
+  keys: InstallationKeys;
   random: Random;
   gateways: Gateways;
   /** Base address of the simulators without a trailing slash, or null when they are off. */
   simulatorsUrl: () => string | null;
 }
 
-export function createProjects({ database, masterKey, random, gateways, simulatorsUrl }: ProjectsDeps): Projects {
-  const vault = createVault(masterKey);
-  const digestOf = createKeyDigest(masterKey);
+export function createProjects({ database, keys, random, gateways, simulatorsUrl }: ProjectsDeps): Projects {
+  const vault = createVault(keys.keyring);
+  const digestOf = createKeyDigest(keys.pepper);
   const settings = createGatewaySettings({ database, vault, gateways, simulatorsUrl });
   return {
     authenticate: (db, token) => authenticate(db, token, digestOf),
@@ -77,8 +108,15 @@ export function createProjects({ database, masterKey, random, gateways, simulato
     rotateCredentials: settings.rotate,
     webhookEndpoint: (db, projectId) => repository.webhookEndpoint(db, vault, projectId),
     disableWebhookEndpoint: repository.disableWebhookEndpoint,
+    enableWebhookEndpoint: repository.enableWebhookEndpoint,
     integrationSecrets: (db, projectId) => repository.integrationSecrets(db, vault, projectId),
+    createKey: (wanted) => createApiKey({ database, random, digestOf }, wanted),
+    listKeys: listApiKeys,
+    revokeKey: (what) => revokeApiKey({ database, random, digestOf }, what),
+    overview: overviewOf,
+    unopenedSecrets: (db) => unopenedSecrets(db, vault),
+    rotateMasterKey: (options) => rotateMasterKey({ database, keyring: keys.keyring, random }, options),
     applyFile: (text, env) => applyFile({ database, vault, random, gateways, digestOf }, text, env),
-    ensureStarter: () => ensureStarter({ database, masterKey, random, digestOf }),
+    ensureStarter: () => ensureStarter({ database, starter: keys.starter, random, digestOf }),
   };
 }

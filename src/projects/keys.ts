@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { sql } from "kysely";
 import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
@@ -13,6 +13,8 @@ export const SCOPES = ["sessions:create", "sessions:read", "sessions:cancel", "w
 
 const FORMAT = /^svc_(test|live)_[A-Za-z0-9]{32}$/;
 const LONGEST = 41;
+/** As long as every digest. */
+const NO_DIGEST = new Uint8Array(32);
 
 /** Who is asking. */
 export interface KeyIdentity {
@@ -38,20 +40,17 @@ export function visibleParts(token: string): { prefix: string; last4: string } {
   return { prefix: token.slice(0, 13), last4: token.slice(-4) };
 }
 
-/** Hashes keys for storage: HMAC-SHA256 under a pepper that is not in the database. A fast hash is right for 190 random bits. */
-export function createKeyDigest(masterKey: Uint8Array): (token: string) => Buffer {
-  const pepper = Buffer.from(hkdfSync("sha256", masterKey, new Uint8Array(), "voicetill api key pepper", 32));
+/** Hashes keys for storage: HMAC-SHA256 under a pepper that the database has only sealed. A fast hash is right for 190 random bits. */
+export function createKeyDigest(pepper: Uint8Array): (token: string) => Buffer {
   return (token) => createHmac("sha256", pepper).update(token).digest();
 }
 
 /**
- * The key of the embedded installation's demo project: derived from the master key, so that each start can show it again
- * although the database holds its digest only. Whoever can read the master key of an embedded installation has its data folder.
+ * The key of the embedded installation's demo project: made of random bytes that the installation keeps sealed, so that each
+ * start can show it again. Whoever can open them has the data folder and its master key.
  */
-export function starterKey(masterKey: Uint8Array): Secret {
-  const stream = {
-    bytes: (count: number) => new Uint8Array(hkdfSync("sha256", masterKey, new Uint8Array(), "voicetill starter key", count)),
-  };
+export function starterKey(starter: Uint8Array): Secret {
+  const stream = { bytes: (count: number) => starter.slice(0, count) };
   return new Secret(`svc_test_${alphanumeric({ ...stream, uuid: () => "", fraction: () => 0 }, 32)}`);
 }
 
@@ -69,6 +68,8 @@ export async function authenticate(db: Db, token: string, digestOf: (token: stri
     .where("revoked_at", "is", null)
     .where((row) => row.or([row("expires_at", "is", null), row("expires_at", ">", sql<Date>`clock_timestamp()`)]))
     .executeTakeFirst();
-  if (!row || !timingSafeEqual(row.digest, digest)) return null;
+  // Compared where none was found too: every well-formed key goes the same way.
+  const same = timingSafeEqual(row?.digest ?? NO_DIGEST, digest);
+  if (!row || !same) return null;
   return { keyId: row.id, organizationId: row.organization_id, mode: row.mode, scopes: row.scopes, name: row.name };
 }

@@ -1,11 +1,11 @@
 import { parseUuid } from "#src/kernel/ids.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { sql } from "kysely";
-import type { Db, Tables } from "#src/platform/index.ts";
+import { audit, type Db, type Place, type Tables } from "#src/platform/index.ts";
 import type { Selectable } from "kysely";
 import { readVoice, readWidget } from "./settings.ts";
 import type { VoiceSettings, WidgetSettings } from "./settings.ts";
-import type { Place, Vault } from "./vault.ts";
+import type { Vault } from "./vault.ts";
 
 export interface Project {
   id: string;
@@ -95,6 +95,7 @@ export async function countries(db: Db): Promise<string[]> {
 
 export const endpointPlace = (projectId: string, organizationId: string): Place => ({
   table: "webhook_endpoints",
+  column: "secrets",
   row: projectId,
   organizationId,
   environment: "both",
@@ -117,18 +118,36 @@ export async function webhookEndpoint(db: Db, vault: Vault, projectId: string): 
   };
 }
 
-/** Stops deliveries until the endpoint is applied again: the receiver answered 410 (R-349). */
+/** Stops deliveries until the endpoint is applied again or an event of it is resent: the receiver answered 410 (R-349). */
 export async function disableWebhookEndpoint(db: Db, projectId: string): Promise<void> {
-  await db
+  const stopped = await db
     .updateTable("webhook_endpoints")
     .set({ disabled_at: sql<Date>`clock_timestamp()` })
     .where("project_id", "=", projectId)
     .where("disabled_at", "is", null)
+    .returning("project_id")
     .execute();
+  if (stopped.length > 0) await auditEndpoint(db, projectId, "service", "disabled");
+}
+
+export async function enableWebhookEndpoint(db: Db, projectId: string): Promise<void> {
+  const started = await db
+    .updateTable("webhook_endpoints")
+    .set({ disabled_at: null })
+    .where("project_id", "=", projectId)
+    .where("disabled_at", "is not", null)
+    .returning("project_id")
+    .execute();
+  if (started.length > 0) await auditEndpoint(db, projectId, "operator", "enabled");
+}
+
+async function auditEndpoint(db: Db, projectId: string, actor: string, action: "enabled" | "disabled"): Promise<void> {
+  await audit(db, { actor, action: `webhook.${action}`, object: `status webhook of project ${projectId}` });
 }
 
 export const integrationsPlace = (projectId: string, organizationId: string): Place => ({
   table: "projects",
+  column: "integrations",
   row: projectId,
   organizationId,
   environment: "both",

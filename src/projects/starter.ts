@@ -1,6 +1,6 @@
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import type { Database } from "#src/platform/index.ts";
+import { audit, type Database } from "#src/platform/index.ts";
 import { SCOPES, starterKey, visibleParts } from "./keys.ts";
 
 /** What an embedded installation shows in its banner: a project to try, and a test key for it. */
@@ -14,12 +14,12 @@ const SLUG = "demo";
 
 export async function ensureStarter(deps: {
   database: Database;
-  masterKey: Uint8Array;
+  starter: Uint8Array;
   random: Random;
   digestOf: (token: string) => Buffer;
 }): Promise<Starter> {
-  const { database, masterKey, random, digestOf } = deps;
-  const key = starterKey(masterKey);
+  const { database, starter, random, digestOf } = deps;
+  const key = starterKey(starter);
   const digest = digestOf(key.reveal());
   return await database.transaction(async (tx) => {
     await tx
@@ -42,7 +42,7 @@ export async function ensureStarter(deps: {
       })
       .onConflict((conflict) => conflict.columns(["organization_id", "slug"]).doNothing())
       .execute();
-    await tx
+    const made = await tx
       .insertInto("api_keys")
       .values({
         id: random.uuid(),
@@ -56,7 +56,16 @@ export async function ensureStarter(deps: {
         revoked_at: null,
       })
       .onConflict((conflict) => conflict.column("digest").doNothing())
-      .execute();
+      .returning("id")
+      .executeTakeFirst();
+    if (made)
+      await audit(tx, {
+        organizationId,
+        actor: "service",
+        action: "api_key.created",
+        object: `api key ${SLUG}/starter`,
+        details: { key: made.id },
+      });
     const row = await tx.selectFrom("api_keys").select("revoked_at").where("digest", "=", digest).executeTakeFirstOrThrow();
     return { projectSlug: SLUG, apiKey: row.revoked_at === null ? key : null };
   });

@@ -1,6 +1,6 @@
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import type { Database } from "#src/platform/index.ts";
+import { createKeyring, type Database, firstKeys } from "#src/platform/index.ts";
 import type { GatewayDescriptor } from "./gateway-descriptor.ts";
 import { createProjects } from "./index.ts";
 
@@ -29,7 +29,7 @@ export const forwarding: GatewayDescriptor = {
   name: "webhook",
   credentialFields: [
     { name: "url", required: true },
-    { name: "signing_secret", required: true, previous: "previous_signing_secret" },
+    { name: "signing_secret", required: true, previous: "previous_signing_secret", generated: true },
   ],
   credentialsIn: "block",
   optionFields: [],
@@ -41,7 +41,7 @@ export const forwarding: GatewayDescriptor = {
 export function testProjects(database: Database, options: { simulatorsUrl?: string | null } = {}) {
   return createProjects({
     database,
-    masterKey: MASTER_KEY,
+    keys: firstKeys(createKeyring([MASTER_KEY])),
     random: systemRandom,
     gateways: { stripe: cardWorks, webhook: forwarding },
     simulatorsUrl: () => options.simulatorsUrl ?? null,

@@ -1,24 +1,17 @@
-import type { Environment } from "#src/kernel/payment.ts";
-import { open, seal } from "#src/platform/index.ts";
+import type { Keyring, Place } from "#src/platform/index.ts";
 
-/** Where a sealed value belongs. Its ciphertext opens nowhere else: not in another row, organisation or mode (SECURITY S-31). */
-export interface Place {
-  table: "gateway_settings" | "webhook_endpoints" | "projects";
-  row: string;
-  organizationId: string;
-  environment: Environment | "both";
-}
-
-/** Seals and opens JSON values under the installation's master key. */
+/** Seals and opens JSON values under the installation's master key. Throws for a value that belongs elsewhere. */
 export interface Vault {
   seal(place: Place, value: unknown): Uint8Array;
   open(place: Place, sealed: Uint8Array): unknown;
+  /** The same value under the current master key; null when it is under it already. */
+  rewrap(place: Place, sealed: Uint8Array): Uint8Array | null;
 }
 
-export function createVault(masterKey: Uint8Array): Vault {
-  const context = (place: Place) => [place.table, place.row, place.organizationId, place.environment].join("|");
+export function createVault(keyring: Keyring): Vault {
   return {
-    seal: (place, value) => seal(masterKey, context(place), new TextEncoder().encode(JSON.stringify(value))),
-    open: (place, sealed) => JSON.parse(new TextDecoder().decode(open(masterKey, context(place), sealed))) as unknown,
+    seal: (place, value) => keyring.seal(place, new TextEncoder().encode(JSON.stringify(value))),
+    open: (place, sealed) => JSON.parse(new TextDecoder().decode(keyring.open(place, sealed))) as unknown,
+    rewrap: (place, sealed) => keyring.rewrap(place, sealed),
   };
 }

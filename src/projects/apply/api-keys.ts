@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { LIVE_NEEDS_POSTGRES } from "../api-keys.ts";
 import { modeOfKey, newKey, SCOPES, visibleParts } from "../keys.ts";
 import { note } from "./run.ts";
 import type { Run } from "./run.ts";
@@ -18,10 +19,7 @@ export async function applyApiKeys(
       document.refuse([...at, "key"], `the key is not of mode ${block.mode}`);
     }
     if (block.mode === "live" && databaseKind === "pglite") {
-      document.refuse(
-        [...at, "mode"],
-        "live keys need PostgreSQL (DATABASE_URL): the embedded database does not write through to the disk, so a power cut could lose a payment",
-      );
+      document.refuse([...at, "mode"], LIVE_NEEDS_POSTGRES);
     }
     await applyApiKey(run, organization, block, at);
   }

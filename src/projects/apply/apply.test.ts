@@ -213,8 +213,8 @@ describe("the apply file", () => {
     ],
     [
       "a missing credential",
-      project("gateways:\n          webhook:\n            live: { url: https://x.example }"),
-      /line 7: webhook needs signing_secret$/,
+      project("gateways:\n          webhook:\n            live: { signing_secret: x }"),
+      /line 7: webhook needs url$/,
     ],
     [
       "a credential of the other mode",
@@ -276,6 +276,35 @@ describe("the apply file", () => {
       apply("organizations:\n  - slug: fresh\n  - slug: acme\n    projects: [{ slug: else, phone_numbers: ['+15550001111'] }]"),
     );
     assert.equal(await snapshot(), before);
+  });
+
+  test("a signing secret that the file leaves out is made with 256 random bits, shown once and kept (R-262)", async () => {
+    const file =
+      "organizations: [{ slug: acme, projects: [{ slug: made, gateways: { webhook: { test: { url: https://merchant.example/cards } } } }] }]";
+    const first = await apply(file);
+    assert.equal(first.generated[0]?.object, "signing_secret of gateway webhook (test) of acme/made");
+    const secret = first.generated[0].secret;
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+    assert.deepEqual(await apply(file), { changes: [], generated: [] });
+    const { id } = await database.db.selectFrom("projects").select("id").where("slug", "=", "made").executeTakeFirstOrThrow();
+    const settings = await testProjects(database).gatewaySettings(database.db, id, "webhook", "test");
+    assert.equal(settings?.credentials["signing_secret"]?.reveal(), secret);
+    const roll = (value: string) => apply(file.replace("/cards", `/cards, signing_secret: ${value}`));
+    assert.deepEqual((await roll(`[new, "${secret}"]`)).generated, []);
+  });
+
+  test("every change is in the audit log with who made it, whose it is and what it was (S-16)", async () => {
+    const rows = await database.db
+      .selectFrom("audit_log")
+      .selectAll()
+      .where("object", "=", "gateway webhook (test) of acme/made")
+      .orderBy("id")
+      .execute();
+    const acme = await database.db.selectFrom("organizations").select("id").where("slug", "=", "acme").executeTakeFirstOrThrow();
+    assert.deepEqual(
+      rows.map(({ actor, source, action, result, organization_id }) => ({ actor, source, action, result, organization_id })),
+      ["created", "changed"].map((action) => ({ actor: "apply", source: "command", action, result: "done", organization_id: acme.id })),
+    );
   });
 
   test("no complaint repeats a value of the file", async () => {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Random } from "#src/kernel/random.ts";
-import type { Database, Db } from "#src/platform/index.ts";
+import { audit, type Database, type Db } from "#src/platform/index.ts";
 import type { Gateways } from "../gateway-descriptor.ts";
 import type { Vault } from "../vault.ts";
 import { readDocument } from "./document.ts";
@@ -34,9 +34,10 @@ export async function applyFile(deps: ApplyDeps, text: string, env: Readonly<Rec
     await sql`select pg_advisory_xact_lock(hashtext('voicetill apply'))`.execute(tx);
     const run: Run = { ...rest, tx, databaseKind: database.kind, document, report: { changes: [], generated: [] } };
     for (const [index, organization] of file.organizations.entries()) {
-      await applyOrganization(run, organization, ["organizations", index]);
+      const before = run.report.changes.length;
+      const organizationId = await applyOrganization(run, organization, ["organizations", index]);
+      await writeAudit(tx, organizationId, run.report.changes.slice(before));
     }
-    await writeAudit(tx, run.report);
     return run.report;
   });
 }
@@ -53,7 +54,8 @@ function validate(document: ApplyDocument, gateways: Gateways): ApplyFile {
   return document.refuse(issue?.path ?? [], `${where === "" ? "the file" : where}: ${issue?.message ?? "invalid"}`);
 }
 
-async function applyOrganization(run: Run, block: OrganizationBlock, path: readonly PropertyKey[]): Promise<void> {
+/** Answers the organisation's id. */
+async function applyOrganization(run: Run, block: OrganizationBlock, path: readonly PropertyKey[]): Promise<string> {
   const { tx, random } = run;
   const object = `organization ${block.slug}`;
   const existing = await tx.selectFrom("organizations").select(["id", "name"]).where("slug", "=", block.slug).executeTakeFirst();
@@ -73,10 +75,9 @@ async function applyOrganization(run: Run, block: OrganizationBlock, path: reado
   for (const [index, project] of (block.projects ?? []).entries()) {
     await applyProject(run, organization, project, [...path, "projects", index]);
   }
+  return id;
 }
 
-async function writeAudit(tx: Db, report: ApplyReport): Promise<void> {
-  if (report.changes.length === 0) return;
-  const rows = report.changes.map(({ object, action }) => ({ actor: "apply", action, object }));
-  await tx.insertInto("audit_log").values(rows).execute();
+async function writeAudit(tx: Db, organizationId: string, changes: ApplyReport["changes"]): Promise<void> {
+  await audit(tx, ...changes.map((change) => ({ organizationId, actor: "apply", source: "command", ...change })));
 }

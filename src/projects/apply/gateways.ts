@@ -5,6 +5,7 @@ import type { GatewayDescriptor, Options } from "../gateway-descriptor.ts";
 import { findStored, saveStored } from "../gateway-settings.ts";
 import type { StoredSettings } from "../gateway-settings.ts";
 import { note } from "./run.ts";
+import { newSecret } from "./status-webhook.ts";
 import type { Run } from "./run.ts";
 import type { ProjectKey } from "./projects.ts";
 import type { CredentialValue, EnvironmentBlock, GatewayBlock, GatewayBlocks } from "./schema.ts";
@@ -39,7 +40,10 @@ async function applyEnvironment(
   if (!reached) return;
 
   const before = existing ?? EMPTY;
-  const applied = mergeCredentials(gateway, before.applied, own);
+  const object = `gateway ${gateway.name} (${environment}) of ${project.label}`;
+  const merged = mergeCredentials(gateway, before.applied, own);
+  const made = own === undefined ? {} : missingSecrets(run, gateway, merged);
+  const applied = { ...merged, ...made };
   const wanted: Omit<StoredSettings, "version"> = {
     applied,
     // A credential that the vendor has rotated since is kept until the file names another one.
@@ -52,7 +56,8 @@ async function applyEnvironment(
   const { version: _version, ...stored } = { version: 0, ...before };
   if (existing && isDeepStrictEqual(wanted, stored)) return;
   await saveStored(run.tx, run.vault, key, wanted);
-  note(run, `gateway ${gateway.name} (${environment}) of ${project.label}`, existing ? "changed" : "created");
+  for (const [field, secret] of Object.entries(made)) run.report.generated.push({ object: `${field} of ${object}`, secret });
+  note(run, object, existing ? "changed" : "created");
 }
 
 function optionsIn(gateway: GatewayDescriptor, block: Record<string, unknown>): Options {
@@ -78,6 +83,12 @@ function mergeCredentials(
     else merged[field.previous] = previous;
   }
   return merged;
+}
+
+/** Secrets that this installation makes itself when the file names none (R-262). */
+function missingSecrets({ random }: Run, gateway: GatewayDescriptor, merged: Readonly<Record<string, string>>): Record<string, string> {
+  const missing = gateway.credentialFields.filter((field) => field.generated && merged[field.name] === undefined);
+  return Object.fromEntries(missing.map((field) => [field.name, newSecret(random.bytes(32))]));
 }
 
 /** Refuses settings that could never work, at the line of their block: told now, not to a caller. */

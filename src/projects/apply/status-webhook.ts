@@ -43,6 +43,6 @@ export async function applyStatusWebhook(run: Run, project: ProjectKey, block: S
 }
 
 /** `whsec_` and the base64 of random bytes, as Standard Webhooks writes it. */
-function newSecret(bytes: Uint8Array): string {
+export function newSecret(bytes: Uint8Array): string {
   return `whsec_${Buffer.from(bytes).toString("base64")}`;
 }

@@ -1,0 +1,107 @@
+import { hkdfSync, randomBytes } from "node:crypto";
+import { sql } from "kysely";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { beginChain } from "./audit-chain.ts";
+import type { Database, Db } from "./db/database.ts";
+import type { Keyring } from "./seal-keyring.ts";
+import type { Place } from "./seal.ts";
+
+/** What this installation keeps under its master key and must keep when that is replaced (docs/decisions/0012). */
+export interface InstallationKeys {
+  readonly keyring: Keyring;
+  /** Hashes API keys. */
+  readonly pepper: Uint8Array;
+  /** What the demo project's key is made of. */
+  readonly starter: Uint8Array;
+  /** Seals the audit log. */
+  readonly audit: Uint8Array;
+}
+
+type Name = "pepper" | "starter" | "audit";
+
+const KEY_BYTES = 32;
+/** As many as an API key is made of. */
+const STARTER_BYTES = 64;
+
+const place = (name: string): Place => ({
+  table: "installation_keys",
+  column: "sealed",
+  row: name,
+  organizationId: "none",
+  environment: "both",
+});
+
+const derived = (master: Uint8Array, info: string, bytes: number) => Buffer.from(hkdfSync("sha256", master, new Uint8Array(), info, bytes));
+
+/** The keys as a first start makes them, kept nowhere: for the tests, and for a database that has no place for them yet. */
+export function firstKeys(keyring: Keyring): InstallationKeys {
+  const { bytes } = keyring.current;
+  return {
+    keyring,
+    // Both came straight from the master key once: so made, the API keys of that time go on fitting.
+    pepper: derived(bytes, "voicetill api key pepper", KEY_BYTES),
+    starter: derived(bytes, "voicetill starter key", STARTER_BYTES),
+    audit: randomBytes(KEY_BYTES),
+  };
+}
+
+/**
+ * The keys of this database, made by whichever process comes first. Throws OperatorError when the master key is not the one
+ * they are sealed under.
+ */
+export async function openInstallationKeys(database: Pick<Database, "db" | "transaction">, keyring: Keyring): Promise<InstallationKeys> {
+  const { db } = database;
+  const first = firstKeys(keyring);
+  const { rows } = await sql<{ there: boolean }>`select to_regclass('installation_keys') is not null as there`.execute(db);
+  if (!rows[0]?.there) return first;
+  const kept = async (name: Name) => (await find(db, keyring, name)) ?? (await keep(database, keyring, name, first[name]));
+  return { keyring, pepper: await kept("pepper"), starter: await kept("starter"), audit: await kept("audit") };
+}
+
+async function keep(
+  { db, transaction }: Pick<Database, "db" | "transaction">,
+  keyring: Keyring,
+  name: Name,
+  key: Uint8Array,
+): Promise<Uint8Array> {
+  const sealed = keyring.seal(place(name), key);
+  const isMade = await transaction(async (tx) => {
+    const made = await tx
+      .insertInto("installation_keys")
+      .values({ name, sealed })
+      .onConflict((conflict) => conflict.column("name").doNothing())
+      .returning("name")
+      .executeTakeFirst();
+    // The chain's beginning is as old as its key: a log that was emptied later cannot pass for a new one.
+    if (made && name === "audit") await beginChain(tx, key);
+    return made !== undefined;
+  });
+  return isMade ? key : (await find(db, keyring, name))!;
+}
+
+async function find(db: Db, keyring: Keyring, name: Name): Promise<Uint8Array | null> {
+  const row = await db.selectFrom("installation_keys").select("sealed").where("name", "=", name).executeTakeFirst();
+  if (!row) return null;
+  try {
+    return keyring.open(place(name), row.sealed);
+  } catch (cause) {
+    throw new OperatorError("The master key is not the one that this database is sealed under: see MASTER_KEY in docs/operations.md.", {
+      cause,
+    });
+  }
+}
+
+/** Puts these keys under the current master key; answers how many were not. */
+export async function rewrapInstallationKeys({ transaction }: Pick<Database, "transaction">, keyring: Keyring): Promise<number> {
+  return await transaction(async (tx) => {
+    const rows = await tx.selectFrom("installation_keys").select(["name", "sealed"]).forUpdate().execute();
+    let count = 0;
+    for (const { name, sealed } of rows) {
+      const next = keyring.rewrap(place(name), sealed);
+      if (!next) continue;
+      await tx.updateTable("installation_keys").set({ sealed: next }).where("name", "=", name).execute();
+      count++;
+    }
+    return count;
+  });
+}
