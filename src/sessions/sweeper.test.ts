@@ -131,3 +131,20 @@ test("when the database was away and processes are heard of again in time, no ca
   await sweeps(4);
   assert.equal(await statusOf(id), "COLLECTING");
 });
+
+test("a widget session that was tried and left is given up at its time, an untouched or charging one is not (R-197)", async () => {
+  const idle = await inCall("alive", "widget");
+  const waiting = await inCall("alive", "widget");
+  const charging = await inCall("alive", "widget");
+  const voice = await inCall("alive");
+  await heard("alive", 0);
+  await fixture.sessions.apply(charging, "charge");
+  for (const id of [idle, charging, voice]) await fixture.expireIn(id, -1);
+  start();
+  await sweeps(1);
+  assert.deepEqual(
+    fixture.finals.map(({ id, status }) => `${id} ${status}`),
+    [`${idle} abandoned`],
+  );
+  for (const id of [waiting, charging, voice]) assert.equal(await statusOf(id), "COLLECTING");
+});

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import { type Database, isOwnerDead, type Log } from "#src/platform/index.ts";
 import { overdueIds, select } from "./repository.ts";
 import { fromRow, type Session } from "./session.ts";
@@ -17,13 +18,13 @@ export interface SweeperDeps {
   clock: Clock;
   log: Log;
   expire: (id: string) => Promise<unknown>;
-  /** Ends a session whose process died while it was collecting. */
+  /** Ends a session that was being collected and has been left: by its process, or by its shopper. */
   giveUp: (session: Session) => Promise<unknown>;
 }
 
 /**
  * Expires the unused sessions, so that their webhook goes out within 5 s (R-195), and ends those whose process died in the
- * middle of a call (I10). Every process sweeps: each move is a conditional UPDATE, so it is made once. Returns the end.
+ * middle of a call (I10) or whose shopper left the widget. Every process sweeps: each move is a conditional UPDATE, so it is made once. Returns the end.
  */
 export function startSweeper(deps: SweeperDeps): () => Promise<void> {
   let stopped = false;
@@ -46,12 +47,16 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
       if (stopped) return;
       const ids = await overdueIds(deps.database.db, BATCH);
       more = ids.length === BATCH;
+      if (ids.length > 0) reach("expiry_due");
       for (const id of ids) more = (await attempt(id, () => deps.expire(id))) && more;
     }
+    for (const session of await idleWidgets(deps.database)) await attempt(session.id, () => deps.giveUp(session));
     const found = await orphans(deps.database);
     suspicions = new Map(found.map(({ id }) => [id, (suspicions.get(id) ?? 0) + 1]));
     for (const session of found) {
-      if (suspicions.get(session.id)! >= SUSPICIONS) await attempt(session.id, () => deps.giveUp(session));
+      if (suspicions.get(session.id)! < SUSPICIONS) continue;
+      reach("orphan_found");
+      await attempt(session.id, () => deps.giveUp(session));
     }
   };
   const next = () => {
@@ -69,6 +74,21 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
     cancel();
     await running;
   };
+}
+
+/**
+ * Widget sessions that were tried and left: past their time, and no card at the gateway. They cannot expire, because they
+ * were used (R-190); they end as a call does whose caller left (R-197).
+ */
+export async function idleWidgets({ db }: Pick<Database, "db">): Promise<Session[]> {
+  const rows = await select(db)
+    .where("status", "=", "COLLECTING")
+    .where("phase", "=", "collecting")
+    .where("channel", "=", "widget")
+    .where(sql<boolean>`sessions.expires_at <= clock_timestamp()`)
+    .limit(BATCH)
+    .execute();
+  return rows.map(fromRow);
 }
 
 /**

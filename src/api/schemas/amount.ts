@@ -14,7 +14,7 @@ export interface Amount {
 const FLOAT_NOISE = 1e-9;
 const NOT_FINITE = /^[+-]?(?:nan|inf|infinity)$/i;
 /** Stripe's ceiling, 999,999.99, in units of two decimals (R-114). */
-const CEILING = 99_999_999;
+export const CEILING = 99_999_999;
 
 /** As the interface publishes it (SPEC, SessionCreate). */
 export const AMOUNT_PATTERN = String.raw`^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$`;
@@ -52,10 +52,16 @@ export function zeroFault(amount: Amount, mode: Mode): Fault | null {
   return mode === "charge" && amount.decimal.digits === 0n ? FAULTS.moreThan(0) : null;
 }
 
+/** The most that a session can be made for, in minor units. */
+export function ceilingOf(currency: string): number {
+  const decimals = decimalsOf(currency);
+  return decimals === 0 ? 999_999 : CEILING * 10 ** (decimals - 2);
+}
+
 /** The amount in whole minor units of the project's currency: never rounded, never past the ceiling (R-113 to R-115). */
 export function amountInMinor(amount: Amount, currency: string): number | Fault {
   const decimals = decimalsOf(currency);
-  const ceiling = decimals === 0 ? 999_999 : CEILING * 10 ** (decimals - 2);
+  const ceiling = ceilingOf(currency);
   const minor = toMinor(amount.decimal, currency, amount.noise);
   if (minor === "fraction") return FAULTS.decimalPlaces(decimals);
   return minor === "range" || minor > ceiling ? FAULTS.atMost(formatAmount(ceiling, currency)) : minor;

@@ -12,7 +12,7 @@ import { uuidFault } from "./uuid.ts";
 
 const CALLER = FAULTS.value("caller must be a phone number in E.164 format");
 const E164 = { description: "Phone number in E.164 format, such as +14155550100." };
-const STRIPE_ACCOUNT = /^acct_[A-Za-z0-9]+$/;
+export const STRIPE_ACCOUNT_ID = /^acct_[A-Za-z0-9]+$/;
 const MEMORY_BYTES = 16 * 1024;
 
 export const billingAddress = model({
@@ -44,7 +44,7 @@ export const sessionCreate = model({
   description: text({ max: 500 }).nullish(),
   callback: callback.nullish(),
   memory: text({ maxBytes: MEMORY_BYTES }).nullish(),
-  stripe_account: text({ max: 255, pattern: STRIPE_ACCOUNT }).nullish(),
+  stripe_account: text({ max: 255, pattern: STRIPE_ACCOUNT_ID }).nullish(),
   billing_address: billingAddress.nullish(),
 }).transform((create, context) => {
   const fault = zeroFault(create.amount, create.mode);

@@ -1,0 +1,157 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError, type ErrorCode } from "#src/kernel/errors.ts";
+import { type ChargeResult, type Found, readCardBody, type Widget } from "#src/widget/index.ts";
+import { readJson, readSecretBody } from "../body.ts";
+import type { ApiDeps } from "../deps.ts";
+import { clientReader } from "../gate/client-address.ts";
+import { createIdempotency, idempotencyHeaders } from "../idempotency.ts";
+import { widgetView } from "../presenter.ts";
+import { Invalid } from "../schemas/faults.ts";
+import { sessionPath } from "../schemas/session.ts";
+import { demand, together } from "../schemas/validate.ts";
+import { cardItems, NONCE_HEADER, nonceHeader, widgetSessionCreate } from "../schemas/widget-session.ts";
+import { widgetCreation } from "../widget-creation.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+/** A session's result, for whoever holds one of its nonces (R-283). */
+const RESULT_HEADER = "x-widget-result";
+const CHARGE_BODY_LIMIT = 32 * 1024;
+/** Requests a minute from one address (R-068). */
+const READS = 60;
+const CHARGES = 10;
+
+/** /v1/widget-sessions, and the page that they are paid on (SPEC, Widget sessions). */
+export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widget: Widget): void {
+  const { database, sessions, clock, settings } = deps;
+  const create = widgetCreation(deps, widget);
+  const idempotency = createIdempotency(database, sessions, clock);
+  const clientOf = clientReader(settings.trustedProxies);
+
+  app.post("/v1/widget-sessions", { config: { access: "widget:create" } }, async (request, reply) => {
+    const [headers, { body, sent }] = await together(
+      () => demand(idempotencyHeaders, request.headers, "header"),
+      async () => {
+        const sent = await readJson(request, reply);
+        return { body: demand(widgetSessionCreate, sent, "body"), sent };
+      },
+    );
+    const once = {
+      apiKeyId: request.identity.keyId,
+      path: "/v1/widget-sessions",
+      key: headers["idempotency-key"],
+      body: sent,
+      status: 201,
+    };
+    const answer = await idempotency.create(once, () => create(request.identity, body));
+    if (answer.replayed) reply.header("idempotent-replayed", "true");
+    return reply.code(answer.status).type(JSON_TYPE).send(answer.text);
+  });
+
+  app.get("/v1/widget-sessions/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
+    const { id, nonce } = asked(request);
+    const found = opened(await widget.find(id, nonce), reply);
+    if (widget.knows(id, nonce)) reply.header(NONCE_HEADER, found.nonce);
+    return widgetView(found);
+  });
+
+  app.post("/v1/widget-sessions/:session_id/charge", { config: { access: "browser", perMinute: CHARGES } }, async (request, reply) => {
+    const { id, nonce } = asked(request);
+    const client = clientOf(request.raw);
+    if (!isFromOwnPage(request, client.https, new URL(widget.urlFor(id)).origin)) throw new AppError("not_the_frame");
+    const { project, session } = opened(await widget.find(id, nonce), reply);
+    if (session.phase !== null && session.phase !== "collecting") throw new AppError("charge_in_progress");
+    if (!widget.knows(id, nonce)) throw new AppError("not_the_frame");
+
+    const cvvNeeded = project.widget.appearance.fields.includes("cvv");
+    const sent = await readCard(request, reply, { nowMs: clock.now(), cvvNeeded });
+    const card = sent instanceof Error ? null : sent;
+    try {
+      const result = await widget.charge({ sessionId: id, nonce, card, customerIp: client.address() });
+      // It counted as a try (R-367); now it is told what is wrong.
+      if (result.kind === "malformed" && sent instanceof Error) {
+        reply.header(NONCE_HEADER, result.nonce);
+        throw sent;
+      }
+      return answerTo(result, reply);
+    } finally {
+      card?.wipe();
+    }
+  });
+
+  app.get("/widget/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
+    const { session_id: id } = demand(sessionPath, request.params, "path");
+    const page = widget.frame.page(await widget.find(id));
+    return reply.code(page.status).headers(page.headers).send(page.html);
+  });
+
+  app.get("/widget/assets/:file", { config: { access: "anyone" } }, async (request, reply) => {
+    const { file } = request.params as { file: string };
+    const asset = widget.frame.assets.find(({ path }) => path.endsWith(`/${file}`));
+    if (!asset) throw new AppError("not_found");
+    return reply.headers(asset.headers).send(asset.text);
+  });
+}
+
+function asked(request: FastifyRequest): { id: string; nonce: string | undefined } {
+  const { session_id: id } = demand(sessionPath, request.params, "path");
+  return { id, nonce: demand(nonceHeader, request.headers, "header")[NONCE_HEADER] };
+}
+
+/** The open session, else 404 or 410; with the result for whoever may have it. */
+function opened(found: Found, reply: FastifyReply): Extract<Found, { kind: "open" }> {
+  if (found.kind === "open") return found;
+  if (found.kind === "missing") throw new AppError("session_not_found");
+  if (found.result !== null) reply.header(RESULT_HEADER, found.result);
+  throw new AppError("session_over");
+}
+
+/**
+ * Whether a page of this service sent the request (R-371): `Sec-Fetch-Site` and `Origin` are written by the browser, and a page of
+ * another origin cannot change them. At least one must be there, and none may say otherwise.
+ */
+function isFromOwnPage({ headers }: FastifyRequest, https: boolean, publicOrigin: string): boolean {
+  const site = headers["sec-fetch-site"];
+  const { origin } = headers;
+  if (site === undefined && origin === undefined) return false;
+  if (site !== undefined && site !== "same-origin") return false;
+  return origin === undefined || origin === publicOrigin || origin === `${https ? "https" : "http"}://${headers.host ?? ""}`;
+}
+
+/** The card, or the error to be answered. What it was read from is overwritten. A client that left is thrown: it tried nothing. */
+async function readCard(request: FastifyRequest, reply: FastifyReply, rules: Parameters<typeof readCardBody>[1]) {
+  let body: Uint8Array;
+  try {
+    body = await readSecretBody(request, reply, CHARGE_BODY_LIMIT);
+  } catch (error) {
+    if (error instanceof Invalid || (error instanceof AppError && error.code !== "bad_request")) return error;
+    throw error;
+  }
+  try {
+    const card = readCardBody(body, rules);
+    return Array.isArray(card) ? new Invalid(cardItems(card)) : card;
+  } finally {
+    body.fill(0);
+  }
+}
+
+/** R-366. */
+function answerTo(result: ChargeResult, reply: FastifyReply): object {
+  if (result.kind === "paid") return { status: result.status, card_brand: result.brand, card_last4: result.last4 };
+  if (result.kind === "declined") {
+    const { code, message, retryable, triesLeft, nonce } = result;
+    if (retryable) reply.header(NONCE_HEADER, nonce);
+    reply.code(402);
+    return { detail: message, error: { code, message }, retryable, attempts_left: triesLeft };
+  }
+  if (result.kind === "over") reply.header(RESULT_HEADER, result.result);
+  throw new AppError(REFUSALS[result.kind]);
+}
+
+const REFUSALS: Readonly<Record<Exclude<ChargeResult["kind"], "paid" | "declined">, ErrorCode>> = {
+  over: "session_over",
+  busy: "charge_in_progress",
+  stranger: "not_the_frame",
+  missing: "session_not_found",
+  // Answered where what is wrong is known.
+  malformed: "bad_request",
+};

@@ -1,0 +1,120 @@
+import { AppError } from "#src/kernel/errors.ts";
+import { type DeclineCode, DECLINES } from "#src/kernel/payment.ts";
+import type { Db } from "#src/platform/index.ts";
+import { isTerminal, type Session } from "#src/sessions/index.ts";
+import type { Charge, ChargeResult, WidgetDeps } from "./index.ts";
+import type { Nonces } from "./nonce.ts";
+import { beginTry, endTry, MOST_TRIES, triesOf } from "./tries.ts";
+
+/** Who moved the session, for the audit log. */
+const ACTOR = "widget";
+const EXHAUSTED: DeclineCode = "attempts_exhausted";
+
+type Begun = { kind: "begun"; number: number; session: Session };
+
+/**
+ * One try: counted and its nonce used first, in one commit with the claim of the session; then the charge protocol. The
+ * money is guarded by the session's phase (`charge` is one conditional UPDATE), not by what is counted here.
+ */
+export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charge): Promise<ChargeResult> {
+  const { database, sessions } = deps;
+  const { sessionId } = charge;
+  const name = nonces.read(sessionId, charge.nonce);
+  const begun = await database.transaction((tx) => begin(deps, tx, sessionId, name));
+  if (begun === "over") return await over(deps, nonces, sessionId);
+  if (typeof begun === "string") return { kind: begun };
+  try {
+    if (charge.card) return await settle(deps, nonces, charge, charge.card, begun);
+    if (begun.number < MOST_TRIES) return { kind: "malformed", nonce: nonces.issue(sessionId) };
+    await sessions.apply(sessionId, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
+    return { kind: "malformed", nonce: nonces.issue(sessionId) };
+  } finally {
+    await endTry(database.db, sessionId, name ?? "").catch((error: unknown) =>
+      deps.log.warn("widget_try_not_ended", { session: sessionId, error }),
+    );
+  }
+}
+
+/** What a charge of a session in this state is told; `begun` when it may go on. */
+async function begin(
+  { sessions, owner }: WidgetDeps,
+  tx: Db,
+  id: string,
+  nonce: string | null,
+): Promise<Begun | "missing" | "over" | "busy" | "stranger"> {
+  const found = await sessions.find(tx, id);
+  if (found?.channel !== "widget") return "missing";
+  if (isTerminal(found.status)) return "over";
+  if (found.phase !== null && found.phase !== "collecting") return "busy";
+  if (nonce === null) return "stranger";
+  const claimed = found.status === "PENDING" ? await sessions.transition(tx, id, "claim", { claimedBy: owner, actor: ACTOR }) : found;
+  // Another try claimed it in between, or its time is over.
+  if (!claimed) return (await hasEnded(sessions, tx, id)) ? "over" : "busy";
+
+  const number = await beginTry(tx, id, nonce);
+  if (number !== null) return { kind: "begun", number, session: claimed };
+  const { used, busy, spent } = await triesOf(tx, id, nonce);
+  if (busy) return "busy";
+  if (used >= MOST_TRIES) await sessions.transition(tx, id, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
+  if (used >= MOST_TRIES || !spent) return "over";
+  return "stranger";
+}
+
+async function hasEnded(sessions: WidgetDeps["sessions"], tx: Db, id: string): Promise<boolean> {
+  const session = await sessions.find(tx, id);
+  return session === null || isTerminal(session.status);
+}
+
+async function settle(
+  deps: WidgetDeps,
+  nonces: Nonces,
+  { sessionId, customerIp }: Charge,
+  card: NonNullable<Charge["card"]>,
+  { number, session }: Begun,
+): Promise<ChargeResult> {
+  const { payments, log } = deps;
+  const { brand, last4 } = card;
+  try {
+    const verdict = await payments.settle({ session, card, mayRetry: number < MOST_TRIES, customerIp });
+    if (verdict.kind === "approved") {
+      return { kind: "paid", status: verdict.capture === "authorized" ? "payment-authorized" : "payment-success", brand, last4 };
+    }
+    // Never "declined", never "try again" (R-287): the frame waits until it is known.
+    if (verdict.kind === "unknown") return { kind: "busy" };
+    if (verdict.kind === "refused") return isTerminal(verdict.status) ? await over(deps, nonces, sessionId) : { kind: "busy" };
+    if (verdict.final) return await finalDecline(deps, nonces, sessionId, verdict.code);
+    const { message } = DECLINES[verdict.code];
+    const triesLeft = MOST_TRIES - number;
+    return { kind: "declined", code: verdict.code, message, retryable: true, triesLeft, nonce: nonces.issue(sessionId) };
+  } catch (error) {
+    // Nothing was sent, and the same card may be tried again.
+    if (error instanceof AppError && error.code === "unavailable") throw error;
+    log.error("payment_not_started", { session: sessionId, error });
+    await deps.sessions.apply(sessionId, "fail", { ...errorOf("processing_error"), actor: ACTOR }).catch(() => null);
+    return await finalDecline(deps, nonces, sessionId, "processing_error");
+  }
+}
+
+/** The session's own error: with card forwarding it is the merchant's (R-246). */
+async function finalDecline({ database, sessions }: WidgetDeps, nonces: Nonces, id: string, code: DeclineCode): Promise<ChargeResult> {
+  const session = await sessions.find(database.db, id);
+  return {
+    kind: "declined",
+    code: session?.errorCode ?? code,
+    message: session?.errorMessage ?? DECLINES[code].message,
+    retryable: false,
+    triesLeft: 0,
+    nonce: nonces.issue(id),
+  };
+}
+
+async function over({ database, sessions }: WidgetDeps, nonces: Nonces, id: string): Promise<ChargeResult> {
+  const session = await sessions.find(database.db, id);
+  // Past its time but not swept yet.
+  const status = session && isTerminal(session.status) ? session.status : "expired";
+  return { kind: "over", result: nonces.result(id, status) };
+}
+
+function errorOf(code: DeclineCode) {
+  return { errorCode: code, errorMessage: DECLINES[code].message };
+}

@@ -1,0 +1,41 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Random } from "#src/kernel/random.ts";
+import type { Status } from "#src/sessions/index.ts";
+
+/**
+ * What the frame's page is given so that only it can charge (R-371): random bytes and their HMAC over the session's id.
+ * Issuing one writes nothing, so that nobody can fill a table by asking for pages; using one is written down (`tries.ts`).
+ */
+
+const RANDOM_BYTES = 16;
+const FORM = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
+
+export interface Nonces {
+  /** A fresh one for this session. */
+  issue(sessionId: string): string;
+  /** The part that names it, when it was issued for this session by any process with the same key; else null. */
+  read(sessionId: string, nonce: string | undefined): string | null;
+  /** What became of a session, signed: told to whoever holds one of its nonces (R-283). */
+  result(sessionId: string, status: Status): string;
+}
+
+export function createNonces(key: Uint8Array, random: Pick<Random, "bytes">): Nonces {
+  const sign = (purpose: "nonce" | "result", ...parts: string[]) =>
+    createHmac("sha256", key)
+      .update([purpose, ...parts].join("|"))
+      .digest("base64url");
+
+  return {
+    issue(sessionId) {
+      const name = Buffer.from(random.bytes(RANDOM_BYTES)).toString("base64url");
+      return `${name}.${sign("nonce", sessionId, name)}`;
+    },
+    read(sessionId, nonce) {
+      const [, name, signature] = FORM.exec(nonce ?? "") ?? [];
+      if (name === undefined || signature === undefined) return null;
+      const expected = Buffer.from(sign("nonce", sessionId, name));
+      return timingSafeEqual(expected, Buffer.from(signature)) ? name : null;
+    },
+    result: (sessionId, status) => `${status}; session=${sessionId}; signature=${sign("result", sessionId, status)}`,
+  };
+}

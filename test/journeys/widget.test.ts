@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { Client } from "pg";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { openTelephone } from "#src/cli/caller/caller.ts";
+import { PROMPT_CACHE } from "./paying.ts";
+import { ledger, startService, type Service } from "./service.ts";
+
+/** A widget session from the merchant's server to the shopper's browser and back, over the service's real doors. */
+
+const CHROMIUM = "/usr/bin/chromium";
+const noBrowser = existsSync(CHROMIUM) ? false : `no browser at ${CHROMIUM}: install the Debian package chromium`;
+/** Luhn-valid, and nowhere else in this project. */
+const [PAID, SECOND] = ["4539578763621486", "5105105105105100"];
+const DECLINED = "4000000000000002";
+const LOST = "4000000000000259";
+const CODE = "907";
+
+let service: Service;
+let merchant: Server;
+let shop = "";
+
+before(async () => {
+  // The merchant's page: a frame, and what it was told by it.
+  merchant = createServer((request, response) => {
+    const frame = new URL(request.url ?? "/", "http://shop").searchParams.get("frame") ?? "";
+    response.setHeader("content-type", "text/html");
+    response.end(`<!doctype html><link rel="icon" href="data:,"><iframe title="Payment" width="400" height="600" src="${frame}"></iframe>
+<script>window.told = []; addEventListener("message", (event) => told.push([event.origin, event.data]));</script>`);
+  });
+  await new Promise<void>((resolve) => merchant.listen(0, "127.0.0.1", resolve));
+  shop = `http://127.0.0.1:${(merchant.address() as AddressInfo).port}`;
+  service = await startService({
+    env: { SPEECH: "off" },
+    project: {
+      widget: { origins: ["https://shop.example", shop], appearance: { theme: "light", variables: { colorPrimary: "#123c8c" } } },
+    },
+  });
+});
+after(async () => {
+  await service?.stop();
+  merchant?.close();
+});
+
+interface Made {
+  session_id: string;
+  widget_url: string;
+}
+async function create(fields: object = {}): Promise<Made> {
+  const { status, body } = await service.request("POST", "/v1/widget-sessions", {
+    project: "shop",
+    amount_cents: 4995,
+    gateway: "stripe",
+    description: "Order 1001",
+    ...fields,
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body as unknown as Made;
+}
+
+async function chargeByHand({ session_id, widget_url }: Made, card: object): Promise<{ status: number; body: Record<string, unknown> }> {
+  const page = await (await fetch(widget_url)).text();
+  const response = await fetch(`${service.baseUrl}/v1/widget-sessions/${session_id}/charge`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "sec-fetch-site": "same-origin",
+      "x-widget-nonce": /widget-nonce" content="([^"]+)"/.exec(page)?.[1] ?? "",
+    },
+    body: JSON.stringify({ card }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const card = (number: string) => ({ number, exp_month: "12", exp_year: "2060", cvv: CODE, postal_code: "94105" });
+
+test("every gateway that is built charges and stores by widget, with its processor fields and a webhook without a caller (R-400, R-347)", async () => {
+  const declined = await create();
+  assert.equal((await chargeByHand(declined, card(DECLINED))).status, 402);
+  for (const gateway of ["stripe", "authorizenet", "nmi", "ecommpay", "webhook"]) {
+    for (const mode of ["charge", "tokenize"]) {
+      const made = await create({ gateway, mode, ...(mode === "tokenize" && gateway !== "ecommpay" ? { amount_cents: 0 } : {}) });
+      const { status, body } = await chargeByHand(made, card(PAID));
+      assert.deepEqual(
+        [status, body["status"], body["card_last4"]],
+        [200, "payment-success", "1486"],
+        `${gateway} ${mode} ${JSON.stringify(body)}`,
+      );
+      const session = await service.session(made.session_id);
+      assert.deepEqual([session["status"], session["caller"]], ["payment-success", null]);
+      assert.ok(Object.keys(session["processor"] as object).length > 2, `${gateway} ${mode}`);
+      const { verified, body: event } = await service.webhook();
+      assert.ok(verified);
+      assert.partialDeepStrictEqual(event, { session_id: made.session_id, event: "payment.success", caller: null, card_last4: "1486" });
+    }
+  }
+  await service.request("POST", `/v1/sessions/${declined.session_id}/cancel`);
+  const { body: event } = await service.webhook();
+  assert.partialDeepStrictEqual(event, { event: "payment.cancelled", caller: null, session_id: declined.session_id });
+});
+
+test("a widget session cannot be called (R-280)", async () => {
+  const { session_id } = await create();
+  const telephone = await openTelephone(PROMPT_CACHE);
+  try {
+    const { host, port } = service.sip;
+    const report = await telephone.call({
+      target: `sip:${session_id}@${host}:${port}`,
+      from: "sip:+15555550100@127.0.0.1",
+      headers: [],
+      turns: [],
+      onEvent: () => {},
+    });
+    assert.deepEqual([report.answered, report.status], [false, 404]);
+  } finally {
+    await telephone.close();
+  }
+  assert.equal((await service.session(session_id))["status"], "PENDING");
+});
+
+describe("in a browser", { skip: noBrowser }, () => {
+  let browser: Browser;
+  before(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  });
+  after(() => browser?.close());
+
+  /** A page whose console must stay clean and whose requests must stay at home. */
+  async function open(url: string, home: string[] = [service.baseUrl]) {
+    const context = await browser.newContext({ viewport: { width: 420, height: 720 } });
+    const page = await context.newPage();
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("console", (message) => {
+      // The browser itself writes a line for each 402 and 410 that a script handles.
+      if (message.type() === "error" && !/status of 4(?:02|10)/.test(message.text())) faults.push(message.text());
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith("data:") && !home.some((origin) => request.url().startsWith(`${origin}/`))) faults.push(request.url());
+    });
+    await page.goto(url);
+    return { page, faults, close: () => context.close() };
+  }
+  async function type(page: Page | ReturnType<Page["frameLocator"]>, number: string) {
+    await page.getByLabel("Card number").pressSequentially(number);
+    await page.getByLabel("Expiry date").pressSequentially("1260");
+    await page.getByLabel("Security code").pressSequentially(CODE);
+    await page.getByLabel("ZIP or postal code").fill("94105");
+  }
+
+  test("a declined card, then another one, with the keyboard alone, in one page (R-366, R-371)", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    assert.equal(await page.title(), "Pay Shop");
+    await page.keyboard.press("Tab");
+    for (const text of [DECLINED, "1260", CODE, "94105"]) {
+      await page.keyboard.type(text);
+      await page.keyboard.press("Tab");
+    }
+    assert.equal(await page.getByLabel("Card number").inputValue(), "4000 0000 0000 0002");
+    assert.equal(await page.getByLabel("Expiry date").inputValue(), "12 / 60");
+    await page.keyboard.press("Enter");
+    await page.getByText("The card was declined. You can try again; tries left: 4.").waitFor();
+    assert.equal(await page.getByLabel("Security code").inputValue(), "");
+    await screenshot(page, "declined");
+    await page.getByLabel("Card number").fill("");
+    await page.getByLabel("Card number").pressSequentially(PAID);
+    await page.getByLabel("Security code").fill(CODE);
+    await page.keyboard.press("Enter");
+    await page.getByText("Your payment has been made").waitFor();
+    await screenshot(page, "paid");
+    assert.equal(await page.locator("input").count(), 0);
+    assert.equal((await service.session(session_id))["status"], "payment-success");
+    assert.deepEqual(faults, []);
+    const charges = (await ledger(service.simulatorsUrl, "stripe")).filter(({ reference }) => reference?.startsWith(session_id));
+    assert.equal(charges.filter(({ outcome }) => outcome === "approved").length, 1);
+    await close();
+    const { page: again, close: closeAgain } = await open(widget_url);
+    await again.getByText("This payment is over.").waitFor();
+    await closeAgain();
+  });
+
+  test("mistakes are named at their field before anything is sent (R-366)", async () => {
+    const { session_id, widget_url } = await create({ mode: "tokenize", amount_cents: 0 });
+    const { page, faults, close } = await open(widget_url);
+    await page.getByRole("button", { name: "Save card" }).click();
+    assert.equal(await page.getByLabel("Card number").getAttribute("aria-invalid"), "true");
+    await type(page, "4242424242424241");
+    await page.getByRole("button").click();
+    await page.getByText("Check the card number.").waitFor();
+    await screenshot(page, "mistakes");
+    assert.equal((await service.session(session_id))["status"], "PENDING");
+    await page.setViewportSize({ width: 320, height: 640 });
+    assert.ok(await page.evaluate("document.documentElement.scrollWidth <= 320"), "no sideways scrolling at 320 px");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("in the merchant's frame the page is told the status and the session, and a stranger's page gets no frame (R-369, R-370)", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(`${shop}/?frame=${encodeURIComponent(widget_url)}`, [service.baseUrl, shop]);
+    const frame = page.frameLocator("iframe");
+    await type(frame, SECOND);
+    await frame.getByRole("button").click();
+    await frame.getByText("Your payment has been made").waitFor();
+    await screenshot(page, "framed");
+    const told = await page.evaluate("told");
+    const { origin } = new URL(service.baseUrl);
+    assert.deepEqual(
+      told,
+      ["PENDING", "COLLECTING", "payment-success"].map((status) => [origin, { session_id, status }]),
+    );
+    assert.deepEqual(faults, []);
+    await close();
+
+    const other = await create();
+    const stranger = shop.replace("127.0.0.1", "localhost");
+    const refused = await open(`${stranger}/?frame=${encodeURIComponent(other.widget_url)}`, [service.baseUrl, stranger]);
+    assert.ok(
+      refused.faults.some((fault) => fault.includes("frame-ancestors")),
+      refused.faults.join(),
+    );
+    await refused.close();
+  });
+
+  test("when the answer is lost the shopper is told to wait, not to pay again, and then how it ended (R-283)", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await type(page, LOST);
+    await page.getByRole("button").click();
+    await page.getByText("Still checking with your bank").waitFor({ timeout: 60_000 });
+    await screenshot(page, "checking");
+    assert.equal(await page.getByRole("button").isDisabled(), true);
+    await page.getByText("Your payment has been made").waitFor({ timeout: 60_000 });
+    assert.equal((await service.session(session_id))["status"], "payment-success");
+    const charges = (await ledger(service.simulatorsUrl, "stripe")).filter(({ reference }) => reference?.startsWith(session_id));
+    assert.equal(charges.length, 1);
+    await close();
+  });
+});
+
+/** Every row of a server's database; the embedded one is among the files. */
+async function rows(): Promise<[string, Buffer][]> {
+  const connectionString = service.env["DATABASE_URL"];
+  if (!connectionString) return [];
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>("select quote_ident(tablename) as name from pg_tables where schemaname = 'public'");
+    const found: [string, Buffer][] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ text: string }>(`select t::text as text from ${name} t`);
+      found.push([name, Buffer.from(rows.map(({ text }) => text).join("\n"))]);
+    }
+    return found;
+  } finally {
+    await client.end();
+  }
+}
+
+test("no card that was typed is in the logs, the data folder or the database, and a planted one is found (S-04, S-06)", async () => {
+  const files = readdirSync(service.folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(service.folder, name))
+    .filter((path) => statSync(path).isFile())
+    .map((path): [string, Buffer] => [path, readFileSync(path)]);
+  const places: [string, Buffer][] = [...files, ...(await rows()), ["output", Buffer.from(service.output())]];
+  assert.ok(
+    places.some(([, bytes]) => bytes.includes("Order 1001")),
+    "the sessions are among what is searched",
+  );
+  const whereIs = (number: string, places: [string, Buffer][]) => {
+    const groups = number.replace(/(.{4})(?=.)/g, "$1 ");
+    const forms = [number, groups, Buffer.from(number).toString("hex"), Buffer.from(number).toString("base64").slice(0, -4)];
+    return places.filter(([, bytes]) => forms.some((form) => bytes.includes(form))).map(([where]) => where);
+  };
+  for (const number of [PAID, SECOND, DECLINED, LOST]) assert.deepEqual(whereIs(number, places), [], number);
+  for (const planted of [PAID, PAID.replace(/(.{4})(?=.)/g, "$1 ")]) {
+    assert.deepEqual(whereIs(PAID, [["planted", Buffer.from(`{"note":"${planted}"}`)]]), ["planted"]);
+  }
+});
+
+/** Kept where the one who runs the test asks for it, to be looked at. */
+async function screenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env["WIDGET_SCREENSHOTS"];
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
+}
