@@ -3,6 +3,7 @@
 // Runs `src/main.ts`, or with `--script FILE` another file of the project, under the pinned Node.js 26.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const MAJOR = 26;
@@ -21,7 +22,9 @@ if (Number(process.versions.node.split(".")[0]) >= MAJOR) {
   await import(pathToFileURL(`${root}${file}`).href);
 } else if (existsSync(pinned)) {
   const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  // Ctrl-C reaches the child from the terminal itself; sent on, it would be the second signal, which ends at once.
+  const atTerminal = [0, 1, 2].some((fd) => isatty(fd));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => (signal === "SIGINT" && atTerminal) || child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
 } else {
   process.stderr.write(

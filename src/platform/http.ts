@@ -2,6 +2,7 @@ import { lookup as lookupName } from "node:dns/promises";
 import { connect, isIP, type LookupFunction } from "node:net";
 import { connect as tlsConnect, getCACertificates } from "node:tls";
 import { type buildConnector, Client } from "undici";
+import { reach } from "#src/kernel/crash-points.ts";
 import { isInside, isPublic, parseCidrs } from "./addresses.ts";
 
 /** The one door for outgoing HTTP (SECURITY S-50): gateways, card forwarding, status webhooks. */
@@ -87,6 +88,7 @@ export function createOutbound({ allow, extraCa = () => [], resolve = resolveNam
         reset: true,
         signal,
       });
+      reach("answer_begun");
       const headers = Object.fromEntries(
         Object.entries(answer.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
       );
@@ -106,6 +108,7 @@ export function createOutbound({ allow, extraCa = () => [], resolve = resolveNam
       try {
         return await exchange(request, deadline.signal, () => {
           connected = true;
+          reach("connection_open");
         });
       } catch (error) {
         const reason = deadline.signal.aborted ? "deadline passed" : reasonOf(error);

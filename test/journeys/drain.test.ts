@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
+import { startReceiver } from "#src/cli/receiver.ts";
+import { startSimulators, type Simulators } from "#simulators/index.ts";
+import { ask, type Fleet, type FleetProcess, openFleet, openStream, type Shown } from "./fleet.ts";
+import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { API_KEY, ledger, WEBHOOK_SECRET } from "./service.ts";
+
+/** SIGTERM while a card is being charged: what was begun is finished, nothing new begins. */
+
+let simulators: Simulators;
+let telephone: Telephone;
+
+before(async () => {
+  simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
+  telephone = await openTelephone(PROMPT_CACHE);
+});
+
+after(async () => {
+  await telephone.close();
+  await simulators.close();
+});
+
+/** The simulators behind a door that keeps back the answers to charges until it is opened: the gateway has acted by then. */
+async function slowGateway(): Promise<{ url: string; charged: Promise<void>; open(): void; close(): void }> {
+  const [charged, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const server: Server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+      const headers = Object.entries(request.headers).filter(([name]) => !["host", "connection", "content-length"].includes(name));
+      const answer = await fetch(simulators.url + request.url!, {
+        method: request.method!,
+        headers: Object.fromEntries(headers) as Record<string, string>,
+        ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+      });
+      const body = await answer.text();
+      if (request.method === "POST" && request.url!.endsWith("/v1/payment_intents")) {
+        charged.resolve();
+        await opened.promise;
+      }
+      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "application/json" }).end(body);
+    })();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    charged: charged.promise,
+    open: opened.resolve,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Resolves when the process has said that it drains. */
+const drainingOf = ({ child }: FleetProcess) =>
+  new Promise<void>((done) => child.stderr!.on("data", (text: Buffer) => /Draining/.test(text.toString()) && done()));
+
+interface Scene {
+  fleet: Fleet;
+  house: FleetProcess;
+  gateway: Awaited<ReturnType<typeof slowGateway>>;
+  /** A session in mid-charge: the gateway has taken the money, its answer is on the way. */
+  paying: { id: string; call: ReturnType<Telephone["call"]>; drop(): void };
+  send(method: string, path: string, body?: object): Promise<{ status: number; body: Shown }>;
+  create: () => Promise<{ session_id: string; sip_uri: string }>;
+  /** Resolves with the first webhook. */
+  webhook: Promise<Shown>;
+}
+
+async function inMidCharge(act: (scene: Scene) => Promise<void>): Promise<void> {
+  const [fleet, gateway] = [await openFleet(), await slowGateway()];
+  const webhook = Promise.withResolvers<Shown>();
+  const receiver = await startReceiver(0, WEBHOOK_SECRET, ({ body }) => webhook.resolve(body as Shown));
+  try {
+    const house = await fleet.start("api,voice,worker", { RATE_LIMIT_PER_MINUTE: "0" });
+    const endpoint = `${gateway.url}/stripe`;
+    await fleet.apply({
+      slug: "acme",
+      name: "Acme",
+      api_keys: [{ name: "journey", mode: "test", key: API_KEY }],
+      projects: [
+        {
+          slug: "shop",
+          name: "Shop",
+          currency: "USD",
+          status_webhook: { url: receiver.url, secret: WEBHOOK_SECRET },
+          gateways: { stripe: { test: { credentials: { secret_key: "sk_test_journey" }, endpoint } } },
+        },
+      ],
+    });
+    const send: Scene["send"] = (method, path, body) => ask(house.baseUrl + path, method, API_KEY, body ? { body } : {});
+    const create = async () => {
+      const order = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
+      const { status, body } = await send("POST", "/v1/sessions", order);
+      assert.equal(status, 201, JSON.stringify(body));
+      return body as { session_id: string; sip_uri: string };
+    };
+    const { session_id: id, sip_uri: target } = await create();
+    const caller = new AbortController();
+    const call = telephone.call({
+      target,
+      from: "sip:+15555550100@127.0.0.1",
+      headers: [],
+      // On a busy machine the last key may come before the question it answers.
+      turns: [...keyedPayment(), { do: "confirm if asked" }],
+      signal: caller.signal,
+      onEvent: () => {},
+    });
+    await Promise.race([gateway.charged, call.then(() => assert.fail("the call ended before the charge"))]);
+    await act({ fleet, house, gateway, paying: { id, call, drop: () => caller.abort() }, send, create, webhook: webhook.promise });
+    await call.catch(() => undefined);
+  } finally {
+    gateway.open();
+    await fleet.close();
+    await receiver.close();
+    gateway.close();
+  }
+}
+
+test("SIGTERM in mid-charge: new calls get 503, the charge and the call finish, streams end between events, status 0, the webhook goes out (R-178, R-292)", () =>
+  inMidCharge(async ({ fleet, house, gateway, paying, create, webhook }) => {
+    const waiting = await create();
+    const [watchPaying, watchWaiting] = await Promise.all(
+      [paying.id, waiting.session_id].map((id) => openStream(`${house.baseUrl}/v1/sessions/${id}/stream`, API_KEY)),
+    );
+    const draining = drainingOf(house);
+    const exit = house.end("SIGTERM");
+    await draining;
+
+    const refused = await telephone.call({
+      target: waiting.sip_uri,
+      from: "sip:+15555550101@127.0.0.1",
+      headers: [],
+      turns: [],
+      onEvent: () => {},
+    });
+    assert.deepEqual([refused.answered, refused.status], [false, 503]);
+    assert.equal(house.child.exitCode, null, "it waits for the charge");
+
+    gateway.open();
+    await watchPaying!.until("payment-success");
+    const { endedBy, prompts } = await paying.call;
+    assert.equal(endedBy, "service");
+    assert.ok(
+      prompts.some((prompt) => prompt.includes("approved")),
+      prompts.join(" / "),
+    );
+    assert.match(await watchWaiting!.ended, /\n\n: closing\n\n$/);
+    assert.deepEqual(
+      watchWaiting!.shown.map(({ status }) => status),
+      ["PENDING"],
+    );
+    assert.equal(await exit, 0);
+    const charges = (await ledger(simulators.url, "stripe")).filter(
+      ({ kind, reference }) => kind === "charge" && reference?.startsWith(paying.id),
+    );
+    assert.equal(charges.length, 1);
+
+    // Whichever of the two has sent it.
+    const next = await fleet.start("api,voice,worker");
+    assert.partialDeepStrictEqual(await webhook, { event: "payment.success", session_id: paying.id });
+    assert.equal(await next.end(), 0);
+  }));
+
+for (const second of ["SIGTERM", "SIGINT"] as const) {
+  test(`${second} after SIGTERM ends the process at once, in mid-charge (R-292)`, () =>
+    inMidCharge(async ({ house, paying }) => {
+      const draining = drainingOf(house);
+      const exit = house.end("SIGTERM");
+      await draining;
+      await house.end(second);
+      assert.equal(await exit, 1);
+      paying.drop();
+    }));
+}
+
+test("a process with nothing to do ends at once with status 0", async () => {
+  const fleet = await openFleet();
+  try {
+    const house = await fleet.start("api,voice,worker");
+    assert.equal(await house.end(), 0);
+  } finally {
+    await fleet.close();
+  }
+});
