@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BUGS = new URL("bugs/", import.meta.url);
 const COPIED = ["src", "simulators", "prove", "migrations", "package.json"];
 /** Each bug must be found within so many sessions. */
-const SESSIONS = "6000";
+const SESSIONS = "12000";
 
 /** Applies each bug to a copy of the tree and lets the simulation look for it; true when it found them all. */
 export async function findBugs(names: readonly string[]): Promise<boolean> {

@@ -7,6 +7,8 @@ import type { Finished, Task } from "./worker.ts";
 export interface Simulation {
   sessions: number;
   worlds: number;
+  /** Sessions that were asked for in each world. */
+  perWorld: number;
   seconds: number;
   breaks: Break[];
   stories: string[];
@@ -34,6 +36,7 @@ export async function simulate({ sessions, seed, untilBreak = false, tells = fal
   const result: Simulation = {
     sessions: 0,
     worlds: 0,
+    perWorld,
     seconds: 0,
     breaks: [],
     stories: [],

@@ -10,14 +10,21 @@ const session = { gateway: "stripe", mode: "charge", environment: "test" };
 test("sessions, charges, webhook tries and requests are counted, and pass unchanged", async () => {
   const metrics = createMetrics();
   const instruments = createInstruments(metrics);
-  const sessions = instruments.sessions<Pick<Sessions, "create">>({ create: async () => session as never });
+  const once = [{ replayed: false }, { replayed: true }, null];
+  const made = once.values();
+  const sessions = instruments.sessions<Pick<Sessions, "create" | "createOnce">>({
+    create: async () => session as never,
+    createOnce: async () => made.next().value as never,
+  });
   assert.equal(await sessions.create({} as never, session as never), session);
+  for (const expected of once) assert.equal(await sessions.createOnce(session as never, {} as never), expected);
 
   const verdicts = [{ kind: "declined" }, { kind: "approved" }, { kind: "unknown" }];
   const verdict = verdicts.values();
   let now = 0;
   const payments = instruments.payments({ settle: async () => verdict.next().value } as unknown as Payments, () => (now += 250));
   for (const expected of verdicts) assert.equal(await payments.settle({ session } as never), expected);
+  instruments.countFound("stripe", "approved");
 
   const answers = [{ kind: "answered", status: 503 }, { kind: "lost" }, { kind: "answered", status: 204 }];
   const answer = answers.values();
@@ -29,10 +36,11 @@ test("sessions, charges, webhook tries and requests are counted, and pass unchan
 
   const text = await metrics.text();
   for (const line of [
-    'sessions_created_total{gateway="stripe",mode="charge",environment="test"} 1',
-    'charges_total{gateway="stripe",outcome="declined"} 1',
-    'charges_total{gateway="stripe",outcome="approved"} 1',
-    'charges_total{gateway="stripe",outcome="unknown"} 1',
+    'sessions_created_total{gateway="stripe",mode="charge",environment="test"} 2',
+    'charges_total{gateway="stripe",outcome="declined",by="answer"} 1',
+    'charges_total{gateway="stripe",outcome="approved",by="answer"} 1',
+    'charges_total{gateway="stripe",outcome="unknown",by="answer"} 1',
+    'charges_total{gateway="stripe",outcome="approved",by="search"} 1',
     'charge_seconds_sum{gateway="stripe"} 0.75',
     'webhook_tries_total{outcome="5xx"} 1',
     'webhook_tries_total{outcome="no answer"} 1',

@@ -6,10 +6,15 @@ import type { Sessions } from "./sessions/index.ts";
 /** Puts the gauges on the pipes: each function answers what it was given, counted. docs/operations.md names the numbers. */
 export function createInstruments(metrics: Metrics) {
   const created = metrics.counter("sessions_created_total", "Sessions made.", ["gateway", "mode", "environment"]);
-  const charges = metrics.counter("charges_total", "Cards given to a gateway, by what the caller was told.", ["gateway", "outcome"]);
+  const charges = metrics.counter("charges_total", "Cards given to a gateway, by what became of them and who was told it.", [
+    "gateway",
+    "outcome",
+    "by",
+  ]);
   const settled = metrics.timings("charge_seconds", "From the card to the gateway's outcome.", ["gateway"]);
   const tries = metrics.counter("webhook_tries_total", "Tries to deliver a status webhook.", ["outcome"]);
   const requests = metrics.timings("http_request_seconds", "From a request's head to the end of its answer.", ["endpoint", "status"]);
+  const alone = metrics.counter("rate_limit_alone_total", "Requests that this process counted by itself because Redis did not answer.");
   const calls = metrics.counter("calls_total", "INVITEs that came from a trunk.");
 
   return {
@@ -17,8 +22,16 @@ export function createInstruments(metrics: Metrics) {
 
     countCall: () => calls(),
 
-    sessions: <S extends Pick<Sessions, "create">>(sessions: S): S => ({
+    countAlone: () => alone(),
+
+    sessions: <S extends Pick<Sessions, "create" | "createOnce">>(sessions: S): S => ({
       ...sessions,
+      createOnce: async (...args: Parameters<Sessions["createOnce"]>) => {
+        const answer = await sessions.createOnce(...args);
+        const [{ gateway, mode, environment }] = args;
+        if (answer && !answer.replayed) created({ gateway, mode, environment });
+        return answer;
+      },
       create: async (...args: Parameters<Sessions["create"]>) => {
         const session = await sessions.create(...args);
         const [, { gateway, mode, environment }] = args;
@@ -27,13 +40,16 @@ export function createInstruments(metrics: Metrics) {
       },
     }),
 
+    /** What the search found out after an answer was lost. */
+    countFound: (gateway: GatewayName, outcome: "approved" | "declined" | "unknown") => charges({ gateway, outcome, by: "search" }),
+
     payments: (payments: Payments, now: () => number): Payments => ({
       ...payments,
       settle: async (input) => {
         const gateway: GatewayName = input.session.gateway;
         const started = now();
         const verdict = await payments.settle(input);
-        charges({ gateway, outcome: verdict.kind });
+        charges({ gateway, outcome: verdict.kind, by: "answer" });
         settled(now() - started, { gateway });
         return verdict;
       },

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { addNotes, adoptOpenAttempts, findAttempt, finishAttempt, insertAttempt, lastDecline, outcomeOf } from "#src/payments/attempts.ts";
+import { addNotes, adoptOpenAttempts, decisionOf, findAttempt, finishAttempt, insertAttempt, lastDecline } from "#src/payments/attempts.ts";
+import { claimUndos, demandUndo, demandUndoOfUnknown, endUndo, postponeUndo } from "#src/payments/undo-rows.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { type Database, type Db, silentLog, startLease } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
@@ -128,8 +129,19 @@ async function play(database: Database): Promise<unknown[]> {
     const result = index === 0 ? ({ outcome: "declined", declineCode: "card_declined", reason: null } as const) : null;
     await note(finishAttempt(db, id, result ?? { outcome: "unknown", reason: "lost", givenUp: false }));
     await note(finishAttempt(db, id, { outcome: "approved", reason: null }));
-    await note(outcomeOf(db, id));
+    await note(decisionOf(db, id));
     await note(lastDecline(db, a));
+    await note(demandUndoOfUnknown(db, id, "nobody knows"));
+    await note(demandUndo(db, id, "too late"));
+    await note(claimUndos(db, ATTEMPTS[1]).then((due) => due.map(({ id: claimed, tries, ageMs }) => [claimed, tries, ageMs >= 0])));
+    await note(claimUndos(db).then((due) => due.map(({ tries }) => tries)));
+    await note(
+      postponeUndo(db, id, 0)
+        .then(() => claimUndos(db))
+        .then((due) => due.map(({ tries }) => tries)),
+    );
+    await note(endUndo(db, id, "done", "voided"));
+    await note(demandUndoOfUnknown(db, id, "nobody knows").then(() => decisionOf(db, id)));
     await note(sessions.apply(a, index === 0 ? "retry" : "approve", { processor: { id: "x" }, cardBrand: "visa", errorMessage: null }));
   }
   await note(sessions.apply(a, "fail"));

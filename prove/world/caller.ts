@@ -44,6 +44,7 @@ export class Caller {
   readonly #process: ServiceProcess;
   readonly #call: { cancelled: boolean };
   #dialog: { ended: boolean; onBye: ((reason: "bye") => void) | null } | null = null;
+  readonly #began: number;
   #number = "";
 
   constructor(world: World, track: Track, process: ServiceProcess, callId: string) {
@@ -51,6 +52,7 @@ export class Caller {
     this.#world = world;
     this.track = track;
     this.#process = process;
+    this.#began = world.scheduler.now;
     this.callId = callId;
     const call = {
       callId,
@@ -59,7 +61,11 @@ export class Caller {
       cancelled: false,
       answer: (description: string) => this.#answered(description),
       reject: (status: number) => {
-        if (status === 486) world.counters.saw("a second call was refused: the session was being collected");
+        if (status === 486) {
+          world.counters.saw("a second call was refused: the session was being collected");
+          const isTwin = track.callers.some((other) => other !== this && this.#began - other.#began <= 5);
+          if (isTwin) world.counters.saw("two calls within 5 ms: one was refused");
+        }
         if (status === 410) world.counters.saw(`a call was refused: ${world.statusOf(track.id)}`);
       },
     };

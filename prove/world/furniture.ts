@@ -46,10 +46,11 @@ export function projectsOf(world: World): Projects {
     projectById: async (_: unknown, id: string) => projectOf(id),
     projectOfNumber: async () => null,
     countries: async () => ["US"],
-    gatewaySettings: async (_: unknown, _project: string, gateway: GatewayName) => settingsOf(gateway),
+    gatewaySettings: async (_: unknown, project: string, gateway: GatewayName) =>
+      project === PROJECTS[1] && world.scheduler.now < world.withdrawnUntil ? null : settingsOf(gateway),
     rotateCredentials: async () => ({}),
     webhookEndpoint: async (_: unknown, projectId: string) => ({
-      url: `${RECEIVER}${projectId}`,
+      url: `${RECEIVER}${projectId}/${world.addresses.get(projectId)?.version ?? 0}`,
       secrets,
       amountUnit: "dollars",
       disabledAt: null,

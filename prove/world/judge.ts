@@ -3,14 +3,19 @@ import type { Cancellation, Session } from "#src/sessions/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { Change, Row } from "../database/index.ts";
 import { CARD_NUMBERS } from "./caller.ts";
-import type { Entry } from "./network.ts";
+import { type Entry, TAKES } from "./network.ts";
+import type { ServiceProcess } from "./process.ts";
 import { stateOf, type Track } from "./track.ts";
 import type { World } from "./world.ts";
 
-/** Requests with which money is taken or a card is stored. */
-const TAKES = /\/v1\/(payment_intents|setup_intents)$|\/cards$/;
 /** A statement's look at the clock and its commit lie no further apart. */
 const COMMIT_MS = 100;
+/** How long after its charge a forwarded card is not called lost: the merchant's 30 s and as much again, without a margin of a retry. */
+const IN_TIME_MS = 59_000;
+/** A process in reach of the database tries at least every 5 s. */
+const ENOUGH_TO_WRITE_MS = 6_000;
+/** Longer than a process is cut off from the database here, and then some. */
+const TO_WRITE_MS = 70_000;
 const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
 
 /** Holds everything that happens against the invariants of RELIABILITY section 2, as it happens and at the end. */
@@ -20,6 +25,12 @@ export class Judge {
   readonly #takenAndCrashed = new Set<string>();
   /** Sessions of which an attempt was taken over by another process. */
   readonly #adopted = new Set<string>();
+  /** Attempts whose process died just after it was committed that they must be undone. */
+  readonly #crashedBeforeUndo = new Set<string>();
+  /** Sessions whose process had the merchant's decision and could write it down before anybody may call it lost. */
+  readonly #knewInTime = new Set<string>();
+  /** The same at any time. */
+  readonly #knew = new Set<string>();
   #undelivered = 0;
   readonly #eventOf = new Map<string, string>();
 
@@ -41,6 +52,9 @@ export class Judge {
     }
     const audits = all.filter(({ table, after: line }) => table === "audit_log" && line?.["object"] === id).length;
     if (before && audits !== 1) this.#break("I9", id, `${audits} audit rows for one change`);
+    const left = Number(row["expires_at"]) - this.#world.scheduler.now;
+    if (stateOf(before) === "PENDING" && row["phase"] === "collecting" && left <= 25)
+      this.#world.counters.saw("a call took the session in its last 25 ms");
     if (
       stateOf(before) === "PENDING" &&
       row["phase"] === "collecting" &&
@@ -57,6 +71,11 @@ export class Judge {
     if (row["status"] === "expired" && stateOf(before) === "PENDING" && this.#world.trackOf(id).callers.length > 0) {
       this.#world.counters.saw("a session expired although somebody had called");
     }
+    const { counters } = this.#world;
+    if (stateOf(before) === "collecting" && row["status"] === "payment-failed") {
+      if (this.#attemptsOf(id).length > 0) counters.saw("a caller left after a decline: payment-failed with it");
+      if (row["error_code"] === "gateway_credentials_invalid") counters.saw("a project had no credentials at the charge: payment-failed");
+    }
     if (stateOf(before) === "unknown") this.#world.counters.saw(`a lost answer was cleared up: ${textOf(row["status"])}`);
   }
 
@@ -68,9 +87,47 @@ export class Judge {
       const former = this.#world.processes.find(({ owner, isAlive }) => isAlive && owner === before["owner"]);
       if (former?.cutOffUntil === 0) this.#break("E1", textOf(after["session_id"]), "the attempt of a living process was taken from it");
     }
+    this.#followUndo(before, after);
     const [was, is] = [before["outcome"] ?? null, after["outcome"] ?? null];
     if ((was === "approved" || was === "declined") && was !== is)
       this.#break("I6", textOf(after["session_id"]), `an attempt that was ${was} became ${textOf(is)}`);
+  }
+
+  /** What must be given back is known, worked off, or handed to the operator; a process that dies with it in mind changes nothing. */
+  #followUndo(before: Row, after: Row): void {
+    const { counters, random, scheduler } = this.#world;
+    const [id, session] = [textOf(after["id"]), textOf(after["session_id"])];
+    const [was, is] = [before["undo"] ?? null, after["undo"] ?? null];
+    if (was === is) return;
+    this.#world.tell(session, () => `undo ${textOf(was)} -> ${textOf(is)}: ${textOf(after["reason"])}`);
+    if (is === "due") {
+      if (after["outcome"] === null) this.#world.bringBack(session);
+      counters.saw(
+        after["outcome"] === null || after["outcome"] === "unknown" ? "an attempt is voided unseen" : "money was found after the end",
+      );
+      if (!random.chance(0.3)) return;
+      this.#crashedBeforeUndo.add(id);
+      scheduler.after(random.pick([0, random.between(0, 20)]), () => this.#world.crashBeforeUndo(session, textOf(after["owner"])));
+      return;
+    }
+    const how = this.#crashedBeforeUndo.has(id) ? ", after a crash" : "";
+    counters.saw(is === "done" ? `an undo is done${how}` : `an undo is the operator's${how}`);
+  }
+
+  /** The merchant's endpoint decided about a forwarded card, and its answer reached the process; does it live to write it down? */
+  told(id: string | null, answer: Uint8Array, process: ServiceProcess): void {
+    // What says nothing (an error, half an answer) is a lost answer.
+    if (id === null || !/"success":true/.test(Buffer.from(answer).toString())) return;
+    const { scheduler } = this.#world;
+    scheduler.after(TO_WRITE_MS, () => process.isAlive && this.#knew.add(id));
+    const toldAt = scheduler.now;
+    const watch = () => {
+      if (!process.isAlive || scheduler.now > (this.#world.trackOf(id).chargingAt ?? 0) + IN_TIME_MS) return;
+      const quiet = scheduler.now - Math.max(toldAt, process.cutOffUntil);
+      if (quiet >= ENOUGH_TO_WRITE_MS) this.#knewInTime.add(id);
+      else scheduler.after(ENOUGH_TO_WRITE_MS - quiet, watch);
+    };
+    watch();
   }
 
   /** A process sent a request to a vendor. */
@@ -102,7 +159,12 @@ export class Judge {
   cancelled(track: Track, answer: Cancellation): void {
     const { counters } = this.#world;
     track.cancellations.push(answer);
-    if (answer.kind === "cancelled") counters.saw("a cancel was obeyed");
+    if (answer.kind === "cancelled") {
+      const { completedAt, expiresAt, callId } = answer.session;
+      counters.saw(callId === null ? "a cancel was obeyed: PENDING" : "a cancel was obeyed: collecting");
+      if (callId === null && Number(expiresAt) - Number(completedAt) <= 10) counters.saw("a cancel was obeyed in the last 10 ms");
+    }
+    if (answer.kind === "refused" && answer.status === "expired") counters.saw("a cancel came after the time was over");
     if (answer.kind === "refused" && answer.phase !== null) counters.saw(`a cancel came too late: ${answer.phase}`);
     if (answer.kind === "missing") this.#break("I1", track.id, "a session that was created is missing");
   }
@@ -111,6 +173,8 @@ export class Judge {
     if (!session) return this.#break("I1", track.id, "a session that was created is missing");
     const last = track.seen.at(-1);
     const seen = { status: session.status, revision: session.revision };
+    if (isTerminal(session.status) && track.webhooks.length === 0)
+      this.#world.counters.saw("a poll saw the end before its webhook arrived");
     track.seen.push(seen);
     if (!last) return;
     if (seen.revision < last.revision) this.#break("I7", track.id, `revision ${last.revision}, then ${seen.revision}`);
@@ -126,10 +190,6 @@ export class Judge {
 
   logged(event: string, fields: object): void {
     if (event === "payment_outcome_unknown") this.#world.counters.saw("a search was given up after ten minutes");
-    if (event === "payment_approved_too_late") {
-      const isVoided = textOf((fields as { reason?: string }).reason).startsWith("voided");
-      this.#world.counters.saw(`money was found after the session had ended: ${isVoided ? "given back" : "not given back at once"}`);
-    }
     if (event === "call_failed") this.#world.counters.saw("a call was lost to a fault of our own side");
     this.#scan(
       event,
@@ -158,6 +218,8 @@ export class Judge {
     const entries = this.#entriesOf(id);
     const taken = entries.filter(({ kind, outcome }) => (kind === "charge" || kind === "token") && outcome === "approved");
     const net = this.#net(id);
+    const undone = this.#attemptsOf(id).filter(({ undo }) => undo === "due" || (undo === "failed" && row["gateway"] !== "webhook"));
+    if (undone.length > 0) this.#break("I4", id, "what must be given back was not, in twenty minutes of peace");
     if (net > 1) this.#break("I2", id, `${net} charges stand at the vendor`);
     if (PAID.has(status)) {
       if (net !== 1) this.#break("I3", id, `${status} with ${net} charges at the vendor`);
@@ -166,9 +228,13 @@ export class Judge {
         this.#break("I3", id, "another amount was charged");
       if (this.#takenAndCrashed.has(id)) counters.saw("money taken before a crash became a success");
     } else if (net > 0) {
-      // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249).
+      // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249); nobody
+      // can void what was decided either, so what came too late stands on the operator's list.
       const isForwarded = row["gateway"] === "webhook" && row["error_code"] === "webhook_gateway_error";
-      if (isForwarded) counters.saw("a forwarded card was decided, and its answer lost");
+      const isFlagged = this.#attemptsOf(id).some(({ undo }) => undo === "failed");
+      if (isForwarded && this.#knewInTime.has(id)) this.#break("I4", id, "an answer that came in time was called lost");
+      else if (isForwarded && isFlagged) counters.saw("a forwarded card was decided, and its answer came too late");
+      else if (isForwarded && !this.#knew.has(id)) counters.saw("a forwarded card was decided, and its answer lost");
       else this.#break("I4", id, `${status} (${textOf(row["error_code"])}), and ${net} charges stand at the vendor`);
     }
     if (row["gateway"] === "webhook" && taken.length > 1) this.#break("I2", id, "a card was forwarded twice");

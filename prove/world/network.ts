@@ -3,21 +3,21 @@ import type { LedgerEntry } from "#simulators/ledger.ts";
 import type { Simulator, SimulatorAnswer } from "#simulators/simulator.ts";
 import { stripe } from "#simulators/stripe/index.ts";
 import { webhook } from "#simulators/webhook.ts";
-import { RECEIVER } from "./furniture.ts";
+import { MERCHANT, RECEIVER } from "./furniture.ts";
 import type { ServiceProcess } from "./process.ts";
 import { Receiver } from "./receiver.ts";
 import type { World } from "./world.ts";
 
 /** How an exchange with a gateway ends; weights in time of chaos. */
 const GATEWAY_FATES = {
-  answered: 70,
+  answered: 62,
   "not sent": 4,
-  "lost before": 5,
-  "lost after": 7,
-  late: 4,
+  "lost before": 6,
+  "lost after": 10,
+  late: 6,
   "500 before": 3,
-  "500 after": 3,
-  garbage: 2,
+  "500 after": 4,
+  garbage: 3,
   duplicated: 2,
 } as const;
 type Fate = keyof typeof GATEWAY_FATES;
@@ -25,14 +25,23 @@ type Fate = keyof typeof GATEWAY_FATES;
 /** A request on its way to a vendor arrives at the latest so much later: less than any vendor's `absenceIsProofAfterMs` allows. */
 const LATEST_MS = 50_000;
 
+/** Requests with which money is taken or a card is stored. */
+export const TAKES = /\/v1\/(payment_intents|setup_intents)$|\/cards$/;
+
+const STUCK = 0.25;
+const STUCK_MS = 70_000;
+
 export type Entry = LedgerEntry & { at: number };
 
 /** Everything outside the service that speaks HTTP: the vendors' own strict simulators and the merchants' receivers. */
 export class Network {
+  readonly #stuck = new Map<string, number>();
   readonly #ledger = new Map<string, Entry[]>();
   readonly receiver: Receiver;
   /** The vendors cannot be reached until then. */
   outageUntil = 0;
+  /** The vendors take payments and answer no look-up until then. */
+  lookUpsFailUntil = 0;
   readonly #world: World;
   readonly #simulators: Readonly<Record<string, Simulator>>;
 
@@ -70,8 +79,16 @@ export class Network {
     const body = Buffer.from(request.body ?? []);
     request.body?.fill(0);
     return new Promise((resolve) => {
+      let isOver = false;
       // A dead process hears nothing: its callbacks pass through it.
-      const answer = (ms: number, what: OutboundAnswer) => void process.after(ms, () => resolve(what));
+      const answer = (ms: number, what: OutboundAnswer) =>
+        void process.after(ms, () => {
+          if (isOver) return;
+          isOver = true;
+          if (what.kind === "answered" && request.url.startsWith(MERCHANT))
+            this.#world.judge.told(sessionOf(request, body), what.body, process);
+          resolve(what);
+        });
       answer(request.timeoutMs ?? 30_000, { kind: "lost", reason: "time-out" });
       if (request.url.startsWith(RECEIVER)) this.receiver.take(request, body, answer);
       else this.#toVendor(process, request, body, answer);
@@ -81,13 +98,17 @@ export class Network {
   #toVendor(process: ServiceProcess, request: OutboundRequest, body: Buffer, answer: (ms: number, what: OutboundAnswer) => void): void {
     const world = this.#world;
     const { random, scheduler } = world;
-    const isDown = scheduler.now < this.outageUntil;
+    const isLookUp = request.method === "GET";
+    const isDown = scheduler.now < this.outageUntil || (isLookUp && scheduler.now < this.lookUpsFailUntil);
+    const sessionId = sessionOf(request, body);
+    const isStuck = TAKES.test(request.url) && !isLookUp && world.isChaos && this.#isStuck(sessionId);
     const fate: Fate = isDown
       ? random.pick(["not sent", "lost before"] as const)
-      : world.isChaos
-        ? random.weighted(GATEWAY_FATES)
-        : "answered";
-    const sessionId = sessionOf(request, body);
+      : isStuck
+        ? random.pick(["lost after", "lost after", "lost before", "late", "500 after", "garbage"] as const)
+        : world.isChaos
+          ? random.weighted(GATEWAY_FATES)
+          : "answered";
     const state = world.stateOf(sessionId);
     if (request.method === "POST") world.judge.sent(sessionId, request.url);
     world.tell(sessionId, () => `${process.owner} sends ${request.method} ${request.url}: ${fate}`);
@@ -111,6 +132,15 @@ export class Network {
     };
     scheduler.after(there, () => arrive(true));
     if (fate === "duplicated") scheduler.after(there + random.between(0, 500), () => arrive(false));
+  }
+
+  /** Now and then no answer about a session comes through for as long as an attempt may last, however often it is asked for. */
+  #isStuck(sessionId: string | null): boolean {
+    if (sessionId === null) return false;
+    const { random, scheduler } = this.#world;
+    const until = this.#stuck.get(sessionId) ?? (random.chance(STUCK) ? scheduler.now + STUCK_MS : 0);
+    this.#stuck.set(sessionId, until);
+    return scheduler.now < until;
   }
 
   async #handle(request: OutboundRequest, body: Buffer): Promise<SimulatorAnswer> {

@@ -6,9 +6,9 @@ import type { Track } from "./track.ts";
 import type { World } from "./world.ts";
 
 /** What somebody does when a session reaches a state: the nemesis that makes races happen instead of hoping for them. */
-const DEEDS = { cancel: 25, "hang up": 20, "second call": 15, crash: 12, "cut off": 7, poll: 25 } as const;
+const DEEDS = { cancel: 25, "hang up": 20, "second call": 15, crash: 12, "cut off": 10, poll: 25 } as const;
 /** How often, in percent. */
-const MOMENTS = { PENDING: 5, collecting: 10, charging: 40, unknown: 25, final: 15 } as const;
+const MOMENTS = { PENDING: 5, collecting: 10, charging: 45, unknown: 95, final: 15 } as const;
 type Deed = keyof typeof DEEDS;
 
 /** Merchants, callers and the nemesis: everybody who acts upon the service from outside. */
@@ -75,9 +75,15 @@ export class People {
     const world = this.#world;
     const { random, scheduler } = world;
     if (!world.isChaos || !(state in MOMENTS) || !random.chance(MOMENTS[state as keyof typeof MOMENTS] / 100)) return;
-    const deed = random.weighted(DEEDS);
-    const delay = random.pick([random.between(0, 4), random.between(0, 4), random.between(0, 400), random.between(0, 10_000)]);
-    scheduler.after(delay, () => this.#do(deed, track));
+    // Only its owner knows what becomes of a forwarded card.
+    if (state === "charging" && world.rowOf(track.id)?.["gateway"] === "webhook" && random.chance(0.15))
+      scheduler.after(random.between(0, 300), () => this.#do("cut off", track));
+    // The answer is lost seldom, and then for long: more happens to it.
+    for (let deeds = state === "unknown" ? 2 : 1; deeds > 0; deeds--) {
+      const deed = random.weighted(DEEDS);
+      const delay = random.pick([random.between(0, 4), random.between(0, 4), random.between(0, 400), random.between(0, 10_000)]);
+      scheduler.after(delay, () => this.#do(deed, track));
+    }
   }
 
   #do(deed: Deed, track: Track): void {
@@ -95,12 +101,17 @@ export class People {
       const caller = track.callers.find(({ isUp }) => isUp);
       if (!caller) return;
       world.counters.strike("hang-up", state);
+      if (track.chargingAt !== null && world.scheduler.now - track.chargingAt <= 20)
+        world.counters.saw("a caller hung up within 20 ms after the charge began");
       return caller.hangUp();
     }
     if (!holder || !world.isChaos) return;
     if (deed === "crash") return world.kill(holder);
-    world.counters.strike("database cut off", state);
-    holder.cutOffUntil = world.scheduler.now + world.random.pick([50, 2000, 20_000]);
+    // Where nobody can be asked, for longer than its attempt may last.
+    const long = () => (world.isBlind ? world.random.between(60_000, 150_000) : world.random.between(20_000, 40_000));
+    const length = world.random.pick([50, 2000, long(), long()]);
+    world.counters.strike(length < 20_000 ? "database cut off" : "database cut off, long", state);
+    holder.cutOffUntil = Math.max(holder.cutOffUntil, world.scheduler.now + length);
   }
 
   call(track: Track): void {

@@ -1,6 +1,6 @@
 import { textOf } from "../database/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
-import { GATEWAYS_BUILT as gateways } from "#src/gateways/index.ts";
+import { type Gateway, GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { createPayments, type Payments } from "#src/payments/index.ts";
 import { type Database, type Log, startLease } from "#src/platform/index.ts";
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
@@ -12,6 +12,9 @@ import { projectsOf } from "./furniture.ts";
 import type { Jobs } from "#src/platform/index.ts";
 import type { World } from "./world.ts";
 import { ModelLeg } from "./caller.ts";
+
+/** A vendor that cannot be asked what became of an attempt. */
+const BLIND = Object.fromEntries(Object.entries(GATEWAYS_BUILT.stripe ?? {}).filter(([name]) => name !== "lookUp")) as unknown as Gateway;
 
 /** One run of one process of the service: the real modules, with everything they touch held by the world. */
 export class ServiceProcess implements Line {
@@ -65,6 +68,7 @@ export class ServiceProcess implements Line {
     webhooks.registerDelivery();
     this.#wakeDelivery = (projectId) => void work({ projectId });
     const sessions = createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) });
+    const gateways = world.isBlind ? { ...GATEWAYS_BUILT, stripe: BLIND } : GATEWAYS_BUILT;
     const payments = createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log });
     this.sessions = sessions;
     this.payments = payments;
@@ -143,7 +147,7 @@ export class ServiceProcess implements Line {
     const { world } = this;
     if (world.scheduler.now < this.cutOffUntil) return "lost before";
     if (!world.isChaos || connection.isCut) return "none";
-    if (!world.random.chance(what === "commit" ? 0.02 : 0.001)) return "none";
+    if (!world.random.chance(what === "commit" ? 0.02 : 0.002)) return "none";
     const mishap = world.random.chance(0.5) ? "lost before" : "lost after";
     const name = what === "commit" ? (mishap === "lost before" ? "commit failed" : "commit's answer lost") : "statement lost";
     for (const row of connection.changed("sessions")) world.counters.strike(name, textOf(row["phase"] ?? row["status"]));

@@ -1,6 +1,6 @@
 import type { OutboundAnswer, OutboundRequest } from "#src/platform/index.ts";
 import { verifyWebhook } from "#src/webhooks/index.ts";
-import { SIGNING_SECRET } from "./furniture.ts";
+import { RECEIVER, SIGNING_SECRET } from "./furniture.ts";
 import type { World } from "./world.ts";
 
 /** One status webhook as it came in. */
@@ -10,6 +10,7 @@ export interface Delivery {
   at: number;
 }
 
+const UNDER_WAY_MS = 1000;
 const FATES = { taken: 80, "500": 8, "time-out": 4, "not sent": 4, "answer lost": 4 } as const;
 
 /** The merchants' receiver of status webhooks: checks each as a careful merchant does, and keeps all it was sent. */
@@ -18,6 +19,8 @@ export class Receiver {
   /** Down until then. */
   outageUntil = 0;
   readonly #world: World;
+  /** By event: which of its project's addresses was tried. */
+  readonly #firstTries = new Map<string, number>();
 
   constructor(world: World) {
     this.#world = world;
@@ -29,23 +32,50 @@ export class Receiver {
     const fate = isDown ? random.pick(["500", "not sent", "time-out"] as const) : isChaos ? random.weighted(FATES) : "taken";
     const sessionId = /"session_id":"([^"]+)"/.exec(body.toString())?.[1] ?? null;
     if (fate !== "taken") counters.strike(isDown ? "receiver down" : `receiver: ${fate}`, this.#world.stateOf(sessionId));
+    this.#checkAddress(request, sessionId);
     const there = random.between(5, 100);
     if (fate === "not sent") return answer(there, { kind: "not sent", reason: "connection refused" });
     if (fate === "500") return answer(there, { kind: "answered", status: 500, headers: {}, body: new Uint8Array() });
     if (fate === "time-out" && random.chance(0.5)) return;
     scheduler.after(there, () => {
-      this.#keep(request, body.toString(), sessionId);
+      if (!this.#keep(request, body.toString(), sessionId))
+        return answer(10, { kind: "answered", status: 400, headers: {}, body: new Uint8Array() });
       if (fate === "answer lost") answer(10, { kind: "lost", reason: "connection reset" });
       if (fate === "taken") answer(10, { kind: "answered", status: 200, headers: {}, body: new Uint8Array() });
     });
   }
 
-  #keep({ headers }: OutboundRequest, body: string, sessionId: string | null): void {
+  /** R-291: a retry goes to the address of now; a try that had read the former one may still be under way. */
+  #checkAddress({ url, headers }: OutboundRequest, sessionId: string | null): void {
+    const world = this.#world;
+    const [project = "", version] = url.slice(RECEIVER.length).split("/");
+    const address = world.addresses.get(project) ?? { version: 0, since: 0 };
+    if (Number(version) < address.version && world.scheduler.now > address.since + UNDER_WAY_MS)
+      world.break(
+        "R-291",
+        sessionId,
+        `a webhook went to an address that had been changed ${world.scheduler.now - address.since} ms before`,
+      );
+    const id = headers["webhook-id"] ?? "";
+    const first = this.#firstTries.get(id) ?? Number(version);
+    if (first !== Number(version)) world.counters.saw("a webhook's retry went to the address it was changed to");
+    this.#firstTries.set(id, Number(version));
+  }
+
+  /** False: refused. */
+  #keep({ headers }: OutboundRequest, body: string, sessionId: string | null): boolean {
     const world = this.#world;
     const now = world.scheduler.now;
     const verdict = verifyWebhook(headers, body, SIGNING_SECRET, now);
-    if (!verdict.verified) return world.break("I5", sessionId, `a webhook with a bad signature: ${verdict.reason}`);
+    if (!verdict.verified) {
+      // Signed by a process whose clock has jumped: refused, and signed anew by the next try.
+      if (/five minutes/.test(verdict.reason) && world.isAnyClockWrong)
+        world.counters.saw("a webhook was refused: its process's clock had jumped");
+      else world.break("I5", sessionId, `a webhook with a bad signature: ${verdict.reason}`);
+      return false;
+    }
     this.deliveries.push({ id: verdict.id, body, at: now });
     world.judge.delivered(sessionId, verdict.id, body);
+    return true;
   }
 }

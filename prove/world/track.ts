@@ -13,6 +13,8 @@ export interface Track {
   callers: Caller[];
   /** Ids of the status webhooks that arrived, duplicates included. */
   webhooks: string[];
+  /** When its last charge began, ms. */
+  chargingAt: number | null;
   /** When it became final, ms. */
   finalAt: number | null;
 }

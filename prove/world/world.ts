@@ -4,7 +4,7 @@ import type { Change } from "../database/index.ts";
 import { ModelDatabase, type Row } from "../database/index.ts";
 import { SeededRandom } from "../random.ts";
 import { Counters } from "./counters.ts";
-import { furnish } from "./furniture.ts";
+import { furnish, PROJECTS } from "./furniture.ts";
 import { JobQueue } from "./jobs.ts";
 import { Judge } from "./judge.ts";
 import { Network } from "./network.ts";
@@ -57,6 +57,12 @@ export class World {
   processes: ServiceProcess[] = [];
   /** Faults happen. */
   isChaos = true;
+  /** In this world the vendor can be asked to void an attempt, but not what became of it. */
+  readonly isBlind: boolean;
+  /** The second project has no credentials until then. */
+  withdrawnUntil = 0;
+  /** How often each project's webhook address was changed, and when last. */
+  readonly addresses = new Map<string, { version: number; since: number }>();
   #lastDeath = 0;
   readonly #rows = new Map<string, Row>();
   #runs = 0;
@@ -66,6 +72,7 @@ export class World {
     this.seed = seed;
     this.#stories = tells ? new Map() : null;
     this.random = new SeededRandom(seed);
+    this.isBlind = this.random.chance(0.2);
     this.database = new ModelDatabase(() => this.scheduler.now);
     this.jobs = new JobQueue(this);
     this.network = new Network(this);
@@ -110,14 +117,24 @@ export class World {
     }
     if (random.chance(0.4))
       scheduler.after(soon(), () => void (network.receiver.outageUntil = scheduler.now + random.between(10, 600) * SECOND));
+    // Charges go through, but nobody tells what became of one: the phase unknown lasts.
+    if (random.chance(0.5)) {
+      const length = random.pick([random.between(60, 240) * SECOND, 13 * MINUTE]);
+      scheduler.after(soon(), () => void (network.lookUpsFailUntil = scheduler.now + length));
+    }
+    scheduler.after(soon(), () => void (this.withdrawnUntil = scheduler.now + random.between(2, 15) * SECOND));
     for (let index = 0; index < 3; index++) {
       scheduler.after(random.between(0, CHAOS_MS), () => {
         const process = this.anyProcess();
         if (process) this.kill(process);
       });
-      scheduler.after(random.between(0, CHAOS_MS), () => {
+      scheduler.after(random.between(0, CREATING_MS), () => {
         const process = this.anyProcess();
-        if (process) process.skew = random.between(-60, 60) * SECOND;
+        if (process) this.#stepClock(process, random.pick([-1, 1]) * random.pick([random.between(1, 60) * SECOND, HOUR]));
+      });
+      scheduler.after(random.between(0, CHAOS_MS), () => {
+        const project = random.pick(PROJECTS);
+        this.addresses.set(project, { version: (this.addresses.get(project)?.version ?? 0) + 1, since: scheduler.now });
       });
     }
   }
@@ -128,6 +145,15 @@ export class World {
     void process.start({ onlyDelivery: this.#onlyDelivery });
   }
 
+  /** Its wall clock jumps. */
+  #stepClock(process: ServiceProcess, ms: number): void {
+    process.skew = ms;
+    for (const row of this.#rows.values()) {
+      const state = stateOf(row);
+      if (state !== "final" && (state === "PENDING" || row["claimed_by"] === process.owner)) this.counters.strike("clock step", state);
+    }
+  }
+
   /** The nemesis kills: not so often that nobody ever comes to pay. */
   kill(process: ServiceProcess): void {
     if (this.scheduler.now - this.#lastDeath < DEATHS_APART_MS) return;
@@ -135,12 +161,35 @@ export class World {
     this.crash(process);
   }
 
+  get isAnyClockWrong(): boolean {
+    return this.processes.some(({ skew }) => Math.abs(skew) > MINUTE);
+  }
+
   /** The process is killed; a supervisor starts it again, at once or after a while. */
   crash(process: ServiceProcess): void {
     if (!process.isAlive) return;
     if (this.isChaos) for (const row of this.#rows.values()) if (row["claimed_by"] === process.owner) this.#struck(row);
     process.die();
-    if (this.isChaos) this.scheduler.after(this.random.pick([500, 2000, 30_000]), () => this.isChaos && this.#boot());
+    const wasChaos = this.isChaos;
+    this.scheduler.after(this.random.pick([500, 2000, 30_000]), () => {
+      const isAlone = !this.processes.some(({ isAlive }) => isAlive);
+      if (wasChaos ? this.isChaos : isAlone) this.#boot();
+    });
+  }
+
+  /** An attempt is being voided because its owner seemed dead: it was cut off, and is back just now. */
+  bringBack(id: string): void {
+    const owner = this.holderOf(id);
+    if (!owner || owner.cutOffUntil <= this.scheduler.now) return;
+    this.counters.saw("a cut-off owner came back while its attempt was voided");
+    owner.cutOffUntil = this.scheduler.now + this.random.between(0, 1500);
+  }
+
+  /** Money is to be given back, and just now the process that knows of it dies. */
+  crashBeforeUndo(id: string, owner: string): void {
+    this.tell(id, () => "money is to be given back, and its process is killed");
+    this.counters.strike("crash before the undo", this.stateOf(id));
+    for (const process of this.processes) if (process === this.holderOf(id) || process.owner === owner) this.crash(process);
   }
 
   #struck(row: Row): void {
@@ -179,7 +228,7 @@ export class World {
   trackOf(id: string): Track {
     let track = this.tracks.get(id);
     if (!track) {
-      track = { id, isCreated: false, seen: [], cancellations: [], callers: [], webhooks: [], finalAt: null };
+      track = { id, isCreated: false, seen: [], cancellations: [], callers: [], webhooks: [], chargingAt: null, finalAt: null };
       this.tracks.set(id, track);
     }
     return track;
@@ -223,6 +272,7 @@ export class World {
       if (stateOf(change.before) === state) continue;
       this.tell(id, () => `${stateOf(change.before)} -> ${textOf(row["phase"] ?? row["status"])}`);
       const track = this.trackOf(id);
+      if (state === "charging") track.chargingAt = this.scheduler.now;
       if (state === "final") track.finalAt = this.scheduler.now;
       this.people.reached(track, state);
     }

@@ -1,8 +1,9 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { AttemptTrace } from "#src/gateways/index.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { isOwnerDead } from "#src/platform/index.ts";
-import type { Db } from "#src/platform/index.ts";
+import type { Db, Tables } from "#src/platform/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 
 /** Rows of payment_attempts: the ledger of what was tried, written before the gateway is called and finished after it. */
@@ -17,6 +18,10 @@ export interface Attempt {
   cardLast4: string;
   /** Time since the row was written, by the database's clock, ms. */
   ageMs: number;
+  /** How old it is when its owner, if alive, has stopped waiting for the gateway, ms. */
+  deadlineMs: number;
+  /** Its owner has written that the answer is lost: nobody waits for it any more. */
+  isLost: boolean;
   /** When the search for its outcome was given up; it may still be found for a while. */
   givenUp: boolean;
   trace: AttemptTrace;
@@ -76,6 +81,7 @@ export async function insertAttempt(
     })
     .returning("started_at")
     .executeTakeFirstOrThrow();
+  reach("intent_inserted");
   return { number, reference, startedAt: row.started_at };
 }
 
@@ -95,6 +101,8 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
     cardBrand: row.card_brand,
     cardLast4: row.card_last4,
     ageMs: row.age_ms,
+    deadlineMs: row.deadline_at.getTime() - row.started_at.getTime(),
+    isLost: row.outcome === "unknown",
     givenUp: row.finished_at !== null,
     trace: {
       sessionId: row.session_id,
@@ -115,10 +123,13 @@ export type AttemptResult =
   | { outcome: "declined"; declineCode: string; reason: string | null }
   | { outcome: "unknown"; reason: string; givenUp: boolean };
 
-/** Writes the outcome unless a final one stands there; answers whether it was written. */
+/**
+ * Writes the outcome unless a final one stands there; answers whether it was written. What is being given back
+ * (`undo`) cannot become a success any more.
+ */
 export async function finishAttempt(tx: Db, id: string, result: AttemptResult): Promise<boolean> {
   const final = result.outcome !== "unknown" || result.givenUp;
-  const row = await tx
+  let update = tx
     .updateTable("payment_attempts")
     .set({
       outcome: result.outcome,
@@ -127,20 +138,15 @@ export async function finishAttempt(tx: Db, id: string, result: AttemptResult): 
       ...(final ? { finished_at: sql<Date>`clock_timestamp()` } : {}),
     })
     .where("id", "=", id)
-    .where((attempt) => attempt.or([attempt("outcome", "is", null), attempt("outcome", "=", "unknown")]))
-    .returning("id")
-    .executeTakeFirst();
+    .where((attempt) => attempt.or([attempt("outcome", "is", null), attempt("outcome", "=", "unknown")]));
+  if (result.outcome === "approved") update = update.where("undo", "is", null);
+  const row = await update.returning("id").executeTakeFirst();
   return row !== undefined;
 }
 
-export async function outcomeOf(db: Db, id: string): Promise<string | null> {
-  const row = await db.selectFrom("payment_attempts").select("outcome").where("id", "=", id).executeTakeFirst();
-  return row?.outcome ?? null;
-}
-
-/** For the operator's work list: what became of an attempt that was decided already. */
-export async function setReason(db: Db, id: string, reason: string): Promise<void> {
-  await db.updateTable("payment_attempts").set({ reason }).where("id", "=", id).execute();
+/** What stands in the ledger by now; null: there is no such attempt. */
+export async function decisionOf(db: Db, id: string): Promise<Pick<Selectable<Tables["payment_attempts"]>, "outcome" | "undo"> | null> {
+  return (await db.selectFrom("payment_attempts").select(["outcome", "undo"]).where("id", "=", id).executeTakeFirst()) ?? null;
 }
 
 /** Adds the gateway's notes to the row: vendor ids, no card data. */
@@ -150,6 +156,7 @@ export async function addNotes(db: Db, id: string, notes: Readonly<Record<string
     .set({ notes: sql<string>`notes || ${JSON.stringify(notes)}::jsonb` })
     .where("id", "=", id)
     .execute();
+  reach("notes_written");
 }
 
 /** The last attempt of a session: its decline, when it was declined. */

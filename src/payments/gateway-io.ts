@@ -1,11 +1,14 @@
 import type { GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Outbound } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import type { ProjectSettings } from "./index.ts";
+import { addNotes } from "./attempts.ts";
+import type { Attempt } from "./attempts.ts";
+import type { PaymentsDeps, ProjectSettings } from "./index.ts";
 
 export interface IoDeps {
   outbound: Pick<Outbound, "send">;
@@ -40,7 +43,10 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
     async send(request) {
       if (left() === 0) return { kind: "not sent", reason: "deadline passed" };
       const timeoutMs = Math.min(request.timeoutMs ?? left(), left());
-      return await outbound.send({ ...request, timeoutMs, httpsOnly: settings.environment === "live" });
+      reach("request_built");
+      const answer = await outbound.send({ ...request, timeoutMs, httpsOnly: settings.environment === "live" });
+      reach("answer_read");
+      return answer;
     },
     async wait(ms) {
       if (ms >= left()) return false;
@@ -53,4 +59,36 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
     rotateCredentials: (change) => projects.rotateCredentials(projectId, gateway, settings.environment, change),
   };
   return { io, end };
+}
+
+/** One look-up or void with all its requests. */
+const LOOK_UP_MS = 30_000;
+
+/** Runs `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. */
+export async function withAttempt<T>(
+  deps: PaymentsDeps,
+  tokens: AccessTokens,
+  attempt: Attempt,
+  work: (io: GatewayIo) => Promise<T>,
+): Promise<T | null> {
+  const { database, sessions, projects } = deps;
+  const session = await sessions.find(database.db, attempt.trace.sessionId);
+  if (!session) return null;
+  const settings = await projects.gatewaySettings(database.db, session.projectId, attempt.gateway, attempt.environment);
+  if (!settings) return null;
+  const { io, end } = createGatewayIo(
+    { ...deps, tokens },
+    {
+      projectId: session.projectId,
+      gateway: attempt.gateway,
+      settings: { ...settings, endpoint: attempt.endpoint },
+      deadlineMs: LOOK_UP_MS,
+      note: (notes) => addNotes(database.db, attempt.id, notes),
+    },
+  );
+  try {
+    return await work(io);
+  } finally {
+    end();
+  }
 }

@@ -1,5 +1,6 @@
 import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import type { DECLINES, DeclineCode, Environment, GatewayName } from "#src/kernel/payment.ts";
 import { DECLINES as DECLINE_TABLE } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
@@ -10,10 +11,12 @@ import { lastDecline } from "./attempts.ts";
 import { startJanitor } from "./janitor.ts";
 import { errorOf } from "./outcome.ts";
 import { createSearch } from "./search.ts";
+import { createUndo } from "./undo.ts";
 import { settle } from "./settle.ts";
 import type { SettleInput } from "./settle.ts";
 import { skip } from "./skip.ts";
 
+export { type AttemptView, attemptsOf, countOpen, needsOperator } from "./work-list.ts";
 export type { SettleInput };
 
 /** What became of a card, for whoever collected it. */
@@ -48,6 +51,8 @@ export interface PaymentsDeps {
   /** This run of this process, as in its lease. */
   owner: string;
   log: Log;
+  /** Told what the search made of a lost answer; `unknown`: it gave up. */
+  onFound?: (gateway: GatewayName, outcome: "approved" | "declined" | "unknown") => void;
 }
 
 export interface Payments {
@@ -66,15 +71,17 @@ export interface Payments {
 
 export function createPayments(deps: PaymentsDeps): Payments {
   const tokens = new AccessTokens(deps.clock);
-  const search = createSearch(deps, tokens);
+  const undo = createUndo(deps, tokens);
+  const search = createSearch(deps, tokens, undo);
   return {
-    settle: (input) => settle(deps, tokens, search, input),
+    settle: (input) => settle(deps, tokens, search, undo, input),
     skip: (session) => skip(deps, session),
     async giveUp(session) {
+      reach("giving_up");
       const declined = await lastDecline(deps.database.db, session.id);
       if (declined === null || !Object.hasOwn(DECLINE_TABLE, declined)) return await deps.sessions.apply(session.id, "abandon");
       return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined as DeclineCode, message: null }));
     },
-    startJanitor: () => startJanitor(deps, search),
+    startJanitor: () => startJanitor(deps, search, undo),
   };
 }

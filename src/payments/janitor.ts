@@ -1,20 +1,25 @@
+import { reach } from "#src/kernel/crash-points.ts";
 import { adoptOpenAttempts } from "./attempts.ts";
 import type { PaymentsDeps } from "./index.ts";
 import type { Search } from "./search.ts";
+import type { Undo } from "./undo.ts";
 
 const ROUND_MS = 5_000;
 
 /**
- * Takes up attempts without an outcome whose owner is dead, and this process's own overdue ones, at once and every 5 s.
- * Answers the function that ends it together with the searches under way.
+ * Takes up attempts without an outcome whose owner is dead, this process's own overdue ones, and whatever is to be given
+ * back, at once and every 5 s. Answers the function that ends it together with what it has under way.
  */
-export function startJanitor({ database, clock, owner, log }: PaymentsDeps, search: Search): () => Promise<void> {
+export function startJanitor({ database, clock, owner, log }: PaymentsDeps, search: Search, undo: Undo): () => Promise<void> {
   let stopped = false;
   let cancel = () => {};
   let running: Promise<void> = Promise.resolve();
 
   const round = async () => {
-    for (const id of await adoptOpenAttempts(database.db, owner, search)) search.begin(id);
+    const adopted = await adoptOpenAttempts(database.db, owner, search);
+    if (adopted.length > 0) reach("attempt_adopted");
+    for (const id of adopted) search.begin(id);
+    await undo.round();
   };
   const next = () => {
     running = round()
@@ -30,5 +35,6 @@ export function startJanitor({ database, clock, owner, log }: PaymentsDeps, sear
     cancel();
     await running;
     await search.stop();
+    await undo.stop();
   };
 }

@@ -1,9 +1,11 @@
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
-import { finishAttempt, outcomeOf } from "./attempts.ts";
+import { decisionOf, finishAttempt } from "./attempts.ts";
 import type { Conclusion } from "./outcome.ts";
+import { demandUndo } from "./undo-rows.ts";
 
 export interface LedgerDeps {
   database: Database;
@@ -13,11 +15,12 @@ export interface LedgerDeps {
 }
 
 /**
- * What became of writing a result. `late`: the attempt or its session had been decided otherwise; what the gateway did
- * cannot be shown any more, only undone.
+ * What became of writing a result. `late`: the attempt or its session had been decided otherwise. What the gateway took
+ * cannot be shown any more: the same commit says that it must be given back.
  */
 export type Written = "written" | "late";
 
+const TOO_LATE = "approved after its session had ended otherwise: to be given back";
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
@@ -32,12 +35,21 @@ export async function writeResult(
 ): Promise<Written> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
-      return await database.transaction(async (tx) => {
-        if (await finishAttempt(tx, attempt.id, result)) {
-          return (await sessions.transition(tx, attempt.sessionId, event, changes)) ? "written" : "late";
-        }
-        return (await outcomeOf(tx, attempt.id)) === result.outcome ? "written" : "late";
+      reach("result_unwritten");
+      const written = await database.transaction(async (tx) => {
+        const isFinished = await finishAttempt(tx, attempt.id, result);
+        reach("result_finished");
+        const moved = isFinished && (await sessions.transition(tx, attempt.sessionId, event, changes));
+        reach("result_moved");
+        if (moved) return "written";
+        const stands = isFinished ? null : await decisionOf(tx, attempt.id);
+        if (result.outcome !== "approved") return stands?.outcome === result.outcome ? "written" : "late";
+        if (stands?.outcome === "approved" && stands.undo === null) return "written";
+        await demandUndo(tx, attempt.id, TOO_LATE);
+        return "late";
       });
+      reach("result_committed");
+      return written;
     } catch (error) {
       log.error("payment_result_not_written", { session: attempt.sessionId, attempt: attempt.id, error });
       await sleep(clock, wait);

@@ -184,7 +184,7 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await read(session)).errorCode, "gateway_unavailable");
   });
 
-  test("with neither look-up nor void the session ends as outcome_unknown at once", async () => {
+  test("with neither look-up nor void the session ends as outcome_unknown once its owner has had its time", async () => {
     const gateway = without(fake.gateway(), "lookUp", "void");
     const session = await died("dead", gateway);
     const process = testProcess(fixture, gateway);
@@ -192,13 +192,70 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await read(session)).errorCode, "outcome_unknown");
   });
 
-  test("card forwarding that was cut off has failed, and its endpoint is not called again (R-249)", async () => {
-    const forwarding = fake.gateway({}, { lookUp: "by rule", voidBy: "none", oneAttempt: true, absenceIsProofAfterMs: 0 });
-    const session = await died("dead", forwarding);
-    fake.onLookUp = () => ({ outcome: "declined", code: "webhook_gateway_error", message: null, processor: {} });
-    await recover(testProcess(fixture, forwarding), isFinal(session));
-    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "webhook_gateway_error"]);
-    assert.equal(fake.charges.length, 1);
+  describe("of card forwarding, whose lost answer has failed by rule", () => {
+    const forwarding = () =>
+      without(fake.gateway({}, { lookUp: "by rule", voidBy: "none", oneAttempt: true, absenceIsProofAfterMs: 0 }), "void");
+    beforeEach(() => {
+      fake.onLookUp = () => declined("card_declined");
+    });
+
+    test("a cut-off attempt fails once its owner has had its deadline and 30 s more, and is not sent again (R-249)", async () => {
+      const session = await died("dead", forwarding());
+      const process = testProcess(fixture, forwarding(), { owner: "process-2" });
+      const begin = process.clock.monotonic();
+      await recover(process, isFinal(session));
+      const seconds = (process.clock.monotonic() - begin) / SECOND;
+      assert.ok(seconds >= 59 && seconds < 120, `decided after ${seconds} s`);
+      assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "card_declined"]);
+      assert.equal(fake.charges.length, 1);
+    });
+
+    test("an owner that was only cut off from the database still has its answer count (R-249, R-287)", async () => {
+      const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
+      fake.onCharge = () => promise;
+      const session = await collecting(fixture);
+      const settling = testProcess(fixture, forwarding(), { owner: "cut-off" }).payments.settle({
+        session,
+        card: testCard(),
+        mayRetry: true,
+      });
+      await fake.called();
+      const process = testProcess(fixture, forwarding(), { owner: "process-2" });
+      const begin = process.clock.monotonic();
+      await recover(process, () => process.clock.monotonic() - begin > 50 * SECOND);
+      assert.equal((await attemptOf(session)).owner, "process-2");
+      assert.equal((await read(session)).phase, "charging");
+      resolve(APPROVED);
+      assert.deepEqual(await settling, { kind: "approved", capture: "captured" });
+      assert.equal((await read(session)).status, "payment-success");
+    });
+
+    test("an answer that comes later still is no success, and stands on the operator's list (R-287)", async () => {
+      const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
+      fake.onCharge = () => promise;
+      const session = await collecting(fixture);
+      const slow = testProcess(fixture, forwarding(), { owner: "cut-off" });
+      const settling = slow.payments.settle({ session, card: testCard(), mayRetry: true });
+      await fake.called();
+      await recover(testProcess(fixture, forwarding(), { owner: "process-2" }), isFinal(session));
+      resolve(APPROVED);
+      assert.deepEqual(await settling, { kind: "unknown" });
+      await timePasses(slow.clock, async () => (await attemptOf(session)).undo === "failed");
+      assert.equal((await attemptOf(session)).reason, "money taken for a session that had ended otherwise");
+      assert.equal((await read(session)).status, "payment-failed");
+    });
+  });
+
+  test("absent is not believed while the attempt's owner may still be waiting for its answer", async () => {
+    const gateway = fake.gateway({}, { absenceIsProofAfterMs: 0 });
+    const session = await died("dead", gateway);
+    fake.onLookUp = () => ({ outcome: "absent" });
+    const process = testProcess(fixture, gateway, { owner: "process-2" });
+    const begin = process.clock.monotonic();
+    await recover(process, isFinal(session));
+    const seconds = (process.clock.monotonic() - begin) / SECOND;
+    assert.ok(seconds >= 34, `believed after ${seconds} s`);
+    assert.equal((await read(session)).errorCode, "gateway_unavailable");
   });
 
   test("an approval that arrives after recovery found nothing is voided, and the caller is not told success", async () => {
@@ -213,6 +270,7 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await read(session)).errorCode, "gateway_unavailable");
     resolve(APPROVED);
     assert.deepEqual(await settling, { kind: "unknown" });
+    await timePasses(slow.clock, async () => (await attemptOf(session)).undo === "done");
     assert.deepEqual(fake.voids, [`${session.id}-1`]);
     assert.equal((await read(session)).status, "payment-failed");
   });

@@ -1,14 +1,17 @@
-import type { Gateway, GatewaySettings, LookUpResult, Outcome } from "#src/gateways/index.ts";
+import type { Gateway, LookUpResult, Outcome } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { addNotes, findAttempt, outcomeOf, setReason } from "./attempts.ts";
+import { decisionOf, findAttempt } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
-import { createGatewayIo } from "./gateway-io.ts";
+import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./index.ts";
 import { writeResult } from "./ledger.ts";
 import { conclude, declinedBy } from "./outcome.ts";
 import type { Conclusion } from "./outcome.ts";
+import { demandUndoOfUnknown } from "./undo-rows.ts";
+import type { Undo } from "./undo.ts";
 
 /**
  * The search for what became of an attempt whose answer was lost: by look-up, else by void; never a new charge, and the
@@ -19,8 +22,6 @@ export interface Search {
   readonly busy: Set<string>;
   /** Searches in the background if the attempt needs it. */
   begin(id: string): void;
-  /** Gives back what an approved attempt took for a session that had ended otherwise. */
-  undo(id: string): Promise<void>;
   /** Gateways whose attempts can be searched at all. */
   readonly searchable: readonly GatewayName[];
   /** Ends all searches; the next process takes them up. */
@@ -37,14 +38,14 @@ const GIVE_UP_AFTER = 10 * MINUTE;
 const LATE_WAIT = 10 * MINUTE;
 /** After a fault of our own side, mostly the database. */
 const OUTAGE_WAIT = 5 * SECOND;
-/** One look-up or void with all its requests. */
-const LOOK_UP_MS = 30 * SECOND;
+/** What a living owner may need after the deadline to write its answer down. */
+const GRACE = 5 * SECOND;
+/** The same where nobody can be asked: an owner that is only cut off from the database is the one who knows. */
+const GRACE_UNASKABLE = 30 * SECOND;
+const NOBODY_KNOWS = "its answer was lost, and the gateway cannot be asked: to be given back";
 
-const VOIDED = "voided: its session had ended otherwise";
-const NOT_VOIDED = "money taken for a session that had ended otherwise";
-
-export function createSearch(deps: PaymentsDeps, tokens: AccessTokens): Search {
-  const { database, sessions, projects, gateways, clock, log } = deps;
+export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Undo): Search {
+  const { database, gateways, clock, log } = deps;
   const busy = new Set<string>();
   const running = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -77,7 +78,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens): Search {
   }
 
   async function search(id: string): Promise<void> {
-    const outcome = await outcomeOf(database.db, id);
+    const outcome = (await decisionOf(database.db, id))?.outcome;
     if (outcome === "approved" || outcome === "declined") return;
     const attempt = await findAttempt(database.db, id);
     if (!attempt) return;
@@ -91,54 +92,48 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens): Search {
         await decide(attempt, conclude(known, { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false));
         return;
       }
-      if (!givenUp && (age() >= GIVE_UP_AFTER || !canBeFound(gateways[attempt.gateway]))) {
+      const gateway = gateways[attempt.gateway];
+      const left = ownerIsThroughAfter(attempt, gateway) - age();
+      if (!givenUp && (age() >= GIVE_UP_AFTER || (!canBeFound(gateway) && left <= 0))) {
         await giveUp(attempt);
         givenUp = true;
       }
-      if (givenUp && !canBeFound(gateways[attempt.gateway])) return;
-      await sleep(clock, givenUp ? LATE_WAIT : (WAITS[round] ?? LONG_WAIT), stopping.signal);
+      if (givenUp && !canBeFound(gateway)) return;
+      const wait = givenUp ? LATE_WAIT : (WAITS[round] ?? LONG_WAIT);
+      await sleep(clock, left > 0 && !isAskable(gateway) ? Math.min(wait, left) : wait, stopping.signal);
     }
   }
 
-  /** The outcome, or null while it is not known. */
+  /**
+   * The outcome, or null while it is not known. What the gateway has on its books counts at any time. What it does not
+   * have, and what an interface's rule says of a lost answer, counts only once no living owner can know better
+   * (docs/decisions/0011).
+   */
   async function ask(attempt: Attempt, age: () => number): Promise<Outcome | null> {
     const gateway = gateways[attempt.gateway];
-    const found = await withIo(attempt, async (io) => {
-      const result = await gateway?.lookUp?.(attempt.trace, io);
-      if (result) return fromLookUp(result, age() >= (gateway?.capabilities.absenceIsProofAfterMs ?? Infinity));
-      const undone = await gateway?.void?.(attempt.trace, io);
-      return undone && undone.outcome !== "unknown" ? declinedBy("gateway_unavailable") : null;
-    });
-    return found ?? null;
-  }
-
-  /** Runs `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. */
-  async function withIo<T>(attempt: Attempt, work: (io: ReturnType<typeof createGatewayIo>["io"]) => Promise<T>): Promise<T | null> {
-    const session = await sessions.find(database.db, attempt.trace.sessionId);
-    if (!session) return null;
-    const settings = await projects.gatewaySettings(database.db, session.projectId, attempt.gateway, attempt.environment);
-    if (!settings) return null;
-    const inForce: GatewaySettings = { ...settings, endpoint: attempt.endpoint };
-    const { io, end } = createGatewayIo(
-      { ...deps, tokens },
-      {
-        projectId: session.projectId,
-        gateway: attempt.gateway,
-        settings: inForce,
-        deadlineMs: LOOK_UP_MS,
-        note: (notes) => addNotes(database.db, attempt.id, notes),
-      },
-    );
-    try {
-      return await work(io);
-    } finally {
-      end();
+    if (!gateway) return null;
+    const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
+    if (gateway.lookUp) {
+      if (!isAskable(gateway) && !isOwnerThrough()) return null;
+      reach("look_up_asked");
+      const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
+      reach("look_up_answered");
+      return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs) : null;
     }
+    if (!gateway.void || !isOwnerThrough()) return null;
+    await demandUndoOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
+    await undo.tryNow(attempt.id);
+    return (await decisionOf(database.db, attempt.id))?.undo === "done" ? declinedBy("gateway_unavailable") : null;
   }
 
   async function decide(attempt: Attempt, conclusion: Conclusion): Promise<void> {
+    reach("search_decided");
     const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, conclusion);
-    if (written === "late" && conclusion.attempt.outcome === "approved") await undo(attempt.id);
+    if (written === "written") deps.onFound?.(attempt.gateway, conclusion.attempt.outcome);
+    else if (conclusion.attempt.outcome === "approved") {
+      log.error("payment_approved_too_late", facts(attempt));
+      undo.begin(attempt.id);
+    }
   }
 
   /** The session ends; the attempt stays open for the operator and for the search (R-287). */
@@ -146,21 +141,8 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens): Search {
     const { changes } = conclude(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
     const reason = "the outcome could not be established";
     await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true }, event: "fail", changes });
+    reach("search_given_up");
     log.error("payment_outcome_unknown", facts(attempt));
-  }
-
-  async function undo(id: string): Promise<void> {
-    try {
-      const attempt = await findAttempt(database.db, id);
-      if (!attempt) return;
-      const gateway = gateways[attempt.gateway];
-      const result = await withIo(attempt, async (io) => gateway?.void?.(attempt.trace, io));
-      const reason = result?.outcome === "voided" ? VOIDED : NOT_VOIDED;
-      log.error("payment_approved_too_late", { ...facts(attempt), reason });
-      await setReason(database.db, id, reason);
-    } catch (error) {
-      log.error("payment_not_undone", { attempt: id, error });
-    }
   }
 
   function facts({ trace, gateway }: Attempt) {
@@ -170,7 +152,6 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens): Search {
   return {
     busy,
     begin,
-    undo,
     searchable: Object.values(gateways)
       .filter(canBeFound)
       .map(({ name }) => name),
@@ -183,6 +164,16 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens): Search {
 
 function canBeFound(gateway: Gateway | undefined): boolean {
   return gateway?.lookUp !== undefined || gateway?.void !== undefined;
+}
+
+/** Somebody outside this house knows what became of the attempt, or can undo it. */
+function isAskable(gateway: Gateway | undefined): boolean {
+  return canBeFound(gateway) && (gateway?.void !== undefined || gateway?.capabilities.lookUp !== "by rule");
+}
+
+/** The attempt's age from which its owner, if it lives after all, has no answer that it could still write down, ms. */
+function ownerIsThroughAfter({ isLost, deadlineMs }: Attempt, gateway: Gateway | undefined): number {
+  return isLost ? 0 : deadlineMs + (isAskable(gateway) ? GRACE : GRACE_UNASKABLE);
 }
 
 /** Absence proves that nothing was charged only once the vendor shows everything it took (`absenceIsProofAfterMs`). */

@@ -1,6 +1,7 @@
 import type { Gateway, GatewaySettings, Order, Outcome } from "#src/gateways/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import { sleep } from "#src/kernel/clock.ts";
+import { reach } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
@@ -12,6 +13,7 @@ import type { AccessTokens } from "./access-tokens.ts";
 import { writeResult } from "./ledger.ts";
 import { conclude, declinedBy, errorOf } from "./outcome.ts";
 import type { Search } from "./search.ts";
+import type { Undo } from "./undo.ts";
 
 export interface SettleInput {
   session: Session;
@@ -28,11 +30,12 @@ const INTENT_LOOKS = 20;
 const INTENT_LOOK_MS = 500;
 
 /** The charge protocol (DESIGN section 4): intent, one call, result. Never twice, never lost, never a guess. */
-export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: Search, input: SettleInput): Promise<Verdict> {
+export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: Search, undo: Undo, input: SettleInput): Promise<Verdict> {
   const { session, card } = input;
   const ready = await prepare(deps, session);
   if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
   const { gateway, settings, stripeAccount } = ready;
+  reach("settle_prepared");
 
   const id = deps.random.uuid();
   let lost = false;
@@ -40,6 +43,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
   try {
     const intent = await writeIntent(deps, id, input, gateway, settings, stripeAccount);
     if (!intent) return await refused(deps, session);
+    reach("intent_committed");
     const order: Order = {
       sessionId: session.id,
       attempt: intent.number,
@@ -57,10 +61,16 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
     };
     const facts = { brand: card.brand, last4: card.last4 };
     const outcome = await callOnce(deps, tokens, id, session, gateway, settings, order);
+    reach("outcome_known");
     lost = outcome.outcome === "unknown";
     const conclusion = conclude(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
     const written = await writeResult(deps, { id, sessionId: session.id }, conclusion);
-    if (written === "late" && outcome.outcome === "approved") await search.undo(id);
+    if (conclusion.event === "retry") reach("retry_committed");
+    if (lost) reach("loss_committed");
+    if (written === "late" && outcome.outcome === "approved") {
+      deps.log.error("payment_approved_too_late", { session: session.id, gateway: gateway.name, attempt: intent.number });
+      undo.begin(id);
+    }
     if (written === "late") return outcome.outcome === "declined" ? verdictOf(outcome, true) : { kind: "unknown" };
     return verdictOf(outcome, conclusion.event !== "retry");
   } finally {
@@ -110,6 +120,7 @@ async function writeIntent(
     return await database.transaction(async (tx) => {
       const charging = await sessions.transition(tx, session.id, "charge");
       if (!charging) return null;
+      reach("intent_charging");
       return await insertAttempt(tx, {
         id,
         session,

@@ -1,0 +1,141 @@
+import { shortReference } from "#src/gateways/shared/text.ts";
+import type { RecordedEntry } from "#simulators/ledger.ts";
+import type { Track } from "./track.ts";
+
+/** A broken invariant of RELIABILITY section 2. */
+export interface Break {
+  invariant: string;
+  track: Track | null;
+  what: string;
+}
+
+/** One status webhook as the receiver journalled it. */
+export interface Hook {
+  at: number;
+  /** Null: the signature did not hold. */
+  id: string | null;
+  why: string | null;
+  body: { session_id?: string; status?: string; amount_cents?: number; currency?: string };
+  answered: string;
+}
+
+export interface Evidence {
+  tracks: readonly Track[];
+  /** The simulators' ledger, as its file has it. */
+  ledger: readonly RecordedEntry[];
+  hooks: readonly Hook[];
+}
+
+const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
+const FINAL: ReadonlySet<string> = new Set([...PAID, "payment-failed", "expired", "cancelled", "abandoned"]);
+const CURRENCY = "USD";
+/** More cards than one call may try. */
+const MOST_ATTEMPTS = 5;
+
+export const isFinal = (status: string): boolean => FINAL.has(status);
+
+/** The names under which a session's attempts may stand at a vendor: ours, cut for those that take less, or the session's id. */
+function referencesOf(id: string): string[] {
+  const whole = Array.from({ length: MOST_ATTEMPTS }, (_, index) => `${id}-${index + 1}`);
+  return [id, ...whole, ...whole.flatMap((reference) => [shortReference(reference, 24), shortReference(reference, 20)])];
+}
+
+/** What stands at the vendor: charges and stored cards of each attempt, less what was given back. */
+function standing(entries: readonly RecordedEntry[]): RecordedEntry[] {
+  const left = new Map<string, RecordedEntry[]>();
+  for (const entry of entries) {
+    if (entry.outcome !== "approved" || entry.reference === null) continue;
+    const before = left.get(entry.reference) ?? [];
+    if (["charge", "authorization", "token"].includes(entry.kind)) left.set(entry.reference, [...before, entry]);
+    if (entry.kind === "void" || entry.kind === "refund") left.set(entry.reference, before.slice(1));
+  }
+  return [...left.values()].flat();
+}
+
+/** Holds what clients, vendors and receivers saw against the invariants. `atEnd`: everything has had its time. */
+export function judge({ tracks, ledger, hooks }: Evidence, atEnd: boolean): Break[] {
+  const entriesBy = Map.groupBy(ledger, ({ reference }) => reference ?? "");
+  const hooksBy = Map.groupBy(hooks, ({ body }) => body.session_id ?? "");
+  const breaks = tracks.flatMap((track) => {
+    const found: Break[] = [];
+    const broken = (invariant: string, what: string) => void found.push({ invariant, track, what });
+    if (track.id !== null) {
+      const entries = referencesOf(track.id).flatMap((reference) => entriesBy.get(reference) ?? []);
+      judgeViews(track, broken);
+      if (track.isFinal) judgeMoney(track, entries, broken);
+      else if (atEnd) broken("I10", `still ${track.seen.at(-1)?.status ?? "never seen"} at the end`);
+      judgeHooks(track, hooksBy.get(track.id) ?? [], atEnd, broken);
+    } else if (atEnd) broken("I1", "its creation was never answered");
+    return found;
+  });
+  const known = new Set(tracks.flatMap(({ id }) => id ?? []));
+  for (const { body } of hooks) {
+    if (!known.has(body.session_id ?? ""))
+      breaks.push({ invariant: "I5", track: null, what: `a webhook of the unknown session ${body.session_id}` });
+  }
+  if (atEnd) breaks.push(...strangers(tracks, ledger));
+  return breaks;
+}
+
+type Broken = (invariant: string, what: string) => void;
+
+function judgeViews(track: Track, broken: Broken): void {
+  if (track.ids.size > 1) broken("I1", `one Idempotency-Key made ${track.ids.size} sessions`);
+  let before: Track["seen"][number] | null = null;
+  for (const seen of track.seen) {
+    if (seen.status === "missing") broken("I1", "a session whose creation was answered is missing");
+    if (before && isFinal(before.status)) {
+      if (before.status !== seen.status) broken("I6", `${before.status} became ${seen.status}`);
+      if (before.completedAt !== seen.completedAt) broken("I6", "completed_at changed");
+      if (before.processor !== seen.processor || before.errorCode !== seen.errorCode) broken("I7", "the result changed after the end");
+    }
+    // Only a call that was never answered gives a session back (R-222).
+    const isBack = before?.status === "COLLECTING" && seen.status === "PENDING";
+    if (isBack && track.plan.behaviour !== "gives up while it rings") broken("I7", "COLLECTING became PENDING");
+    before = seen;
+  }
+}
+
+function judgeMoney(track: Track, entries: readonly RecordedEntry[], broken: Broken): void {
+  const { status = "", errorCode = null } = track.seen.at(-1) ?? {};
+  const { gateway, mode, amountMinor } = track.plan;
+  const stands = standing(entries);
+  if (stands.length > 1) broken("I2", `${stands.length} charges stand at the vendor`);
+  if (PAID.has(status)) {
+    const [charge] = stands;
+    if (!charge) broken("I3", `${status}, and nothing stands at the vendor`);
+    else if (mode === "charge" && (charge.amountMinor !== amountMinor || charge.currency !== CURRENCY))
+      broken("I3", `${charge.amountMinor} ${charge.currency} were taken`);
+  } else if (stands.length > 0) {
+    // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249).
+    const isForwarded = gateway === "webhook" && errorCode === "webhook_gateway_error";
+    if (!isForwarded) broken("I4", `${status} (${errorCode}), and ${stands.length} charges stand at the vendor`);
+  }
+  const asked = entries.filter(({ kind }) => kind !== "look-up");
+  if (gateway === "webhook" && asked.length > 1) broken("I2", `a card was forwarded ${asked.length} times`);
+  if (track.cancelAnswers.includes(204)) {
+    if (status !== "cancelled") broken("I11", `a cancel was confirmed, and the session is ${status}`);
+    if (asked.length > 0 && track.plan.behaviour.startsWith("cancels")) broken("I11", "a cancel was confirmed, and the vendor was asked");
+  }
+}
+
+function judgeHooks(track: Track, hooks: readonly Hook[], atEnd: boolean, broken: Broken): void {
+  const status = track.seen.at(-1)?.status;
+  for (const hook of hooks) {
+    if (hook.id === null) broken("I5", `a webhook whose signature does not hold: ${hook.why}`);
+    if (track.isFinal && hook.body.status !== status) broken("I5", `the webhook says ${hook.body.status}, the session is ${status}`);
+    if (hook.body.amount_cents !== track.plan.amountMinor || hook.body.currency !== CURRENCY)
+      broken("I5", "the webhook's amount is another");
+  }
+  if (new Set(hooks.map(({ id }) => id)).size > 1) broken("I5", "two webhooks with two ids");
+  const arrived = hooks.some(({ answered }) => answered === "204");
+  if (atEnd && track.isFinal && !arrived) broken("I5", `${status}, and its webhook never arrived`);
+}
+
+/** Money in the ledger that belongs to no session of ours. */
+function strangers(tracks: readonly Track[], ledger: readonly RecordedEntry[]): Break[] {
+  const known = new Set(tracks.flatMap(({ id }) => (id === null ? [] : referencesOf(id))));
+  return ledger
+    .filter(({ kind, reference }) => kind === "charge" && !known.has(reference ?? ""))
+    .map(({ reference }) => ({ invariant: "I1", track: null, what: `a charge for an unknown session: ${reference}` }));
+}

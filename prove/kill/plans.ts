@@ -1,0 +1,139 @@
+import type { CrashPoint } from "#src/kernel/crash-points.ts";
+import type { GatewayName } from "#src/kernel/payment.ts";
+import { passesLuhn } from "#simulators/cards.ts";
+import type { SeededRandom } from "../random.ts";
+import type { Behaviour, Plan } from "./track.ts";
+
+/** Gateways by how a lost answer is cleared up: idempotency key; look-up; look-up; nothing, one attempt; polled. */
+export const GATEWAYS: readonly GatewayName[] = ["stripe", "nmi", "authorizenet", "webhook", "ecommpay"];
+
+const WEIGHTS: Readonly<Record<Behaviour, number>> = {
+  pays: 6,
+  "pays and hangs up": 8,
+  "is declined, then pays": 3,
+  "is declined for good": 2,
+  "loses the answer": 2,
+  "hangs up while keying": 2,
+  "gives up while it rings": 1,
+  "cancels before the call": 1,
+  "cancels during the call": 2,
+  "never calls": 1,
+  "is handed back": 1,
+};
+
+/** What a shopper at a widget may do as well. One who walks away leaves a session that ends after half an hour: too late here. */
+const BY_WIDGET: ReadonlySet<Behaviour> = new Set([
+  "pays",
+  "is declined, then pays",
+  "loses the answer",
+  "cancels before the call",
+  "cancels during the call",
+]);
+
+/** What must happen for a point to be reached: where the usual mixture would take long to get there. */
+export interface Scene {
+  behaviour?: Behaviour;
+  gateway?: GatewayName;
+  mode?: Plan["mode"];
+  /** Every request with which money is taken is struck so, after the vendor has acted. */
+  fault?: "reset_after" | "slow" | "hang";
+  /** The process is asked to end in order, ms after it began to serve. */
+  terminateAfterMs?: number;
+  /** How long the life may last until the point is reached, ms. */
+  patienceMs?: number;
+  /** The receiver fails every fresh webhook. */
+  badReceiver?: boolean;
+  /** One session and no other trouble. */
+  alone?: boolean;
+}
+
+export const SCENES: Readonly<Partial<Record<CrashPoint, Scene>>> = {
+  call_released: { behaviour: "gives up while it rings" },
+  giving_up: { behaviour: "hangs up while keying" },
+  hang_up_heard: { behaviour: "hangs up while keying" },
+  call_ending: { behaviour: "is declined for good", patienceMs: 15_000 },
+  cancel_asked: { behaviour: "cancels during the call" },
+  cancel_committed: { behaviour: "cancels before the call" },
+  transfer_dialling: { behaviour: "is handed back", patienceMs: 18_000 },
+  transfer_answered: { behaviour: "is handed back", patienceMs: 18_000 },
+  transfer_reported: { behaviour: "is handed back", patienceMs: 18_000 },
+  notes_written: { behaviour: "pays and hangs up", gateway: "stripe" },
+  retry_committed: { behaviour: "is declined, then pays", gateway: "stripe" },
+  loss_committed: { behaviour: "pays and hangs up", gateway: "nmi", fault: "reset_after" },
+  look_up_asked: { behaviour: "pays and hangs up", gateway: "authorizenet", mode: "charge", fault: "reset_after" },
+  look_up_answered: { behaviour: "pays and hangs up", gateway: "nmi", mode: "charge", fault: "reset_after" },
+  search_decided: { behaviour: "pays and hangs up", gateway: "nmi", mode: "tokenize", fault: "reset_after" },
+  lease_renewed: { patienceMs: 8_000 },
+  attempt_adopted: { patienceMs: 22_000 },
+  expiry_due: { behaviour: "never calls", patienceMs: 22_000 },
+  orphan_found: { behaviour: "hangs up while keying", patienceMs: 28_000 },
+  webhook_waiting: { badReceiver: true, behaviour: "cancels before the call" },
+  drain_begun: { terminateAfterMs: 1_500 },
+  drained: { terminateAfterMs: 1_500, behaviour: "pays and hangs up", patienceMs: 15_000 },
+};
+
+/** Points that lie before the process serves, and how many times they are passed there. */
+export const AT_START: ReadonlySet<CrashPoint> = new Set(["lease_written", "serving"]);
+/**
+ * Points that a short run has no way to: a search is given up after ten minutes, and a client that sends no key cannot tell which
+ * sessions are its own when an answer was lost.
+ */
+export const OUT_OF_REACH: ReadonlySet<CrashPoint> = new Set(["search_given_up", "undo_begun", "create_inserted"]);
+
+/** Makes plans from the seed; amounts and cards are never used twice where a vendor would take that for the same payment. */
+export class Planner {
+  readonly #random: SeededRandom;
+  readonly #pool: readonly string[];
+  readonly #fresh: string[] = [];
+  #count = 0;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+    this.#pool = Array.from({ length: 6 }, () => this.#card());
+  }
+
+  /** Every number that may have been keyed. */
+  get cards(): readonly string[] {
+    return [...this.#pool, ...this.#fresh, DECLINED, LOST];
+  }
+
+  /** Those that are looked for in every form. */
+  get thorough(): readonly string[] {
+    return [...this.#pool, ...this.#fresh.slice(0, 4)];
+  }
+
+  next(scene: Scene): Plan {
+    const random = this.#random;
+    const behaviour = scene.behaviour ?? random.weighted(WEIGHTS);
+    const gateway = scene.gateway ?? random.pick(GATEWAYS);
+    const mode = scene.mode ?? (random.chance(0.3) ? "tokenize" : "charge");
+    const number = ++this.#count;
+    const good = mode === "tokenize" ? this.#freshCard() : random.pick(this.#pool);
+    const cards = { "is declined, then pays": [DECLINED, good], "is declined for good": [DECLINED], "loses the answer": [LOST] };
+    return {
+      key: `kill-${random.uuid()}`,
+      channel: !scene.behaviour && BY_WIDGET.has(behaviour) && random.chance(0.5) ? "widget" : "voice",
+      gateway,
+      mode,
+      amountMinor: mode === "tokenize" ? 0 : 1_000 + number,
+      behaviour,
+      cards: cards[behaviour as keyof typeof cards] ?? [good],
+    };
+  }
+
+  #freshCard(): string {
+    const card = this.#card();
+    this.#fresh.push(card);
+    return card;
+  }
+
+  /** A number that no simulator has an opinion about, so that it is approved. */
+  #card(): string {
+    const digits = Array.from({ length: 9 }, () => Math.floor(this.#random.fraction() * 10)).join("");
+    const start = `491633${digits}`;
+    return Array.from({ length: 10 }, (_, check) => `${start}${check}`).find(passesLuhn)!;
+  }
+}
+
+const DECLINED = "4000000000000002";
+const LOST = "4000000000000259";

@@ -1,0 +1,183 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { once } from "node:events";
+import { appendFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { Client } from "pg";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
+import { type Child, run, start } from "./child.ts";
+
+/** The service under test: one process after another on the same data, each with its end in sight. */
+
+export const WEBHOOK_SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const API_KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ02";
+const LOOPBACK = "127.0.0.0/8,::1/128";
+/** So short that a session nobody calls expires while the run goes on. */
+const TTL_SECONDS = 15;
+
+export interface ServiceOptions {
+  folder: string;
+  /** Null: the embedded database. */
+  databaseUrl: string | null;
+  simulatorsUrl: string;
+  /** File with the simulators' certification authority. */
+  caFile: string;
+  webhookUrl: string;
+}
+
+/** What became of one life. */
+export interface Death {
+  /** The point at which it killed itself; null when it ended otherwise. */
+  point: CrashPoint | null;
+  /** It ended by itself and in order. */
+  drained: boolean;
+}
+
+export class Service {
+  readonly env: Record<string, string>;
+  readonly #options: ServiceOptions;
+  #child: Child | null = null;
+  #baseUrl = "";
+  #up = Promise.withResolvers<void>();
+  #lastPoint: CrashPoint | null = null;
+  /** Of the present life; rejects never. */
+  death: Promise<Death> = Promise.resolve({ point: null, drained: true });
+  isUp = false;
+  /** Counts the lives. */
+  life = 0;
+  readyAt = 0;
+
+  /** `ports`: of HTTP and of SIP, the same for every life. */
+  constructor(options: ServiceOptions, ports: readonly [number, number]) {
+    this.#options = options;
+    this.env = {
+      DATA_DIR: join(options.folder, "data"),
+      PORT: String(ports[0]),
+      SIP_PORT: String(ports[1]),
+      SIMULATORS_PORT: "",
+      RATE_LIMIT_PER_MINUTE: "0",
+      SESSION_TTL_SECONDS: String(TTL_SECONDS),
+      SPEECH: "off",
+      LOG_FORMAT: "json",
+      LOG_LEVEL: "debug",
+      OUTBOUND_ALLOW: LOOPBACK,
+      SIP_TRUNKS: LOOPBACK,
+      NODE_EXTRA_CA_CERTS: options.caFile,
+      DATABASE_URL: options.databaseUrl ?? "",
+      ...(options.databaseUrl === null ? {} : { MASTER_KEY: randomBytes(32).toString("base64") }),
+    };
+  }
+
+  get #log(): string {
+    return join(this.#options.folder, "service.log");
+  }
+
+  /** Starts the next life. Resolves when it serves, false when it died before. */
+  async begin(crashAt: CrashAt | null): Promise<boolean> {
+    this.life++;
+    this.#lastPoint = null;
+    const child = start(
+      ["serve", "--json"],
+      { ...this.env, ...(crashAt ? { CRASH_AT: `${crashAt.point}:${crashAt.times}` } : {}) },
+      (line) => {
+        appendFileSync(this.#log, `${line}\n`);
+        const point = /^killed at (\w+)$/.exec(line)?.[1];
+        if (point !== undefined && Object.hasOwn(CRASH_POINTS, point)) this.#lastPoint = point as CrashPoint;
+      },
+    );
+    this.#child = child;
+    this.death = child.ended.then(({ code }) => {
+      if (this.isUp) this.#up = Promise.withResolvers<void>();
+      this.isUp = false;
+      return { point: this.#lastPoint, drained: code === 0 };
+    });
+    const line = await child.first;
+    if (line === null) return false;
+    this.#baseUrl = (JSON.parse(line) as { base_url: string }).base_url;
+    this.readyAt = Date.now();
+    this.isUp = true;
+    this.#up.resolve();
+    return true;
+  }
+
+  /** Resolves when a life serves. */
+  get up(): Promise<void> {
+    return this.#up.promise;
+  }
+
+  signal(signal: "SIGKILL" | "SIGTERM"): void {
+    this.#child?.process.kill(signal);
+  }
+
+  /** Writes organisation, project, key and gateways: with the first life. */
+  async apply(): Promise<void> {
+    const file = join(this.#options.folder, "apply.json");
+    writeFileSync(file, JSON.stringify(applyFile(this.#options)));
+    await run(["apply", file], this.env);
+  }
+
+  /** One request to the API. Throws when no whole answer came. */
+  async request(method: string, path: string, body?: object, headers: Record<string, string> = {}) {
+    const response = await fetch(this.#baseUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${API_KEY}`, ...(body ? { "content-type": "application/json" } : {}), ...headers },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>) };
+  }
+
+  /** A page as a browser gets it. */
+  async page(path: string): Promise<string> {
+    const response = await fetch(this.#baseUrl + path, { signal: AbortSignal.timeout(10_000) });
+    return await response.text();
+  }
+}
+
+/** A port that nobody listens on, from below those that a system hands to outgoing connections: it must be free again after each death. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(11_000, 20_000);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return port;
+  }
+}
+
+function applyFile({ simulatorsUrl, webhookUrl }: ServiceOptions): object {
+  const gateways = Object.fromEntries(
+    Object.values(GATEWAYS_BUILT).map((gateway) => {
+      const endpoint = `${simulatorsUrl}/${gateway.name}`;
+      const secrets = Object.entries(gateway.sandboxCredentials(endpoint)).map(([name, secret]) => [name, secret.reveal()]);
+      const fields = Object.fromEntries(secrets) as Record<string, string>;
+      return [gateway.name, { test: gateway.credentialsIn === "block" ? fields : { credentials: fields, endpoint } }];
+    }),
+  );
+  const project = { slug: "shop", currency: "USD", status_webhook: { url: webhookUrl, secret: WEBHOOK_SECRET }, gateways };
+  const organization = { slug: "acme", api_keys: [{ name: "kill", mode: "test", key: API_KEY }], projects: [project] };
+  return { organizations: [organization] };
+}
+
+/** A database of its own on a server; the second function drops it. */
+export async function createDatabase(server: string): Promise<readonly [url: string, drop: () => Promise<void>]> {
+  const name = `voicetill_kill_${randomBytes(6).toString("hex")}`;
+  const administer = async (sql: string) => {
+    const client = new Client({ connectionString: server });
+    await client.connect();
+    try {
+      await client.query(sql);
+    } finally {
+      await client.end();
+    }
+  };
+  await administer(`create database ${name} template template0`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return [url.href, () => administer(`drop database ${name} with (force)`)];
+}

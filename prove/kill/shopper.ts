@@ -1,0 +1,36 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Service } from "./service.ts";
+import type { Track } from "./track.ts";
+
+/** Between two looks at a session whose payment is under way. */
+const LOOK_MS = 300;
+
+/**
+ * Pays a widget session as its frame does, by HTTP: the page for its nonce, then the card. A shopper whose page went dead
+ * opens it again and goes on, through every death, until the session is over. A declined card is followed by the next.
+ */
+export async function shop(track: Track, service: Service, isOver: () => boolean): Promise<void> {
+  const cards = [...track.plan.cards];
+  while (!isOver()) {
+    await service.up;
+    try {
+      const found = await service.request("GET", `/v1/widget-sessions/${track.id}`);
+      if (found.status === 410) return track.tell("the page says that it is over");
+      if (found.status !== 200) throw new Error(`the page says ${found.status}`);
+      const nonce = /widget-nonce" content="([^"]+)"/.exec(await service.page(`/widget/${track.id}`))?.[1];
+      if (nonce === undefined) {
+        await delay(LOOK_MS);
+        continue;
+      }
+      const card = { number: cards[0], exp_month: "12", exp_year: "2060", cvv: "123", postal_code: "94105" };
+      const headers = { "sec-fetch-site": "same-origin", "x-widget-nonce": nonce };
+      track.tell("sends a card");
+      const answer = await service.request("POST", `/v1/widget-sessions/${track.id}/charge`, { card }, headers);
+      track.tell(`the charge is answered ${answer.status}`);
+      if (answer.status === 402 && cards.length > 1) cards.shift();
+    } catch (error) {
+      track.tell(`the page is dead: ${(error as Error).message}`);
+    }
+    await delay(LOOK_MS);
+  }
+}

@@ -1,0 +1,78 @@
+import type { GatewayName } from "#src/kernel/payment.ts";
+
+/** What a payer will do with a session, decided by the seed before it begins. */
+export const BEHAVIOURS = [
+  "pays",
+  "pays and hangs up",
+  "is declined, then pays",
+  "is declined for good",
+  "loses the answer",
+  "hangs up while keying",
+  "gives up while it rings",
+  "cancels before the call",
+  "cancels during the call",
+  "never calls",
+  "is handed back",
+] as const;
+export type Behaviour = (typeof BEHAVIOURS)[number];
+
+export interface Plan {
+  /** Idempotency-Key of its creation. */
+  key: string;
+  channel: "voice" | "widget";
+  gateway: GatewayName;
+  mode: "charge" | "tokenize";
+  /** No other session has it, but for `tokenize`, where it is 0. */
+  amountMinor: number;
+  behaviour: Behaviour;
+  /** Card numbers in the order in which they are keyed. */
+  cards: readonly string[];
+}
+
+/** One look at a session over the API. */
+export interface Seen {
+  at: number;
+  status: string;
+  completedAt: string | null;
+  errorCode: string | null;
+  processor: string;
+}
+
+/** One session as its client knows it. */
+export class Track {
+  readonly plan: Plan;
+  /** Null until a creation was answered. */
+  id: string | null = null;
+  sipUri = "";
+  /** Every id that an answer to this creation named. */
+  readonly ids = new Set<string>();
+  readonly seen: Seen[] = [];
+  /** Statuses of the answers to its cancel. */
+  readonly cancelAnswers: number[] = [];
+  readonly #story: string[] = [];
+  /** When the process that served it was killed last. */
+  killedAt: number | null = null;
+  finalAt: number | null = null;
+
+  constructor(plan: Plan) {
+    this.plan = plan;
+  }
+
+  tell(what: string): void {
+    this.#story.push(`${new Date().toISOString().slice(11, 23)}  ${what}`);
+  }
+
+  get story(): readonly string[] {
+    return this.#story;
+  }
+
+  get isFinal(): boolean {
+    return this.finalAt !== null;
+  }
+
+  /** Without card numbers. */
+  describe(): string {
+    const { channel, gateway, mode, amountMinor, behaviour } = this.plan;
+    return `${this.id ?? "(not created)"}  ${channel} ${gateway} ${mode} ${amountMinor}: ${behaviour}`;
+  }
+}

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { sql } from "kysely";
+import { sessionsFixture } from "#src/sessions/testing.ts";
+import type { Fixture } from "#src/sessions/testing.ts";
+import type { Session } from "#src/sessions/index.ts";
+import { APPROVED, collecting, FakeGateway, LOST, testCard, testProcess, timePasses, without } from "./testing.ts";
+import type { TestProcess } from "./testing.ts";
+
+describe("giving back what was taken for a session that ended otherwise", () => {
+  let fixture: Fixture;
+  let fake: FakeGateway;
+  before(async () => {
+    fixture = await sessionsFixture();
+  });
+  after(() => fixture.close());
+  beforeEach(async () => {
+    fake = new FakeGateway();
+    await fixture.database.db.deleteFrom("payment_attempts").execute();
+    await fixture.database.db.deleteFrom("process_leases").execute();
+  });
+
+  const attemptOf = (session: Session) =>
+    fixture.database.db.selectFrom("payment_attempts").selectAll().where("session_id", "=", session.id).executeTakeFirstOrThrow();
+  const undoOf = async (session: Session) => (await attemptOf(session)).undo;
+  const statusOf = async (session: Session) => (await fixture.sessions.find(fixture.database.db, session.id))?.status;
+
+  /** Moves the attempt's undo into the past, as if so many seconds had gone by. */
+  const secondsPass = (seconds: number) =>
+    fixture.database.db
+      .updateTable("payment_attempts")
+      .set({
+        undo_at: sql<Date>`undo_at - ${seconds} * interval '1 second'`,
+        undo_since: sql<Date>`undo_since - ${seconds} * interval '1 second'`,
+      })
+      .execute();
+
+  /** The gateway approves what the session cannot be told any more: it was ended meanwhile. Answers once that is written. */
+  async function approvedTooLate(process: TestProcess): Promise<Session> {
+    const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
+    fake.onCharge = () => promise;
+    const session = await collecting(fixture);
+    const settling = process.payments.settle({ session, card: testCard(), mayRetry: true });
+    await fake.called();
+    await fixture.sessions.apply(session.id, "fail", { errorCode: "outcome_unknown" });
+    resolve(APPROVED);
+    assert.deepEqual(await settling, { kind: "unknown" });
+    return session;
+  }
+
+  /** Rounds of the janitor until `done`. */
+  async function janitor(process: TestProcess, done: () => boolean | Promise<boolean>): Promise<void> {
+    const stop = process.payments.startJanitor();
+    await timePasses(process.clock, done);
+    await stop();
+  }
+
+  test("a process that dies before the void leaves it to the next, in the commit that learned of the money (I4)", async () => {
+    fake.onVoid = () => ({ outcome: "unknown", reason: "" });
+    const dying = fake.gateway({ void: () => new Promise(() => {}) });
+    const session = await approvedTooLate(testProcess(fixture, dying, { owner: "dead" }));
+    assert.equal(await undoOf(session), "due");
+    fake.onVoid = () => ({ outcome: "voided" });
+    await secondsPass(61);
+    await janitor(testProcess(fixture, fake.gateway(), { owner: "process-2" }), async () => (await undoOf(session)) === "done");
+    assert.deepEqual(fake.voids, [`${session.id}-1`]);
+    assert.equal(await statusOf(session), "payment-failed");
+  });
+
+  test("what one process is at is left alone by the others while its turn lasts", async () => {
+    const { promise, resolve } = Promise.withResolvers<{ outcome: "voided" }>();
+    const slow = fake.gateway({ void: () => promise });
+    const session = await approvedTooLate(testProcess(fixture, slow, { owner: "slow" }));
+    await timePasses(testProcess(fixture, slow).clock, async () => (await attemptOf(session)).undo_tries === 1);
+    const others = ["a", "b"].map((owner) => testProcess(fixture, fake.gateway(), { owner }));
+    for (const other of others) {
+      const begin = other.clock.monotonic();
+      await janitor(other, () => other.clock.monotonic() - begin > 30_000);
+    }
+    assert.deepEqual(fake.voids, []);
+    resolve({ outcome: "voided" });
+    await timePasses(others[0]!.clock, async () => (await undoOf(session)) === "done");
+  });
+
+  test("a void that fails is tried again after 5 s, and for 24 hours before it becomes the operator's (R-287)", async () => {
+    fake.onVoid = () => ({ outcome: "unknown", reason: "" });
+    const process = testProcess(fixture, fake.gateway());
+    const session = await approvedTooLate(process);
+    const isPostponed = (tries: number) => async () => {
+      const { undo_tries, undo_at } = await attemptOf(session);
+      return undo_tries === tries && undo_at!.getTime() < Date.now() + 45_000;
+    };
+    await timePasses(process.clock, isPostponed(1));
+    const wait = (await attemptOf(session)).undo_at!.getTime() - Date.now();
+    assert.ok(wait > 0 && wait <= 5_000, `next try in ${wait} ms`);
+    assert.equal(fake.voids.length, 1);
+    await secondsPass(6);
+    await janitor(process, isPostponed(2));
+    assert.equal(await undoOf(session), "due");
+    await secondsPass(24 * 3600);
+    await janitor(process, async () => (await undoOf(session)) === "failed");
+    assert.equal(fake.voids.length, 3);
+    assert.equal((await attemptOf(session)).reason, "money taken for a session that had ended otherwise");
+  });
+
+  test("nothing to void is believed only once the gateway would show what it has", async () => {
+    fake.onVoid = () => ({ outcome: "nothing to void" });
+    const process = testProcess(fixture, fake.gateway());
+    const session = await approvedTooLate(process);
+    await timePasses(process.clock, () => fake.voids.length === 1);
+    await timePasses(process.clock, async () => (await attemptOf(session)).undo_at!.getTime() < Date.now() + 45_000);
+    assert.equal(await undoOf(session), "due");
+    await fixture.database.db
+      .updateTable("payment_attempts")
+      .set({ started_at: sql<Date>`started_at - interval '20 seconds'` })
+      .execute();
+    await secondsPass(6);
+    await janitor(process, async () => (await undoOf(session)) === "done");
+  });
+
+  describe("at a gateway that can void and not look up", () => {
+    const blind = () => without(fake.gateway(), "lookUp");
+
+    test("what is being voided can no longer become a success (I3)", async () => {
+      const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
+      fake.onCharge = () => promise;
+      const session = await collecting(fixture);
+      const cutOff = testProcess(fixture, blind(), { owner: "cut-off" });
+      const settling = cutOff.payments.settle({ session, card: testCard(), mayRetry: true });
+      await fake.called();
+      // The owner's answer comes in while the other process is voiding.
+      fake.onVoid = () => {
+        resolve(APPROVED);
+        return { outcome: "voided" };
+      };
+      await janitor(testProcess(fixture, blind(), { owner: "process-2" }), async () => (await statusOf(session)) === "payment-failed");
+      assert.deepEqual(await settling, { kind: "unknown" });
+      await janitor(cutOff, async () => (await undoOf(session)) === "done");
+      assert.equal(await statusOf(session), "payment-failed");
+    });
+
+    test("a lost answer fails the session once the void is confirmed, and not before", async () => {
+      fake.onCharge = async () => LOST;
+      fake.onVoid = () => ({ outcome: "unknown", reason: "" });
+      const session = await collecting(fixture);
+      const process = testProcess(fixture, blind());
+      await process.payments.settle({ session, card: testCard(), mayRetry: true });
+      await timePasses(process.clock, () => fake.voids.length === 1);
+      assert.equal(await statusOf(session), "COLLECTING");
+      fake.onVoid = () => ({ outcome: "voided" });
+      await timePasses(process.clock, async () => {
+        await secondsPass(60);
+        return (await statusOf(session)) === "payment-failed";
+      });
+      assert.deepEqual([(await attemptOf(session)).outcome, await undoOf(session)], ["declined", "done"]);
+    });
+  });
+
+  test("a stored card that cannot be taken back stands on the operator's list (I4)", async () => {
+    const session = await approvedTooLate(testProcess(fixture, without(fake.gateway(), "void")));
+    await timePasses(testProcess(fixture, fake.gateway()).clock, async () => (await undoOf(session)) === "failed");
+  });
+});
