@@ -1,27 +1,28 @@
 /**
- * Making sessions: node bench/session-create.ts [rounds] [seconds]   (default 8 rounds of 1 s a contestant)
+ * Making sessions: node bench/session-create.ts [--rounds 8] [--seconds 1] [--connections 1,8,32]
  *
- * POST /v1/sessions of the real API on PostgreSQL (keys, shared rate limit, validation and all), against a bare node:http +
- * pg server that makes the same row from the same body and against pgbench making that row, turn about in one run. DESIGN
- * section 6: at least 90 % of bare, towards 60 % of pgbench. BENCH_DATABASE_URL names the server (default postgres://root@127.0.0.1:5432/postgres); a database of its own is
- * made there and dropped.
+ * POST /v1/sessions of the real API on PostgreSQL (keys, shared rate limit, validation and all), with and without an
+ * Idempotency-Key of its own on each request, against a bare node:http + pg server that makes the same row from the same body
+ * (and knows neither keys nor limits nor idempotency) and against pgbench making that row, turn about in one run. DESIGN
+ * section 6: at least 90 % of bare, towards 60 % of pgbench. BENCH_DATABASE_URL names the server (default
+ * postgres://root@127.0.0.1:5432/postgres); a database of its own is made there and dropped.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { parseArgs } from "node:util";
 import { Client, Pool } from "pg";
 import { createApi } from "#src/api/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
-import { openDatabase, silentLog } from "#src/platform/index.ts";
+import { createKeyring, firstKeys, openDatabase, silentLog } from "#src/platform/index.ts";
 import { createProjects } from "#src/projects/index.ts";
 import { createSessions } from "#src/sessions/index.ts";
 
 const HOST = "127.0.0.1";
-const CONNECTIONS = 32;
 /** Requests are counted as for any limit. */
 const NEVER_REACHED = 1_000_000_000;
 /** As many as the service's own pool has. */
@@ -55,6 +56,9 @@ const INSERT = (values: string) => `insert into sessions
 interface Load {
   port: number;
   seconds: number;
+  connections: number;
+  /** With an Idempotency-Key of its own on every request. */
+  keyed: boolean;
 }
 interface Measured {
   count: number;
@@ -63,7 +67,7 @@ interface Measured {
   p99: number;
 }
 
-async function main(rounds: number, seconds: number): Promise<void> {
+async function main({ rounds, seconds, connections }: { rounds: number; seconds: number; connections: number[] }): Promise<void> {
   const server = process.env["BENCH_DATABASE_URL"] ?? "postgres://root@127.0.0.1:5432/postgres";
   const name = `voicetill_bench_${randomBytes(4).toString("hex")}`;
   const admin = new Client({ connectionString: server });
@@ -84,40 +88,44 @@ async function main(rounds: number, seconds: number): Promise<void> {
       of.send("cpu");
       return ((await once(of, "message")) as [number])[0];
     };
-    const measure = async ({ child, port }: typeof bare, duration: number): Promise<Measured & { cpu: number }> => {
+    const measure = async ({ child, port }: typeof bare, by: Omit<Load, "port">): Promise<Measured & { cpu: number }> => {
       const before = await cpu(child);
-      load.child.send({ port, seconds: duration } satisfies Load);
+      load.child.send({ port, ...by } satisfies Load);
       const measured = ((await once(load.child, "message")) as [Measured])[0];
       return { ...measured, cpu: ((await cpu(child)) - before) / measured.count };
     };
-    for (const contestant of [bare, ours]) await measure(contestant, 3);
-
-    const totals = { bare: 0, ours: 0, pgbench: 0 };
-    console.log(
-      "round | bare: req/s    p50    p99 ms  CPU us | ours: req/s    p50    p99 ms  CPU us | pgbench/s | ours / bare | ours / pgbench",
-    );
-    for (let round = 1; round <= rounds; round++) {
-      const ofBare = await measure(bare, seconds);
-      const ofOurs = await measure(ours, seconds);
-      const ofPgbench = pgbench(url, script, seconds);
-      totals.bare += ofBare.perSecond;
-      totals.ours += ofOurs.perSecond;
-      totals.pgbench += ofPgbench;
+    for (const contestant of [bare, ours]) {
+      for (const keyed of [false, true]) await measure(contestant, { seconds: 2, connections: 32, keyed });
+    }
+    for (const count of connections) {
+      const contest = async (contestant: typeof bare, keyed: boolean) => measure(contestant, { seconds, connections: count, keyed });
+      const of: Record<"bare" | "pgbench", { bare: number[]; ours: number[]; keyed: number[] }> = {
+        bare: { bare: [], ours: [], keyed: [] },
+        pgbench: { bare: [], ours: [], keyed: [] },
+      };
       console.log(
-        [
-          String(round).padStart(5),
-          show(ofBare),
-          show(ofOurs),
-          ofPgbench.toFixed(0).padStart(9),
-          ratio(ofOurs.perSecond, ofBare.perSecond),
-          ratio(ofOurs.perSecond, ofPgbench),
-        ].join(" | "),
+        `\n${count} connection${count === 1 ? "" : "s"}\nround |${["bare", "ours", "ours with key"].map(heading).join("|")}| pgbench/s`,
+      );
+      for (let round = 1; round <= rounds; round++) {
+        const [ofBare, ofOurs, ofKeyed] = [await contest(bare, false), await contest(ours, false), await contest(ours, true)];
+        const ofPgbench = pgbench(url, script, seconds, count);
+        for (const [anchor, perSecond] of [
+          ["bare", ofBare.perSecond],
+          ["pgbench", ofPgbench],
+        ] as const) {
+          of[anchor].bare.push(ofBare.perSecond / perSecond);
+          of[anchor].ours.push(ofOurs.perSecond / perSecond);
+          of[anchor].keyed.push(ofKeyed.perSecond / perSecond);
+        }
+        console.log(
+          `${String(round).padStart(5)} | ${[show(ofBare), show(ofOurs), show(ofKeyed)].join(" | ")} | ${ofPgbench.toFixed(0).padStart(9)}`,
+        );
+      }
+      console.log(
+        `median of the rounds, of bare (target: at least 90 %): ours ${middle(of.bare.ours)}, with key ${middle(of.bare.keyed)};  ` +
+          `of pgbench (towards 60 %): bare ${middle(of.pgbench.bare)}, ours ${middle(of.pgbench.ours)}, with key ${middle(of.pgbench.keyed)}`,
       );
     }
-    console.log(`\nours / bare node:http + pg: ${ratio(totals.ours, totals.bare)} (target: at least 90 %)`);
-    console.log(
-      `ours / pgbench:             ${ratio(totals.ours, totals.pgbench)} (target: towards 60 %; bare itself: ${ratio(totals.bare, totals.pgbench)})`,
-    );
   } finally {
     for (const child of children) child.disconnect();
     await Promise.all(children.map(async (child) => child.exitCode ?? once(child, "exit")));
@@ -126,9 +134,10 @@ async function main(rounds: number, seconds: number): Promise<void> {
   }
 }
 
+const heading = (name: string) => ` ${name.padEnd(14)} req/s    p50    p99 ms CPU us `;
 const show = ({ perSecond, p50, p99, cpu }: Measured & { cpu: number }) =>
-  `${perSecond.toFixed(0).padStart(11)} ${p50.toFixed(1).padStart(5)} ${p99.toFixed(1).padStart(8)} ${cpu.toFixed(0).padStart(7)}`;
-const ratio = (part: number, whole: number) => `${((100 * part) / whole).toFixed(0)} %`.padStart(7);
+  `${perSecond.toFixed(0).padStart(20)} ${p50.toFixed(2).padStart(6)} ${p99.toFixed(2).padStart(9)} ${cpu.toFixed(0).padStart(6)}`;
+const middle = (ratios: number[]) => `${(100 * ratios.toSorted((a, b) => a - b)[ratios.length >> 1]!).toFixed(0)} %`;
 
 /** Makes the tables and the project; answers pgbench's script. */
 async function prepare(url: string): Promise<string> {
@@ -142,14 +151,21 @@ async function prepare(url: string): Promise<string> {
 }
 
 /** Transactions a second of the same insert, prepared, without any server of ours. */
-function pgbench(url: URL, script: string, seconds: number): number {
-  const options = ["-n", "-M", "prepared", "-c", "8", "-j", "2", "-T", String(seconds), "-f", "-", url.href];
+function pgbench(url: URL, script: string, seconds: number, connections: number): number {
+  const clients = String(Math.min(connections, 8));
+  const options = ["-n", "-M", "prepared", "-c", clients, "-j", connections === 1 ? "1" : "2", "-T", String(seconds), "-f", "-", url.href];
   const output = execFileSync("pgbench", options, { input: script, encoding: "utf8", stdio: ["pipe", "pipe", "ignore"] });
   return Number(/tps = ([\d.]+)/.exec(output)?.[1]);
 }
 
 const projectsOf = (database: Awaited<ReturnType<typeof openDatabase>>) =>
-  createProjects({ database, masterKey: MASTER_KEY, random: systemRandom, gateways: GATEWAYS_BUILT, simulatorsUrl: () => null });
+  createProjects({
+    database,
+    keys: firstKeys(createKeyring([MASTER_KEY])),
+    random: systemRandom,
+    gateways: GATEWAYS_BUILT,
+    simulatorsUrl: () => null,
+  });
 
 async function ours(url: string): Promise<() => Promise<void>> {
   const database = await openDatabase({ databaseUrl: url, dataDir: null });
@@ -232,10 +248,10 @@ async function bare(url: string): Promise<() => Promise<void>> {
 }
 
 /** Keep-alive connections with one request each under way: raw sockets, so that the generator takes little of the machine. */
-async function run({ port, seconds }: Load): Promise<Measured> {
-  const request =
-    `POST /v1/sessions HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n` +
-    `Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
+async function run({ port, seconds, connections, keyed }: Load): Promise<Measured> {
+  const head = `POST /v1/sessions HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
+  const rest = `Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
+  const request = () => (keyed ? `${head}Idempotency-Key: ${systemRandom.uuid()}\r\n${rest}` : head + rest);
   const latencies: number[] = [];
   const end = performance.now() + seconds * 1000;
   const one = async () => {
@@ -246,7 +262,7 @@ async function run({ port, seconds }: Load): Promise<Measured> {
     const next = () => {
       answer = "";
       sent = performance.now();
-      socket.write(request);
+      socket.write(request());
     };
     socket.on("data", (chunk: Buffer) => {
       answer += chunk.toString("latin1");
@@ -260,17 +276,19 @@ async function run({ port, seconds }: Load): Promise<Measured> {
     await once(socket, "close");
   };
   const began = performance.now();
-  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+  await Promise.all(Array.from({ length: connections }, one));
   const perSecond = (latencies.length * 1000) / (performance.now() - began);
   latencies.sort((a, b) => a - b);
   const quantile = (fraction: number) => latencies[Math.floor(latencies.length * fraction)] ?? 0;
   return { count: latencies.length, perSecond, p50: quantile(0.5), p99: quantile(0.99) };
 }
 
-const [role = "8", argument = ""] = process.argv.slice(2);
+const [role = "", argument = ""] = process.argv.slice(2);
 if (role === "load") {
   process.on("message", (load: Load) => void run(load).then((measured) => process.send!(measured)));
   process.send!(0);
+} else if (role === "prepare") {
+  await prepare(argument);
 } else if (role === "ours" || role === "bare") {
   const stop = await (role === "ours" ? ours : bare)(argument);
   process.on("message", () => {
@@ -279,5 +297,12 @@ if (role === "load") {
   });
   process.once("disconnect", () => void stop());
 } else {
-  await main(Number(role), Number(argument || 1));
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: "string", default: "8" },
+      seconds: { type: "string", default: "1" },
+      connections: { type: "string", default: "1,8,32" },
+    },
+  });
+  await main({ rounds: Number(values.rounds), seconds: Number(values.seconds), connections: values.connections.split(",").map(Number) });
 }

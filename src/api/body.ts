@@ -46,8 +46,37 @@ function parse(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** Reads the body's bytes, at most `limit`, asking the client for them first if it waits to be asked (RFC 9110 section 10.1.1). */
+/**
+ * A body that may hold a card, in memory of its own: what it came in is overwritten, the caller overwrites the rest
+ * (SECURITY section 7). Throws as `readJson` does, and Invalid when it is not sent as JSON.
+ */
+export async function readSecretBody(request: FastifyRequest, reply: FastifyReply, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const body = new Uint8Array(new ArrayBuffer(limit));
+  let length = 0;
+  try {
+    const isJson = JSON_TYPE.test(request.headers["content-type"] ?? "");
+    await takeBody(request, reply, limit, (chunk) => {
+      body.set(chunk, length);
+      length += chunk.length;
+      chunk.fill(0);
+    });
+    if (length === 0) throw new Invalid([at(["body"], FAULTS.missing)]);
+    if (!isJson) throw new Invalid([at(["body"], FAULTS.notAnObject)]);
+    return body.subarray(0, length);
+  } catch (error) {
+    body.fill(0);
+    throw error;
+  }
+}
+
 async function readBody(request: FastifyRequest, reply: FastifyReply, limit: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  await takeBody(request, reply, limit, (chunk) => chunks.push(chunk));
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+/** Takes the body's bytes, at most `limit`, asking the client for them first if it waits to be asked (RFC 9110 section 10.1.1). */
+async function takeBody(request: FastifyRequest, reply: FastifyReply, limit: number, onChunk: (chunk: Buffer) => unknown): Promise<void> {
   const { raw, headers } = request;
   const encoding = headers["content-encoding"];
   if (encoding && encoding.toLowerCase() !== "identity") throw new AppError("unsupported_encoding");
@@ -55,14 +84,13 @@ async function readBody(request: FastifyRequest, reply: FastifyReply, limit: num
   if (headers.expect) reply.raw.writeContinue();
 
   return await new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
     let length = 0;
     raw.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length > limit) reject(new AppError("body_too_large"));
-      else chunks.push(chunk);
+      else onChunk(chunk);
     });
-    raw.once("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    raw.once("end", () => resolve());
     // An error or the end of the connection; "close" alone comes after every body.
     raw.once("close", () => {
       if (!raw.readableEnded) reject(new AppError("bad_request"));

@@ -3,12 +3,17 @@ import type { Random } from "#src/kernel/random.ts";
 import type { Database, Log, Metrics } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
+import type { Widget } from "#src/widget/index.ts";
+import type { HitStore } from "./gate/hits.ts";
 
 /** What the API asks of the projects. */
 export type ApiProjects = Pick<Projects, "authenticate" | "findProject" | "list" | "numbersOf" | "configuredGateways" | "gatewaySettings">;
 
 /** What the API asks of the sessions. */
-export type ApiSessions = Pick<Sessions, "create" | "find" | "findByCaller" | "cancel" | "watch">;
+export type ApiSessions = Pick<
+  Sessions,
+  "create" | "createOnce" | "findAnswer" | "forgetAnswers" | "find" | "findByCaller" | "cancel" | "watch"
+>;
 
 /** Whether a part of this process works. null: the part does not run here. */
 export type Probe = (() => Promise<boolean>) | null;
@@ -19,10 +24,16 @@ export interface ApiDeps {
   projects: ApiProjects;
   clock: Clock;
   random: Random;
+  /** The name of this process's lease, by which processes share the limits of streams; without it each counts for itself. */
+  owner?: string;
   log: Log;
   settings: ApiSettings;
+  /** Where requests are counted for the rate limits. Default: in PostgreSQL, or in memory when the database is embedded. */
+  hits?: HitStore;
   /** The address a call for this session is transferred to. */
   sipUriFor: (sessionId: string) => string;
+  /** Widget sessions; without it there are no such paths. */
+  widget?: Widget;
   /** The database is probed by itself. */
   probes: { sip: Probe; worker: Probe };
   /** What /metrics shows; without it there is no such path. */

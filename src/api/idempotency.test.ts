@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { silentLog } from "#src/platform/index.ts";
+import { createSessions, type NewSession, type OnceRequest } from "#src/sessions/index.ts";
 import { BODY, callerOf, KEYS, keyWithScope, startTestApi, type TestApi } from "./testing.ts";
 
 let api: TestApi;
@@ -9,6 +12,8 @@ before(async () => {
   api = await startTestApi();
 });
 after(() => api.close());
+
+const NOBODY = "00000000-0000-4000-8000-000000000000";
 
 const post = (key: string | null, changes: object = {}, { query = "", apiKey = KEYS.test }: { query?: string; apiKey?: string } = {}) =>
   api.call("POST", `/v1/sessions${query}`, {
@@ -28,16 +33,50 @@ test("a repeat with the same key and body gets the first answer, status included
   assert.notEqual(second.headers["x-request-id"], first.headers["x-request-id"]);
 });
 
-test("50 posts at once with one key make one session (R-144)", async () => {
+/** Another process on the same data: what is batched here is not batched with what the first one has. */
+function secondServer() {
+  const { database } = api;
+  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+  return callerOf(api.another({ deps: { sessions } }));
+}
+
+test("50 posts at once with one key to two servers make one session (R-144)", async () => {
   const caller = "+14155550144";
-  const answers = await Promise.all(Array.from({ length: 50 }, () => post("order-2", { caller })));
+  const options = { body: { ...BODY, caller }, headers: { "idempotency-key": "order-2" } };
+  const servers = [callerOf(api.app), secondServer()];
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => servers[n % 2]!("POST", "/v1/sessions", options)));
   const made = answers.filter(({ statusCode }) => statusCode === 201);
-  assert.ok(made.length >= 1);
   assert.equal(new Set(made.map(({ payload }) => payload)).size, 1);
   assert.equal(made.filter(({ headers }) => headers["idempotent-replayed"] === undefined).length, 1);
   for (const { statusCode, payload } of answers.filter((answer) => !made.includes(answer))) {
     assert.deepEqual([statusCode, payload], [409, '{"detail":"A request with this Idempotency-Key is in progress"}']);
   }
+  assert.equal(await sessions(caller), 1);
+  const { session_id, created_at } = made[0]!.json();
+  assert.equal((await api.call("GET", `/v1/sessions/${session_id}`)).json().created_at, created_at);
+});
+
+test("of posts that are made together each key has its own session, and another body under one of the keys is refused (R-144)", async () => {
+  const caller = "+14155550147";
+  const keys = Array.from({ length: 250 }, (_, n) => `together-${n}`);
+  const answers = await Promise.all([...keys.map((key) => post(key, { caller })), post("together-7", { caller, amount: 12 })]);
+  assert.deepEqual(new Set(answers.map(({ statusCode }) => statusCode)), new Set([201, 422]));
+  assert.equal(answers.at(-1)!.statusCode, 422);
+  assert.equal(new Set(answers.slice(0, -1).map((answer) => answer.json().session_id)).size, 250);
+  assert.equal(await sessions(caller), 250);
+});
+
+test("a session and its kept answer are one commit: where the one cannot be written the other is not (R-144)", async () => {
+  const caller = "+14155550148";
+  const broken = {
+    ...api.sessions,
+    createOnce: (input: NewSession, once: OnceRequest) => api.sessions.createOnce({ ...input, projectId: NOBODY }, once),
+  };
+  const call = callerOf(api.another({ deps: { sessions: broken } }));
+  const failed = await call("POST", "/v1/sessions", { body: { ...BODY, caller }, headers: { "idempotency-key": "order-9" } });
+  assert.equal(failed.statusCode, 500);
+  const { statusCode, headers } = await post("order-9", { caller });
+  assert.deepEqual([statusCode, headers["idempotent-replayed"]], [201, undefined]);
   assert.equal(await sessions(caller), 1);
 });
 

@@ -1,5 +1,6 @@
 import { formatAmount } from "#src/kernel/money.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
+import type { Opened } from "#src/widget/index.ts";
 import { processorFieldsOf } from "./schemas/processor.ts";
 
 /** What goes out is built here field by field, so that a new column stays inside until someone lets it out. */
@@ -26,6 +27,28 @@ export function sessionView(session: Session) {
     updated_at: session.updatedAt.toISOString(),
     expires_at: session.expiresAt.toISOString(),
     completed_at: session.completedAt?.toISOString() ?? null,
+  };
+}
+
+/**
+ * What the widget's frame may know (R-364): what the shopper sees anyway, and nothing of the merchant's, the gateway or
+ * whoever paid before. Anyone who has the id can read it.
+ */
+export function widgetView({ session, project, processing, triesLeft }: Opened) {
+  const { appearance } = project.widget;
+  return {
+    session_id: session.id,
+    status: session.status,
+    amount_cents: session.amountMinor,
+    currency: session.currency,
+    mode: session.mode,
+    description: session.description,
+    project_name: project.name,
+    appearance,
+    required_fields: appearance.fields,
+    processing,
+    attempts_left: triesLeft,
+    expires_at: session.expiresAt.toISOString(),
   };
 }
 

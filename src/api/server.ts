@@ -11,6 +11,7 @@ import { registerHealth } from "./routes/health.ts";
 import { registerMetrics } from "./routes/metrics.ts";
 import { registerSessions } from "./routes/sessions.ts";
 import { registerStream } from "./routes/stream.ts";
+import { registerWidgetSessions } from "./routes/widget-sessions.ts";
 
 /** Room for the longest request line and the longest header section together; which of them is too long is told apart later. */
 const HEAD_BYTES = 24 * 1024;
@@ -44,6 +45,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   registerAccount(app, deps);
   registerSessions(app, deps);
   registerStream(app, deps);
+  if (deps.widget) registerWidgetSessions(app, deps, deps.widget);
   return app;
 }
 

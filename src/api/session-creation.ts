@@ -1,8 +1,9 @@
+import { reach } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { BillingAddress, Environment, GatewayName } from "#src/kernel/payment.ts";
-import type { Db } from "#src/platform/index.ts";
 import type { KeyIdentity, Project } from "#src/projects/index.ts";
 import type { ApiDeps } from "./deps.ts";
+import type { Creation } from "./idempotency.ts";
 import { recent } from "./recent.ts";
 import { amountInMinor } from "./schemas/amount.ts";
 import { at, Fault, FAULTS, Invalid, type Item } from "./schemas/faults.ts";
@@ -10,7 +11,7 @@ import type { SessionCreate } from "./schemas/session.ts";
 import { callbackAllowed } from "./transfer-rules.ts";
 
 /** What a new session needs to know of its project. */
-interface SetUp {
+export interface SetUp {
   project: Project;
   /** Whether the project's settings for the gateway were found, and whether they hold a platform key. */
   gateway: { platform: boolean } | null;
@@ -18,13 +19,10 @@ interface SetUp {
   phoneNumber: string | null;
 }
 
-const STRIPE_ACCOUNT = FAULTS.value("stripe_account needs the platform key on the project");
+export const STRIPE_ACCOUNT = FAULTS.value("stripe_account needs the platform key on the project");
 
-/**
- * A session from a body that fits its schema: the business rules, whose faults are thrown, then a function that writes the row
- * and answers SessionCreateResponse (SPEC). It is for the caller to say in which transaction.
- */
-export function sessionCreation({ database, sessions, projects, clock, settings, sipUriFor }: ApiDeps) {
+/** Reads what a new session needs; throws AppError when the organisation has no such project. */
+export function setUpReader({ database, projects, clock, settings }: ApiDeps) {
   const setUpOf = recent(
     clock,
     (organizationId: string, project: string, gateway: GatewayName, environment: Environment) =>
@@ -43,18 +41,32 @@ export function sessionCreation({ database, sessions, projects, clock, settings,
     },
   );
 
-  return async (identity: KeyIdentity, body: SessionCreate) => {
-    const { organizationId, mode: environment } = identity;
-    const setUp = await setUpOf(organizationId, body.project, body.gateway, environment);
+  return async ({ organizationId, mode }: KeyIdentity, { project, gateway }: { project: string; gateway: GatewayName }): Promise<SetUp> => {
+    const setUp = await setUpOf(organizationId, project, gateway, mode);
     if (!setUp) throw new AppError("project_not_found");
+    return setUp;
+  };
+}
+
+/**
+ * What is to be made of a body that fits its schema, and the SessionCreateResponse (SPEC) of it. The faults of business rules
+ * are thrown.
+ */
+export function sessionCreation(deps: ApiDeps) {
+  const { settings, sipUriFor } = deps;
+  const setUpOf = setUpReader(deps);
+
+  return async (identity: KeyIdentity, body: SessionCreate): Promise<Creation> => {
+    const { organizationId, mode: environment } = identity;
+    const setUp = await setUpOf(identity, body);
     const { project } = setUp;
     const amountMinor = amountInMinor(body.amount, project.currency);
     const items = businessFaults(body, setUp, amountMinor);
     if (items.length > 0 || amountMinor instanceof Fault) throw new Invalid(items);
 
-    return async (db: Db) => {
-      // One statement, so one transaction; BEGIN and COMMIT would be two more round trips.
-      const session = await sessions.create(db, {
+    reach("create_checked");
+    return {
+      session: {
         organizationId,
         projectId: project.id,
         environment,
@@ -70,28 +82,32 @@ export function sessionCreation({ database, sessions, projects, clock, settings,
         stripeAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
         billingAddress: body.gateway === "authorizenet" && body.billing_address ? addressOf(body.billing_address) : null,
         ttlSeconds: settings.sessionTtlSeconds,
-      });
-      return {
-        session_id: session.id,
+      },
+      answer: ({ id, createdAt }) => ({
+        session_id: id,
         status: "created",
         phone_number: setUp.phoneNumber,
-        sip_uri: sipUriFor(session.id),
-        created_at: session.createdAt.toISOString(),
-      };
+        sip_uri: sipUriFor(id),
+        created_at: createdAt,
+      }),
     };
   };
 }
 
 /** What only the project can tell, in the order of the body's fields. */
-function businessFaults(body: SessionCreate, { project, gateway }: SetUp, amountMinor: number | Fault): Item[] {
+function businessFaults(body: SessionCreate, setUp: SetUp, amountMinor: number | Fault): Item[] {
   const items: Item[] = [];
   if (amountMinor instanceof Fault) items.push(at(["body", "amount"], amountMinor));
-  if (!gateway) items.push(at(["body", "gateway"], FAULTS.gatewayNotConfigured));
-  if (body.callback && !callbackAllowed(body.callback.target, project)) items.push(at(["body", "callback"], FAULTS.callbackNotAllowed));
-  if (gateway && !gateway.platform && body.gateway === "stripe" && body.stripe_account) {
-    items.push(at(["body", "stripe_account"], STRIPE_ACCOUNT));
-  }
+  if (!setUp.gateway) items.push(at(["body", "gateway"], FAULTS.gatewayNotConfigured));
+  if (body.callback && !callbackAllowed(body.callback.target, setUp.project))
+    items.push(at(["body", "callback"], FAULTS.callbackNotAllowed));
+  if (lacksPlatformKey(body, setUp)) items.push(at(["body", "stripe_account"], STRIPE_ACCOUNT));
   return items;
+}
+
+/** A connected account is charged with the platform's key, or not at all. */
+export function lacksPlatformKey(body: { gateway: GatewayName; stripe_account?: string | null | undefined }, { gateway }: SetUp): boolean {
+  return gateway !== null && !gateway.platform && body.gateway === "stripe" && Boolean(body.stripe_account);
 }
 
 /** Only authorizenet is given the address; a country that was left out is the US. */

@@ -1,10 +1,14 @@
+import assert from "node:assert/strict";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { type Clock, systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
-import { type Database, silentLog } from "#src/platform/index.ts";
+import { createKeyring, type Database, firstKeys, silentLog } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
 import { createProjects, type Projects } from "#src/projects/index.ts";
+import { createPayments, type Payments } from "#src/payments/index.ts";
+import { FakeGateway } from "#src/payments/testing.ts";
+import { createWidget, type Widget } from "#src/widget/index.ts";
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
 import type { ApiDeps, ApiSettings } from "./deps.ts";
 import { createApi } from "./server.ts";
@@ -71,6 +75,31 @@ const APPLY = {
   ],
 };
 
+type Rooms = Pick<ApiDeps, "database" | "clock"> & { sessions: Sessions; projects: Projects };
+const OWN = { random: systemRandom, owner: "test", log: silentLog };
+
+/** Payments whose gateway does as `gateway` is told. */
+export function testPayments({ database, sessions, projects, clock }: Rooms, gateway: FakeGateway): Payments {
+  const outbound = { send: async () => assert.fail("no network in this test") };
+  return createPayments({ ...OWN, database, sessions, projects, clock, gateways: { stripe: gateway.gateway() }, outbound });
+}
+
+/** A widget whose gateway does as `gateway` is told; its key is the same in every process. */
+export function testWidget(rooms: Rooms, gateway = new FakeGateway()): Widget {
+  const payments = testPayments(rooms, gateway);
+  const { database, sessions, projects, clock } = rooms;
+  return createWidget({
+    ...OWN,
+    database,
+    sessions,
+    projects,
+    clock,
+    payments,
+    key: new Uint8Array(32).fill(9),
+    publicUrl: () => "http://127.0.0.1:8080",
+  });
+}
+
 export interface TestApi {
   app: FastifyInstance;
   database: Database;
@@ -103,12 +132,12 @@ export const BODY = { project: "shop", caller: "+14155550100", amount: 10, mode:
 
 export async function startTestApi(options: TestOptions = {}): Promise<TestApi> {
   const database = await testDatabase();
-  const masterKey = new Uint8Array(32).fill(7);
+  const keys = firstKeys(createKeyring([new Uint8Array(32).fill(7)]));
   // Live keys need PostgreSQL; here it is only the border between the two modes that is of interest.
   const asServer: Database = { ...database, kind: "postgres" };
   const projects = createProjects({
     database: asServer,
-    masterKey,
+    keys,
     random: systemRandom,
     gateways: GATEWAYS_BUILT,
     simulatorsUrl: () => null,
@@ -136,6 +165,7 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
         sessionTtlSeconds: 300,
         ...settings,
       },
+      widget: testWidget({ database, sessions, projects, clock }),
       ...deps,
     });
   const app = another(options);

@@ -1,6 +1,7 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Database, Db, Log } from "#src/platform/index.ts";
+import { listSessions, type SessionFilter } from "./listing.ts";
 import {
   type Created,
   findPendingByCaller,
@@ -10,6 +11,7 @@ import {
   type NewSession,
   updateTransferStatus,
 } from "./repository.ts";
+import { createOnce, findAnswer, forgetAnswers, type KeptAnswer, type Made, type OnceRequest, type RequestName } from "./once.ts";
 import type { Session } from "./session.ts";
 import type { Phase, SessionEvent, Status } from "./states.ts";
 import { startSweeper } from "./sweeper.ts";
@@ -18,7 +20,7 @@ import { Watchers } from "./watchers.ts";
 
 export { renderStates } from "./render-states.ts";
 export { isTerminal, type Phase, type SessionEvent, type Status, STATUSES } from "./states.ts";
-export type { Created, NewSession, Scope, Session, SessionChanges };
+export type { Created, KeptAnswer, Made, NewSession, OnceRequest, Scope, Session, SessionChanges, SessionFilter };
 
 /** What a call that asks for a session is told. */
 export type Claim =
@@ -41,16 +43,27 @@ export interface Sessions {
    * asked for at the same moment.
    */
   create(db: Db, input: NewSession): Promise<Created>;
+  /**
+   * Makes a session, or answers what the first request of that name was answered; null while that one is under way in another
+   * process. The session and its kept answer are one commit, which they may share with others. Outside transactions only.
+   */
+  createOnce(input: NewSession, once: OnceRequest): Promise<KeptAnswer | null>;
+  /** What a request was answered in the last 24 hours. */
+  findAnswer(db: Db, name: RequestName): Promise<KeptAnswer | null>;
+  /** Deletes the answers that are older. */
+  forgetAnswers(): Promise<void>;
   /** Reads apply the clock: an unused session past its time is expired, whether or not it has been swept (R-195). */
   find(db: Db, id: string, scope?: Scope): Promise<Session | null>;
   /** The caller's newest open session, else the one completed last (R-160). */
   findByCaller(db: Db, scope: Scope, caller: string, projectId?: string): Promise<Session | null>;
+  /** The newest sessions of all organisations, for the operator. */
+  list(db: Db, filter: SessionFilter): Promise<Session[]>;
   /** The newest voice session waiting for a call from `caller` (R-217). */
   pendingByCaller(db: Db, caller: string, projectId?: string): Promise<Session | null>;
   /** Takes the session for one call: of many that ask at once, exactly one gets it (R-220). */
   claim(id: string, by: { owner: string; callId: string }): Promise<Claim>;
   /** R-180 to R-185. */
-  cancel(id: string, scope: Scope, actor?: string): Promise<Cancellation>;
+  cancel(id: string, scope: Scope, actor?: string, source?: string | null): Promise<Cancellation>;
   /** One event of the state table inside a transaction of the caller's. Null: not allowed from where the session is. */
   transition(tx: Db, id: string, event: SessionEvent, changes?: SessionChanges): Promise<Session | null>;
   /** `transition` in a transaction of its own. */
@@ -77,6 +90,7 @@ export interface SessionsDeps {
 
 export function createSessions({ database, clock, random, log, onFinal }: SessionsDeps): Sessions {
   const insertTogether = database.batched(insertSessions);
+  const createOnceTogether = database.batched(createOnce);
   const watchers = new Watchers();
   let stopListening = async () => {};
   let stopSweeping = async () => {};
@@ -88,8 +102,12 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
       const session = { id: random.uuid(), ...input };
       return db.isTransaction ? (await insertSessions(db, [session]))[0]! : insertTogether(session);
     },
+    createOnce: (input, once) => createOnceTogether({ ...once, session: { id: random.uuid(), ...input } }),
+    findAnswer,
+    forgetAnswers: () => forgetAnswers(database),
     find: findSession,
     findByCaller: findSessionByCaller,
+    list: listSessions,
     pendingByCaller: findPendingByCaller,
     transition: (tx, id, event, changes) => transition(tx, onFinal, id, event, changes),
     apply,
@@ -106,8 +124,8 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
       }
     },
 
-    async cancel(id, scope, actor) {
-      const changes = actor === undefined ? {} : { actor };
+    async cancel(id, scope, actor, source = null) {
+      const changes = { ...(actor !== undefined && { actor }), ...(source !== null && { source }) };
       for (;;) {
         const cancelled = await database.transaction((tx) => transition(tx, onFinal, id, "cancel", changes, scope));
         if (cancelled) return { kind: "cancelled", session: cancelled };

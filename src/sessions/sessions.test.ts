@@ -298,6 +298,20 @@ test("a call finds the caller's newest waiting voice session, not one that is ov
   assert.equal(await fixture.sessions.pendingByCaller(db, caller), null);
 });
 
+test("of two sessions of one caller, finishing one leaves the other as it was, to be found by the next call (R-276)", async () => {
+  const caller = "+14155550156";
+  const { db } = fixture.database;
+  const [paid, waiting] = [await fixture.create({ caller }), await fixture.create({ caller })];
+  await fixture.sessions.claim(paid.id, call);
+  await fixture.sessions.apply(paid.id, "fail", { errorCode: "attempts_exhausted" });
+  assert.deepEqual(await fixture.sessions.find(db, waiting.id), waiting);
+  assert.equal((await fixture.sessions.pendingByCaller(db, caller))?.id, waiting.id);
+  assert.deepEqual(
+    fixture.finals.filter((final) => final.caller === caller).map(({ id }) => id),
+    [paid.id],
+  );
+});
+
 test("a failing onFinal takes the whole transition back", async () => {
   const broken = await sessionsFixture(async () => {
     throw new Error("no webhook, no final state");

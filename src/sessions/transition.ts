@@ -1,5 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { type Db, notify } from "#src/platform/index.ts";
+import { reach } from "#src/kernel/crash-points.ts";
+import { audit, type Db, notify } from "#src/platform/index.ts";
 import { DERIVED, fromRow, type Session } from "./session.ts";
 import { columnsOf, isTerminal, type SessionEvent, sourcesOf, targetOf, TRANSITIONS } from "./states.ts";
 
@@ -19,6 +20,8 @@ export interface SessionChanges {
   callId?: string;
   /** Who did it, for the audit log: `key:<id>`, `caller`, `gateway` ... Default `service`. */
   actor?: string;
+  /** From where: an address, a command. Left out: this service itself. */
+  source?: string;
 }
 
 export interface Scope {
@@ -57,19 +60,21 @@ export async function transition(
   const row = await update.returningAll("sessions").returning(DERIVED).executeTakeFirst();
   if (!row) return null;
 
+  reach("transition_updated");
   const session = fromRow(row);
-  await tx
-    .insertInto("audit_log")
-    .values({
-      organization_id: session.organizationId,
-      actor: changes.actor ?? "service",
-      action: `session.${event}`,
-      object: id,
-      details: JSON.stringify(target),
-    })
-    .execute();
+  await audit(tx, {
+    organizationId: session.organizationId,
+    actor: changes.actor ?? "service",
+    source: changes.source,
+    action: `session.${event}`,
+    object: id,
+    details: target,
+  });
   await notify(tx, CHANNEL, id);
-  if (isTerminal(target.status)) await onFinal(tx, session);
+  if (isTerminal(target.status)) {
+    await onFinal(tx, session);
+    reach("outbox_written");
+  }
   return session;
 }
 

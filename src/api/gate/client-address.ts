@@ -9,6 +9,8 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export interface Client {
   /** What requests are counted by: an IPv4 address or the /64 of an IPv6 address. */
   key: string;
+  /** The address itself; null when the connection is gone. */
+  address: () => string | null;
   /** Whether the caller's own hop was encrypted: what a trusted proxy says, else the listener. */
   https: boolean;
 }
@@ -34,11 +36,11 @@ export function clientReader(trustedProxies: readonly string[]): (request: Incom
     const https = "encrypted" in socket && socket.encrypted === true;
     let peer = peers.get(socket);
     if (peer === undefined) peers.set(socket, (peer = parse(socket.remoteAddress ?? "")));
-    if (!peer) return { key: "unknown", https };
-    if (trusted.length === 0 || !isTrusted(peer)) return { key: keyOf(peer), https };
+    if (!peer) return { key: "unknown", address: () => null, https };
+    if (trusted.length === 0 || !isTrusted(peer)) return { key: keyOf(peer), address: () => peer.toString(), https };
     const header = headers["x-forwarded-for"];
     const client = (typeof header === "string" && forwarded(header)) || peer;
-    return { key: keyOf(client), https: https || headers["x-forwarded-proto"] === "https" };
+    return { key: keyOf(client), address: () => client.toString(), https: https || headers["x-forwarded-proto"] === "https" };
   };
 }
 

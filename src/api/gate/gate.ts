@@ -10,16 +10,20 @@ import { memoryHits } from "./memory-hits.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { sharedHits } from "./shared-hits.ts";
 
-export type Scope = "sessions:create" | "sessions:read" | "sessions:cancel" | "projects:read";
+export type Scope = "sessions:create" | "sessions:read" | "sessions:cancel" | "widget:create" | "projects:read";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Who may come in: anyone, not even counted; any key; or a key with this scope (R-044). */
-    access?: "anyone" | "any key" | Scope;
+    /** Who may come in: anyone, not even counted; a browser without a key, counted; any key; or a key with this scope (R-044). */
+    access?: "anyone" | "browser" | "any key" | Scope;
+    /** Requests a minute from one address, where it is not the setting's (R-068). */
+    perMinute?: number;
   }
   interface FastifyRequest {
     /** Whose request it is. Set on every route that asks for a key. */
     identity: KeyIdentity;
+    /** Where it came from. Set on every route that asks for a key. */
+    client: Client;
   }
 }
 
@@ -45,6 +49,7 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
     (token: string) => projects.authenticate(database.db, token),
   );
   app.decorateRequest("identity");
+  app.decorateRequest("client");
   app.addHook("onClose", () => limiter.stop());
 
   app.addHook("onRequest", async (request, reply) => {
@@ -52,14 +57,14 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
     if (secure) reply.header("strict-transport-security", `max-age=${HSTS_SECONDS}`);
     checkHead(request);
 
-    const { access } = request.routeOptions.config;
+    const { access, perMinute } = request.routeOptions.config;
     if (access === "anyone") return undefined;
     const client = clientOf(request.raw);
     if (secure && !client.https) return insistOnHttps(request, reply, settings.baseUrl);
     const { url } = request.routeOptions;
-    await limiter.request(url === undefined ? "*" : `${request.method} ${url}`, client.key, reply);
+    await limiter.request(url === undefined ? "*" : `${request.method} ${url}`, client.key, reply, perMinute);
     if (request.is404) refuseUnknown(request, reply, allowedMethods);
-    await admit(request, reply, client, access);
+    if (access !== "browser") await admit(request, reply, client, access);
     return undefined;
   });
 
@@ -67,6 +72,7 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
     const identity = await identify(request, reply, client);
     if (access !== "any key" && !(access && identity.scopes.includes(access))) throw new AppError("missing_scope");
     request.identity = identity;
+    request.client = client;
   }
 
   async function identify(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<KeyIdentity> {
@@ -81,9 +87,9 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
   }
 }
 
-function limiterFor({ settings, database, clock }: ApiDeps): RateLimiter {
+function limiterFor({ settings, database, clock, hits: given }: ApiDeps): RateLimiter {
   // The embedded database serves one process only: what is counted there need not be shared.
-  const hits = database.kind === "pglite" ? memoryHits(clock) : sharedHits(database, clock);
+  const hits = given ?? (database.kind === "pglite" ? memoryHits(clock) : sharedHits(database, clock));
   return createRateLimiter({ perMinute: settings.rateLimitPerMinute, hits, clock });
 }
 

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { sql } from "kysely";
-import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/clock.ts";
 import { callerOf, KEYS, startTestApi, type TestApi } from "../testing.ts";
-import type { HitStore } from "./hits.ts";
-import { memoryHits } from "./memory-hits.ts";
-import { sharedHits } from "./shared-hits.ts";
 
 let api: TestApi;
 before(async () => {
@@ -66,59 +62,4 @@ test("ten wrong keys a minute are answered 401, more are refused; the right key 
   assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429, 429]);
   assert.equal((await callerOf(app)("GET", "/v1/auth/check")).statusCode, 200);
   await app.close();
-});
-
-test("in memory a hit is forgotten a minute later, and no sooner (R-061)", async () => {
-  const clock = new ManualClock();
-  const hits = memoryHits(clock);
-  const hit = () => hits.hit("bucket", 3) as { allowed: boolean; used: number; resetMs: number };
-  for (const expected of [1, 2, 3]) {
-    const { allowed, used } = hit();
-    assert.deepEqual([allowed, used], [true, expected]);
-    clock.advance(10_000);
-  }
-  const refused = hit();
-  assert.deepEqual([refused.allowed, refused.used], [false, 3]);
-  clock.advance(29_000);
-  assert.equal(hit().allowed, false);
-  clock.advance(refused.resetMs - 29_000);
-  assert.equal(hit().allowed, true);
-  assert.equal(hit().allowed, false);
-});
-
-const parallel = async (hits: HitStore, bucket: string, count: number, limit: number) =>
-  (await Promise.all(Array.from({ length: count }, async () => hits.hit(bucket, limit)))).filter(({ allowed }) => allowed).length;
-
-test("two processes share one limit, however many ask at once (R-063)", async () => {
-  const [one, two] = [sharedHits(api.database, systemClock), sharedHits(api.database, systemClock)];
-  const allowed = await Promise.all([parallel(one, "shared", 25, 20), parallel(two, "shared", 25, 20)]);
-  assert.equal(allowed[0] + allowed[1], 20);
-  assert.equal((await one.hit("another", 20)).allowed, true);
-});
-
-test("hits counted together are kept apart by bucket, and what fits is allowed to the last one (R-061, R-063)", async () => {
-  const hits = sharedHits(api.database, systemClock);
-  const counts = { few: 3, exact: 20, many: 30 };
-  const allowed = await Promise.all(Object.entries(counts).map(([bucket, count]) => parallel(hits, bucket, count, 20)));
-  assert.deepEqual(allowed, [3, 20, 20]);
-  assert.equal((await hits.hit("few", 20)).used, 4);
-});
-
-test("shared hits are forgotten by the database's clock, and the wait that a refusal names suffices (R-061, R-062)", async () => {
-  const { db } = api.database;
-  const clock = new ManualClock();
-  const hits = sharedHits(api.database, clock);
-  assert.equal(await parallel(hits, "old", 6, 5), 5);
-  const refused = await hits.hit("old", 5);
-  assert.ok(!refused.allowed && refused.resetMs > 55_000 && refused.resetMs <= 63_000);
-  const age = (seconds: number) =>
-    sql`update rate_buckets set window_start = window_start - make_interval(secs => ${seconds}) where bucket = 'old'`.execute(db);
-  // The refusal is remembered: the table is not asked before its time is up.
-  await age(66);
-  assert.equal((await hits.hit("old", 5)).allowed, false);
-  clock.advance(refused.resetMs);
-  assert.deepEqual((await hits.hit("old", 5)).used, 1);
-  await age(300);
-  await hits.sweep();
-  assert.deepEqual(await db.selectFrom("rate_buckets").select("bucket").where("bucket", "=", "old").execute(), []);
 });

@@ -9,8 +9,8 @@ const WRONG_KEYS = 10;
 
 /** Counts requests and refuses with 429 those past a limit. */
 export interface RateLimiter {
-  /** One request on an endpoint from a client; the three headers go out whatever becomes of it (R-062). */
-  request(endpoint: string, client: string, reply: FastifyReply): Promise<void>;
+  /** One request on an endpoint from a client; the three headers go out whatever becomes of it (R-062). `limit` in place of the setting's. */
+  request(endpoint: string, client: string, reply: FastifyReply, limit?: number): Promise<void>;
   /** One wrong key from a client. */
   wrongKey(client: string, reply: FastifyReply): Promise<void>;
   /** Ends the sweeping of old hits. */
@@ -43,11 +43,11 @@ export function createRateLimiter({ perMinute, hits, clock }: { perMinute: numbe
   sweepLater();
 
   return {
-    async request(endpoint, client, reply) {
-      const hit = await hits.hit(`${endpoint}|${client}`, perMinute);
+    async request(endpoint, client, reply, limit = perMinute) {
+      const hit = await hits.hit(`${endpoint}|${client}`, limit);
       reply.headers({
-        "ratelimit-limit": perMinute,
-        "ratelimit-remaining": Math.max(0, perMinute - hit.used),
+        "ratelimit-limit": limit,
+        "ratelimit-remaining": Math.max(0, limit - hit.used),
         "ratelimit-reset": seconds(hit),
       });
       if (!hit.allowed) refuse(hit, reply);

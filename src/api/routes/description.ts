@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, onRequestAsyncHookHandler, RouteOptions } from "fastify";
+import { deprecationHeaders } from "../openapi/deprecation.ts";
 import { described, openapiDocument, type Route } from "../openapi/document.ts";
 
 const PAGE = readFileSync(new URL("../openapi/page.html", import.meta.url), "utf8");
@@ -23,9 +24,11 @@ const POLICY = [
  */
 export function registerDescription(app: FastifyInstance): void {
   const routes: Route[] = [];
-  app.addHook("onRoute", ({ method, url, config }) => {
+  app.addHook("onRoute", (route) => {
+    const { method, url, config } = route;
     for (const each of [method].flat()) {
-      described({ method: each, url });
+      const { deprecated } = described({ method: each, url });
+      if (deprecated) announce(route, deprecationHeaders(deprecated));
       routes.push({ method: each, url, access: config?.access });
     }
   });
@@ -43,6 +46,12 @@ export function registerDescription(app: FastifyInstance): void {
       .type("text/html; charset=utf-8")
       .send(PAGE),
   );
+}
+
+/** Puts the headers on every answer to who was let in. */
+function announce(route: RouteOptions, headers: Record<string, string>): void {
+  const say: onRequestAsyncHookHandler = async (_request, reply) => void reply.headers(headers);
+  route.onRequest = [route.onRequest ?? [], say].flat();
 }
 
 function digestOf(tag: "script" | "style"): string {

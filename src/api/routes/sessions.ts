@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { reach } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { ApiDeps } from "../deps.ts";
@@ -15,7 +16,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
   const { database, sessions, projects } = deps;
   const create = sessionCreation(deps);
-  const idempotency = createIdempotency(database, deps.clock);
+  const idempotency = createIdempotency(database, sessions, deps.clock);
 
   app.post("/v1/sessions", { config: { access: "sessions:create" } }, async (request, reply) => {
     const [query, headers, { body, sent }] = await together(
@@ -26,12 +27,15 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
         return { body: demand(sessionCreate, sent, "body"), sent };
       },
     );
-    const once = { apiKeyId: request.identity.keyId, path: "/v1/sessions", key: headers["idempotency-key"], body: sent };
-    const status = query.response_status ?? 201;
-    const answer = await idempotency.once(once, async () => {
-      const write = await create(request.identity, body);
-      return async (db) => ({ status, body: await write(db) });
-    });
+    const once = {
+      apiKeyId: request.identity.keyId,
+      path: "/v1/sessions",
+      key: headers["idempotency-key"],
+      body: sent,
+      status: query.response_status ?? 201,
+    };
+    const answer = await idempotency.create(once, () => create(request.identity, body));
+    reach("create_answering");
     if (answer.replayed) reply.header("idempotent-replayed", "true");
     return reply.code(answer.status).type(JSON_TYPE).send(answer.text);
   });
@@ -53,7 +57,9 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
   app.post("/v1/sessions/:session_id/cancel", { config: { access: "sessions:cancel" } }, async (request, reply) => {
     const { session_id: id } = demand(sessionPath, request.params, "path");
     const { organizationId, mode: environment, keyId } = request.identity;
-    const result = await sessions.cancel(id, { organizationId, environment }, `key:${keyId}`);
+    reach("cancel_asked");
+    const result = await sessions.cancel(id, { organizationId, environment }, `key:${keyId}`, request.client.address());
+    reach("cancel_committed");
     if (result.kind === "cancelled") return reply.code(204).send();
     if (result.kind === "missing") throw new AppError("session_not_found");
     if (result.phase !== null) throw new AppError("payment_in_progress");

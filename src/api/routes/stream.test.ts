@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { after, before, test } from "node:test";
+import { readdirSync } from "node:fs";
+import { type AddressInfo, connect } from "node:net";
+import { after, before, test, type TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { type Clock, ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { memoryHits } from "../gate/memory-hits.ts";
 import { KEYS, startTestApi, type TestApi } from "../testing.ts";
 
 let api: TestApi;
@@ -66,7 +68,9 @@ async function open(
   return new Reader(response);
 }
 
-async function listening(app: FastifyInstance): Promise<FastifyInstance> {
+/** Closed with the test, however that ends. */
+async function listening(t: TestContext, app: FastifyInstance): Promise<FastifyInstance> {
+  t.after(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });
   return app;
 }
@@ -127,8 +131,8 @@ for (const [status, finish] of Object.entries(ENDINGS)) {
   });
 }
 
-test("a stream ends when the session's time is up, swept or not (R-170, R-195)", async () => {
-  const app = await listening(api.another({ settings: { sessionTtlSeconds: 1 } }));
+test("a stream ends when the session's time is up, swept or not (R-170, R-195)", async (t) => {
+  const app = await listening(t, api.another({ settings: { sessionTtlSeconds: 1 } }));
   const answer = await app.inject({
     method: "POST",
     url: "/v1/sessions",
@@ -138,7 +142,6 @@ test("a stream ends when the session's time is up, swept or not (R-170, R-195)",
   const reader = await open(answer.json().session_id, { app });
   await reader.until(() => reader.ended);
   assert.deepEqual(reader.statuses, ["PENDING", "expired"]);
-  await app.close();
 });
 
 test("the stream of a finished session has one event, and none for who has seen it, transfer or not (R-173, R-174)", async () => {
@@ -156,19 +159,18 @@ test("the stream of a finished session has one event, and none for who has seen 
   assert.equal(behind.response.statusCode, 200);
 });
 
-test("a comment is sent every 15 s (R-172)", async () => {
+test("a comment is sent every 15 s (R-172)", async (t) => {
   const clock = new ManualClock(Date.now());
-  const app = await listening(api.another({ clock }));
+  const app = await listening(t, api.another({ clock }));
   const reader = await open(await api.createSession(), { app });
   await reader.until(() => reader.events.length === 1);
   clock.advance(15_000);
   await reader.until(() => reader.text.endsWith("\n\n:\n\n"));
   assert.equal(reader.events.length, 1);
   reader.response.destroy();
-  await app.close();
 });
 
-test("a client that leaves takes its watch and its timers along (R-176)", async () => {
+test("a client that leaves takes its watch and its timers along (R-176)", async (t) => {
   const clock = new ManualClock(Date.now());
   let watches = 0;
   const { promise: unwatched, resolve } = Promise.withResolvers<void>();
@@ -181,7 +183,7 @@ test("a client that leaves takes its watch and its timers along (R-176)", async 
       resolve();
     };
   };
-  const app = await listening(api.another({ clock, deps: { sessions: { ...api.sessions, watch } } }));
+  const app = await listening(t, api.another({ clock, deps: { sessions: { ...api.sessions, watch } } }));
   const reader = await open(await api.createSession(), { app });
   await reader.until(() => reader.events.length === 1);
   assert.equal(watches, 1);
@@ -189,11 +191,74 @@ test("a client that leaves takes its watch and its timers along (R-176)", async 
   reader.response.destroy();
   await unwatched;
   assert.deepEqual([watches, clock.pending], [0, 0]);
-  await app.close();
 });
 
-test("five streams of one session may be open, a sixth is refused until one ends (R-067)", async () => {
-  const app = await listening(api.another({ settings: { rateLimitPerMinute: 100 } }));
+test("2000 clients that come and go leave nothing behind: no descriptor, no timer, no watch, no listener (R-176)", async (t) => {
+  const [timers, watches] = [new Set<object>(), new Set<object>()];
+  const counted = (set: Set<object>, end: () => void) => {
+    const one = {};
+    set.add(one);
+    return () => {
+      set.delete(one);
+      end();
+    };
+  };
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      const cancel = counted(
+        timers,
+        systemClock.after(ms, () => (cancel(), task())),
+      );
+      return cancel;
+    },
+  };
+  const watch = (id: string, onChange: () => void) => counted(watches, api.sessions.watch(id, onChange));
+  const app = await listening(
+    t,
+    api.another({
+      clock,
+      deps: { sessions: { ...api.sessions, watch }, hits: memoryHits(clock) },
+      settings: { rateLimitPerMinute: 1_000_000 },
+    }),
+  );
+  const { port } = app.server.address() as AddressInfo;
+  const ids = await Promise.all(Array.from({ length: 20 }, () => api.createSession()));
+  const comeAndGo = async (n: number) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`GET /v1/sessions/${ids[n % 20]!}/stream HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${KEYS.test}\r\n\r\n`);
+    let text = "";
+    while (!text.includes("data: ")) text += String(((await once(socket, "data")) as [Buffer])[0]);
+    assert.match(text, /^HTTP\/1.1 200 /);
+    // Half of them say that they go, half are just gone.
+    if (n % 2) socket.end();
+    else socket.resetAndDestroy();
+    socket.resume();
+    if (!socket.closed) await once(socket, "close");
+  };
+  const round = async () => {
+    await Promise.all(Array.from({ length: 100 }, (_, n) => comeAndGo(n)));
+    // The server hears of the last of them in a later turn.
+    while (watches.size > 0 || (await connectionsOf(app)) > 0) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const state = () => ({
+    descriptors: readdirSync("/proc/self/fd").length,
+    timers: timers.size,
+    watches: watches.size,
+    listeners: app.server.eventNames().reduce((sum, name) => sum + app.server.listenerCount(name), 0) + process.eventNames().length,
+  });
+  await round();
+  const base = state();
+  for (let n = 0; n < 20; n++) await round();
+  assert.deepEqual(state(), base);
+  assert.equal(base.watches, 0);
+});
+
+const connectionsOf = (app: FastifyInstance) =>
+  new Promise<number>((resolve, reject) => app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
+
+test("five streams of one session may be open, a sixth is refused until one ends (R-067)", async (t) => {
+  const app = await listening(t, api.another({ settings: { rateLimitPerMinute: 100 } }));
   const id = await api.createSession();
   const readers = await Promise.all(Array.from({ length: 5 }, () => open(id, { app })));
   const refused = await open(id, { app });
@@ -201,11 +266,10 @@ test("five streams of one session may be open, a sixth is refused until one ends
   const other = await open(await api.createSession(), { app });
   assert.equal(other.response.statusCode, 200);
   for (const reader of [...readers, other]) reader.response.destroy();
-  await app.close();
 });
 
-test("when the server goes down the streams end between two events (R-178)", async () => {
-  const app = await listening(api.another());
+test("when the server goes down the streams end between two events (R-178)", async (t) => {
+  const app = await listening(t, api.another());
   const reader = await open(await api.createSession(), { app });
   await reader.until(() => reader.events.length === 1);
   await app.close();

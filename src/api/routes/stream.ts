@@ -6,10 +6,7 @@ import type { ApiDeps } from "../deps.ts";
 import { sessionPath } from "../schemas/session.ts";
 import { demand } from "../schemas/validate.ts";
 import { eventId, SessionStream } from "../session-stream.ts";
-
-/** Open streams at most (R-067). */
-const PER_SESSION = 5;
-const PER_KEY = 100;
+import { memoryPlaces, sharedPlaces, type StreamPlaces, unlimitedPlaces } from "../stream-places.ts";
 
 const HEAD = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -18,26 +15,14 @@ const HEAD = {
 };
 
 /** GET /v1/sessions/{session_id}/stream (R-170 to R-179). */
-export function registerStream(app: FastifyInstance, { database, sessions, clock, settings }: ApiDeps): void {
+export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
+  const { database, sessions, clock } = deps;
   const open = new Set<SessionStream>();
-  const counts = new Map<string, number>();
-  const limited = settings.rateLimitPerMinute > 0;
-
-  /** Takes a place under each of the limits, or throws; the answer gives them back. */
-  const takePlaces = (limits: [key: string, most: number][]): (() => void) => {
-    if (limited && limits.some(([key, most]) => (counts.get(key) ?? 0) >= most))
-      throw new AppError("rate_limited", "Too many open streams");
-    for (const [key] of limits) counts.set(key, (counts.get(key) ?? 0) + 1);
-    return () => {
-      for (const [key] of limits) {
-        const left = (counts.get(key) ?? 0) - 1;
-        if (left > 0) counts.set(key, left);
-        else counts.delete(key);
-      }
-    };
-  };
-
+  const places = placesFor(deps);
+  app.addHook("onClose", () => places.stop());
+  let closing = false;
   app.addHook("preClose", async () => {
+    closing = true;
     for (const stream of open) stream.shutDown();
   });
 
@@ -49,11 +34,12 @@ export function registerStream(app: FastifyInstance, { database, sessions, clock
     if (!session) throw new AppError("session_not_found");
     if (isTerminal(session.status) && request.headers["last-event-id"] === eventId(session)) return reply.code(204).send();
 
-    if (reply.raw.destroyed) return reply;
-    const leave = takePlaces([
-      [`session ${id}`, PER_SESSION],
-      [`key ${keyId}`, PER_KEY],
-    ]);
+    const leave = await places.take({ sessionId: id, keyId });
+    if (!leave) throw new AppError("rate_limited", "Too many open streams");
+    if (reply.raw.destroyed) {
+      leave();
+      return reply;
+    }
     reply.hijack();
     reply.raw.writeHead(200, { ...reply.getHeaders(), ...HEAD } as OutgoingHttpHeaders);
     const stream = new SessionStream(reply.raw, read, clock, () => {
@@ -65,7 +51,13 @@ export function registerStream(app: FastifyInstance, { database, sessions, clock
     stream.show(session);
     // What changed between the first read and here is seen by one more read.
     const unwatch = sessions.watch(id, () => stream.changed());
-    stream.changed();
+    if (closing) stream.shutDown();
+    else stream.changed();
     return reply;
   });
+}
+
+function placesFor({ settings, database, owner, clock, random }: ApiDeps): StreamPlaces {
+  if (settings.rateLimitPerMinute === 0) return unlimitedPlaces;
+  return database.kind === "pglite" || owner === undefined ? memoryPlaces() : sharedPlaces(database, owner, clock, random);
 }
