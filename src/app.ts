@@ -1,26 +1,33 @@
+import { hkdfSync } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { createApi, type Probe } from "./api/index.ts";
+import { createApi, redisHits, type Probe } from "./api/index.ts";
 import type { Config } from "./config/index.ts";
 import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
 import { systemClock } from "./kernel/clock.ts";
+import { reach } from "./kernel/crash-points.ts";
 import { OperatorError } from "./kernel/errors.ts";
 import { systemRandom } from "./kernel/random.ts";
 import { createInstruments } from "./instruments.ts";
 import { createMediaEngine } from "./media/index.ts";
 import { createPayments } from "./payments/index.ts";
 import {
+  auditRun,
   createJobs,
   createMetrics,
   createOutbound,
   isInside,
   isPublic,
-  loadMasterKey,
+  loadKeyring,
   openDatabase,
+  openInstallationKeys,
   parseCidrs,
+  startAuditSealer,
   startLease,
+  type Database,
+  type InstallationKeys,
   type Log,
 } from "./platform/index.ts";
 import { createProjects, type Projects, type Starter } from "./projects/index.ts";
@@ -28,7 +35,8 @@ import { createSessions, type Sessions } from "./sessions/index.ts";
 import { createUserAgent, type UserAgent } from "./sip/index.ts";
 import { createRecogniser, createVoice } from "./speech/index.ts";
 import { createVoiceRoom, parseTrunk } from "./voice/index.ts";
-import { createWebhooks } from "./webhooks/index.ts";
+import { createWidget } from "./widget/index.ts";
+import { createWebhooks, type Webhooks } from "./webhooks/index.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { VERSION } from "./version.ts";
 
@@ -40,8 +48,11 @@ export interface App {
   simulatorsUrl: string | null;
   /** The demo project and its key; null with PostgreSQL. */
   starter: Starter | null;
+  database: Database;
+  keys: InstallationKeys;
   projects: Projects;
   sessions: Sessions;
+  webhooks: Webhooks;
   readonly activeCalls: number;
   /** No new calls and no new requests; resolves when the running calls and charges are over, at the latest after `ms`. */
   drain(ms: number): Promise<void>;
@@ -90,9 +101,10 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   const instruments = createInstruments(metrics);
   const outbound = createOutbound({ allow: config.outboundAllow, extraCa: () => (simulators ? [simulators.ca] : []) });
   const jobs = createJobs(database, log);
+  const keys = await openInstallationKeys(database, loadKeyring(config));
   const projects = createProjects({
     database,
-    masterKey: loadMasterKey(config.masterKey, config.dataDir),
+    keys,
     random,
     gateways,
     simulatorsUrl: () => simulators?.url ?? null,
@@ -102,11 +114,13 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
   );
   const payments = instruments.payments(
-    createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log }),
+    createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log, onFound: instruments.countFound }),
     () => clock.monotonic(),
   );
 
-  ends.push(await startLease({ database, clock, owner, roles: config.roles.join(","), log }));
+  ends.push(await startLease({ database, clock, owner, roles: config.roles.join(","), masterKeys: () => keys.keyring.ids, log }));
+  if (roles.has("worker")) ends.push(startAuditSealer({ database, key: keys.audit, clock, log }));
+  ends.push(await auditRun(database, log, { owner, roles: config.roles, version: VERSION }));
   webhooks.registerDelivery();
   await jobs.start({ work: roles.has("worker") });
   ends.push(() => jobs.stop());
@@ -116,28 +130,47 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   ends.push(payments.startJanitor());
   if (roles.has("worker")) ends.push(webhooks.startSweep());
 
+  let publicUrl = config.baseUrl ?? "";
+  const widget = createWidget({
+    database,
+    sessions,
+    projects,
+    payments,
+    clock,
+    random,
+    owner,
+    log,
+    key: new Uint8Array(hkdfSync("sha256", keys.pepper, "", "voicetill widget", 32)),
+    publicUrl: () => publicUrl,
+  });
   const voice = roles.has("voice") ? await startVoice() : null;
   const api = roles.has("api") ? await startApi() : null;
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;
+  reach("serving");
 
   return {
     baseUrl: api ?? "",
     sip: voice && { host: config.sipPublicHost, port: voice.port },
     simulatorsUrl: simulators?.url ?? null,
     starter,
+    database,
+    keys,
     projects,
     sessions,
+    webhooks,
     get activeCalls() {
       return voice?.room.activeCalls ?? 0;
     },
     async drain(ms) {
-      if (!voice) return;
-      voice.room.drain();
-      voice.userAgent.drain();
+      reach("drain_begun");
+      voice?.room.drain();
+      voice?.userAgent.drain();
+      widget.drain();
       const late = Promise.withResolvers<void>();
       const cancel = clock.after(ms, late.resolve);
-      await Promise.race([voice.room.idle(), late.promise]);
+      await Promise.race([Promise.all([voice?.room.idle(), widget.idle()]), late.promise]);
       cancel();
+      reach("drained");
     },
     stop,
   };
@@ -212,12 +245,15 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     const host = config.sipPublicHost;
     const port = voice?.port ?? config.sipPort;
     const sipProbe: Probe = voice ? async () => true : null;
+    const hits = config.redisUrl && (await redisHits({ url: config.redisUrl, clock, log, onAlone: instruments.countAlone }));
+    if (hits) ends.push(() => hits.close());
     const app = createApi({
       database,
       sessions,
       projects,
       clock,
       random,
+      owner,
       log,
       settings: {
         baseUrl: config.baseUrl ?? `http://${config.host}`,
@@ -228,14 +264,17 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
         sessionTtlSeconds: config.sessionTtlSeconds,
       },
       sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
+      widget,
       metrics,
       observe: instruments.observe,
+      ...(hits && { hits }),
       probes: { sip: sipProbe, worker: roles.has("worker") ? async () => true : null },
     });
     ends.push(() => app.close());
     await app.listen({ host: config.host, port: config.port });
     const { port: bound } = app.server.address() as AddressInfo;
-    return config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
+    publicUrl = config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
+    return publicUrl;
   }
 
   async function mayReach(host: string): Promise<boolean> {

@@ -3,7 +3,8 @@ import { type Setting, type SettingName, SETTINGS } from "./settings.ts";
 
 /** The settings for `--help`: name, meaning and default of each. */
 export function describeSettings(): string {
-  const entries = Object.entries(SETTINGS) as [SettingName, Setting<unknown>][];
+  const all = Object.entries(SETTINGS) as [SettingName, Setting<unknown>][];
+  const entries = all.filter(([, setting]) => !setting.forTests);
   const width = Math.max(...entries.map(([name]) => name.length));
   const lines = entries.map(([name, setting]) => {
     const fallback = setting.defaultText ?? setting.default({ embedded: true, terminal: false });
@@ -24,8 +25,9 @@ export interface MaskedSetting {
 /** The settings in force for `voicetill config`, secrets masked. */
 export function maskedSettings(env: Environment, terminal: boolean = process.stderr.isTTY ?? false): MaskedSetting[] {
   const surroundings = surroundingsOf(env, terminal);
-  return Object.entries(SETTINGS).map(([name, setting]) => {
-    const { text, source } = find(env, name as SettingName, surroundings);
-    return { name, value: text === null ? null : setting.secret ? "[set]" : text, source };
+  return (Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]).flatMap(([name, setting]) => {
+    const { text, source } = find(env, name, surroundings);
+    if (setting.forTests && text === null) return [];
+    return [{ name, value: text === null ? null : setting.secret ? "[set]" : text, source }];
   });
 }

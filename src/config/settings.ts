@@ -2,6 +2,7 @@ import type { Secret } from "#src/kernel/secret.ts";
 import {
   baseUrl,
   cidrs,
+  crashAt,
   folder,
   host,
   type Kind,
@@ -10,6 +11,7 @@ import {
   phone,
   port,
   portRange,
+  redisUrl,
   refused,
   secret,
   someOf,
@@ -35,6 +37,8 @@ export interface Setting<T> {
   optional: boolean;
   /** Masked wherever it is shown, and may be given as a file: NAME_FILE. */
   secret: boolean;
+  /** For this project's own tests: shown to nobody who did not set it. */
+  forTests?: boolean;
 }
 
 type Fallback = string | ((surroundings: Surroundings) => string);
@@ -52,7 +56,6 @@ const LOOPBACK = "127.0.0.0/8,::1/128";
 const loopbackWhenEmbedded = ({ embedded }: Surroundings) => (embedded ? LOOPBACK : "");
 const LOOPBACK_TEXT = `${LOOPBACK} with the embedded database, else empty`;
 const NO_SIP_TLS = "SIP is spoken over UDP and TCP; end TLS in a SIP proxy before this service";
-const NO_REDIS = "rate limits are shared through PostgreSQL";
 
 /** Every setting there is, by its environment variable. Nothing else reads the environment. */
 export const SETTINGS = {
@@ -65,12 +68,20 @@ export const SETTINGS = {
     { secret: true, defaultText: "unset: embedded database in DATA_DIR" },
   ),
   DATA_DIR: required(folder, "./data", "folder of the embedded database and the generated master key"),
-  REDIS_URL: optional(refused(NO_REDIS), "leave unset: rate limits are shared through PostgreSQL", { secret: true }),
+  REDIS_URL: optional(redisUrl, "Redis or Valkey that counts rate limits: redis://user:password@host:6379/0, or rediss:// with TLS", {
+    secret: true,
+    defaultText: "unset: counted in PostgreSQL, or in memory when embedded",
+  }),
   ROLES: required(someOf("api", "voice", "worker"), "api,voice,worker", "which roles this process runs"),
   MASTER_KEY: optional(
     secret("32 bytes in base64, as `openssl rand -base64 32` prints them", /^[A-Za-z0-9+/]{43}=$/),
     "seals credentials: 32 bytes in base64",
     { secret: true, defaultText: "generated in DATA_DIR when embedded, else required" },
+  ),
+  MASTER_KEY_PREVIOUS: optional(
+    secret("32 bytes in base64", /^[A-Za-z0-9+/]{43}=$/),
+    "a second master key that opens too, while MASTER_KEY is being replaced",
+    { secret: true },
   ),
   RATE_LIMIT_PER_MINUTE: required(perMinute, "20", "requests a minute for each address and endpoint; 0 turns off every limit"),
   TRUSTED_PROXIES: required(cidrs, "", "address ranges whose X-Forwarded-For counts"),
@@ -107,6 +118,7 @@ export const SETTINGS = {
   ),
   PHONE_NUMBER: optional(phone, "number answered where a project has none"),
   SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
+  CRASH_AT: optional(crashAt, "tests only: the process kills itself at this point", { forTests: true }),
 } satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;

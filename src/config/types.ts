@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { Secret } from "#src/kernel/secret.ts";
 
 /** How the text of a setting is read. */
@@ -98,10 +99,36 @@ export function secret(noun: string, pattern: RegExp): Kind<Secret> {
   };
 }
 
+/** Nothing but address, name, password and number of the database: what the client would read otherwise is refused here. */
+export const redisUrl: Kind<Secret> = {
+  complaint: isNot("a Redis address such as redis://user:password@host:6379/0, or rediss://"),
+  schema: z
+    .string()
+    .refine((text) => {
+      const url = URL.parse(text);
+      const known = url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && /^(\/[0-9]{0,4})?$/.test(url.pathname);
+      return known && !/[\s?#]|%(?![0-9a-f]{2})/i.test(text);
+    })
+    .transform((text) => new Secret(text)),
+};
+
 /** A setting of the contract that this version cannot honour: to ignore it would be worse than to stop. */
 export function refused(why: string): Kind<never> {
   return { complaint: () => `it must be left unset: ${why}`, schema: z.never() };
 }
+
+/** Where a test wants the process killed: a point's name, or `name:3` for the third time it is reached. */
+export const crashAt: Kind<CrashAt> = {
+  complaint: isNot("a crash point such as intent_committed or intent_committed:3"),
+  schema: z.string().transform((text, context): CrashAt => {
+    const [point = "", times = "1", ...more] = text.split(":");
+    if (Object.hasOwn(CRASH_POINTS, point) && /^[1-9][0-9]{0,5}$/.test(times) && more.length === 0) {
+      return { point: point as CrashPoint, times: Number(times) };
+    }
+    context.addIssue("no crash point");
+    return z.NEVER;
+  }),
+};
 
 function splitList(text: string): string[] {
   return text

@@ -15,7 +15,7 @@ import { startReceiver, type Received } from "#src/cli/receiver.ts";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PROGRAM = join(ROOT, "scripts/voicetill.mjs");
 export const WEBHOOK_SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-const API_KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ01";
+export const API_KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ01";
 const START_MS = 90_000;
 
 export interface Service {
@@ -35,6 +35,8 @@ export interface Service {
   session(id: string): Promise<Record<string, unknown>>;
   /** Resolves when the session has this status, by its event stream. */
   until(id: string, status: string): Promise<Record<string, unknown>>;
+  /** SIGTERM, and its end. */
+  end(): Promise<void>;
   /** SIGKILL: no goodbye. */
   kill(): Promise<void>;
   /** The same settings and the same database, anew. */
@@ -62,7 +64,7 @@ export async function run(
 }
 
 /** A database of its own on the server of TEST_DATABASE_URL; null: the embedded one. */
-async function ownDatabase(): Promise<{ url: string; drop(): Promise<void> } | null> {
+export async function ownDatabase(): Promise<{ url: string; drop(): Promise<void> } | null> {
   const server = process.env["TEST_DATABASE_URL"];
   if (!server) return null;
   const name = `voicetill_journey_${randomBytes(6).toString("hex")}`;
@@ -143,6 +145,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     session: async (id) => (await service.request("GET", `/v1/sessions/${id}`)).body,
     until: (id, status) => untilStatus(service, id, status),
+    async end() {
+      const ending = child;
+      if (!ending || ending.exitCode !== null) return;
+      ending.kill("SIGTERM");
+      await once(ending, "exit");
+    },
     async kill() {
       const dying = child;
       if (!dying || dying.exitCode !== null) return;
@@ -197,7 +205,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return service;
 }
 
-async function launch(env: Record<string, string>, onOutput: (text: string) => void) {
+export async function launch(env: Record<string, string>, onOutput: (text: string) => void) {
   const child = spawn(process.execPath, [PROGRAM, "serve", "--json"], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { sql } from "kysely";
 import { OperatorError } from "#src/kernel/errors.ts";
+import type { Db } from "./database.ts";
 
 const FOLDER = new URL("../../../migrations/", import.meta.url);
 const FILE_NAME = /^[0-9]{4}_[a-z0-9_]+\.sql$/;
@@ -54,6 +56,14 @@ export async function migrate(session: MigrationSession, migrations: readonly Mi
   } finally {
     await session.query("select pg_advisory_unlock($1)", [LOCK]);
   }
+}
+
+/** Files of `migrations/` that this database has not had, by name; all of them when it has had none. Changes nothing. */
+export async function pendingMigrations(db: Db, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
+  const { rows: tables } = await sql<{ there: boolean }>`select to_regclass('migrations') is not null as there`.execute(db);
+  const { rows } = tables[0]?.there ? await sql<{ name: string }>`select name from migrations`.execute(db) : { rows: [] };
+  const applied = rows.map(({ name }) => name);
+  return migrations.map(({ name }) => name).filter((name) => !applied.includes(name));
 }
 
 async function applyOne(session: MigrationSession, sql: string, name: string, checksum: string): Promise<void> {

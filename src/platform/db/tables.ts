@@ -106,8 +106,12 @@ export interface Tables {
     started_at: Timestamp;
     deadline_at: Date;
     finished_at: Date | null;
+    undo: "due" | "done" | "failed" | null;
+    undo_tries: Generated<number>;
+    undo_at: Date | null;
+    undo_since: Date | null;
   };
-  process_leases: { owner: string; roles: string; heartbeat_at: Timestamp };
+  process_leases: { owner: string; roles: string; heartbeat_at: Timestamp; master_keys: Generated<string[]> };
   webhook_events: {
     id: string;
     session_id: string;
@@ -121,6 +125,7 @@ export interface Tables {
     dead_at: Date | null;
     created_at: Timestamp;
   };
+  unmatched_calls: { id: Generated<number>; at: Timestamp; call_id: string; source: string; misses: Json };
   audit_log: {
     id: Generated<number>;
     at: Timestamp;
@@ -129,7 +134,13 @@ export interface Tables {
     action: string;
     object: string;
     details: Json;
+    source: string | null;
+    result: Generated<string>;
+    position: number | null;
+    seal: Uint8Array | null;
   };
+  audit_head: { single: Generated<boolean>; position: number; seal: Uint8Array; proof: Uint8Array };
+  installation_keys: { name: string; sealed: Uint8Array; created_at: Timestamp };
   idempotency_keys: {
     api_key_id: string;
     path: string;
@@ -139,7 +150,9 @@ export interface Tables {
     answer: string;
     expires_at: Timestamp;
   };
+  open_streams: { id: string; owner: string; session_id: string; api_key_id: string };
   rate_buckets: { bucket: string; window_start: Date; hits: number };
+  widget_charges: { session_id: string; nonces: string[]; busy_until: Date | null };
 }
 
 /** Filled by the database's clock when left out. */
