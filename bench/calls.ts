@@ -192,5 +192,5 @@ await delay(3_000);
 console.log("calls  INVITE to RTP ms     key to prompt  pacing error ms    CPU a call");
 console.log("       p50 / p95 / max      p50 / p95      p50 / p99 / max");
 for (const calls of counts.length > 0 ? counts : [10, 100, 200]) await round(service, calls);
-await service.stop();
+await service.close();
 console.log("done: key to prompt counts from the first packet of the last key, which lasts 100 ms");

@@ -2,7 +2,7 @@
  * A card-forwarding receiver (gateway `webhook`): gets the card, decides, answers. It must speak HTTPS with a certificate
  * that the service trusts; put your own in TLS_CERT and TLS_KEY (PEM files).
  *
- *   TLS_CERT=cert.pem TLS_KEY=key.pem SIGNING_SECRET=whsec_... node examples/card-receiver.ts
+ *   TLS_CERT=cert.pem TLS_KEY=key.pem SIGNING_SECRET=whsec_... npx node examples/card-receiver.ts
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
  * A merchant's server: creates a payment session and waits for its outcome by status webhook. Node's own modules alone.
  *
- *   API_KEY=svc_test_... node examples/merchant-server.ts
+ *   API_KEY=svc_test_... npx node examples/merchant-server.ts
  *
  * The project's webhook must point at http://127.0.0.1:9000/ with the secret below (examples/apply.yaml does that).
  */

@@ -1,9 +1,10 @@
 /**
  * A receiver of status webhooks: verifies, refuses old ones, handles each event once. Node's own modules alone.
  *
- *   WEBHOOK_SECRET=whsec_... node examples/verify-webhook.ts
+ *   WEBHOOK_SECRET=whsec_... npx node examples/verify-webhook.ts
  *
  * It listens on PORT, 9000 by default; the project's webhook must point there (examples/apply.yaml does that).
+ * `npx node` is the Node.js of this folder; elsewhere 24 or later runs the file as it is.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";

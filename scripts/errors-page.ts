@@ -186,7 +186,7 @@ export function renderErrors(): string {
   });
   return `# Errors
 
-Generated from \`src/kernel/errors.ts\`, \`src/kernel/payment.ts\` and the caller's sentences by \`npm run errors\`; a test keeps it current.
+Generated from \`src/kernel/errors.ts\`, \`src/kernel/payment.ts\` and the caller's sentences by \`npm run pages\`; a test keeps it current.
 
 ## A request was refused
 

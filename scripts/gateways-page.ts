@@ -96,7 +96,7 @@ export function renderGateways(): string {
   return (
     `# Gateways
 
-Generated from the gateways' own descriptions by \`npm run errors\`; a test keeps it current. \`voicetill gateways\` prints the fields too.
+Generated from the gateways' own descriptions by \`npm run pages\`; a test keeps it current. \`voicetill gateways\` prints the fields too.
 
 A test key whose project has no credentials for a gateway uses that gateway's simulator when simulators are on. \`endpoint\` beside \`credentials\`, in test mode only,
 replaces the vendor's address.

@@ -1,5 +1,5 @@
-export const FAULTS = ["reset_before", "reset_after", "hang", "slow", "http_500", "garbage", "truncated"] as const;
-export type FaultKind = (typeof FAULTS)[number];
+const FAULTS = ["reset_before", "reset_after", "hang", "slow", "http_500", "garbage", "truncated"] as const;
+type FaultKind = (typeof FAULTS)[number];
 
 /**
  * An armed fault. Only `reset_before` stops the vendor from acting; every other kind strikes after it has acted, because

@@ -10,6 +10,7 @@ import { systemClock } from "./kernel/clock.ts";
 import { reach } from "./kernel/crash-points.ts";
 import { OperatorError } from "./kernel/errors.ts";
 import { systemRandom } from "./kernel/random.ts";
+import type { Secret } from "./kernel/secret.ts";
 import { createInstruments } from "./instruments.ts";
 import { createMediaEngine } from "./media/index.ts";
 import { createPayments } from "./payments/index.ts";
@@ -18,12 +19,12 @@ import {
   createJobs,
   createMetrics,
   createOutbound,
-  isInside,
-  isPublic,
+  createReach,
   loadKeyring,
   openDatabase,
   openInstallationKeys,
   parseCidrs,
+  resolveName,
   startAuditSealer,
   startLease,
   type Database,
@@ -88,7 +89,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   const [clock, random] = [systemClock, systemRandom];
   const roles = new Set<string>(config.roles);
   const owner = `${hostname()}-${process.pid}-${random.uuid().slice(0, 8)}`;
-  const allowed = parseCidrs("OUTBOUND_ALLOW", config.outboundAllow);
+  const ownHosts = hostsOf(config.databaseUrl, config.redisUrl);
 
   const database = await openDatabase({ databaseUrl: config.databaseUrl?.reveal() ?? null, dataDir: config.dataDir, log });
   ends.push(() => database.close());
@@ -99,7 +100,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
 
   const metrics = createMetrics({ ofProcess: true });
   const instruments = createInstruments(metrics);
-  const outbound = createOutbound({ allow: config.outboundAllow, extraCa: () => (simulators ? [simulators.ca] : []) });
+  const outbound = createOutbound({ allow: config.outboundAllow, ownHosts, extraCa: () => (simulators ? [simulators.ca] : []) });
   const jobs = createJobs(database, log);
   const keys = await openInstallationKeys(database, loadKeyring(config));
   const projects = createProjects({
@@ -119,7 +120,8 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   );
 
   ends.push(await startLease({ database, clock, owner, roles: config.roles.join(","), masterKeys: () => keys.keyring.ids, log }));
-  if (roles.has("worker")) ends.push(startAuditSealer({ database, key: keys.audit, clock, log }));
+  let endSealing = async () => {};
+  ends.push(() => endSealing());
   ends.push(await auditRun(database, log, { owner, roles: config.roles, version: VERSION }));
   webhooks.registerDelivery();
   await jobs.start({ work: roles.has("worker") });
@@ -146,6 +148,8 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   const voice = roles.has("voice") ? await startVoice() : null;
   const api = roles.has("api") ? await startApi() : null;
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;
+  // A start that fails tells its one sentence and no head; the next process seals its rows.
+  if (roles.has("worker")) endSealing = startAuditSealer({ database, key: keys.audit, clock, log });
   reach("serving");
 
   return {
@@ -196,6 +200,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
       await recogniser.start();
       ends.push(() => recogniser.stop());
     }
+    const trunk = config.sipOutbound && parseTrunk(config.sipOutbound.reveal());
     const room = createVoiceRoom(
       {
         database,
@@ -212,8 +217,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
           owner,
           mediaHost,
           publicHost: config.sipPublicHost,
-          trunk: config.sipOutbound && parseTrunk(config.sipOutbound.reveal()),
-          mayReach,
+          trunk,
           maxCalls: MAX_CALLS,
         },
       },
@@ -228,6 +232,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
       userAgent: `Voicetill/${VERSION}`,
       trunks: config.sipTrunks,
       log,
+      mayReach: sipReach(trunk?.host.replace(/^\[|\]$/g, "") ?? null),
       onInvite: (call) => {
         instruments.countCall();
         room.onInvite(call);
@@ -277,10 +282,19 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     return publicUrl;
   }
 
-  async function mayReach(host: string): Promise<boolean> {
-    const addresses = await lookup(host, { all: true }).catch(() => []);
-    return addresses.length > 0 && addresses.every(({ address }) => isPublic(address) || isInside(address, allowed));
+  /** Callbacks are merchants' to choose, the trunk for numbers is the operator's. */
+  function sipReach(trunk: string | null): (address: string) => Promise<boolean> {
+    const mayReach = createReach({ allow: parseCidrs("OUTBOUND_ALLOW", config.outboundAllow), ownHosts });
+    const isTrunk = async (address: string) => trunk !== null && (await resolveName(trunk).catch((): string[] => [])).includes(address);
+    return async (address) => (await mayReach([address])) || (await isTrunk(address));
   }
+}
+
+/** Where our own services are, which no merchant may make us send anything to (SECURITY S-50). */
+function hostsOf(...addresses: (Secret | null)[]): string[] {
+  const urls = addresses.flatMap((address) => (address ? [URL.parse(address.reveal())] : []));
+  const hosts = urls.flatMap((url) => [url?.hostname ?? "", ...(url?.searchParams.getAll("host") ?? [])]);
+  return hosts.map((host) => host.replace(/^\[|\]$/g, "")).filter((host) => host !== "" && !host.startsWith("/"));
 }
 
 /** A taken port is the operator's to free: one sentence instead of a stack. */

@@ -16,8 +16,11 @@ if (isHelp || !command) {
   try {
     process.exitCode = await (await command.load()).run(args);
   } catch (error) {
-    const isOperators = error instanceof OperatorError || (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
-    process.stderr.write(isOperators ? `${(error as Error).message}\n` : `${(error as Error).stack ?? String(error)}\n`);
+    const isArguments = (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
+    const [fault] = (error as Error).message.split(/[.\n]/, 1);
+    const sentence = isArguments ? `${fault}: voicetill ${name} --help tells more.` : (error as Error).message;
+    const isOperators = isArguments || error instanceof OperatorError;
+    process.stderr.write(isOperators ? `${sentence}\n` : `${(error as Error).stack ?? String(error)}\n`);
     process.exitCode = 1;
   }
 }

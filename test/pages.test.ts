@@ -11,7 +11,7 @@ import { EXAMPLE_SECRET } from "../scripts/webhooks-page.ts";
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 
 for (const [path, render] of Object.entries(PAGES)) {
-  test(`${path} is current; \`npm run errors\` writes it (R-343, R-417)`, () => {
+  test(`${path} is current; \`npm run pages\` writes it (R-343, R-417)`, () => {
     assert.equal(read(path), render());
   });
 }

@@ -14,8 +14,6 @@ const COMMIT_MS = 100;
 const IN_TIME_MS = 59_000;
 /** A process in reach of the database tries at least every 5 s. */
 const ENOUGH_TO_WRITE_MS = 6_000;
-/** Longer than a process is cut off from the database here, and then some. */
-const TO_WRITE_MS = 70_000;
 const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
 
 /** Holds everything that happens against the invariants of RELIABILITY section 2, as it happens and at the end. */
@@ -119,13 +117,16 @@ export class Judge {
     // What says nothing (an error, half an answer) is a lost answer.
     if (id === null || !/"success":true/.test(Buffer.from(answer).toString())) return;
     const { scheduler } = this.#world;
-    scheduler.after(TO_WRITE_MS, () => process.isAlive && this.#knew.add(id));
-    const toldAt = scheduler.now;
+    const [toldAt, chargedAt] = [scheduler.now, this.#world.trackOf(id).chargingAt ?? 0];
     const watch = () => {
-      if (!process.isAlive || scheduler.now > (this.#world.trackOf(id).chargingAt ?? 0) + IN_TIME_MS) return;
+      if (!process.isAlive) return;
       const quiet = scheduler.now - Math.max(toldAt, process.cutOffUntil);
-      if (quiet >= ENOUGH_TO_WRITE_MS) this.#knewInTime.add(id);
-      else scheduler.after(ENOUGH_TO_WRITE_MS - quiet, watch);
+      if (quiet < ENOUGH_TO_WRITE_MS) {
+        scheduler.after(ENOUGH_TO_WRITE_MS - quiet, watch);
+        return;
+      }
+      this.#knew.add(id);
+      if (scheduler.now <= chargedAt + IN_TIME_MS) this.#knewInTime.add(id);
     };
     watch();
   }

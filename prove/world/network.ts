@@ -90,7 +90,7 @@ export class Network {
           resolve(what);
         });
       answer(request.timeoutMs ?? 30_000, { kind: "lost", reason: "time-out" });
-      if (request.url.startsWith(RECEIVER)) this.receiver.take(request, body, answer);
+      if (request.url.startsWith(RECEIVER)) this.receiver.take(request, body, process.skew, answer);
       else this.#toVendor(process, request, body, answer);
     });
   }

@@ -89,7 +89,6 @@ export class ServiceProcess implements Line {
           mediaHost: "192.0.2.1",
           publicHost: "till.example",
           trunk: null,
-          mayReach: async () => false,
           maxCalls: 1000,
         },
       },

@@ -161,10 +161,6 @@ export class World {
     this.crash(process);
   }
 
-  get isAnyClockWrong(): boolean {
-    return this.processes.some(({ skew }) => Math.abs(skew) > MINUTE);
-  }
-
   /** The process is killed; a supervisor starts it again, at once or after a while. */
   crash(process: ServiceProcess): void {
     if (!process.isAlive) return;

@@ -55,11 +55,13 @@ export async function readSecretBody(request: FastifyRequest, reply: FastifyRepl
   let length = 0;
   try {
     const isJson = JSON_TYPE.test(request.headers["content-type"] ?? "");
-    await takeBody(request, reply, limit, (chunk) => {
+    const taken = takeBody(request, reply, limit, (chunk) => {
       body.set(chunk, length);
       length += chunk.length;
-      chunk.fill(0);
     });
+    // Every chunk, those past the limit too, and after it was copied: listeners are called in order.
+    request.raw.on("data", (chunk: Buffer) => void chunk.fill(0));
+    await taken;
     if (length === 0) throw new Invalid([at(["body"], FAULTS.missing)]);
     if (!isJson) throw new Invalid([at(["body"], FAULTS.notAnObject)]);
     return body.subarray(0, length);

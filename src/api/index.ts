@@ -1,3 +1,3 @@
-export type { ApiDeps, ApiProjects, ApiSessions, ApiSettings, Probe } from "./deps.ts";
+export type { Probe } from "./deps.ts";
 export { redisHits } from "./gate/redis-hits.ts";
 export { createApi } from "./server.ts";

@@ -8,7 +8,7 @@ import type { WidgetSessionCreate } from "./schemas/widget-session.ts";
 import { lacksPlatformKey, setUpReader, STRIPE_ACCOUNT } from "./session-creation.ts";
 
 /** People type slowly, and nobody is on the line (R-197). */
-export const WIDGET_TTL_SECONDS = 30 * 60;
+const WIDGET_TTL_SECONDS = 30 * 60;
 
 /** As `sessionCreation`, for a widget session: the same business rules, no caller and nothing to call. */
 export function widgetCreation(deps: ApiDeps, widget: Pick<Widget, "urlFor">) {

@@ -2,11 +2,14 @@ import type { App } from "../app.ts";
 import type { Config } from "#src/config/index.ts";
 
 /** Digits of a whole payment: number, expiry, security code, ZIP, "yes, that is right". */
-export const SAMPLE_DIGITS = "4242424242424242#1230#123#94105#1#";
+const SAMPLE_DIGITS = "4242424242424242#1230#123#94105#1#";
 
 /** What a newcomer needs to pay the first session: addresses, a key, and two lines to copy. */
 export function banner(config: Config, app: App): string {
-  const rows: [string, string][] = [["HTTP", app.baseUrl]];
+  const rows: [string, string][] = [
+    ["HTTP", app.baseUrl],
+    ["Interface", `${app.baseUrl}/docs`],
+  ];
   if (app.sip) rows.push(["SIP", `sip:${app.sip.host}:${app.sip.port} (UDP and TCP)`]);
   if (app.simulatorsUrl) rows.push(["Simulators", app.simulatorsUrl]);
   rows.push([

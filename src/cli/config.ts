@@ -1,7 +1,12 @@
 import { parseArgs } from "node:util";
 import { maskedSettings, readConfig } from "#src/config/index.ts";
+import { isHelped } from "./help.ts";
+
+const USAGE = `Usage: voicetill config [--json]
+The settings in force, secrets masked, and where each that is no default comes from. \`voicetill serve --help\` tells their meaning.`;
 
 export async function run(args: string[]): Promise<number> {
+  if (isHelped(args, USAGE)) return 0;
   const { values } = parseArgs({ args, options: { json: { type: "boolean" } } });
   // Reading them all tells of a bad one before anything is printed.
   readConfig(process.env);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, rmSync } from "node:fs";
+import { lstatSync, rmSync, statSync } from "node:fs";
 import { createServer, request, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -16,10 +16,25 @@ import type { Log } from "#src/platform/index.ts";
 const MAX_SOCKET_PATH = 100;
 const MAX_BODY = 16 * 1024 * 1024;
 
-function socketOf(dataDir: string): string {
+/** Where the socket of a data folder is: in it, or in the temporary folder when its path would be too long. */
+export function socketOf(dataDir: string): string {
   const path = join(resolve(dataDir), "control.sock");
   if (path.length <= MAX_SOCKET_PATH) return path;
   return join(tmpdir(), `voicetill-${createHash("sha256").update(path).digest("hex").slice(0, 16)}.sock`);
+}
+
+/**
+ * Whether the socket belongs to the owner of the data folder, to us or to root; null when there is none. The temporary folder is
+ * everybody's: whoever was there first would be sent what a command sends, keys and all. Throws OperatorError when it is another's.
+ */
+function isOurs(dataDir: string, path: string): true | null {
+  const socket = lstatSync(path, { throwIfNoEntry: false });
+  if (!socket) return null;
+  const trusted = [0, process.getuid?.(), statSync(dataDir, { throwIfNoEntry: false })?.uid];
+  if (trusted.includes(socket.uid)) return true;
+  throw new OperatorError(
+    `${path} belongs to another user of this machine: it is not the service's. Choose a DATA_DIR with a shorter path.`,
+  );
 }
 
 /** What a command asks for by its name, done by the running service; null when this version does not know it. */
@@ -28,7 +43,7 @@ type Answer = (name: string, input: unknown) => Promise<{ output: unknown } | nu
 export async function openControl(dataDir: string, answer: Answer, log: Log): Promise<{ close(): Promise<void> }> {
   const path = socketOf(dataDir);
   // We hold the data folder's lock: a socket that is there belongs to a process that was killed.
-  rmSync(path, { force: true });
+  if (isOurs(dataDir, path) !== null) rmSync(path, { force: true });
   const server = createServer((incoming, response) => {
     void serve(incoming, answer, log).then(({ status, body }) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
@@ -71,7 +86,7 @@ async function read(incoming: IncomingMessage): Promise<string> {
 /** Asks the service that runs on `dataDir`; null when none does. Throws OperatorError with the service's refusal. */
 export async function askRunning(dataDir: string, name: string, input: object): Promise<{ output: unknown } | null> {
   const socketPath = socketOf(dataDir);
-  if (!existsSync(socketPath)) return null;
+  if (isOurs(dataDir, socketPath) === null) return null;
   const answer = await new Promise<{ status: number; text: string } | null>((done, failed) => {
     const outgoing = request({ socketPath, path: "/", method: "POST" }, (incoming) => {
       read(incoming).then(

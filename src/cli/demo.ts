@@ -12,9 +12,18 @@ import { createLog } from "#src/platform/index.ts";
 import { openTelephone } from "./caller/caller.ts";
 import { expectedStatus, INPUTS, OUTCOMES, scenario, type DemoOutcome, type Input } from "./demo/scenario.ts";
 import { drawTimeline, Timeline } from "./demo/timeline.ts";
+import { isHelped } from "./help.ts";
 import { startReceiver, type Received } from "./receiver.ts";
 
-const USAGE = `Usage: voicetill demo [--gateway NAME] [--mode charge|tokenize] [--input keypad|speech|mixed] [--outcome approve|decline|retry|mango] [--json] [--verbose]`;
+const USAGE = `Usage: voicetill demo [--gateway NAME] [--mode charge|tokenize] [--input keypad|speech|mixed] [--outcome approve|decline|retry|mango] [--json] [--verbose]
+One payment with nobody at the phone: a service on free ports with a temporary folder, a session, a real SIP call on loopback, the card, the charge
+at a simulator, the status webhook, the caller handed back. Exit status 0 only if all of it happened.
+  --gateway  ${Object.keys(GATEWAYS_BUILT).join(", ")} (default stripe)
+  --mode     charge the card, or tokenize: store it (default charge)
+  --input    how the caller answers: keypad, speech, mixed (default mixed)
+  --outcome  approve; decline; retry: one card declined, the next approved; mango: the test word instead of a card (default approve)
+  --json     one JSON object: session, webhook, transfer, timeline
+  --verbose  the service's log besides`;
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const CALLER = "+14155550100";
 /** Everything after the call: webhook, transfer-back, hang-up. */
@@ -38,16 +47,13 @@ interface DemoResult {
 }
 
 export async function run(args: string[]): Promise<number> {
+  if (isHelped(args, USAGE)) return 0;
   const text = { type: "string" } as const;
   const flag = { type: "boolean" } as const;
   const { values } = parseArgs({
     args,
-    options: { gateway: text, mode: text, input: text, outcome: text, json: flag, verbose: flag, help: flag },
+    options: { gateway: text, mode: text, input: text, outcome: text, json: flag, verbose: flag },
   });
-  if (values.help) {
-    process.stdout.write(`${USAGE}\n`);
-    return 0;
-  }
   const choice: Choice = {
     gateway: oneOf("--gateway", values.gateway ?? "stripe", Object.keys(GATEWAYS_BUILT)),
     mode: oneOf("--mode", values.mode ?? "charge", MODES),

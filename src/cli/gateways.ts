@@ -1,7 +1,12 @@
 import { parseArgs } from "node:util";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import { isHelped } from "./help.ts";
+
+const USAGE = `Usage: voicetill gateways [--json]
+The gateways that are built, with the names of their credentials and options for the apply file.`;
 
 export async function run(args: string[]): Promise<number> {
+  if (isHelped(args, USAGE)) return 0;
   const { values } = parseArgs({ args, options: { json: { type: "boolean" } } });
   const gateways = Object.values(GATEWAYS_BUILT).map(({ name, credentialFields, optionFields }) => ({
     name,

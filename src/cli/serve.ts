@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { startApp, type App } from "../app.ts";
-import { describeSettings, readConfig } from "#src/config/index.ts";
+import { describeSettings, takeConfig } from "#src/config/index.ts";
 import { armCrash, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { createLog } from "#src/platform/index.ts";
@@ -20,7 +20,9 @@ export async function run(args: string[]): Promise<number> {
   const [unknown] = args.filter((arg) => arg !== "--json");
   if (unknown !== undefined)
     throw new OperatorError(`serve knows --json and --help; "${unknown}" is neither. Settings come from the environment.`);
-  const config = readConfig(process.env);
+  // The customary signal to reopen logs would open Node's debugger to every user of the machine.
+  process.on("SIGUSR1", () => {});
+  const config = takeConfig(process.env);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   armCrash(config.crashAt, die);
   const stopped = listenForSignals();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { describeSettings, maskedSettings, readConfig } from "./index.ts";
+import { describeSettings, maskedSettings, readConfig, takeConfig } from "./index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "voicetill-config-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -88,6 +88,12 @@ test("a secret may stand in a file, its last line feed is not part of it", () =>
   const file = join(folder, "key");
   writeFileSync(file, `${KEY}\n`);
   assert.equal(readConfig({ MASTER_KEY_FILE: file }, false).masterKey?.reveal(), KEY);
+});
+
+test("a service's secrets are gone from the environment once they are read, and nothing else is (S-34)", () => {
+  const env: Record<string, string | undefined> = { ...PRODUCTION, PORT: "9000", REDIS_URL: "redis://:hunter2@cache", PATH: "/bin" };
+  assert.equal(takeConfig(env).databaseUrl?.reveal(), PRODUCTION.DATABASE_URL);
+  assert.deepEqual(env, { PORT: "9000", PATH: "/bin" });
 });
 
 test("an empty value empties a list, unsets what may be unset, and leaves the rest at its default", () => {

@@ -1,4 +1,3 @@
-export { describeSettings, type MaskedSetting, maskedSettings } from "./describe.ts";
-export { type Environment, readConfig } from "./read.ts";
+export { describeSettings, maskedSettings } from "./describe.ts";
+export { readConfig, takeConfig } from "./read.ts";
 export type { Config } from "./settings.ts";
-export type { PortRange } from "./types.ts";

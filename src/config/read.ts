@@ -32,6 +32,16 @@ export function readConfig(env: Environment, terminal: boolean = process.stderr.
   return { ...settings, sipPublicHost, embedded: surroundings.embedded };
 }
 
+/**
+ * As `readConfig`, and takes the secrets out of `env`: what this process runs or starts later cannot find them there (SECURITY S-34).
+ * The kernel still shows the first environment to this user and to root (/proc/PID/environ): NAME_FILE keeps a secret out of that too.
+ */
+export function takeConfig(env: Record<string, string | undefined>): Config {
+  const config = readConfig(env);
+  for (const [name, { secret }] of Object.entries(SETTINGS)) if (secret) delete env[name];
+  return config;
+}
+
 export function surroundingsOf(env: Environment, terminal: boolean): Surroundings {
   return { embedded: !textOf(env, "DATABASE_URL").text, terminal };
 }

@@ -1,9 +1,9 @@
 /** Media: session descriptions, RTP, keypad digits and prompts. All packets live in a worker thread of their own. */
 export { createMediaEngine } from "./engine.ts";
-export type { LegHandlers, MediaEngine, MediaEngineOptions, MediaLeg } from "./engine.ts";
+export type { MediaEngine, MediaLeg } from "./engine.ts";
 export type { Key } from "./keys.ts";
 export { HASH, STAR } from "./keys.ts";
 export type { AudioFrame } from "./listener.ts";
-export type { KeyTiming, LegOptions, LegStats, PlayPart } from "./protocol.ts";
+export type { PlayPart } from "./protocol.ts";
 export { acceptOffer, createOffer, readAnswer } from "./sdp.ts";
-export type { Direction, LocalMedia, RemoteMedia, SdpAgreement, SdpRefusal } from "./sdp.ts";
+export type { LocalMedia, RemoteMedia } from "./sdp.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { Clip } from "./clip.ts";
+import { KeyReceiver } from "./keys.ts";
 import { Pacer } from "./pacer.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { readRtp } from "./rtp.ts";
@@ -163,5 +164,21 @@ test("a key goes out under one timestamp, with a marker first and three end pack
   assert.deepEqual(
     events.map(({ sequence }) => sequence),
     [0xffff, 0, 1, 2, 3],
+  );
+});
+
+test("a key during which the thread was held up is still one key, and the peer counts it once (RFC 4733 section 2.5.1)", () => {
+  const { clock, sent, sender } = rig();
+  sender.resume(FORMAT);
+  clock.advance(20);
+  sender.play("keys", [{ key: 9, samples: 480 }]);
+  sender.onSlot(clock.monotonic() + 510, clock.monotonic());
+  clock.advance(1_000);
+  const receiver = new KeyReceiver();
+  const events = sent.filter(({ payloadType }) => payloadType === 101);
+  assert.equal(events.length, 5);
+  assert.deepEqual(
+    events.map((packet) => receiver.receive(packet)).filter((key) => key !== null),
+    [9],
   );
 });

@@ -64,6 +64,8 @@ export class Sender implements Paced {
   #due: number;
   #lead = 0;
   #talking = false;
+  /** When the key that is down went down: the timestamp of all its packets, whatever is skipped meanwhile. */
+  #keyDown = 0;
   #format: OutgoingFormat | null = null;
 
   constructor(options: SenderOptions) {
@@ -156,10 +158,10 @@ export class Sender implements Paced {
     }
     if (eventPayloadType === null) return;
     const { key, position, last } = packetful;
-    const timestamp = (this.#timestamp - position + SAMPLES_PER_PACKET) >>> 0;
+    if (position === SAMPLES_PER_PACKET) this.#keyDown = this.#timestamp;
     for (let copy = 0; copy < (last ? END_PACKETS : 1); copy++) {
       const isFirst = position === SAMPLES_PER_PACKET && copy === 0;
-      this.#send({ marker: isFirst, payloadType: eventPayloadType, timestamp, payload: eventPayload(key, position, last) });
+      this.#send({ marker: isFirst, payloadType: eventPayloadType, timestamp: this.#keyDown, payload: eventPayload(key, position, last) });
     }
   }
 

@@ -24,7 +24,7 @@ export interface Undo {
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 /** After the first, second, ... try that did not succeed; then always the last. */
-const WAITS: readonly number[] = [5 * SECOND, 10 * SECOND, 30 * SECOND, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE];
+const WAITS: readonly number[] = [5 * SECOND, 10 * SECOND, 30 * SECOND, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE];
 /** Then it is the operator's. */
 const GIVE_UP_AFTER = 24 * 60 * MINUTE;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
-import { isInside, isPublic, parseCidrs } from "./addresses.ts";
+import { createReach, isInside, isPublic, parseCidrs } from "./addresses.ts";
 import { createOutbound } from "./http.ts";
 
 /** Ways to write an address of this machine or of a private network in a URL. */
@@ -175,4 +175,21 @@ test("a range covers its addresses in every spelling of them, and no others", ()
     ["11.0.0.1", "192.0.2.8", "fe00::1", "name.example"].map((address) => isInside(address, ranges)),
     [false, false, false, false],
   );
+});
+
+test("our own services are never reached, public or not, by whatever spelling, unless the operator listed them (S-50)", async () => {
+  const resolve = async (name: string) =>
+    name === "db.example" ? ["93.184.215.14", "2606:4700::1111"] : Promise.reject(new Error("unknown"));
+  const ownHosts = ["db.example", "1.0.0.1", "gone.example"];
+  const mayReach = createReach({ allow: [], ownHosts, resolve });
+  for (const own of ["93.184.215.14", "::ffff:93.184.215.14", "2606:4700:0::1111", "1.0.0.1"])
+    assert.equal(await mayReach([own]), false, own);
+  assert.equal(await mayReach(["1.1.1.1", "93.184.215.14"]), false);
+  assert.equal(await mayReach([]), false);
+  assert.equal(await mayReach(["1.1.1.1", "93.184.215.15"]), true);
+  assert.equal(await createReach({ allow: parseCidrs("X", ["93.184.215.14"]), ownHosts, resolve })(["93.184.215.14"]), true);
+
+  const sent = { method: "GET", url: "https://merchant.example/", headers: {} } as const;
+  const outbound = createOutbound({ allow: [], ownHosts: ["93.184.215.14"], resolve: async () => ["93.184.215.14"] });
+  assert.deepEqual(await outbound.send(sent), { kind: "not sent", reason: "address not allowed" });
 });

@@ -1,3 +1,5 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { OperatorError } from "#src/kernel/errors.ts";
@@ -39,6 +41,43 @@ export function isPublic(address: string): boolean {
   if (parsed.kind() === "ipv6" && !inside(parsed, GLOBAL_IPV6)) return false;
   const text = parsed.toString();
   return !Object.values(networkInterfaces()).some((all) => all?.some((own) => ipaddr.process(own.address).toString() === text));
+}
+
+/** All addresses of a name, as the system resolves it. Rejects when there are none. */
+export async function resolveName(name: string): Promise<string[]> {
+  return (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
+}
+
+export interface ReachOptions {
+  /** CIDRs that may be reached whatever they are. */
+  allow: readonly Cidr[];
+  /** Names or addresses of our own services, such as the database: never reached, not even when they are public. */
+  ownHosts?: readonly string[];
+  resolve?: (name: string) => Promise<string[]>;
+}
+
+/**
+ * What decides where merchants may send us: true when every one of the addresses, and at least one, is in `allow` or is
+ * public and none of our own services' (SECURITY S-50).
+ */
+export function createReach({
+  allow,
+  ownHosts = [],
+  resolve = resolveName,
+}: ReachOptions): (addresses: readonly string[]) => Promise<boolean> {
+  return async (addresses) => {
+    const others = addresses.filter((address) => !isInside(address, allow));
+    if (addresses.length === 0 || !others.every(isPublic)) return false;
+    if (others.length === 0) return true;
+    const own = await Promise.all(ownHosts.map(async (host) => (isIP(host) ? [host] : await resolve(host).catch(() => []))));
+    const forbidden = new Set(own.flat().map(plain));
+    return !others.some((address) => forbidden.has(plain(address)));
+  };
+}
+
+/** One spelling for each address. */
+function plain(address: string): string {
+  return ipaddr.process(address).toString();
 }
 
 function inside(address: Address, [base, bits]: Cidr): boolean {

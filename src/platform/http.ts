@@ -1,9 +1,8 @@
-import { lookup as lookupName } from "node:dns/promises";
 import { connect, isIP, type LookupFunction } from "node:net";
 import { connect as tlsConnect, getCACertificates } from "node:tls";
 import { type buildConnector, Client } from "undici";
 import { reach } from "#src/kernel/crash-points.ts";
-import { isInside, isPublic, parseCidrs } from "./addresses.ts";
+import { createReach, parseCidrs, resolveName } from "./addresses.ts";
 
 /** The one door for outgoing HTTP (SECURITY S-50): gateways, card forwarding, status webhooks. */
 export interface Outbound {
@@ -39,6 +38,8 @@ export type OutboundAnswer =
 export interface OutboundOptions {
   /** CIDRs outside the public address space that may be reached nevertheless. */
   allow: readonly string[];
+  /** Names or addresses of our own services, never reached even when they are public. */
+  ownHosts?: readonly string[];
   /** Further certification authorities, PEM. Asked for each request. */
   extraCa?: () => readonly string[];
   /** All addresses of a name. Default: the system's resolver. */
@@ -56,15 +57,15 @@ class Refusal extends Error {}
  * The request's body is written from the caller's own bytes, which are zeroed at the end. Copies that cannot be reached
  * from here: the TLS library's record buffer and the kernel's socket buffer.
  */
-export function createOutbound({ allow, extraCa = () => [], resolve = resolveName }: OutboundOptions): Outbound {
-  const allowed = parseCidrs("OUTBOUND_ALLOW", allow);
+export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resolve = resolveName }: OutboundOptions): Outbound {
+  const mayReach = createReach({ allow: parseCidrs("OUTBOUND_ALLOW", allow), ownHosts, resolve });
 
   /** Resolves the host once. One address that may not be reached condemns the name: the choice is not left to chance. */
   async function checkedAddresses(url: URL): Promise<string[]> {
     const host = hostOf(url);
     const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
     if (addresses.length === 0) throw new Refusal("name not resolved");
-    if (!addresses.every((address) => isInside(address, allowed) || isPublic(address))) throw new Refusal("address not allowed");
+    if (!(await mayReach(addresses))) throw new Refusal("address not allowed");
     return addresses;
   }
 
@@ -119,10 +120,6 @@ export function createOutbound({ allow, extraCa = () => [], resolve = resolveNam
       }
     },
   };
-}
-
-async function resolveName(name: string): Promise<string[]> {
-  return (await lookupName(name, { all: true, verbatim: true })).map(({ address }) => address);
 }
 
 function checkedUrl({ url: text, httpsOnly = false }: OutboundRequest): URL {

@@ -15,9 +15,9 @@ const onlyDigits = (match: string) => match.replace(/[^0-9]/g, "");
 /** How a card number may be written, and how its digits are read out of a match; null: no digits. */
 const CARD_FORMS: readonly { form: RegExp; digitsOf: (match: string) => string | null }[] = [
   {
-    // A UUID, which is passed over, or twelve and more digits with at most three spaces or dashes between each, as they are,
+    // A UUID, which is passed over, or twelve and more digits with at most three spaces, dashes or brackets between each, as they are,
     // in a URL or escaped by JSON.
-    form: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9](?:(?:[\s+\u2010-\u2015-]|%20|%2[Dd]|\\+[nrt]|\\+u00a0){0,3}[0-9]){11,}/g,
+    form: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9](?:(?:[\s+()\u2010-\u2015-]|%20|%2[Dd]|\\+[nrt]|\\+u00a0){0,3}[0-9]){11,}/g,
     digitsOf: (match) => (UUID.test(match) ? null : onlyDigits(match.replace(/%2[0-9D]|\\+u00a0/gi, ""))),
   },
   { form: /(?<!\d)(?:\d{4}([./_,:|])\d{4}\1\d{4}\1\d{4}|\d{4}([./_,:|])\d{6}\2\d{5})(?!\d)/g, digitsOf: onlyDigits },

@@ -101,7 +101,7 @@ test("no value outside the list reaches the output, by no name, nesting, error o
     ),
   );
   const unlisted = fc.dictionary(
-    name.filter((one) => !["error", "path", "host", "port", "method", ...Object.keys(LISTED)].includes(one)),
+    name.filter((one) => !["error", "call", "path", "host", "port", "method", ...Object.keys(LISTED)].includes(one)),
     anything,
   );
   const format = fc.constantFrom("json" as const, "pretty" as const);
@@ -185,6 +185,7 @@ const CARD_LINES = [
   "4242 4242 4242 4242",
   "4242-4242-4242-4242",
   "4242 - 4242 - 4242 - 4242",
+  "4242(4242)4242-4242",
   "4 2 4 2 4 2 4 2 4 2 4 2 4 2 4 2",
   "3782 822463 10005",
   "6304000000000000",

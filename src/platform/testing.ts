@@ -17,19 +17,19 @@ export function testDatabase(): Promise<Database> {
 }
 
 async function onServer(server: string): Promise<Database> {
+  const { url, drop } = await createDatabase(server);
+  const database = await openPostgres(url, silentLog);
+  await database.migrate();
+  return { ...database, close: () => database.close().then(drop) };
+}
+
+/** An empty database on the server at this address. */
+export async function createDatabase(server: string): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `voicetill_test_${randomBytes(8).toString("hex")}`;
   await administer(server, `create database ${name} template template0`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  const database = await openPostgres(url.href, silentLog);
-  await database.migrate();
-  return {
-    ...database,
-    close: async () => {
-      await database.close();
-      await administer(server, `drop database ${name} with (force)`);
-    },
-  };
+  return { url: url.href, drop: () => administer(server, `drop database ${name} with (force)`) };
 }
 
 async function administer(server: string, sql: string): Promise<void> {

@@ -35,7 +35,7 @@ export type {
   Starter,
   WebhookEndpoint,
 };
-export type { VoiceField, VoiceSettings, WidgetSettings } from "./settings.ts";
+export type { VoiceField } from "./settings.ts";
 
 export interface Projects {
   /** Who holds this key; null for a malformed, unknown, expired or revoked one. Malformed ones never reach the database. */

@@ -6,7 +6,7 @@ import { createProjects } from "./index.ts";
 
 /** Stand-ins for the tests of this room. */
 
-export const MASTER_KEY = new Uint8Array(32).fill(7);
+const MASTER_KEY = new Uint8Array(32).fill(7);
 
 /** A gateway as far as settings go: a secret, a token and a number under `credentials`, one option. */
 export const cardWorks: GatewayDescriptor = {

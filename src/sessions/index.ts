@@ -19,7 +19,7 @@ import { type OnFinal, type Scope, type SessionChanges, transition } from "./tra
 import { Watchers } from "./watchers.ts";
 
 export { renderStates } from "./render-states.ts";
-export { isTerminal, type Phase, type SessionEvent, type Status, STATUSES } from "./states.ts";
+export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
 export type { Created, KeptAnswer, Made, NewSession, OnceRequest, Scope, Session, SessionChanges, SessionFilter };
 
 /** What a call that asks for a session is told. */

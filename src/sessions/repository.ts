@@ -1,24 +1,9 @@
 import { sql } from "kysely";
-import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
 import { type Db, notify, statement } from "#src/platform/index.ts";
-import { DERIVED, fromRow, type Row, type Session } from "./session.ts";
+import { DERIVED, fromRow, type Row, type Session, type Terms } from "./session.ts";
 import { changedAt, CHANNEL, type Scope } from "./transition.ts";
 
-export interface NewSession {
-  organizationId: string;
-  projectId: string;
-  environment: Environment;
-  channel: "voice" | "widget";
-  mode: Mode;
-  gateway: GatewayName;
-  amountMinor: number;
-  currency: string;
-  caller: string | null;
-  description: string | null;
-  callback: string | null;
-  memory: string | null;
-  stripeAccount: string | null;
-  billingAddress: BillingAddress | null;
+export interface NewSession extends Terms {
   ttlSeconds: number;
 }
 

@@ -4,16 +4,12 @@ import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel
 import type { Tables } from "#src/platform/index.ts";
 import type { Phase, Status } from "./states.ts";
 
-/** One payment session, as the rest of the house sees it. */
-export interface Session {
-  id: string;
+/** What a session was made with. */
+export interface Terms {
   organizationId: string;
   projectId: string;
-  projectSlug: string;
   environment: Environment;
   channel: "voice" | "widget";
-  status: Status;
-  phase: Phase | null;
   mode: Mode;
   gateway: GatewayName;
   /** Whole minor units of `currency`. */
@@ -25,6 +21,14 @@ export interface Session {
   memory: string | null;
   stripeAccount: string | null;
   billingAddress: BillingAddress | null;
+}
+
+/** One payment session, as the rest of the house sees it. */
+export interface Session extends Terms {
+  id: string;
+  projectSlug: string;
+  status: Status;
+  phase: Phase | null;
   processor: Record<string, string | boolean> | null;
   webhookProcessor: Record<string, string | boolean> | null;
   cardBrand: string | null;

@@ -80,7 +80,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
  * Widget sessions that were tried and left: past their time, and no card at the gateway. They cannot expire, because they
  * were used (R-190); they end as a call does whose caller left (R-197).
  */
-export async function idleWidgets({ db }: Pick<Database, "db">): Promise<Session[]> {
+async function idleWidgets({ db }: Pick<Database, "db">): Promise<Session[]> {
   const rows = await select(db)
     .where("status", "=", "COLLECTING")
     .where("phase", "=", "collecting")

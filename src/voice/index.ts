@@ -9,9 +9,8 @@ import type { Miss } from "./match.ts";
 import { TRANSFER_PROMPTS } from "./transfer.ts";
 import { keepUnmatched } from "./unmatched.ts";
 
-export type { VoiceSettings } from "./deps.ts";
-export { listUnmatched, type UnmatchedCall } from "./unmatched.ts";
-export { parseTrunk, type Trunk } from "./destination.ts";
+export { listUnmatched } from "./unmatched.ts";
+export { parseTrunk } from "./destination.ts";
 
 export type VoiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
 

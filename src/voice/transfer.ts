@@ -68,7 +68,7 @@ interface Target {
 async function dial(callback: string, { session, signal }: Caller, deps: CallDeps): Promise<Target | Unanswered> {
   const { settings, media, random, userAgent, log } = deps;
   const destination = destinationOf(callback, settings.trunk);
-  if (!destination || (destination.host !== null && !(await settings.mayReach(destination.host)))) {
+  if (!destination) {
     log.warn("transfer_not_allowed", { session: session.id });
     return "failed";
   }

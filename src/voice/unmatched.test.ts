@@ -38,6 +38,25 @@ test("a card number that somebody dialled is masked, in every spelling; a teleph
   assert.ok(kept.includes(luhn));
 });
 
+test("a card number is masked however its digits are mixed with signs and escapes; a session's id is not", async () => {
+  const spelt = [
+    "4242(4242)4242-4242",
+    "42424242%3442424242424242",
+    "4242.4242/4242-4242",
+    "4;2;4;2;4;2;4;2;4;2;4;2;4;2;4;2",
+    "4242424242424242".padEnd(32, "0"),
+  ];
+  await keep("mixed", ...spelt.map((text) => miss(text, [text])));
+  const [call] = await listUnmatched(database.db, 1);
+  assert.deepEqual(
+    call?.misses.map(({ value, readings }) => [value, ...readings]),
+    spelt.map(() => ["[pan]", "[pan]"]),
+  );
+  const id = "42424242-4242-4242-8242-424242424242";
+  await keep("named", miss(id));
+  assert.equal((await listUnmatched(database.db, 1))[0]?.misses[0]?.value, id);
+});
+
 test("control characters and endless values do not reach the operator's terminal", async () => {
   await keep("\u001b[2J", miss(`\u001b]0;x\u0007${"a".repeat(500)}`));
   const [call] = await listUnmatched(database.db, 1);

@@ -1,5 +1,6 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js";
 import { sql } from "kysely";
+import { parseUuid } from "#src/kernel/ids.ts";
 import { type Db, filterLine } from "#src/platform/index.ts";
 import type { Miss } from "./match.ts";
 
@@ -24,8 +25,8 @@ export async function keepUnmatched(
 ): Promise<void> {
   const told = misses.map((miss) => ({
     ...miss,
-    value: miss.value === null ? null : printable(miss.value),
-    readings: miss.readings.map(printable),
+    value: miss.value === null ? null : dialled(miss.value),
+    readings: miss.readings.map(dialled),
   }));
   const { id } = await db
     .insertInto("unmatched_calls")
@@ -44,8 +45,15 @@ export async function listUnmatched(db: Db, limit: number): Promise<UnmatchedCal
   return (await query.execute()) as UnmatchedCall[];
 }
 
-/** What a stranger wrote, fit to be kept: a possible telephone number as it is, all else with card numbers masked, cut. */
-function printable(text: string): string {
+/** What was dialled, fit to be kept: a possible telephone number or a UUID as it is, nothing of what holds a card number in any spelling. */
+function dialled(text: string): string {
   const isPhone = /^\+[0-9]{7,15}$/.test(text) && parsePhoneNumberFromString(text)?.isPossible() === true;
-  return (isPhone ? text : filterLine(text)).slice(0, LONGEST_VALUE);
+  if (isPhone || (text.includes("-") && parseUuid(text) !== null)) return text;
+  const digits = text.replace(/%3([0-9])/g, "$1").replace(/%[0-9a-f]{2}|[^0-9]/gi, "");
+  return filterLine(digits) === digits ? printable(text) : "[pan]";
+}
+
+/** What a stranger wrote, card numbers masked, cut. */
+function printable(text: string): string {
+  return filterLine(text).slice(0, LONGEST_VALUE);
 }

@@ -6,10 +6,9 @@ import type { DeliveryDeps } from "./delivery.ts";
 import { insertEvent, reviveEvent } from "./events.ts";
 import { eventName, webhookBody } from "./payload.ts";
 
-export { type AmountUnit, webhookBody } from "./payload.ts";
-export { type Backlog, backlogOf, type EventFilter, findEvent, type ListedEvent, listEvents } from "./listing.ts";
+export { webhookBody } from "./payload.ts";
+export { type Backlog, backlogOf, type EventFilter, findEvent, listEvents } from "./listing.ts";
 export { verifyWebhook } from "./signature.ts";
-export type { Verification } from "./signature.ts";
 
 export interface Webhooks {
   /** Writes the event and its wake-up in the transaction that makes the session final. Nothing without an endpoint. */

@@ -12,7 +12,6 @@ import { createNonces } from "./nonce.ts";
 import { MOST_TRIES, triesOf } from "./tries.ts";
 
 export { type CardComplaint, type CardFault, readCardBody } from "./card-body.ts";
-export type { Asset, Page } from "./frame/frame.ts";
 
 /** A widget session as its frame finds it. */
 export interface Opened {

@@ -1,35 +1,15 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
-import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
+import { before, describe, test } from "node:test";
+import { openTelephone } from "#src/cli/caller/caller.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { ledger, run, startService, type Service } from "./service.ts";
+import { fault, ledger, shared, startService } from "./service.ts";
 
 /** Payments through authorizenet over a whole service: what the session shows, what the webhook says, what the vendor holds. */
 
 const ADDRESS = { street: "14 Main Street", city: "San Francisco", state: "CA", zip: "94105-1234", first_name: "Ada", last_name: "Byron" };
 
-let service: Service;
-let telephone: Telephone;
-before(async () => {
-  service = await startService({ env: { SPEECH: "off" } });
-  telephone = await openTelephone(PROMPT_CACHE);
-});
-after(async () => {
-  await telephone.close();
-  await service.stop();
-});
-
-/** Applies the service's file with this capture mode, while it runs. */
-async function setCapture(capture: string): Promise<void> {
-  const file = join(service.folder, "apply.json");
-  const wanted = JSON.parse(readFileSync(file, "utf8")) as { organizations: { projects: { gateways?: object }[] }[] };
-  Object.assign(wanted.organizations[0]!.projects[0]!, { gateways: { authorizenet: { capture } } });
-  writeFileSync(file, JSON.stringify(wanted));
-  const { status, stderr } = await run(["apply", file], service.env);
-  assert.equal(status, 0, stderr);
-}
+const telephone = await shared(openTelephone(PROMPT_CACHE));
+const service = await shared(startService());
 
 /** What the vendor did since the ledger had `length` entries, look-ups aside. */
 async function entriesAfter(length: number) {
@@ -44,20 +24,14 @@ for (const [capture, status, captureStatus] of [
     let length = 0;
     before(async () => {
       length = (await ledger(service.simulatorsUrl, "authorizenet")).length;
-      await setCapture(capture);
+      await service.apply({ slug: "acme", projects: [{ slug: "shop", gateways: { authorizenet: { capture } } }] });
     });
 
     /** One call to its end: the session as it is polled, and the webhook's processor. */
     async function pay(fields: object, final: string) {
       const { session_id, sip_uri } = await service.create({ gateway: "authorizenet", ...fields });
       const ended = service.until(session_id, final);
-      await telephone.call({
-        target: sip_uri,
-        from: "sip:+15555550100@127.0.0.1",
-        headers: [],
-        turns: keyedPayment(),
-        onEvent: () => {},
-      });
+      await telephone.call({ target: sip_uri, turns: keyedPayment() });
       await ended;
       const { verified, body } = await service.webhook();
       const event = body as { session_id: string; event: string; status: string; processor: Record<string, unknown> };
@@ -103,9 +77,7 @@ for (const [capture, status, captureStatus] of [
     });
 
     test("a lost answer is looked up and ends as it was, with one payment", async () => {
-      const fault = { gateway: "authorizenet", kind: "reset_after", times: 1, path: "/xml/v1/request.api/createTransactionRequest" };
-      const armed = await fetch(`${service.simulatorsUrl}/_faults`, { method: "POST", body: JSON.stringify(fault) });
-      assert.equal(armed.status, 200);
+      await fault(service.simulatorsUrl, "authorizenet", "reset_after", "/xml/v1/request.api/createTransactionRequest");
       const { session } = await pay({}, status);
       assert.equal(session.processor["authnet_avs_result_code"], "Z");
       assert.equal(session.processor["authnet_capture_status"], captureStatus);

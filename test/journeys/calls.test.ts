@@ -1,43 +1,23 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openTelephone, type CallReport, type Telephone } from "#src/cli/caller/caller.ts";
-import type { Turn } from "#src/cli/caller/script.ts";
-import { turnsOfDigits } from "#src/cli/caller/script.ts";
+import { test } from "node:test";
+import { type CallOptions, type CallReport, openTelephone } from "#src/cli/caller/caller.ts";
+import { type Turn, turnsOfDigits } from "#src/cli/caller/script.ts";
 import { CARD, keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { ledger, startService, type Service } from "./service.ts";
+import { chargesOf, fault, ledger, shared, startService } from "./service.ts";
 
 /** Calls over real SIP and RTP to a service that runs as a process of its own. */
 
 const ANSWERS = "1230#123#94105#1#";
 
-let service: Service;
-let telephone: Telephone;
+const telephone = await shared(openTelephone(PROMPT_CACHE));
+const service = await shared(startService());
 
-before(async () => {
-  service = await startService({ env: { SPEECH: "off" } });
-  telephone = await openTelephone(PROMPT_CACHE);
-});
-
-after(async () => {
-  await telephone.close();
-  await service.stop();
-});
-
-interface CallOptions {
-  headers?: [string, string][];
-  from?: string;
-  onEvent?: (what: string) => void;
+function call(target: string, turns: string | Turn[], options: Partial<CallOptions> = {}): Promise<CallReport> {
+  return telephone.call({ target, turns: typeof turns === "string" ? turnsOfDigits(turns) : turns, ...options });
 }
 
-function call(
-  target: string,
-  turns: string | Turn[],
-  { headers = [], from = "sip:+15555550100@127.0.0.1", onEvent = () => {} }: CallOptions = {},
-): Promise<CallReport> {
-  return telephone.call({ target, from, headers, turns: typeof turns === "string" ? turnsOfDigits(turns) : turns, onEvent });
-}
-
-const service_ = () => `sip:pay@${service.sip.host}:${service.sip.port}`;
+/** An address that names no session. */
+const PAYMENT_LINE = `sip:pay@${service.sip.host}:${service.sip.port}`;
 
 test("a keyed card is charged once, and webhook, polling and stream tell the same (R-401)", async () => {
   const { session_id, sip_uri } = await service.create({ memory: "order 118", description: "Order 118" });
@@ -54,10 +34,7 @@ test("a keyed card is charged once, and webhook, polling and stream tell the sam
     [event["event"], event["session_id"], event["status"], event["amount"], event["card_last4"]],
     ["payment.success", session_id, "payment-success", 49.95, "4242"],
   );
-  const charges = (await ledger(service.simulatorsUrl, "stripe")).filter(
-    ({ kind, reference }) => kind === "charge" && reference?.startsWith(session_id),
-  );
-  assert.equal(charges.length, 1);
+  assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
 });
 
 test("a call finds its session by header, by caller, by address and by caller id, in this order (R-210)", async () => {
@@ -66,7 +43,7 @@ test("a call finds its session by header, by caller, by address and by caller id
   const byAddress = await service.create({ caller: "+14155550113" });
   const byFrom = await service.create({ caller: "+14155550114" });
   const hangUp: Turn[] = [{ do: "wait for a prompt" }, { do: "hang up" }];
-  const calls: [string, CallOptions][] = [
+  const calls: [string, Partial<CallOptions>][] = [
     [
       byHeader.session_id,
       {
@@ -81,7 +58,7 @@ test("a call finds its session by header, by caller, by address and by caller id
     [byFrom.session_id, { from: "sip:4155550114@127.0.0.1" }],
   ];
   for (const [id, options] of calls) {
-    await call(service_(), hangUp, options);
+    await call(PAYMENT_LINE, hangUp, options);
     await service.until(id, "abandoned");
   }
   await call(byAddress.sip_uri, hangUp, { from: "sip:+14155550114@127.0.0.1" });
@@ -89,7 +66,7 @@ test("a call finds its session by header, by caller, by address and by caller id
 });
 
 test("a call that no session waits for is refused with 404, without media (R-218)", async () => {
-  const report = await call(service_(), []);
+  const report = await call(PAYMENT_LINE, []);
   assert.deepEqual([report.answered, report.status], [false, 404]);
 });
 
@@ -118,7 +95,7 @@ test("a caller who hangs up before the gateway is called leaves an abandoned ses
 
 test("a caller who hangs up while the gateway is called has paid all the same (R-225)", async () => {
   const { session_id, sip_uri } = await service.create({ callback: "sip:agent@127.0.0.1:9" });
-  await fault("stripe", "slow");
+  await fault(service.simulatorsUrl, "stripe", "slow");
   await call(sip_uri, [...keyedPayment(), { do: "wait for", text: "One moment" }, { do: "hang up" }]);
   const session = await service.until(session_id, "payment-success");
   assert.equal(session["card_last4"] ?? (session["processor"] as { card_last4: string }).card_last4, "4242");
@@ -142,24 +119,19 @@ test("a declined card may be followed by another in the same call, and each is t
   const { session_id, sip_uri } = await service.create();
   await call(sip_uri, `4000000000000002#${ANSWERS}${CARD}#${ANSWERS}`);
   assert.equal((await service.session(session_id))["status"], "payment-success");
-  const tried = (await ledger(service.simulatorsUrl, "stripe")).filter(
-    ({ kind, reference }) => kind === "charge" && reference?.startsWith(session_id),
-  );
   assert.deepEqual(
-    tried.map(({ outcome }) => outcome),
+    (await chargesOf(service.simulatorsUrl, session_id)).map(({ outcome }) => outcome),
     ["declined", "approved"],
   );
 });
 
 test("a lost answer is found at the gateway and the card is charged once (I2, I3)", async () => {
   const { session_id, sip_uri } = await service.create();
-  await fault("stripe", "reset_after", "/v1/payment_intents");
+  await fault(service.simulatorsUrl, "stripe", "reset_after", "/v1/payment_intents");
   await call(sip_uri, keyedPayment());
   await service.until(session_id, "payment-success");
-  const charges = (await ledger(service.simulatorsUrl, "stripe")).filter(
-    ({ kind, outcome, reference }) => kind === "charge" && outcome === "approved" && reference?.startsWith(session_id),
-  );
-  assert.equal(charges.length, 1);
+  const charges = await chargesOf(service.simulatorsUrl, session_id);
+  assert.equal(charges.filter(({ outcome }) => outcome === "approved").length, 1);
 });
 
 test("the caller is handed back to the callback with the result in the headers, after payment and after failure (R-320 to R-325)", async () => {
@@ -188,11 +160,3 @@ test("of many calls at once for one session exactly one is answered (R-220)", as
   assert.ok(reports.every(({ answered, status }) => answered || status === 486 || status === 410));
   await service.until(session_id, "abandoned");
 });
-
-async function fault(gateway: string, kind: string, path = "/"): Promise<void> {
-  const response = await fetch(`${service.simulatorsUrl}/_faults`, {
-    method: "POST",
-    body: JSON.stringify({ gateway, kind, path, times: 1 }),
-  });
-  assert.equal(response.status, 200);
-}

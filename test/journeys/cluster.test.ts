@@ -7,13 +7,14 @@ import { Client } from "pg";
 import { startRedis, withoutRedis } from "#src/api/gate/testing.ts";
 import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
 import { startSimulators, type Simulators } from "#simulators/index.ts";
-import { ask, type Fleet, type FleetProcess, freePort, openFleet, openStream, type Shown } from "./fleet.ts";
+import { freePort } from "../free-port.ts";
+import { ask, openStream, type Shown } from "./doors.ts";
+import { type Fleet, openFleet } from "./fleet.ts";
+import { API_KEY, organization, run, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { run, WEBHOOK_SECRET } from "./service.ts";
 
 /** Two processes with the interface, one with the telephone, one worker, one PostgreSQL: to a merchant they are one. */
 
-const KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ01";
 const withoutPostgres = process.env["TEST_DATABASE_URL"]
   ? false
   : "needs PostgreSQL (TEST_DATABASE_URL): the embedded database serves one process";
@@ -24,7 +25,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
   let telephone: Telephone;
   let database: Client;
   let receiver: Receiver;
-  let [a, b, voice, worker]: FleetProcess[] = [];
+  let [a, b, voice, worker]: Serving[] = [];
   /** Where process A really listens: it calls itself by its BASE_URL. */
   let addressOfA: string;
 
@@ -44,9 +45,9 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
       fleet.start("api", common),
       fleet.start("voice", common),
       fleet.start("worker", common),
-      fleet.apply(organization()),
+      fleet.apply(acme()),
     ]);
-    database = new Client({ connectionString: fleet.databaseUrl });
+    database = new Client({ connectionString: fleet.env["DATABASE_URL"] });
     await database.connect();
   });
 
@@ -58,22 +59,11 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     await simulators?.close();
   });
 
-  const organization = (project: object = {}, keys: object[] = [{ name: "journey", mode: "test", key: KEY }]) => ({
-    slug: "acme",
-    name: "Acme",
-    api_keys: keys,
-    projects: [
-      {
-        slug: "shop",
-        name: "Shop",
-        currency: "USD",
-        country: "US",
-        status_webhook: { url: receiver.url, secret: WEBHOOK_SECRET },
-        gateways: { stripe: { test: { credentials: { secret_key: "sk_test_journey" }, endpoint: `${simulators.url}/stripe` } } },
-        ...project,
-      },
-    ],
-  });
+  const acme = (project: object = {}, keys?: object[]) =>
+    organization(
+      { country: "US", status_webhook: { url: receiver.url, secret: WEBHOOK_SECRET }, gateways: stripeAt(simulators.url), ...project },
+      keys,
+    );
 
   let clients = 0;
   /** Each request as if from another address, so that none meets another's limit. */
@@ -84,7 +74,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     where: Where,
     method: string,
     path: string,
-    { body, headers = {}, key = KEY }: { body?: object; headers?: object; key?: string } = {},
+    { body, headers = {}, key = API_KEY }: { body?: object; headers?: object; key?: string } = {},
   ) => ask(urlOf(where) + path, method, key, { ...(body && { body }), headers: { ...stranger(), ...headers } });
   const order = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
   const create = async (where: Where, fields: object = {}) => {
@@ -94,7 +84,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
   };
   const cancel = (where: Where, id: string) => send(where, "POST", `/v1/sessions/${id}/cancel`);
   const read = async (where: Where, id: string) => (await send(where, "GET", `/v1/sessions/${id}`)).body;
-  const stream = (where: Where, id: string) => openStream(`${urlOf(where)}/v1/sessions/${id}/stream`, KEY, stranger());
+  const stream = (where: Where, id: string) => openStream(`${urlOf(where)}/v1/sessions/${id}/stream`, API_KEY, stranger());
 
   test("processes that start at once on an empty database all come up, each migration has run once, and each says what it has", async () => {
     const { rows } = await database.query<{ name: string; count: string }>("select name, count(*) from migrations group by name");
@@ -171,10 +161,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     const watching = await stream("A", session_id);
     const calling = telephone.call({
       target: sip_uri,
-      from: "sip:+15555550100@127.0.0.1",
-      headers: [],
       turns: [{ do: "wait for", text: "payment line" }],
-      onEvent: () => {},
     });
     await watching.until("COLLECTING");
     assert.equal((await cancel("B", session_id)).status, 204);
@@ -189,10 +176,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     const watching = await stream("A", session_id);
     const { answered } = await telephone.call({
       target: sip_uri,
-      from: "sip:+15555550100@127.0.0.1",
-      headers: [],
       turns: keyedPayment(),
-      onEvent: () => {},
     });
     assert.equal(answered, true);
     await watching.until("payment-success");
@@ -236,7 +220,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
 
   test("a key made by the apply file works in both; replaced, the old one is refused in both within a second (R-042)", async (t) => {
     const [old, next] = ["svc_test_RollMe00000000000000000000000001", "svc_test_RollMe00000000000000000000000002"];
-    const keys = (key: string) => organization({}, [{ name: "rolled", mode: "test", key }]);
+    const keys = (key: string) => acme({}, [{ name: "rolled", mode: "test", key }]);
     const statusOf = async (where: Where, key: string) => (await send(where, "GET", "/v1/auth/check", { key })).status;
     await fleet.apply(keys(old));
     for (const where of ["A", "B"] as const) assert.equal(await statusOf(where, old), 200);
@@ -259,9 +243,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
   });
 
   test("a key made by command works in both; revoked by command, it is refused in both within a second (R-042)", async (t) => {
-    const made = await run(["keys", "create", "--org", "acme", "--name", "short-lived", "--mode", "test", "--json"], fleet.env);
-    assert.equal(made.status, 0, made.stderr);
-    const { key } = JSON.parse(made.stdout) as { key: string };
+    const { key } = await fleet.json<{ key: string }>("keys", "create", "--org", "acme", "--name", "short-lived", "--mode", "test");
     /** Asks until the key is refused; answers when the last request was sent that was still served. */
     const lastServed = async (where: Where) => {
       for (let served = 0; ;) {
@@ -273,8 +255,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
       }
     };
     const asking = [lastServed("A"), lastServed("B")];
-    const revoked = await run(["keys", "revoke", "short-lived"], fleet.env);
-    assert.equal(revoked.status, 0, revoked.stderr);
+    await fleet.json("keys", "revoke", "short-lived");
     const { rows } = await database.query<{ at: Date }>("select revoked_at as at from api_keys where name = 'short-lived'");
     const late = (await Promise.all(asking)).map((served) => served - rows[0]!.at.getTime());
     t.diagnostic(`last served ${late.join(" and ")} ms after it was revoked`);
@@ -289,7 +270,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     const elsewhere = await startReceiver();
     try {
       await fleet.apply(
-        organization({ phone_numbers: ["+15550001111"], currency: "EUR", status_webhook: { url: elsewhere.url, secret: WEBHOOK_SECRET } }),
+        acme({ phone_numbers: ["+15550001111"], currency: "EUR", status_webhook: { url: elsewhere.url, secret: WEBHOOK_SECRET } }),
       );
       for (const where of ["A", "B"] as const) {
         const stale = await lastStale(
@@ -304,7 +285,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
         assert.equal(receiver.count(session_id), 0);
       }
     } finally {
-      await fleet.apply(organization({ phone_numbers: [], currency: "USD" }));
+      await fleet.apply(acme({ phone_numbers: [], currency: "USD" }));
       elsewhere.close();
     }
   });
@@ -366,7 +347,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
         const statuses = (address: string) =>
           Promise.all(
             Array.from({ length: 30 }, (_, n) =>
-              ask(`${pair[n % 2]!.baseUrl}/v1/projects`, "GET", KEY, { headers: { "x-forwarded-for": address } }).then(
+              ask(`${pair[n % 2]!.baseUrl}/v1/projects`, "GET", API_KEY, { headers: { "x-forwarded-for": address } }).then(
                 ({ status }) => status,
               ),
             ),

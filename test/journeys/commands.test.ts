@@ -1,36 +1,22 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
+import { test } from "node:test";
+import { openTelephone } from "#src/cli/caller/caller.ts";
 import { startReceiver } from "#src/cli/receiver.ts";
+import { run, WEBHOOK_SECRET } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { run, startService, WEBHOOK_SECRET, type Service } from "./service.ts";
+import { shared, startService } from "./service.ts";
 
 /** The day-to-day commands, as processes of their own: on a running service, and on the same installation when nothing runs. */
 
-let service: Service;
-let telephone: Telephone;
+const telephone = await shared(openTelephone(PROMPT_CACHE));
+const service = await shared(startService());
 
-before(async () => {
-  service = await startService({ env: { SPEECH: "off" } });
-  telephone = await openTelephone(PROMPT_CACHE);
-});
-
-after(async () => {
-  await telephone.close();
-  await service.stop();
-});
-
-/** What a command prints with --json; it must succeed. */
-async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
-  const { status, stdout, stderr } = await run([...args, "--json"], service.env);
-  assert.equal(status, 0, stderr);
-  return JSON.parse(stdout) as T;
-}
+const { json } = service;
 
 /** One sentence on standard error, nothing on standard output, exit status 1. */
 async function refused(args: string[], sentence: RegExp): Promise<void> {
@@ -71,7 +57,7 @@ test("mistakes with keys end in one sentence", async () => {
 
 test("sessions are listed, shown with attempt, webhook and transfer, and cancelled by the API's rule (R-182)", async () => {
   const { session_id, sip_uri } = await service.create({ callback: "+14155550199" });
-  await telephone.call({ target: sip_uri, from: "sip:+15555550100@127.0.0.1", headers: [], turns: keyedPayment(), onEvent: () => {} });
+  await telephone.call({ target: sip_uri, turns: keyedPayment() });
   await service.webhook();
   const shown = await json("sessions", "show", session_id.toUpperCase());
   assert.equal(shown["status"], "payment-success");
@@ -108,10 +94,8 @@ test("a webhook that an endpoint refused for good is sent again by hand, and the
   }).listen(0, "127.0.0.1");
   await new Promise<void>((resolve) => gone.once("listening", resolve));
   const { port } = gone.address() as AddressInfo;
-  const file = join(service.folder, "gone.json");
   const project = { slug: "gone", name: "Gone", status_webhook: { url: `http://127.0.0.1:${port}/`, secret: WEBHOOK_SECRET } };
-  writeFileSync(file, JSON.stringify({ organizations: [{ slug: "acme", name: "Acme", projects: [project] }] }));
-  await json("apply", file);
+  await service.apply({ slug: "acme", name: "Acme", projects: [project] });
   const { session_id } = await service.create({ project: "gone" });
   await json("sessions", "cancel", session_id);
   await tried.promise;
@@ -140,7 +124,6 @@ test("a call that matches nothing is on the list of the unmatched, with what eac
       from: "sip:+15555550123@127.0.0.1",
       headers: [["X-Session-Id", "4242424242424242"]],
       turns: [],
-      onEvent: () => {},
     })
     .catch(() => undefined);
   type Unmatched = { calls: { source: string; misses: { rule: string; value: string; why: string }[] }[]; payments: unknown[] };
@@ -201,7 +184,7 @@ test("the doctor and the lists of a folder without an installation say so, and m
 
 test("when nothing runs the commands open the database themselves, and the next start goes on from there (R-415)", async () => {
   const { session_id } = await service.create();
-  await service.kill();
+  await service.end("SIGKILL");
   const made = await json<{ key: string }>("keys", "create", "--org", "acme", "--name", "offline", "--mode", "test", "--expires", "90d");
   const shown = await json("sessions", "show", session_id);
   assert.equal(shown["status"], "PENDING");

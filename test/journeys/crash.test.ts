@@ -1,70 +1,50 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
-import { startSimulators, type Simulators } from "#simulators/index.ts";
+import { test } from "node:test";
+import { openTelephone } from "#src/cli/caller/caller.ts";
+import { startSimulators } from "#simulators/index.ts";
+import { run, stripeAt } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { ledger, run, startService, type Service } from "./service.ts";
+import { chargesOf, fault, ledger, shared, startService, type Service } from "./service.ts";
 
 /** kill -9 of the service at the worst moments. The gateway is a process's worth apart: it keeps its ledger. */
 
-let simulators: Simulators;
-let telephone: Telephone;
-
-before(async () => {
-  simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
-  telephone = await openTelephone(PROMPT_CACHE);
-});
-
-after(async () => {
-  await telephone.close();
-  await simulators.close();
-});
+const simulators = await shared(startSimulators({ port: 0, host: "127.0.0.1" }));
+const telephone = await shared(openTelephone(PROMPT_CACHE));
 
 async function withService(work: (service: Service) => Promise<void>): Promise<void> {
-  const service = await startService({
-    env: { SPEECH: "off", SIMULATORS_PORT: "" },
-    project: { gateways: { stripe: { test: { credentials: { secret_key: "sk_test_journey" }, endpoint: `${simulators.url}/stripe` } } } },
-  });
+  const service = await startService({ env: { SIMULATORS_PORT: "" }, project: { gateways: stripeAt(simulators.url) } });
   try {
     await work(service);
   } finally {
-    await service.stop();
+    await service.close();
   }
 }
 
-const chargesOf = async (sessionId: string) =>
-  (await ledger(simulators.url, "stripe")).filter(
-    ({ kind, outcome, reference }) => kind === "charge" && outcome === "approved" && reference?.startsWith(sessionId),
-  );
+const paidBy = async (sessionId: string) =>
+  (await chargesOf(simulators.url, sessionId)).filter(({ outcome }) => outcome === "approved").length;
 
 /** Resolves when the gateway has taken the money of this session. */
 async function untilCharged(sessionId: string): Promise<void> {
-  for (;;) if ((await chargesOf(sessionId)).length > 0) return;
+  while ((await paidBy(sessionId)) === 0);
 }
 
 test("killed between the gateway's charge and our commit, the session is paid after the restart: one charge, one webhook", () =>
   withService(async (service) => {
     const { session_id, sip_uri } = await service.create();
-    await fetch(`${simulators.url}/_faults`, {
-      method: "POST",
-      body: JSON.stringify({ gateway: "stripe", kind: "hang", path: "/v1/payment_intents", times: 1 }),
-    });
+    await fault(simulators.url, "stripe", "hang", "/v1/payment_intents");
     const calling = telephone.call({
       target: sip_uri,
-      from: "sip:+15555550100@127.0.0.1",
-      headers: [],
       turns: [...keyedPayment(), { do: "wait for", text: "One moment" }, { do: "hang up" }],
-      onEvent: () => {},
     });
     await untilCharged(session_id);
-    await service.kill();
+    await service.end("SIGKILL");
     await calling.catch(() => undefined);
     assert.equal(service.webhooks.length, 0);
 
     await service.restart();
     const session = await service.until(session_id, "payment-success");
     assert.equal((session["processor"] as { card_last4: string }).card_last4, "4242");
-    assert.equal((await chargesOf(session_id)).length, 1);
+    assert.equal(await paidBy(session_id), 1);
     const { verified, body } = await service.webhook();
     assert.deepEqual([verified, (body as { status: string }).status], [true, "payment-success"]);
     assert.equal(service.webhooks.length, 0);
@@ -76,8 +56,6 @@ test("killed while a card is being keyed, the session ends abandoned and the gat
     const keyed = Promise.withResolvers<void>();
     const calling = telephone.call({
       target: sip_uri,
-      from: "sip:+15555550100@127.0.0.1",
-      headers: [],
       turns: [
         { do: "wait for", text: "payment line" },
         { do: "key", keys: "42424242" },
@@ -86,7 +64,7 @@ test("killed while a card is being keyed, the session ends abandoned and the gat
       onEvent: (what) => what.startsWith("keyed") && keyed.resolve(),
     });
     await keyed.promise;
-    await service.kill();
+    await service.end("SIGKILL");
     await service.restart();
     await service.until(session_id, "abandoned");
     assert.equal(
@@ -99,7 +77,7 @@ test("killed while a card is being keyed, the session ends abandoned and the gat
 test("a session whose creation was answered survives kill -9 right after (R-146)", () =>
   withService(async (service) => {
     const { session_id } = await service.create();
-    await service.kill();
+    await service.end("SIGKILL");
     await service.restart();
     assert.equal((await service.session(session_id))["status"], "PENDING");
   }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { run } from "./service.ts";
+import { run } from "./installation.ts";
 
 /** The main job with nobody at the phone, as a newcomer runs it. It brings its own database, whichever this leg is for. */
 

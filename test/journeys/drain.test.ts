@@ -2,28 +2,20 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
 import { startReceiver } from "#src/cli/receiver.ts";
-import { startSimulators, type Simulators } from "#simulators/index.ts";
-import { ask, type Fleet, type FleetProcess, openFleet, openStream, type Shown } from "./fleet.ts";
+import { startSimulators } from "#simulators/index.ts";
+import { ask, openStream, type Shown } from "./doors.ts";
+import { type Fleet, openFleet } from "./fleet.ts";
+import { API_KEY, organization, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { API_KEY, ledger, WEBHOOK_SECRET } from "./service.ts";
+import { chargesOf, shared } from "./service.ts";
 
 /** SIGTERM while a card is being charged: what was begun is finished, nothing new begins. */
 
-let simulators: Simulators;
-let telephone: Telephone;
-
-before(async () => {
-  simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
-  telephone = await openTelephone(PROMPT_CACHE);
-});
-
-after(async () => {
-  await telephone.close();
-  await simulators.close();
-});
+const simulators = await shared(startSimulators({ port: 0, host: "127.0.0.1" }));
+const telephone = await shared(openTelephone(PROMPT_CACHE));
 
 /** The simulators behind a door that keeps back the answers to charges until it is opened: the gateway has acted by then. */
 async function slowGateway(): Promise<{ url: string; charged: Promise<void>; open(): void; close(): void }> {
@@ -59,12 +51,12 @@ async function slowGateway(): Promise<{ url: string; charged: Promise<void>; ope
 }
 
 /** Resolves when the process has said that it drains. */
-const drainingOf = ({ child }: FleetProcess) =>
-  new Promise<void>((done) => child.stderr!.on("data", (text: Buffer) => /Draining/.test(text.toString()) && done()));
+const drainingOf = ({ child }: Serving) =>
+  new Promise<void>((done) => child.stderr.on("data", (text: Buffer) => /Draining/.test(text.toString()) && done()));
 
 interface Scene {
   fleet: Fleet;
-  house: FleetProcess;
+  house: Serving;
   gateway: Awaited<ReturnType<typeof slowGateway>>;
   /** A session in mid-charge: the gateway has taken the money, its answer is on the way. */
   paying: { id: string; call: ReturnType<Telephone["call"]>; drop(): void };
@@ -80,21 +72,7 @@ async function inMidCharge(act: (scene: Scene) => Promise<void>): Promise<void> 
   const receiver = await startReceiver(0, WEBHOOK_SECRET, ({ body }) => webhook.resolve(body as Shown));
   try {
     const house = await fleet.start("api,voice,worker", { RATE_LIMIT_PER_MINUTE: "0" });
-    const endpoint = `${gateway.url}/stripe`;
-    await fleet.apply({
-      slug: "acme",
-      name: "Acme",
-      api_keys: [{ name: "journey", mode: "test", key: API_KEY }],
-      projects: [
-        {
-          slug: "shop",
-          name: "Shop",
-          currency: "USD",
-          status_webhook: { url: receiver.url, secret: WEBHOOK_SECRET },
-          gateways: { stripe: { test: { credentials: { secret_key: "sk_test_journey" }, endpoint } } },
-        },
-      ],
-    });
+    await fleet.apply(organization({ status_webhook: { url: receiver.url, secret: WEBHOOK_SECRET }, gateways: stripeAt(gateway.url) }));
     const send: Scene["send"] = (method, path, body) => ask(house.baseUrl + path, method, API_KEY, body ? { body } : {});
     const create = async () => {
       const order = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
@@ -106,12 +84,9 @@ async function inMidCharge(act: (scene: Scene) => Promise<void>): Promise<void> 
     const caller = new AbortController();
     const call = telephone.call({
       target,
-      from: "sip:+15555550100@127.0.0.1",
-      headers: [],
       // On a busy machine the last key may come before the question it answers.
       turns: [...keyedPayment(), { do: "confirm if asked" }],
       signal: caller.signal,
-      onEvent: () => {},
     });
     await Promise.race([gateway.charged, call.then(() => assert.fail("the call ended before the charge"))]);
     await act({ fleet, house, gateway, paying: { id, call, drop: () => caller.abort() }, send, create, webhook: webhook.promise });
@@ -137,9 +112,7 @@ test("SIGTERM in mid-charge: new calls get 503, the charge and the call finish, 
     const refused = await telephone.call({
       target: waiting.sip_uri,
       from: "sip:+15555550101@127.0.0.1",
-      headers: [],
       turns: [],
-      onEvent: () => {},
     });
     assert.deepEqual([refused.answered, refused.status], [false, 503]);
     assert.equal(house.child.exitCode, null, "it waits for the charge");
@@ -158,10 +131,7 @@ test("SIGTERM in mid-charge: new calls get 503, the charge and the call finish, 
       ["PENDING"],
     );
     assert.equal(await exit, 0);
-    const charges = (await ledger(simulators.url, "stripe")).filter(
-      ({ kind, reference }) => kind === "charge" && reference?.startsWith(paying.id),
-    );
-    assert.equal(charges.length, 1);
+    assert.equal((await chargesOf(simulators.url, paying.id)).length, 1);
 
     // Whichever of the two has sent it.
     const next = await fleet.start("api,voice,worker");

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { forwardCard } from "#src/gateways/webhook/requests.ts";
 import { webhook } from "#src/gateways/webhook/index.ts";
@@ -15,25 +12,20 @@ import { Secret } from "#src/kernel/secret.ts";
 import { createOutbound } from "#src/platform/index.ts";
 import { signatureHeaders } from "../../src/webhooks/signature.ts";
 import { createIdentity } from "#simulators/tls.ts";
-import { run, startService, type Service } from "./service.ts";
+import { freePort } from "../free-port.ts";
+import { WEBHOOK_SECRET as SECRET } from "./installation.ts";
+import { shared, startService } from "./service.ts";
 
 /** Every file of `examples/` as its first comment says to run it. */
 
-const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const NEWER = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const example = (name: string) => fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
 
-let folder: string;
-let service: Service;
+const service = await shared(startService());
+const { folder } = service;
 const running: ChildProcess[] = [];
-
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "voicetill-examples-"));
-  service = await startService({ env: { SPEECH: "off" } });
-});
-after(async () => {
+after(() => {
   for (const child of running) child.kill();
-  await service.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Runs an example; `line` resolves with the first line it prints that matches. */
@@ -64,15 +56,6 @@ function start(name: string, env: Record<string, string>): { line(pattern: RegEx
   };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 test("examples/verify-webhook.ts takes a genuine webhook, once, and refuses others (R-348)", async () => {
   const program = start("verify-webhook.ts", { PORT: "0", WEBHOOK_SECRET: SECRET });
   const [, address = ""] = await program.line(/(http:\/\/\S+);/);
@@ -81,18 +64,16 @@ test("examples/verify-webhook.ts takes a genuine webhook, once, and refuses othe
     const headers = signatureHeaders([new Secret(secret)], "evt_1", atSeconds, body);
     return (await fetch(address, { method: "POST", headers, body })).status;
   };
-  const another = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-  assert.deepEqual([await post(another), await post(SECRET, 1_000_000), await post(SECRET), await post(SECRET)], [400, 400, 204, 204]);
+  assert.deepEqual([await post(NEWER), await post(SECRET, 1_000_000), await post(SECRET), await post(SECRET)], [400, 400, 204, 204]);
   await program.line(/^evt_1: payment\.success of s1$/);
 });
 
 test("while a secret is rolled, examples/verify-webhook.ts takes a webhook with the new secret and with the old one (R-348)", async () => {
-  const newer = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-  for (const [index, known] of [newer, SECRET].entries()) {
+  for (const [index, known] of [NEWER, SECRET].entries()) {
     const program = start("verify-webhook.ts", { PORT: "0", WEBHOOK_SECRET: known });
     const [, address = ""] = await program.line(/(http:\/\/\S+);/);
     const body = JSON.stringify({ id: `evt_roll${index}`, event: "payment.success", session_id: "s1", error: null });
-    const headers = signatureHeaders([new Secret(newer), new Secret(SECRET)], `evt_roll${index}`, Math.floor(Date.now() / 1000), body);
+    const headers = signatureHeaders([new Secret(NEWER), new Secret(SECRET)], `evt_roll${index}`, Math.floor(Date.now() / 1000), body);
     assert.equal((await fetch(address, { method: "POST", headers, body })).status, 204);
     await program.line(new RegExp(`^evt_roll${index}: payment\\.success of s1$`));
   }
@@ -102,13 +83,10 @@ test("examples/apply.yaml applies, twice, and examples/merchant-server.ts makes 
   const port = await freePort();
   const file = join(folder, "apply.yaml");
   writeFileSync(file, readFileSync(example("apply.yaml"), "utf8").replace("127.0.0.1:9000", `127.0.0.1:${port}`));
-  const first = await run(["apply", file, "--json"], service.env);
-  assert.equal(first.status, 0, first.stderr);
-  const [apiKey = ""] = /svc_test_[A-Za-z0-9]{32}/.exec(first.stdout) ?? [];
-  assert.notEqual(apiKey, "", first.stdout);
-  const second = await run(["apply", file, "--json"], service.env);
-  assert.equal(second.status, 0, second.stderr);
-  assert.doesNotMatch(second.stdout, /svc_test_/);
+  const first = JSON.stringify(await service.json("apply", file));
+  const [apiKey = ""] = /svc_test_[A-Za-z0-9]{32}/.exec(first) ?? [];
+  assert.notEqual(apiKey, "", first);
+  assert.doesNotMatch(JSON.stringify(await service.json("apply", file)), /svc_test_/);
 
   const program = start("merchant-server.ts", { BASE_URL: service.baseUrl, API_KEY: apiKey, PORT: String(port), WEBHOOK_SECRET: SECRET });
   const [, id = ""] = await program.line(/Transfer the caller to sip:([0-9a-f-]+)@/);

@@ -1,35 +1,23 @@
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { readFileSync, watch } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { run, startService, WEBHOOK_SECRET, type Service } from "./service.ts";
+import { test } from "node:test";
+import { run, WEBHOOK_SECRET } from "./installation.ts";
+import { shared, startService } from "./service.ts";
 
 /** The master key replaced under a running service, the audit log's chain over all of it, and a webhook's secret rolled. */
 
 const EMBEDDED = !process.env["TEST_DATABASE_URL"];
 const NEWER = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-let service: Service;
-before(async () => {
-  service = await startService({ env: { SPEECH: "off" } });
-});
-after(() => service.stop());
+const service = await shared(startService());
+const { json } = service;
 
-async function command<T>(...args: string[]): Promise<T> {
-  const { status, stdout, stderr } = await run([...args, "--json"], service.env);
-  assert.equal(status, 0, stderr + stdout);
-  return JSON.parse(stdout) as T;
-}
-
-const apply = async (project: object) => {
-  const file = join(service.folder, "more.json");
-  writeFileSync(file, JSON.stringify({ organizations: [{ slug: "acme", projects: [project] }] }));
-  return await command<{ changes: object[] }>("apply", file);
-};
+const apply = (...projects: object[]) => service.apply({ slug: "acme", projects });
 
 /** A session that ends at once, and its webhook as the receiver verified it. */
 async function cancelled(): Promise<void> {
@@ -57,17 +45,17 @@ const linesOf = () => readFileSync(keyFile(), "utf8").trim().split("\n");
 
 test("the audit log tells who did what from where, and its chain is whole (S-16, R-415)", async () => {
   await cancelled();
-  const rows = await command<{ action: string; actor: string; source: string | null; result: string }[]>("audit", "list");
+  const rows = await json<{ action: string; actor: string; source: string | null; result: string }[]>("audit", "list");
   const cancel = rows.find(({ action }) => action === "session.cancel");
   assert.match(cancel?.actor ?? "", /^key:[0-9a-f-]{36}$/);
   assert.deepEqual([cancel?.source, cancel?.result], ["127.0.0.1", "done"]);
   assert.ok(rows.some(({ action, actor }) => action === "service.start" && actor === "service"));
-  const { ok, fault } = await command<Verdict>("audit", "verify");
+  const { ok, fault } = await json<Verdict>("audit", "verify");
   assert.deepEqual({ ok, fault }, { ok: true, fault: null });
 });
 
 test("the master key is replaced while requests run: none fails, and nothing is left under the old one (S-31)", async () => {
-  const noted = (await command<Verdict>("audit", "verify")).head;
+  const noted = (await json<Verdict>("audit", "verify")).head;
   const old = EMBEDDED ? linesOf()[0]! : service.env["MASTER_KEY"]!;
   if (!EMBEDDED) {
     // A process of many: first it learns the new key, then it seals with it.
@@ -87,7 +75,7 @@ test("the master key is replaced while requests run: none fails, and nothing is 
       requests += 2;
     }
   });
-  const rotated = await command<Rotation>("master-key", "rotate").finally(() => over.abort());
+  const rotated = await json<Rotation>("master-key", "rotate").finally(() => over.abort());
   await Promise.all(load);
   assert.ok(requests >= 8, `${requests} requests`);
   assert.ok(rotated.moved >= 4, JSON.stringify(rotated));
@@ -97,8 +85,8 @@ test("the master key is replaced while requests run: none fails, and nothing is 
     assert.equal(rotated.older.length, 1);
     service.env["MASTER_KEY_PREVIOUS"] = "";
   }
-  assert.equal((await command<Verdict>("audit", "verify", "--head", noted)).ok, true);
-  await service.kill();
+  assert.equal((await json<Verdict>("audit", "verify", "--head", noted)).ok, true);
+  await service.end("SIGKILL");
   await service.restart();
   await cancelled();
 });
@@ -112,8 +100,7 @@ test(
       status_webhook: { url: "http://127.0.0.1:9/", secret: WEBHOOK_SECRET },
     }));
     for (const project of many.slice(0, 3)) await apply(project);
-    writeFileSync(join(service.folder, "many.json"), JSON.stringify({ organizations: [{ slug: "acme", projects: many }] }));
-    await command("apply", join(service.folder, "many.json"));
+    await apply(...many);
 
     const watching = new AbortController();
     const replaced = (async () => {
@@ -123,16 +110,16 @@ test(
     })();
     const asked = run(["master-key", "rotate"], service.env);
     await replaced;
-    await service.kill();
+    await service.end("SIGKILL");
     watching.abort();
     await asked;
     assert.equal(linesOf().length, 2);
     await service.restart();
     await cancelled();
-    await command<Rotation>("master-key", "rotate");
+    await json<Rotation>("master-key", "rotate");
     assert.equal(linesOf().length, 1);
     await cancelled();
-    assert.equal((await command<Verdict>("audit", "verify")).ok, true);
+    assert.equal((await json<Verdict>("audit", "verify")).ok, true);
   },
 );
 
@@ -181,6 +168,5 @@ test(
     const { status, stderr } = await run(["serve"], env);
     assert.equal(status, 1);
     assert.match(stderr, /^The master key is not the one that this database is sealed under/m);
-    rmSync(join(service.folder, "more.json"));
   },
 );

@@ -1,29 +1,19 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startReceiver } from "#src/cli/receiver.ts";
-import { run, startService, type Service } from "./service.ts";
+import { freePort } from "../free-port.ts";
+import { run, WEBHOOK_SECRET } from "./installation.ts";
+import { shared, startService } from "./service.ts";
 
 /** What an operator may get wrong, and what strangers may send: a clear answer, and nothing is lost. */
 
-let folder: string;
-let service: Service;
-
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "voicetill-operator-"));
-  service = await startService({ env: { SPEECH: "off" } });
-});
-
-after(async () => {
-  await service.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const service = await shared(startService());
+const { folder } = service;
 
 /** One sentence on standard error, exit status 1. */
 async function refused(args: string[], env: Record<string, string>, sentence: RegExp): Promise<void> {
@@ -32,7 +22,6 @@ async function refused(args: string[], env: Record<string, string>, sentence: Re
     PORT: "0",
     SIP_PORT: "0",
     SIMULATORS_PORT: "0",
-    SPEECH: "off",
     ...env,
   });
   assert.equal(status, 1, stderr);
@@ -88,12 +77,10 @@ test("applying a file to a running service takes effect at once, and applying it
     file,
     "organizations:\n  - slug: acme\n    name: Acme\n    projects:\n      - { slug: second, name: Second, phone_numbers: ['+15550009999'] }\n",
   );
-  const first = await run(["apply", file, "--json"], service.env);
-  assert.equal(first.status, 0, first.stderr);
+  await service.json("apply", file);
   const { session_id } = await service.create({ project: "second" });
   assert.equal((await service.session(session_id))["project_slug"], "second");
-  const second = await run(["apply", file, "--json"], service.env);
-  assert.deepEqual(JSON.parse(second.stdout), { changes: [], generated: [] });
+  assert.deepEqual(await service.json("apply", file), { changes: [], generated: [] });
 });
 
 test("noise on the SIP port is met with 400 or silence, and a healthy request is answered after it", async () => {
@@ -137,30 +124,13 @@ test("noise on the SIP port is met with 400 or silence, and a healthy request is
 });
 
 test("a webhook receiver that is down gets its event when it is back, the same one, once (R-349)", async () => {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const free = (probe.address() as AddressInfo).port;
-  probe.close();
-  await once(probe, "close");
-  const file = join(folder, "down.json");
-  const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-  writeFileSync(
-    file,
-    JSON.stringify({
-      organizations: [
-        {
-          slug: "acme",
-          name: "Acme",
-          projects: [{ slug: "down", name: "Down", status_webhook: { url: `http://127.0.0.1:${free}/`, secret } }],
-        },
-      ],
-    }),
-  );
-  assert.equal((await run(["apply", file], service.env)).status, 0);
+  const port = await freePort();
+  const endpoint = { url: `http://127.0.0.1:${port}/`, secret: WEBHOOK_SECRET };
+  await service.apply({ slug: "acme", projects: [{ slug: "down", name: "Down", status_webhook: endpoint }] });
   const { session_id } = await service.create({ project: "down" });
   assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
   const received = Promise.withResolvers<unknown>();
-  const receiver = await startReceiver(free, secret, ({ verified, body }) => received.resolve({ verified, ...(body as object) }));
+  const receiver = await startReceiver(port, WEBHOOK_SECRET, ({ verified, body }) => received.resolve({ verified, ...(body as object) }));
   const event = (await received.promise) as Record<string, unknown>;
   assert.deepEqual([event["verified"], event["event"], event["session_id"]], [true, "payment.cancelled", session_id]);
   await receiver.close();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Turn } from "#src/cli/caller/script.ts";
-import { ROOT } from "./service.ts";
+import { ROOT } from "./installation.ts";
 
 /** Rendered prompts are the same at every run and in every process. */
 export const PROMPT_CACHE = join(ROOT, "node_modules/.cache/voicetill/prompts");

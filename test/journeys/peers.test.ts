@@ -4,16 +4,17 @@ import { once } from "node:events";
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { PromptEar, anchorOf } from "#src/cli/caller/ear.ts";
 import { fixedPrompts } from "#src/dialog/index.ts";
 import { encodeUlaw } from "#src/kernel/g711.ts";
-import { createVoice, type Voice } from "#src/speech/index.ts";
+import { createVoice } from "#src/speech/index.ts";
 import { startBaresip } from "../peers/baresip.ts";
 import { captureOf } from "../peers/pcap.ts";
+import { ROOT } from "./installation.ts";
 import { CARD, PROMPT_CACHE } from "./paying.ts";
-import { ledger, ROOT, startService, type Service } from "./service.ts";
+import { chargesOf, shared, startService } from "./service.ts";
 
 /** Other people's telephones: SIPp replaying a recorded caller, baresip dialled by hand. */
 
@@ -30,20 +31,11 @@ function ownAddresses(): string[] {
   );
 }
 
-let service: Service;
-let voice: Voice;
-
-before(async () => {
-  service = await startService({
-    env: { SPEECH: "off", SIP_HOST: "0.0.0.0", SIP_PUBLIC_HOST: "127.0.0.1", SIP_TRUNKS: ownAddresses().join() },
-  });
-  voice = createVoice({ cacheDir: PROMPT_CACHE });
-});
-
-after(async () => {
-  await voice.stop();
-  await service.stop();
-});
+const service = await shared(
+  startService({ env: { SIP_HOST: "0.0.0.0", SIP_PUBLIC_HOST: "127.0.0.1", SIP_TRUNKS: ownAddresses().join() } }),
+);
+const voice = createVoice({ cacheDir: PROMPT_CACHE });
+after(() => voice.stop());
 
 async function sipp(sessionIds: string[], transport: "u1" | "t1"): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "voicetill-sipp-"));
@@ -104,10 +96,7 @@ test("SIPp with a recorded keypad call pays a session, over UDP and over TCP", {
     );
     for (const { session_id } of sessions) {
       assert.equal((await service.session(session_id))["status"], "payment-success");
-      const charges = (await ledger(service.simulatorsUrl, "stripe")).filter(
-        ({ kind, reference }) => kind === "charge" && reference?.startsWith(session_id),
-      );
-      assert.equal(charges.length, 1);
+      assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
     }
   }
 });

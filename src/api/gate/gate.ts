@@ -22,7 +22,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Whose request it is. Set on every route that asks for a key. */
     identity: KeyIdentity;
-    /** Where it came from. Set on every route that asks for a key. */
+    /** Where it came from. Set on every route but those for anyone. */
     client: Client;
   }
 }
@@ -53,13 +53,13 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
   app.addHook("onClose", () => limiter.stop());
 
   app.addHook("onRequest", async (request, reply) => {
-    reply.header("x-request-id", request.id).header("cache-control", "no-store");
+    reply.header("x-request-id", request.id).header("cache-control", "no-store").header("x-content-type-options", "nosniff");
     if (secure) reply.header("strict-transport-security", `max-age=${HSTS_SECONDS}`);
     checkHead(request);
 
     const { access, perMinute } = request.routeOptions.config;
     if (access === "anyone") return undefined;
-    const client = clientOf(request.raw);
+    const client = (request.client = clientOf(request.raw));
     if (secure && !client.https) return insistOnHttps(request, reply, settings.baseUrl);
     const { url } = request.routeOptions;
     await limiter.request(url === undefined ? "*" : `${request.method} ${url}`, client.key, reply, perMinute);
@@ -72,7 +72,6 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
     const identity = await identify(request, reply, client);
     if (access !== "any key" && !(access && identity.scopes.includes(access))) throw new AppError("missing_scope");
     request.identity = identity;
-    request.client = client;
   }
 
   async function identify(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<KeyIdentity> {

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../../test/free-port.ts";
 
 const PROGRAM = ["/usr/bin/redis-server", "/usr/bin/valkey-server"].find((path) => existsSync(path));
 
@@ -76,13 +76,4 @@ export async function startRedis(args: readonly string[] = [], portSetting: "por
   };
   await redis.start();
   return redis;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -52,7 +52,7 @@ const widgetFields = z.array(z.enum(["number", "expiry", "cvv", "zip", "name"]))
 
 const check = z.enum(["ok", "failed", "off"]);
 
-export const COMPONENTS = {
+const COMPONENTS = {
   SessionCreate: sessionCreate,
   BillingAddress: billingAddress,
   SessionCreateResponse: z.object({

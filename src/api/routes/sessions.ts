@@ -2,42 +2,22 @@ import type { FastifyInstance } from "fastify";
 import { reach } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { Session } from "#src/sessions/index.ts";
+import { registerCreation } from "../creation-route.ts";
 import type { ApiDeps } from "../deps.ts";
-import { readJson } from "../body.ts";
-import { createIdempotency, idempotencyHeaders } from "../idempotency.ts";
 import { sessionView } from "../presenter.ts";
 import { createQuery, findQuery, sessionCreate, sessionPath } from "../schemas/session.ts";
-import { demand, together } from "../schemas/validate.ts";
+import { demand } from "../schemas/validate.ts";
 import { sessionCreation } from "../session-creation.ts";
-
-const JSON_TYPE = "application/json; charset=utf-8";
 
 /** /v1/sessions and below, but for the stream (SPEC, Endpoints). */
 export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
   const { database, sessions, projects } = deps;
-  const create = sessionCreation(deps);
-  const idempotency = createIdempotency(database, sessions, deps.clock);
-
-  app.post("/v1/sessions", { config: { access: "sessions:create" } }, async (request, reply) => {
-    const [query, headers, { body, sent }] = await together(
-      () => demand(createQuery, request.query, "query"),
-      () => demand(idempotencyHeaders, request.headers, "header"),
-      async () => {
-        const sent = await readJson(request, reply);
-        return { body: demand(sessionCreate, sent, "body"), sent };
-      },
-    );
-    const once = {
-      apiKeyId: request.identity.keyId,
-      path: "/v1/sessions",
-      key: headers["idempotency-key"],
-      body: sent,
-      status: query.response_status ?? 201,
-    };
-    const answer = await idempotency.create(once, () => create(request.identity, body));
-    reach("create_answering");
-    if (answer.replayed) reply.header("idempotent-replayed", "true");
-    return reply.code(answer.status).type(JSON_TYPE).send(answer.text);
+  registerCreation(app, deps, {
+    path: "/v1/sessions",
+    access: "sessions:create",
+    body: sessionCreate,
+    create: sessionCreation(deps),
+    statusFor: (query) => demand(createQuery, query, "query").response_status ?? 201,
   });
 
   app.get("/v1/sessions", { config: { access: "sessions:read" } }, async (request) => {

@@ -1,18 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, type ErrorCode } from "#src/kernel/errors.ts";
 import { type ChargeResult, type Found, readCardBody, type Widget } from "#src/widget/index.ts";
-import { readJson, readSecretBody } from "../body.ts";
+import { readSecretBody } from "../body.ts";
+import { registerCreation } from "../creation-route.ts";
 import type { ApiDeps } from "../deps.ts";
-import { clientReader } from "../gate/client-address.ts";
-import { createIdempotency, idempotencyHeaders } from "../idempotency.ts";
 import { widgetView } from "../presenter.ts";
 import { Invalid } from "../schemas/faults.ts";
 import { sessionPath } from "../schemas/session.ts";
-import { demand, together } from "../schemas/validate.ts";
+import { demand } from "../schemas/validate.ts";
 import { cardItems, NONCE_HEADER, nonceHeader, widgetSessionCreate } from "../schemas/widget-session.ts";
 import { widgetCreation } from "../widget-creation.ts";
 
-const JSON_TYPE = "application/json; charset=utf-8";
 /** A session's result, for whoever holds one of its nonces. */
 const RESULT_HEADER = "x-widget-result";
 const CHARGE_BODY_LIMIT = 32 * 1024;
@@ -22,29 +20,11 @@ const CHARGES = 10;
 
 /** /v1/widget-sessions, and the page that they are paid on (SPEC, Widget sessions). */
 export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widget: Widget): void {
-  const { database, sessions, clock, settings } = deps;
-  const create = widgetCreation(deps, widget);
-  const idempotency = createIdempotency(database, sessions, clock);
-  const clientOf = clientReader(settings.trustedProxies);
-
-  app.post("/v1/widget-sessions", { config: { access: "widget:create" } }, async (request, reply) => {
-    const [headers, { body, sent }] = await together(
-      () => demand(idempotencyHeaders, request.headers, "header"),
-      async () => {
-        const sent = await readJson(request, reply);
-        return { body: demand(widgetSessionCreate, sent, "body"), sent };
-      },
-    );
-    const once = {
-      apiKeyId: request.identity.keyId,
-      path: "/v1/widget-sessions",
-      key: headers["idempotency-key"],
-      body: sent,
-      status: 201,
-    };
-    const answer = await idempotency.create(once, () => create(request.identity, body));
-    if (answer.replayed) reply.header("idempotent-replayed", "true");
-    return reply.code(answer.status).type(JSON_TYPE).send(answer.text);
+  registerCreation(app, deps, {
+    path: "/v1/widget-sessions",
+    access: "widget:create",
+    body: widgetSessionCreate,
+    create: widgetCreation(deps, widget),
   });
 
   app.get("/v1/widget-sessions/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
@@ -56,17 +36,16 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widg
 
   app.post("/v1/widget-sessions/:session_id/charge", { config: { access: "browser", perMinute: CHARGES } }, async (request, reply) => {
     const { id, nonce } = asked(request);
-    const client = clientOf(request.raw);
-    if (!isFromOwnPage(request, client.https, new URL(widget.urlFor(id)).origin)) throw new AppError("not_the_frame");
+    if (!isFromOwnPage(request, request.client.https, new URL(widget.urlFor(id)).origin)) throw new AppError("not_the_frame");
     const { project, session } = opened(await widget.find(id, nonce), reply);
     if (session.phase !== null && session.phase !== "collecting") throw new AppError("charge_in_progress");
     if (!widget.knows(id, nonce)) throw new AppError("not_the_frame");
 
     const cvvNeeded = project.widget.appearance.fields.includes("cvv");
-    const sent = await readCard(request, reply, { nowMs: clock.now(), cvvNeeded });
+    const sent = await readCard(request, reply, { nowMs: deps.clock.now(), cvvNeeded });
     const card = sent instanceof Error ? null : sent;
     try {
-      const result = await widget.charge({ sessionId: id, nonce, card, customerIp: client.address() });
+      const result = await widget.charge({ sessionId: id, nonce, card, customerIp: request.client.address() });
       // It counted as a try; now it is told what is wrong.
       if (result.kind === "malformed" && sent instanceof Error) {
         reply.header(NONCE_HEADER, result.nonce);

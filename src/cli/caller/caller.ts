@@ -32,11 +32,12 @@ const LONGEST_WAIT_MS = 40_000;
 export interface CallOptions {
   /** SIP URI. */
   target: string;
-  from: string;
-  headers: [string, string][];
+  /** SIP URI; without it a number of this telephone's own. */
+  from?: string;
+  headers?: [string, string][];
   turns: readonly Turn[];
   /** Each thing that happens, for a timeline; keys and words of the caller are never part of it. */
-  onEvent: (what: string) => void;
+  onEvent?: (what: string) => void;
   /** Aborted: the caller gives up while it rings, or drops the line at once without waiting for the other side. */
   signal?: AbortSignal;
   keyTiming?: typeof KEY_TIMING;
@@ -121,7 +122,7 @@ async function learn(voice: Voice): Promise<Anchor[]> {
 }
 
 async function placeCall(options: CallOptions, { userAgent, media, voice, known }: Tools): Promise<CallReport> {
-  const { onEvent } = options;
+  const { target, from = "sip:+15555550100@127.0.0.1", headers = [], onEvent = () => {} } = options;
   const leg = await media.open({ capture: true });
   const heard: Uint8Array[] = [];
   const hearing = new Hearing(await known, (text) => onEvent(`heard: ${text}`));
@@ -133,7 +134,7 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   const local = { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null };
   const offer = createOffer(local);
   onEvent("INVITE sent");
-  const outgoing = userAgent.invite({ target: options.target, from: options.from, offer, headers: options.headers, ringTimeoutMs: 30_000 });
+  const outgoing = userAgent.invite({ target, from, offer, headers, ringTimeoutMs: 30_000 });
   const giveUp = () => outgoing.cancel();
   options.signal?.addEventListener("abort", giveUp);
   let dialog: CallDialog;

@@ -2,20 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { Secret } from "#src/kernel/secret.ts";
-import type { Gateway, GatewayAnswer, Order, Outcome } from "../contract.ts";
-import { GATEWAYS_BUILT } from "../registry.ts";
-import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import type { GatewayAnswer, Order, Outcome } from "../contract.ts";
+import { answered, cardOf, orderOf, traceOf } from "../testing.ts";
 import { nameOf } from "./requests.ts";
+import { answer, error, FIELDS, gateway, ioWith, LOST, NAME, OK, settings } from "./testing.ts";
 
-const gateway: Gateway = GATEWAYS_BUILT.authorizenet!;
-const settings = settingsOf(gateway);
-const NAME = nameOf(orderOf());
-
-const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
 const NOT_SENT: GatewayAnswer = { kind: "not sent", reason: "connection refused" };
-const OK = { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] };
-const error = (code: string, text = "An error.") => ({ messages: { resultCode: "Error", message: [{ code, text }] } });
-
 const APPROVAL = {
   responseCode: "1",
   authCode: "H6K4BU",
@@ -31,35 +23,13 @@ const APPROVAL = {
   SupplementalDataQualificationIndicator: 0,
   networkTransId: "123456789NNNH",
 };
-const FIELDS = {
-  authnet_transaction_id: "60198765432",
-  authnet_auth_code: "H6K4BU",
-  authnet_response_code: "1",
-  authnet_avs_result_code: "Y",
-  authnet_cvv_result_code: "M",
-  authnet_cavv_result_code: "2",
-  authnet_network_trans_id: "123456789NNNH",
-};
 const { messages: _approved, ...UNSETTLED } = APPROVAL;
 const REFUSAL = { ...UNSETTLED, responseCode: "2", authCode: "", networkTransId: "" };
 const STORED = { customerProfileId: "35959426", customerPaymentProfileIdList: ["32506918"], customerShippingAddressIdList: [] };
 
-/** An answer as the vendor writes it: status 200 whatever happened, a byte order mark first. */
-const answer = (members: object) => answered(200, `\ufeff${JSON.stringify({ refId: NAME, messages: OK, ...members })}`);
 const paid = (changes: object = {}) => answer({ transactionResponse: { ...APPROVAL, ...changes } });
 const refused = (reason: string, changes: object = {}, outer: object = {}) =>
   answer({ transactionResponse: { ...REFUSAL, errors: [{ errorCode: reason, errorText: "No." }], ...changes }, ...outer });
-
-type Script = (body: Record<string, Record<string, unknown>>) => GatewayAnswer;
-
-/** An adapter's io against a scripted vendor, which is told the parsed body. */
-function ioWith(script: Script, changes: Partial<typeof settings> = {}) {
-  const io = testIo({ ...settings, ...changes }, () => {
-    const [body = {}] = Object.values(JSON.parse(io.sent.at(-1)?.body ?? "{}") as Record<string, Parameters<Script>[0]>);
-    return Promise.resolve(script(body));
-  });
-  return io;
-}
 
 const charge = (script: GatewayAnswer, order: Partial<Order> = {}, options = {}): Promise<Outcome> =>
   gateway.charge(

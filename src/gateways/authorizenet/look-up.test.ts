@@ -1,39 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { GatewayAnswer } from "../contract.ts";
-import { GATEWAYS_BUILT } from "../registry.ts";
-import { answered, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
-import { nameOf } from "./requests.ts";
+import { orderOf, traceOf } from "../testing.ts";
+import { answer, error, FIELDS, gateway, ioWith, LOST, NAME } from "./testing.ts";
 
-const gateway = GATEWAYS_BUILT.authorizenet!;
-const NAME = nameOf(orderOf());
 const STARTED = Date.parse("2026-11-20T10:00:00Z");
-const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
-const OK = { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] };
-const error = (code: string, text = "An error.") => ({ messages: { resultCode: "Error", message: [{ code, text }] } });
-const answer = (members: object) => answered(200, `\ufeff${JSON.stringify({ refId: NAME, messages: OK, ...members })}`);
-
-type Body = Record<string, Record<string, unknown>>;
-
-/** An adapter's io against a scripted vendor, which is told the method and the parsed body. */
-function ioWith(script: (method: string, body: Body) => GatewayAnswer) {
-  const io = testIo(settingsOf(gateway), () => {
-    const [[method, body] = ["", {}]] = Object.entries(JSON.parse(io.sent.at(-1)?.body ?? "{}") as Record<string, Body>);
-    return Promise.resolve(script(method, body));
-  });
-  return io;
-}
-
-const FIELDS = {
-  authnet_transaction_id: "60198765432",
-  authnet_auth_code: "H6K4BU",
-  authnet_response_code: "1",
-  authnet_avs_result_code: "Y",
-  authnet_cvv_result_code: "M",
-  authnet_cavv_result_code: "2",
-  authnet_network_trans_id: "123456789NNNH",
-  authnet_capture_status: "captured",
-};
 const LISTED = {
   transId: "60198765432",
   submitTimeUTC: "2026-11-20T10:00:05Z",
@@ -62,7 +33,7 @@ const NOTHING = answer({
 
 describe("authorizenet look-up", () => {
   const trace = traceOf(orderOf(), {}, STARTED);
-  const scripted = (answers: Partial<Record<string, GatewayAnswer>>) => ioWith((method) => answers[method] ?? NOTHING);
+  const scripted = (answers: Partial<Record<string, GatewayAnswer>>) => ioWith((_, method) => answers[method] ?? NOTHING);
   const list = (...transactions: object[]) => ({ getUnsettledTransactionListRequest: answer({ transactions }) });
   const details = (changes: object = {}) => ({ getTransactionDetailsRequest: answer({ transaction: { ...DETAILS, ...changes } }) });
   const lookUp = (answers: Partial<Record<string, GatewayAnswer>>) => gateway.lookUp!(trace, scripted(answers));
@@ -72,7 +43,7 @@ describe("authorizenet look-up", () => {
     assert.deepEqual(await gateway.lookUp!(trace, io), {
       outcome: "approved",
       capture: "captured",
-      processor: FIELDS,
+      processor: { ...FIELDS, authnet_capture_status: "captured" },
     });
     assert.match(
       io.sent[0]?.body ?? "",
@@ -89,7 +60,7 @@ describe("authorizenet look-up", () => {
     });
     // Both batches are answered with it, and two that stand are one too many.
     assert.equal((await gateway.lookUp!(trace, io)).outcome, "unknown");
-    const once = ioWith((method, body) => {
+    const once = ioWith((body, method) => {
       if (method === "getSettledBatchListRequest") return answer({ batchList: [{ batchId: "77" }, { batchId: "78" }] });
       if (method === "getTransactionListRequest")
         return JSON.stringify(body).includes('"batchId":"78"') ? answer({ transactions: [LISTED] }) : NOTHING;
@@ -149,7 +120,7 @@ describe("authorizenet look-up", () => {
   test("goes back page by page to the attempt's begin, and gives up rather than guess when there are too many", async () => {
     const full = (submitTimeUTC: string) =>
       answer({ transactions: Array.from({ length: 1000 }, () => ({ ...LISTED, submitTimeUTC, invoiceNumber: "another" })) });
-    const since = ioWith((method, body) => {
+    const since = ioWith((body, method) => {
       if (method !== "getUnsettledTransactionListRequest") return NOTHING;
       return full(body["paging"]?.["offset"] === "2" ? "2026-11-20T09:00:00Z" : "2026-11-20T11:00:00Z");
     });

@@ -1,5 +1,5 @@
 import type { Cell } from "#src/kernel/card.ts";
-import type { Gateway, GatewayIo, Order, Outcome, Unknown } from "../contract.ts";
+import type { Declined, Gateway, GatewayIo, Order, Outcome, Unknown } from "../contract.ts";
 import { holdsNumber, words } from "./scrub.ts";
 
 const LONGEST_FIELD = 255;
@@ -49,6 +49,14 @@ function scrubbed(outcome: Outcome, number: Cell): Outcome {
     processor,
     ...(outcome.webhookProcessor && { webhookProcessor: keepClean(outcome.webhookProcessor, number) }),
     ...(dropped && { reason: "a field of the answer was dropped: too long, or it repeats the card number" }),
-    ...(outcome.outcome === "declined" && { message: words(outcome.message ?? undefined) }),
+    ...(outcome.outcome === "declined" && saidWithout(outcome, number)),
+  };
+}
+
+/** A decline's words and its public code, fit for a merchant: neither repeats the card number in any spelling. */
+function saidWithout({ code, message, publicCode }: Declined, number: Cell): Pick<Declined, "message" | "publicCode"> {
+  return {
+    message: holdsNumber(message ?? "", number) ? null : words(message ?? undefined),
+    ...(publicCode !== undefined && { publicCode: holdsNumber(publicCode, number) ? code : publicCode }),
   };
 }

@@ -91,6 +91,22 @@ test("no kept field and no note repeats the card number or is longer than 255, w
   assert.deepEqual(io.notes, { good: "id_1" });
 });
 
+test("a decline's code and words are dropped when they repeat the card number, however it is spelt (R-256, R-423)", async () => {
+  const refusing = (publicCode: string, message: string) =>
+    gatewayThat(async () => ({ outcome: "declined", code: "card_declined", publicCode, message, processor: {} }));
+  const decline = async (publicCode: string, message: string) => {
+    const gateway = refusing(publicCode, message);
+    const io = testIo(settingsOf(gateway), () => Promise.resolve({ kind: "lost", reason: "" }));
+    const outcome = await gateway.charge(orderOf(), io);
+    assert.ok(outcome.outcome === "declined");
+    return { code: outcome.publicCode, message: outcome.message };
+  };
+  for (const spelt of ["4242-4242-4242-4242", "4242.4242_4242.4242", "4_2_4_2_4_2_4_2_4_2_4_2_4_2_4_2"]) {
+    assert.deepEqual(await decline(spelt, `no: ${spelt}`), { code: "card_declined", message: null });
+  }
+  assert.deepEqual(await decline("E-42", "Ask 42 times"), { code: "E-42", message: "Ask 42 times" });
+});
+
 test("a vendor of two hosts is reached at both, and an endpoint replaces both", () => {
   const split: Gateway = {
     ...GATEWAYS_BUILT.stripe!,

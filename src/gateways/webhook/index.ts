@@ -28,7 +28,8 @@ export const webhook: Gateway = {
       required: true,
       generated: true,
       previous: "previous_signing_secret",
-      meaning: "key of the X-Signature header, whsec_...; left out = generated and printed once; [new, old] signs with both while it is rolled",
+      meaning:
+        "key of the X-Signature header, whsec_...; `apply` makes one and prints it once where the file has none; [new, old] signs with both while it is rolled",
     },
   ],
   credentialsIn: "block",

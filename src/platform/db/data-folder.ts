@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OperatorError } from "#src/kernel/errors.ts";
@@ -29,6 +29,9 @@ export function takeDataFolder(dataDir: string): DataFolder {
   const lock = takeLock(root);
   if (existsSync(unfinished)) rmSync(path, { recursive: true, force: true });
   if (!existsSync(path)) writeFileSync(unfinished, "");
+  // PGlite makes files that everybody may write; the folder around them may be older than we are and open to all.
+  mkdirSync(path, { recursive: true });
+  chmodSync(path, 0o700);
   return {
     path,
     started: () => rmSync(unfinished, { force: true }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -65,13 +65,11 @@ test("a second process is refused by name; after kill -9 of the first the next o
 test("a first start that was cut short is begun anew", () => {
   const folder = join(root, "half");
   const first = takeDataFolder(folder);
-  mkdirSync(first.path);
   writeFileSync(join(first.path, "PG_VERSION"), "18");
   first.release();
 
   const second = takeDataFolder(folder);
-  assert.equal(existsSync(second.path), false, "half an initdb is gone");
-  mkdirSync(second.path);
+  assert.deepEqual(readdirSync(second.path), [], "half an initdb is gone");
   second.started();
   second.release();
 
@@ -92,4 +90,13 @@ test("a folder that cannot be made is one sentence", () => {
   const file = join(root, "a-file");
   writeFileSync(file, "");
   assert.throws(() => takeDataFolder(join(file, "data")), { name: "OperatorError", message: /^DATA_DIR: / });
+});
+
+test("the database is closed to other users of the machine, also in a data folder that was open to them", () => {
+  const folder = join(root, "open");
+  mkdirSync(join(folder, "database"), { recursive: true });
+  for (const path of [folder, join(folder, "database")]) chmodSync(path, 0o777);
+  const taken = takeDataFolder(folder);
+  assert.equal(statSync(taken.path).mode & 0o777, 0o700);
+  taken.release();
 });

@@ -3,7 +3,7 @@ import type { TransactionScope } from "./transaction-scope.ts";
 import type { Answer, QueryResult, Request, WireError, WorkerOptions } from "./pglite-worker.ts";
 
 /** A database error as it came over the port: `code` is the SQLSTATE, as in the errors of `pg`. */
-export class PGliteError extends Error {
+class PGliteError extends Error {
   readonly code: string | undefined;
   readonly constraint: string | undefined;
 

@@ -293,6 +293,28 @@ describe("the apply file", () => {
     assert.deepEqual((await roll(`[new, "${secret}"]`)).generated, []);
   });
 
+  test("a signing secret that is the status webhook's too is refused, old or new, in either order, and nothing is changed (R-262)", async () => {
+    const hook = (secrets: string) => `status_webhook: { url: https://x.example, secret: ${secrets} }`;
+    const cards = (secrets: string) =>
+      `gateways: { webhook: { test: { url: https://merchant.example/cards, signing_secret: ${secrets} } } }`;
+    const both = (secret: string, signing: string) => project(`${hook(secret)}\n        ${cards(signing)}`);
+    const refused = async (text: string) => {
+      const before = await snapshot();
+      await assert.rejects(apply(text), {
+        name: "OperatorError",
+        message: /line \d: signing_secret must not be a secret of status_webhook$/,
+      });
+      assert.equal(await snapshot(), before);
+    };
+    await refused(both(SECRET, SECRET));
+    await refused(both(`["${NEWER}", "${SECRET}"]`, `[other, "${SECRET}"]`));
+    await refused(both(SECRET, SECRET.slice("whsec_".length)));
+    await apply(project(hook(SECRET)));
+    await refused(project(cards(SECRET)));
+    await apply(project(cards(NEWER)));
+    await refused(project(hook(NEWER)));
+  });
+
   test("every change is in the audit log with who made it, whose it is and what it was (S-16)", async () => {
     const rows = await database.db
       .selectFrom("audit_log")

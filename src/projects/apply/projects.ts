@@ -8,6 +8,7 @@ import { note } from "./run.ts";
 import type { Run } from "./run.ts";
 import { applyGateways } from "./gateways.ts";
 import type { ProjectBlock } from "./schema.ts";
+import { checkSeparateSecrets } from "./separate-secrets.ts";
 import { applyStatusWebhook } from "./status-webhook.ts";
 
 type Row = Selectable<Tables["projects"]>;
@@ -41,6 +42,7 @@ export async function applyProject(
   if (block.phone_numbers) await applyNumbers(run, project, block.phone_numbers, [...path, "phone_numbers"]);
   if (block.status_webhook !== undefined) await applyStatusWebhook(run, project, block.status_webhook);
   await applyGateways(run, project, block.gateways ?? {}, [...path, "gateways"]);
+  await checkSeparateSecrets(run, project, path);
 }
 
 async function applyRow(run: Run, project: ProjectKey, block: ProjectBlock, existing: Row | undefined): Promise<void> {

@@ -1,7 +1,7 @@
 /** Timer values of RFC 3261 table 4, ms. */
 export const T1 = 500;
 export const T2 = 4_000;
-export const T4 = 5_000;
+const T4 = 5_000;
 
 export const TRANSACTION_LIFE = 64 * T1;
 /** RFC 3261 section 17.2.1: an INVITE not answered within this time is answered 100. */

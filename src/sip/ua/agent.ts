@@ -44,6 +44,8 @@ export interface Agent {
   readonly transports: TransportLayer;
   readonly transactions: TransactionLayer;
   readonly resolver: Resolver;
+  /** Whether an IP address may be sent to. */
+  mayReach(address: string): Promise<boolean>;
   /** By `dialogKey`. */
   readonly dialogs: Map<string, DialogOwner>;
 }

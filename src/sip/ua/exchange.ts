@@ -68,11 +68,15 @@ async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): P
   }
 }
 
-/** The way to one server: the dialog's own connection where it leads there, else what the transports open. */
+/** The way to one server: the dialog's own connection where it leads there or is all that is allowed, else what the transports open. */
 async function openFlow(agent: Agent, draft: Draft, hop: Hop): Promise<Flow | null> {
   const own = draft.flow?.reliable && draft.flow.open ? draft.flow : null;
   const fits = draft.target.protocol === null || draft.target.protocol === own?.protocol;
   if (own && fits && own.address === hop.address) return own;
+  if (!(await agent.mayReach(hop.address))) {
+    agent.log.warn("sip_address_not_allowed", { method: draft.request.method, host: hop.address });
+    return own;
+  }
   return agent.transports.flowTo(hop, draft.request, draft.target.protocol !== null).catch(() => own);
 }
 

@@ -36,6 +36,11 @@ export interface UserAgentOptions {
   trunks: readonly string[];
   log?: SipLog;
   resolver?: Resolver;
+  /**
+   * Whether anything of ours may be sent to this IP address; a trunk's always may. Asked for each place that a target, a Contact or
+   * a Record-Route leads to, however it was found. Default: every address.
+   */
+  mayReach?(address: string): Promise<boolean>;
   /** A call: ring, answer or reject it. */
   onInvite(call: IncomingCall): void;
 }
@@ -133,6 +138,10 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     this.transactions.stop();
     this.clock.stop();
     await this.transports.close();
+  }
+
+  async mayReach(address: string): Promise<boolean> {
+    return this.access.isTrunk(address) || (await this.#options.mayReach?.(address)) !== false;
   }
 
   get activeTransactions(): number {

@@ -73,6 +73,8 @@ function takeCards() {
     document.getElementById(`${field.id}-error`).textContent = text;
   }
 
+  const isGood = ({ id, value }) => checks[id](value) && !(id === "expiry" && isOver(expiryOf(value)));
+
   function check(field) {
     const error = document.getElementById(`${field.id}-error`);
     if (!checks[field.id](field.value)) mark(field, error.dataset.wrong);
@@ -127,7 +129,7 @@ function takeCards() {
     const failed = mode === "tokenize" ? texts.failedStore : texts.failed;
     const text = success[status] ?? others[status] ?? (status === "payment-failed" ? failed : texts.over);
     say(status === "payment-failed" && message.textContent !== "" && message.dataset.kind === "bad" ? message.textContent : text);
-    message.dataset.kind = success[status] ? "" : "bad";
+    message.dataset.kind = success[status] ? "good" : "bad";
     message.focus();
     tell(status);
   }
@@ -238,7 +240,11 @@ function takeCards() {
   });
   input("number").addEventListener("input", (event) => group(event.target));
   input("expiry").addEventListener("input", (event) => separate(event.target, event));
-  for (const field of fields) field.addEventListener("blur", () => field.value !== "" && check(field));
+  for (const field of fields) {
+    field.addEventListener("blur", () => field.value !== "" && check(field));
+    // A mended field loses its mark while it is typed in: at its blur the button would slip away from under the click.
+    field.addEventListener("input", () => field.getAttribute("aria-invalid") === "true" && isGood(field) && mark(field, ""));
+  }
   submit.disabled = false;
 }
 

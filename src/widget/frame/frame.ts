@@ -130,9 +130,11 @@ function amountOf({ session }: Opened): string {
 function form(opened: Opened, basePath: string, data: Readonly<Record<string, string>>): string {
   const { session, project } = opened;
   const { appearance } = project.widget;
-  const texts = JSON.stringify(TEXTS);
+  const amount = amountOf(opened);
+  const sums = { paid: filled("paid", { amount }), authorized: filled("authorized", { amount }) };
+  const texts = JSON.stringify({ ...TEXTS, ...sums });
   const variables = JSON.stringify(appearance.variables);
-  const button = session.mode === "tokenize" ? TEXTS.store : filled("pay", { amount: amountOf(opened) });
+  const button = session.mode === "tokenize" ? TEXTS.store : filled("pay", { amount });
   const attributes = attributesOf({ ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, mode: session.mode, texts, variables });
   const inputs = appearance.fields.map((name) => inputOf(FIELDS[name], appearance.labels === "hidden")).join("\n");
   return `<main${attributes}>

@@ -1,4 +1,4 @@
-/** `npm run errors`: writes the pages that are generated, docs/errors.md and the others of PAGES. */
+/** `npm run pages`: writes the pages that are generated. */
 import { writeFileSync } from "node:fs";
 import { PAGES } from "./pages.ts";
 

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from "fastify";
+import type { z } from "zod";
+import { reach } from "#src/kernel/crash-points.ts";
+import type { KeyIdentity } from "#src/projects/index.ts";
+import { readJson } from "./body.ts";
+import type { ApiDeps } from "./deps.ts";
+import { type Creation, createIdempotency, idempotencyHeaders } from "./idempotency.ts";
+import { demand, together } from "./schemas/validate.ts";
+
+export interface CreationRoute<Body> {
+  path: "/v1/sessions" | "/v1/widget-sessions";
+  access: "sessions:create" | "widget:create";
+  body: z.ZodType<Body>;
+  create(identity: KeyIdentity, body: Body): Promise<Creation>;
+  /** The status that tells of a session made; throws Invalid for a query that it cannot mean. */
+  statusFor?(query: unknown): number;
+}
+
+/** A POST that makes a session, once for an Idempotency-Key. */
+export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, route: CreationRoute<Body>): void {
+  const idempotency = createIdempotency(deps.database, deps.sessions, deps.clock);
+
+  app.post(route.path, { config: { access: route.access } }, async (request, reply) => {
+    const [status, headers, { body, sent }] = await together(
+      () => route.statusFor?.(request.query) ?? 201,
+      () => demand(idempotencyHeaders, request.headers, "header"),
+      async () => {
+        const sent = await readJson(request, reply);
+        return { body: demand(route.body, sent, "body"), sent };
+      },
+    );
+    const once = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };
+    const answer = await idempotency.create(once, () => route.create(request.identity, body));
+    reach("create_answering");
+    if (answer.replayed) reply.header("idempotent-replayed", "true");
+    return reply.code(answer.status).type("application/json; charset=utf-8").send(answer.text);
+  });
+}

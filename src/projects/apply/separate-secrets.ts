@@ -1,0 +1,31 @@
+import { findStored } from "../gateway-settings.ts";
+import { webhookEndpoint } from "../repository.ts";
+import type { ProjectKey } from "./projects.ts";
+import type { Run } from "./run.ts";
+
+/**
+ * Refuses a gateway's secret that this installation could have made (`generated`) and that the project's status webhook signs with
+ * too: who may read results must not be able to sign card requests (R-262). Looks at what is stored once the file is applied.
+ */
+export async function checkSeparateSecrets(run: Run, project: ProjectKey, path: readonly PropertyKey[]): Promise<void> {
+  const { tx, vault, gateways, document } = run;
+  const endpoint = await webhookEndpoint(tx, vault, project.id);
+  if (!endpoint) return;
+  const ofWebhook = new Set(endpoint.secrets.map((secret) => bare(secret.reveal())));
+  for (const gateway of Object.values(gateways)) {
+    for (const { name, previous = name } of gateway.credentialFields.filter(({ generated }) => generated)) {
+      for (const environment of ["test", "live"] as const) {
+        const key = { projectId: project.id, organizationId: project.organizationId, gateway: gateway.name, environment };
+        const applied = (await findStored(tx, vault, key, false))?.applied ?? {};
+        const isShared = [applied[name], applied[previous]].some((secret) => secret !== undefined && ofWebhook.has(bare(secret)));
+        if (isShared)
+          document.refuse([...path, "gateways", gateway.name, environment], `${name} must not be a secret of status_webhook`, name);
+      }
+    }
+  }
+}
+
+/** The prefix is no part of the key. */
+function bare(secret: string): string {
+  return secret.replace(/^whsec_/, "");
+}
