@@ -1,5 +1,5 @@
 -- The audit log becomes a chain: a worker gives each row, once, its position and a seal over its content and the seal before
--- it (docs/decisions/0013). Until then both are null, so that nobody who writes a row waits for anybody else.
+-- it (docs/decisions/0011). Until then both are null, so that nobody who writes a row waits for anybody else.
 alter table audit_log
   -- Where it came from: an address, a command. Null: the service itself.
   add column source text,

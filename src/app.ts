@@ -7,7 +7,7 @@ import { createApi, redisHits, type Probe } from "./api/index.ts";
 import type { Config } from "./config/index.ts";
 import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
 import { systemClock } from "./kernel/clock.ts";
-import { reach } from "./kernel/crash-points.ts";
+import { crashPoint } from "./kernel/crash-points.ts";
 import { OperatorError } from "./kernel/errors.ts";
 import { systemRandom } from "./kernel/random.ts";
 import type { Secret } from "./kernel/secret.ts";
@@ -150,7 +150,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;
   // A start that fails tells its one sentence and no head; the next process seals its rows.
   if (roles.has("worker")) endSealing = startAuditSealer({ database, key: keys.audit, clock, log });
-  reach("serving");
+  crashPoint("serving");
 
   return {
     baseUrl: api ?? "",
@@ -166,7 +166,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
       return voice?.room.activeCalls ?? 0;
     },
     async drain(ms) {
-      reach("drain_begun");
+      crashPoint("drain_begun");
       voice?.room.drain();
       voice?.userAgent.drain();
       widget.drain();
@@ -174,7 +174,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
       const cancel = clock.after(ms, late.resolve);
       await Promise.race([Promise.all([voice?.room.idle(), widget.idle()]), late.promise]);
       cancel();
-      reach("drained");
+      crashPoint("drained");
     },
     stop,
   };

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { KeyIdentity } from "#src/projects/index.ts";
 import { readJson } from "./body.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -31,7 +31,7 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, rout
     );
     const once = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };
     const answer = await idempotency.create(once, () => route.create(request.identity, body));
-    reach("create_answering");
+    crashPoint("create_answering");
     if (answer.replayed) reply.header("idempotent-replayed", "true");
     return reply.code(answer.status).type("application/json; charset=utf-8").send(answer.text);
   });

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Clock } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { JsonValue } from "#src/kernel/json.ts";
 import type { Database } from "#src/platform/index.ts";
@@ -64,7 +64,7 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
       status: request.status,
       answer: creation.answer,
     });
-    reach("create_kept");
+    crashPoint("create_kept");
     if (clock.monotonic() >= nextForget) await forget();
     if (!answer) throw new AppError("idempotency_key_in_use");
     return repeat(answer, digest);
@@ -72,7 +72,7 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
 
   async function createAlways(status: number, { session, answer }: Creation): Promise<Answer> {
     const { id, createdAt, ttlSeconds } = await sessions.create(db, session);
-    reach("create_inserted");
+    crashPoint("create_inserted");
     const expiresAt = new Date(createdAt.getTime() + 1000 * ttlSeconds);
     const made = { id, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
     return { status, text: JSON.stringify(answer(made)), replayed: false };

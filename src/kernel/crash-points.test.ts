@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { armCrash, CRASH_POINTS, reach } from "./crash-points.ts";
+import { armCrash, CRASH_POINTS, crashPoint } from "./crash-points.ts";
 
 const SRC = fileURLToPath(new URL("..", import.meta.url));
 
 test("every crash point is reached from exactly one place of the source, and every place is in the table", () => {
   const reached = readdirSync(SRC, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-    .flatMap((name) => [...readFileSync(join(SRC, name), "utf8").matchAll(/\breach\("(\w+)"\)/g)].map((match) => match[1] ?? ""));
+    .flatMap((name) => [...readFileSync(join(SRC, name), "utf8").matchAll(/\bcrashPoint\("(\w+)"\)/g)].map((match) => match[1] ?? ""));
   assert.deepEqual(reached.toSorted(), Object.keys(CRASH_POINTS).toSorted());
 });
 
@@ -18,11 +18,11 @@ test("a process dies at the time of reaching that it was armed for, once, and no
   const deaths: string[] = [];
   armCrash({ point: "intent_committed", times: 3 }, (point) => deaths.push(point));
   for (let time = 1; time <= 5; time++) {
-    reach("intent_inserted");
-    reach("intent_committed");
+    crashPoint("intent_inserted");
+    crashPoint("intent_committed");
     assert.equal(deaths.length, time < 3 ? 0 : 1);
   }
   armCrash(null, (point) => deaths.push(point));
-  reach("intent_committed");
+  crashPoint("intent_committed");
   assert.deepEqual(deaths, ["intent_committed"]);
 });

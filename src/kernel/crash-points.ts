@@ -88,7 +88,7 @@ export function armCrash(at: CrashAt | null, end: (point: CrashPoint) => void): 
 }
 
 /** Says that the process is at `point`. Does nothing in a process that was not told to die there. */
-export function reach(point: CrashPoint): void {
+export function crashPoint(point: CrashPoint): void {
   if (armed !== point || --left > 0) return;
   armed = null;
   die(point);

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from "kysely";
 import type { AttemptTrace } from "#src/gateways/index.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { isOwnerDead } from "#src/platform/index.ts";
 import type { Db, Tables } from "#src/platform/index.ts";
@@ -81,7 +81,7 @@ export async function insertAttempt(
     })
     .returning("started_at")
     .executeTakeFirstOrThrow();
-  reach("intent_inserted");
+  crashPoint("intent_inserted");
   return { number, reference, startedAt: row.started_at };
 }
 
@@ -156,7 +156,7 @@ export async function addNotes(db: Db, id: string, notes: Readonly<Record<string
     .set({ notes: sql<string>`notes || ${JSON.stringify(notes)}::jsonb` })
     .where("id", "=", id)
     .execute();
-  reach("notes_written");
+  crashPoint("notes_written");
 }
 
 /** The last attempt of a session: its decline, when it was declined. */

@@ -1,7 +1,7 @@
 import type { GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Outbound } from "#src/platform/index.ts";
@@ -43,9 +43,9 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
     async send(request) {
       if (left() === 0) return { kind: "not sent", reason: "deadline passed" };
       const timeoutMs = Math.min(request.timeoutMs ?? left(), left());
-      reach("request_built");
+      crashPoint("request_built");
       const answer = await outbound.send({ ...request, timeoutMs, httpsOnly: settings.environment === "live" });
-      reach("answer_read");
+      crashPoint("answer_read");
       return answer;
     },
     async wait(ms) {

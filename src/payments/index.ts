@@ -1,6 +1,6 @@
 import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { DECLINES, DeclineCode, Environment, GatewayName } from "#src/kernel/payment.ts";
 import { DECLINES as DECLINE_TABLE } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
@@ -77,7 +77,7 @@ export function createPayments(deps: PaymentsDeps): Payments {
     settle: (input) => settle(deps, tokens, search, undo, input),
     skip: (session) => skip(deps, session),
     async giveUp(session) {
-      reach("giving_up");
+      crashPoint("giving_up");
       const declined = await lastDecline(deps.database.db, session.id);
       if (declined === null || !Object.hasOwn(DECLINE_TABLE, declined)) return await deps.sessions.apply(session.id, "abandon");
       return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined as DeclineCode, message: null }));

@@ -1,4 +1,4 @@
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { adoptOpenAttempts } from "./attempts.ts";
 import type { PaymentsDeps } from "./index.ts";
 import type { Search } from "./search.ts";
@@ -17,7 +17,7 @@ export function startJanitor({ database, clock, owner, log }: PaymentsDeps, sear
 
   const round = async () => {
     const adopted = await adoptOpenAttempts(database.db, owner, search);
-    if (adopted.length > 0) reach("attempt_adopted");
+    if (adopted.length > 0) crashPoint("attempt_adopted");
     for (const id of adopted) search.begin(id);
     await undo.round();
   };

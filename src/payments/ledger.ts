@@ -1,6 +1,6 @@
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import { decisionOf, finishAttempt } from "./attempts.ts";
@@ -35,12 +35,12 @@ export async function writeResult(
 ): Promise<Written> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
-      reach("result_unwritten");
+      crashPoint("result_unwritten");
       const written = await database.transaction(async (tx) => {
         const isFinished = await finishAttempt(tx, attempt.id, result);
-        reach("result_finished");
+        crashPoint("result_finished");
         const moved = isFinished && (await sessions.transition(tx, attempt.sessionId, event, changes));
-        reach("result_moved");
+        crashPoint("result_moved");
         if (moved) return "written";
         const stands = isFinished ? null : await decisionOf(tx, attempt.id);
         if (result.outcome !== "approved") return stands?.outcome === result.outcome ? "written" : "late";
@@ -48,7 +48,7 @@ export async function writeResult(
         await demandUndo(tx, attempt.id, TOO_LATE);
         return "late";
       });
-      reach("result_committed");
+      crashPoint("result_committed");
       return written;
     } catch (error) {
       log.error("payment_result_not_written", { session: attempt.sessionId, attempt: attempt.id, error });

@@ -1,6 +1,6 @@
 import type { Gateway, LookUpResult, Outcome } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { decisionOf, findAttempt } from "./attempts.ts";
@@ -107,7 +107,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Und
   /**
    * The outcome, or null while it is not known. What the gateway has on its books counts at any time. What it does not
    * have, and what an interface's rule says of a lost answer, counts only once no living owner can know better
-   * (docs/decisions/0011).
+   * (docs/decisions/0009).
    */
   async function ask(attempt: Attempt, age: () => number): Promise<Outcome | null> {
     const gateway = gateways[attempt.gateway];
@@ -115,9 +115,9 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Und
     const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
     if (gateway.lookUp) {
       if (!isAskable(gateway) && !isOwnerThrough()) return null;
-      reach("look_up_asked");
+      crashPoint("look_up_asked");
       const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
-      reach("look_up_answered");
+      crashPoint("look_up_answered");
       return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs) : null;
     }
     if (!gateway.void || !isOwnerThrough()) return null;
@@ -127,7 +127,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Und
   }
 
   async function decide(attempt: Attempt, conclusion: Conclusion): Promise<void> {
-    reach("search_decided");
+    crashPoint("search_decided");
     const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, conclusion);
     if (written === "written") deps.onFound?.(attempt.gateway, conclusion.attempt.outcome);
     else if (conclusion.attempt.outcome === "approved") {
@@ -141,7 +141,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Und
     const { changes } = conclude(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
     const reason = "the outcome could not be established";
     await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true }, event: "fail", changes });
-    reach("search_given_up");
+    crashPoint("search_given_up");
     log.error("payment_outcome_unknown", facts(attempt));
   }
 

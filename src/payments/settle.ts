@@ -1,7 +1,7 @@
 import type { Gateway, GatewaySettings, Order, Outcome } from "#src/gateways/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import { sleep } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
@@ -35,7 +35,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
   const ready = await prepare(deps, session);
   if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
   const { gateway, settings, stripeAccount } = ready;
-  reach("settle_prepared");
+  crashPoint("settle_prepared");
 
   const id = deps.random.uuid();
   let lost = false;
@@ -43,7 +43,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
   try {
     const intent = await writeIntent(deps, id, input, gateway, settings, stripeAccount);
     if (!intent) return await refused(deps, session);
-    reach("intent_committed");
+    crashPoint("intent_committed");
     const order: Order = {
       sessionId: session.id,
       attempt: intent.number,
@@ -61,12 +61,12 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
     };
     const facts = { brand: card.brand, last4: card.last4 };
     const outcome = await callOnce(deps, tokens, id, session, gateway, settings, order);
-    reach("outcome_known");
+    crashPoint("outcome_known");
     lost = outcome.outcome === "unknown";
     const conclusion = conclude(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
     const written = await writeResult(deps, { id, sessionId: session.id }, conclusion);
-    if (conclusion.event === "retry") reach("retry_committed");
-    if (lost) reach("loss_committed");
+    if (conclusion.event === "retry") crashPoint("retry_committed");
+    if (lost) crashPoint("loss_committed");
     if (written === "late" && outcome.outcome === "approved") {
       deps.log.error("payment_approved_too_late", { session: session.id, gateway: gateway.name, attempt: intent.number });
       undo.begin(id);
@@ -120,7 +120,7 @@ async function writeIntent(
     return await database.transaction(async (tx) => {
       const charging = await sessions.transition(tx, session.id, "charge");
       if (!charging) return null;
-      reach("intent_charging");
+      crashPoint("intent_charging");
       return await insertAttempt(tx, {
         id,
         session,

@@ -1,4 +1,4 @@
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { findAttempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
@@ -60,7 +60,7 @@ export function createUndo(deps: PaymentsDeps, tokens: AccessTokens): Undo {
     const attempt = await findAttempt(database.db, id);
     if (!attempt) return;
     const gateway = gateways[attempt.gateway];
-    reach("undo_begun");
+    crashPoint("undo_begun");
     const answer = gateway?.void && (await withAttempt(deps, tokens, attempt, async (io) => gateway.void?.(attempt.trace, io)));
     let result: Result = null;
     if (answer?.outcome === "voided") result = { undo: "done", reason: DONE };

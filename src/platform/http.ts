@@ -1,7 +1,7 @@
 import { connect, isIP, type LookupFunction } from "node:net";
 import { connect as tlsConnect, getCACertificates } from "node:tls";
 import { type buildConnector, Client } from "undici";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { createReach, parseCidrs, resolveName } from "./addresses.ts";
 
 /** The one door for outgoing HTTP (SECURITY S-50): gateways, card forwarding, status webhooks. */
@@ -89,7 +89,7 @@ export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resol
         reset: true,
         signal,
       });
-      reach("answer_begun");
+      crashPoint("answer_begun");
       const headers = Object.fromEntries(
         Object.entries(answer.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
       );
@@ -109,7 +109,7 @@ export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resol
       try {
         return await exchange(request, deadline.signal, () => {
           connected = true;
-          reach("connection_open");
+          crashPoint("connection_open");
         });
       } catch (error) {
         const reason = deadline.signal.aborted ? "deadline passed" : reasonOf(error);

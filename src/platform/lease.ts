@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Database, Db } from "./db/database.ts";
 import type { Log } from "./log.ts";
 
@@ -40,7 +40,7 @@ export async function startLease({ database, clock, owner, roles, masterKeys, lo
   const next = () => {
     cancel = clock.after(HEARTBEAT_MS, () => {
       beating = beat()
-        .then(() => reach("lease_renewed"))
+        .then(() => crashPoint("lease_renewed"))
         .catch((error: unknown) => log.warn("lease_heartbeat_failed", { error }));
       void beating.then(() => stopped || next());
     });
@@ -48,7 +48,7 @@ export async function startLease({ database, clock, owner, roles, masterKeys, lo
 
   await sql`delete from process_leases where heartbeat_at < clock_timestamp() - ${FORGOTTEN_AFTER}::interval`.execute(database.db);
   await beat();
-  reach("lease_written");
+  crashPoint("lease_written");
   next();
   return async () => {
     stopped = true;

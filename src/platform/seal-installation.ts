@@ -6,7 +6,7 @@ import type { Database, Db } from "./db/database.ts";
 import type { Keyring } from "./seal-keyring.ts";
 import type { Place } from "./seal.ts";
 
-/** What this installation keeps under its master key and must keep when that is replaced (docs/decisions/0012). */
+/** What this installation keeps under its master key and must keep when that is replaced (docs/decisions/0010). */
 export interface InstallationKeys {
   readonly keyring: Keyring;
   /** Hashes API keys. */

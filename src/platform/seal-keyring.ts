@@ -2,7 +2,7 @@ import { keyIdOf, type MasterKey, masterKey, open, type Place, rewrap, seal } fr
 
 /**
  * The master keys of this process: seals under the current one, opens under any. There is more than one only while a key
- * is being replaced (docs/decisions/0012).
+ * is being replaced (docs/decisions/0010).
  */
 export interface Keyring {
   readonly current: MasterKey;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { type Database, isOwnerDead, type Log } from "#src/platform/index.ts";
 import { overdueIds, select } from "./repository.ts";
 import { fromRow, type Session } from "./session.ts";
@@ -47,7 +47,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
       if (stopped) return;
       const ids = await overdueIds(deps.database.db, BATCH);
       more = ids.length === BATCH;
-      if (ids.length > 0) reach("expiry_due");
+      if (ids.length > 0) crashPoint("expiry_due");
       for (const id of ids) more = (await attempt(id, () => deps.expire(id))) && more;
     }
     for (const session of await idleWidgets(deps.database)) await attempt(session.id, () => deps.giveUp(session));
@@ -55,7 +55,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
     suspicions = new Map(found.map(({ id }) => [id, (suspicions.get(id) ?? 0) + 1]));
     for (const session of found) {
       if (suspicions.get(session.id)! < SUSPICIONS) continue;
-      reach("orphan_found");
+      crashPoint("orphan_found");
       await attempt(session.id, () => deps.giveUp(session));
     }
   };

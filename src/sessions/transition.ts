@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { audit, type Db, notify } from "#src/platform/index.ts";
 import { DERIVED, fromRow, type Session } from "./session.ts";
 import { columnsOf, isTerminal, type SessionEvent, sourcesOf, targetOf, TRANSITIONS } from "./states.ts";
@@ -60,7 +60,7 @@ export async function transition(
   const row = await update.returningAll("sessions").returning(DERIVED).executeTakeFirst();
   if (!row) return null;
 
-  reach("transition_updated");
+  crashPoint("transition_updated");
   const session = fromRow(row);
   await audit(tx, {
     organizationId: session.organizationId,
@@ -73,7 +73,7 @@ export async function transition(
   await notify(tx, CHANNEL, id);
   if (isTerminal(target.status)) {
     await onFinal(tx, session);
-    reach("outbox_written");
+    crashPoint("outbox_written");
   }
   return session;
 }

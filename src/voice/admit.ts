@@ -1,5 +1,5 @@
 import { parsePhoneNumberFromString, type CountryCode } from "libphonenumber-js";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { acceptOffer, createOffer, type LocalMedia, type MediaLeg, type RemoteMedia } from "#src/media/index.ts";
 import type { Project } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -38,18 +38,18 @@ export async function admit(call: IncomingCall, deps: CallDeps): Promise<Admissi
   const keep = await describe(call, deps, leg);
   if ("status" in keep) return await without(leg, keep);
 
-  reach("call_matched");
+  crashPoint("call_matched");
   const claim = await deps.sessions.claim(match.sessionId, { owner: deps.settings.owner, callId: call.callId });
   if (claim.kind === "missing") return await without(leg, { status: 404, why: "no session matches" });
   if (claim.kind === "gone") return await without(leg, { status: 410, why: `the session is ${claim.status}` });
   if (claim.kind === "busy") return await without(leg, { status: 486, why: "the session is being collected by another call" });
 
   const { session } = claim;
-  reach("call_claimed");
+  crashPoint("call_claimed");
   const project = await deps.projects.projectById(deps.database.db, session.projectId);
   if (call.cancelled || !project) {
     await deps.sessions.apply(session.id, "release");
-    reach("call_released");
+    crashPoint("call_released");
     return await without(leg, { status: 487, why: "cancelled before the answer" });
   }
   return { session, project, rule: match.rule, leg, ...keep };

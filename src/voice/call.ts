@@ -1,7 +1,7 @@
 import { createDialog, type FinishReason, type Verdict } from "#src/dialog/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import { sleep } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { acceptOffer, createOffer, readAnswer } from "#src/media/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
@@ -29,7 +29,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   let charging: Promise<unknown> = Promise.resolve();
 
   const settle = async (card: CardCells, mayRetry: boolean): Promise<Verdict> => {
-    reach("card_collected");
+    crashPoint("card_collected");
     try {
       return await payments.settle({ session, card, mayRetry });
     } catch (error) {
@@ -78,14 +78,14 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     onFinish: over.resolve,
   });
   leg.on.key = (key) => {
-    reach("key_heard");
+    crashPoint("key_heard");
     conversation.feed({ type: "key", key });
   };
   leg.on.speechStarted = () => ears.speechStarted();
   leg.on.played = (id) => conversation.played(id);
 
   const hangUp = () => {
-    reach("hang_up_heard");
+    crashPoint("hang_up_heard");
     hungUp.abort();
     conversation.feed({ type: "hung_up" });
   };
@@ -119,7 +119,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     return;
   }
 
-  reach("call_answered");
+  crashPoint("call_answered");
   dialog.onBye = hangUp;
   dialog.onKey = (key) => conversation.feed({ type: "key", key });
   let reoffered: string | null = null;
@@ -145,7 +145,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   if (dialog.ended) hangUp();
 
   const reason = await over.promise;
-  reach("call_collected");
+  crashPoint("call_collected");
   cancelLimit();
   unwatch();
   log.info("call_collected", { reason, rule: admission.rule, ms: Math.round(clock.monotonic() - started) });
@@ -157,7 +157,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   if (current && (isTerminal(current.status) || current.phase === "unknown")) {
     await transferBack({ session: current, leg, dialog, signal: hungUp.signal }, deps);
   }
-  reach("call_ending");
+  crashPoint("call_ending");
   // The last packet has left, but the caller's jitter buffer still holds the end of the sentence.
   await sleep(clock, JITTER_BUFFER_MS);
   if (!dialog.ended) await dialog.bye();

@@ -1,5 +1,5 @@
 import { sleep } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { createOffer, readAnswer, type LocalMedia, type MediaLeg } from "#src/media/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { CallDialog, OutgoingCall } from "#src/sip/index.ts";
@@ -56,7 +56,7 @@ export async function transferBack(caller: Caller, deps: CallDeps): Promise<void
     return;
   }
   await report("completed");
-  reach("transfer_reported");
+  crashPoint("transfer_reported");
   await bridged(caller, outcome, deps);
 }
 
@@ -72,7 +72,7 @@ async function dial(callback: string, { session, signal }: Caller, deps: CallDep
     log.warn("transfer_not_allowed", { session: session.id });
     return "failed";
   }
-  reach("transfer_dialling");
+  crashPoint("transfer_dialling");
   const leg = await media.open();
   const local: LocalMedia = {
     host: settings.mediaHost,
@@ -101,7 +101,7 @@ async function dial(callback: string, { session, signal }: Caller, deps: CallDep
       return signal.aborted ? "caller_hung_up" : "failed";
     }
     leg.start(agreed.remote);
-    reach("transfer_answered");
+    crashPoint("transfer_answered");
     return { leg, dialog };
   } catch (error) {
     await leg.close();

@@ -1,5 +1,5 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, Jobs, Log, Outbound } from "#src/platform/index.ts";
@@ -50,7 +50,7 @@ export function createDelivery(deps: DeliveryDeps) {
 
   /** Starts a lane for the project unless it has four. */
   function wake(projectId: string): void {
-    reach("webhook_woken");
+    crashPoint("webhook_woken");
     const count = lanes.get(projectId) ?? 0;
     if (stopped || count >= LANES) return;
     lanes.set(projectId, count + 1);
@@ -70,7 +70,7 @@ export function createDelivery(deps: DeliveryDeps) {
       if (stopped) return;
       const event = await claimDueEvent(database.db, projectId);
       if (!event) return;
-      reach("webhook_claimed");
+      crashPoint("webhook_claimed");
       // A backlog opens the project's other lanes; each of them ends at once when there is none.
       wake(projectId);
       await deliver(event);
@@ -98,12 +98,12 @@ export function createDelivery(deps: DeliveryDeps) {
       longBody: "cut",
       httpsOnly: event.environment === "live",
     });
-    reach("webhook_answered");
+    crashPoint("webhook_answered");
     const status = answer.kind === "answered" ? answer.status : null;
     const outcome = answer.kind === "answered" ? String(answer.status) : answer.reason;
     if (status !== null && status >= 200 && status < 300) {
       await markDelivered(database.db, event.id, outcome);
-      reach("webhook_marked");
+      crashPoint("webhook_marked");
       return;
     }
     log.warn("webhook_try_failed", { project: event.projectId, webhook: event.id, tries: event.tries, reason: outcome });
@@ -124,7 +124,7 @@ export function createDelivery(deps: DeliveryDeps) {
     await database.transaction(async (tx) => {
       await markWaiting(tx, event.id, outcome, wait);
       await jobs.send(tx, QUEUE, { projectId: event.projectId }, { startAfterMs: wait });
-      reach("webhook_waiting");
+      crashPoint("webhook_waiting");
     });
   }
 

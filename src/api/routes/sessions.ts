@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { reach } from "#src/kernel/crash-points.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { registerCreation } from "../creation-route.ts";
@@ -37,9 +37,9 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
   app.post("/v1/sessions/:session_id/cancel", { config: { access: "sessions:cancel" } }, async (request, reply) => {
     const { session_id: id } = demand(sessionPath, request.params, "path");
     const { organizationId, mode: environment, keyId } = request.identity;
-    reach("cancel_asked");
+    crashPoint("cancel_asked");
     const result = await sessions.cancel(id, { organizationId, environment }, `key:${keyId}`, request.client.address());
-    reach("cancel_committed");
+    crashPoint("cancel_committed");
     if (result.kind === "cancelled") return reply.code(204).send();
     if (result.kind === "missing") throw new AppError("session_not_found");
     if (result.phase !== null) throw new AppError("payment_in_progress");
