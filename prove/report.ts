@@ -26,7 +26,8 @@ export function report({ sessions, worlds, perWorld, seconds, breaks, stories, c
   if (never.length > 0) lines.push("", "never happened, and must in a run of this size", ...never.map((what) => `  ${what}`));
   lines.push(
     "",
-    `${sessions} sessions in ${worlds} worlds from seed ${seed}, ${seconds.toFixed(0)} s: ${breaks.length} broken invariants, ${never.length} races missed`,
+    `${worlds * perWorld} sessions asked for, ${sessions} made (the database was away for the others), ${worlds} worlds from seed ${seed}, ${seconds.toFixed(0)} s: ` +
+      `${breaks.length} broken invariants, ${never.length} races missed`,
   );
   return lines.join("\n");
 }

@@ -16,6 +16,9 @@ import { ModelLeg } from "./caller.ts";
 /** A vendor that cannot be asked what became of an attempt. */
 const BLIND = Object.fromEntries(Object.entries(GATEWAYS_BUILT.stripe ?? {}).filter(([name]) => name !== "lookUp")) as unknown as Gateway;
 
+/** A lost answer is written down seldom: the database fails so many times as often in it. */
+const LOSING = 12;
+
 /** One run of one process of the service: the real modules, with everything they touch held by the world. */
 export class ServiceProcess implements Line {
   readonly world: World;
@@ -146,10 +149,12 @@ export class ServiceProcess implements Line {
     const { world } = this;
     if (world.scheduler.now < this.cutOffUntil) return "lost before";
     if (!world.isChaos || connection.isCut) return "none";
-    if (!world.random.chance(what === "commit" ? 0.02 : 0.002)) return "none";
+    const changed = connection.changed("sessions");
+    const isLosing = changed.some((row) => row["phase"] === "unknown");
+    if (!world.random.chance((what === "commit" ? 0.02 : 0.002) * (isLosing ? LOSING : 1))) return "none";
     const mishap = world.random.chance(0.5) ? "lost before" : "lost after";
     const name = what === "commit" ? (mishap === "lost before" ? "commit failed" : "commit's answer lost") : "statement lost";
-    for (const row of connection.changed("sessions")) world.counters.strike(name, textOf(row["phase"] ?? row["status"]));
+    for (const row of changed) world.counters.strike(name, textOf(row["phase"] ?? row["status"]));
     return mishap;
   }
 

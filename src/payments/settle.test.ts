@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { ManualClock } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
@@ -238,6 +239,28 @@ describe("settling a payment", () => {
     assert.equal(fake.charges.length, 1);
     assert.equal((await attemptsOf(session)).length, 1);
   });
+
+  for (const [seconds, charges, kind] of [
+    [20, 1, "approved"],
+    [31, 0, "declined"],
+  ] as const) {
+    test(`an intent that took ${seconds} s to write leaves the gateway what is left of its 30 s: ${kind} after ${charges} charges`, async () => {
+      const session = await collecting(fixture);
+      const clock = new ManualClock();
+      let intents = 0;
+      const database = brokenDatabase(fixture.database, async (run) => {
+        if (intents++ === 0) clock.advance(seconds * 1_000);
+        return await run();
+      });
+      fake.onCharge = async (_order, io) => {
+        assert.equal(await io.wait((30 - seconds) * 1_000), false);
+        return APPROVED;
+      };
+      const { payments } = testProcess(fixture, fake.gateway(), { database, clock });
+      const verdict = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
+      assert.deepEqual([fake.charges.length, verdict.kind], [charges, kind]);
+    });
+  }
 
   test("an approval whose commit failed is written when the database is back", async () => {
     const session = await collecting(fixture);

@@ -39,6 +39,8 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
 
   const id = deps.random.uuid();
   let lost = false;
+  // Counted from before the intent is written: the ledger's deadline, after which others may decide, is later than ours.
+  const ends = deps.clock.monotonic() + gateway.capabilities.deadlineMs;
   search.busy.add(id);
   try {
     const intent = await writeIntent(deps, id, input, gateway, settings, stripeAccount);
@@ -60,7 +62,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
       card,
     };
     const facts = { brand: card.brand, last4: card.last4 };
-    const outcome = await callOnce(deps, tokens, id, session, gateway, settings, order);
+    const outcome = await callOnce(deps, tokens, { id, session, gateway, settings, deadlineMs: ends - deps.clock.monotonic() }, order);
     crashPoint("outcome_known");
     lost = outcome.outcome === "unknown";
     const conclusion = conclude(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
@@ -154,18 +156,23 @@ async function lookForIntent({ database, clock }: PaymentsDeps, id: string): Pro
   return null;
 }
 
-/** Second step: the one call, under one deadline. Whatever an adapter throws or leaves hanging is an unknown outcome. */
-async function callOnce(
-  deps: PaymentsDeps,
-  tokens: AccessTokens,
-  id: string,
-  session: Session,
-  gateway: Gateway,
-  settings: GatewaySettings,
-  order: Order,
-): Promise<Outcome> {
+interface Call {
+  /** Of the attempt. */
+  id: string;
+  session: Session;
+  gateway: Gateway;
+  settings: GatewaySettings;
+  deadlineMs: number;
+}
+
+/**
+ * Second step: the one call, under one deadline. Whatever an adapter throws or leaves hanging is an unknown outcome. When
+ * writing the intent took the whole time, nothing is sent, and that is known.
+ */
+async function callOnce(deps: PaymentsDeps, tokens: AccessTokens, call: Call, order: Order): Promise<Outcome> {
   const { database, clock, log } = deps;
-  const { deadlineMs } = gateway.capabilities;
+  const { id, session, gateway, settings, deadlineMs } = call;
+  if (deadlineMs <= 0) return declinedBy("gateway_unavailable");
   const { io, end } = createGatewayIo(
     { ...deps, tokens },
     {
