@@ -1,9 +1,6 @@
 import { hkdfSync } from "node:crypto";
-import { lookup } from "node:dns/promises";
-import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { createApi, redisHits, type Probe } from "./api/index.ts";
 import type { Config } from "./config/index.ts";
 import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -12,30 +9,24 @@ import { OperatorError } from "./kernel/errors.ts";
 import { systemRandom } from "./kernel/random.ts";
 import type { Secret } from "./kernel/secret.ts";
 import { createInstruments } from "./instruments.ts";
-import { createMediaEngine } from "./media/index.ts";
 import { createPayments } from "./payments/index.ts";
 import {
   auditRun,
   createJobs,
   createMetrics,
   createOutbound,
-  createReach,
   loadKeyring,
   openDatabase,
   openInstallationKeys,
-  parseCidrs,
-  resolveName,
   startAuditSealer,
   startLease,
   type Database,
   type InstallationKeys,
   type Log,
 } from "./platform/index.ts";
+import { startApiRole, startVoiceRole, type Core } from "./roles/index.ts";
 import { createProjects, type Projects, type Starter } from "./projects/index.ts";
 import { createSessions, type Sessions } from "./sessions/index.ts";
-import { createUserAgent, type UserAgent } from "./sip/index.ts";
-import { createRecogniser, createVoice } from "./speech/index.ts";
-import { createVoiceRoom, parseTrunk } from "./voice/index.ts";
 import { createWidget } from "./widget/index.ts";
 import { createWebhooks, type Webhooks } from "./webhooks/index.ts";
 import { startSimulators } from "#simulators/index.ts";
@@ -65,11 +56,6 @@ export interface AppOptions {
   /** Folder of rendered prompts; default: in the data folder. */
   promptCache?: string;
 }
-
-/** Calls at a time on one process; the next is told to come again (R-219). */
-const MAX_CALLS = 1000;
-/** Speech workers kept ready. A call takes one when its caller first speaks. */
-const SPEECH_WORKERS = 4;
 
 /** Builds the modules and starts the chosen roles. What was started is ended again when a later step fails. */
 export async function startApp(config: Config, log: Log, { promptCache = join(config.dataDir, "prompts") }: AppOptions = {}): Promise<App> {
@@ -132,6 +118,21 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   ends.push(payments.startJanitor());
   if (roles.has("worker")) ends.push(webhooks.startSweep());
 
+  const core: Core = {
+    config,
+    clock,
+    random,
+    owner,
+    log,
+    metrics,
+    instruments,
+    database,
+    sessions,
+    projects,
+    payments,
+    ownHosts,
+    onEnd: (end) => void ends.push(end),
+  };
   let publicUrl = config.baseUrl ?? "";
   const widget = createWidget({
     database,
@@ -145,8 +146,9 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     key: new Uint8Array(hkdfSync("sha256", keys.pepper, "", "voicetill widget", 32)),
     publicUrl: () => publicUrl,
   });
-  const voice = roles.has("voice") ? await startVoice() : null;
-  const api = roles.has("api") ? await startApi() : null;
+  const voice = roles.has("voice") ? await startVoiceRole(core, promptCache) : null;
+  const api = roles.has("api") ? await startApiRole(core, { voice, widget }) : null;
+  publicUrl = api ?? publicUrl;
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;
   // A start that fails tells its one sentence and no head; the next process seals its rows.
   if (roles.has("worker")) endSealing = startAuditSealer({ database, key: keys.audit, clock, log });
@@ -178,116 +180,6 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     },
     stop,
   };
-
-  async function startVoice() {
-    const mediaHost = (await lookup(config.sipPublicHost)).address;
-    const media = createMediaEngine({
-      bindHost: (await lookup(config.sipHost)).address,
-      ports: [config.rtpPorts.first, config.rtpPorts.last],
-      random,
-      onFailure: (error) => log.error("media_thread_died", { error }),
-    });
-    await media.start();
-    ends.push(() => media.stop());
-    const speaker = createVoice({ cacheDir: promptCache });
-    let isStopping = false;
-    ends.push(() => {
-      isStopping = true;
-      return speaker.stop();
-    });
-    const recogniser = config.speech === "off" ? null : createRecogniser({ size: SPEECH_WORKERS });
-    if (recogniser) {
-      await recogniser.start();
-      ends.push(() => recogniser.stop());
-    }
-    const trunk = config.sipOutbound && parseTrunk(config.sipOutbound.reveal());
-    const room = createVoiceRoom(
-      {
-        database,
-        sessions,
-        projects,
-        payments,
-        media,
-        voice: speaker,
-        recogniser,
-        clock,
-        random,
-        log,
-        settings: {
-          owner,
-          mediaHost,
-          publicHost: config.sipPublicHost,
-          trunk,
-          maxCalls: MAX_CALLS,
-        },
-      },
-      () => userAgent,
-    );
-    const userAgent: UserAgent = createUserAgent({
-      clock,
-      random,
-      host: config.sipHost,
-      port: config.sipPort,
-      publicHost: config.sipPublicHost,
-      userAgent: `Voicetill/${VERSION}`,
-      trunks: config.sipTrunks,
-      log,
-      mayReach: sipReach(trunk?.host.replace(/^\[|\]$/g, "") ?? null),
-      onInvite: (call) => {
-        instruments.countCall();
-        room.onInvite(call);
-      },
-    });
-    const { port } = await userAgent.start();
-    metrics.gauge("calls_active", "Calls under way.", () => room.activeCalls);
-    metrics.gauge("sip_transactions", "SIP transactions under way.", () => userAgent.activeTransactions);
-    ends.push(() => userAgent.stop());
-    room.preload().catch((error: unknown) => isStopping || log.error("prompts_not_rendered", { error }));
-    return { room, userAgent, port };
-  }
-
-  async function startApi(): Promise<string> {
-    const host = config.sipPublicHost;
-    const port = voice?.port ?? config.sipPort;
-    const sipProbe: Probe = voice ? async () => true : null;
-    const hits = config.redisUrl && (await redisHits({ url: config.redisUrl, clock, log, onAlone: instruments.countAlone }));
-    if (hits) ends.push(() => hits.close());
-    const app = createApi({
-      database,
-      sessions,
-      projects,
-      clock,
-      random,
-      owner,
-      log,
-      settings: {
-        baseUrl: config.baseUrl ?? `http://${config.host}`,
-        version: VERSION,
-        rateLimitPerMinute: config.rateLimitPerMinute,
-        trustedProxies: config.trustedProxies,
-        phoneNumber: config.phoneNumber,
-        sessionTtlSeconds: config.sessionTtlSeconds,
-      },
-      sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
-      widget,
-      metrics,
-      observe: instruments.observe,
-      ...(hits && { hits }),
-      probes: { sip: sipProbe, worker: roles.has("worker") ? async () => true : null },
-    });
-    ends.push(() => app.close());
-    await app.listen({ host: config.host, port: config.port });
-    const { port: bound } = app.server.address() as AddressInfo;
-    publicUrl = config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
-    return publicUrl;
-  }
-
-  /** Callbacks are merchants' to choose, the trunk for numbers is the operator's. */
-  function sipReach(trunk: string | null): (address: string) => Promise<boolean> {
-    const mayReach = createReach({ allow: parseCidrs("OUTBOUND_ALLOW", config.outboundAllow), ownHosts });
-    const isTrunk = async (address: string) => trunk !== null && (await resolveName(trunk).catch((): string[] => [])).includes(address);
-    return async (address) => (await mayReach([address])) || (await isTrunk(address));
-  }
 }
 
 /** Where our own services are, which no merchant may make us send anything to (SECURITY S-50). */

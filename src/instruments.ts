@@ -3,6 +3,8 @@ import type { Payments } from "./payments/index.ts";
 import type { Metrics, Outbound } from "./platform/index.ts";
 import type { Sessions } from "./sessions/index.ts";
 
+export type Instruments = ReturnType<typeof createInstruments>;
+
 /** Puts the gauges on the pipes: each function answers what it was given, counted. docs/operations.md names the numbers. */
 export function createInstruments(metrics: Metrics) {
   const created = metrics.counter("sessions_created_total", "Sessions made.", ["gateway", "mode", "environment"]);

@@ -24,6 +24,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   webhooks: ["kernel", "platform", "sessions", "projects"],
   widget: ["kernel", "platform", "sessions", "projects", "payments"],
   api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "payments", "webhooks", "widget"],
+  roles: ["*"],
   cli: ["*"],
   "main.ts": ["*"],
   "version.ts": [],

@@ -1,0 +1,43 @@
+import type { AddressInfo } from "node:net";
+import { createApi, redisHits, type Probe } from "#src/api/index.ts";
+import { VERSION } from "#src/version.ts";
+import type { Widget } from "#src/widget/index.ts";
+import type { Core } from "./core.ts";
+import type { VoiceRole } from "./voice.ts";
+
+/** Opens the HTTP interface; answers the address that the world reaches it at. */
+export async function startApiRole(core: Core, { voice, widget }: { voice: VoiceRole | null; widget: Widget }): Promise<string> {
+  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, onEnd } = core;
+  const host = config.sipPublicHost;
+  const port = voice?.port ?? config.sipPort;
+  const sipProbe: Probe = voice ? async () => true : null;
+  const hits = config.redisUrl && (await redisHits({ url: config.redisUrl, clock, log, onAlone: instruments.countAlone }));
+  if (hits) onEnd(() => hits.close());
+  const app = createApi({
+    database,
+    sessions,
+    projects,
+    clock,
+    random,
+    owner,
+    log,
+    settings: {
+      baseUrl: config.baseUrl ?? `http://${config.host}`,
+      version: VERSION,
+      rateLimitPerMinute: config.rateLimitPerMinute,
+      trustedProxies: config.trustedProxies,
+      phoneNumber: config.phoneNumber,
+      sessionTtlSeconds: config.sessionTtlSeconds,
+    },
+    sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
+    widget,
+    metrics,
+    observe: instruments.observe,
+    ...(hits && { hits }),
+    probes: { sip: sipProbe, worker: config.roles.includes("worker") ? async () => true : null },
+  });
+  onEnd(() => app.close());
+  await app.listen({ host: config.host, port: config.port });
+  const { port: bound } = app.server.address() as AddressInfo;
+  return config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
+}

@@ -1,0 +1,28 @@
+import type { Config } from "#src/config/index.ts";
+import type { Instruments } from "#src/instruments.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { Payments } from "#src/payments/index.ts";
+import type { Database, Log, Metrics } from "#src/platform/index.ts";
+import type { Projects } from "#src/projects/index.ts";
+import type { Sessions } from "#src/sessions/index.ts";
+
+/** What every role of a process stands on; `app.ts` builds it once. */
+export interface Core {
+  config: Config;
+  clock: Clock;
+  random: Random;
+  /** This run of this process, as in its lease. */
+  owner: string;
+  log: Log;
+  metrics: Metrics;
+  instruments: Instruments;
+  database: Database;
+  sessions: Sessions;
+  projects: Projects;
+  payments: Payments;
+  /** Hosts of our own services, which no merchant may make us send anything to (SECURITY S-50). */
+  ownHosts: readonly string[];
+  /** Has something ended with the process, before what was started earlier. */
+  onEnd: (end: () => unknown) => void;
+}
