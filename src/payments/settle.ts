@@ -176,6 +176,7 @@ async function callOnce(deps: PaymentsDeps, tokens: AccessTokens, call: Call, or
   const { io, end } = createGatewayIo(
     { ...deps, tokens },
     {
+      sessionId: session.id,
       projectId: session.projectId,
       gateway: gateway.name,
       settings,

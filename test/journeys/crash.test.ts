@@ -4,7 +4,7 @@ import { openTelephone } from "#src/cli/caller/caller.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { run, stripeAt } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { chargesOf, fault, ledger, shared, startService, type Service } from "./service.ts";
+import { approvedCharges, fault, ledger, shared, startService, type Service, untilCharged } from "./service.ts";
 
 /** kill -9 of the service at the worst moments. The gateway is a process's worth apart: it keeps its ledger. */
 
@@ -20,14 +20,6 @@ async function withService(work: (service: Service) => Promise<void>): Promise<v
   }
 }
 
-const paidBy = async (sessionId: string) =>
-  (await chargesOf(simulators.url, sessionId)).filter(({ outcome }) => outcome === "approved").length;
-
-/** Resolves when the gateway has taken the money of this session. */
-async function untilCharged(sessionId: string): Promise<void> {
-  while ((await paidBy(sessionId)) === 0);
-}
-
 test("killed between the gateway's charge and our commit, the session is paid after the restart: one charge, one webhook", () =>
   withService(async (service) => {
     const { session_id, sip_uri } = await service.create();
@@ -36,7 +28,7 @@ test("killed between the gateway's charge and our commit, the session is paid af
       target: sip_uri,
       turns: [...keyedPayment(), { do: "wait for", text: "One moment" }, { do: "hang up" }],
     });
-    await untilCharged(session_id);
+    await untilCharged(simulators.url, session_id);
     await service.end("SIGKILL");
     await calling.catch(() => undefined);
     assert.equal(service.webhooks.length, 0);
@@ -44,7 +36,7 @@ test("killed between the gateway's charge and our commit, the session is paid af
     await service.restart();
     const session = await service.until(session_id, "payment-success");
     assert.equal((session["processor"] as { card_last4: string }).card_last4, "4242");
-    assert.equal(await paidBy(session_id), 1);
+    assert.equal(await approvedCharges(simulators.url, session_id), 1);
     const { verified, body } = await service.webhook();
     assert.deepEqual([verified, (body as { status: string }).status], [true, "payment-success"]);
     assert.equal(service.webhooks.length, 0);

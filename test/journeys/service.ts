@@ -30,6 +30,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** Fields of the project in the apply file. */
   project?: object;
+  /** The address by which processes and commands reach the database, given its own. */
+  through?: (databaseUrl: string) => string;
 }
 
 /** What the tests of a file share: closed after the last of them. */
@@ -39,8 +41,9 @@ export async function shared<T extends { close(): unknown }>(opening: Promise<T>
   return opened;
 }
 
-export async function startService({ env = {}, project = {} }: ServiceOptions = {}): Promise<Service> {
+export async function startService({ env = {}, project = {}, through = (url) => url }: ServiceOptions = {}): Promise<Service> {
   const installation = await openInstallation({ SIMULATORS_PORT: "0", RATE_LIMIT_PER_MINUTE: "0", ...env });
+  installation.env["DATABASE_URL"] = through(installation.env["DATABASE_URL"]!);
   const webhooks: Received[] = [];
   const waiting: ((received: Received) => void)[] = [];
   const receiver = await startReceiver(0, WEBHOOK_SECRET, (received) => {
@@ -112,6 +115,16 @@ export async function ledger(simulatorsUrl: string, gateway: string): Promise<Le
 export async function chargesOf(simulatorsUrl: string, sessionId: string): Promise<LedgerEntry[]> {
   const entries = await ledger(simulatorsUrl, "stripe");
   return entries.filter(({ kind, reference }) => kind === "charge" && reference?.startsWith(sessionId));
+}
+
+/** How many charges of a session stripe's simulator has approved. */
+export async function approvedCharges(simulatorsUrl: string, sessionId: string): Promise<number> {
+  return (await chargesOf(simulatorsUrl, sessionId)).filter(({ outcome }) => outcome === "approved").length;
+}
+
+/** Resolves when stripe's simulator has taken the money of this session. */
+export async function untilCharged(simulatorsUrl: string, sessionId: string): Promise<void> {
+  while ((await approvedCharges(simulatorsUrl, sessionId)) === 0);
 }
 
 /** The gateway's next request below `path` meets this fault, once. */

@@ -223,3 +223,21 @@ test(
     await stop();
   },
 );
+
+test(
+  "a connection that is lost in the middle of a transaction fails the transaction and nothing else",
+  { skip: !server && "needs TEST_DATABASE_URL" },
+  async () => {
+    const admin = new Client({ connectionString: server });
+    await admin.connect();
+    const failing = database.transaction(async (tx) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+      // Waits until it is gone: the connection hears of it between two statements.
+      await admin.query("select pg_terminate_backend($1, 5000)", [rows[0]!.pid]);
+      await sql`select 1`.execute(tx);
+    });
+    await assert.rejects(failing, isDatabaseUnavailable);
+    await admin.end();
+    assert.equal(await database.ping(2000), true);
+  },
+);

@@ -55,8 +55,11 @@ export async function answersWithin(timeoutMs: number, work: Promise<unknown>): 
   }
 }
 
-/** SQLSTATE classes and codes of a server that cannot serve just now: 08 connection, 53 resources, 57P shutting down. */
-const UNAVAILABLE_STATES = /^(?:08|53|57P0[1-3])/;
+/**
+ * SQLSTATE classes and codes of a server that cannot serve just now: 08 connection, 53 resources, 57014 statement_timeout,
+ * 57P shutting down.
+ */
+const UNAVAILABLE_STATES = /^(?:08|53|57014|57P0[1-3])/;
 const UNAVAILABLE_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -69,7 +72,7 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 /** `pg` gives these no code. */
 const UNAVAILABLE_MESSAGES =
-  /Connection terminated|timeout exceeded when trying to connect|connection error and is not queryable|has stopped/i;
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|connection error and is not queryable|has stopped/i;
 
 /** True when `error` says that the database cannot be reached, as opposed to having refused the query (R-030: HTTP 503). */
 export function isDatabaseUnavailable(error: unknown): boolean {

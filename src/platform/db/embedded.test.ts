@@ -100,3 +100,16 @@ test("the database is closed to other users of the machine, also in a data folde
   assert.equal(statSync(taken.path).mode & 0o777, 0o700);
   taken.release();
 });
+
+test("a damaged database is refused in one sentence and left as it is", async () => {
+  const folder = join(root, "damaged");
+  const database = await openDatabase({ databaseUrl: null, dataDir: folder });
+  await database.close();
+  const control = join(folder, "database/global/pg_control");
+  writeFileSync(control, "");
+  await assert.rejects(openDatabase({ databaseUrl: null, dataDir: folder }), {
+    name: "OperatorError",
+    message: `DATA_DIR: the embedded database in ${join(folder, "database")} cannot be opened; it may be damaged. Put a back-up in its place, or move it away to begin anew.`,
+  });
+  assert.equal(statSync(control).size, 0);
+});

@@ -1,5 +1,6 @@
 import { Kysely } from "kysely";
 import { fromPglite } from "pg-boss";
+import { OperatorError } from "#src/kernel/errors.ts";
 import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { takeDataFolder } from "./data-folder.ts";
@@ -24,9 +25,12 @@ export async function openPglite(dataDir: string | null, snapshot: Uint8Array<Ar
   const thread = new PGliteThread({ folder: folder?.path ?? null, snapshot }, scope);
   try {
     await thread.ready();
-  } catch (error) {
-    folder?.release();
-    throw error;
+  } catch (cause) {
+    if (!folder) throw cause;
+    folder.release();
+    // PGlite itself says no more than "Aborted()".
+    const way = "Put a back-up in its place, or move it away to begin anew";
+    throw new OperatorError(`DATA_DIR: the embedded database in ${folder.path} cannot be opened; it may be damaged. ${way}.`, { cause });
   }
   folder?.started();
   const db = new Kysely<Tables>({ dialect: pgliteDialect(thread) });

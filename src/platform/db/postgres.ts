@@ -1,12 +1,12 @@
-import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
-import { Client, Pool, type PoolClient, TypeOverrides } from "pg";
+import { Kysely, PostgresDialect } from "kysely";
+import { Client, type Pool, TypeOverrides } from "pg";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Log } from "../log.ts";
 import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { PostgresListener } from "./postgres-listener.ts";
-import { preparedName } from "./statement.ts";
+import { openPool, QUEUE_LIMITS } from "./postgres-pool.ts";
 import type { Tables } from "./tables.ts";
 import { TransactionScope } from "./transaction-scope.ts";
 
@@ -20,18 +20,7 @@ types.setTypeParser(INT8_OID, Number);
 /** Opens PostgreSQL 15 or later. Throws OperatorError when the server cannot be reached or is older. */
 export async function openPostgres(connectionString: string, log: Log): Promise<Database> {
   const scope = new TransactionScope();
-  const pool = new Pool({
-    connectionString,
-    types,
-    application_name: "voicetill",
-    max: 10,
-    keepAlive: true,
-    // A request that cannot be served is refused, not left hanging (RELIABILITY E2: 503 within 2.5 s).
-    connectionTimeoutMillis: 2000,
-    statement_timeout: 10_000,
-    idle_in_transaction_session_timeout: 30_000,
-  });
-  pool.on("error", (error) => log.warn("database_connection_lost", { error }));
+  const { pool, connect } = openPool({ connectionString, types, application_name: "voicetill", max: 10 }, log);
   try {
     await checkServer(pool);
   } catch (error) {
@@ -46,7 +35,7 @@ export async function openPostgres(connectionString: string, log: Log): Promise<
         end: () => pool.end(),
         connect: async () => {
           scope.assertOutside();
-          return preparing(await pool.connect());
+          return await connect();
         },
       },
     }),
@@ -60,19 +49,13 @@ export async function openPostgres(connectionString: string, log: Log): Promise<
     listen: (channel, onPayload, onGap) => listener.listen(channel, onPayload, onGap),
     migrate: () => migrateOn(connectionString),
     ping: (timeoutMs) => answersWithin(timeoutMs, pool.query("select 1")),
-    queue: { connectionString, max: 4 },
+    queue: { ...QUEUE_LIMITS, connectionString, max: 4 },
     close: async () => {
       await listener.close();
       await db.destroy();
       if (!pool.ended) await pool.end();
     },
   };
-}
-
-/** Asks by name for what `statement` declared; the server parses it with the connection's first use. */
-function preparing(client: PoolClient): PostgresPoolClient {
-  const query = (text: string, values: unknown[]) => client.query({ name: preparedName(text), text, values });
-  return { query: query as never, release: (destroy) => client.release(destroy) };
 }
 
 /** A client without the pool's time limits: an index on a large table takes as long as it takes. */

@@ -1,0 +1,70 @@
+import type { PostgresPoolClient } from "kysely";
+import { Pool, type PoolClient, type PoolConfig } from "pg";
+import type { Log } from "../log.ts";
+import { preparedName } from "./statement.ts";
+
+/** The server gives a statement up after this long, and says so. */
+const STATEMENT_MS = 10_000;
+/** An answer that is later than the server's own limit never comes: the network is gone without a word. */
+const SILENCE_MS = STATEMENT_MS + 2_000;
+/** A request that cannot be served is refused, not left hanging (RELIABILITY E2: 503 within 2.5 s). */
+const CONNECT_MS = 2_000;
+
+/** What `pg` says when `query_timeout` is over; it has no code. */
+const SILENT = "Query read timeout";
+
+/** Nobody waits for a server that has fallen silent; TCP itself would, for a quarter of an hour. */
+const LIMITS = {
+  keepAlive: true,
+  connectionTimeoutMillis: CONNECT_MS,
+  statement_timeout: STATEMENT_MS,
+  query_timeout: SILENCE_MS,
+  idle_in_transaction_session_timeout: 30_000,
+} satisfies PoolConfig;
+
+/** For the job queue's own pool: its upkeep of large tables, and its own migrations at the start, may take longer. */
+export const QUEUE_LIMITS = { keepAlive: LIMITS.keepAlive, query_timeout: 30_000 } satisfies PoolConfig;
+
+/** A pool, and its `connect` that opens connections anew before they are used again once one as old has fallen silent. */
+export function openPool(config: PoolConfig, log: Log): { pool: Pool; connect: () => Promise<PostgresPoolClient> } {
+  const pool = new Pool({ ...LIMITS, ...config });
+  const openedIn = new WeakMap<PoolClient, number>();
+  /** What was opened in an earlier era than this is not trusted: each silence of a trusted connection begins the next. */
+  let era = 0;
+  pool.on("error", (error) => log.warn("database_connection_lost", { error }));
+  pool.on("connect", (client) => {
+    openedIn.set(client, era);
+    // The pool listens to idle connections alone: without this, one that is lost in a transaction would end the process. Whoever
+    // uses it hears of it by the next query.
+    client.on("error", () => {});
+  });
+
+  async function connect(): Promise<PostgresPoolClient> {
+    const client = await pool.connect();
+    if (openedIn.get(client) === era) return watched(client);
+    client.release(true);
+    return await connect();
+  }
+
+  /** Asks by name for what `statement` declared: the server parses it with the connection's first use. */
+  function watched(client: PoolClient): PostgresPoolClient {
+    let silent = false;
+    const query = async (text: string, values: unknown[]) => {
+      // The rollback of what was lost need not be waited for as well.
+      if (silent) throw new Error(SILENT);
+      try {
+        return await client.query({ name: preparedName(text), text, values });
+      } catch (error) {
+        if (error instanceof Error && error.message === SILENT) {
+          silent = true;
+          if (openedIn.get(client) === era) era++;
+          log.warn("database_silent", { error });
+        }
+        throw error;
+      }
+    };
+    return { query: query as never, release: (destroy) => client.release(destroy === true || silent) };
+  }
+
+  return { pool, connect };
+}

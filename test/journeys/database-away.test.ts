@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { after, afterEach, beforeEach, describe, test } from "node:test";
+import { Client } from "pg";
+import { openTelephone } from "#src/cli/caller/caller.ts";
+import { startSimulators } from "#simulators/index.ts";
+import { startDatabaseProxy } from "./database-proxy.ts";
+import { stripeAt } from "./installation.ts";
+import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { approvedCharges, fault, shared, startService, untilCharged } from "./service.ts";
+
+/** PostgreSQL going away, falling silent and losing the answers to commits, in the middle of a payment (RELIABILITY E2). */
+
+const withoutPostgres = process.env["TEST_DATABASE_URL"]
+  ? false
+  : "needs PostgreSQL (TEST_DATABASE_URL): no network leads to the embedded database";
+
+describe("a database that goes away", { skip: withoutPostgres }, async () => {
+  if (withoutPostgres) return;
+  const simulators = await shared(startSimulators({ port: 0, host: "127.0.0.1" }));
+  const telephone = await shared(openTelephone(PROMPT_CACHE));
+  const proxy = await startDatabaseProxy();
+  let databaseUrl = "";
+  const service = await startService({
+    env: { SIMULATORS_PORT: "" },
+    project: { gateways: stripeAt(simulators.url) },
+    through: (url) => proxy.through((databaseUrl = url)),
+  });
+  after(async () => {
+    await service.close();
+    await proxy.close();
+  });
+  let told = 0;
+  beforeEach(() => void (told = service.output().length));
+  afterEach(() => proxy.mend());
+
+  /** Resolves when the log has said so in this test. */
+  async function untilLogged(event: string): Promise<void> {
+    while (!service.output().includes(`"event":"${event}"`, told)) await service.request("GET", "/health/live");
+  }
+  const pay = (target: string) => telephone.call({ target, turns: keyedPayment() });
+
+  /** What must be true however it came about: paid once, told once. */
+  async function assertPaidOnce(sessionId: string): Promise<void> {
+    const session = await service.until(sessionId, "payment-success");
+    assert.equal((session["processor"] as { card_last4: string }).card_last4, "4242");
+    assert.equal(await approvedCharges(simulators.url, sessionId), 1);
+    const { verified, body } = await service.webhook();
+    assert.deepEqual([verified, (body as { status: string }).status], [true, "payment-success"]);
+    assert.equal(service.webhooks.length, 0);
+  }
+
+  test("an answer of the gateway that comes while the database is away is kept and written when it is back: one charge, one webhook (R-286)", async () => {
+    const { session_id, sip_uri } = await service.create();
+    await fault(simulators.url, "stripe", "slow", "/v1/payment_intents");
+    const calling = pay(sip_uri);
+    await untilCharged(simulators.url, session_id);
+    proxy.cut();
+    const away = await service.request("GET", `/v1/sessions/${session_id}`);
+    assert.deepEqual([away.status, away.body], [503, { detail: "Service unavailable" }]);
+    assert.equal((await service.request("POST", "/v1/sessions", {})).status, 503);
+    assert.equal((await fetch(`${service.baseUrl}/health/ready`)).status, 503);
+    await untilLogged("payment_result_not_written");
+    proxy.mend();
+    await assertPaidOnce(session_id);
+    await calling;
+  });
+
+  for (const [what, ...texts] of [
+    ["the intent", 'insert into "payment_attempts"', "commit"],
+    ["the result", 'update "payment_attempts"', "commit"],
+  ] as const) {
+    test(`when the answer to the commit of ${what} is lost, the commit is found: one charge, one webhook (R-286)`, async () => {
+      const { session_id, sip_uri } = await service.create();
+      const lost = proxy.loseAnswerTo(...texts);
+      const calling = pay(sip_uri);
+      await lost;
+      await assertPaidOnce(session_id);
+      await calling;
+    });
+  }
+
+  test("connections that fall silent in mid-charge are given up, and the payment is written over new ones (R-286)", async () => {
+    const { session_id, sip_uri } = await service.create();
+    await fault(simulators.url, "stripe", "slow", "/v1/payment_intents");
+    const calling = pay(sip_uri);
+    await untilCharged(simulators.url, session_id);
+    proxy.silence();
+    await untilLogged("database_silent");
+    await assertPaidOnce(session_id);
+    await calling;
+  });
+
+  test("with the server ending every connection again and again, a payment agrees with the gateway's ledger (R-286)", async () => {
+    const admin = new Client({ connectionString: databaseUrl });
+    await admin.connect();
+    try {
+      const { session_id, sip_uri } = await service.create();
+      let storms = 0;
+      const storm = setInterval(() => {
+        storms++;
+        admin
+          .query("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+          .catch(() => {});
+      }, 150);
+      await pay(sip_uri).catch(() => undefined);
+      clearInterval(storm);
+      assert.ok(storms > 10, `only ${storms}`);
+      const { body } = await service.webhook();
+      const { status } = await service.session(session_id);
+      const charges = await approvedCharges(simulators.url, session_id);
+      assert.deepEqual([status, charges], [(body as { status: string }).status, status === "payment-success" ? 1 : 0]);
+    } finally {
+      await admin.end();
+    }
+  });
+});

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** What stands between the service and PostgreSQL, and can be cut, fall silent, or swallow the answer to a commit. */
+export interface DatabaseProxy {
+  /** The database's address with the proxy in the server's place. */
+  through(databaseUrl: string): string;
+  /** Every connection breaks and no new one is taken, until `mend`. */
+  cut(): void;
+  mend(): void;
+  /** Connections that are open now carry nothing any more and never break; new ones work. */
+  silence(): void;
+  /**
+   * On the next connection that sends these texts one after the other the server gets the last of them, too, but its answer is
+   * lost with the connection. Resolves when that has happened.
+   */
+  loseAnswerTo(...texts: string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Loss {
+  texts: string[];
+  happened: () => void;
+}
+
+export async function startDatabaseProxy(): Promise<DatabaseProxy> {
+  let server = { host: "", port: 0 };
+  let isCut = false;
+  let loss: Loss | null = null;
+  const pairs = new Set<{ client: Socket; upstream: Socket; isSilent: boolean }>();
+
+  const listener = createServer((client) => {
+    if (isCut) {
+      client.destroy();
+      return;
+    }
+    const upstream = connect(server);
+    const pair = { client, upstream, isSilent: false };
+    pairs.add(pair);
+    /** How many of the texts this connection has sent so far, each in a packet of its own. */
+    let sent = 0;
+    let isLosing = false;
+    client.on("data", (chunk: Buffer) => {
+      if (pair.isSilent) return;
+      if (loss?.texts[sent] !== undefined && chunk.includes(loss.texts[sent]!)) sent++;
+      isLosing = sent > 0 && sent === loss?.texts.length;
+      upstream.write(chunk);
+    });
+    upstream.on("data", (chunk: Buffer) => {
+      if (pair.isSilent) return;
+      if (!isLosing) {
+        client.write(chunk);
+        return;
+      }
+      // It has answered, so it has done it.
+      client.destroy();
+      loss?.happened();
+      loss = null;
+    });
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.on("error", () => {});
+      one.on("close", () => {
+        if (!pair.isSilent) other.destroy();
+        if (client.destroyed && upstream.destroyed) pairs.delete(pair);
+      });
+    }
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+
+  const breakAll = () => {
+    for (const { client, upstream } of pairs) {
+      client.destroy();
+      upstream.destroy();
+    }
+  };
+  return {
+    through(databaseUrl) {
+      const url = new URL(databaseUrl);
+      server = { host: url.hostname, port: Number(url.port || 5432) };
+      url.hostname = "127.0.0.1";
+      url.port = String((listener.address() as AddressInfo).port);
+      return url.href;
+    },
+    cut() {
+      isCut = true;
+      breakAll();
+    },
+    mend: () => void (isCut = false),
+    silence() {
+      for (const pair of pairs) pair.isSilent = true;
+    },
+    loseAnswerTo: (...texts) => new Promise((happened) => (loss = { texts, happened })),
+    async close() {
+      breakAll();
+      listener.close();
+      await once(listener, "close");
+    },
+  };
+}
