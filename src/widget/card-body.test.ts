@@ -55,6 +55,8 @@ test("a card is read from the bytes: separators dropped, months and years in eve
   assert.deepEqual([text(escaped.number), text(escaped.expMonth), text(escaped.cvv)], ["4242424242424242", "04", "123"]);
   const named = cardOf({ cardholder_name: ' Zo\u00eb "Z" O\u2019Neil ', postal_code: "SW1A 1AA", unknown: [{ deep: [1, 2.5e3, null] }] });
   assert.deepEqual([named.cardholderName, named.postalCode], ['Zo\u00eb "Z" O\u2019Neil', "SW1A 1AA"]);
+  const longest = "\u0e2a\u{1f600}".repeat(50);
+  assert.equal(cardOf({ cardholder_name: longest }).cardholderName, longest);
   assert.equal(cardOf({ cardholder_name: "", postal_code: null }).cardholderName, null);
 });
 
@@ -88,8 +90,10 @@ test("every fault is named with its place and without what was sent, all at once
     [{ postal_code: "9410<" }, "card.postal_code: not a postal code"],
     [{ postal_code: 94105 }, "card.postal_code: not a string"],
     [{ cardholder_name: "4242 4242 4242 4242" }, "card.cardholder_name: not a name"],
+    [{ cardholder_name: "\uff14\uff12\uff14\uff12 \u0664\u0662" }, "card.cardholder_name: not a name"],
     [{ cardholder_name: "A\nB" }, "card.cardholder_name: not a name"],
     [{ cardholder_name: "x".repeat(101) }, "card.cardholder_name: not a name"],
+    [{ number: "\uff14242424242424242" }, "card.number: not a card number"],
     [{ cardholder_name: {} }, "card.cardholder_name: not a string"],
   ];
   for (const [fields, expected] of single) assert.deepEqual(faultsOf(fields), [expected], JSON.stringify(fields));

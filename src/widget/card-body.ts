@@ -146,11 +146,15 @@ const isDigit = (character: number) => character >= ZERO && character <= ZERO + 
 
 function isName(characters: readonly number[]): boolean {
   const hasControls = characters.some((character) => character < 0x20 || character === 0x7f);
-  return characters.length <= LONGEST_NAME && !hasControls && characters.filter(isDigit).length < DIGITS_IN_A_NAME;
+  return characters.length <= LONGEST_NAME && !hasControls && characters.filter(isDigitOfAnyScript).length < DIGITS_IN_A_NAME;
 }
+
+/** A telephone set to Arabic or a full-width keyboard writes a card number without one ASCII digit. */
+const isDigitOfAnyScript = (character: number) => /\p{Nd}/u.test(String.fromCodePoint(character));
 
 /** Shorter than any card number; letters, digits, space and hyphen. */
 function isPostalCode(characters: readonly number[]): boolean {
-  const isPlain = (character: number) => isDigit(character) || SEPARATORS.has(character) || /[A-Za-z]/.test(String.fromCharCode(character));
+  const isPlain = (character: number) =>
+    isDigit(character) || SEPARATORS.has(character) || /[A-Za-z]/.test(String.fromCodePoint(character));
   return characters.length <= LONGEST_POSTAL_CODE && characters.every(isPlain);
 }

@@ -194,13 +194,16 @@ function equals(bytes: Uint8Array, text: string): boolean {
   return bytes.length === text.length && bytes.every((byte, index) => byte === text.charCodeAt(index));
 }
 
-/** The characters of a string's or a number's span, as code units for escapes and as the bytes they are for all else. */
+/** The characters of a string's or a number's span in UTF-8: code points, and of escapes the code units they name. */
 export function* unescaped(bytes: Uint8Array, { start, end }: Span): Generator<number> {
   for (let at = start; at < end;) {
     const byte = bytes[at]!;
     if (byte !== BACKSLASH) {
-      yield byte;
-      at++;
+      const following = FOLLOWING_BYTES.find(([lead]) => byte >= lead)?.[1] ?? 0;
+      let point = following === 0 ? byte : byte & (0x3f >> following);
+      for (let index = 1; index <= following; index++) point = (point << 6) | (bytes[at + index]! & 0x3f);
+      yield point;
+      at += 1 + following;
     } else if (bytes[at + 1] === 0x75) {
       let unit = 0;
       for (let index = at + 2; index < at + 6; index++) unit = unit * 16 + hexDigit(bytes[index]);
@@ -212,3 +215,10 @@ export function* unescaped(bytes: Uint8Array, { start, end }: Span): Generator<n
     }
   }
 }
+
+/** Least first byte of a character of so many more bytes (RFC 3629 section 3). */
+const FOLLOWING_BYTES = [
+  [0xf0, 3],
+  [0xe0, 2],
+  [0xc0, 1],
+] as const;

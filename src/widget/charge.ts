@@ -1,37 +1,49 @@
+import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { type DeclineCode, DECLINES } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import type { Charge, ChargeResult, WidgetDeps } from "./index.ts";
 import type { Nonces } from "./nonce.ts";
-import { beginTry, endTry, MOST_TRIES, triesOf } from "./tries.ts";
+import { beginTry, endTry, isLate, MOST_TRIES, triesOf } from "./tries.ts";
 
 /** Who moved the session, for the audit log. */
 const ACTOR = "widget";
 const EXHAUSTED: DeclineCode = "attempts_exhausted";
 
 type Begun = { kind: "begun"; number: number; session: Session };
+/** Its time is over, and nobody has ended it yet. */
+type Late = { kind: "late"; session: Session };
 
 /**
  * One try: counted and its nonce used first, in one commit with the claim of the session; then the charge protocol. The
  * money is guarded by the session's phase (`charge` is one conditional UPDATE), not by what is counted here.
  */
 export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charge): Promise<ChargeResult> {
-  const { database, sessions } = deps;
+  const { database, sessions, payments } = deps;
   const { sessionId } = charge;
   const name = nonces.read(sessionId, charge.nonce);
+  crashPoint("card_posted");
   const begun = await database.transaction((tx) => begin(deps, tx, sessionId, name));
   if (begun === "over") return await over(deps, nonces, sessionId);
   if (typeof begun === "string") return { kind: begun };
+  if (begun.kind === "late") {
+    // As the sweeper will: what the shopper is told is then how it ended.
+    await payments.giveUp(begun.session);
+    return await over(deps, nonces, sessionId);
+  }
+  crashPoint("try_committed");
   try {
     if (charge.card) return await settle(deps, nonces, charge, charge.card, begun);
     if (begun.number < MOST_TRIES) return { kind: "malformed", nonce: nonces.issue(sessionId) };
     await sessions.apply(sessionId, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
     return { kind: "malformed", nonce: nonces.issue(sessionId) };
   } finally {
+    crashPoint("try_settled");
     await endTry(database.db, sessionId, name ?? "").catch((error: unknown) =>
       deps.log.warn("widget_try_not_ended", { session: sessionId, error }),
     );
+    crashPoint("try_ended");
   }
 }
 
@@ -41,7 +53,7 @@ async function begin(
   tx: Db,
   id: string,
   nonce: string | null,
-): Promise<Begun | "missing" | "over" | "busy" | "stranger"> {
+): Promise<Begun | Late | "missing" | "over" | "busy" | "stranger"> {
   const found = await sessions.find(tx, id);
   if (found?.channel !== "widget") return "missing";
   if (isTerminal(found.status)) return "over";
@@ -52,12 +64,19 @@ async function begin(
   if (!claimed) return (await hasEnded(sessions, tx, id)) ? "over" : "busy";
 
   const number = await beginTry(tx, id, nonce);
-  if (number !== null) return { kind: "begun", number, session: claimed };
+  if (number !== null) {
+    crashPoint("try_counted");
+    return { kind: "begun", number, session: claimed };
+  }
   const { used, busy, spent } = await triesOf(tx, id, nonce);
   if (busy) return "busy";
-  if (used >= MOST_TRIES) await sessions.transition(tx, id, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
-  if (used >= MOST_TRIES || !spent) return "over";
-  return "stranger";
+  if (used >= MOST_TRIES) {
+    await sessions.transition(tx, id, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
+    return "over";
+  }
+  if (await isLate(tx, id)) return { kind: "late", session: claimed };
+  // Not spent: the try that kept this one out has ended since.
+  return spent ? "stranger" : "busy";
 }
 
 async function hasEnded(sessions: WidgetDeps["sessions"], tx: Db, id: string): Promise<boolean> {
@@ -110,9 +129,7 @@ async function finalDecline({ database, sessions }: WidgetDeps, nonces: Nonces, 
 
 async function over({ database, sessions }: WidgetDeps, nonces: Nonces, id: string): Promise<ChargeResult> {
   const session = await sessions.find(database.db, id);
-  // Past its time but not swept yet.
-  const status = session && isTerminal(session.status) ? session.status : "expired";
-  return { kind: "over", result: nonces.result(id, status) };
+  return session && isTerminal(session.status) ? { kind: "over", result: nonces.result(id, session.status) } : { kind: "busy" };
 }
 
 function errorOf(code: DeclineCode) {

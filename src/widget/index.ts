@@ -75,7 +75,7 @@ export interface WidgetDeps {
   database: Database;
   sessions: Pick<Sessions, "find" | "transition" | "apply">;
   projects: Pick<Projects, "projectById">;
-  payments: Pick<Payments, "settle">;
+  payments: Pick<Payments, "settle" | "giveUp">;
   clock: Clock;
   random: Pick<Random, "bytes">;
   /** This run of this process, as in its lease. */

@@ -48,3 +48,10 @@ export async function triesOf(db: Db, sessionId: string, nonce: string | null): 
     from widget_charges where session_id = ${sessionId}`.execute(db);
   return rows[0] ?? { used: 0, busy: false, spent: false };
 }
+
+/** The session's time is over, by the database's clock. */
+export async function isLate(db: Db, sessionId: string): Promise<boolean> {
+  const late = sql<boolean>`expires_at <= clock_timestamp()`.as("late");
+  const row = await db.selectFrom("sessions").select(late).where("id", "=", sessionId).executeTakeFirst();
+  return row?.late ?? true;
+}
