@@ -24,7 +24,7 @@ import {
   type InstallationKeys,
   type Log,
 } from "./platform/index.ts";
-import { startApiRole, startVoiceRole, type Core } from "./roles/index.ts";
+import { startApiRole, startVoiceRole, type Core, type VoiceRole } from "./roles/index.ts";
 import { createProjects, type Projects, type Starter } from "./projects/index.ts";
 import { createSessions, type Sessions } from "./sessions/index.ts";
 import { createWidget } from "./widget/index.ts";
@@ -112,7 +112,9 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   webhooks.registerDelivery();
   await jobs.start({ work: roles.has("worker") });
   ends.push(() => jobs.stop());
-  await sessions.start({ giveUp: (session) => payments.giveUp(session) });
+  let voice: VoiceRole | null = null;
+  const own = { owner, calls: () => voice?.room.callIds ?? [] };
+  await sessions.start({ giveUp: (session) => payments.giveUp(session), own });
   ends.push(() => sessions.stop());
   // Wherever a card may be settled: a process takes up only its own attempts and those of the dead.
   ends.push(payments.startJanitor());
@@ -146,7 +148,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     key: new Uint8Array(hkdfSync("sha256", keys.pepper, "", "voicetill widget", 32)),
     publicUrl: () => publicUrl,
   });
-  const voice = roles.has("voice") ? await startVoiceRole(core, promptCache) : null;
+  voice = roles.has("voice") ? await startVoiceRole(core, promptCache) : null;
   const api = roles.has("api") ? await startApiRole(core, { voice, widget }) : null;
   publicUrl = api ?? publicUrl;
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;

@@ -14,7 +14,7 @@ import {
 import { createOnce, findAnswer, forgetAnswers, type KeptAnswer, type Made, type OnceRequest, type RequestName } from "./once.ts";
 import type { Session } from "./session.ts";
 import type { Phase, SessionEvent, Status } from "./states.ts";
-import { startSweeper } from "./sweeper.ts";
+import { type OwnCalls, startSweeper } from "./sweeper.ts";
 import { type OnFinal, type Scope, type SessionChanges, transition } from "./transition.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -72,10 +72,10 @@ export interface Sessions {
   /** Calls `onChange` after each committed change, in whichever process it was made. The returned function ends it. */
   watch(id: string, onChange: () => void): () => void;
   /**
-   * Starts the listener for `watch` and the sweeper. `giveUp` ends a session whose voice process died while collecting;
-   * when left out it becomes abandoned.
+   * Starts the listener for `watch` and the sweeper. `giveUp` ends a session whose voice process died while collecting, or
+   * whose call is no longer among `own`; when left out it becomes abandoned.
    */
-  start(options?: { giveUp?: (session: Session) => Promise<unknown> }): Promise<void>;
+  start(options?: { giveUp?: (session: Session) => Promise<unknown>; own?: OwnCalls }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -141,9 +141,9 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
     setTransferStatus: (id, status) => database.transaction((tx) => updateTransferStatus(tx, id, status)),
     watch: (id, onChange) => watchers.watch(id, onChange),
 
-    async start({ giveUp = (session: Session) => apply(session.id, "abandon") } = {}) {
+    async start({ giveUp = (session: Session) => apply(session.id, "abandon"), own } = {}) {
       stopListening = await watchers.listen(database);
-      stopSweeping = startSweeper({ database, clock, log, giveUp, expire: (id) => apply(id, "expire") });
+      stopSweeping = startSweeper({ database, clock, log, giveUp, expire: (id) => apply(id, "expire"), ...(own && { own }) });
     },
     async stop() {
       await stopSweeping();

@@ -148,3 +148,12 @@ test("a widget session that was tried and left is given up at its time, an untou
   );
   for (const id of [waiting, charging, voice]) assert.equal(await statusOf(id), "COLLECTING");
 });
+
+test("a call that is over in this process without having ended its session is ended for it; one that goes on is not (I10)", async () => {
+  const [over, running, others] = [await inCall("one"), await fixture.create(), await inCall("two")];
+  await fixture.sessions.claim(running.id, { owner: "one", callId: "running" });
+  for (const owner of ["one", "two"]) await heard(owner, 0);
+  start({ own: { owner: "one", calls: () => ["running"] } });
+  await sweeps(5);
+  assert.deepEqual(await Promise.all([over, running.id, others].map(statusOf)), ["abandoned", "COLLECTING", "COLLECTING"]);
+});

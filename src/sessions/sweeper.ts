@@ -20,11 +20,21 @@ export interface SweeperDeps {
   expire: (id: string) => Promise<unknown>;
   /** Ends a session that was being collected and has been left: by its process, or by its shopper. */
   giveUp: (session: Session) => Promise<unknown>;
+  /** Left out: no call of a living process is ever given up. */
+  own?: OwnCalls;
+}
+
+/** The calls of this process. */
+export interface OwnCalls {
+  owner: string;
+  /** Ids of those under way. */
+  calls: () => readonly string[];
 }
 
 /**
  * Expires the unused sessions, so that their webhook goes out within 5 s (R-195), and ends those whose process died in the
- * middle of a call (I10) or whose shopper left the widget. Every process sweeps: each move is a conditional UPDATE, so it is made once. Returns the end.
+ * middle of a call (I10), whose call is over and did not end them, or whose shopper left the widget. Every process sweeps: each
+ * move is a conditional UPDATE, so it is made once. Returns the end.
  */
 export function startSweeper(deps: SweeperDeps): () => Promise<void> {
   let stopped = false;
@@ -51,7 +61,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
       for (const id of ids) more = (await attempt(id, () => deps.expire(id))) && more;
     }
     for (const session of await idleWidgets(deps.database)) await attempt(session.id, () => deps.giveUp(session));
-    const found = await orphans(deps.database);
+    const found = await orphans(deps.database, deps.own);
     suspicions = new Map(found.map(({ id }) => [id, (suspicions.get(id) ?? 0) + 1]));
     for (const session of found) {
       if (suspicions.get(session.id)! < SUSPICIONS) continue;
@@ -92,17 +102,23 @@ async function idleWidgets({ db }: Pick<Database, "db">): Promise<Session[]> {
 }
 
 /**
- * Voice sessions being collected by a process that is dead. A session in phase charging or unknown is not among them: its
- * attempt is settled with the gateway first (`payments/`). A widget session belongs to no process between two tries.
+ * Voice sessions being collected by a process that is dead, or by this one for a call that is over: a fault, mostly of the
+ * database, kept its end from being written. A session in phase charging or unknown is not among them: its attempt is settled
+ * with the gateway first (`payments/`). A widget session belongs to no process between two tries.
  */
-export async function orphans({ db }: Pick<Database, "db">): Promise<Session[]> {
+export async function orphans({ db }: Pick<Database, "db">, own?: OwnCalls): Promise<Session[]> {
+  const isDead = isOwnerDead(sql.ref("sessions.claimed_by"));
+  // Time for a new process to be heard of.
+  const isOld = sql<boolean>`sessions.updated_at < clock_timestamp() - interval '15 seconds'`;
   const rows = await select(db)
     .where("status", "=", "COLLECTING")
     .where("phase", "=", "collecting")
     .where("channel", "=", "voice")
-    .where(isOwnerDead(sql.ref("sessions.claimed_by")))
-    // Time for a new process to be heard of.
-    .where(sql<boolean>`sessions.updated_at < clock_timestamp() - interval '15 seconds'`)
+    .where((row) => {
+      const isLeft = row.and([isDead, isOld]);
+      if (!own) return isLeft;
+      return row.or([isLeft, row.and([row("claimed_by", "=", own.owner), sql<boolean>`call_id <> all(${[...own.calls()]}::text[])`])]);
+    })
     .limit(BATCH)
     .execute();
   return rows.map(fromRow);

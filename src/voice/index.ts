@@ -24,6 +24,8 @@ export interface Voice {
   /** Resolves when no call is left. */
   idle(): Promise<void>;
   readonly activeCalls: number;
+  /** Their Call-IDs, from the INVITE until everything of a call is closed. */
+  readonly callIds: readonly string[];
 }
 
 /** A caller whose call is refused for load is told when to come again, s. */
@@ -35,7 +37,7 @@ const MOST_REMEMBERING = 4;
 /** The room where SIP, media, speech, conversation and payments become one call. */
 export function createVoiceRoom(deps: VoiceDeps, userAgent: () => Pick<UserAgent, "invite">): Voice {
   const prompts = createPrompts(deps);
-  const calls = new Set<Promise<void>>();
+  const calls = new Map<Promise<void>, string>();
   let isDraining = false;
   let remembering = 0;
   const callDeps: CallDeps = { ...deps, prompts, userAgent: { invite: (options) => userAgent().invite(options) } };
@@ -75,15 +77,18 @@ export function createVoiceRoom(deps: VoiceDeps, userAgent: () => Pick<UserAgent
       if (isDraining || calls.size >= deps.settings.maxCalls)
         return call.reject(503, { headers: [["Retry-After", String(RETRY_AFTER_S)]] });
       const running = take(call).finally(() => calls.delete(running));
-      calls.add(running);
+      calls.set(running, call.callId);
     },
     preload: () => prompts.preload([...fixedPrompts(), ...TRANSFER_PROMPTS]),
     drain: () => void (isDraining = true),
     async idle() {
-      while (calls.size > 0) await Promise.all(calls);
+      while (calls.size > 0) await Promise.all(calls.keys());
     },
     get activeCalls() {
       return calls.size;
+    },
+    get callIds() {
+      return [...calls.values()];
     },
   };
 }
