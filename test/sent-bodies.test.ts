@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Ajv2020 } from "ajv/dist/2020.js";
-import formats from "ajv-formats";
 import { componentSchemas } from "#src/api/openapi/components.ts";
+import { ajvOf } from "#src/api/openapi/testing.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { answered, cardOf, orderOf, settingsOf, testIo } from "#src/gateways/testing.ts";
 import { Secret } from "#src/kernel/secret.ts";
@@ -11,9 +10,7 @@ import { webhookBody } from "#src/webhooks/payload.ts";
 
 /** What the service sends to merchants, held against the webhooks section of /openapi.json. */
 
-const ajv = new Ajv2020({ strict: false });
-formats.default(ajv);
-for (const [name, schema] of Object.entries(componentSchemas())) ajv.addSchema(closed(schema), `#/components/schemas/${name}`);
+const ajv = ajvOf(Object.fromEntries(Object.entries(componentSchemas()).map(([name, schema]) => [name, closed(schema)])));
 
 /** Additional fields are no fault of a receiver, but here each must be described. */
 function closed(schema: object): object {

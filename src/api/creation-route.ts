@@ -30,7 +30,12 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, rout
       },
     );
     const once = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };
-    const answer = await idempotency.create(once, () => route.create(request.identity, body));
+    const prepare = async () => {
+      const creation = await route.create(request.identity, body);
+      crashPoint("create_checked");
+      return creation;
+    };
+    const answer = await idempotency.create(once, prepare);
     crashPoint("create_answering");
     if (answer.replayed) reply.header("idempotent-replayed", "true");
     return reply.code(answer.status).type("application/json; charset=utf-8").send(answer.text);

@@ -118,3 +118,16 @@ test("a refused body does not spoil the next request on the connection (R-045)",
   const { text } = await exchange((socket) => socket.write(`${refused}GET /v1/auth/check HTTP/1.1\r\n${AUTHORIZED}\r\n`), /HTTP\/1\.1 200/);
   assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ["HTTP/1.1 401", "HTTP/1.1 200"]);
 });
+
+test("a head or a body that does not come to an end is cut off, and the next client is served meanwhile (R-025)", async () => {
+  const slow = [`${POST}X-Dribble: `, `${POST}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`].map((part) =>
+    exchange((socket) => socket.write(part)),
+  );
+  const quick = await exchange((socket) => socket.write(`${POST}Content-Length: ${body.length}\r\n\r\n${body}`), /HTTP\/1\.1 201/);
+  assert.equal(statusOf(quick.text), 201);
+  for (const { text, closed } of await Promise.all(slow)) {
+    assert.equal(statusOf(text), 408);
+    assert.match(text, /\r\n\r\n\{"detail":"[^"]+"\}$/);
+    assert.ok(closed);
+  }
+});

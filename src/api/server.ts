@@ -16,6 +16,9 @@ import { registerWidgetSessions } from "./routes/widget-sessions.ts";
 /** Room for the longest request line and the longest header section together; which of them is too long is told apart later. */
 const HEAD_BYTES = 24 * 1024;
 const LONGEST_LINE = 8 * 1024;
+/** How long a client may take to send a head, and a whole request (RELIABILITY E10). */
+const HEAD_MS = 10_000;
+const WHOLE_REQUEST_MS = 15_000;
 
 /** The HTTP interface. Binding it to an address is its caller's business; `close` ends the open streams first. */
 export function createApi(deps: ApiDeps): FastifyInstance {
@@ -25,11 +28,11 @@ export function createApi(deps: ApiDeps): FastifyInstance {
     exposeHeadRoutes: false,
     rewriteUrl: ({ url }) => routable(url ?? "/"),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_LINE },
-    requestTimeout: 30_000,
+    requestTimeout: WHOLE_REQUEST_MS,
     keepAliveTimeout: 65_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    http: { maxHeaderSize: HEAD_BYTES, headersTimeout: 20_000 },
+    http: { maxHeaderSize: HEAD_BYTES, headersTimeout: HEAD_MS, connectionsCheckingInterval: 2_000 },
     clientErrorHandler: answerParserError,
   });
   // Routes read the bodies they want by themselves (body.ts): nothing of one is read before the key was checked.

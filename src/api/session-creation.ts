@@ -1,4 +1,3 @@
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { BillingAddress, Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { KeyIdentity, Project } from "#src/projects/index.ts";
@@ -64,7 +63,6 @@ export function sessionCreation(deps: ApiDeps) {
     const items = businessFaults(body, setUp, amountMinor);
     if (items.length > 0 || amountMinor instanceof Fault) throw new Invalid(items);
 
-    crashPoint("create_checked");
     return {
       session: {
         organizationId,

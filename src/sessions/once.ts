@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { type Database, type Db, statement } from "#src/platform/index.ts";
-import { insertingSessions, MADE, type NewSession } from "./repository.ts";
+import { AS_ASKED, insertingSessions, MADE, type NewSession } from "./repository.ts";
 
 /** Sessions that are made at most once for one key, whatever becomes of the request that asked for them (R-144). */
 
@@ -45,6 +45,8 @@ const EXPIRES_AT = "{expires_at}";
 
 const iso = (time: string) => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+const ON_NAME = 'on (api_key_id, won.path, won.key) = ("apiKeyId", asked.path, asked.key)';
+
 /**
  * One statement, so one commit: the answers of the requests that are the first of their name, and the sessions they make. The
  * lock is tried, not waited for: of two processes that are asked at once one goes on, the other says so. An answer that has expired
@@ -54,17 +56,18 @@ const insertOnce = statement<{ made: string | null }>(
   "insert_sessions_once",
   `with ${MADE}, asked as materialized (
     select *, pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', "apiKeyId", path, key), 0)) as free
-    from json_to_recordset($1) as asked (n int, "apiKeyId" uuid, path text, key text, request text, status int, answer text, session json)
+    from json_to_recordset($1) as asked (n int, "apiKeyId" uuid, path text, key text, request text, status int, answer text,
+      ${AS_ASKED})
   ), won as (
     insert into idempotency_keys as kept (api_key_id, path, key, request, status, answer)
     select "apiKeyId", path, key, decode(request, 'hex'), status, replace(replace(answer, '${CREATED_AT}', ${iso("at")}),
-      '${EXPIRES_AT}', ${iso(`(at + make_interval(secs => (session ->> 'ttlSeconds')::float8))`)})
+      '${EXPIRES_AT}', ${iso('(at + make_interval(secs => "ttlSeconds"))')})
     from asked, made where free order by "apiKeyId", path, key
     on conflict (api_key_id, path, key) do update set request = excluded.request, status = excluded.status, answer = excluded.answer,
       expires_at = excluded.expires_at where kept.expires_at <= clock_timestamp()
     returning api_key_id, path, key, answer
-  ), ${insertingSessions(`(select json_agg(session) from asked join won on (api_key_id, won.path, won.key) = ("apiKeyId", asked.path, asked.key))`)}
-  select won.answer as made from asked left join won on (api_key_id, won.path, won.key) = ("apiKeyId", asked.path, asked.key) order by n`,
+  ), ${insertingSessions(`asked join won ${ON_NAME}`)}
+  select won.answer as made from asked left join won ${ON_NAME} order by n`,
 );
 
 /** A request with the id of the session that it would make. */
@@ -90,7 +93,7 @@ export async function createOnce(db: Db, asked: readonly Asked[]): Promise<(Kept
 
 function wireOf({ apiKeyId, path, key, request, status, answer, session }: Asked, n: number) {
   const text = JSON.stringify(answer({ id: session.id, createdAt: CREATED_AT, expiresAt: EXPIRES_AT }));
-  return { n, apiKeyId, path, key, request: Buffer.from(request).toString("hex"), status, answer: text, session };
+  return { n, apiKeyId, path, key, request: Buffer.from(request).toString("hex"), status, answer: text, ...session };
 }
 
 /** What a request of this name was answered with in the last 24 hours. */

@@ -16,24 +16,27 @@ export interface Created extends NewSession {
 /** A CTE: when, `at`, the sessions of one statement are made. */
 export const MADE = "made as (select date_trunc('milliseconds', statement_timestamp()) as at)";
 
+/** A new session as json_to_recordset reads it. */
+export const AS_ASKED = `id uuid, "organizationId" uuid, "projectId" uuid, environment text, channel text, mode text, gateway text,
+      "amountMinor" bigint, currency text, caller text, description text, callback text, memory text, "stripeAccount" text,
+      "billingAddress" jsonb, "ttlSeconds" float8`;
+
 /**
- * A CTE that inserts the sessions of `rows`, SQL for a JSON array: one value however many they are, so that the statement never
- * changes. `made` comes before it.
+ * A CTE that inserts the sessions of `rows`, SQL for rows with the columns of AS_ASKED: one value however many they are, so that
+ * the statement never changes. `made` comes before it.
  */
 export const insertingSessions = (rows: string) => `inserted as (
     insert into sessions (id, organization_id, project_id, environment, channel, status, mode, gateway, amount_minor, currency,
       caller, description, callback, memory, stripe_account, billing_address, created_at, updated_at, expires_at)
     select id, "organizationId", "projectId", environment, channel, 'PENDING', mode, gateway, "amountMinor", currency,
       caller, description, callback, memory, "stripeAccount", "billingAddress", made.at, made.at, made.at + make_interval(secs => "ttlSeconds")
-    from made, json_to_recordset(${rows}) as new (id uuid, "organizationId" uuid, "projectId" uuid, environment text, channel text,
-      mode text, gateway text, "amountMinor" bigint, currency text, caller text, description text, callback text, memory text,
-      "stripeAccount" text, "billingAddress" jsonb, "ttlSeconds" float8)
+    from made, ${rows}
   )`;
 
 const insert = statement<{ created_at: Date }>(
   "insert_sessions",
   `with ${MADE},
-  ${insertingSessions("$1")}
+  ${insertingSessions(`json_to_recordset($1) as new (${AS_ASKED})`)}
   select at as created_at from made`,
 );
 

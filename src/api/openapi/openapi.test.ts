@@ -8,6 +8,7 @@ import { ERRORS } from "#src/kernel/errors.ts";
 import { createMetrics } from "#src/platform/index.ts";
 import { BODY, callerOf, startTestApi, type TestApi } from "../testing.ts";
 import { OPERATIONS } from "./operations.ts";
+import { ajvOf } from "./testing.ts";
 import { WORDS } from "./words.ts";
 
 interface Media {
@@ -75,7 +76,7 @@ const operations = () =>
   [document.paths, document.webhooks].flatMap((paths) => Object.values(paths).flatMap((methods) => Object.values(methods)));
 
 test("every example fits its schema, and every body has one (R-032)", () => {
-  const ajv = ajvWith(document);
+  const ajv = ajvOf(document.components.schemas);
   let seen = 0;
   for (const { summary, requestBody, responses } of operations()) {
     const bodies = [requestBody, ...Object.values(responses)].flatMap((body) => Object.entries(body?.content ?? {}));
@@ -163,7 +164,7 @@ test("real answers fit their schemas (R-032, R-003, R-150)", async () => {
     ["GET", "/health/ready", "/health/ready"],
     ["GET", "/health/live", "/health/live"],
   ];
-  const ajv = ajvWith(document);
+  const ajv = ajvOf(document.components.schemas);
   for (const [method, path, url, options] of requests) {
     const { statusCode, payload } = await api.call(method, url, options);
     const { responses } = document.paths[path]![method.toLowerCase()]!;
@@ -177,7 +178,7 @@ test("real answers fit their schemas (R-032, R-003, R-150)", async () => {
 });
 
 test("what the schema of a new session refuses, the service refuses (R-032)", async () => {
-  const ajv = ajvWith(document);
+  const ajv = ajvOf(document.components.schemas);
   const fits = (body: object) => ajv.validate({ $ref: "#/components/schemas/SessionCreate" }, body);
   const bodies: [object, boolean][] = [
     [BODY, true],
@@ -204,10 +205,3 @@ test("the page asks its own origin only, and its policy allows nothing else", as
   const policy = String(headers["content-security-policy"]);
   assert.match(policy, /^default-src 'none'; connect-src 'self'; img-src data:; script-src 'sha256-[^']{44}'; style-src 'sha256-[^']{44}'/);
 });
-
-function ajvWith({ components }: Pick<Document, "components">): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false });
-  formats.default(ajv);
-  for (const [name, schema] of Object.entries(components.schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`);
-  return ajv;
-}
