@@ -26,10 +26,14 @@ export interface Options {
   untilBreak?: boolean;
   /** Keeps the stories of sessions that broke something. */
   tells?: boolean;
+  /** Aborted: what has been simulated so far is the result. */
+  signal?: AbortSignal;
+  /** After each world. */
+  onWorld?: (soFar: Simulation, worlds: number) => void;
 }
 
 /** Runs worlds on every core. The seeds alone decide what happens, whatever thread they run on. */
-export async function simulate({ sessions, seed, untilBreak = false, tells = false }: Options): Promise<Simulation> {
+export async function simulate({ sessions, seed, untilBreak = false, tells = false, signal, onWorld }: Options): Promise<Simulation> {
   const began = performance.now();
   const worlds = Math.max(1, Math.ceil(sessions / SESSIONS_PER_WORLD));
   const perWorld = Math.min(sessions, SESSIONS_PER_WORLD);
@@ -48,6 +52,10 @@ export async function simulate({ sessions, seed, untilBreak = false, tells = fal
     const seeds = Array.from({ length: worlds }, (_, world) => seed + world).filter((_, world) => world % threads === index);
     return new Worker(new URL("worker.ts", import.meta.url), { workerData: { seeds, sessions: perWorld, tells } satisfies Task });
   });
+  const stop = () => {
+    for (const worker of workers) void worker.terminate();
+  };
+  signal?.addEventListener("abort", stop, { once: true });
   const take = ({ seed, sessions, breaks, stories, counters, fingerprint }: Finished) => {
     result.worlds++;
     result.sessions += sessions;
@@ -55,7 +63,8 @@ export async function simulate({ sessions, seed, untilBreak = false, tells = fal
     result.stories.push(...stories);
     result.counters.add(counters);
     result.fingerprints.set(seed, fingerprint);
-    if (untilBreak && breaks.length > 0) for (const worker of workers) void worker.terminate();
+    onWorld?.(result, worlds);
+    if (untilBreak && breaks.length > 0) stop();
   };
   await Promise.all(
     workers.map(
@@ -67,6 +76,7 @@ export async function simulate({ sessions, seed, untilBreak = false, tells = fal
         }),
     ),
   );
+  signal?.removeEventListener("abort", stop);
   result.seconds = (performance.now() - began) / 1000;
   return result;
 }

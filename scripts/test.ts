@@ -48,7 +48,9 @@ const bin = (name: string) => `node_modules/.bin/${name}`;
 const nodeTest = (files: string[], ...flags: string[]) => [node, "--disable-warning=ExperimentalWarning", "--test", ...flags, ...files];
 
 const postgres = await reachablePostgres();
-const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "test/*.test.ts"]).sort();
+/** By itself: it keeps every core busy. */
+const simulation = ["test/prove.test.ts"];
+const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "test/*.test.ts"], { exclude: simulation }).sort();
 const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,widget,api}/**/*.test.ts"]).sort();
 const journeys = globSync("test/journeys/*.test.ts").sort();
 const parallel = `--test-concurrency=${Math.max(1, availableParallelism())}`;
@@ -65,6 +67,7 @@ const LEGS: Leg[] = [
     command: nodeTest(units, parallel, "--test-timeout=300000"),
     env: { TEST_DATABASE_URL: "" },
   },
+  { name: "simulation", what: "payments simulated, every race and fault", missing: null, command: nodeTest(simulation) },
   {
     name: "postgres",
     what: "the same database tests on PostgreSQL",

@@ -1,5 +1,4 @@
-import { COMMANDS, usage } from "./cli/index.ts";
-import { OperatorError } from "./kernel/errors.ts";
+import { COMMANDS, mistakeOf, usage } from "./cli/index.ts";
 
 /**
  * The one program: `voicetill COMMAND ...`. A fault of the operator's making ends in one sentence and exit status 1; anything
@@ -16,11 +15,7 @@ if (isHelp || !command) {
   try {
     process.exitCode = await (await command.load()).run(args);
   } catch (error) {
-    const isArguments = (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
-    const [fault] = (error as Error).message.split(/[.\n]/, 1);
-    const sentence = isArguments ? `${fault}: voicetill ${name} --help tells more.` : (error as Error).message;
-    const isOperators = isArguments || error instanceof OperatorError;
-    process.stderr.write(isOperators ? `${sentence}\n` : `${(error as Error).stack ?? String(error)}\n`);
+    process.stderr.write(`${mistakeOf(error, `voicetill ${name} --help`) ?? (error as Error).stack ?? String(error)}\n`);
     process.exitCode = 1;
   }
 }

@@ -10,9 +10,13 @@ import { createSessions, type NewSession } from "#src/sessions/index.ts";
 import { overdueIds } from "#src/sessions/repository.ts";
 import { orphans } from "#src/sessions/sweeper.ts";
 import { claimDueEvent, insertEvent, markDelivered, markWaiting, projectsWithDueEvents, reviveEvent } from "#src/webhooks/events.ts";
+import { authenticate, createKeyDigest, newKey, visibleParts } from "#src/projects/keys.ts";
+import { keepUnmatched, listUnmatched } from "#src/voice/unmatched.ts";
+import { beginTry, endTry, isLate, triesOf } from "#src/widget/tries.ts";
 import { ModelDatabase } from "../prove/database/index.ts";
 import { SeededRandom } from "../prove/random.ts";
 import { databaseOver } from "../prove/world/driver.ts";
+import { revokeKey } from "../prove/world/keys.ts";
 
 const ORGANIZATION = "00000000-0000-4000-8000-000000000001";
 const PROJECT = "00000000-0000-4000-8000-00000000000a";
@@ -42,7 +46,7 @@ function modelDatabase(): Database {
   return databaseOver(line, new ModelDatabase(() => Date.now()));
 }
 
-/** Every statement of sessions, payments and webhooks, and what each of them answered. */
+/** Every statement of sessions, payments, webhooks and the widget, and what each of them answered. */
 async function play(database: Database): Promise<unknown[]> {
   const { db } = database;
   const heard: unknown[] = [];
@@ -167,13 +171,53 @@ async function play(database: Database): Promise<unknown[]> {
 
   const stop = await startLease({ database, clock: systemClock, owner: "one", roles: "voice", log: silentLog });
   await note(orphans(database));
+  for (const calls of [[], ["call"]]) await note(orphans(database, { owner: "one", calls: () => calls }));
   await stop();
-  for (const table of ["sessions", "payment_attempts", "webhook_events", "audit_log"] as const) {
+  for (const nonce of ["one", "one", "two"]) {
+    await note(database.transaction((tx) => beginTry(tx, b, nonce)));
+    await note(triesOf(db, b, nonce));
+  }
+  for (const nonce of ["two", "one", "one"]) await note(endTry(db, b, nonce).then(() => triesOf(db, b, null)));
+  for (const nonce of ["one", "two", "three", "four", "five", "six"]) {
+    await note(database.transaction((tx) => beginTry(tx, b, nonce)));
+    await note(endTry(db, b, nonce).then(() => triesOf(db, b, nonce)));
+  }
+  await note(database.transaction((tx) => beginTry(tx, c, "its time is over")));
+  await note(triesOf(db, c, "one"));
+  for (const id of [a, c]) await note(isLate(db, id));
+  // Two at once, in two transactions: the second waits for the first one's row and looks at it again.
+  const [left, goOn] = [Promise.withResolvers<number | null>(), Promise.withResolvers<void>()];
+  const whole = database.transaction(async (tx) => {
+    left.resolve(await beginTry(tx, d, "left"));
+    await goOn.promise;
+  });
+  await note(left.promise);
+  const right = database.transaction((tx) => beginTry(tx, d, "right"));
+  goOn.resolve();
+  await whole;
+  await note(right);
+
+  await note(keepUnmatched(db, { callId: "call", source: "192.0.2.1", misses: [{ rule: "From", value: "16", why: "no", readings: [] }] }));
+  await note(listUnmatched(db, 2));
+
+  const digestOf = createKeyDigest(new Uint8Array(32));
+  const key = newKey(new SeededRandom(8), "test");
+  const shown = { ...visibleParts(key), digest: digestOf(key), scopes: ["sessions:read"] };
+  await db
+    .insertInto("api_keys")
+    .values({ id: PROJECT, organization_id: ORGANIZATION, name: "key", mode: "test", ...shown })
+    .execute();
+  await note(authenticate(db, key, digestOf));
+  await note(authenticate(db, newKey(new SeededRandom(9), "test"), digestOf));
+  await revokeKey(db, PROJECT);
+  await note(authenticate(db, key, digestOf));
+
+  for (const table of ["sessions", "payment_attempts", "webhook_events", "audit_log", "widget_charges"] as const) {
     await note(
       db
         .selectFrom(table)
         .selectAll()
-        .orderBy(table === "webhook_events" ? "session_id" : "id")
+        .orderBy(table === "webhook_events" || table === "widget_charges" ? "session_id" : "id")
         .execute(),
     );
   }
@@ -197,7 +241,7 @@ describe("the simulation's model of the database", () => {
   });
   after(() => real.close());
 
-  test("answers every statement of sessions, payments and webhooks as the real database does", async () => {
+  test("answers every statement of sessions, payments, webhooks and the widget as the real database does", async () => {
     const [expected, heard] = [comparable(await play(real)), comparable(await play(modelDatabase()))];
     assert.deepEqual(heard, expected);
   });

@@ -1,5 +1,5 @@
 import type { Reader } from "./tokens.ts";
-import { add, cast, compare, Interval, join, multiply, parseInterval, type Row, textOf, type Value } from "./values.ts";
+import { add, cast, compare, contains, Interval, join, multiply, parseInterval, type Row, textOf, type Value } from "./values.ts";
 
 /** SQL expressions, compiled once per statement text into closures. Three-valued logic: null is "not known". */
 
@@ -33,8 +33,8 @@ export interface Expression {
   column?: string;
   /** It looks at no row. */
   constant: boolean;
-  /** Every row for which it is true has this value in this column. */
-  equalities: readonly { column: string; value: Evaluate }[];
+  /** Every row for which it is true has one of these values in this column. */
+  equalities: readonly { column: string; values: (scope: Scope) => readonly Value[] }[];
   /** Its name in a result. */
   name: string;
 }
@@ -62,13 +62,16 @@ export class Expressions {
   read(): Expression {
     let left = this.#and();
     while (this.#reader.accept("or")) {
-      const [a, b] = [left.run, this.#and()];
-      left = made((scope) => {
-        const first = a(scope);
-        if (first === true) return true;
-        const second = b.run(scope);
-        return second === true ? true : first === null || second === null ? null : false;
-      }, left.constant && b.constant);
+      const [a, b] = [left, this.#and()];
+      left = {
+        ...made((scope) => {
+          const first = a.run(scope);
+          if (first === true) return true;
+          const second = b.run(scope);
+          return second === true ? true : first === null || second === null ? null : false;
+        }, a.constant && b.constant),
+        equalities: either(a.equalities, b.equalities),
+      };
     }
     return left;
   }
@@ -107,9 +110,13 @@ export class Expressions {
     if (reader.accept("is", "not", "null")) return made((scope) => left.run(scope) !== null, left.constant);
     if (reader.accept("is", "null")) {
       const result = made((scope) => left.run(scope) === null, left.constant);
-      return left.column === undefined ? result : { ...result, equalities: [{ column: left.column, value: () => null }] };
+      return left.column === undefined ? result : { ...result, equalities: [{ column: left.column, values: () => [null] }] };
     }
     if (reader.accept("in")) return this.#isIn(left);
+    if (reader.accept("@>")) {
+      const right = this.#sum();
+      return made((scope) => contains(left.run(scope), right.run(scope)), left.constant && right.constant);
+    }
     const operator = ["=", "<>", "!=", "<=", ">=", "<", ">"].find((sign) => reader.accept(sign));
     if (operator === undefined) return left;
     const test = TESTS[operator]!;
@@ -117,8 +124,9 @@ export class Expressions {
     const right = this.#sum();
     if (quantifier) {
       return made((scope) => {
-        const value = left.run(scope);
-        return (right.run(scope) as Value[])[quantifier]((item) => test(compare(value, item) ?? Number.NaN));
+        const [value, items] = [left.run(scope), right.run(scope)];
+        if (value === null || items === null) return null;
+        return (items as Value[])[quantifier]((item) => test(compare(value, item) ?? Number.NaN));
       }, left.constant && right.constant);
     }
     const result = made((scope) => {
@@ -144,10 +152,12 @@ export class Expressions {
     }
     const select = this.#select();
     reader.expect(")");
-    return made((scope) => {
+    const isIn = made((scope) => {
       const value = left.run(scope);
       return rowsOf(select, scope).some((row) => compare(value, firstOf(row)) === 0);
     }, false);
+    if (left.column === undefined || select.correlated) return isIn;
+    return { ...isIn, equalities: [{ column: left.column, values: (scope) => rowsOf(select, scope).map(firstOf) }] };
   }
 
   #sum(): Expression {
@@ -173,13 +183,21 @@ export class Expressions {
 
   #cast(): Expression {
     const reader = this.#reader;
-    let inner = this.#primary();
+    let inner = this.#element(this.#primary());
     while (reader.accept("::")) {
       const { run, constant, name } = inner;
       const type = reader.name() + (reader.accept("[", "]") ? "[]" : "");
       inner = { ...made((scope) => cast(run(scope), type), constant), name };
     }
     return inner;
+  }
+
+  /** `array[n]`, counted from one; null past its end. */
+  #element(array: Expression): Expression {
+    if (!this.#reader.accept("[")) return array;
+    const index = this.read();
+    this.#reader.expect("]");
+    return made((scope) => (array.run(scope) as Value[] | null)?.[Number(index.run(scope)) - 1] ?? null, array.constant && index.constant);
   }
 
   #primary(): Expression {
@@ -196,6 +214,14 @@ export class Expressions {
       return made((scope) => rowsOf(select, scope).length > 0, false);
     }
     if (reader.accept("case")) return this.#case();
+    if (reader.accept("array", "[")) {
+      const items = reader.list(() => this.read());
+      reader.expect("]");
+      return made(
+        (scope) => items.map((item) => item.run(scope)),
+        items.every((item) => item.constant),
+      );
+    }
     if (reader.accept("null")) return made(() => null, true);
     if (reader.accept("true")) return made(() => true, true);
     if (reader.accept("false")) return made(() => false, true);
@@ -292,9 +318,17 @@ function distinct(left: Expression, right: Expression, wanted: boolean): Express
 }
 
 function equality(left: Expression, right: Expression): Expression["equalities"] {
-  if (left.column !== undefined && right.constant) return [{ column: left.column, value: right.run }];
-  if (right.column !== undefined && left.constant) return [{ column: right.column, value: left.run }];
+  if (left.column !== undefined && right.constant) return [{ column: left.column, values: (scope) => [right.run(scope)] }];
+  if (right.column !== undefined && left.constant) return [{ column: right.column, values: (scope) => [left.run(scope)] }];
   return NO;
+}
+
+/** What `or` leaves of both sides' equalities: those on one column. */
+function either(left: Expression["equalities"], right: Expression["equalities"]): Expression["equalities"] {
+  return left.flatMap(({ column, values }) => {
+    const other = right.find((equality) => equality.column === column);
+    return other ? [{ column, values: (scope: Scope) => [...values(scope), ...other.values(scope)] }] : [];
+  });
 }
 
 function unqualified(scope: Scope, column: string): Value {
@@ -335,6 +369,7 @@ const FUNCTIONS: Readonly<Record<string, (values: Value[], statement: Statement)
   greatest: (values) => values.reduce((most, value) => ((compare(value, most) ?? 1) > 0 ? value : most)),
   // The aggregate itself is the select's: here is the value of one row.
   max: ([value]) => value ?? null,
+  cardinality: ([array]) => (array === null ? null : (array as Value[]).length),
   coalesce: (values) => values.find((value) => value !== null) ?? null,
   pg_notify: ([channel, payload], { notify }) => {
     notify(textOf(channel), textOf(payload));

@@ -1,8 +1,9 @@
 import { type Expression, Expressions, type Scope, type Statement, type SubSelect } from "./expressions.ts";
+import { candidates, changed, check, type Conflict, greatestOf, type Item, newRow, NOTHING, ordering, project, store } from "./rows.ts";
 import type { Holder, Table } from "./table.ts";
 import { Reader } from "./tokens.ts";
-import { DatabaseError, type Transaction } from "./transaction.ts";
-import { cast, compare, type Row, textOf, type Value } from "./values.ts";
+import type { Transaction } from "./transaction.ts";
+import { cast, type Row, textOf } from "./values.ts";
 
 /**
  * The statements of this house, compiled once per text: select, insert, update and delete on one table each, with
@@ -15,14 +16,6 @@ export interface Result {
 }
 
 export type Prepared = (statement: Statement, transaction: Transaction) => Promise<Result>;
-
-interface Item extends Partial<Expression> {
-  /** `alias.*` or `*`. */
-  all: boolean;
-  as: string;
-}
-
-const NOTHING: Row = {};
 
 export function prepare(sql: string, tables: ReadonlyMap<string, Table>): Prepared {
   return new Statements(sql, tables).read();
@@ -118,63 +111,77 @@ class Statements {
     if (forUpdate && !skipLocked) reader.fail("for update waits only at the top, and no statement of this house needs it");
     const maximum = items.length === 1 && items[0]?.name === "max" ? items[0] : null;
 
-    const run = (statement: Statement, transaction: Transaction, outer: Scope | null): Row[] => {
+    const find = (statement: Statement, transaction: Transaction, outer: Scope | null): Scope[] => {
       const scopeOf = (row: Row): Scope => ({ alias, row, outer, statement });
-      const found: [Holder | null, Row][] = [];
-      if (!table) found.push([null, NOTHING]);
+      const found: [Holder | null, Scope][] = [];
+      if (!table) found.push([null, scopeOf(NOTHING)]);
       for (const holder of table ? candidates(table, where, statement, outer, alias) : []) {
         const row = transaction.visible(holder);
-        if (row && (!where || where.run(scopeOf(row)) === true)) found.push([holder, row]);
+        const scope = row && scopeOf(row);
+        if (scope && (!where || where.run(scope) === true)) found.push([holder, scope]);
       }
-      if (order.length > 0) found.sort(([, a], [, b]) => ordering(order, scopeOf(a), scopeOf(b)));
+      if (order.length > 0) found.sort(([, a], [, b]) => ordering(order, a, b));
       const most = limit ? Number(limit.run(scopeOf(NOTHING))) : Infinity;
-      const chosen: Row[] = [];
-      for (const [holder, row] of found) {
+      const chosen: Scope[] = [];
+      for (const [holder, scope] of found) {
         if (chosen.length >= most) break;
         if (forUpdate && holder && !transaction.tryLock(holder)) continue;
-        chosen.push(row);
+        chosen.push(scope);
       }
-      if (maximum) return [{ [maximum.as]: greatestOf(chosen.map((row) => maximum.run!(scopeOf(row)))) }];
-      const rows = chosen.map((row) => project(items, scopeOf(row)));
+      return chosen;
+    };
+    const run = (statement: Statement, transaction: Transaction, outer: Scope | null): Row[] => {
+      const scopes = find(statement, transaction, outer);
+      if (maximum) return [{ [maximum.as]: greatestOf(scopes.map((scope) => maximum.run!(scope))) }];
+      const rows = scopes.map((scope) => project(items, scope));
       return isDistinct ? [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()] : rows;
     };
-    return { run, alias, table, where, share };
+    return { run, find, items, alias, table, where, share };
   }
 
   #insert(): Prepared {
     const reader = this.#reader;
     const table = this.#table();
+    const alias = reader.accept("as") ? reader.name() : table.name;
     reader.expect("(");
     const names = reader.list(() => reader.name());
-    reader.expect(")", "values", "(");
-    const values = reader.list(() => this.#expressions.read());
     reader.expect(")");
-    let conflict: { columns: string[]; set: ReturnType<Statements["sets"]> } | null = null;
-    if (reader.accept("on", "conflict", "(")) {
-      const columns = reader.list(() => reader.name());
-      reader.expect(")", "do");
-      if (reader.accept("nothing")) conflict = { columns, set: [] };
-      else {
-        reader.expect("update", "set");
-        conflict = { columns, set: this.sets(table) };
-      }
-    }
+    const source = this.#source();
+    const conflict = this.#conflict(table);
     const returning = reader.accept("returning") ? this.#items() : null;
 
     return async (statement, transaction) => {
-      const scope = (row: Row): Scope => ({ alias: table.name, row, outer: null, statement });
-      const row = newRow(table, names, values, scope(NOTHING));
-      check(table, scope(row));
-      const twin = await existing(table, row, transaction);
-      if (!twin) transaction.insert(table, row);
-      else if (!conflict) throw new DatabaseError("23505", `duplicate key in ${table.name}`);
-      else if (conflict.set.length > 0) {
-        while (!transaction.tryLock(twin)) await transaction.wait(twin);
-        const before = transaction.visible(twin);
-        if (before) transaction.write(twin, changed(before, conflict.set, scope(before)));
+      const stored: Scope[] = [];
+      for (const from of source.find(statement, transaction)) {
+        const excluded = { alias: "excluded", row: newRow(table, names, source.values, from), outer: null, statement };
+        const row = await store(table, excluded.row, conflict, alias, excluded, transaction);
+        if (row) stored.push({ alias, row, outer: null, statement });
       }
-      return { rows: returning ? [project(returning, scope(row))] : [], affected: 1 };
+      return { rows: returning ? stored.map((scope) => project(returning, scope)) : [], affected: stored.length };
     };
+  }
+
+  /** `values (...)` or a select: the rows to be inserted are its values, in their order, for each scope found. */
+  #source(): { values: readonly Item[]; find: (statement: Statement, transaction: Transaction) => Scope[] } {
+    const reader = this.#reader;
+    if (reader.sees("select")) {
+      const { items, find } = this.#selectBody();
+      return { values: items, find: (statement, transaction) => find(statement, transaction, null) };
+    }
+    reader.expect("values", "(");
+    const values = reader.list(() => ({ ...this.#expressions.read(), all: false, as: "" }));
+    reader.expect(")");
+    return { values, find: (statement) => [{ alias: "", row: NOTHING, outer: null, statement }] };
+  }
+
+  #conflict(table: Table): Conflict | null {
+    const reader = this.#reader;
+    if (!reader.accept("on", "conflict", "(")) return null;
+    reader.list(() => reader.name());
+    reader.expect(")", "do");
+    if (reader.accept("nothing")) return { set: [], where: null };
+    reader.expect("update", "set");
+    return { set: this.sets(table), where: this.#where() };
   }
 
   /** `with m as (select ...), i as (insert ... select ... from m, json_to_recordset($1) as r (...)) select ... from m` */
@@ -209,9 +216,7 @@ class Statements {
       for (const record of JSON.parse(textOf(records.run(nowhere))) as Row[]) {
         const read = Object.fromEntries(columns.map(({ name, type }) => [name, cast(record[name] ?? null, type)]));
         const row = newRow(table, names, values, { alias, row: read, outer, statement });
-        check(table, { ...nowhere, alias: table.name, row });
-        if (await existing(table, row, transaction)) throw new DatabaseError("23505", `duplicate key in ${table.name}`);
-        transaction.insert(table, row);
+        await store(table, row, null, table.name, { ...nowhere, row }, transaction);
       }
       return { rows: [project(result, outer)], affected: 1 };
     };
@@ -273,82 +278,4 @@ class Statements {
     }
     return { rows, affected };
   }
-}
-
-/** The rows that can fit: by the narrowest index among the condition's equalities, else all. A list of its own: rows may come and go. */
-function candidates(
-  table: Table,
-  where: Expression | null,
-  statement: Statement,
-  outer: Scope | null = null,
-  alias = table.name,
-): Holder[] {
-  let best: ReadonlySet<Holder> = table.holders;
-  for (const { column, value } of where?.equalities ?? []) {
-    if (!table.columns.has(column)) continue;
-    const found = table.having(column, value({ alias, row: NOTHING, outer, statement }));
-    if (found.size < best.size) best = found;
-  }
-  return [...best];
-}
-
-function newRow(table: Table, names: readonly string[], values: readonly Expression[], scope: Scope): Row {
-  const row: Row = {};
-  for (const column of table.columns.values()) {
-    const at = names.indexOf(column.name);
-    const value = at >= 0 ? values[at]!.run(scope) : column.identity ? ++table.identity : (column.fallback?.run(scope) ?? null);
-    row[column.name] = cast(value, column.type);
-    if (column.required && row[column.name] === null) throw new DatabaseError("23502", `null in ${table.name}.${column.name}`);
-  }
-  return row;
-}
-
-function project(items: readonly Item[], scope: Scope): Row {
-  const result: Row = {};
-  for (const item of items) {
-    if (item.all) Object.assign(result, scope.row);
-    else result[item.as] = item.run!(scope);
-  }
-  return result;
-}
-
-function changed(row: Row, set: readonly { column: string; type: string; value: Expression }[], scope: Scope): Row {
-  const after = { ...row };
-  for (const { column, type, value } of set) after[column] = cast(value.run(scope), type);
-  return after;
-}
-
-function check(table: Table, scope: Scope): void {
-  for (const rule of table.checks) {
-    if (rule.run(scope) === false) throw new DatabaseError("23514", `a row of ${table.name} breaks a check`);
-  }
-}
-
-async function existing(table: Table, row: Row, transaction: Transaction): Promise<Holder | null> {
-  for (const columns of table.unique) {
-    for (;;) {
-      const [first = ""] = columns;
-      const twin = [...table.having(first, row[first] ?? null)].find((holder) =>
-        [holder.pending, holder.committed].some(
-          (version) => version && columns.every((name) => compare(version[name] ?? null, row[name] ?? null) === 0),
-        ),
-      );
-      if (!twin) break;
-      if (twin.lock === null || twin.lock === transaction) return twin;
-      await transaction.wait(twin);
-    }
-  }
-  return null;
-}
-
-function ordering(order: readonly { by: Expression; sign: number }[], a: Scope, b: Scope): number {
-  for (const { by, sign } of order) {
-    const compared = compare(by.run(a), by.run(b));
-    if (compared) return compared * sign;
-  }
-  return 0;
-}
-
-function greatestOf(values: Value[]): Value {
-  return values.reduce<Value>((most, value) => (most === null || (compare(value, most) ?? -1) > 0 ? value : most), null);
 }

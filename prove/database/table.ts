@@ -73,4 +73,7 @@ function put(index: Map<unknown, Set<Holder>>, value: Value, holder: Holder): vo
   else index.set(key(value), new Set([holder]));
 }
 
-const key = (value: Value): unknown => (value instanceof Date ? value.getTime() : value);
+function key(value: Value): unknown {
+  if (value instanceof Date) return value.getTime();
+  return value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value;
+}

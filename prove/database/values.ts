@@ -31,6 +31,7 @@ export function parseInterval(text: string): Interval {
 
 function comparable(value: Value): string | number | boolean {
   if (value instanceof Date || value instanceof Interval) return Number(value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("latin1");
   if (typeof value === "object") throw new TypeError("the model of the database compares no JSON");
   return value;
 }
@@ -58,11 +59,18 @@ export function multiply(left: Value, right: Value): Value {
   return Number(left) * Number(right);
 }
 
-/** `||`: text to text, JSON object to JSON object. */
+/** `||`: array to array, text to text, JSON object to JSON object. */
 export function join(left: Value, right: Value): Value {
   if (left === null || right === null) return null;
+  if (Array.isArray(left) && Array.isArray(right)) return [...left, ...right] as Value[];
   if (typeof left === "object" && typeof right === "object") return Object.assign({}, left, right);
   return textOf(left) + textOf(right);
+}
+
+/** `@>`: every element of the one array stands in the other. */
+export function contains(left: Value, right: Value): Value {
+  if (left === null || right === null) return null;
+  return (right as Value[]).every((wanted) => (left as Value[]).some((item) => compare(item, wanted) === 0));
 }
 
 export function cast(value: Value, type: string): Value {

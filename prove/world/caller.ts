@@ -1,72 +1,59 @@
-import type { Key, MediaLeg, PlayPart } from "#src/media/index.ts";
-import { HASH } from "#src/media/index.ts";
+import { HASH, type Key } from "#src/media/index.ts";
 import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
-import { parseDatagram } from "#src/sip/grammar/parse.ts";
+import { CARDS } from "./cards.ts";
+import type { Heard } from "./ears.ts";
+import { DESCRIPTION, type Dialling, inviteOf } from "./invite.ts";
+import type { ModelLeg } from "./leg.ts";
 import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
 import type { World } from "./world.ts";
 
-/** A caller with a telephone: hears prompts, presses keys, makes mistakes, hangs up. */
-
-const DESCRIPTION = [
-  "v=0",
-  "o=- 1 1 IN IP4 198.51.100.7",
-  "s=-",
-  "c=IN IP4 198.51.100.7",
-  "t=0 0",
-  "m=audio 40000 RTP/AVP 0 101",
-  "a=rtpmap:101 telephone-event/8000",
-  "",
-].join("\r\n");
-
-/** What each card does at the vendors (`simulators/cards.ts`), and how often it is used. */
-const CARDS = {
-  "4242424242424242": 60,
-  "4000000000000002": 10,
-  "4000000000009995": 5,
-  "4000000000000127": 6,
-  "4000000000000119": 3,
-  "4000000000000259": 6,
-  "4000000000000333": 4,
-} as const;
-
-export const CARD_NUMBERS = Object.keys(CARDS);
+/** A caller with a telephone: hears prompts, presses keys or speaks, makes mistakes, hangs up. */
 
 const CANCELS_EARLY = 0.03;
 const NEVER_ACKNOWLEDGES = 0.03;
 const MISTYPES = 0.04;
 const FALLS_SILENT = 0.02;
+const SPEAKS = 0.1;
+const SAYS_MANGO = 0.05;
+const UTTERANCE_MS = 700;
+
+const MANGO: Heard = { kind: "test_word" };
+
+/** An answer: what the caller does with the telephone. */
+type Act = (leg: ModelLeg) => void;
 
 export class Caller {
-  readonly callId: string;
-  readonly track: Track;
+  readonly dialling: Dialling;
+  /** Null until a call that named no session has taken one. */
+  track: Track | null;
   readonly #world: World;
   readonly #process: ServiceProcess;
   readonly #call: { cancelled: boolean };
   #dialog: { ended: boolean; onBye: ((reason: "bye") => void) | null } | null = null;
-  readonly #began: number;
+  readonly began: number;
   #number = "";
 
-  constructor(world: World, track: Track, process: ServiceProcess, callId: string) {
+  /** `redial`: the network's next way when this process takes no calls any more. */
+  constructor(world: World, process: ServiceProcess, dialling: Dialling, track: Track | null, redial: () => void) {
     const { random } = world;
     this.#world = world;
     this.track = track;
     this.#process = process;
-    this.#began = world.scheduler.now;
-    this.callId = callId;
+    this.began = world.scheduler.now;
+    this.dialling = dialling;
     const call = {
-      callId,
-      request: inviteFor(track.id, callId),
+      callId: dialling.callId,
+      source: { address: "198.51.100.7" },
+      request: inviteOf(dialling),
       offer: DESCRIPTION,
       cancelled: false,
       answer: (description: string) => this.#answered(description),
       reject: (status: number) => {
-        if (status === 486) {
-          world.counters.saw("a second call was refused: the session was being collected");
-          const isTwin = track.callers.some((other) => other !== this && this.#began - other.#began <= 5);
-          if (isTwin) world.counters.saw("two calls within 5 ms: one was refused");
-        }
-        if (status === 410) world.counters.saw(`a call was refused: ${world.statusOf(track.id)}`);
+        world.lines.refused(this, status);
+        if (status !== 503 || !process.isDraining) return;
+        world.counters.saw("a draining process refused a call");
+        world.scheduler.after(random.between(50, 300), redial);
       },
     };
     this.#call = call;
@@ -92,6 +79,7 @@ export class Caller {
 
   async #answered(description: string): Promise<CallDialog> {
     const { random } = this.#world;
+    this.#world.lines.answered(this);
     const port = Number(/m=audio (\d+)/.exec(description)?.[1]);
     const leg = this.#process.legs.get(port);
     if (leg) leg.caller = this;
@@ -119,84 +107,49 @@ export class Caller {
   hear(words: string, leg: ModelLeg): void {
     const { random } = this.#world;
     if (random.chance(FALLS_SILENT)) return;
-    const keys = this.#answerTo(words);
-    if (keys === null) return;
+    const act = this.#answerTo(words);
+    if (act === null) return;
     const patience = random.chance(0.3) ? random.between(300, 900) : random.between(1500, 6000);
-    // A run of keys is one event: what happens between two of them is the dialog's own tests' matter.
     this.#process.after(patience, () => {
-      if (this.#dialog?.ended !== false) return;
-      for (const key of keys) leg.on.key(key);
+      if (this.#dialog?.ended === false) act(leg);
     });
   }
 
-  #answerTo(words: string): Key[] | null {
+  #answerTo(words: string): Act | null {
     const { random } = this.#world;
     const digits = (text: string) => Array.from(text, Number);
     if (/card number/.test(words)) {
       this.#number = random.weighted(CARDS);
-      if (random.chance(MISTYPES)) return [...digits("4242424242424241"), HASH];
-      return [...digits(this.#number), HASH];
+      const number = random.chance(MISTYPES) ? "4242424242424241" : this.#number;
+      return this.#give([...digits(number), HASH], spoken(digits(number)));
     }
-    if (/expiry date/.test(words)) return digits("1230");
-    if (/security code/.test(words)) return digits("123");
-    if (/zip code/.test(words)) return digits("94105");
-    if (/Press one/.test(words)) return [random.chance(MISTYPES) ? 2 : 1];
-    return null;
+    if (/expiry date/.test(words)) return this.#give(digits("1230"), { kind: "expiry", month: 12, year: 2030, certain: true });
+    if (/security code/.test(words)) return this.#give(digits("123"), spoken(digits("123")));
+    if (/zip code/.test(words)) return this.#give(digits("94105"), spoken(digits("94105")));
+    if (!/press one/i.test(words)) return null;
+    if (random.chance(SAYS_MANGO)) return this.#sayMangoAndYes();
+    return random.chance(MISTYPES) ? this.#give([2], { kind: "no" }) : this.#give([1], { kind: "yes" });
+  }
+
+  #give(keys: readonly Key[], heard: Heard): Act {
+    if (this.#world.random.chance(SPEAKS)) return (leg) => leg.hear(UTTERANCE_MS, [heard]);
+    // A run of keys is one event: what happens between two of them is the dialog's own tests' matter.
+    return (leg) => keys.forEach((key) => leg.on.key(key));
+  }
+
+  /** The answer that completes the card, and the test word in the same breath, or while the key is pressed (R-293). */
+  #sayMangoAndYes(): Act {
+    const { random, scheduler } = this.#world;
+    const isMangoFirst = random.chance(0.5);
+    const isKeyed = random.chance(0.3);
+    return (leg) => {
+      if (this.track) this.track.mangoAt = scheduler.now + UTTERANCE_MS;
+      const press = () => leg.on.key(1);
+      if (isKeyed && !isMangoFirst) this.#process.after(UTTERANCE_MS, press);
+      leg.hear(UTTERANCE_MS, isKeyed ? [MANGO] : isMangoFirst ? [MANGO, { kind: "yes" }] : [{ kind: "yes" }, MANGO]);
+      if (isKeyed && isMangoFirst) this.#process.after(UTTERANCE_MS, press);
+    };
   }
 }
 
-/** A media leg whose prompts take a few seconds of virtual time. */
-export class ModelLeg {
-  readonly port: number;
-  readonly on = { key() {}, speechStarted() {}, played(_id: string) {}, mediaLost() {}, audio() {} } as MediaLeg["on"];
-  readonly #process: ServiceProcess;
-  caller: Caller | null = null;
-  #stop = () => {};
-
-  constructor(process: ServiceProcess, port: number) {
-    this.#process = process;
-    this.port = port;
-  }
-
-  start(): void {}
-  update(): void {}
-  watchVoice(): void {}
-  listen(): void {}
-  stopListening(): void {}
-
-  play(id: string, parts: PlayPart[]): void {
-    const words = parts.map((part) => ("clip" in part ? part.clip : "")).join(" ");
-    this.#stop = this.#process.after(1000 + 400 * parts.length, () => this.on.played(id));
-    this.caller?.hear(words, this);
-  }
-
-  stopPlaying(): void {
-    this.#stop();
-  }
-
-  async close() {
-    this.#stop();
-    this.#process.legs.delete(this.port);
-    return { packetsIn: 0, packetsOut: 0, lost: 0, jitterMs: 0, ignored: 0, lateness: { p50: 0, p99: 0, max: 0 } };
-  }
-}
-
-function inviteFor(sessionId: string, callId: string) {
-  const text = [
-    `INVITE sip:${sessionId}@till.example SIP/2.0`,
-    "Via: SIP/2.0/UDP 198.51.100.7:5060;branch=z9hG4bKprove",
-    "Max-Forwards: 70",
-    "From: <sip:+14155550100@agent.example>;tag=1",
-    `To: <sip:${sessionId}@till.example>`,
-    `Call-ID: ${callId}`,
-    "CSeq: 1 INVITE",
-    "Contact: <sip:agent@198.51.100.7>",
-    `X-Session-Id: ${sessionId}`,
-    "Content-Length: 0",
-    "",
-    "",
-  ].join("\r\n");
-  const parsed = parseDatagram(Buffer.from(text));
-  if (parsed.kind !== "request") throw new Error("the world's own INVITE is malformed");
-  return parsed.request;
-}
+const spoken = (digits: readonly number[]): Heard => ({ kind: "digits", digits: Uint8Array.from(digits), final: true, certain: true });

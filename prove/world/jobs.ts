@@ -26,8 +26,8 @@ export class JobQueue {
   }
 
   #run(projectId: string): void {
-    const { random, processes, scheduler } = this.#world;
-    const living = processes.filter(({ isAlive }) => isAlive);
+    const { random, fleet, scheduler } = this.#world;
+    const living = fleet.processes.filter(({ isAlive }) => isAlive);
     if (living.length > 0) random.pick(living).wakeDelivery(projectId);
     else scheduler.after(2000, () => this.#run(projectId));
   }

@@ -2,19 +2,19 @@ import { textOf } from "../database/index.ts";
 import type { Cancellation, Session } from "#src/sessions/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { Change, Row } from "../database/index.ts";
-import { CARD_NUMBERS } from "./caller.ts";
+import { CARD_NUMBERS } from "./cards.ts";
+import { isSkipped } from "./lines.ts";
 import { type Entry, TAKES } from "./network.ts";
 import type { ServiceProcess } from "./process.ts";
-import { stateOf, type Track } from "./track.ts";
+import { PAID, stateOf, type Track } from "./track.ts";
 import type { World } from "./world.ts";
 
 /** A statement's look at the clock and its commit lie no further apart. */
 const COMMIT_MS = 100;
 /** How long after its charge a forwarded card is not called lost: the merchant's 30 s and as much again, without a margin of a retry. */
 const IN_TIME_MS = 59_000;
-/** A process in reach of the database tries at least every 5 s. */
+/** A process that the database does not fail tries at least every 5 s. */
 const ENOUGH_TO_WRITE_MS = 6_000;
-const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
 
 /** Holds everything that happens against the invariants of RELIABILITY section 2, as it happens and at the end. */
 export class Judge {
@@ -29,8 +29,8 @@ export class Judge {
   readonly #knewInTime = new Set<string>();
   /** The same at any time. */
   readonly #knew = new Set<string>();
-  #undelivered = 0;
-  readonly #eventOf = new Map<string, string>();
+  /** Process and attempt: it asked a vendor for this money. */
+  readonly #asked = new Set<string>();
 
   constructor(world: World) {
     this.#world = world;
@@ -50,9 +50,6 @@ export class Judge {
     }
     const audits = all.filter(({ table, after: line }) => table === "audit_log" && line?.["object"] === id).length;
     if (before && audits !== 1) this.#break("I9", id, `${audits} audit rows for one change`);
-    const left = Number(row["expires_at"]) - this.#world.scheduler.now;
-    if (stateOf(before) === "PENDING" && row["phase"] === "collecting" && left <= 25)
-      this.#world.counters.saw("a call took the session in its last 25 ms");
     if (
       stateOf(before) === "PENDING" &&
       row["phase"] === "collecting" &&
@@ -70,25 +67,44 @@ export class Judge {
       this.#world.counters.saw("a session expired although somebody had called");
     }
     const { counters } = this.#world;
+    if (PAID.has(textOf(row["status"]))) this.#world.keys.paid(id);
     if (stateOf(before) === "collecting" && row["status"] === "payment-failed") {
-      if (this.#attemptsOf(id).length > 0) counters.saw("a caller left after a decline: payment-failed with it");
+      const who = row["channel"] === "voice" ? "caller" : "shopper";
+      if (this.#attemptsOf(id).length > 0) counters.saw(`a ${who} left after a decline: payment-failed with it`);
       if (row["error_code"] === "gateway_credentials_invalid") counters.saw("a project had no credentials at the charge: payment-failed");
     }
     if (stateOf(before) === "unknown") this.#world.counters.saw(`a lost answer was cleared up: ${textOf(row["status"])}`);
   }
 
   attemptCommitted({ before, after }: Change): void {
-    if (!before || !after) return;
+    if (!after) return;
+    if (!before) return this.#attemptBegun(after);
     if (before["owner"] !== after["owner"]) {
       this.#world.counters.saw("another process took up an attempt");
       this.#adopted.add(textOf(after["session_id"]));
-      const former = this.#world.processes.find(({ owner, isAlive }) => isAlive && owner === before["owner"]);
-      if (former?.cutOffUntil === 0) this.#break("E1", textOf(after["session_id"]), "the attempt of a living process was taken from it");
+      const former = this.#world.fleet.processes.find(({ owner, isAlive }) => isAlive && owner === before["owner"]);
+      // One that has ended in order gives its lease away as the last thing it does.
+      const hasLease = this.#world.database.committed("process_leases", ["owner", textOf(before["owner"])]).length > 0;
+      if (former?.cutOffUntil === 0 && hasLease)
+        this.#break("E1", textOf(after["session_id"]), "the attempt of a living process was taken from it");
     }
     this.#followUndo(before, after);
     const [was, is] = [before["outcome"] ?? null, after["outcome"] ?? null];
     if ((was === "approved" || was === "declined") && was !== is)
       this.#break("I6", textOf(after["session_id"]), `an attempt that was ${was} became ${textOf(is)}`);
+  }
+
+  /** A session is charged once at a time, and again only after a refusal; a widget's only with a nonce of its own. */
+  #attemptBegun(row: Row): void {
+    const id = textOf(row["session_id"]);
+    const attempts = this.#attemptsOf(id);
+    const others = attempts.filter((other) => other["id"] !== row["id"] && other["outcome"] !== "declined");
+    if (others.length > 0) this.#break("R-282", id, `a charge began while another was ${textOf(others[0]!["outcome"] ?? "open")}`);
+    if (this.#world.rowOf(id)?.["channel"] !== "widget") return;
+    const { nonces } = this.#world.triesOf(id);
+    const kinds = new Set(nonces).size;
+    if (attempts.length > nonces.length || kinds < nonces.length)
+      this.#break("R-282", id, `${attempts.length} charges in ${nonces.length} tries with ${kinds} nonces`);
   }
 
   /** What must be given back is known, worked off, or handed to the operator; a process that dies with it in mind changes nothing. */
@@ -99,13 +115,13 @@ export class Judge {
     if (was === is) return;
     this.#world.tell(session, () => `undo ${textOf(was)} -> ${textOf(is)}: ${textOf(after["reason"])}`);
     if (is === "due") {
-      if (after["outcome"] === null) this.#world.bringBack(session);
+      if (after["outcome"] === null) this.#world.fleet.bringBack(session);
       counters.saw(
         after["outcome"] === null || after["outcome"] === "unknown" ? "an attempt is voided unseen" : "money was found after the end",
       );
       if (!random.chance(0.3)) return;
       this.#crashedBeforeUndo.add(id);
-      scheduler.after(random.pick([0, random.between(0, 20)]), () => this.#world.crashBeforeUndo(session, textOf(after["owner"])));
+      scheduler.after(random.pick([0, random.between(0, 20)]), () => this.#world.fleet.crashBeforeUndo(session, textOf(after["owner"])));
       return;
     }
     const how = this.#crashedBeforeUndo.has(id) ? ", after a crash" : "";
@@ -120,7 +136,7 @@ export class Judge {
     const [toldAt, chargedAt] = [scheduler.now, this.#world.trackOf(id).chargingAt ?? 0];
     const watch = () => {
       if (!process.isAlive) return;
-      const quiet = scheduler.now - Math.max(toldAt, process.cutOffUntil);
+      const quiet = scheduler.now - Math.max(toldAt, process.cutOffUntil, process.failedAt);
       if (quiet < ENOUGH_TO_WRITE_MS) {
         scheduler.after(ENOUGH_TO_WRITE_MS - quiet, watch);
         return;
@@ -132,29 +148,15 @@ export class Judge {
   }
 
   /** A process sent a request to a vendor. */
-  sent(id: string | null, url: string): void {
+  sent({ owner }: ServiceProcess, id: string | null, url: string): void {
     if (id === null || !TAKES.test(url)) return;
     const row = this.#world.rowOf(id);
     // A process that could not reach the database for so long that it was taken for dead goes on with its attempt, under the same key.
     if (this.#adopted.has(id)) return this.#world.counters.saw("a process that was taken for dead went on with its attempt");
     if (row?.["phase"] !== "charging") this.#break("I11", id, `the vendor was asked for money while the session was ${stateOf(row)}`);
-    const open = this.#attemptsOf(id).some(({ outcome }) => outcome === null);
-    if (!open) this.#break("I2", id, "the vendor was asked for money without an open attempt in the ledger");
-  }
-
-  delivered(id: string | null, eventId: string, body: string): void {
-    const track = id === null ? undefined : this.#world.tracks.get(id);
-    const row = id === null ? undefined : this.#world.rowOf(id);
-    if (!track || !row) return this.#break("I5", id, "a webhook of a session that does not exist");
-    const told = JSON.parse(body) as Row;
-    if (told["status"] !== row["status"] || told["amount_cents"] !== row["amount_minor"]) {
-      this.#break("I5", id, `the webhook says ${textOf(told["status"])}, the session is ${textOf(row["status"])}`);
-    }
-    const known = this.#eventOf.get(track.id) ?? eventId;
-    if (known !== eventId) this.#break("I5", id, "two webhooks with two ids");
-    this.#eventOf.set(track.id, eventId);
-    if (track.webhooks.length === 1) this.#world.counters.saw("a webhook arrived twice");
-    track.webhooks.push(eventId);
+    const open = this.#attemptsOf(id).find(({ outcome }) => outcome === null);
+    if (open) this.#asked.add(`${owner} ${textOf(open["id"])}`);
+    else this.#break("I2", id, "the vendor was asked for money without an open attempt in the ledger");
   }
 
   cancelled(track: Track, answer: Cancellation): void {
@@ -162,11 +164,13 @@ export class Judge {
     track.cancellations.push(answer);
     if (answer.kind === "cancelled") {
       const { completedAt, expiresAt, callId } = answer.session;
-      counters.saw(callId === null ? "a cancel was obeyed: PENDING" : "a cancel was obeyed: collecting");
-      if (callId === null && Number(expiresAt) - Number(completedAt) <= 10) counters.saw("a cancel was obeyed in the last 10 ms");
+      const wasPending = callId === null && track.channel === "voice";
+      if (track.channel === "voice") counters.saw(wasPending ? "a cancel was obeyed: PENDING" : "a cancel was obeyed: collecting");
+      if (wasPending && Number(expiresAt) - Number(completedAt) <= 10) counters.saw("a cancel was obeyed in the last 10 ms");
     }
     if (answer.kind === "refused" && answer.status === "expired") counters.saw("a cancel came after the time was over");
-    if (answer.kind === "refused" && answer.phase !== null) counters.saw(`a cancel came too late: ${answer.phase}`);
+    const whose = track.channel === "widget" ? " for a widget" : "";
+    if (answer.kind === "refused" && answer.phase !== null) counters.saw(`a cancel came too late${whose}: ${answer.phase}`);
     if (answer.kind === "missing") this.#break("I1", track.id, "a session that was created is missing");
   }
 
@@ -180,6 +184,20 @@ export class Judge {
     if (!last) return;
     if (seen.revision < last.revision) this.#break("I7", track.id, `revision ${last.revision}, then ${seen.revision}`);
     if (isTerminal(last.status) && last.status !== seen.status) this.#break("I7", track.id, `seen ${last.status}, then ${seen.status}`);
+  }
+
+  /** A process that drained ends now: because nothing was left, or because its time is over (R-292). */
+  drained({ owner }: ServiceProcess, { since, isIdle }: { since: number; isIdle: boolean }): void {
+    const { counters, database } = this.#world;
+    counters.saw(isIdle ? "a drain ended when nothing was left" : "a drain's time was over");
+    for (const row of database.committed("payment_attempts", ["owner", owner])) {
+      const isOwn = this.#asked.has(`${owner} ${textOf(row["id"])}`) && Number(row["started_at"]) < since;
+      if (!isOwn) continue;
+      const finishedAt = row["outcome"] === "unknown" ? 0 : Number(row["finished_at"]);
+      if (finishedAt >= since) counters.saw("a draining process finished a charge");
+      if (isIdle && row["outcome"] === null)
+        this.#break("R-292", textOf(row["session_id"]), "its process drained in time and left its charge to the janitor");
+    }
   }
 
   crashedWhileCharging(id: string): void {
@@ -216,6 +234,8 @@ export class Judge {
     const status = textOf(row["status"]);
     const { counters } = this.#world;
     if (!isTerminal(status)) return this.#break("I10", id, `still ${stateOf(row)} after twenty minutes of peace`);
+    for (const result of this.#world.trackOf(id).results)
+      if (result !== status) this.#break("R-283", id, `a browser was given the signed result ${result}, and the session is ${status}`);
     const entries = this.#entriesOf(id);
     const taken = entries.filter(({ kind, outcome }) => (kind === "charge" || kind === "token") && outcome === "approved");
     const net = this.#net(id);
@@ -223,7 +243,7 @@ export class Judge {
     if (undone.length > 0) this.#break("I4", id, "what must be given back was not, in twenty minutes of peace");
     if (net > 1) this.#break("I2", id, `${net} charges stand at the vendor`);
     if (PAID.has(status)) {
-      if (net !== 1) this.#break("I3", id, `${status} with ${net} charges at the vendor`);
+      if (net !== (isSkipped(row) ? 0 : 1)) this.#break("I3", id, `${status} with ${net} charges at the vendor`);
       const charge = taken.find(({ kind }) => kind === "charge");
       if (charge && (charge.amountMinor !== row["amount_minor"] || charge.currency !== row["currency"]))
         this.#break("I3", id, "another amount was charged");
@@ -241,22 +261,6 @@ export class Judge {
     if (row["gateway"] === "webhook" && taken.length > 1) this.#break("I2", id, "a card was forwarded twice");
     if (this.#world.trackOf(id).cancellations.some(({ kind }) => kind === "cancelled") && (status !== "cancelled" || taken.length > 0)) {
       this.#break("I11", id, `a cancel was confirmed, and the session is ${status} with ${taken.length} charges`);
-    }
-  }
-
-  eventCommitted({ before, after }: Change): void {
-    const isOpen = (row: Row | null) => row !== null && row["delivered_at"] === null && row["dead_at"] === null;
-    this.#undelivered += Number(isOpen(after)) - Number(isOpen(before));
-  }
-
-  isEverythingDelivered(): boolean {
-    return this.#undelivered === 0;
-  }
-
-  atTheEnd(): void {
-    for (const row of this.#world.database.committed("sessions")) {
-      const id = textOf(row["id"]);
-      if (this.#world.trackOf(id).webhooks.length === 0) this.#break("I5", id, `${textOf(row["status"])}, and its webhook never arrived`);
     }
   }
 

@@ -109,10 +109,10 @@ export class Network {
         : world.isChaos
           ? random.weighted(GATEWAY_FATES)
           : "answered";
-    const state = world.stateOf(sessionId);
-    if (request.method === "POST") world.judge.sent(sessionId, request.url);
+    if (request.method === "POST") world.judge.sent(process, sessionId, request.url);
     world.tell(sessionId, () => `${process.owner} sends ${request.method} ${request.url}: ${fate}`);
-    if (fate !== "answered") world.counters.strike(isDown ? "gateway down" : `gateway: ${fate}`, state);
+    const row = sessionId === null ? undefined : world.rowOf(sessionId);
+    if (fate !== "answered") world.strike(isDown ? "gateway down" : `gateway: ${fate}`, row);
 
     const there = fate === "late" ? random.between(1000, LATEST_MS) : random.between(5, 200);
     const back = random.between(5, 400);

@@ -1,17 +1,22 @@
 import type { NewSession } from "#src/sessions/index.ts";
 import { Caller } from "./caller.ts";
-import { ORGANIZATION, PROJECTS } from "./furniture.ts";
+import { NOBODYS_NUMBER, NUMBERS, ORGANIZATION, PROJECTS } from "./furniture.ts";
+import type { Dialling } from "./invite.ts";
 import type { ServiceProcess } from "./process.ts";
+import { chargeOf, Shopper } from "./shopper.ts";
 import type { Track } from "./track.ts";
 import type { World } from "./world.ts";
 
-/** What somebody does when a session reaches a state: the nemesis that makes races happen instead of hoping for them. */
-const DEEDS = { cancel: 25, "hang up": 20, "second call": 15, crash: 12, "cut off": 10, poll: 25 } as const;
-/** How often, in percent. */
-const MOMENTS = { PENDING: 5, collecting: 10, charging: 45, unknown: 95, final: 15 } as const;
-type Deed = keyof typeof DEEDS;
+/** Merchants make sessions, callers and shoppers come to pay them, polls look at them. */
 
-/** Merchants, callers and the nemesis: everybody who acts upon the service from outside. */
+/** How a session is found by whoever pays it: named in the call, by the caller's number, at its address in a browser. */
+const WAYS = { named: 66, "by number": 8, widget: 26 } as const;
+type Way = keyof typeof WAYS;
+
+/** Callers who pay several merchants, and one merchant several times. */
+const REGULARS = ["+14155550101", "+14155550102", "+14155550103", "+14155550104"] as const;
+const STRANGER = "+14155550100";
+
 export class People {
   readonly #world: World;
   #calls = 0;
@@ -24,19 +29,20 @@ export class People {
   create(): void {
     const world = this.#world;
     const { random } = world;
-    const process = world.anyProcess();
+    const process = world.fleet.serving();
     if (!process) return;
     const gateway = random.chance(0.8) ? "stripe" : "webhook";
+    const way = random.weighted(WAYS);
     const input: NewSession = {
       organizationId: ORGANIZATION,
       projectId: random.pick(PROJECTS),
       environment: "test",
-      channel: "voice",
+      channel: way === "widget" ? "widget" : "voice",
       mode: random.chance(0.75) ? "charge" : "tokenize",
       gateway,
       amountMinor: 100 + Math.floor(random.between(0, 100_000)),
       currency: "USD",
-      caller: null,
+      caller: way === "by number" ? random.pick(REGULARS) : null,
       description: null,
       callback: null,
       memory: null,
@@ -48,14 +54,26 @@ export class People {
       ({ id }) => {
         const track = world.trackOf(id);
         track.isCreated = true;
-        process.after(0, () => this.#live(track, input.ttlSeconds * 1000));
+        process.after(0, () => this.#live(track, input, way));
       },
       () => world.counters.saw("a session was refused: the database was away"),
     );
   }
 
-  #live(track: Track, ttlMs: number): void {
-    const { random, scheduler } = this.#world;
+  #live(track: Track, input: NewSession, way: Way): void {
+    const { random, scheduler, keys } = this.#world;
+    const ends = scheduler.now + input.ttlSeconds * 1000;
+    if (way === "named") this.#isCalled(track, ends);
+    if (way === "by number") this.#isCalledByNumber(input);
+    if (way === "widget") this.#isVisited(track, ends);
+    for (let polls = 0; polls < 2; polls++) scheduler.after(random.between(0, 90_000), () => this.poll(track));
+    if (random.chance(0.05)) scheduler.after(ends - scheduler.now + random.between(-10, 10), () => this.cancel(track));
+    if (random.chance(0.05)) keys.watch(track);
+    if (random.chance(0.02)) scheduler.after(random.between(0, 60_000), () => this.mistake(track));
+  }
+
+  #isCalled(track: Track, ends: number): void {
+    const { random, scheduler, nemesis } = this.#world;
     const first = random.weighted({ soon: 78, late: 10, never: 8, twice: 4 });
     if (first === "soon") scheduler.after(random.between(500, 20_000), () => this.call(track));
     if (first === "twice") {
@@ -63,67 +81,59 @@ export class People {
       scheduler.after(at, () => this.call(track));
       scheduler.after(at + random.between(0, 3), () => this.call(track));
     }
-    if (first === "late")
-      scheduler.after(ttlMs + (random.chance(0.5) ? random.between(-25, 5) : random.between(0, 1500)), () => this.call(track));
-    for (let polls = 0; polls < 2; polls++) scheduler.after(random.between(0, 90_000), () => this.poll(track));
-    if (random.chance(0.03)) scheduler.after(random.between(0, 60_000), () => this.#do("hang up", track));
-    if (random.chance(0.05)) scheduler.after(ttlMs + random.between(-10, 10), () => this.cancel(track));
+    if (first === "late") {
+      const late = random.chance(0.5) ? random.between(-25, 5) : random.between(0, 1500);
+      scheduler.after(ends - scheduler.now + late, () => this.call(track));
+    }
+    if (random.chance(0.03)) scheduler.after(random.between(0, 60_000), () => nemesis.act("hang up", track));
   }
 
-  /** The session has reached a state: now and then somebody acts in this very moment, or shortly after. */
-  reached(track: Track, state: string): void {
+  /** The caller dials the merchant that it means, or another, or a number that names none. */
+  #isCalledByNumber({ caller, projectId }: NewSession): void {
+    const { random, scheduler } = this.#world;
+    const own = NUMBERS[PROJECTS.indexOf(projectId as (typeof PROJECTS)[0])]!;
+    const to = random.chance(0.6) ? own : random.pick([NOBODYS_NUMBER, NOBODYS_NUMBER, ...NUMBERS]);
+    for (const at of [random.between(2000, 40_000), random.between(40_000, 80_000)])
+      scheduler.after(at, () => this.#dial({ sessionId: null, from: caller!, to }, null));
+  }
+
+  #isVisited(track: Track, ends: number): void {
+    const { random, scheduler } = this.#world;
+    const shopper = (track.shopper = new Shopper(this.#world, track));
+    const first = random.weighted({ soon: 66, late: 12, never: 6, "two tabs": 16 });
+    if (first === "soon") scheduler.after(random.between(500, 20_000), () => shopper.visit());
+    if (first === "two tabs") scheduler.after(random.between(500, 20_000), () => shopper.visit(2));
+    if (first === "late") shopper.visitAt(ends + random.between(-25, 15));
+  }
+
+  call({ id }: Track): void {
+    this.#dial({ sessionId: id, from: STRANGER, to: id }, this.#world.trackOf(id));
+  }
+
+  #dial(what: Omit<Dialling, "callId">, track: Track | null): void {
     const world = this.#world;
-    const { random, scheduler } = world;
-    if (!world.isChaos || !(state in MOMENTS) || !random.chance(MOMENTS[state as keyof typeof MOMENTS] / 100)) return;
-    // Only its owner knows what becomes of a forwarded card.
-    if (state === "charging" && world.rowOf(track.id)?.["gateway"] === "webhook" && random.chance(0.15))
-      scheduler.after(random.between(0, 300), () => this.#do("cut off", track));
-    // The answer is lost seldom, and then for long: more happens to it.
-    for (let deeds = state === "unknown" ? 2 : 1; deeds > 0; deeds--) {
-      const deed = random.weighted(DEEDS);
-      const delay = random.pick([random.between(0, 4), random.between(0, 4), random.between(0, 400), random.between(0, 10_000)]);
-      scheduler.after(delay, () => this.#do(deed, track));
-    }
+    const process = world.fleet.serving();
+    if (!process) return;
+    const dialling = { ...what, callId: `call-${++this.#calls}` };
+    const caller = new Caller(world, process, dialling, track, () => this.#dial(what, track));
+    world.lines.dialled(caller);
   }
 
-  #do(deed: Deed, track: Track): void {
+  /** A widget's session is called, by somebody for whom another may be waiting; a telephone's is asked for in a browser. */
+  mistake(track: Track): void {
     const world = this.#world;
-    const state = world.stateOf(track.id);
-    const holder = world.holderOf(track.id);
-    world.tell(track.id, () => deed);
-    if (deed === "poll") return this.poll(track);
-    if (deed === "cancel") return this.cancel(track);
-    if (deed === "second call") {
-      world.counters.strike("second call", state);
-      return this.call(track);
-    }
-    if (deed === "hang up") {
-      const caller = track.callers.find(({ isUp }) => isUp);
-      if (!caller) return;
-      world.counters.strike("hang-up", state);
-      if (track.chargingAt !== null && world.scheduler.now - track.chargingAt <= 20)
-        world.counters.saw("a caller hung up within 20 ms after the charge began");
-      return caller.hangUp();
-    }
-    if (!holder || !world.isChaos) return;
-    if (deed === "crash") return world.kill(holder);
-    // Where nobody can be asked, for longer than its attempt may last.
-    const long = () => (world.isBlind ? world.random.between(60_000, 150_000) : world.random.between(20_000, 40_000));
-    const length = world.random.pick([50, 2000, long(), long()]);
-    world.counters.strike(length < 20_000 ? "database cut off" : "database cut off, long", state);
-    holder.cutOffUntil = Math.max(holder.cutOffUntil, world.scheduler.now + length);
-  }
-
-  call(track: Track): void {
-    const process = this.#world.anyProcess();
-    if (process) track.callers.push(new Caller(this.#world, track, process, `call-${++this.#calls}`));
+    if (track.channel === "widget") return this.#dial({ sessionId: track.id, from: world.random.pick(REGULARS), to: NUMBERS[0] }, track);
+    const process = world.fleet.serving();
+    const nonce = `${"A".repeat(22)}.${"A".repeat(43)}`;
+    void process?.door.ask(chargeOf(track.id, nonce, "4242424242424242"), world.answers.followStray(track));
+    void process?.door.ask({ method: "GET", path: `/widget/${track.id}` }, world.answers.followStray(track));
   }
 
   cancel(track: Track): void {
     const world = this.#world;
-    const process = world.anyProcess();
+    const process = world.fleet.any();
     if (!process) return;
-    world.counters.strike("cancel", world.stateOf(track.id));
+    world.strike("cancel", world.rowOf(track.id));
     process.sessions.cancel(track.id, { organizationId: ORGANIZATION, environment: "test" }).then(
       (answer) => world.judge.cancelled(track, answer),
       () => {},
@@ -131,7 +141,7 @@ export class People {
   }
 
   poll(track: Track): void {
-    const process: ServiceProcess | null = this.#world.anyProcess();
+    const process: ServiceProcess | null = this.#world.fleet.any();
     if (!process) return;
     const before = track.seen.length;
     process.sessions.find(process.database.db, track.id).then(

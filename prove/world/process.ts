@@ -2,22 +2,28 @@ import { textOf } from "../database/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { type Gateway, GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { createPayments, type Payments } from "#src/payments/index.ts";
-import { type Database, type Log, startLease } from "#src/platform/index.ts";
+import type { Projects } from "#src/projects/index.ts";
+import { type Database, type Jobs, type Log, startLease } from "#src/platform/index.ts";
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
 import { createVoiceRoom, type Voice } from "#src/voice/index.ts";
 import { createWebhooks } from "#src/webhooks/index.ts";
+import { createWidget, type Widget } from "#src/widget/index.ts";
 import type { Connection } from "../database/index.ts";
 import { databaseOver, type Line, type Mishap } from "./driver.ts";
-import { projectsOf } from "./furniture.ts";
-import type { Jobs } from "#src/platform/index.ts";
+import { Door } from "./door.ts";
+import { ModelRecogniser } from "./ears.ts";
+import { projectsOf, TILL } from "./furniture.ts";
+import { ModelLeg } from "./leg.ts";
 import type { World } from "./world.ts";
-import { ModelLeg } from "./caller.ts";
 
 /** A vendor that cannot be asked what became of an attempt. */
 const BLIND = Object.fromEntries(Object.entries(GATEWAYS_BUILT.stripe ?? {}).filter(([name]) => name !== "lookUp")) as unknown as Gateway;
 
 /** A lost answer is written down seldom: the database fails so many times as often in it. */
 const LOSING = 12;
+
+/** As `src/cli/serve.ts` has it (R-292). */
+const DRAIN_MS = 120_000;
 
 /** One run of one process of the service: the real modules, with everything they touch held by the world. */
 export class ServiceProcess implements Line {
@@ -28,19 +34,27 @@ export class ServiceProcess implements Line {
   readonly database: Database;
   readonly sessions: Sessions;
   readonly payments: Payments;
+  readonly projects: Projects;
   readonly voice: Voice;
+  readonly widget: Widget;
+  readonly door: Door;
   isAlive = true;
+  /** It was told to end. */
+  isDraining = false;
   /** Its wall clock is off by so much, ms. */
   skew = 0;
   /** It cannot reach the database until then. */
   cutOffUntil = 0;
+  /** When the database failed it last, while it was in reach. */
+  failedAt = 0;
   /** Media of the calls, by the port in their descriptions. */
   readonly legs = new Map<number, ModelLeg>();
   #lastPort = 10_000;
   readonly #connections = new Set<Connection>();
   readonly #listeners = new Set<{ channel: string; onPayload: (payload: string) => void; onGap: () => void }>();
-  readonly #startJanitor: () => void;
-  readonly #startDelivery: () => void;
+  readonly #startDelivery: () => () => unknown;
+  /** Ends what was started, the last first. */
+  readonly #ends: (() => unknown)[] = [];
   readonly #wakeDelivery: (projectId: string) => void;
 
   constructor(world: World, owner: string) {
@@ -60,6 +74,7 @@ export class ServiceProcess implements Line {
     this.database = database;
     const outbound = { send: (request: Parameters<World["network"]["send"]>[1]) => world.network.send(this, request) };
     const projects = projectsOf(world);
+    this.projects = projects;
     let work: (data: { projectId: string }) => Promise<void> = async () => {};
     const jobs: Jobs = {
       define: (_queue, _options, handler) => void (work = handler as unknown as typeof work),
@@ -83,7 +98,7 @@ export class ServiceProcess implements Line {
         payments,
         media: { open: async () => this.#openLeg(), loadClip: () => {} } as never,
         voice: { render: async () => new Uint8Array(1) },
-        recogniser: null,
+        recogniser: new ModelRecogniser(this),
         clock,
         random,
         log,
@@ -97,8 +112,10 @@ export class ServiceProcess implements Line {
       },
       () => ({ invite: () => Promise.reject(new Error("no callbacks in this world")) }) as never,
     );
-    this.#startJanitor = () => void payments.startJanitor();
-    this.#startDelivery = () => void webhooks.startSweep();
+    const key = new Uint8Array(32).fill(6);
+    this.widget = createWidget({ database, sessions, projects, payments, clock, random, owner, log, key, publicUrl: () => TILL });
+    this.door = new Door(this);
+    this.#startDelivery = () => webhooks.startSweep();
   }
 
   /**
@@ -108,14 +125,34 @@ export class ServiceProcess implements Line {
   async start({ onlyDelivery }: { onlyDelivery: boolean }): Promise<void> {
     try {
       if (!onlyDelivery) {
-        await startLease({ database: this.database, clock: this.clock, owner: this.owner, roles: "api,voice,worker", log: this.log });
-        await this.sessions.start({ giveUp: (session) => this.payments.giveUp(session) });
-        this.#startJanitor();
+        const { database, clock, owner, log, sessions, payments } = this;
+        this.#ends.push(await startLease({ database, clock, owner, roles: "api,voice,worker", log }));
+        const own = { owner, calls: () => this.voice.callIds };
+        await sessions.start({ giveUp: (session) => payments.giveUp(session), own });
+        this.#ends.push(() => sessions.stop());
+        this.#ends.push(payments.startJanitor());
       }
-      this.#startDelivery();
+      this.#ends.push(this.#startDelivery());
     } catch {
-      this.world.crash(this);
+      this.world.fleet.crash(this);
     }
+  }
+
+  /** SIGTERM: no new calls and cards, those that run go on for a while; then everything ends in order, as `src/app.ts` ends it. */
+  async drain(): Promise<void> {
+    const since = this.world.scheduler.now;
+    this.isDraining = true;
+    this.voice.drain();
+    this.widget.drain();
+    const idle = Promise.all([this.voice.idle(), this.widget.idle()]).then(() => true);
+    const isIdle = await Promise.race([idle, this.pass(DRAIN_MS).then(() => false)]);
+    this.world.judge.drained(this, { since, isIdle });
+    try {
+      for (const end of this.#ends.splice(0).toReversed()) await end();
+    } catch {
+      // Without the database its lease stays behind and runs out.
+    }
+    this.die();
   }
 
   /** The end, as by SIGKILL: nothing of it goes on, and the database rolls back what it had not committed. */
@@ -124,6 +161,7 @@ export class ServiceProcess implements Line {
     for (const connection of this.#connections) connection.cut();
     this.#connections.clear();
     this.#listeners.clear();
+    this.door.close();
   }
 
   wakeDelivery(projectId: string): void {
@@ -153,8 +191,9 @@ export class ServiceProcess implements Line {
     const isLosing = changed.some((row) => row["phase"] === "unknown");
     if (!world.random.chance((what === "commit" ? 0.02 : 0.002) * (isLosing ? LOSING : 1))) return "none";
     const mishap = world.random.chance(0.5) ? "lost before" : "lost after";
+    this.failedAt = world.scheduler.now;
     const name = what === "commit" ? (mishap === "lost before" ? "commit failed" : "commit's answer lost") : "statement lost";
-    for (const row of changed) world.counters.strike(name, textOf(row["phase"] ?? row["status"]));
+    for (const row of changed) world.strike(name, row, textOf(row["phase"] ?? row["status"]));
     return mishap;
   }
 

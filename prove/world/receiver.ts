@@ -78,7 +78,7 @@ export class Receiver {
       return false;
     }
     this.deliveries.push({ id: verdict.id, body, at: now });
-    world.judge.delivered(sessionId, verdict.id, body);
+    world.deliveries.delivered(sessionId, verdict.id, body);
     return true;
   }
 }

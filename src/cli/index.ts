@@ -1,3 +1,5 @@
+export { mistakeOf } from "./help.ts";
+
 /** A command's own file is loaded only when it is called: `voicetill listen` must not start a database. */
 interface Command {
   summary: string;

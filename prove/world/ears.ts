@@ -1,0 +1,68 @@
+import type { MessagePort } from "node:worker_threads";
+import type { Listener, Recogniser } from "#src/speech/index.ts";
+import type { ServiceProcess } from "./process.ts";
+
+/** What a speech worker understood. */
+export type Heard = Parameters<Listener["onHearing"]>[0];
+
+const WORKERS = 4;
+/** Until a used worker has its successor. */
+const HIRING_MS = 1500;
+const DIES = 0.02;
+
+/** The pool of a process's speech workers, which are told what was said instead of hearing it. */
+export class ModelRecogniser implements Recogniser {
+  readonly #process: ServiceProcess;
+  #free = WORKERS;
+
+  constructor(process: ServiceProcess) {
+    this.#process = process;
+  }
+
+  async start(): Promise<void> {}
+  async stop(): Promise<void> {}
+
+  async acquire(): Promise<ModelListener | null> {
+    if (this.#free === 0) return null;
+    this.#free--;
+    const { random } = this.#process.world;
+    const listener = new ModelListener(() => void this.#process.after(HIRING_MS, () => this.#free++));
+    if (random.chance(DIES)) this.#process.after(random.between(0, 20_000), () => listener.lose());
+    return listener;
+  }
+}
+
+export class ModelListener implements Listener {
+  /** Stands for the audio's way to the worker: whoever is handed it can speak to this listener. */
+  readonly port = this as unknown as MessagePort;
+  readonly #onEnd: () => void;
+  #isOver = false;
+  onHearing: Listener["onHearing"] = () => {};
+  onLost: Listener["onLost"] = () => {};
+
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  listenFor(): void {}
+  deaf(): void {}
+
+  understand(heard: Heard): void {
+    if (!this.#isOver) this.onHearing(heard);
+  }
+
+  lose(): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.onLost();
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#isOver) this.#end();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#onEnd();
+  }
+}

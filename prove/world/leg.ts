@@ -1,0 +1,55 @@
+import type { MediaLeg, PlayPart } from "#src/media/index.ts";
+import type { Caller } from "./caller.ts";
+import type { Heard, ModelListener } from "./ears.ts";
+import type { ServiceProcess } from "./process.ts";
+
+/** A media leg whose prompts take a few seconds of virtual time. */
+export class ModelLeg {
+  readonly port: number;
+  readonly on = { key() {}, speechStarted() {}, played(_id: string) {}, mediaLost() {}, audio() {} } as MediaLeg["on"];
+  readonly #process: ServiceProcess;
+  caller: Caller | null = null;
+  #listener: ModelListener | null = null;
+  #stop = () => {};
+
+  constructor(process: ServiceProcess, port: number) {
+    this.#process = process;
+    this.port = port;
+  }
+
+  start(): void {}
+  update(): void {}
+  watchVoice(): void {}
+
+  listen(port: unknown): void {
+    this.#listener = port as ModelListener;
+  }
+
+  stopListening(): void {
+    this.#listener = null;
+  }
+
+  /** Somebody speaks, and is understood at the end of the utterance; of two things said in one breath one after the other. */
+  hear(ms: number, heard: readonly Heard[]): void {
+    this.on.speechStarted();
+    this.#process.after(ms, () => {
+      for (const one of heard) this.#listener?.understand(one);
+    });
+  }
+
+  play(id: string, parts: PlayPart[]): void {
+    const words = parts.map((part) => ("clip" in part ? part.clip : "")).join(" ");
+    this.#stop = this.#process.after(1000 + 400 * parts.length, () => this.on.played(id));
+    this.caller?.hear(words, this);
+  }
+
+  stopPlaying(): void {
+    this.#stop();
+  }
+
+  async close() {
+    this.#stop();
+    this.#process.legs.delete(this.port);
+    return { packetsIn: 0, packetsOut: 0, lost: 0, jitterMs: 0, ignored: 0, lateness: { p50: 0, p99: 0, max: 0 } };
+  }
+}

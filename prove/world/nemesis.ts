@@ -1,0 +1,144 @@
+import { PROJECTS } from "./furniture.ts";
+import type { ServiceProcess } from "./process.ts";
+import { stateOf, type Track } from "./track.ts";
+import type { World } from "./world.ts";
+
+/** The nemesis: makes faults and races happen where they hurt instead of hoping for them. */
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** What is done to a session that reaches a state. "hang up": a browser's tabs are closed; "second call": another post. */
+const DEEDS = { cancel: 25, "hang up": 20, "second call": 15, crash: 12, "cut off": 10, drain: 6, poll: 25 } as const;
+/** How often, in percent. */
+const MOMENTS = { PENDING: 5, collecting: 10, charging: 45, unknown: 95, final: 15 } as const;
+/** A widget's session is being collected for a few milliseconds only. */
+const WIDGET_COLLECTING = 40;
+export type Deed = keyof typeof DEEDS;
+
+/** Not so often that nobody ever comes to pay. */
+const DEATHS_APART_MS = 8 * SECOND;
+const DRAINS_APART_MS = 15 * SECOND;
+
+export class Nemesis {
+  readonly #world: World;
+  #lastDeath = 0;
+  #lastDrain = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** What happens to the whole world within `creating` and `chaos` ms. */
+  plan({ creating, chaos }: { creating: number; chaos: number }): void {
+    const world = this.#world;
+    const { scheduler, random, network } = world;
+    const soon = () => random.between(MINUTE, 5 * MINUTE);
+    if (random.chance(0.4)) {
+      // Longer than the search for an outcome lasts, or short.
+      const length = random.pick([random.between(5, 60) * SECOND, 13 * MINUTE]);
+      scheduler.after(soon(), () => void (network.outageUntil = scheduler.now + length));
+    }
+    if (random.chance(0.4))
+      scheduler.after(soon(), () => void (network.receiver.outageUntil = scheduler.now + random.between(10, 600) * SECOND));
+    // Charges go through, but nobody tells what became of one: the phase unknown lasts.
+    if (random.chance(0.5)) {
+      const length = random.pick([random.between(60, 240) * SECOND, 13 * MINUTE]);
+      scheduler.after(soon(), () => void (network.lookUpsFailUntil = scheduler.now + length));
+    }
+    scheduler.after(soon(), () => void (world.withdrawnUntil = scheduler.now + random.between(2, 15) * SECOND));
+    for (let index = 0; index < 3; index++) {
+      scheduler.after(random.between(0, chaos), () => this.#kill(world.fleet.any()));
+      scheduler.after(random.between(0, creating), () => this.#drain(world.fleet.serving()));
+      scheduler.after(random.between(0, creating), () => {
+        const process = world.fleet.any();
+        if (process) this.#stepClock(process, random.pick([-1, 1]) * random.pick([random.between(1, 60) * SECOND, HOUR]));
+      });
+      scheduler.after(random.between(0, chaos), () => {
+        const project = random.pick(PROJECTS);
+        world.addresses.set(project, { version: (world.addresses.get(project)?.version ?? 0) + 1, since: scheduler.now });
+      });
+    }
+  }
+
+  /** The session has reached a state: now and then somebody acts in this very moment, or shortly after. */
+  reached(track: Track, state: string): void {
+    const world = this.#world;
+    const { random, scheduler } = world;
+    if (!world.isChaos || !(state in MOMENTS)) return;
+    const isBrief = state === "collecting" && track.channel === "widget";
+    if (!random.chance((isBrief ? WIDGET_COLLECTING : MOMENTS[state as keyof typeof MOMENTS]) / 100)) return;
+    // Only its owner knows what becomes of a forwarded card.
+    if (state === "charging" && world.rowOf(track.id)?.["gateway"] === "webhook" && random.chance(0.15))
+      scheduler.after(random.between(0, 300), () => this.act("cut off", track));
+    // The answer is lost seldom, and then for long: more happens to it.
+    for (let deeds = state === "unknown" ? 2 : 1; deeds > 0; deeds--) {
+      const deed = random.weighted(DEEDS);
+      const soon = random.between(0, 4);
+      const delay = isBrief ? soon : random.pick([soon, soon, random.between(0, 400), random.between(0, 10_000)]);
+      scheduler.after(delay, () => this.act(deed, track));
+    }
+  }
+
+  act(deed: Deed, track: Track): void {
+    const world = this.#world;
+    const holder = world.fleet.holderOf(track.id);
+    world.tell(track.id, () => deed);
+    if (deed === "poll") return world.people.poll(track);
+    if (deed === "cancel") return world.people.cancel(track);
+    if (deed === "second call") return this.#comeAgain(track);
+    if (deed === "hang up") return this.#leave(track);
+    if (!holder || !world.isChaos) return;
+    if (deed === "crash") return this.#kill(holder);
+    if (deed === "drain") return this.#drain(holder);
+    // Where nobody can be asked, for longer than its attempt may last.
+    const long = () => (world.isBlind ? world.random.between(60_000, 150_000) : world.random.between(20_000, 40_000));
+    const length = world.random.pick([50, 2000, long(), long()]);
+    world.strike(length < 20_000 ? "database cut off" : "database cut off, long", world.rowOf(track.id));
+    holder.cutOffUntil = Math.max(holder.cutOffUntil, world.scheduler.now + length);
+  }
+
+  #comeAgain(track: Track): void {
+    const world = this.#world;
+    world.strike(track.channel === "voice" ? "second call" : "second post", world.rowOf(track.id));
+    if (track.channel === "voice") world.people.call(track);
+    else track.shopper?.postAgain();
+  }
+
+  #leave(track: Track): void {
+    const world = this.#world;
+    if (track.shopper) {
+      world.strike("tabs closed", world.rowOf(track.id));
+      return track.shopper.leave();
+    }
+    const caller = track.callers.find(({ isUp }) => isUp);
+    if (!caller) return;
+    world.strike("hang-up", world.rowOf(track.id));
+    if (track.chargingAt !== null && world.scheduler.now - track.chargingAt <= 20)
+      world.counters.saw("a caller hung up within 20 ms after the charge began");
+    caller.hangUp();
+  }
+
+  #kill(process: ServiceProcess | null): void {
+    const { scheduler } = this.#world;
+    if (!process || scheduler.now - this.#lastDeath < DEATHS_APART_MS) return;
+    this.#lastDeath = scheduler.now;
+    this.#world.fleet.crash(process);
+  }
+
+  #drain(process: ServiceProcess | null): void {
+    const { scheduler } = this.#world;
+    if (!process || process.isDraining || scheduler.now - this.#lastDrain < DRAINS_APART_MS) return;
+    this.#lastDrain = scheduler.now;
+    this.#world.fleet.drain(process);
+  }
+
+  /** Its wall clock jumps. */
+  #stepClock(process: ServiceProcess, ms: number): void {
+    process.skew = ms;
+    for (const row of this.#world.openRows()) {
+      if (stateOf(row) === "PENDING" || this.#world.fleet.isHeldBy(row, process)) this.#world.strike("clock step", row);
+    }
+  }
+}
