@@ -127,7 +127,7 @@ interface Served {
 /** One vendor request, with the fault that strikes it. */
 async function serve({ simulator, faults, request, response, url, path, body, cut }: Served): Promise<void> {
   const operation = simulator.operationOf?.({ body });
-  const fault = faults.strike(simulator.name, operation === undefined ? path : `${path}/${operation}`);
+  const fault = faults.strike(simulator.name, operation === undefined ? path : `${path}/${operation}`, body);
   if (fault === "reset_before") return cut();
   const answer = await simulator.handle({
     method: request.method ?? "",

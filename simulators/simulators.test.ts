@@ -309,7 +309,7 @@ describe("what all simulators share", () => {
     assert.equal((await fetch(`${simulators.url}/nothing`)).status, 404);
   });
 
-  test("a fault strikes as often as it was armed, on its path only; `times: 0` takes it back", async () => {
+  test("a fault strikes as often as it was armed, on its path and with its text only; `times: 0` takes it back", async () => {
     const arm = (fault: object) =>
       fetch(`${simulators.url}/_faults`, { method: "POST", body: JSON.stringify({ gateway: "stripe", ...fault }) });
     assert.equal((await arm({ kind: "http_500", times: 2, path: "/v1/customers" })).status, 200);
@@ -323,6 +323,14 @@ describe("what all simulators share", () => {
     await assert.rejects(statusOf("/v1/payment_intents"));
     await arm({ kind: "reset_before", times: 0 });
     assert.equal(await statusOf("/v1/payment_intents"), 200);
+    await arm({ kind: "http_500", times: 9, path: "/v1/payment_intents", containing: "s-7" });
+    const intents = `${simulators.url}/stripe/v1/payment_intents`;
+    const answers = async (body: string) => (await fetch(intents, { method: "POST", headers: HEADERS, body })).status;
+    assert.deepEqual([await answers("s-8"), await answers("s-7")], [400, 500]);
+    await arm({ kind: "http_500", times: 0, path: "/v1/payment_intents", containing: "s-8" });
+    assert.equal(await answers("s-7"), 500);
+    await arm({ kind: "http_500", times: 0, path: "/v1/payment_intents", containing: "s-7" });
+    assert.equal(await answers("s-7"), 400);
     for (const wrong of [{ kind: "fire" }, { gateway: "none", kind: "hang" }, { kind: "hang", times: 1.5 }])
       assert.equal((await arm(wrong)).status, 400);
   });

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
 import type { RecordedEntry } from "#simulators/ledger.ts";
+import { endOf } from "../prove/kill/audit.ts";
 import { type Hook, judge } from "../prove/kill/judge.ts";
+import { Fates } from "../prove/kill/fates.ts";
+import { openedSince } from "../prove/kill/leaks.ts";
+import { SeededRandom } from "../prove/random.ts";
 import { findCards } from "../prove/kill/scan.ts";
+import { AFTER_SILENCE, GATEWAYS } from "../prove/kill/plans.ts";
 import { type Plan, type Seen, Track } from "../prove/kill/track.ts";
 
 /** The judge of `npm run prove -- kill` sees every invariant broken by hand. */
@@ -16,6 +22,8 @@ interface Case {
   hooks: Partial<Hook>[];
   cancelAnswers: number[];
   otherIds: string[];
+  unanswered: number;
+  hasRungOff: boolean;
 }
 
 const seen = (status: string, more: Partial<Seen> = {}): Seen => ({
@@ -48,14 +56,18 @@ const paid = (): Case => ({
   hooks: [hook("payment-success")],
   cancelAnswers: [],
   otherIds: [],
+  unanswered: 0,
+  hasRungOff: false,
 });
 
-function invariantsOf({ plan, seen, ledger, hooks, cancelAnswers, otherIds }: Case): string[] {
+function invariantsOf({ plan, seen, ledger, hooks, cancelAnswers, otherIds, unanswered, hasRungOff }: Case): string[] {
   const track = new Track(plan);
   track.id = ID;
   for (const id of [ID, ...otherIds]) track.ids.add(id);
   track.seen.push(...seen);
   track.cancelAnswers.push(...cancelAnswers);
+  track.unanswered = unanswered;
+  track.hasRungOff = hasRungOff;
   if (seen.at(-1)?.status !== "COLLECTING") track.finalAt = 1;
   const breaks = judge({ tracks: [track], ledger: ledger as RecordedEntry[], hooks: hooks as Hook[] }, true);
   return [...new Set(breaks.map(({ invariant }) => invariant))].toSorted();
@@ -64,6 +76,9 @@ function invariantsOf({ plan, seen, ledger, hooks, cancelAnswers, otherIds }: Ca
 test("a payment that went well breaks nothing", () => assert.deepEqual(invariantsOf(paid()), []));
 
 const failed = { seen: [seen("payment-failed")], hooks: [hook("payment-failed")] };
+const stray = (status: string) => [...paid().hooks, hook(status, { body: { ...hook(status).body, session_id: "another" } })];
+const keyless = { plan: { ...paid().plan, key: null }, unanswered: 1 };
+const GIVEN_BACK = [seen("COLLECTING"), seen("PENDING"), seen("payment-success")];
 const BROKEN: readonly (readonly [what: string, change: Partial<Case>, invariants: string[]])[] = [
   ["a session that was created is gone", { seen: [seen("missing")], ledger: [], hooks: [hook("missing")] }, ["I1"]],
   ["one key made two sessions", { otherIds: ["3f6c0a5e-0000-4000-8000-000000000002"] }, ["I1"]],
@@ -80,12 +95,45 @@ const BROKEN: readonly (readonly [what: string, change: Partial<Case>, invariant
   ["two webhooks", { hooks: [hook("payment-success"), hook("payment-success", { id: "evt_2" })] }, ["I5"]],
   ["a final state that changed", { seen: [seen("payment-failed"), seen("payment-success")] }, ["I6"]],
   ["a result that changed", { seen: [seen("payment-success"), seen("payment-success", { processor: "{}" })] }, ["I7"]],
+  ["a state that was taken back", { seen: GIVEN_BACK }, ["I7"]],
+  ["a session given back by a call that was never answered", { seen: GIVEN_BACK, hasRungOff: true }, []],
+  ["a session that nobody asked for", { hooks: stray("expired") }, ["I1"]],
+  ["two sessions of a client that asked twice without a key", { ...keyless, hooks: stray("expired") }, []],
+  ["the one that nobody knows of was used", { ...keyless, hooks: stray("abandoned") }, ["I10"]],
   ["a session that is stuck", { seen: [seen("COLLECTING")], hooks: [] }, ["I10"]],
   ["paid after a confirmed cancel", { cancelAnswers: [204] }, ["I11"]],
 ];
 for (const [what, change, invariants] of BROKEN) {
   test(`the judge of kills sees: ${what}`, () => assert.deepEqual(invariantsOf({ ...paid(), ...change }), invariants));
 }
+
+test("every point has its turn, the late ones when they are due, and every way to pay is struck as often", () => {
+  const fates = new Fates(new SeededRandom(1));
+  const [points, ways] = [new Set<string>(), new Map<string, number>()];
+  for (let life = 0; life < 200; life++) {
+    const fate = fates.next(life < 150 ? [] : AFTER_SILENCE);
+    const { channel, mode, gateway } = fate.scene;
+    const way = `${channel} ${mode} ${gateway}`;
+    if (life < 150) ways.set(way, (ways.get(way) ?? 0) + 1);
+    if (fate.kind !== "point") continue;
+    points.add(fate.at.point);
+    fates.hit(fate.at.point);
+  }
+  assert.deepEqual([...points].toSorted(), Object.keys(CRASH_POINTS).toSorted());
+  assert.equal(ways.size, 2 * 2 * GATEWAYS.length);
+  assert.ok(Math.min(...ways.values()) >= 4, JSON.stringify([...ways]));
+});
+
+test("an audit trail leads along the table of states, or nowhere", () => {
+  const trail = ["session.claim", "session.charge", "session.lose", "session.approve"];
+  assert.equal(endOf(trail), "payment-success");
+  assert.equal(endOf(trail.toSpliced(1, 1)), null);
+  assert.equal(endOf([...trail, "session.fail"]), null);
+});
+
+test("what a process opened and kept is told by its kind", () => {
+  assert.deepEqual(openedSince({ socket: 9, pipe: 2 }, { socket: 11, pipe: 1, anon_inode: 1 }), ["2 socket", "1 anon_inode"]);
+});
 
 test("a card number is found in whatever form it was written", () => {
   const card = "4916338506082832";

@@ -33,9 +33,15 @@ export function start(args: string[], env: Record<string, string>, onLine: (line
   return { process: child, first, ended };
 }
 
+/** Runs a command to its end, however it ends; answers everything that it wrote. */
+export async function output(args: string[], env: Record<string, string>): Promise<{ code: number | null; lines: string[] }> {
+  const lines: string[] = [];
+  const { code } = await start(args, env, (line) => lines.push(line)).ended;
+  return { code, lines };
+}
+
 /** Runs a command to its end; throws with what it wrote unless it ended well. */
 export async function run(args: string[], env: Record<string, string>): Promise<void> {
-  const written: string[] = [];
-  const { code } = await start(args, env, (line) => written.push(line)).ended;
-  if (code !== 0) throw new Error(`voicetill ${args[0]} ended with ${code}: ${written.join("\n")}`);
+  const { code, lines } = await output(args, env);
+  if (code !== 0) throw new Error(`voicetill ${args[0]} ended with ${code}: ${lines.join("\n")}`);
 }

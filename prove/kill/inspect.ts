@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { createLog, openDatabase } from "#src/platform/index.ts";
-import type { Break } from "./judge.ts";
+import { brokenTrails } from "./audit.ts";
+import { type Break, judgeUnknown } from "./judge.ts";
 import type { Haystack } from "./scan.ts";
 import type { Track } from "./track.ts";
 
@@ -17,20 +18,15 @@ export async function inspect(
       void breaks.push({ invariant, track: tracks.find((track) => track.id === id) ?? null, what });
 
     const known = new Set(tracks.map(({ id }) => id));
-    for (const { id } of await db.selectFrom("sessions").select("id").execute()) {
-      if (!known.has(id)) broken("I1", `the session ${id} belongs to no creation that was answered`);
-    }
-    const { rows: events } = await sql<{ id: string; count: number }>`
-      select session_id as id, count(*)::int as count from webhook_events group by session_id having count(*) > 1`.execute(db);
-    for (const { id, count } of events) broken("I5", `${count} webhooks for one session`, id);
-    const { rows: audits } = await sql<{ id: string; changes: number; lines: number }>`
-      select s.id, s.revision::int as changes, (select count(*)::int from audit_log a where a.object = s.id::text) as lines from sessions s`.execute(
-      db,
-    );
-    // A hand-over changes the row without a line of its own.
-    for (const { id, changes, lines } of audits) {
-      if (lines > changes) broken("I9", `${lines} audit lines for ${changes} changes`, id);
-    }
+    const sessions = await db.selectFrom("sessions").select(["id", "status", "amount_minor"]).execute();
+    const unknown = sessions.filter(({ id }) => !known.has(id));
+    for (const { id, status, amount_minor } of unknown) breaks.push(...judgeUnknown({ id, status, amountMinor: amount_minor }, tracks));
+    const most = tracks.reduce((sum, { unanswered }) => sum + unanswered, 0);
+    if (unknown.length > most) broken("I1", `${unknown.length} sessions that nobody knows of, and ${most} creations without an answer`);
+    const { rows: undelivered } = await sql<{ id: string }>`
+      select id from sessions where id not in (select session_id from webhook_events where delivered_at is not null)`.execute(db);
+    for (const { id } of undelivered) broken("I5", "no webhook that was delivered", id);
+    for (const { id, what } of await brokenTrails(db)) broken("I9", what, id);
     const { rows: open } = await sql<{ id: string }>`
       select session_id as id from payment_attempts where outcome is null`.execute(db);
     for (const { id } of open) broken("I10", "an attempt without an outcome", id);

@@ -62,16 +62,15 @@ export function judge({ tracks, ledger, hooks }: Evidence, atEnd: boolean): Brea
     if (track.id !== null) {
       const entries = referencesOf(track.id).flatMap((reference) => entriesBy.get(reference) ?? []);
       judgeViews(track, broken);
-      if (track.isFinal) judgeMoney(track, entries, broken);
+      if (track.isFinal) judgeMoney(track, entries, atEnd, broken);
       else if (atEnd) broken("I10", `still ${track.seen.at(-1)?.status ?? "never seen"} at the end`);
       judgeHooks(track, hooksBy.get(track.id) ?? [], atEnd, broken);
     } else if (atEnd) broken("I1", "its creation was never answered");
     return found;
   });
-  const known = new Set(tracks.flatMap(({ id }) => id ?? []));
-  for (const { body } of hooks) {
-    if (!known.has(body.session_id ?? ""))
-      breaks.push({ invariant: "I5", track: null, what: `a webhook of the unknown session ${body.session_id}` });
+  for (const [id, [hook]] of hooksBy) {
+    if (tracks.some((track) => track.id === id)) continue;
+    breaks.push(...judgeUnknown({ id, status: hook?.body.status ?? "", amountMinor: hook?.body.amount_cents ?? 0 }, tracks));
   }
   if (atEnd) breaks.push(...strangers(tracks, ledger));
   return breaks;
@@ -91,12 +90,12 @@ function judgeViews(track: Track, broken: Broken): void {
     }
     // Only a call that was never answered gives a session back (R-222).
     const isBack = before?.status === "COLLECTING" && seen.status === "PENDING";
-    if (isBack && track.plan.behaviour !== "gives up while it rings") broken("I7", "COLLECTING became PENDING");
+    if (isBack && !track.hasRungOff) broken("I7", "COLLECTING became PENDING");
     before = seen;
   }
 }
 
-function judgeMoney(track: Track, entries: readonly RecordedEntry[], broken: Broken): void {
+function judgeMoney(track: Track, entries: readonly RecordedEntry[], atEnd: boolean, broken: Broken): void {
   const { status = "", errorCode = null } = track.seen.at(-1) ?? {};
   const { gateway, mode, amountMinor } = track.plan;
   const stands = standing(entries);
@@ -109,7 +108,8 @@ function judgeMoney(track: Track, entries: readonly RecordedEntry[], broken: Bro
   } else if (stands.length > 0) {
     // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249).
     const isForwarded = gateway === "webhook" && errorCode === "webhook_gateway_error";
-    if (!isForwarded) broken("I4", `${status} (${errorCode}), and ${stands.length} charges stand at the vendor`);
+    const isOwed = errorCode === "outcome_unknown" && !atEnd;
+    if (!isForwarded && !isOwed) broken("I4", `${status} (${errorCode}), and ${stands.length} charges stand at the vendor`);
   }
   const asked = entries.filter(({ kind }) => kind !== "look-up");
   if (gateway === "webhook" && asked.length > 1) broken("I2", `a card was forwarded ${asked.length} times`);
@@ -130,6 +130,26 @@ function judgeHooks(track: Track, hooks: readonly Hook[], atEnd: boolean, broken
   if (new Set(hooks.map(({ id }) => id)).size > 1) broken("I5", "two webhooks with two ids");
   const arrived = hooks.some(({ answered }) => answered === "204");
   if (atEnd && track.isFinal && !arrived) broken("I5", `${status}, and its webhook never arrived`);
+}
+
+/**
+ * A session whose creation was not answered may stand there when its client sent no Idempotency-Key and made another one: nobody
+ * can have used it.
+ */
+export function judgeUnknown(
+  { id, status, amountMinor }: { id: string; status: string; amountMinor: number },
+  tracks: readonly Track[],
+): Break[] {
+  const isForeseen = tracks.some(({ plan, unanswered }) => unanswered > 0 && plan.amountMinor === amountMinor);
+  if (!isForeseen) return [{ invariant: "I1", track: null, what: `the session ${id} belongs to no creation that was answered` }];
+  return status === "expired" ? [] : [{ invariant: "I10", track: null, what: `the session ${id}, which nobody knows of, is ${status}` }];
+}
+
+/** What was taken for a session that has ended as unknown: to be given back, sooner or later (R-287). */
+export function owed(track: Track, ledger: readonly RecordedEntry[]): RecordedEntry[] {
+  if (track.id === null || track.seen.at(-1)?.errorCode !== "outcome_unknown") return [];
+  const references = new Set(referencesOf(track.id));
+  return standing(ledger.filter(({ reference }) => references.has(reference ?? "")));
 }
 
 /** Money in the ledger that belongs to no session of ours. */

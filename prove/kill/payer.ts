@@ -44,6 +44,7 @@ const TURNS: Readonly<Record<Behaviour, ((card: string, second: string) => Turn[
   "gives up while it rings": () => [],
   "cancels before the call": null,
   "never calls": null,
+  "waits for a silent vendor": null,
 };
 
 export async function openTelephonePayer(promptCache: string): Promise<Payer> {
@@ -58,6 +59,7 @@ export async function openTelephonePayer(promptCache: string): Promise<Payer> {
       track.tell("calls");
       try {
         if (behaviour === "gives up while it rings") {
+          track.hasRungOff = true;
           return track.tell(`rang off: ${(await ringOff(track.sipUri)).join(", ")}`);
         }
         const { status, endedBy } = await telephone.call({
@@ -69,6 +71,7 @@ export async function openTelephonePayer(promptCache: string): Promise<Payer> {
           signal,
           onEvent: (what) => track.tell(what),
         });
+        if (status === 487) track.hasRungOff = true;
         track.tell(signal.aborted ? "the line is dead" : `call over: ${status}, by the ${endedBy}`);
       } catch (error) {
         track.tell(`call failed: ${(error as Error).message}`);

@@ -3,6 +3,7 @@ import type { GatewayName } from "#src/kernel/payment.ts";
 import { passesLuhn } from "#simulators/cards.ts";
 import type { SeededRandom } from "../random.ts";
 import type { Behaviour, Plan } from "./track.ts";
+import { SILENT } from "./vendors.ts";
 
 /** Gateways by how a lost answer is cleared up: idempotency key; look-up; look-up; nothing, one attempt; polled. */
 export const GATEWAYS: readonly GatewayName[] = ["stripe", "nmi", "authorizenet", "webhook", "ecommpay"];
@@ -19,6 +20,7 @@ const WEIGHTS: Readonly<Record<Behaviour, number>> = {
   "cancels during the call": 2,
   "never calls": 1,
   "is handed back": 1,
+  "waits for a silent vendor": 0,
 };
 
 /** What a shopper at a widget may do as well. One who walks away leaves a session that ends after half an hour: too late here. */
@@ -28,11 +30,13 @@ const BY_WIDGET: ReadonlySet<Behaviour> = new Set([
   "loses the answer",
   "cancels before the call",
   "cancels during the call",
+  "waits for a silent vendor",
 ]);
 
 /** What must happen for a point to be reached: where the usual mixture would take long to get there. */
 export interface Scene {
   behaviour?: Behaviour;
+  channel?: Plan["channel"];
   gateway?: GatewayName;
   mode?: Plan["mode"];
   /** Every request with which money is taken is struck so, after the vendor has acted. */
@@ -45,9 +49,26 @@ export interface Scene {
   badReceiver?: boolean;
   /** One session and no other trouble. */
   alone?: boolean;
+  /** Its client sends no Idempotency-Key. */
+  keyless?: boolean;
 }
 
+const VOICE: Scene = { channel: "voice" };
+const WIDGET: Scene = { channel: "widget" };
+
 export const SCENES: Readonly<Partial<Record<CrashPoint, Scene>>> = {
+  create_inserted: { keyless: true },
+  card_posted: WIDGET,
+  try_counted: WIDGET,
+  try_committed: WIDGET,
+  try_settled: WIDGET,
+  try_ended: WIDGET,
+  call_matched: VOICE,
+  call_claimed: VOICE,
+  call_answered: VOICE,
+  key_heard: VOICE,
+  card_collected: VOICE,
+  call_collected: VOICE,
   call_released: { behaviour: "gives up while it rings" },
   giving_up: { behaviour: "hangs up while keying" },
   hang_up_heard: { behaviour: "hangs up while keying" },
@@ -69,16 +90,22 @@ export const SCENES: Readonly<Partial<Record<CrashPoint, Scene>>> = {
   orphan_found: { behaviour: "hangs up while keying", patienceMs: 28_000 },
   webhook_waiting: { badReceiver: true, behaviour: "cancels before the call" },
   drain_begun: { terminateAfterMs: 1_500 },
-  drained: { terminateAfterMs: 1_500, behaviour: "pays and hangs up", patienceMs: 15_000 },
+  drained: { terminateAfterMs: 1_500, behaviour: "pays and hangs up", patienceMs: 40_000 },
 };
 
-/** Points that lie before the process serves, and how many times they are passed there. */
+/** Points that lie before the process serves. */
 export const AT_START: ReadonlySet<CrashPoint> = new Set(["lease_written", "serving"]);
 /**
- * Points that a short run has no way to: a search is given up after ten minutes, and a client that sends no key cannot tell which
- * sessions are its own when an answer was lost.
+ * Points at the end of a search that found nothing. A session whose vendor is silent comes there ten minutes after its charge,
+ * while the other lives go on: a shorter run does not reach them.
  */
-export const OUT_OF_REACH: ReadonlySet<CrashPoint> = new Set(["search_given_up", "undo_begun", "create_inserted"]);
+export const AFTER_SILENCE = ["search_given_up", "undo_begun"] as const satisfies readonly CrashPoint[];
+export const SILENCE: Scene = {
+  behaviour: "waits for a silent vendor",
+  gateway: SILENT,
+  mode: "charge",
+  keyless: false,
+};
 
 /** Makes plans from the seed; amounts and cards are never used twice where a vendor would take that for the same payment. */
 export class Planner {
@@ -104,21 +131,30 @@ export class Planner {
 
   next(scene: Scene): Plan {
     const random = this.#random;
-    const behaviour = scene.behaviour ?? random.weighted(WEIGHTS);
+    const behaviour = scene.behaviour ?? this.#behaviour(scene.channel);
     const gateway = scene.gateway ?? random.pick(GATEWAYS);
-    const mode = scene.mode ?? (random.chance(0.3) ? "tokenize" : "charge");
+    const isKeyless = scene.keyless ?? (scene.channel === undefined && random.chance(0.1));
+    const channel = !BY_WIDGET.has(behaviour) || isKeyless ? "voice" : (scene.channel ?? random.pick(["voice", "widget"] as const));
+    const mode = isKeyless ? "charge" : (scene.mode ?? (random.chance(0.3) ? "tokenize" : "charge"));
     const number = ++this.#count;
     const good = mode === "tokenize" ? this.#freshCard() : random.pick(this.#pool);
     const cards = { "is declined, then pays": [DECLINED, good], "is declined for good": [DECLINED], "loses the answer": [LOST] };
     return {
-      key: `kill-${random.uuid()}`,
-      channel: !scene.behaviour && BY_WIDGET.has(behaviour) && random.chance(0.5) ? "widget" : "voice",
+      key: isKeyless ? null : `kill-${random.uuid()}`,
+      channel,
       gateway,
       mode,
       amountMinor: mode === "tokenize" ? 0 : 1_000 + number,
       behaviour,
       cards: cards[behaviour as keyof typeof cards] ?? [good],
     };
+  }
+
+  #behaviour(channel: Plan["channel"] | undefined): Behaviour {
+    for (;;) {
+      const behaviour = this.#random.weighted(WEIGHTS);
+      if (channel !== "widget" || BY_WIDGET.has(behaviour)) return behaviour;
+    }
   }
 
   #freshCard(): string {

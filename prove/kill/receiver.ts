@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import { verifyWebhook } from "#src/webhooks/index.ts";
 import type { Hook } from "./judge.ts";
 
@@ -17,7 +18,7 @@ export interface Receiver {
 }
 
 /** Receives status webhooks, journals each before it answers, and now and then fails. */
-export async function startReceiver(options: { secret: string; journal: string; mood: () => Mood }): Promise<Receiver> {
+export async function startReceiver(options: { secret: string; folder: string; mood: () => Mood }): Promise<Receiver> {
   const hooks: Hook[] = [];
   const known = new Set<string>();
   const server = createServer((incoming, response) => {
@@ -34,7 +35,7 @@ export async function startReceiver(options: { secret: string; journal: string; 
       if (id !== null) known.add(id);
       const answered = { well: "204", "answers 500": "500", "drops the connection": "dropped" }[mood];
       const hook: Hook = { at: Date.now(), id, why: check.verified ? null : check.reason, body, answered };
-      appendFileSync(options.journal, `${JSON.stringify(hook)}\n`);
+      appendFileSync(join(options.folder, "webhooks.jsonl"), `${JSON.stringify(hook)}\n`);
       hooks.push(hook);
       if (answered === "dropped") incoming.socket.resetAndDestroy();
       else response.writeHead(Number(answered)).end();

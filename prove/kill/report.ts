@@ -1,7 +1,8 @@
 import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
 import type { Break } from "./judge.ts";
-import { countBy, type RoundReport } from "./lane.ts";
-import { OUT_OF_REACH } from "./plans.ts";
+import { countBy } from "./count.ts";
+import type { Lane, RoundReport } from "./lane.ts";
+import { strikes } from "./matrix.ts";
 import type { Track } from "./track.ts";
 
 export interface Tally {
@@ -11,34 +12,22 @@ export interface Tally {
   seconds: number;
 }
 
-export function progressLine({ round, fate, died, inFlight, restartMs }: RoundReport, sessions: number): string {
+export function progressLine(number: number, { fate, died, inFlight, restartMs }: RoundReport, lanes: readonly Lane[]): string {
+  const sessions = lanes.reduce((sum, { tracks }) => sum + tracks.length, 0);
   const flying = Object.entries(inFlight).map(([status, count]) => `${count} ${status}`);
   const end = fate.startsWith(`${died}:`) ? fate : `${fate} -> ${died}`;
   const restart = restartMs === null ? "" : `  (up again after ${restartMs} ms)`;
-  return `${String(round).padStart(4)}  ${end.padEnd(40)} ${flying.join(", ") || "nothing in flight"} of ${sessions}${restart}`;
+  return `${String(number).padStart(4)}  ${end.padEnd(40)} ${flying.join(", ") || "nothing in flight"} of ${sessions}${restart}`;
 }
 
-/** The closing table and the one line that matters. */
+/** The closing tables and the one line that matters. */
 export function report({ rounds, tracks, breaks, seconds }: Tally): string {
-  const died = countBy(rounds.map((round) => round.died));
-  const lines = ["", "killed at"];
-  for (const point of Object.keys(CRASH_POINTS)) {
-    const count = died[point] ?? 0;
-    const note = count === 0 && OUT_OF_REACH.has(point as keyof typeof CRASH_POINTS) ? "  (not in a short run)" : "";
-    lines.push(`${String(count).padStart(6)}  ${point}${note}`);
-  }
-  const others = Object.entries(died).filter(([name]) => !Object.hasOwn(CRASH_POINTS, name));
-  for (const [name, count] of others) lines.push(`${String(count).padStart(6)}  ${name}`);
-
+  const lines = ["", ...strikes(rounds)];
   const table = (title: string, names: readonly string[]) => {
     lines.push("", title);
     const counts = Object.entries(countBy(names)).sort(([one], [other]) => (one < other ? -1 : 1));
     for (const [name, count] of counts) lines.push(`${String(count).padStart(6)}  ${name}`);
   };
-  table(
-    "gateways",
-    tracks.map(({ plan }) => `${plan.gateway} ${plan.mode} by ${plan.channel}`),
-  );
   table(
     "what payers did",
     tracks.map(({ plan }) => plan.behaviour),
@@ -57,10 +46,12 @@ export function report({ rounds, tracks, breaks, seconds }: Tally): string {
   for (const { invariant, track, what } of breaks.slice(0, 30)) {
     lines.push(`  ${invariant}  ${what}`, ...(track ? [`      ${track.describe()}`, ...track.story.map((line) => `      ${line}`)] : []));
   }
-  const points = Object.keys(died).filter((name) => Object.hasOwn(CRASH_POINTS, name)).length;
+  const points = new Set(rounds.map(({ died }) => died).filter((name) => Object.hasOwn(CRASH_POINTS, name)));
   lines.push(
     "",
-    `${points} of ${Object.keys(CRASH_POINTS).length} points, ${seconds.toFixed(0)} s`,
+    "I1 to I8, I10, I11 from what clients, vendors, receivers and the database had seen at the end; I9: audit verify, and every",
+    "session's way through the table of states; I12: ends in order, unknown output, processes, ports and descriptors, not memory",
+    `${points.size} of ${Object.keys(CRASH_POINTS).length} points, ${seconds.toFixed(0)} s`,
     `${rounds.length} kills, ${tracks.length} sessions, ${breaks.length} broken invariants`,
   );
   return lines.join("\n");

@@ -1,12 +1,11 @@
-import { randomBytes, randomInt } from "node:crypto";
-import { once } from "node:events";
+import { randomBytes } from "node:crypto";
 import { appendFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { Client } from "pg";
+import { Agent, fetch } from "undici";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { type Child, run, start } from "./child.ts";
+import type { Vendors } from "./vendors.ts";
 
 /** The service under test: one process after another on the same data, each with its end in sight. */
 
@@ -20,9 +19,7 @@ export interface ServiceOptions {
   folder: string;
   /** Null: the embedded database. */
   databaseUrl: string | null;
-  simulatorsUrl: string;
-  /** File with the simulators' certification authority. */
-  caFile: string;
+  vendors: Pick<Vendors, "url" | "caFile">;
   webhookUrl: string;
 }
 
@@ -30,27 +27,31 @@ export interface ServiceOptions {
 export interface Death {
   /** The point at which it killed itself; null when it ended otherwise. */
   point: CrashPoint | null;
-  /** It ended by itself and in order. */
-  drained: boolean;
+  /** By SIGKILL, in order after SIGTERM, or by a fault of its own. */
+  end: "killed" | "in order" | "fell";
 }
 
 export class Service {
   readonly env: Record<string, string>;
+  /** Of HTTP and of SIP, the same for every life. */
+  readonly ports: readonly [http: number, sip: number];
   readonly #options: ServiceOptions;
   #child: Child | null = null;
+  /** The connections that its clients keep. */
+  #agent = new Agent();
   #baseUrl = "";
   #up = Promise.withResolvers<void>();
   #lastPoint: CrashPoint | null = null;
   /** Of the present life; rejects never. */
-  death: Promise<Death> = Promise.resolve({ point: null, drained: true });
+  death: Promise<Death> = Promise.resolve({ point: null, end: "in order" });
   isUp = false;
   /** Counts the lives. */
   life = 0;
   readyAt = 0;
 
-  /** `ports`: of HTTP and of SIP, the same for every life. */
-  constructor(options: ServiceOptions, ports: readonly [number, number]) {
+  constructor(options: ServiceOptions, ports: Service["ports"]) {
     this.#options = options;
+    this.ports = ports;
     this.env = {
       DATA_DIR: join(options.folder, "data"),
       PORT: String(ports[0]),
@@ -63,14 +64,19 @@ export class Service {
       LOG_LEVEL: "debug",
       OUTBOUND_ALLOW: LOOPBACK,
       SIP_TRUNKS: LOOPBACK,
-      NODE_EXTRA_CA_CERTS: options.caFile,
+      NODE_EXTRA_CA_CERTS: options.vendors.caFile,
       DATABASE_URL: options.databaseUrl ?? "",
       ...(options.databaseUrl === null ? {} : { MASTER_KEY: randomBytes(32).toString("base64") }),
     };
   }
 
-  get #log(): string {
+  /** What every life wrote. */
+  get logFile(): string {
     return join(this.#options.folder, "service.log");
+  }
+
+  get pid(): number {
+    return this.#child?.process.pid ?? 0;
   }
 
   /** Starts the next life. Resolves when it serves, false when it died before. */
@@ -81,16 +87,16 @@ export class Service {
       ["serve", "--json"],
       { ...this.env, ...(crashAt ? { CRASH_AT: `${crashAt.point}:${crashAt.times}` } : {}) },
       (line) => {
-        appendFileSync(this.#log, `${line}\n`);
+        appendFileSync(this.logFile, `${line}\n`);
         const point = /^killed at (\w+)$/.exec(line)?.[1];
         if (point !== undefined && Object.hasOwn(CRASH_POINTS, point)) this.#lastPoint = point as CrashPoint;
       },
     );
     this.#child = child;
-    this.death = child.ended.then(({ code }) => {
+    this.death = child.ended.then(({ code, signal }) => {
       if (this.isUp) this.#up = Promise.withResolvers<void>();
       this.isUp = false;
-      return { point: this.#lastPoint, drained: code === 0 };
+      return { point: this.#lastPoint, end: signal === "SIGKILL" ? "killed" : code === 0 ? "in order" : "fell" };
     });
     const line = await child.first;
     if (line === null) return false;
@@ -120,6 +126,7 @@ export class Service {
   /** One request to the API. Throws when no whole answer came. */
   async request(method: string, path: string, body?: object, headers: Record<string, string> = {}) {
     const response = await fetch(this.#baseUrl + path, {
+      dispatcher: this.#agent,
       method,
       headers: { authorization: `Bearer ${API_KEY}`, ...(body ? { "content-type": "application/json" } : {}), ...headers },
       ...(body ? { body: JSON.stringify(body) } : {}),
@@ -131,29 +138,22 @@ export class Service {
 
   /** A page as a browser gets it. */
   async page(path: string): Promise<string> {
-    const response = await fetch(this.#baseUrl + path, { signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(this.#baseUrl + path, { dispatcher: this.#agent, signal: AbortSignal.timeout(10_000) });
     return await response.text();
   }
-}
 
-/** A port that nobody listens on, from below those that a system hands to outgoing connections: it must be free again after each death. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(11_000, 20_000);
-    const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    server.close();
-    if (isFree) return port;
+  /** Its clients close their connections once what is under way there is over. */
+  async hangUp(): Promise<void> {
+    const before = this.#agent;
+    this.#agent = new Agent();
+    await before.close();
   }
 }
 
-function applyFile({ simulatorsUrl, webhookUrl }: ServiceOptions): object {
+function applyFile({ vendors, webhookUrl }: ServiceOptions): object {
   const gateways = Object.fromEntries(
     Object.values(GATEWAYS_BUILT).map((gateway) => {
-      const endpoint = `${simulatorsUrl}/${gateway.name}`;
+      const endpoint = `${vendors.url}/${gateway.name}`;
       const secrets = Object.entries(gateway.sandboxCredentials(endpoint)).map(([name, secret]) => [name, secret.reveal()]);
       const fields = Object.fromEntries(secrets) as Record<string, string>;
       return [gateway.name, { test: gateway.credentialsIn === "block" ? fields : { credentials: fields, endpoint } }];
@@ -162,22 +162,4 @@ function applyFile({ simulatorsUrl, webhookUrl }: ServiceOptions): object {
   const project = { slug: "shop", currency: "USD", status_webhook: { url: webhookUrl, secret: WEBHOOK_SECRET }, gateways };
   const organization = { slug: "acme", api_keys: [{ name: "kill", mode: "test", key: API_KEY }], projects: [project] };
   return { organizations: [organization] };
-}
-
-/** A database of its own on a server; the second function drops it. */
-export async function createDatabase(server: string): Promise<readonly [url: string, drop: () => Promise<void>]> {
-  const name = `voicetill_kill_${randomBytes(6).toString("hex")}`;
-  const administer = async (sql: string) => {
-    const client = new Client({ connectionString: server });
-    await client.connect();
-    try {
-      await client.query(sql);
-    } finally {
-      await client.end();
-    }
-  };
-  await administer(`create database ${name} template template0`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return [url.href, () => administer(`drop database ${name} with (force)`)];
 }

@@ -13,12 +13,13 @@ export const BEHAVIOURS = [
   "cancels during the call",
   "never calls",
   "is handed back",
+  "waits for a silent vendor",
 ] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
 
 export interface Plan {
-  /** Idempotency-Key of its creation. */
-  key: string;
+  /** Idempotency-Key of its creation; null: its client sends none, and makes another session when no answer came. */
+  key: string | null;
   channel: "voice" | "widget";
   gateway: GatewayName;
   mode: "charge" | "tokenize";
@@ -50,6 +51,13 @@ export class Track {
   /** Statuses of the answers to its cancel. */
   readonly cancelAnswers: number[] = [];
   readonly #story: string[] = [];
+  /** Its caller gave up before the answer: perhaps because the process died, whose successor is told of the call and its end. */
+  hasRungOff = false;
+  /** Creations without a key that were not answered: each may have made a session. */
+  unanswered = 0;
+  unansweredAt = 0;
+  /** The life in which it was being paid last. */
+  paidIn: number | null = null;
   /** When the process that served it was killed last. */
   killedAt: number | null = null;
   finalAt: number | null = null;

@@ -16,6 +16,12 @@ export const CRASH_POINTS = {
   expiry_due: "the sweeper found an unused session past its time; it is not expired yet",
   orphan_found: "the sweeper found a session whose process died while collecting; it is not ended yet",
 
+  card_posted: "a card came from a widget and is complete; nothing is written",
+  try_counted: "the session is claimed, the try counted and its nonce used, not committed",
+  try_committed: "the try is committed and keeps others out; its charge has not begun",
+  try_settled: "what became of a try is written; others are kept out still",
+  try_ended: "the next try may begin; the browser was not answered",
+
   call_matched: "a call names a session; the session is not claimed",
   call_claimed: "the session is claimed; the call is not answered",
   call_released: "the caller gave up before the answer and the session is given back; the call is not refused yet",

@@ -1,0 +1,84 @@
+import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
+import type { SeededRandom } from "../random.ts";
+import { AFTER_SILENCE, AT_START, GATEWAYS, type Scene, SCENES } from "./plans.ts";
+
+/** What ends a life, and the payments that are under way then. */
+export type Fate = { scene: Scene } & ({ kind: "point"; at: CrashAt } | { kind: "time"; ms: number } | { kind: "money taken" });
+
+/** A life whose end is given instead of drawn. */
+export interface Step {
+  point: CrashPoint;
+  scene: Scene;
+}
+
+/** One way to pay. */
+type Way = Required<Pick<Scene, "channel" | "mode" | "gateway">>;
+const WAYS: readonly Way[] = (["voice", "widget"] as const).flatMap((channel) =>
+  (["charge", "tokenize"] as const).flatMap((mode) => GATEWAYS.map((gateway) => ({ channel, mode, gateway }))),
+);
+const ALWAYS_IN_REACH = (Object.keys(CRASH_POINTS) as CrashPoint[]).filter((point) => !AFTER_SILENCE.some((late) => late === point));
+const LONGEST_RANDOM_MS = 5_000;
+/** Longer than a life needs to take up the attempts of those before it, ms. */
+const TAKEN_UP_MS = 40_000;
+
+/**
+ * Chooses the ends: each point in turn until it was hit, then points and other ends, half and half; and for each life the next
+ * way to pay, so that every channel, mode and gateway is struck as often.
+ */
+export class Fates {
+  readonly #random: SeededRandom;
+  readonly #hit = new Set<string>();
+  readonly #open: CrashPoint[];
+  #ways: Way[] = [];
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+    this.#open = shuffled(random, ALWAYS_IN_REACH);
+  }
+
+  /** `due`: points whose time has come only now. */
+  next(due: readonly CrashPoint[]): Fate {
+    const random = this.#random;
+    const late = due.find((point) => !this.#hit.has(point));
+    if (late) return { kind: "point", at: { point: late, times: 1 }, scene: { patienceMs: TAKEN_UP_MS } };
+    const point = this.#point();
+    if (this.#ways.length === 0) this.#ways = shuffled(random, WAYS);
+    const way = this.#ways.pop()!;
+    if (point !== null) {
+      const scene = { ...way, ...SCENES[point] };
+      const most = AT_START.has(point) || isStaged(point) ? 1 : point === "key_heard" ? 30 : 3;
+      return { kind: "point", at: { point, times: 1 + Math.floor(random.fraction() * most) }, scene };
+    }
+    const scene: Scene = { ...way, ...(random.chance(0.4) ? { fault: random.pick(["slow", "reset_after", "hang"] as const) } : {}) };
+    if (random.chance(0.35)) return { kind: "money taken", scene };
+    return { kind: "time", ms: random.between(0, LONGEST_RANDOM_MS), scene };
+  }
+
+  /** A life has ended there. */
+  hit(end: string): void {
+    this.#hit.add(end);
+  }
+
+  #point(): CrashPoint | null {
+    const first = this.#open.findIndex((point) => !this.#hit.has(point));
+    if (first >= 0 && this.#random.chance(0.85)) {
+      // One that is not reached now has its next turn after the others.
+      const [point] = this.#open.splice(first, 1);
+      this.#open.push(point!);
+      return point!;
+    }
+    return this.#random.chance(0.5) ? this.#random.pick(ALWAYS_IN_REACH) : null;
+  }
+}
+
+/** The scene brings the point about once in a life; one that only names the channel does so several times. */
+function isStaged(point: CrashPoint): boolean {
+  return Object.keys(SCENES[point] ?? {}).some((part) => part !== "channel");
+}
+
+function shuffled<T>(random: SeededRandom, items: readonly T[]): T[] {
+  return items
+    .map((item) => [random.fraction(), item] as const)
+    .sort(([one], [other]) => one - other)
+    .map(([, item]) => item);
+}

@@ -1,0 +1,95 @@
+import { readFileSync, watch, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { GatewayName } from "#src/kernel/payment.ts";
+import type { RecordedEntry } from "#simulators/ledger.ts";
+import { type Child, start } from "./child.ts";
+import { pause } from "./wait.ts";
+
+/** Where each vendor takes money or keeps a card: faults strike there, and the search for what became of it goes through. */
+const TAKES = {
+  stripe: "/v1/payment_intents",
+  nmi: "/api/transact.php",
+  authorizenet: "/xml/v1/request.api/create",
+  webhook: "/",
+  ecommpay: "/v2/payment/card",
+} satisfies Partial<Record<GatewayName, string>>;
+
+/** The vendor whose silence can be had for one payment alone: each question names the payment in its body. */
+export const SILENT: GatewayName = "ecommpay";
+const SILENT_PATH = "/v2/payment/status";
+/** More questions than a run asks. */
+const ALWAYS = 1_000_000;
+
+export type VendorFault = "reset_after" | "slow" | "hang" | "http_500" | "truncated";
+
+/** The vendors' simulators, in a process of their own that outlives the service. */
+export class Vendors {
+  readonly url: string;
+  /** File with their certification authority. */
+  readonly caFile: string;
+  readonly #child: Child;
+  readonly #ledgerFile: string;
+
+  private constructor(url: string, caFile: string, child: Child, ledgerFile: string) {
+    this.url = url;
+    this.caFile = caFile;
+    this.#child = child;
+    this.#ledgerFile = ledgerFile;
+  }
+
+  static async start(folder: string): Promise<Vendors> {
+    const ledgerFile = join(folder, "ledger.jsonl");
+    const child = start(["simulators", "--port", "0", "--ledger", ledgerFile, "--json"], {}, () => {});
+    const line = await child.first;
+    if (line === null) throw new Error("the simulators did not start");
+    const { url, ca } = JSON.parse(line) as { url: string; ca: string };
+    const caFile = join(folder, "ca.pem");
+    writeFileSync(caFile, ca);
+    return new Vendors(url, caFile, child, ledgerFile);
+  }
+
+  /** What they did, as it is on the disk. */
+  ledger(): RecordedEntry[] {
+    const lines = readFileSync(this.#ledgerFile, "utf8").split("\n");
+    return lines.filter((line) => line.endsWith("}")).map((line) => JSON.parse(line) as RecordedEntry);
+  }
+
+  /** The next requests with which money is taken are struck so at each vendor, after it has acted. */
+  async strike(kind: VendorFault, times: number): Promise<void> {
+    for (const [gateway, path] of Object.entries(TAKES)) await this.#arm({ gateway, path, kind, times });
+  }
+
+  /** Takes back what `strike` armed. */
+  calm(): Promise<void> {
+    return this.strike("hang", 0);
+  }
+
+  /** Nothing can be learnt of this session's payment from now on; `false`: it can be again. */
+  async silence(sessionId: string, isSilent: boolean): Promise<void> {
+    const times = isSilent ? ALWAYS : 0;
+    await this.#arm({ gateway: SILENT, path: SILENT_PATH, kind: "http_500", times, containing: sessionId });
+  }
+
+  async #arm(fault: { gateway: string; path: string; kind: VendorFault; times: number; containing?: string }): Promise<void> {
+    await fetch(`${this.url}/_faults`, { method: "POST", body: JSON.stringify(fault) });
+  }
+
+  /** Resolves as soon as money was taken or a card kept from now on, or after `limitMs`. */
+  async untilCharged(limitMs: number): Promise<void> {
+    const before = this.ledger().length;
+    const charged = Promise.withResolvers<void>();
+    const watcher = watch(this.#ledgerFile, () => {
+      const isTaken = this.ledger()
+        .slice(before)
+        .some(({ kind, outcome }) => (kind === "charge" || kind === "token") && outcome === "approved");
+      if (isTaken) charged.resolve();
+    });
+    await Promise.race([charged.promise, pause(limitMs)]);
+    watcher.close();
+  }
+
+  async close(): Promise<void> {
+    this.#child.process.kill("SIGTERM");
+    await this.#child.ended;
+  }
+}
