@@ -1,8 +1,7 @@
 /**
- * Concurrent keypad calls against one service process: INVITE to first RTP, key to next prompt, pacing, CPU a call.
+ * Concurrent keypad calls: npm run bench -- calls [calls ...]   (default 10 100 200)
  *
- *   node bench/calls.ts [calls ...]      default: 10 100 200
- *
+ * Against one service process: INVITE to first RTP, key to next prompt, pacing, CPU a call.
  * The load runs in this process, the service in its own. Anchor: Asterisk 18 on one core, measured once on a machine of
  * this kind (VOICE section 5); its "last digit" counts from the end of the digit, so the key's length is shown beside.
  */

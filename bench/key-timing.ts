@@ -1,5 +1,5 @@
 /**
- * Whether the time of a refusal tells how much of a key was right: node bench/key-timing.ts [--tries 10000]
+ * Whether the time of a refusal tells how much of a key was right: npm run bench -- key-timing [--tries 10000]
  *
  * Keys that share all but their last character with a real one, against keys that share nothing with it, in turns, each time
  * on a new one; medians, and the p of a Mann-Whitney test that both are drawn alike (R-050: medians within 2 %, p > 0.01). A

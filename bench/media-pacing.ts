@@ -1,5 +1,5 @@
 /**
- * Pacing of the media engine: node bench/media-pacing.ts [legs ...]   (default 100 250 500, 10 s each)
+ * Pacing of the media engine: npm run bench -- media-pacing [legs ...]   (default 100 250 500, 10 s each)
  *
  * One process runs the engine, another holds one socket for each leg, sends every packet back (50 packets/s both ways, as in
  * a call) and measures: deviation of the arrivals from 20 ms, and, by pressing a key on each leg in turn while it is silent,

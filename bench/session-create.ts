@@ -1,5 +1,5 @@
 /**
- * Making sessions: node bench/session-create.ts [--rounds 8] [--seconds 1] [--connections 1,8,32]
+ * Making sessions: npm run bench -- session-create [--rounds 8] [--seconds 1] [--connections 1,8,32]
  *
  * POST /v1/sessions of the real API on PostgreSQL (keys, shared rate limit, validation and all), with and without an
  * Idempotency-Key of its own on each request, against a bare node:http + pg server that makes the same row from the same body

@@ -1,5 +1,5 @@
 /**
- * What the recogniser understands, and how long it takes: node bench/speech-accuracy.ts [--all]
+ * What the recogniser understands, and how long it takes: npm run bench -- speech-accuracy [--all]
  *
  * Flite's four voices at several rates read card numbers, dates and the rest over a telephone line: clean, with 3 % of the 20 ms frames
  * lost, and under pink noise of 20 dB. All of it goes through the same ear as a call's audio. `--all` takes three times as long.

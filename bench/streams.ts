@@ -1,5 +1,5 @@
 /**
- * Open streams: node bench/streams.ts [--streams 500] [--changes 500]
+ * Open streams: npm run bench -- streams [--streams 500] [--changes 500]
  *
  * GET /v1/sessions/{id}/stream of the real API on PostgreSQL, in a process of its own: resident memory, descriptors and
  * LISTENs for so many idle streams, and the time from a change's commit (made by this process) to its event at the client (a
