@@ -295,7 +295,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     const ids: string[] = [];
     for (let n = 0; n < 20; n++) ids.push((await create(n % 2 === 0 ? "A" : "B")).session_id);
     await Promise.all(ids.map((id, n) => cancel(n % 2 === 0 ? "B" : "A", id)));
-    await Promise.all(ids.map((id) => receiver.of(id, 1)));
+    for (const id of ids) await receiver.of(id, 1);
     await second.end();
     const { rows } = await database.query<{ tries: number; delivered: boolean }>(
       "select tries, delivered_at is not null as delivered from webhook_events where session_id = any($1)",

@@ -11,6 +11,7 @@ import { fixedPrompts } from "#src/dialog/index.ts";
 import { encodeUlaw } from "#src/kernel/g711.ts";
 import { createVoice } from "#src/speech/index.ts";
 import { startBaresip } from "../peers/baresip.ts";
+import { freePort } from "../free-port.ts";
 import { captureOf } from "../peers/pcap.ts";
 import { ROOT } from "./installation.ts";
 import { CARD, PROMPT_CACHE } from "./paying.ts";
@@ -55,6 +56,9 @@ async function sipp(sessionIds: string[], transport: "u1" | "t1"): Promise<strin
           "pay.xml",
           "-i",
           "127.0.0.1",
+          // Several that choose a port for themselves at once may choose the same: it shows when they listen, and ends them.
+          "-p",
+          String(await freePort()),
           "-mi",
           "127.0.0.1",
           "-mp",
@@ -72,10 +76,11 @@ async function sipp(sessionIds: string[], transport: "u1" | "t1"): Promise<strin
         ];
         const child = spawn(SIPP, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
         let output = "";
+        let errors = "";
         child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-        child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+        child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
         const [status] = (await once(child, "close")) as [number];
-        return status === 0 ? "" : `SIPp ended with ${status}\n${output.slice(-2000)}`;
+        return status === 0 ? "" : `SIPp ended with ${status}\n${errors.slice(-2000)}\n${output.slice(-2000)}`;
       }),
     );
     return results.join("");
