@@ -21,7 +21,7 @@ at a simulator, the status webhook, the caller handed back. Exit status 0 only i
   --gateway  ${Object.keys(GATEWAYS_BUILT).join(", ")} (default stripe)
   --mode     charge the card, or tokenize: store it (default charge)
   --input    how the caller answers: keypad, speech, mixed (default mixed)
-  --outcome  approve; decline; retry: one card declined, the next approved; mango: the test word instead of a card (default approve)
+  --outcome  approve; decline; retry: one card declined, the next approved (not webhook); mango: the test word instead of a card (default approve)
   --json     one JSON object: session, webhook, transfer, timeline
   --verbose  the service's log besides`;
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -60,6 +60,9 @@ export async function run(args: string[]): Promise<number> {
     input: oneOf("--input", values.input ?? "mixed", INPUTS),
     outcome: oneOf("--outcome", values.outcome ?? "approve", OUTCOMES),
   };
+  const gateway = Object.values(GATEWAYS_BUILT).find(({ name }) => name === choice.gateway);
+  if (choice.outcome === "retry" && gateway?.capabilities.oneAttempt)
+    throw new OperatorError(`--outcome retry is not for ${choice.gateway}: it takes one card a session.`);
   const timeline = new Timeline((line) => {
     if (!values.json) process.stdout.write(`${line}\n`);
   });

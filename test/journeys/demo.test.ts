@@ -53,7 +53,7 @@ demo(
   },
 );
 
-demo("a second card after a declined one is charged", ["--input", "keypad", "--outcome", "retry"], ({ session }) =>
+demo("a second spoken card after a declined one is charged", ["--input", "speech", "--outcome", "retry"], ({ session }) =>
   assert.equal(session["status"], "payment-success"),
 );
 

@@ -47,6 +47,8 @@ test("a bad setting is named, and so is a command that does not exist", async ()
   await refused(["serve"], { SIP_TRUNKS: "10.0.0.0/99" }, /^SIP_TRUNKS: /);
   await refused(["serve"], { DATABASE_URL: "mysql://x" }, /^DATABASE_URL: /);
   await refused(["serve"], { DATABASE_URL: "postgres://x/y", MASTER_KEY: "short" }, /^MASTER_KEY: /);
+  await refused(["demo", "--outcome", "lunch"], {}, /^--outcome takes /);
+  await refused(["demo", "--gateway", "webhook", "--outcome", "retry"], {}, /^--outcome retry is not for webhook/);
   const { status, stderr } = await run(["sevre"]);
   assert.equal(status, 1);
   assert.match(stderr, /no command "sevre"/);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anchorOf, PromptEar } from "./ear.ts";
+import { Hearing } from "./hearing.ts";
 import { turnsOfDigits, turnsOfScript } from "./script.ts";
 
 /** Audio that no other seed shares. */
@@ -19,6 +20,33 @@ test("a known prompt is heard once each time it is played, however the packets c
   const stream = Buffer.concat([new Uint8Array(777).fill(0xff), noise(2, 4000), noise(9, 500), noise(1, 4000), noise(2, 4000)]);
   for (let at = 0; at < stream.length; at += 160) ear.hear(stream.subarray(at, at + 160));
   assert.deepEqual(heard, ["second", "first", "second"]);
+});
+
+test("a question that is asked again is told from the next one, and from what is said in between", async () => {
+  const [question, note, next] = [noise(1, 4000), noise(2, 4000), noise(3, 4000)];
+  const known = [
+    ...anchorOf("Card number?", true, question),
+    ...anchorOf("Not heard.", false, note),
+    ...anchorOf("Expiry date?", true, next),
+  ];
+  const hearing = new Hearing(known, () => {});
+  const isAsked = () => hearing.isAskedSinceMark("card number");
+  hearing.hear(question);
+  await hearing.untilHeard("card number");
+  hearing.mark();
+  assert.equal(isAsked(), false);
+  const spokenTo = hearing.untilSpokenTo();
+  hearing.hear(note);
+  await spokenTo;
+  assert.equal(isAsked(), false);
+  const asked = hearing.untilAsked();
+  hearing.hear(question);
+  await asked;
+  assert.equal(isAsked(), true);
+  hearing.mark();
+  hearing.hear(next);
+  await hearing.untilAsked();
+  assert.equal(isAsked(), false);
 });
 
 test("groups of digits are keyed one a prompt, apart by # or a comma", () => {

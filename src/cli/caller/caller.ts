@@ -19,7 +19,7 @@ import { createUserAgent, type CallDialog, type IncomingCall, type UserAgent } f
 import { createVoice, type Voice } from "#src/speech/index.ts";
 import { anchorOf, type Anchor } from "./ear.ts";
 import { Hearing } from "./hearing.ts";
-import type { Turn } from "./script.ts";
+import type { Turn, Way } from "./script.ts";
 import { readWav } from "./wav.ts";
 
 /** Keys as a hurried person presses them. */
@@ -84,13 +84,15 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
     onInvite: (call) => (onCall ? onCall(call) : call.reject(480)),
   });
   const voice = createVoice({ cacheDir });
+  // A man's voice, to be told from the service's; nothing he says is kept: it may be a card number.
+  const own = createVoice({ cacheDir: null, voice: "kal16" });
   await media.start();
   const { port } = await userAgent.start();
   let known: Promise<Anchor[]> | null = null;
 
   return {
     address: `sip:agent@127.0.0.1:${port}`,
-    call: (options) => placeCall(options, { userAgent, media, voice, known: (known ??= learn(voice)) }),
+    call: (options) => placeCall(options, { userAgent, media, voice: own, known: (known ??= learn(voice)) }),
     answerNext: () =>
       new Promise((resolve, reject) => {
         onCall = (call) => {
@@ -101,7 +103,7 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
     async close() {
       await userAgent.stop();
       await media.stop();
-      await voice.stop();
+      await Promise.all([voice.stop(), own.stop()]);
     },
   };
 }
@@ -109,6 +111,7 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
 interface Tools {
   userAgent: UserAgent;
   media: MediaEngine;
+  /** The caller's. */
   voice: Voice;
   /** What the service may say. */
   known: Promise<Anchor[]>;
@@ -215,9 +218,10 @@ class Speaker {
       case "say": {
         const ulaw = await this.#voice.render(turn.text);
         this.#onEvent("spoke");
-        await this.#played((id) => this.#leg.play(id, [{ ulaw }]));
-        return turn.orKey === undefined ? undefined : await this.#keyOn(turn.orKey, turn.thenKey ?? "");
+        return await this.#played((id) => this.#leg.play(id, [{ ulaw }]));
       }
+      case "answer":
+        return await this.#answer(turn.question, turn.ways);
       case "play": {
         const ulaw = readWav(readFileSync(turn.file));
         this.#onEvent("spoke");
@@ -231,11 +235,22 @@ class Speaker {
     }
   }
 
-  /** A caller who was not understood turns to the keypad. Silence means that the answer was taken as far as it went. */
-  async #keyOn(orKey: string, thenKey: string): Promise<void> {
-    await Promise.race([this.#hearing.untilAsked(), delay(UNDERSTOOD_AFTER_MS)]);
-    const keys = this.#hearing.sinceMark().some((text) => text.includes("did not catch")) ? orKey : thenKey;
-    if (keys !== "") await this.take({ do: "key", keys });
+  /** As a person does who is not understood: whoever hears the same question again answers it again. */
+  async #answer(question: string, ways: readonly Way[]): Promise<void> {
+    await this.take({ do: "wait for", text: question });
+    for (const [index, way] of ways.entries()) {
+      if ("say" in way) await this.take({ do: "say", text: way.say });
+      const isMisheard = "say" in way && way.keys !== undefined && (await this.#isSpokenToSoon());
+      if (way.keys !== undefined && !isMisheard) await this.take({ do: "key", keys: way.keys });
+      if (index === ways.length - 1) return;
+      await within(this.#hearing.untilAsked(), "the next question", this.#hearing);
+      if (!this.#hearing.isAskedSinceMark(question)) return;
+    }
+  }
+
+  /** Silence means that what was said was taken as far as it went. */
+  async #isSpokenToSoon(): Promise<boolean> {
+    return await Promise.race([this.#hearing.untilSpokenTo().then(() => true), delay(UNDERSTOOD_AFTER_MS, false)]);
   }
 
   #played(start: (id: string) => void): Promise<void> {
@@ -257,7 +272,7 @@ function keyOf(key: string): Key {
 
 async function within(event: Promise<unknown>, what: string, hearing: Hearing): Promise<void> {
   const late = new AbortController();
-  const limit = delay(LONGEST_WAIT_MS, undefined, { signal: late.signal }).then(() => {
+  const limit = delay(LONGEST_WAIT_MS, undefined, { signal: late.signal, ref: false }).then(() => {
     throw new OperatorError(`Waited ${LONGEST_WAIT_MS / 1000} s for ${what}; last heard: ${hearing.prompts.at(-1) ?? "nothing"}.`);
   });
   try {

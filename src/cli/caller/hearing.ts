@@ -18,7 +18,7 @@ export class Hearing {
   readonly prompts: string[] = [];
   #read = 0;
   #marked = 0;
-  #askedSinceMark = false;
+  #askedSinceMark: string | null = null;
   #quietMs = 0;
   #spokeSinceMark = false;
   #waiters: Waiter[] = [];
@@ -39,21 +39,26 @@ export class Hearing {
 
   /** What comes from here on is the answer to what the caller is about to do. */
   mark(): void {
-    this.#askedSinceMark = false;
+    this.#askedSinceMark = null;
     this.#marked = this.prompts.length;
     this.#read = this.prompts.length;
     this.#spokeSinceMark = false;
   }
 
-  /** Known prompts heard since the mark. */
-  sinceMark(): readonly string[] {
-    return this.prompts.slice(this.#marked);
+  /** True when the last question since the mark has these words. */
+  isAskedSinceMark(words: string): boolean {
+    return this.#askedSinceMark?.toLowerCase().includes(words.toLowerCase()) ?? false;
+  }
+
+  /** Until any known prompt was heard since the mark. */
+  untilSpokenTo(): Promise<void> {
+    return this.#until(() => this.prompts.length > this.#marked);
   }
 
   /** Until something was asked since the mark: a known question, or with an unknown service any speech that has ended. */
   untilAsked(): Promise<void> {
     return this.#until(
-      () => this.#askedSinceMark || (this.prompts.length === 0 && this.#spokeSinceMark && this.#quietMs >= PROMPT_OVER_MS),
+      () => this.#askedSinceMark !== null || (this.prompts.length === 0 && this.#spokeSinceMark && this.#quietMs >= PROMPT_OVER_MS),
     );
   }
 
@@ -69,7 +74,7 @@ export class Hearing {
 
   #onHeard({ text, asks }: Anchor): void {
     this.prompts.push(text);
-    if (asks) this.#askedSinceMark = true;
+    if (asks) this.#askedSinceMark = text;
     this.#onPrompt(text);
   }
 

@@ -1,5 +1,8 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 
+/** How an answer is given. With both, the keys complete what was said, unless it was not understood. */
+export type Way = { say: string; keys?: string } | { keys: string };
+
 /** One turn of a scripted caller. */
 export type Turn =
   /** Until a prompt with these words is heard, in any case. */
@@ -8,8 +11,9 @@ export type Turn =
   /** Until the service starts to speak again after the last keys. */
   | { do: "wait for a prompt" }
   | { do: "key"; keys: string }
-  /** `orKey`: keyed instead when the service says that it did not understand; `thenKey`: keyed as the rest when it did. */
-  | { do: "say"; text: string; orKey?: string; thenKey?: string }
+  | { do: "say"; text: string }
+  /** Waits for a question with these words and answers it: in the first way, and in the next one each time that it is asked again. */
+  | { do: "answer"; question: string; ways: readonly Way[] }
   | { do: "play"; file: string }
   /** Keys 1 when the service reads the card back once more: groups of digits that leave the "yes" out are meant to pay. */
   | { do: "confirm if asked" }

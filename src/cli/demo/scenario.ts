@@ -1,5 +1,5 @@
 import { DIGIT_WORDS, MONTH_WORDS, tensInWords } from "#src/kernel/number-words.ts";
-import type { Turn } from "../caller/script.ts";
+import type { Turn, Way } from "../caller/script.ts";
 
 export const INPUTS = ["keypad", "speech", "mixed"] as const;
 export const OUTCOMES = ["approve", "decline", "retry", "mango"] as const;
@@ -33,26 +33,23 @@ function answersFor(card: string, year: number): Answer[] {
 }
 
 /** The mixed caller begins the good card's number by voice and ends it on the keypad; the other answers take turns. */
-function turnsOf({ question, spoken, keyed }: Answer, input: Input, index: number): Turn[] {
-  const asked: Turn = { do: "wait for", text: question };
-  if (input === "keypad") return [asked, { do: "key", keys: keyed }];
-  if (input === "speech") return [asked, { do: "say", text: spoken }];
-  if (index === 0 && !keyed.startsWith(APPROVED)) return [asked, { do: "key", keys: keyed }];
-  if (index === 0) {
-    return [asked, { do: "say", text: spell(keyed.slice(0, 8)), orKey: keyed, thenKey: keyed.slice(8) }];
-  }
-  return [asked, index % 2 === 1 ? { do: "say", text: spoken, orKey: keyed } : { do: "key", keys: keyed }];
+function waysOf({ spoken, keyed }: Answer, input: Input, index: number): Way[] {
+  if (input === "keypad") return [{ keys: keyed }];
+  if (input === "speech") return saying(spoken);
+  if (index === 0 && keyed.startsWith(APPROVED)) return [{ say: spell(keyed.slice(0, 8)), keys: keyed.slice(8) }, { keys: keyed }];
+  return index % 2 === 1 ? [{ say: spoken }, { keys: keyed }] : [{ keys: keyed }];
 }
+
+/** Who is not understood says it again, twice. */
+const saying = (text: string): Way[] => Array.from({ length: 3 }, () => ({ say: text }));
 
 /** Everything the demo's caller does, from the first prompt to the last answer. */
 export function scenario(input: Input, outcome: DemoOutcome, year: number): Turn[] {
-  if (outcome === "mango")
-    return [
-      { do: "wait for", text: "card number" },
-      { do: "say", text: "mango" },
-    ];
+  if (outcome === "mango") return [{ do: "answer", question: "card number", ways: saying("mango") }];
   const cards = outcome === "approve" ? [APPROVED] : outcome === "decline" ? [DECLINED] : [DECLINED, APPROVED];
-  return cards.flatMap((card) => answersFor(card, year).flatMap((answer, index) => turnsOf(answer, input, index)));
+  return cards.flatMap((card) =>
+    answersFor(card, year).map((answer, index) => ({ do: "answer", question: answer.question, ways: waysOf(answer, input, index) })),
+  );
 }
 
 /** How the session must end for the demo to have shown what it promises. */
