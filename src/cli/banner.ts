@@ -10,7 +10,11 @@ export function banner(config: Config, app: App): string {
     ["HTTP", app.baseUrl],
     ["Interface", `${app.baseUrl}/docs`],
   ];
-  if (app.sip) rows.push(["SIP", `sip:${app.sip.host}:${app.sip.port} (UDP and TCP)`]);
+  if (app.sip) {
+    const isDeaf = config.sipTrunks.length === 0;
+    const callers = isDeaf ? "; every call is ignored until SIP_TRUNKS names who may call" : "";
+    rows.push(["SIP", `sip:${app.sip.host}:${app.sip.port} (UDP and TCP)${callers}`]);
+  }
   if (app.simulatorsUrl) rows.push(["Simulators", app.simulatorsUrl]);
   rows.push([
     "Database",

@@ -4,7 +4,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Outbound } from "#src/platform/index.ts";
+import type { Log, Outbound } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { addNotes } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
@@ -16,9 +16,11 @@ export interface IoDeps {
   random: Random;
   tokens: AccessTokens;
   projects: Pick<ProjectSettings, "rotateCredentials">;
+  log: Pick<Log, "warn">;
 }
 
 export interface IoScope {
+  sessionId: string;
   projectId: string;
   gateway: GatewayName;
   settings: GatewaySettings;
@@ -28,8 +30,8 @@ export interface IoScope {
 
 /** What a gateway may touch during one attempt or one look-up, all of it under one total deadline. `end` releases its timer. */
 export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; end: () => void } {
-  const { outbound, clock, random, tokens, projects } = deps;
-  const { projectId, gateway, settings } = scope;
+  const { outbound, clock, random, tokens, projects, log } = deps;
+  const { sessionId, projectId, gateway, settings } = scope;
   const controller = new AbortController();
   const ends = clock.monotonic() + scope.deadlineMs;
   const end = clock.after(scope.deadlineMs, () => controller.abort());
@@ -46,6 +48,10 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
       crashPoint("request_built");
       const answer = await outbound.send({ ...request, timeoutMs, httpsOnly: settings.environment === "live" });
       crashPoint("answer_read");
+      if (answer.kind !== "answered") {
+        const event = answer.kind === "lost" ? "gateway_answer_lost" : "gateway_not_reached";
+        log.warn(event, { session: sessionId, gateway, reason: answer.reason });
+      }
       return answer;
     },
     async wait(ms) {
@@ -79,6 +85,7 @@ export async function withAttempt<T>(
   const { io, end } = createGatewayIo(
     { ...deps, tokens },
     {
+      sessionId: session.id,
       projectId: session.projectId,
       gateway: attempt.gateway,
       settings: { ...settings, endpoint: attempt.endpoint },

@@ -21,6 +21,7 @@ export interface SipLogFields {
   reason?: string;
   /** IP address of the peer. */
   host?: string;
+  count?: number;
   error?: unknown;
 }
 

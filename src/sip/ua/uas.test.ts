@@ -150,6 +150,22 @@ test("a stranger gets no answer to anything, over UDP and TCP (S-82)", async () 
   assert.equal(peer.responses.waiting.length, 0);
 });
 
+test("strangers are told of in the log, in one line a minute (S-82)", async () => {
+  const clock = new ManualClock();
+  const lines: unknown[] = [];
+  const log = { debug: () => {}, warn: (event: string, fields?: object) => void lines.push({ event, ...fields }) };
+  const { port, ask } = await bench({ trunks: ["127.0.0.1"], clock, log });
+  const stranger = await rawUdp(port, "127.0.0.2");
+  for (const method of ["INVITE", "OPTIONS"]) stranger.send(requestText(stranger, { method }));
+  await ask({ branch: "first" });
+  assert.deepEqual(lines, [{ event: "sip_stranger_ignored", host: "127.0.0.2", count: 1 }]);
+  clock.advance(60_000);
+  stranger.send(requestText(stranger, { method: "OPTIONS" }));
+  await ask({ branch: "second" });
+  assert.deepEqual(lines[1], { event: "sip_stranger_ignored", host: "127.0.0.2", count: 2 });
+  await stranger.close();
+});
+
 test("CANCEL is answered 200 and its INVITE 487, with one tag (R-222)", async () => {
   const { peer, ask, calls } = await bench({ clock: new ManualClock() });
   const same: Changes = { branch: "cancelled", headers: { "Call-ID": "cancelled" } };

@@ -64,6 +64,8 @@ const MAX_PENDING_PER_SOURCE = 200;
 /** Transactions at once; beyond, new requests are answered without one (S-83). */
 const MAX_TRANSACTIONS = 20_000;
 const UNAVAILABLE: Answer = { headers: [["Retry-After", "10"]] };
+/** One line of the log for all strangers of this time, ms. */
+const STRANGERS_MS = 60_000;
 /** How long `stop` waits for the answers to its BYEs, ms. */
 const FAREWELL_MS = 500;
 const SILENT: SipLog = { debug: () => {}, warn: () => {} };
@@ -89,6 +91,9 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   readonly #pending = new Map<string, number>();
   readonly #calls = new WeakMap<ServerTransaction, IncomingCall>();
   #draining = false;
+  /** Packets and connections of strangers since the last line about them, and when the next may be written. */
+  #strangers = 0;
+  #nextStrangers = 0;
 
   constructor(options: UserAgentOptions) {
     this.log = options.log ?? SILENT;
@@ -151,7 +156,9 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   // Receiver: what the transports bring.
 
   admits(address: string): boolean {
-    return this.access.admits(address);
+    const isKnown = this.access.admits(address);
+    if (!isKnown) this.#noteStranger(address);
+    return isKnown;
   }
 
   receive(parsed: Parsed, flow: Flow): void {
@@ -163,6 +170,15 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
       // Whatever one message does, the next one must be served.
       this.log.warn("sip_fault", { error, host: flow.address });
     }
+  }
+
+  /** They get no answer, so the log is where the operator of a trunk that is not listed finds out why. */
+  #noteStranger(address: string): void {
+    this.#strangers++;
+    if (this.clock.monotonic() < this.#nextStrangers) return;
+    this.log.warn("sip_stranger_ignored", { host: address, count: this.#strangers });
+    this.#strangers = 0;
+    this.#nextStrangers = this.clock.monotonic() + STRANGERS_MS;
   }
 
   #receiveRequest(request: SipRequest, flow: Flow): void {
