@@ -32,21 +32,22 @@ async function look(patch: string): Promise<{ isFound: boolean; how: string }> {
     for (const part of COPIED) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
     symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
     const applied = await run("git", ["apply", patch], copy);
-    if (applied.code !== 0) return { isFound: false, how: `the patch does not apply: ${applied.output.trim().split("\n")[0] ?? ""}` };
-    const { code, output } = await run(process.execPath, ["prove/main.ts", "--sessions", SESSIONS, "--until-break"], copy);
-    const first = /broken invariants\n(.+)/.exec(output)?.[1]?.trim();
-    return { isFound: code === 1 && first !== undefined, how: first ?? output.trim().split("\n").at(-1) ?? "" };
+    if (applied.code !== 0) return { isFound: false, how: `the patch does not apply: ${applied.stderr.trim().split("\n")[0] ?? ""}` };
+    const { code, stdout, stderr } = await run(process.execPath, ["prove/main.ts", "--sessions", SESSIONS, "--until-break"], copy);
+    const first = /^broken invariants\n(.+)/m.exec(stdout)?.[1]?.trim();
+    return { isFound: code === 1 && first !== undefined, how: first ?? (stdout || stderr).trim().split("\n").at(-1) ?? "" };
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
 }
 
-function run(command: string, args: string[], cwd: string): Promise<{ code: number | null; output: string }> {
+function run(command: string, args: string[], cwd: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const said = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString()));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code) => resolve({ code, output }));
+    child.on("close", (code) => resolve({ code, ...said }));
   });
 }
