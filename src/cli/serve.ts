@@ -8,6 +8,7 @@ import { addresses, banner } from "./banner.ts";
 import { openControl } from "./control.ts";
 import { answer } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
+import { untilFirstSignal } from "./signal.ts";
 
 /** Running calls may take this long to end after SIGTERM (R-292). */
 const DRAIN_MS = 120_000;
@@ -25,7 +26,8 @@ export async function run(args: string[]): Promise<number> {
   const config = takeConfig(process.env);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   armCrash(config.crashAt, die);
-  const stopped = listenForSignals();
+  // Before anybody can know that the service runs: whoever stops it then is not answered by a process that just dies.
+  const stopped = untilFirstSignal(() => process.exit(1));
   const app = await startApp(config, log);
   const control = config.embedded ? await openControl(config.dataDir, (name, input) => answer(OPERATIONS, app, name, input), log) : null;
   process.stdout.write(`${args.includes("--json") ? JSON.stringify(addresses(app)) : banner(config, app)}\n`);
@@ -39,19 +41,6 @@ export async function run(args: string[]): Promise<number> {
 function die(point: CrashPoint): void {
   writeSync(process.stderr.fd, `killed at ${point}\n`);
   process.kill(process.pid, "SIGKILL");
-}
-
-/**
- * SIGTERM drains: no new calls, running charges finish. A second signal ends at once. To be called before anybody can know
- * that the service runs: whoever stops it then is not answered by a process that just dies.
- */
-function listenForSignals(): Promise<void> {
-  const signalled = Promise.withResolvers<void>();
-  let count = 0;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => (++count === 1 ? signalled.resolve() : process.exit(1)));
-  }
-  return signalled.promise;
 }
 
 async function drain(app: App): Promise<void> {

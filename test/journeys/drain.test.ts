@@ -145,8 +145,10 @@ for (const second of ["SIGTERM", "SIGINT"] as const) {
       const draining = drainingOf(house);
       const exit = house.end("SIGTERM");
       await draining;
-      await house.end(second);
+      // Half a second must lie between two of the same: until then it may be the first one, sent on by npm.
+      const again = setInterval(() => house.child.kill(second), 50);
       assert.equal(await exit, 1);
+      clearInterval(again);
       paying.drop();
     }));
 }

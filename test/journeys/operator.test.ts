@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { startReceiver } from "#src/cli/receiver.ts";
 import { freePort } from "../free-port.ts";
-import { run, WEBHOOK_SECRET } from "./installation.ts";
+import { ROOT, run, WEBHOOK_SECRET } from "./installation.ts";
 import { shared, startService } from "./service.ts";
 
 /** What an operator may get wrong, and what strangers may send: a clear answer, and nothing is lost. */
@@ -137,3 +139,28 @@ test("a webhook receiver that is down gets its event when it is back, the same o
   assert.deepEqual([event["verified"], event["event"], event["session_id"]], [true, "payment.cancelled", session_id]);
   await receiver.close();
 });
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  test(`${signal} to npm start ends the service in order, and with it npm (R-292)`, async () => {
+    const env = { ...process.env, DATA_DIR: join(folder, `npm-${signal}`), PORT: "0", SIP_PORT: "0", SIMULATORS_PORT: "0", SPEECH: "off" };
+    const npm = spawn("npm", ["start"], { cwd: ROOT, env, stdio: ["ignore", "pipe", "ignore"], detached: true });
+    const group = npm.pid!;
+    try {
+      // The pipe ends with the last process that holds it.
+      const ended = once(npm, "close", { signal: AbortSignal.timeout(60_000) });
+      createInterface({ input: npm.stdout }).on("line", (line) => /voicetill call/.test(line) && npm.kill(signal));
+      await ended;
+    } finally {
+      endGroup(group);
+    }
+  });
+}
+
+/** What is left of a process group that was started here. */
+function endGroup(group: number): void {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // Nobody is left.
+  }
+}
