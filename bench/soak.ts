@@ -12,9 +12,9 @@ import { parseArgs } from "node:util";
 import { openTelephone } from "#src/cli/caller/caller.ts";
 import type { Turn } from "#src/cli/caller/script.ts";
 import { startSimulators } from "#simulators/index.ts";
-import { ask, openStream } from "../test/journeys/doors.ts";
+import { openStream } from "../test/journeys/doors.ts";
 import { API_KEY, stripeAt } from "../test/journeys/installation.ts";
-import { keyedPayment, PROMPT_CACHE } from "../test/journeys/paying.ts";
+import { CARD, keyedPayment, payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "../test/journeys/paying.ts";
 import { type Service, startService } from "../test/journeys/service.ts";
 
 const SAMPLE_MS = 10_000;
@@ -78,11 +78,7 @@ async function merchant(service: Service): Promise<void> {
 
     const order = { project: "shop", amount_cents: 4995, mode: "charge", gateway: "stripe" };
     const { body } = await service.request("POST", "/v1/widget-sessions", order);
-    const page = await (await fetch(String(body["widget_url"]))).text();
-    const nonce = /widget-nonce" content="([^"]+)"/.exec(page)?.[1];
-    const card = { number: "4242424242424242", exp_month: "12", exp_year: "2060", cvv: "123", postal_code: "94105" };
-    const url = `${service.baseUrl}/v1/widget-sessions/${String(body["session_id"])}/charge`;
-    const paid = await ask(url, "POST", API_KEY, { body: { card }, headers: { "sec-fetch-site": "same-origin", "x-widget-nonce": nonce } });
+    const paid = await payInPage(body as unknown as WidgetMade, typedCard(CARD));
     if (paid.status !== 200) throw new Error(`the widget answered ${paid.status}`);
     done["widget payments"]++;
     await delay(PAUSE_MS);

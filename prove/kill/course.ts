@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createDatabase } from "#src/platform/testing.ts";
+import { PROMPT_CACHE } from "../../test/journeys/paying.ts";
 import { SeededRandom } from "../random.ts";
 import { verifyChain } from "./audit.ts";
 import type { Fates, Step } from "./fates.ts";
@@ -31,7 +31,6 @@ export interface Course {
   print: (line: string) => void;
 }
 
-const PROMPTS = fileURLToPath(new URL("../../node_modules/.cache/voicetill/prompts", import.meta.url));
 const POSTGRES = "postgres://root@127.0.0.1:5432/postgres";
 /** The longest proof of absence takes three minutes, the second wait of a webhook five. */
 const PEACE_MS = 420_000;
@@ -46,11 +45,11 @@ export async function runLane(course: Course, share: number, number: number): Pr
   const folder = join(course.folder, `lane-${number}`);
   mkdirSync(folder);
   // What a service renders at its first start is the same everywhere.
-  if (existsSync(PROMPTS)) cpSync(PROMPTS, join(folder, "data/prompts"), { recursive: true });
+  if (existsSync(PROMPT_CACHE)) cpSync(PROMPT_CACHE, join(folder, "data/prompts"), { recursive: true });
   const server = process.env["TEST_DATABASE_URL"] ?? POSTGRES;
   const database = course.database === "postgres" ? await createDatabase(server) : null;
   const databaseUrl = database?.url ?? null;
-  const payer = await openTelephonePayer(PROMPTS);
+  const payer = await openTelephonePayer(PROMPT_CACHE);
   const random = new SeededRandom(course.seed * 1_000 + number);
   let lane: Lane | null = null;
   const onInterrupt = () => lane?.interrupt();

@@ -26,7 +26,7 @@ export interface KillOptions {
 }
 
 /** Kills a service over and over; answers the broken invariants. An interrupt ends it early, with its tally. */
-export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rounds: RoundReport[]; sessions: number }> {
+export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rounds: RoundReport[] }> {
   const began = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "voicetill-kill-"));
   const interrupted = new AbortController();
@@ -64,5 +64,5 @@ export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rou
   options.print(report({ rounds, tracks, breaks, seconds: (performance.now() - began) / 1000 }));
   if (breaks.length === 0) rmSync(folder, { recursive: true, force: true });
   else options.print(`evidence: ${folder}\nagain: npm run prove -- kill --rounds ${options.rounds} --seed ${options.seed}`);
-  return { breaks, rounds, sessions: tracks.length };
+  return { breaks, rounds };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { nonceIn, typedCard } from "../../test/journeys/paying.ts";
 import type { Service } from "./service.ts";
 import type { Track } from "./track.ts";
 
@@ -17,12 +18,12 @@ export async function shop(track: Track, service: Service, isOver: () => boolean
       const found = await service.request("GET", `/v1/widget-sessions/${track.id}`);
       if (found.status === 410) return track.tell("the page says that it is over");
       if (found.status !== 200) throw new Error(`the page says ${found.status}`);
-      const nonce = /widget-nonce" content="([^"]+)"/.exec(await service.page(`/widget/${track.id}`))?.[1];
+      const nonce = nonceIn(await service.page(`/widget/${track.id}`));
       if (nonce === undefined) {
         await delay(LOOK_MS);
         continue;
       }
-      const card = { number: cards[0], exp_month: "12", exp_year: "2060", cvv: "123", postal_code: "94105" };
+      const card = typedCard(cards[0] ?? "");
       const headers = { "sec-fetch-site": "same-origin", "x-widget-nonce": nonce };
       const before = track.paidIn;
       track.paidIn = service.life;

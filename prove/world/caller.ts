@@ -1,6 +1,6 @@
 import { HASH, type Key } from "#src/media/index.ts";
 import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
-import { CARDS } from "./cards.ts";
+import { CARDS, MISTYPED } from "./cards.ts";
 import type { Heard } from "./ears.ts";
 import { DESCRIPTION, type Dialling, inviteOf } from "./invite.ts";
 import type { ModelLeg } from "./leg.ts";
@@ -32,7 +32,6 @@ export class Caller {
   readonly #call: { cancelled: boolean };
   #dialog: { ended: boolean; onBye: ((reason: "bye") => void) | null } | null = null;
   readonly began: number;
-  #number = "";
 
   /** `redial`: the network's next way when this process takes no calls any more. */
   constructor(world: World, process: ServiceProcess, dialling: Dialling, track: Track | null, redial: () => void) {
@@ -119,8 +118,8 @@ export class Caller {
     const { random } = this.#world;
     const digits = (text: string) => Array.from(text, Number);
     if (/card number/.test(words)) {
-      this.#number = random.weighted(CARDS);
-      const number = random.chance(MISTYPES) ? "4242424242424241" : this.#number;
+      const meant = random.weighted(CARDS);
+      const number = random.chance(MISTYPES) ? MISTYPED : meant;
       return this.#give([...digits(number), HASH], spoken(digits(number)));
     }
     if (/expiry date/.test(words)) return this.#give(digits("1230"), { kind: "expiry", month: 12, year: 2030, certain: true });

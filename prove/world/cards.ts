@@ -9,4 +9,7 @@ export const CARDS = {
   "4000000000000333": 4,
 } as const;
 
+/** One digit of a good number wrong: no card has it. */
+export const MISTYPED = "4242424242424241";
+
 export const CARD_NUMBERS = Object.keys(CARDS);

@@ -93,7 +93,7 @@ export class Door {
   }
 
   #travel(): Promise<void> {
-    const { scheduler, random } = this.#process.world;
-    return new Promise((resolve) => void scheduler.after(random.between(1, 40), resolve));
+    const { world } = this.#process;
+    return world.pass(world.random.between(1, 40));
   }
 }

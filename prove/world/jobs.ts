@@ -26,9 +26,9 @@ export class JobQueue {
   }
 
   #run(projectId: string): void {
-    const { random, fleet, scheduler } = this.#world;
-    const living = fleet.processes.filter(({ isAlive }) => isAlive);
-    if (living.length > 0) random.pick(living).wakeDelivery(projectId);
+    const { fleet, scheduler } = this.#world;
+    const process = fleet.any();
+    if (process) process.wakeDelivery(projectId);
     else scheduler.after(2000, () => this.#run(projectId));
   }
 }

@@ -144,7 +144,7 @@ export class Network {
   }
 
   async #handle(request: OutboundRequest, body: Buffer): Promise<SimulatorAnswer> {
-    const { scheduler, random } = this.#world;
+    const world = this.#world;
     const url = new URL(request.url);
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]));
     return await this.#simulators[url.hostname]!.handle({
@@ -154,7 +154,7 @@ export class Network {
       headers,
       body,
       secure: url.protocol === "https:",
-      work: () => new Promise((resolve) => void scheduler.after(random.between(20, 800), resolve)),
+      work: () => world.pass(world.random.between(20, 800)),
     });
   }
 }

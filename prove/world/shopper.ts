@@ -1,5 +1,5 @@
 import type { Answer, Asked } from "./door.ts";
-import { CARDS } from "./cards.ts";
+import { CARDS, MISTYPED } from "./cards.ts";
 import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
 import type { World } from "./world.ts";
@@ -141,7 +141,7 @@ class Tab {
     const post: Post = { nonce: this.nonce, process, isRepeat, isUnderWay: false, status: null };
     this.#shopper.posts.push(post);
     if (random.chance(CANCELLED_MEANWHILE)) world.scheduler.after(random.between(0, 60), () => world.people.cancel(this.#shopper.track));
-    const asked = chargeOf(this.#shopper.track.id, post.nonce, random.chance(MISTYPES) ? "4242424242424241" : random.weighted(CARDS));
+    const asked = chargeOf(this.#shopper.track.id, post.nonce, random.chance(MISTYPES) ? MISTYPED : random.weighted(CARDS));
     const answer = await process.door.ask(asked, world.answers.follow(this.#shopper, post));
     post.isUnderWay = false;
     if (!answer || random.chance(LOSES_THE_ANSWER)) return random.chance(0.6) ? "repeat" : "look";

@@ -7,7 +7,7 @@ import { startApp, type App } from "../app.ts";
 import { readConfig } from "#src/config/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { MODES } from "#src/kernel/payment.ts";
+import { type GatewayName, MODES } from "#src/kernel/payment.ts";
 import { createLog } from "#src/platform/index.ts";
 import { openTelephone } from "./caller/caller.ts";
 import { expectedStatus, INPUTS, OUTCOMES, scenario, type DemoOutcome, type Input } from "./demo/scenario.ts";
@@ -32,7 +32,7 @@ const AFTERMATH_MS = 20_000;
 const CACHE = fileURLToPath(new URL("../../node_modules/.cache/voicetill/prompts", import.meta.url));
 
 interface Choice {
-  gateway: string;
+  gateway: GatewayName;
   mode: string;
   input: Input;
   outcome: DemoOutcome;
@@ -55,13 +55,12 @@ export async function run(args: string[]): Promise<number> {
     options: { gateway: text, mode: text, input: text, outcome: text, json: flag, verbose: flag },
   });
   const choice: Choice = {
-    gateway: oneOf("--gateway", values.gateway ?? "stripe", Object.keys(GATEWAYS_BUILT)),
+    gateway: oneOf("--gateway", values.gateway ?? "stripe", Object.keys(GATEWAYS_BUILT) as GatewayName[]),
     mode: oneOf("--mode", values.mode ?? "charge", MODES),
     input: oneOf("--input", values.input ?? "mixed", INPUTS),
     outcome: oneOf("--outcome", values.outcome ?? "approve", OUTCOMES),
   };
-  const gateway = Object.values(GATEWAYS_BUILT).find(({ name }) => name === choice.gateway);
-  if (choice.outcome === "retry" && gateway?.capabilities.oneAttempt)
+  if (choice.outcome === "retry" && GATEWAYS_BUILT[choice.gateway]?.capabilities.oneAttempt)
     throw new OperatorError(`--outcome retry is not for ${choice.gateway}: it takes one card a session.`);
   const timeline = new Timeline((line) => {
     if (!values.json) process.stdout.write(`${line}\n`);

@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { openTelephone } from "#src/cli/caller/caller.ts";
 import { findCards } from "../../prove/kill/scan.ts";
 import { openChromium, withoutChromium } from "../peers/chromium.ts";
-import { PROMPT_CACHE } from "./paying.ts";
+import { payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "./paying.ts";
 import { searchable } from "./searchable.ts";
 import { chargesOf, startService, type Service } from "./service.ts";
 
@@ -44,11 +44,7 @@ after(async () => {
   merchant?.close();
 });
 
-interface Made {
-  session_id: string;
-  widget_url: string;
-}
-async function create(fields: object = {}): Promise<Made> {
+async function create(fields: object = {}): Promise<WidgetMade> {
   const { status, body } = await service.request("POST", "/v1/widget-sessions", {
     project: "shop",
     amount_cents: 4995,
@@ -57,32 +53,18 @@ async function create(fields: object = {}): Promise<Made> {
     ...fields,
   });
   assert.equal(status, 201, JSON.stringify(body));
-  return body as unknown as Made;
+  return body as unknown as WidgetMade;
 }
 
-async function chargeByHand({ session_id, widget_url }: Made, card: object): Promise<{ status: number; body: Record<string, unknown> }> {
-  const page = await (await fetch(widget_url)).text();
-  const response = await fetch(`${service.baseUrl}/v1/widget-sessions/${session_id}/charge`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      "sec-fetch-site": "same-origin",
-      "x-widget-nonce": /widget-nonce" content="([^"]+)"/.exec(page)?.[1] ?? "",
-    },
-    body: JSON.stringify({ card }),
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
-
-const card = (number: string) => ({ number, exp_month: "12", exp_year: "2060", cvv: CODE, postal_code: "94105" });
+const card = (number: string) => typedCard(number, CODE);
 
 test("every gateway that is built charges and stores by widget, with its processor fields and a webhook without a caller (R-400, R-347)", async () => {
   const declined = await create();
-  assert.equal((await chargeByHand(declined, card(DECLINED))).status, 402);
+  assert.equal((await payInPage(declined, card(DECLINED))).status, 402);
   for (const gateway of ["stripe", "authorizenet", "nmi", "ecommpay", "webhook"]) {
     for (const mode of ["charge", "tokenize"]) {
       const made = await create({ gateway, mode, ...(mode === "tokenize" && gateway !== "ecommpay" ? { amount_cents: 0 } : {}) });
-      const { status, body } = await chargeByHand(made, card(PAID));
+      const { status, body } = await payInPage(made, card(PAID));
       assert.deepEqual(
         [status, body["status"], body["card_last4"]],
         [200, "payment-success", "1486"],
