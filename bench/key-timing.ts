@@ -10,14 +10,14 @@ import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { alphanumeric, systemRandom } from "#src/kernel/random.ts";
 import { testDatabase } from "#src/platform/testing.ts";
-import { authenticate, createKeyDigest, newKey, visibleParts } from "#src/projects/keys.ts";
+import { authenticate, createKeyDigest, newApiKey, visibleParts } from "#src/projects/api-key-authentication.ts";
 
 const { values } = parseArgs({ options: { tries: { type: "string", default: "10000" } } });
 const tries = Number(values.tries);
 
 const database = await testDatabase();
 const digestOf = createKeyDigest(new Uint8Array(32).fill(5));
-const real = newKey(systemRandom, "test");
+const real = newApiKey(systemRandom, "test");
 const organizationId = randomUUID();
 await database.db.insertInto("organizations").values({ id: organizationId, slug: "acme", name: "Acme" }).execute();
 await database.db
@@ -35,7 +35,7 @@ await database.db
 
 const kinds = {
   near: () => real.slice(0, -3) + alphanumeric(systemRandom, 3),
-  far: () => newKey(systemRandom, "test"),
+  far: () => newApiKey(systemRandom, "test"),
 };
 const times: Record<keyof typeof kinds, number[]> = { near: [], far: [] };
 const one = async (kind: keyof typeof kinds): Promise<number> => {

@@ -9,10 +9,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { openTelephone } from "#src/cli/caller/caller.ts";
-import type { Turn } from "#src/cli/caller/script.ts";
+import { openTelephone } from "#softphone/caller.ts";
+import type { Turn } from "#softphone/script.ts";
 import { startSimulators } from "#simulators/index.ts";
-import { openStream } from "../test/journeys/doors.ts";
+import { openStream } from "../test/journeys/processes.ts";
 import { API_KEY, stripeAt } from "../test/journeys/installation.ts";
 import { CARD, keyedPayment, payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "../test/journeys/paying.ts";
 import { type Service, startService } from "../test/journeys/service.ts";

@@ -14,9 +14,9 @@
  */
 import { encodeUlaw } from "#src/kernel/g711.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
-import { Ear } from "#src/speech/ear.ts";
+import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
 import type { FliteVoice } from "#src/speech/flite.ts";
-import type { Hearing, ListenFor } from "#src/speech/hearing.ts";
+import type { RecognitionResult, ListenFor } from "#src/speech/recognition-result.ts";
 import { createRecogniser } from "#src/speech/index.ts";
 import { framesOf, utteranceOf } from "#src/speech/testing.ts";
 import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
@@ -211,17 +211,17 @@ const CONDITIONS: Readonly<Record<string, (samples: Int16Array) => Int16Array>> 
   },
 };
 
-function textOf(hearing: Hearing): string {
+function textOf(hearing: RecognitionResult): string {
   if (hearing.kind === "digits") return hearing.digits.join("");
   if (hearing.kind === "expiry") return `${hearing.month}/${hearing.year}`;
   return hearing.kind === "test_word" ? "mango" : hearing.kind;
 }
-const isTaken = (hearing: Hearing) => hearing.kind !== "nothing" && !("certain" in hearing && !hearing.certain);
+const isTaken = (hearing: RecognitionResult) => hearing.kind !== "nothing" && !("certain" in hearing && !hearing.certain);
 
 const [follower, judge] = await loadDecoders(2);
 if (!follower || !judge) throw new Error("no decoders");
-let hearings: Hearing[] = [];
-const ear = new Ear({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
+let hearings: RecognitionResult[] = [];
+const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
 
 console.log("step                   condition   right      accepted   wrong  load   anchor: right at clean / loss / pink");
 for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {

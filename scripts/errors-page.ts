@@ -1,4 +1,4 @@
-import { CLOSING, declinedWords } from "../src/dialog/sentences.ts";
+import { CLOSING, declinedWords } from "../src/conversation/sentences.ts";
 import { FAULTS, type Fault } from "../src/api/schemas/faults.ts";
 import { ERRORS, type ErrorCode } from "../src/kernel/errors.ts";
 import { DECLINES, type DeclineCode } from "../src/kernel/payment.ts";

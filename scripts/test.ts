@@ -50,7 +50,9 @@ const nodeTest = (files: string[], ...flags: string[]) => [node, "--disable-warn
 const postgres = await reachablePostgres();
 /** By itself: it keeps every core busy. */
 const simulation = ["test/prove.test.ts"];
-const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "test/*.test.ts"], { exclude: simulation }).sort();
+const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
+  exclude: simulation,
+}).sort();
 const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,widget,api}/**/*.test.ts"]).sort();
 const journeys = globSync("test/journeys/*.test.ts").sort();
 const parallel = `--test-concurrency=${Math.max(1, availableParallelism())}`;

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 /**
- * The rooms and what each may import (ARCHITECTURE.md, "The rooms"). Imports run downwards only; another room is entered
- * through its `index.ts`, except the kernel, whose files are words of their own, and the two sub-rooms named below.
+ * The modules and what each may import (ARCHITECTURE.md, "The modules"). Imports run downwards only; another module is entered
+ * through its `index.ts`, except the kernel, whose files are words of their own, and the two sub-modules named below.
  */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
+const MODULES: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   config: ["kernel"],
   platform: ["kernel", "config"],
@@ -16,11 +16,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   gateways: ["kernel"],
   projects: ["kernel", "platform", "gateways"],
   payments: ["kernel", "platform", "sessions", "projects", "gateways"],
-  dialog: ["kernel"],
+  conversation: ["kernel"],
   sip: ["kernel"],
   media: ["kernel"],
   speech: ["kernel", "platform"],
-  voice: ["kernel", "platform", "sessions", "projects", "payments", "dialog", "sip", "media", "speech"],
+  voice: ["kernel", "platform", "sessions", "projects", "payments", "conversation", "sip", "media", "speech"],
   webhooks: ["kernel", "platform", "sessions", "projects"],
   widget: ["kernel", "platform", "sessions", "projects", "payments"],
   api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "payments", "webhooks", "widget"],
@@ -32,7 +32,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "instruments.ts": ["kernel", "platform", "sessions", "payments"],
 };
 
-/** What a room may reach past another room's index: the database's test double, for tests alone. */
+/** What a module may reach past another module's index: the database's test double, for tests alone. */
 const OPEN_FILES = new Set(["platform/testing.ts", "sessions/testing.ts", "gateways/testing.ts", "payments/testing.ts"]);
 
 /** Host time, chance and environment belong to these alone; everything else takes Clock, Random and Config from its caller. */
@@ -61,7 +61,7 @@ function filesBelow(folder: string): string[] {
 
 const files = filesBelow(src);
 const product = files.filter((file) => !file.endsWith(".test.ts") && !file.endsWith("testing.ts"));
-const roomOf = (file: string) => relative(src, file).split("/")[0] ?? "";
+const moduleOf = (file: string) => relative(src, file).split("/")[0] ?? "";
 
 function importsOf(file: string): string[] {
   const text = readFileSync(file, "utf8");
@@ -74,26 +74,26 @@ function targetOf(file: string, specifier: string): string | null {
   return null;
 }
 
-test("the boundary check sees the whole house", () => {
+test("the boundary check sees every file", () => {
   assert.ok(files.length > 100, `only ${files.length} files found`);
-  const rooms = new Set(product.map(roomOf));
+  const modules = new Set(product.map(moduleOf));
   assert.deepEqual(
-    [...rooms].filter((room) => !(room in ROOMS)),
+    [...modules].filter((module) => !(module in MODULES)),
     [],
-    "a room that the table does not know",
+    "a module that the table does not know",
   );
   assert.deepEqual(
-    Object.keys(ROOMS).filter((room) => !rooms.has(room)),
+    Object.keys(MODULES).filter((module) => !modules.has(module)),
     [],
-    "a room of the table that does not exist",
+    "a module of the table that does not exist",
   );
 });
 
-test("imports run downwards only and enter another room through its index.ts", () => {
+test("imports run downwards only and enter another module through its index.ts", () => {
   const faults: string[] = [];
   for (const file of files) {
-    const room = roomOf(file);
-    const allowed = ROOMS[room] ?? [];
+    const module = moduleOf(file);
+    const allowed = MODULES[module] ?? [];
     const isTest = file.endsWith(".test.ts") || file.endsWith("testing.ts");
     for (const specifier of importsOf(file)) {
       const target = targetOf(file, specifier);
@@ -102,7 +102,7 @@ test("imports run downwards only and enter another room through its index.ts", (
       if (!target || !target.startsWith(src)) continue;
       const inner = relative(src, target);
       const other = inner.split("/")[0] ?? "";
-      if (other === room) continue;
+      if (other === module) continue;
       const isFace = other === "kernel" || inner === other || inner === `${other}/index.ts` || (isTest && OPEN_FILES.has(inner));
       const isAllowed = isTest || allowed.includes("*") || allowed.includes(other);
       if (!isAllowed || !isFace) faults.push(`${relative(root, file)} -> ${inner}`);
@@ -113,14 +113,14 @@ test("imports run downwards only and enter another room through its index.ts", (
 
 test("a gateway imports its contract and the shared parts, never another gateway", () => {
   const faults: string[] = [];
-  for (const file of product.filter((file) => roomOf(file) === "gateways")) {
+  for (const file of product.filter((file) => moduleOf(file) === "gateways")) {
     const [, vendor = ""] = relative(src, file).split("/");
-    if (vendor.endsWith(".ts") || vendor === "shared") continue;
+    if (vendor.endsWith(".ts") || vendor === "kit") continue;
     for (const specifier of importsOf(file)) {
       const target = targetOf(file, specifier);
       if (!target?.startsWith(join(src, "gateways"))) continue;
       const [, other = ""] = relative(src, target).split("/");
-      if (other !== vendor && other !== "shared" && other !== "contract.ts") faults.push(`${relative(root, file)} -> ${specifier}`);
+      if (other !== vendor && other !== "kit" && other !== "contract.ts") faults.push(`${relative(root, file)} -> ${specifier}`);
     }
   }
   assert.deepEqual(faults, []);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { addNotes, adoptOpenAttempts, decisionOf, findAttempt, finishAttempt, insertAttempt, lastDecline } from "#src/payments/attempts.ts";
-import { claimUndos, demandUndo, demandUndoOfUnknown, endUndo, postponeUndo } from "#src/payments/undo-rows.ts";
+import { claimUndos, demandUndo, demandUndoOfUnknown, endUndo, postponeUndo } from "#src/payments/reversal-rows.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { type Database, type Db, silentLog, startLease } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
@@ -10,13 +10,13 @@ import { createSessions, type NewSession } from "#src/sessions/index.ts";
 import { overdueIds } from "#src/sessions/repository.ts";
 import { orphans } from "#src/sessions/sweeper.ts";
 import { claimDueEvent, insertEvent, markDelivered, markWaiting, projectsWithDueEvents, reviveEvent } from "#src/webhooks/events.ts";
-import { authenticate, createKeyDigest, newKey, visibleParts } from "#src/projects/keys.ts";
+import { authenticate, createKeyDigest, newApiKey, visibleParts } from "#src/projects/api-key-authentication.ts";
 import { keepUnmatched, listUnmatched } from "#src/voice/unmatched.ts";
 import { beginTry, endTry, isLate, triesOf } from "#src/widget/tries.ts";
 import { ModelDatabase } from "../prove/database/index.ts";
 import { SeededRandom } from "../prove/random.ts";
 import { databaseOver } from "../prove/world/driver.ts";
-import { revokeKey } from "../prove/world/keys.ts";
+import { revokeKey } from "../prove/world/api-keys.ts";
 
 const ORGANIZATION = "00000000-0000-4000-8000-000000000001";
 const PROJECT = "00000000-0000-4000-8000-00000000000a";
@@ -201,14 +201,14 @@ async function play(database: Database): Promise<unknown[]> {
   await note(listUnmatched(db, 2));
 
   const digestOf = createKeyDigest(new Uint8Array(32));
-  const key = newKey(new SeededRandom(8), "test");
+  const key = newApiKey(new SeededRandom(8), "test");
   const shown = { ...visibleParts(key), digest: digestOf(key), scopes: ["sessions:read"] };
   await db
     .insertInto("api_keys")
     .values({ id: PROJECT, organization_id: ORGANIZATION, name: "key", mode: "test", ...shown })
     .execute();
   await note(authenticate(db, key, digestOf));
-  await note(authenticate(db, newKey(new SeededRandom(9), "test"), digestOf));
+  await note(authenticate(db, newApiKey(new SeededRandom(9), "test"), digestOf));
   await revokeKey(db, PROJECT);
   await note(authenticate(db, key, digestOf));
 

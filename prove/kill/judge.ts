@@ -1,4 +1,4 @@
-import { shortReference } from "#src/gateways/shared/text.ts";
+import { shortReference } from "#src/gateways/kit/text.ts";
 import type { RecordedEntry } from "#simulators/ledger.ts";
 import type { Track } from "./track.ts";
 

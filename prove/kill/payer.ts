@@ -1,5 +1,5 @@
-import { openTelephone, type Telephone } from "#src/cli/caller/caller.ts";
-import type { Turn } from "#src/cli/caller/script.ts";
+import { openTelephone, type Telephone } from "#softphone/caller.ts";
+import type { Turn } from "#softphone/script.ts";
 import { ringOff } from "./ring-off.ts";
 import type { Behaviour, Track } from "./track.ts";
 

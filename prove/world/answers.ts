@@ -1,6 +1,6 @@
 import { textOf } from "../database/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
-import type { Answer, Watch } from "./door.ts";
+import type { Answer, Watch } from "./entry-points.ts";
 import type { Post, Shopper } from "./shopper.ts";
 import { PAID, stateOf, type Track } from "./track.ts";
 import type { World } from "./world.ts";

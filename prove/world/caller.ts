@@ -1,7 +1,7 @@
-import { HASH, type Key } from "#src/media/index.ts";
+import { HASH, type DtmfDigit } from "#src/media/index.ts";
 import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
 import { CARDS, MISTYPED } from "./cards.ts";
-import type { Heard } from "./ears.ts";
+import type { Heard } from "./speech-input.ts";
 import { DESCRIPTION, type Dialling, inviteOf } from "./invite.ts";
 import type { ModelLeg } from "./leg.ts";
 import type { ServiceProcess } from "./process.ts";
@@ -130,7 +130,7 @@ export class Caller {
     return random.chance(MISTYPES) ? this.#give([2], { kind: "no" }) : this.#give([1], { kind: "yes" });
   }
 
-  #give(keys: readonly Key[], heard: Heard): Act {
+  #give(keys: readonly DtmfDigit[], heard: Heard): Act {
     if (this.#world.random.chance(SPEAKS)) return (leg) => leg.hear(UTTERANCE_MS, [heard]);
     // A run of keys is one event: what happens between two of them is the dialog's own tests' matter.
     return (leg) => keys.forEach((key) => leg.on.key(key));

@@ -1,6 +1,6 @@
 import type { MediaLeg, PlayPart } from "#src/media/index.ts";
 import type { Caller } from "./caller.ts";
-import type { Heard, ModelListener } from "./ears.ts";
+import type { Heard, ModelListener } from "./speech-input.ts";
 import type { ServiceProcess } from "./process.ts";
 
 /** A media leg whose prompts take a few seconds of virtual time. */

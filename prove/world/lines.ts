@@ -2,7 +2,7 @@ import { textOf } from "../database/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { Change, Row } from "../database/index.ts";
 import type { Caller } from "./caller.ts";
-import { projectOfNumber } from "./furniture.ts";
+import { projectOfNumber } from "./fixtures.ts";
 import { stateOf } from "./track.ts";
 import type { World } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import { PROJECTS } from "./furniture.ts";
+import { PROJECTS } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
 import { stateOf, type Track } from "./track.ts";
 import type { World } from "./world.ts";

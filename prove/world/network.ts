@@ -3,7 +3,7 @@ import type { LedgerEntry } from "#simulators/ledger.ts";
 import type { Simulator, SimulatorAnswer } from "#simulators/simulator.ts";
 import { stripe } from "#simulators/stripe/index.ts";
 import { webhook } from "#simulators/webhook.ts";
-import { MERCHANT, RECEIVER } from "./furniture.ts";
+import { MERCHANT, RECEIVER } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
 import { Receiver } from "./receiver.ts";
 import type { World } from "./world.ts";

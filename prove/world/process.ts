@@ -10,9 +10,9 @@ import { createWebhooks } from "#src/webhooks/index.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
 import type { Connection } from "../database/index.ts";
 import { databaseOver, type Line, type Mishap } from "./driver.ts";
-import { Door } from "./door.ts";
-import { ModelRecogniser } from "./ears.ts";
-import { projectsOf, TILL } from "./furniture.ts";
+import { Door } from "./entry-points.ts";
+import { ModelRecogniser } from "./speech-input.ts";
+import { projectsOf, TILL } from "./fixtures.ts";
 import { ModelLeg } from "./leg.ts";
 import type { World } from "./world.ts";
 

@@ -1,6 +1,6 @@
 import type { OutboundAnswer, OutboundRequest } from "#src/platform/index.ts";
 import { verifyWebhook } from "#src/webhooks/index.ts";
-import { RECEIVER, SIGNING_SECRET } from "./furniture.ts";
+import { RECEIVER, SIGNING_SECRET } from "./fixtures.ts";
 import type { World } from "./world.ts";
 
 /** One status webhook as it came in. */

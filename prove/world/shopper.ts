@@ -1,4 +1,4 @@
-import type { Answer, Asked } from "./door.ts";
+import type { Answer, Asked } from "./entry-points.ts";
 import { CARDS, MISTYPED } from "./cards.ts";
 import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";

@@ -5,14 +5,14 @@ import { AnswerJudge } from "./answers.ts";
 import { Counters } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Fleet } from "./fleet.ts";
-import { furnish } from "./furniture.ts";
+import { furnish } from "./fixtures.ts";
 import { JobQueue } from "./jobs.ts";
 import { Judge } from "./judge.ts";
-import { Keys } from "./keys.ts";
+import { Keys } from "./api-keys.ts";
 import { Lines } from "./lines.ts";
 import { Nemesis } from "./nemesis.ts";
 import { Network } from "./network.ts";
-import { People } from "./people.ts";
+import { People } from "./merchants.ts";
 import { Scheduler } from "./scheduler.ts";
 import { newTrack, stateOf, type Track } from "./track.ts";
 

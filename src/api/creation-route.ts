@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
 import { crashPoint } from "#src/kernel/crash-points.ts";
-import type { KeyIdentity } from "#src/projects/index.ts";
+import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import { readJson } from "./body.ts";
 import type { ApiDeps } from "./deps.ts";
 import { type Creation, createIdempotency, idempotencyHeaders } from "./idempotency.ts";
@@ -11,7 +11,7 @@ export interface CreationRoute<Body> {
   path: "/v1/sessions" | "/v1/widget-sessions";
   access: "sessions:create" | "widget:create";
   body: z.ZodType<Body>;
-  create(identity: KeyIdentity, body: Body): Promise<Creation>;
+  create(identity: ApiKeyIdentity, body: Body): Promise<Creation>;
   /** The status that tells of a session made; throws Invalid for a query that it cannot mean. */
   statusFor?(query: unknown): number;
 }

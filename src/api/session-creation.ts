@@ -1,9 +1,9 @@
 import { AppError } from "#src/kernel/errors.ts";
 import type { BillingAddress, Environment, GatewayName } from "#src/kernel/payment.ts";
-import type { KeyIdentity, Project } from "#src/projects/index.ts";
+import type { ApiKeyIdentity, Project } from "#src/projects/index.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { Creation } from "./idempotency.ts";
-import { recent } from "./recent.ts";
+import { ttlCached } from "./ttl-cache.ts";
 import { amountInMinor } from "./schemas/amount.ts";
 import { at, Fault, FAULTS, Invalid, type Item } from "./schemas/faults.ts";
 import type { SessionCreate } from "./schemas/session.ts";
@@ -22,7 +22,7 @@ export const STRIPE_ACCOUNT = FAULTS.value("stripe_account needs the platform ke
 
 /** Reads what a new session needs; throws AppError when the organisation has no such project. */
 export function setUpReader({ database, projects, clock, settings }: ApiDeps) {
-  const setUpOf = recent(
+  const setUpOf = ttlCached(
     clock,
     (organizationId: string, project: string, gateway: GatewayName, environment: Environment) =>
       [organizationId, environment, gateway, project].join(" "),
@@ -40,7 +40,10 @@ export function setUpReader({ database, projects, clock, settings }: ApiDeps) {
     },
   );
 
-  return async ({ organizationId, mode }: KeyIdentity, { project, gateway }: { project: string; gateway: GatewayName }): Promise<SetUp> => {
+  return async (
+    { organizationId, mode }: ApiKeyIdentity,
+    { project, gateway }: { project: string; gateway: GatewayName },
+  ): Promise<SetUp> => {
     const setUp = await setUpOf(organizationId, project, gateway, mode);
     if (!setUp) throw new AppError("project_not_found");
     return setUp;
@@ -55,7 +58,7 @@ export function sessionCreation(deps: ApiDeps) {
   const { settings, sipUriFor } = deps;
   const setUpOf = setUpReader(deps);
 
-  return async (identity: KeyIdentity, body: SessionCreate): Promise<Creation> => {
+  return async (identity: ApiKeyIdentity, body: SessionCreate): Promise<Creation> => {
     const { organizationId, mode: environment } = identity;
     const setUp = await setUpOf(identity, body);
     const { project } = setUp;

@@ -1,4 +1,4 @@
-import type { KeyIdentity } from "#src/projects/index.ts";
+import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { Widget } from "#src/widget/index.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { Creation } from "./idempotency.ts";
@@ -14,7 +14,7 @@ const WIDGET_TTL_SECONDS = 30 * 60;
 export function widgetCreation(deps: ApiDeps, widget: Pick<Widget, "urlFor">) {
   const setUpOf = setUpReader(deps);
 
-  return async (identity: KeyIdentity, body: WidgetSessionCreate): Promise<Creation> => {
+  return async (identity: ApiKeyIdentity, body: WidgetSessionCreate): Promise<Creation> => {
     const setUp = await setUpOf(identity, body);
     const { project } = setUp;
     const mode = body.mode ?? "charge";

@@ -4,9 +4,9 @@ import { parseArgs } from "node:util";
 import { readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
-import { openTelephone } from "./caller/caller.ts";
-import { turnsOfDigits, turnsOfScript, type Turn } from "./caller/script.ts";
-import { writeWav } from "./caller/wav.ts";
+import { openTelephone } from "#softphone/caller.ts";
+import { turnsOfDigits, turnsOfScript, type Turn } from "#softphone/script.ts";
+import { writeWav } from "#softphone/wav.ts";
 
 const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--json]
 TARGET is a session id (of the service that SIP_HOST and SIP_PORT name) or a SIP URI. Groups of digits end in #, one a prompt:

@@ -9,7 +9,7 @@ import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type GatewayName, MODES } from "#src/kernel/payment.ts";
 import { createLog } from "#src/platform/index.ts";
-import { openTelephone } from "./caller/caller.ts";
+import { openTelephone } from "#softphone/caller.ts";
 import { expectedStatus, INPUTS, OUTCOMES, scenario, type DemoOutcome, type Input } from "./demo/scenario.ts";
 import { drawTimeline, Timeline } from "./demo/timeline.ts";
 import { isHelped } from "./help.ts";

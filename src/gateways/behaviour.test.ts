@@ -10,7 +10,7 @@ import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
 import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, ProcessorFields } from "./contract.ts";
 import { GATEWAYS_BUILT } from "./registry.ts";
-import { shortReference } from "./shared/text.ts";
+import { shortReference } from "./kit/text.ts";
 import { cardOf, orderOf, settingsOf, testIo, traceOf } from "./testing.ts";
 import type { TestIo } from "./testing.ts";
 

@@ -3,7 +3,7 @@ import type { Gateway } from "./contract.ts";
 import { authorizenet } from "./authorizenet/index.ts";
 import { ecommpay } from "./ecommpay/index.ts";
 import { nmi } from "./nmi/index.ts";
-import { guarded } from "./shared/guard.ts";
+import { guarded } from "./kit/guard.ts";
 import { stripe } from "./stripe/index.ts";
 import { webhook } from "./webhook/index.ts";
 

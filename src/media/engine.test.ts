@@ -8,7 +8,7 @@ import { ULAW_SILENCE, encodeUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { AudioFrame, MediaLeg, RemoteMedia } from "./index.ts";
 import { createMediaEngine } from "./index.ts";
-import { eventPayload } from "./keys.ts";
+import { eventPayload } from "./telephone-event.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { readRtp, sequenceDelta, timestampDelta, writeRtp } from "./rtp.ts";
 import { toneOf } from "./tones.ts";

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { Random } from "#src/kernel/random.ts";
-import type { Key } from "./keys.ts";
+import type { DtmfDigit } from "./telephone-event.ts";
 import type { EngineSettings, FromWorker, KeyTiming, LegOptions, LegStats, PlayPart, ToWorker } from "./protocol.ts";
 import type { RemoteMedia } from "./sdp.ts";
 
@@ -34,7 +34,7 @@ export interface MediaEngine {
 /** What a leg reports; assign the members of interest right after `open`. */
 export interface LegHandlers {
   /** A key was pressed: 0-9, 10 for *, 11 for #. Never log it. */
-  key(key: Key): void;
+  key(key: DtmfDigit): void;
   /** The caller has been speaking for about 200 ms; once for each utterance, only while watched. */
   speechStarted(): void;
   /** The last packet of `play(id)` or `sendKeys(id)` was sent; not called for what was stopped. */
@@ -64,7 +64,7 @@ export interface MediaLeg {
   listen(port: MessagePort): void;
   stopListening(): void;
   /** Presses keys towards the peer: for test callers. */
-  sendKeys(id: string, keys: Key[], timing: KeyTiming): void;
+  sendKeys(id: string, keys: DtmfDigit[], timing: KeyTiming): void;
   /** Frees the ports and wipes all audio held. */
   close(): Promise<LegStats>;
 }
@@ -245,7 +245,7 @@ class Leg implements MediaLeg {
     this.#tell({ type: "stopListening", leg: this.number });
   }
 
-  sendKeys(id: string, keys: Key[], timing: KeyTiming): void {
+  sendKeys(id: string, keys: DtmfDigit[], timing: KeyTiming): void {
     this.#tell({ type: "sendKeys", leg: this.number, id, keys, timing });
   }
 

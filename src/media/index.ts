@@ -1,8 +1,8 @@
 /** Media: session descriptions, RTP, keypad digits and prompts. All packets live in a worker thread of their own. */
 export { createMediaEngine } from "./engine.ts";
 export type { MediaEngine, MediaLeg } from "./engine.ts";
-export type { Key } from "./keys.ts";
-export { HASH, STAR } from "./keys.ts";
+export type { DtmfDigit } from "./telephone-event.ts";
+export { HASH, STAR } from "./telephone-event.ts";
 export type { AudioFrame } from "./listener.ts";
 export type { PlayPart } from "./protocol.ts";
 export { acceptOffer, createOffer, readAnswer } from "./sdp.ts";

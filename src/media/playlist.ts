@@ -1,12 +1,12 @@
 import { ALAW_SILENCE, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import type { Clip } from "./clip.ts";
-import type { Key } from "./keys.ts";
+import type { DtmfDigit } from "./telephone-event.ts";
 
 /** One thing to send: audio, or a key held down for `samples` (a whole number of packets). */
-export type PlaylistPart = { clip: Clip } | { key: Key; samples: number };
+export type PlaylistPart = { clip: Clip } | { key: DtmfDigit; samples: number };
 
 /** What the next packet carries. `position`: samples of the key's duration at the end of this packet. */
-export type Packetful = { kind: "audio"; payload: Uint8Array } | { kind: "key"; key: Key; position: number; last: boolean };
+export type Packetful = { kind: "audio"; payload: Uint8Array } | { kind: "key"; key: DtmfDigit; position: number; last: boolean };
 
 type Entry = { part: PlaylistPart } | { finished: string };
 
@@ -59,7 +59,7 @@ export class Playlist {
     return payload && { kind: "audio", payload };
   }
 
-  #nextOfKey({ key, samples }: { key: Key; samples: number }): Packetful {
+  #nextOfKey({ key, samples }: { key: DtmfDigit; samples: number }): Packetful {
     this.#advance(SAMPLES_PER_PACKET, samples);
     const last = this.#position === 0;
     const position = last ? samples : this.#position;

@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import type { Key } from "./keys.ts";
+import type { DtmfDigit } from "./telephone-event.ts";
 import type { RemoteMedia } from "./sdp.ts";
 import type { StreamSeed } from "./sender.ts";
 
@@ -44,7 +44,7 @@ export type ToWorker =
   | { type: "remote"; leg: number; remote: RemoteMedia }
   | { type: "play"; leg: number; id: string; parts: PlayPart[] }
   | { type: "stopPlaying"; leg: number }
-  | { type: "sendKeys"; leg: number; id: string; keys: Key[]; timing: KeyTiming }
+  | { type: "sendKeys"; leg: number; id: string; keys: DtmfDigit[]; timing: KeyTiming }
   | { type: "watchVoice"; leg: number; on: boolean }
   | { type: "listen"; leg: number; port: MessagePort }
   | { type: "stopListening"; leg: number }
@@ -53,7 +53,7 @@ export type ToWorker =
 
 /** What happens on a leg. A key is one small number, reported as it comes: no message ever holds two digits. */
 export type LegEvent =
-  | { type: "key"; key: Key }
+  | { type: "key"; key: DtmfDigit }
   | { type: "speechStarted" }
   | { type: "played"; id: string }
   | { type: "mediaLost" }

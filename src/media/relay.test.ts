@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alawToUlaw } from "#src/kernel/g711.ts";
-import { eventPayload } from "./keys.ts";
+import { eventPayload } from "./telephone-event.ts";
 import type { RelayTarget } from "./relay.ts";
 import { Relay } from "./relay.ts";
 import type { RtpPacket } from "./rtp.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { Clip } from "./clip.ts";
-import { KeyReceiver } from "./keys.ts";
+import { TelephoneEventReceiver } from "./telephone-event.ts";
 import { Pacer } from "./pacer.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { readRtp } from "./rtp.ts";
@@ -174,7 +174,7 @@ test("a key during which the thread was held up is still one key, and the peer c
   sender.play("keys", [{ key: 9, samples: 480 }]);
   sender.onSlot(clock.monotonic() + 510, clock.monotonic());
   clock.advance(1_000);
-  const receiver = new KeyReceiver();
+  const receiver = new TelephoneEventReceiver();
   const events = sent.filter(({ payloadType }) => payloadType === 101);
   assert.equal(events.length, 5);
   assert.deepEqual(

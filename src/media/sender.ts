@@ -1,7 +1,7 @@
 import { ALAW_SILENCE, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { SAMPLES_PER_MS } from "./clip.ts";
-import { eventPayload } from "./keys.ts";
+import { eventPayload } from "./telephone-event.ts";
 import { Lateness } from "./lateness.ts";
 import type { Paced, Pacer } from "./pacer.ts";
 import { PERIOD_MS } from "./pacer.ts";

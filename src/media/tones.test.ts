@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeAlaw, decodeUlaw, encodeAlaw, encodeUlaw } from "#src/kernel/g711.ts";
-import type { Key } from "./keys.ts";
+import type { DtmfDigit } from "./telephone-event.ts";
 import { ToneReceiver, toneOf } from "./tones.ts";
 
-const KEYS: Key[] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+const KEYS: DtmfDigit[] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 const MS = 8;
 
 /** A generator with a seed: the same noise in every run. */
@@ -26,9 +26,9 @@ function mix(ms: number, tones: { hertz: number; amplitude: number }[]): Int16Ar
   );
 }
 
-function keysIn(...pieces: Int16Array[]): Key[] {
+function keysIn(...pieces: Int16Array[]): DtmfDigit[] {
   const receiver = new ToneReceiver();
-  const keys: Key[] = [];
+  const keys: DtmfDigit[] = [];
   for (const piece of pieces) {
     // Frames of 20 ms, as they come from the network.
     for (let at = 0; at < piece.length; at += 160) receiver.receive(piece.subarray(at, at + 160), (key) => keys.push(key));

@@ -1,11 +1,11 @@
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
-import type { Key } from "./keys.ts";
+import type { DtmfDigit } from "./telephone-event.ts";
 
 /** ITU-T Q.23: one frequency of each group, in Hz. */
 const LOW_GROUP = [697, 770, 852, 941] as const;
 const HIGH_GROUP = [1209, 1336, 1477, 1633] as const;
 /** Keys by row and column; null: A-D, which no caller's telephone has. */
-const KEYPAD: readonly (readonly (Key | null)[])[] = [
+const KEYPAD: readonly (readonly (DtmfDigit | null)[])[] = [
   [1, 2, 3, null],
   [4, 5, 6, null],
   [7, 8, 9, null],
@@ -37,13 +37,13 @@ const SHARE_OF_ENERGY = 0.75;
 export class ToneReceiver {
   readonly #block = new Float64Array(BLOCK);
   #filled = 0;
-  #candidate: Key | null = null;
+  #candidate: DtmfDigit | null = null;
   #agreed = 0;
-  #down: Key | null = null;
+  #down: DtmfDigit | null = null;
   #missed = 0;
 
   /** Takes any number of 16-bit samples at 8 kHz; calls `onKey` for each key that begins in them. */
-  receive(samples: Int16Array, onKey: (key: Key) => void): void {
+  receive(samples: Int16Array, onKey: (key: DtmfDigit) => void): void {
     for (const sample of samples) {
       this.#block[this.#filled++] = sample;
       if (this.#filled < BLOCK) continue;
@@ -62,7 +62,7 @@ export class ToneReceiver {
     this.#down = null;
   }
 
-  #follow(heard: Key | null): Key | null {
+  #follow(heard: DtmfDigit | null): DtmfDigit | null {
     this.#agreed = heard !== null && heard === this.#candidate ? this.#agreed + 1 : 1;
     this.#candidate = heard;
     if (this.#down !== null) {
@@ -77,7 +77,7 @@ export class ToneReceiver {
   }
 }
 
-function keyOf(block: Float64Array): Key | null {
+function keyOf(block: Float64Array): DtmfDigit | null {
   let energy = 0;
   for (const sample of block) energy += sample * sample;
   const low = strongest(block, LOW_GROUP);
@@ -111,7 +111,7 @@ function goertzel(block: Float64Array, frequency: number): number {
 }
 
 /** The two tones of a key as 16-bit samples, each of amplitude `amplitude`. */
-export function toneOf(key: Key, samples: number, amplitude = 6000): Int16Array<ArrayBuffer> {
+export function toneOf(key: DtmfDigit, samples: number, amplitude = 6000): Int16Array<ArrayBuffer> {
   const row = KEYPAD.findIndex((keys) => keys.includes(key));
   const column = KEYPAD[row]?.indexOf(key) ?? -1;
   const turn = (frequency = 0) => (2 * Math.PI * frequency) / SAMPLE_RATE_HZ;

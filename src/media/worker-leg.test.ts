@@ -3,7 +3,7 @@ import { createSocket } from "node:dgram";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
-import { eventPayload } from "./keys.ts";
+import { eventPayload } from "./telephone-event.ts";
 import { Pacer } from "./pacer.ts";
 import type { LegEvent, LegOptions } from "./protocol.ts";
 import { writeRtp } from "./rtp.ts";

@@ -3,16 +3,16 @@ import type { MessagePort } from "node:worker_threads";
 import { SAMPLES_PER_PACKET, alawToUlaw, decodeUlaw, encodeUlaw } from "#src/kernel/g711.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { Clip, SAMPLES_PER_MS } from "./clip.ts";
-import { Dejitter } from "./dejitter.ts";
-import type { Key } from "./keys.ts";
-import { KeyReceiver } from "./keys.ts";
+import { JitterBuffer } from "./jitter-buffer.ts";
+import type { DtmfDigit } from "./telephone-event.ts";
+import { TelephoneEventReceiver } from "./telephone-event.ts";
 import type { LegSockets } from "./leg-sockets.ts";
 import { bindLegSockets } from "./leg-sockets.ts";
 import { Listener } from "./listener.ts";
 import type { Pacer } from "./pacer.ts";
 import type { PlaylistPart } from "./playlist.ts";
 import type { KeyTiming, LegEvent, LegOptions, LegStats } from "./protocol.ts";
-import { Reception } from "./reception.ts";
+import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay } from "./relay.ts";
 import type { RelayTarget } from "./relay.ts";
 import type { RtpPacket } from "./rtp.ts";
@@ -44,9 +44,9 @@ export class WorkerLeg implements RelayTarget {
   readonly #sockets: LegSockets;
   readonly #sender: Sender;
   readonly #listener: Listener;
-  readonly #dejitter: Dejitter;
-  readonly #keys = new KeyReceiver();
-  readonly #reception = new Reception();
+  readonly #dejitter: JitterBuffer;
+  readonly #keys = new TelephoneEventReceiver();
+  readonly #reception = new ReceiverStatistics();
   #tones: ToneReceiver | null = null;
   #remote: RemoteMedia | null = null;
   #lock: SourceLock | null = null;
@@ -66,7 +66,7 @@ export class WorkerLeg implements RelayTarget {
       onRtcp: (datagram, source) => this.#onRtcp(datagram, source),
     });
     this.#listener = new Listener(deps.createDetector, () => deps.report({ type: "speechStarted" }));
-    this.#dejitter = new Dejitter((frame) => this.#onFrame(frame));
+    this.#dejitter = new JitterBuffer((frame) => this.#onFrame(frame));
     this.#sender = new Sender({
       clock: deps.clock,
       pacer: deps.pacer,
@@ -106,11 +106,11 @@ export class WorkerLeg implements RelayTarget {
   }
 
   /** Keys as telephone events, or as tones to a peer without them. */
-  sendKeys(id: string, keys: Key[], { onMs, gapMs }: KeyTiming): void {
+  sendKeys(id: string, keys: DtmfDigit[], { onMs, gapMs }: KeyTiming): void {
     const samples = Math.ceil((onMs * SAMPLES_PER_MS) / SAMPLES_PER_PACKET) * SAMPLES_PER_PACKET;
     const gap: PlaylistPart[] = gapMs > 0 ? [{ clip: Clip.silence(gapMs * SAMPLES_PER_MS) }] : [];
     const asEvent = this.#remote !== null && this.#remote.eventPayloadType !== null;
-    const down = (key: Key): PlaylistPart => (asEvent ? { key, samples } : { clip: new Clip(encodeUlaw(toneOf(key, samples))) });
+    const down = (key: DtmfDigit): PlaylistPart => (asEvent ? { key, samples } : { clip: new Clip(encodeUlaw(toneOf(key, samples))) });
     this.play(
       id,
       keys.flatMap((key) => [down(key), ...gap]),

@@ -1,8 +1,8 @@
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { adoptOpenAttempts } from "./attempts.ts";
 import type { PaymentsDeps } from "./index.ts";
-import type { Search } from "./search.ts";
-import type { Undo } from "./undo.ts";
+import type { Search } from "./reconcile.ts";
+import type { Undo } from "./reversal.ts";
 
 const ROUND_MS = 5_000;
 

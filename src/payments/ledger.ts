@@ -5,7 +5,7 @@ import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import { decisionOf, finishAttempt } from "./attempts.ts";
 import type { Conclusion } from "./outcome.ts";
-import { demandUndo } from "./undo-rows.ts";
+import { demandUndo } from "./reversal-rows.ts";
 
 export interface LedgerDeps {
   database: Database;

@@ -12,8 +12,8 @@ import type { PaymentsDeps, Verdict } from "./index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { writeResult } from "./ledger.ts";
 import { conclude, declinedBy, errorOf } from "./outcome.ts";
-import type { Search } from "./search.ts";
-import type { Undo } from "./undo.ts";
+import type { Search } from "./reconcile.ts";
+import type { Undo } from "./reversal.ts";
 
 export interface SettleInput {
   session: Session;

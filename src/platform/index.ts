@@ -16,5 +16,5 @@ export { createLog, type Log, silentLog } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { firstKeys, type InstallationKeys, openInstallationKeys, rewrapInstallationKeys } from "./seal-installation.ts";
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
-export { loadKeyring } from "./seal-keys.ts";
+export { loadKeyring } from "./master-keys.ts";
 export { keyIdOf, type Place } from "./seal.ts";

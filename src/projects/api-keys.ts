@@ -3,7 +3,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import { audit, type Database, type Db } from "#src/platform/index.ts";
-import { modeOfKey, newKey, SCOPES, visibleParts } from "./keys.ts";
+import { modeOfApiKey, newApiKey, SCOPES, visibleParts } from "./api-key-authentication.ts";
 
 /** The operator's side of API keys: made, listed, revoked; each change leaves its audit row (R-415). */
 
@@ -55,7 +55,7 @@ export async function createApiKey({ database, random, digestOf }: KeyDeps, want
     const organization = await tx.selectFrom("organizations").select("id").where("slug", "=", slug).executeTakeFirst();
     if (!organization) throw new OperatorError(`There is no organization "${slug}"; there ${await organizations(tx)}.`);
     const id = random.uuid();
-    const key = newKey(random, mode);
+    const key = newApiKey(random, mode);
     const made = await tx
       .insertInto("api_keys")
       .values({
@@ -120,7 +120,7 @@ function means(
   digestOf: (token: string) => Buffer,
 ): boolean {
   if (what === row.name || what === `${row.organization}/${row.name}`) return true;
-  if (modeOfKey(what) !== null) return digestOf(what).equals(row.digest);
+  if (modeOfApiKey(what) !== null) return digestOf(what).equals(row.digest);
   const [beginning = "", end, ...more] = what.split(/…|\.\.\./);
   if (!/^svc_(?:test|live)_./.test(beginning) || more.length > 0) return false;
   return row.prefix.startsWith(beginning) && (end === undefined || end === row.last4);
@@ -128,7 +128,7 @@ function means(
 
 /** A key that somebody pasted whole is not repeated. */
 function quoted(what: string): string {
-  return modeOfKey(what) === null ? `"${what}"` : "the key that was given";
+  return modeOfApiKey(what) === null ? `"${what}"` : "the key that was given";
 }
 
 function select(db: Db) {

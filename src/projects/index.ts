@@ -8,8 +8,8 @@ import { applyFile } from "./apply/apply.ts";
 import type { ApplyReport } from "./apply/run.ts";
 import type { Gateways, GatewaySettings } from "./gateway-descriptor.ts";
 import { createGatewaySettings } from "./gateway-settings.ts";
-import { authenticate, createKeyDigest } from "./keys.ts";
-import type { KeyIdentity } from "./keys.ts";
+import { authenticate, createKeyDigest } from "./api-key-authentication.ts";
+import type { ApiKeyIdentity } from "./api-key-authentication.ts";
 import { overviewOf, unopenedSecrets } from "./overview.ts";
 import type { ProjectOverview } from "./overview.ts";
 import * as repository from "./repository.ts";
@@ -21,13 +21,13 @@ import type { RotationReport } from "./rotation.ts";
 import { createVault } from "./vault.ts";
 
 export { variablesOf } from "./apply/document.ts";
-export { SCOPES } from "./keys.ts";
+export { SCOPES } from "./api-key-authentication.ts";
 export type {
   ApiKey,
   ApplyReport,
   GatewaySettings,
   IntegrationSecrets,
-  KeyIdentity,
+  ApiKeyIdentity,
   NewApiKey,
   Project,
   ProjectOverview,
@@ -39,7 +39,7 @@ export type { VoiceField } from "./settings.ts";
 
 export interface Projects {
   /** Who holds this key; null for a malformed, unknown, expired or revoked one. Malformed ones never reach the database. */
-  authenticate(db: Db, token: string): Promise<KeyIdentity | null>;
+  authenticate(db: Db, token: string): Promise<ApiKeyIdentity | null>;
   /** By UUID of any case, or slug; null when it is another organisation's, archived or unknown. */
   findProject(db: Db, organizationId: string, idOrSlug: string): Promise<Project | null>;
   list(db: Db, organizationId: string): Promise<Project[]>;

@@ -4,7 +4,7 @@ import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import type { Database } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
-import { newKey } from "./keys.ts";
+import { newApiKey } from "./api-key-authentication.ts";
 import { testProjects } from "./testing.ts";
 
 const KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ01";
@@ -63,7 +63,7 @@ describe("projects and keys", () => {
   });
 
   test("an unknown key of the right form is nobody (R-041)", async () => {
-    assert.equal(await testProjects(database).authenticate(database.db, newKey(systemRandom, "test")), null);
+    assert.equal(await testProjects(database).authenticate(database.db, newApiKey(systemRandom, "test")), null);
   });
 
   test("a malformed key is refused without asking the database (R-046)", async () => {

@@ -11,7 +11,15 @@ import {
   type NewSession,
   updateTransferStatus,
 } from "./repository.ts";
-import { createOnce, findAnswer, forgetAnswers, type KeptAnswer, type Made, type OnceRequest, type RequestName } from "./once.ts";
+import {
+  createOnce,
+  findAnswer,
+  forgetAnswers,
+  type KeptAnswer,
+  type Made,
+  type OnceRequest,
+  type RequestName,
+} from "./idempotent-creation.ts";
 import type { Session } from "./session.ts";
 import type { Phase, SessionEvent, Status } from "./states.ts";
 import { type OwnCalls, startSweeper } from "./sweeper.ts";

@@ -3,7 +3,7 @@ import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { type Acceptor, digitAcceptor, startsCard } from "./acceptor.ts";
 import { isConfirmed, isSame } from "./agreement.ts";
 import type { Decoder, Grammar } from "./decoder.ts";
-import type { Hearing, ListenFor } from "./hearing.ts";
+import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
 import { DIGITS, EXPIRY, YES_NO, answerOf } from "./phrases.ts";
 import { digitsOf, expiryOf, isSingleDigit } from "./words.ts";
 
@@ -16,9 +16,9 @@ export interface Heard {
   clear: boolean;
 }
 
-type Understand = (decoder: Decoder, heard: Heard, have: number) => Hearing;
+type Understand = (decoder: Decoder, heard: Heard, have: number) => RecognitionResult;
 
-const NOTHING: Hearing = { kind: "nothing" };
+const NOTHING: RecognitionResult = { kind: "nothing" };
 
 /** Lengths of a whole answer. */
 const LENGTHS: Readonly<Record<"number" | "cvv" | "zip", readonly number[]>> = { number: [15, 16], cvv: [3, 4], zip: [5, 9] };
@@ -44,7 +44,7 @@ function decodeDigits(decoder: Decoder, samples: Float32Array, grammar: Grammar)
   return digits && digits.length > 0 ? { digits, grouped: words.some((word) => !isSingleDigit(word)) } : null;
 }
 
-const digitsHearing = (digits: readonly number[], final: boolean, certain: boolean): Hearing => ({
+const digitsHearing = (digits: readonly number[], final: boolean, certain: boolean): RecognitionResult => ({
   kind: "digits",
   digits: Uint8Array.from(digits),
   final,

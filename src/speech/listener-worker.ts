@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { loadDecoders } from "./decoder.ts";
-import { Ear } from "./ear.ts";
+import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import { prepare } from "./fields.ts";
-import type { AudioFrame, Hearing, ToListener } from "./hearing.ts";
+import type { AudioFrame, RecognitionResult, ToListener } from "./recognition-result.ts";
 
 /**
  * The thread of one call's recogniser: audio comes on a port of its own, hearings go to the main thread. Spoken digits are JavaScript
@@ -22,10 +22,10 @@ if (!follower || !judge) throw new Error("the recogniser did not load");
 
 prepare(judge);
 
-const ear = new Ear({
+const ear = new UtteranceRecogniser({
   follower,
   judge,
-  onHearing: (hearing: Hearing) => main.postMessage(hearing, hearing.kind === "digits" ? [hearing.digits.buffer] : []),
+  onHearing: (hearing: RecognitionResult) => main.postMessage(hearing, hearing.kind === "digits" ? [hearing.digits.buffer] : []),
 });
 
 let still: NodeJS.Timeout | null = null;

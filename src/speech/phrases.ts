@@ -1,6 +1,6 @@
 import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
 import { GROUP_WEIGHT } from "./acceptor.ts";
-import type { Command } from "./hearing.ts";
+import type { Command } from "./recognition-result.ts";
 
 /** Grammars in JSGF (W3C note, 2000), and what their words mean. Every word must stand in `telephone.dict`. */
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { Hearing, ListenFor, ListenOptions, ToListener } from "./hearing.ts";
+import type { RecognitionResult, ListenFor, ListenOptions, ToListener } from "./recognition-result.ts";
 
 /** One call's recogniser. */
 export interface Listener {
@@ -10,7 +10,7 @@ export interface Listener {
   listenFor(what: ListenFor, options: ListenOptions): void;
   /** Hears nothing until the next `listenFor`. */
   deaf(): void;
-  onHearing: (hearing: Hearing) => void;
+  onHearing: (hearing: RecognitionResult) => void;
   /** The worker died: nothing will be heard any more. Not called after `stop`. */
   onLost: () => void;
   /** Ends the worker and with it all it heard. Safe to call again. */
@@ -98,7 +98,7 @@ function serve({ worker, port }: Station, onEnded: () => void): Listener {
       await worker.terminate();
     },
   };
-  worker.on("message", (hearing: Hearing) => {
+  worker.on("message", (hearing: RecognitionResult) => {
     if (!isStopped) listener.onHearing(hearing);
   });
   worker.once("exit", () => {

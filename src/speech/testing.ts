@@ -1,6 +1,6 @@
 import { SAMPLES_PER_PACKET, encodeUlaw } from "#src/kernel/g711.ts";
 import { type FliteVoice, speak } from "./flite.ts";
-import type { AudioFrame } from "./hearing.ts";
+import type { AudioFrame } from "./recognition-result.ts";
 import { halve } from "./telephone.ts";
 
 /** Line noise of a quiet telephone: about 60 dB under speech. Reproducible. */

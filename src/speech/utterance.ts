@@ -1,5 +1,5 @@
 import { SAMPLES_PER_PACKET, SAMPLE_RATE_HZ, decodeUlaw } from "#src/kernel/g711.ts";
-import type { AudioFrame } from "./hearing.ts";
+import type { AudioFrame } from "./recognition-result.ts";
 
 const FRAMES_PER_SECOND = SAMPLE_RATE_HZ / SAMPLES_PER_PACKET;
 const frames = (ms: number) => Math.round((ms / 1000) * FRAMES_PER_SECOND);

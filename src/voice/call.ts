@@ -1,4 +1,4 @@
-import { createDialog, type FinishReason, type Verdict } from "#src/dialog/index.ts";
+import { createConversation, type FinishReason, type PaymentResult } from "#src/conversation/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
@@ -9,7 +9,7 @@ import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
 import type { Admission } from "./admit.ts";
 import { Conversation } from "./conversation.ts";
 import type { CallDeps } from "./deps.ts";
-import { Ears } from "./ears.ts";
+import { SpeechInput } from "./speech-input.ts";
 import { transferBack } from "./transfer.ts";
 
 /** A call that takes longer has lost its caller. */
@@ -28,7 +28,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   /** The charge that runs, if one does: a hang-up does not stop it, and it is awaited before the call counts as over. */
   let charging: Promise<unknown> = Promise.resolve();
 
-  const settle = async (card: CardCells, mayRetry: boolean): Promise<Verdict> => {
+  const settle = async (card: CardCells, mayRetry: boolean): Promise<PaymentResult> => {
     crashPoint("card_collected");
     try {
       return await payments.settle({ session, card, mayRetry });
@@ -42,14 +42,14 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     }
   };
 
-  const ears: Ears = new Ears({
+  const ears: SpeechInput = new SpeechInput({
     audio: leg,
     recogniser: deps.recogniser,
     testWord: session.environment === "test" && project.voice.testWord,
     feed: (event) => conversation.feed(event),
   });
   const conversation = new Conversation({
-    dialog: createDialog({
+    dialog: createConversation({
       mode: session.mode,
       amountMinor: session.amountMinor,
       currency: session.currency,

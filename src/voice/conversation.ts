@@ -1,7 +1,15 @@
-import type { Dialog, DialogEffect, DialogEvent, FinishReason, PromptName, TimerName, Verdict } from "#src/dialog/index.ts";
+import type {
+  Dialog,
+  ConversationEffect,
+  ConversationEvent,
+  FinishReason,
+  PromptName,
+  TimerName,
+  PaymentResult,
+} from "#src/conversation/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import type { Clock } from "#src/kernel/clock.ts";
-import type { Ears } from "./ears.ts";
+import type { SpeechInput } from "./speech-input.ts";
 import type { Prompts } from "./prompts.ts";
 
 /** What a conversation needs of the call's audio. */
@@ -13,11 +21,11 @@ interface Mouth {
 export interface ConversationDeps {
   dialog: Dialog;
   mouth: Mouth;
-  ears: Ears;
+  ears: SpeechInput;
   prompts: Prompts;
   clock: Clock;
   /** Charges or stores the card and wipes it. Never rejects. */
-  settle(card: CardCells, mayRetry: boolean): Promise<Verdict>;
+  settle(card: CardCells, mayRetry: boolean): Promise<PaymentResult>;
   /** Records the test word's synthetic payment; false when the session was no longer being collected. */
   skip(): Promise<boolean>;
   /** For the call's log line: which prompt, never what was answered. */
@@ -39,7 +47,7 @@ export class Conversation {
   }
 
   /** Something happened. Ignored once the conversation is over. */
-  feed(event: DialogEvent): void {
+  feed(event: ConversationEvent): void {
     if (this.#isOver) return;
     for (const effect of this.#deps.dialog.feed(event)) this.#perform(effect);
   }
@@ -52,7 +60,7 @@ export class Conversation {
     this.feed({ type: "prompt_ended", prompt });
   }
 
-  #perform(effect: DialogEffect): void {
+  #perform(effect: ConversationEffect): void {
     const { mouth, ears } = this.#deps;
     switch (effect.type) {
       case "say":

@@ -1,4 +1,4 @@
-import { fixedPrompts } from "#src/dialog/index.ts";
+import { fixedPrompts } from "#src/conversation/index.ts";
 import type { IncomingCall, UserAgent } from "#src/sip/index.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";

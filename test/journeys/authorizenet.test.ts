@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { openTelephone } from "#src/cli/caller/caller.ts";
+import { openTelephone } from "#softphone/caller.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
 import { fault, ledger, shared, startService } from "./service.ts";
 

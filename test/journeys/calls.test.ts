@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CallOptions, type CallReport, openTelephone } from "#src/cli/caller/caller.ts";
-import { type Turn, turnsOfDigits } from "#src/cli/caller/script.ts";
+import { type CallOptions, type CallReport, openTelephone } from "#softphone/caller.ts";
+import { type Turn, turnsOfDigits } from "#softphone/script.ts";
 import { CARD, keyedPayment, PROMPT_CACHE } from "./paying.ts";
 import { chargesOf, fault, ledger, shared, startService } from "./service.ts";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openTelephone } from "#src/cli/caller/caller.ts";
+import { openTelephone } from "#softphone/caller.ts";
 import { startReceiver } from "#src/cli/receiver.ts";
 import { run, WEBHOOK_SECRET } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTelephone } from "#src/cli/caller/caller.ts";
+import { openTelephone } from "#softphone/caller.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { run, stripeAt } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTelephone } from "#src/cli/caller/caller.ts";
+import { openTelephone } from "#softphone/caller.ts";
 import { findCards } from "../../prove/kill/scan.ts";
 import { PROMPT_CACHE } from "./paying.ts";
 import { searchable } from "./searchable.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Turn } from "#src/cli/caller/script.ts";
-import type { Shown } from "./doors.ts";
+import type { Turn } from "#softphone/script.ts";
+import type { Shown } from "./processes.ts";
 import { ROOT } from "./installation.ts";
 
 /** Rendered prompts are the same at every run and in every process. */

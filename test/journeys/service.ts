@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import { type Received, startReceiver } from "#src/cli/receiver.ts";
-import { ask, openStream, type Shown } from "./doors.ts";
+import { ask, openStream, type Shown } from "./processes.ts";
 import { API_KEY, type Installation, openInstallation, organization, type Serving, serve, WEBHOOK_SECRET } from "./installation.ts";
 
 /** A running service of one process, with its simulators and a receiver of its webhooks, spoken to over its doors alone. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openTelephone } from "#src/cli/caller/caller.ts";
+import { openTelephone } from "#softphone/caller.ts";
 import { findCards } from "../../prove/kill/scan.ts";
 import { openChromium, withoutChromium } from "../peers/chromium.ts";
 import { payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "./paying.ts";

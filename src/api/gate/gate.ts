@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
-import type { KeyIdentity } from "#src/projects/index.ts";
+import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { ApiDeps } from "../deps.ts";
-import { recent } from "../recent.ts";
+import { ttlCached } from "../ttl-cache.ts";
 import { bearerKey } from "./bearer.ts";
 import { type Client, clientReader } from "./client-address.ts";
 import { memoryHits } from "./memory-hits.ts";
@@ -21,7 +21,7 @@ declare module "fastify" {
   }
   interface FastifyRequest {
     /** Whose request it is. Set on every route that asks for a key. */
-    identity: KeyIdentity;
+    identity: ApiKeyIdentity;
     /** Where it came from. Set on every route but those for anyone. */
     client: Client;
   }
@@ -43,7 +43,7 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
   const limiter = limiterFor(deps);
   const allowedMethods = methodTable(app);
   // By digest, so that no key outlives its request in this process's memory.
-  const authenticate = recent(
+  const authenticate = ttlCached(
     clock,
     (token: string) => hash("sha256", token, "base64"),
     (token: string) => projects.authenticate(database.db, token),
@@ -74,7 +74,7 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
     request.identity = identity;
   }
 
-  async function identify(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<KeyIdentity> {
+  async function identify(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<ApiKeyIdentity> {
     try {
       const identity = await authenticate(bearerKey(request.raw));
       if (identity) return identity;

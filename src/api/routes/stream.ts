@@ -6,7 +6,7 @@ import type { ApiDeps } from "../deps.ts";
 import { sessionPath } from "../schemas/session.ts";
 import { demand } from "../schemas/validate.ts";
 import { eventId, SessionStream } from "../session-stream.ts";
-import { memoryPlaces, sharedPlaces, type StreamPlaces, unlimitedPlaces } from "../stream-places.ts";
+import { memoryStreamQuota, sharedPlaces, type StreamQuota, unlimitedStreams } from "../stream-quota.ts";
 
 const HEAD = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -57,7 +57,7 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
   });
 }
 
-function placesFor({ settings, database, owner, clock, random }: ApiDeps): StreamPlaces {
-  if (settings.rateLimitPerMinute === 0) return unlimitedPlaces;
-  return database.kind === "pglite" || owner === undefined ? memoryPlaces() : sharedPlaces(database, owner, clock, random);
+function placesFor({ settings, database, owner, clock, random }: ApiDeps): StreamQuota {
+  if (settings.rateLimitPerMinute === 0) return unlimitedStreams;
+  return database.kind === "pglite" || owner === undefined ? memoryStreamQuota() : sharedPlaces(database, owner, clock, random);
 }

@@ -1,5 +1,5 @@
 import { DIGIT_WORDS, MONTH_WORDS, tensInWords } from "#src/kernel/number-words.ts";
-import type { Turn, Way } from "../caller/script.ts";
+import type { Turn, Way } from "#softphone/script.ts";
 
 export const INPUTS = ["keypad", "speech", "mixed"] as const;
 export const OUTCOMES = ["approve", "decline", "retry", "mango"] as const;

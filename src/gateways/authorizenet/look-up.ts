@@ -1,5 +1,5 @@
 import type { AttemptTrace, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
-import { type Answered, sendUntilFinal } from "../shared/repeat.ts";
+import { type Answered, sendUntilFinal } from "../kit/repeat.ts";
 import {
   deleteCustomerProfile,
   getCustomerProfile,

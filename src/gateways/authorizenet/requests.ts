@@ -1,9 +1,9 @@
 import { isIPv4 } from "node:net";
 import { formatAmount } from "#src/kernel/money.ts";
 import type { AttemptTrace, GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { Joined, jsonBody } from "../shared/body.ts";
-import type { JsonBody } from "../shared/body.ts";
-import { shortReference, splitName } from "../shared/text.ts";
+import { Joined, jsonBody } from "../kit/body.ts";
+import type { JsonBody } from "../kit/body.ts";
+import { shortReference, splitName } from "../kit/text.ts";
 
 /** One path for everything: the method is the name of the body's only member. */
 const PATH = "/xml/v1/request.api";

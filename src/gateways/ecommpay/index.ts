@@ -1,6 +1,6 @@
 import { Secret } from "#src/kernel/secret.ts";
 import type { AttemptTrace, Declined, Gateway, GatewayIo, LookUpResult, Order, Outcome, Unknown, VoidResult } from "../contract.ts";
-import { baseUrlField } from "../shared/base-url.ts";
+import { baseUrlField } from "../kit/base-url.ts";
 import { HOSTS, cancel, makeToken, pay, readStatusOf, refund, settingsFault } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 import { readQueued, readStatus, readToken } from "./responses.ts";

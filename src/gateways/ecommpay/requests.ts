@@ -1,8 +1,8 @@
 import { Secret } from "#src/kernel/secret.ts";
 import type { AttemptTrace, Gateway, GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { baseOf, baseUrlFault } from "../shared/base-url.ts";
-import { NumberOf, jsonBody } from "../shared/body.ts";
-import type { JsonBody } from "../shared/body.ts";
+import { baseOf, baseUrlFault } from "../kit/base-url.ts";
+import { NumberOf, jsonBody } from "../kit/body.ts";
+import type { JsonBody } from "../kit/body.ts";
 import { sign } from "./signature.ts";
 
 /** Test and live differ by the project alone. */

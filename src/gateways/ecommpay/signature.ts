@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
 import { JsonNumber } from "#src/kernel/json.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { digitsOf, isDigits } from "../shared/body.ts";
-import type { Scalar } from "../shared/body.ts";
-import { hmac } from "../shared/hmac.ts";
-import { textAt } from "../shared/json.ts";
-import type { JsonObject } from "../shared/json.ts";
+import { digitsOf, isDigits } from "../kit/body.ts";
+import type { Scalar } from "../kit/body.ts";
+import { hmac } from "../kit/hmac.ts";
+import { textAt } from "../kit/json.ts";
+import type { JsonObject } from "../kit/json.ts";
 
 /**
  * ecommpay's signature (the sheet's section 2): every leaf of the body as `path:value`, in natural order of the paths,

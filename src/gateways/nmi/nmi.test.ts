@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Order, Outcome } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
-import { shortReference } from "../shared/text.ts";
+import { shortReference } from "../kit/text.ts";
 import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
 
 const nmi = GATEWAYS_BUILT.nmi!;

@@ -1,10 +1,10 @@
 import { isIPv4 } from "node:net";
 import { formatAmount } from "#src/kernel/money.ts";
 import type { AttemptTrace, Gateway, GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { baseOf, baseUrlFault } from "../shared/base-url.ts";
-import { Joined, PartOf, formBody } from "../shared/body.ts";
-import type { FormFields } from "../shared/body.ts";
-import { asciiText, shortReference, splitName } from "../shared/text.ts";
+import { baseOf, baseUrlFault } from "../kit/base-url.ts";
+import { Joined, PartOf, formBody } from "../kit/body.ts";
+import type { FormFields } from "../kit/body.ts";
+import { asciiText, shortReference, splitName } from "../kit/text.ts";
 
 export const HOSTS: Gateway["hosts"] = { test: "https://sandbox.nmi.com", live: "https://secure.nmi.com" };
 

@@ -1,10 +1,10 @@
 import { parseAmountText, toMinor } from "#src/kernel/money.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, ProcessorFields, Unknown } from "../contract.ts";
-import { readForm } from "../shared/form.ts";
-import { words } from "../shared/scrub.ts";
-import { childText, childrenOf, readXml } from "../shared/xml.ts";
-import type { XmlElement } from "../shared/xml.ts";
+import { readForm } from "../kit/form.ts";
+import { words } from "../kit/scrub.ts";
+import { childText, childrenOf, readXml } from "../kit/xml.ts";
+import type { XmlElement } from "../kit/xml.ts";
 import { orderId } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 import { Secret } from "#src/kernel/secret.ts";
 import type { AttemptTrace, Declined, Gateway, GatewayIo, LookUpResult, Order, Outcome, Unknown, VoidResult } from "../contract.ts";
-import { sendUntilFinal } from "../shared/repeat.ts";
+import { sendUntilFinal } from "../kit/repeat.ts";
 import {
   cancelIntent,
   createCustomer,

@@ -1,7 +1,7 @@
 import type { Secret } from "#src/kernel/secret.ts";
 import type { AttemptTrace, GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { formBody } from "../shared/body.ts";
-import type { FormFields } from "../shared/body.ts";
+import { formBody } from "../kit/body.ts";
+import type { FormFields } from "../kit/body.ts";
 
 /** From this version on a PaymentIntent has `latest_charge`; later ones drop `payment_method_types`. Never the account's default. */
 const VERSION = "2022-11-15";

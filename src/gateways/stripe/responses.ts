@@ -1,10 +1,10 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { JsonValue } from "#src/kernel/json.ts";
 import type { Approved, Declined, ProcessorFields, Unknown } from "../contract.ts";
-import { at, isObject, readJsonObject, textAt } from "../shared/json.ts";
-import type { JsonObject } from "../shared/json.ts";
-import type { Answered, Repeat } from "../shared/repeat.ts";
-import { words } from "../shared/scrub.ts";
+import { at, isObject, readJsonObject, textAt } from "../kit/json.ts";
+import type { JsonObject } from "../kit/json.ts";
+import type { Answered, Repeat } from "../kit/repeat.ts";
+import { words } from "../kit/scrub.ts";
 import type { Intent, Subject } from "./requests.ts";
 import { stripeAmount } from "./requests.ts";
 

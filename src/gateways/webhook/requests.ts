@@ -1,7 +1,7 @@
 import type { Secret } from "#src/kernel/secret.ts";
 import type { GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { jsonBody } from "../shared/body.ts";
-import { hmac } from "../shared/hmac.ts";
+import { jsonBody } from "../kit/body.ts";
+import { hmac } from "../kit/hmac.ts";
 
 /** Total time from the first byte sent to the last byte of the answer. */
 export const ANSWER_TIMEOUT_MS = 30_000;

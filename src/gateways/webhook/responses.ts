@@ -3,9 +3,9 @@ import type { JsonValue } from "#src/kernel/json.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, ProcessorFields } from "../contract.ts";
-import { readJsonObject, textAt } from "../shared/json.ts";
-import type { JsonObject } from "../shared/json.ts";
-import { words } from "../shared/scrub.ts";
+import { readJsonObject, textAt } from "../kit/json.ts";
+import type { JsonObject } from "../kit/json.ts";
+import { words } from "../kit/scrub.ts";
 
 /**
  * What the merchant's endpoint decided. There is no unknown here: an answer that is lost, late or no valid JSON fails the

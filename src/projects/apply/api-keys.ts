@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { LIVE_NEEDS_POSTGRES } from "../api-keys.ts";
-import { modeOfKey, newKey, SCOPES, visibleParts } from "../keys.ts";
+import { modeOfApiKey, newApiKey, SCOPES, visibleParts } from "../api-key-authentication.ts";
 import { note } from "./run.ts";
 import type { Run } from "./run.ts";
 import type { ApiKeyBlock } from "./schema.ts";
@@ -15,7 +15,7 @@ export async function applyApiKeys(
   for (const [index, block] of blocks.entries()) {
     const { document, databaseKind } = run;
     const at = [...path, index];
-    if (block.key !== undefined && modeOfKey(block.key) !== block.mode) {
+    if (block.key !== undefined && modeOfApiKey(block.key) !== block.mode) {
       document.refuse([...at, "key"], `the key is not of mode ${block.mode}`);
     }
     if (block.mode === "live" && databaseKind === "pglite") {
@@ -42,7 +42,7 @@ async function applyApiKey(
   const expiresAt = typeof block.expires_at !== "string" ? null : new Date(block.expires_at);
 
   if (!existing) {
-    const key = block.key ?? newKey(random, block.mode);
+    const key = block.key ?? newApiKey(random, block.mode);
     await refuseTaken(run, key, path);
     await tx
       .insertInto("api_keys")

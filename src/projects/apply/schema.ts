@@ -4,7 +4,7 @@ import { GATEWAYS } from "#src/kernel/payment.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
-import { modeOfKey, SCOPES } from "../keys.ts";
+import { modeOfApiKey, SCOPES } from "../api-key-authentication.ts";
 import { voiceBlock, widgetBlock } from "../settings.ts";
 
 /** The apply file's shape (OPERATOR section 4). The gateways' part is made from what the gateways declare about themselves. */
@@ -28,7 +28,7 @@ const apiKey = z.strictObject({
   mode: z.enum(["test", "live"]),
   key: z
     .string()
-    .refine((text) => modeOfKey(text) !== null, "must be svc_test_ or svc_live_ and 32 letters or digits")
+    .refine((text) => modeOfApiKey(text) !== null, "must be svc_test_ or svc_live_ and 32 letters or digits")
     .optional(),
   scopes: z.array(z.enum(SCOPES)).optional(),
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),

@@ -2,7 +2,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import type { SipRequest, SipResponse } from "../grammar/message.ts";
 import type { Flow } from "../transport/transport.ts";
 import { ClientTransaction, type ClientUser } from "./client-transaction.ts";
-import { clientKey, mergeKey, serverKey } from "./keys.ts";
+import { clientTransactionKey, mergedRequestKey, serverTransactionKey } from "./transaction-key.ts";
 import { ServerTransaction } from "./server-transaction.ts";
 
 /** The core above the transactions (RFC 3261 section 5), and its way down to the transports. */
@@ -34,12 +34,12 @@ export class TransactionLayer {
 
   /** Whether the request belongs to a transaction there is: a retransmission, an ACK to a non-2xx, or a CANCEL. */
   knows(request: SipRequest, { protocol }: Flow): boolean {
-    if (this.#servers.has(serverKey(request, protocol))) return true;
-    return request.method === "CANCEL" && this.#servers.has(serverKey(request, protocol, "INVITE"));
+    if (this.#servers.has(serverTransactionKey(request, protocol))) return true;
+    return request.method === "CANCEL" && this.#servers.has(serverTransactionKey(request, protocol, "INVITE"));
   }
 
   receiveRequest(request: SipRequest, flow: Flow): void {
-    const key = serverKey(request, flow.protocol);
+    const key = serverTransactionKey(request, flow.protocol);
     const known = this.#servers.get(key);
     if (known) known.receive(request);
     else if (request.method === "ACK") this.#user.onAck(request);
@@ -48,12 +48,12 @@ export class TransactionLayer {
 
   /** A response without a transaction is dropped (section 18.1.2 leaves it to the core, which has no use for it). */
   receiveResponse(response: SipResponse): void {
-    this.#clients.get(clientKey(response))?.receive(response);
+    this.#clients.get(clientTransactionKey(response))?.receive(response);
   }
 
   /** Sends `request`, which carries our Via, by `flow`. */
   request(request: SipRequest, flow: Flow, user: ClientUser): ClientTransaction {
-    const key = clientKey(request);
+    const key = clientTransactionKey(request);
     const transaction = new ClientTransaction(request, flow, user, this.#clock, () => this.#clients.delete(key));
     this.#clients.set(key, transaction);
     transaction.begin();
@@ -69,7 +69,7 @@ export class TransactionLayer {
   }
 
   #create(request: SipRequest, flow: Flow, key: string): void {
-    const merge = mergeKey(request, flow.protocol);
+    const merge = mergedRequestKey(request, flow.protocol);
     // Only requests outside of dialogs can be merged (section 8.2.2.2).
     const mergeable = request.toTag === null && request.method !== "CANCEL";
     const merged = mergeable && this.#merges.has(merge);
@@ -90,6 +90,10 @@ export class TransactionLayer {
 
   #deliver(transaction: ServerTransaction): void {
     if (transaction.request.method !== "CANCEL") this.#user.onRequest(transaction);
-    else this.#user.onCancel(transaction, this.#servers.get(serverKey(transaction.request, transaction.flow.protocol, "INVITE")) ?? null);
+    else
+      this.#user.onCancel(
+        transaction,
+        this.#servers.get(serverTransactionKey(transaction.request, transaction.flow.protocol, "INVITE")) ?? null,
+      );
   }
 }

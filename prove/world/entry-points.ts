@@ -1,0 +1,99 @@
+import type { FastifyInstance } from "fastify";
+import { createApi } from "#src/api/index.ts";
+import { memoryHits } from "#src/api/gate/memory-hits.ts";
+import { TILL } from "./fixtures.ts";
+import type { ServiceProcess } from "./process.ts";
+
+/** One request of a browser or a merchant. */
+export interface Asked {
+  method: "GET" | "POST";
+  path: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+export interface Answer {
+  status: number;
+  header(name: string): string | null;
+  text: string;
+}
+
+/** Called where the service is, in the moment in which it has the request and in which it has answered. */
+export interface Watch {
+  onArrival(): void;
+  onAnswer(answer: Answer): void;
+}
+
+/** The HTTP interface of one process, whole, behind a network that loses what a dying process had not answered. */
+export class Door {
+  readonly #process: ServiceProcess;
+  readonly #waiting = new Set<() => void>();
+  #app: FastifyInstance | null = null;
+
+  constructor(process: ServiceProcess) {
+    this.#process = process;
+  }
+
+  /** Null: the connection broke. */
+  async ask(asked: Asked, watch: Watch): Promise<Answer | null> {
+    await this.#travel();
+    if (!this.#process.isAlive) return null;
+    watch.onArrival();
+    const broken = Promise.withResolvers<null>();
+    const breaks = () => broken.resolve(null);
+    this.#waiting.add(breaks);
+    const answer = await Promise.race([this.#answer(asked), broken.promise]);
+    this.#waiting.delete(breaks);
+    if (answer) watch.onAnswer(answer);
+    await this.#travel();
+    return answer;
+  }
+
+  /** The process is gone, and every connection with it. */
+  close(): void {
+    for (const breaks of this.#waiting) breaks();
+    this.#waiting.clear();
+    this.#app = null;
+  }
+
+  async #answer({ method, path, headers = {}, body }: Asked): Promise<Answer> {
+    this.#app ??= this.#open();
+    const response = await this.#app.inject({ method, url: path, headers, ...(body !== undefined && { payload: body }) });
+    const header = (name: string) => {
+      const value = response.headers[name];
+      return typeof value === "string" ? value : null;
+    };
+    return { status: response.statusCode, header, text: response.payload };
+  }
+
+  /** Opened when somebody first comes: most processes of a world never see a browser. Without limits: who asks too often is no matter here. */
+  #open(): FastifyInstance {
+    const { database, sessions, projects, widget, clock, owner, log, world } = this.#process;
+    return createApi({
+      database,
+      sessions,
+      projects,
+      widget,
+      clock,
+      random: world.random,
+      owner,
+      log,
+      hits: memoryHits(clock),
+      sipUriFor: (id) => `sip:${id}@till.example`,
+      probes: { sip: null, worker: null },
+      settings: {
+        baseUrl: TILL,
+        version: "0.0.0",
+        rateLimitPerMinute: 0,
+        trustedProxies: [],
+        phoneNumber: null,
+        sessionTtlSeconds: 300,
+      },
+    });
+  }
+
+  #travel(): Promise<void> {
+    const { world } = this.#process;
+    return world.pass(world.random.between(1, 40));
+  }
+}

@@ -1,0 +1,80 @@
+import { Secret } from "#src/kernel/secret.ts";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import type { GatewaySettings } from "#src/gateways/index.ts";
+import type { GatewayName } from "#src/kernel/payment.ts";
+import type { Db } from "#src/platform/index.ts";
+import type { Projects } from "#src/projects/index.ts";
+import { authenticate, createKeyDigest } from "#src/projects/api-key-authentication.ts";
+import { readWidget } from "#src/projects/settings.ts";
+import type { World } from "./world.ts";
+
+/** What stands in a world before anything happens: one organisation, two projects, their settings. */
+
+export const ORGANIZATION = "00000000-0000-4000-8000-000000000001";
+
+/** Two, so that one project's dead receiver can be seen not to delay the other's webhooks. */
+export const PROJECTS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"] as const;
+
+/** Their telephone numbers, and one that is no project's. */
+export const NUMBERS = ["+18005550001", "+18005550002"] as const;
+export const NOBODYS_NUMBER = "+18005550009";
+
+/** What browsers know the service by. */
+export const TILL = "http://till.example";
+export const STRIPE = "https://stripe.example";
+export const MERCHANT = "https://merchant.example/cards";
+export const RECEIVER = "https://receiver.example/";
+export const SIGNING_SECRET = "whsec_cHJvdmUgcHJvdmUgcHJvdmUgcHJvdmUgcHJvdmU=";
+
+export const digestOf = createKeyDigest(new Uint8Array(32).fill(5));
+
+export function furnish(world: World): void {
+  const { database } = world;
+  const created = new Date(world.scheduler.now);
+  database.furnish("organizations", { id: ORGANIZATION, slug: "acme", name: "Acme", created_at: created });
+  for (const [index, id] of PROJECTS.entries()) {
+    const row = { id, organization_id: ORGANIZATION, slug: `shop-${index}`, name: "Shop", currency: "USD", language: "en-US" };
+    database.furnish("projects", { ...row, country: "US", archived: false, created_at: created });
+  }
+}
+
+export function projectOfNumber(number: string): { id: string; country: string } | null {
+  const id = PROJECTS[NUMBERS.indexOf(number as (typeof NUMBERS)[0])];
+  return id === undefined ? null : { id, country: "US" };
+}
+
+/** Settings without a database: how they are kept and sealed is no part of what is simulated. Keys are looked up as they are. */
+export function projectsOf(world: World): Projects {
+  const settingsOf = (gateway: GatewayName): GatewaySettings => {
+    const endpoint = gateway === "stripe" ? STRIPE : MERCHANT;
+    const credentials = GATEWAYS_BUILT[gateway]?.sandboxCredentials(endpoint) ?? {};
+    return { environment: "test", credentials, options: {}, endpoint, version: 1 };
+  };
+  const projectOf = (id: string) => ({
+    id,
+    organizationId: ORGANIZATION,
+    slug: `shop-${PROJECTS.indexOf(id as (typeof PROJECTS)[0])}`,
+    name: "Shop",
+    country: "US",
+    voice: { collect: id === PROJECTS[0] ? ["number", "expiry", "cvv"] : ["number", "expiry", "cvv", "zip"], attempts: 3, testWord: true },
+    widget: readWidget({}),
+  });
+  const secrets = [new Secret(SIGNING_SECRET)];
+  const known = {
+    projectById: async (_: unknown, id: string) => projectOf(id),
+    projectOfNumber: async (_: unknown, number: string) => projectOfNumber(number),
+    authenticate: (db: Db, token: string) => authenticate(db, token, digestOf),
+    countries: async () => ["US"],
+    gatewaySettings: async (_: unknown, project: string, gateway: GatewayName) =>
+      project === PROJECTS[1] && world.scheduler.now < world.withdrawnUntil ? null : settingsOf(gateway),
+    rotateCredentials: async () => ({}),
+    webhookEndpoint: async (_: unknown, projectId: string) => ({
+      url: `${RECEIVER}${projectId}/${world.addresses.get(projectId)?.version ?? 0}`,
+      secrets,
+      amountUnit: "dollars",
+      disabledAt: null,
+    }),
+    disableWebhookEndpoint: async () => world.break("I5", null, "an endpoint was disabled that never asked for it"),
+  };
+  return known as unknown as Projects;
+}

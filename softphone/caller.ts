@@ -1,0 +1,311 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { askingPrompts, fixedPrompts } from "#src/conversation/index.ts";
+import { systemClock } from "#src/kernel/clock.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import {
+  acceptOffer,
+  createMediaEngine,
+  createOffer,
+  HASH,
+  readAnswer,
+  STAR,
+  type DtmfDigit,
+  type MediaEngine,
+  type MediaLeg,
+} from "#src/media/index.ts";
+import { createUserAgent, type CallDialog, type IncomingCall, type UserAgent } from "#src/sip/index.ts";
+import { createVoice, type Voice } from "#src/speech/index.ts";
+import { anchorOf, type Anchor } from "./ear.ts";
+import { Hearing } from "./hearing.ts";
+import type { Turn, Way } from "./script.ts";
+import { readWav } from "./wav.ts";
+
+/** Keys as a hurried person presses them. */
+const KEY_TIMING = { onMs: 80, gapMs: 60 };
+/** A recogniser that has not asked again by then has understood. */
+const UNDERSTOOD_AFTER_MS = 4_000;
+/** No prompt of ours keeps a caller waiting longer. */
+const LONGEST_WAIT_MS = 40_000;
+
+export interface CallOptions {
+  /** SIP URI. */
+  target: string;
+  /** SIP URI; without it a number of this telephone's own. */
+  from?: string;
+  headers?: [string, string][];
+  turns: readonly Turn[];
+  /** Each thing that happens, for a timeline; keys and words of the caller are never part of it. */
+  onEvent?: (what: string) => void;
+  /** Aborted: the caller gives up while it rings, or drops the line at once without waiting for the other side. */
+  signal?: AbortSignal;
+  keyTiming?: typeof KEY_TIMING;
+}
+
+export interface CallReport {
+  answered: boolean;
+  /** Final SIP status of the INVITE. */
+  status: number;
+  endedBy: "service" | "caller";
+  prompts: string[];
+  /** Everything that was heard, mu-law at 8000 Hz. */
+  audio: Uint8Array;
+}
+
+/** A telephone on loopback: a user agent, media and a voice of its own. It shares nothing with the service it calls. */
+export interface Telephone {
+  call(options: CallOptions): Promise<CallReport>;
+  /** Answers the next call that comes in, and says what its INVITE carried. */
+  answerNext(): Promise<{ headers: Record<string, string>; dialog: CallDialog; ended: Promise<void>; hangUp(): Promise<void> }>;
+  /** Where `answerNext` is called. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+export async function openTelephone(cacheDir: string): Promise<Telephone> {
+  let onCall: ((call: IncomingCall) => void) | null = null;
+  const media = createMediaEngine({
+    bindHost: "127.0.0.1",
+    ports: [30_000, 39_999],
+    random: systemRandom,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  const userAgent = createUserAgent({
+    clock: systemClock,
+    random: systemRandom,
+    host: "127.0.0.1",
+    port: 0,
+    publicHost: "127.0.0.1",
+    userAgent: "Voicetill test telephone",
+    trunks: ["127.0.0.0/8", "::1/128"],
+    onInvite: (call) => (onCall ? onCall(call) : call.reject(480)),
+  });
+  const voice = createVoice({ cacheDir });
+  // A man's voice, to be told from the service's; nothing he says is kept: it may be a card number.
+  const own = createVoice({ cacheDir: null, voice: "kal16" });
+  await media.start();
+  const { port } = await userAgent.start();
+  let known: Promise<Anchor[]> | null = null;
+
+  return {
+    address: `sip:agent@127.0.0.1:${port}`,
+    call: (options) => placeCall(options, { userAgent, media, voice: own, known: (known ??= learn(voice)) }),
+    answerNext: () =>
+      new Promise((resolve, reject) => {
+        onCall = (call) => {
+          onCall = null;
+          answer(call, media).then(resolve, reject);
+        };
+      }),
+    async close() {
+      await userAgent.stop();
+      await media.stop();
+      await Promise.all([voice.stop(), own.stop()]);
+    },
+  };
+}
+
+interface Tools {
+  userAgent: UserAgent;
+  media: MediaEngine;
+  /** The caller's. */
+  voice: Voice;
+  /** What the service may say. */
+  known: Promise<Anchor[]>;
+}
+
+/** Every prompt of the service, as this telephone's own voice renders it. */
+async function learn(voice: Voice): Promise<Anchor[]> {
+  const questions = new Set(askingPrompts());
+  const anchors = await Promise.all(fixedPrompts().map(async (text) => anchorOf(text, questions.has(text), await voice.render(text))));
+  return anchors.flat();
+}
+
+async function placeCall(options: CallOptions, { userAgent, media, voice, known }: Tools): Promise<CallReport> {
+  const { target, from = "sip:+15555550100@127.0.0.1", headers = [], onEvent = () => {} } = options;
+  const leg = await media.open({ capture: true });
+  const heard: Uint8Array[] = [];
+  const hearing = new Hearing(await known, (text) => onEvent(`heard: ${text}`));
+  leg.on.audio = (ulaw) => {
+    heard.push(ulaw);
+    hearing.hear(ulaw);
+  };
+
+  const local = { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null };
+  const offer = createOffer(local);
+  onEvent("INVITE sent");
+  const outgoing = userAgent.invite({ target, from, offer, headers, ringTimeoutMs: 30_000 });
+  const giveUp = () => outgoing.cancel();
+  options.signal?.addEventListener("abort", giveUp);
+  let dialog: CallDialog;
+  try {
+    const answer = await outgoing.answered;
+    const agreed = readAnswer(answer.sdp, offer);
+    if (agreed.kind === "refused") throw new OperatorError(`The answer's session description is unusable: ${agreed.detail}.`);
+    dialog = answer.dialog;
+    leg.start(agreed.remote);
+  } catch (error) {
+    await leg.close();
+    const { status } = error as { status?: number };
+    if (status === undefined) throw error;
+    onEvent(`refused with ${status}`);
+    return { answered: false, status, endedBy: "service", prompts: [], audio: new Uint8Array() };
+  }
+  onEvent("answered");
+
+  const ended = Promise.withResolvers<"over">();
+  dialog.onBye = () => ended.resolve("over");
+  if (dialog.ended) ended.resolve("over");
+  const drop = () => ended.resolve("over");
+  options.signal?.removeEventListener("abort", giveUp);
+  options.signal?.addEventListener("abort", drop);
+  if (options.signal?.aborted) drop();
+  const speaker = new Speaker(leg, voice, hearing, onEvent, options.keyTiming);
+  let endedBy: CallReport["endedBy"] = "service";
+  try {
+    for (const turn of options.turns) {
+      const done = await Promise.race([speaker.take(turn).then(() => "done" as const), ended.promise]);
+      if (done === "over") break;
+      if (turn.do === "hang up") {
+        endedBy = "caller";
+        await dialog.bye();
+        break;
+      }
+    }
+    if (endedBy === "service") await within(ended.promise, "the service to hang up", hearing);
+  } finally {
+    options.signal?.removeEventListener("abort", drop);
+    const bye = dialog.ended ? null : dialog.bye();
+    if (options.signal?.aborted) bye?.catch(() => undefined);
+    else await bye;
+    await leg.close();
+  }
+  onEvent(`hung up by the ${endedBy}`);
+  return { answered: true, status: 200, endedBy, prompts: hearing.prompts, audio: Buffer.concat(heard) };
+}
+
+/** Carries out turns on one leg. */
+class Speaker {
+  readonly #leg: MediaLeg;
+  readonly #voice: Voice;
+  readonly #hearing: Hearing;
+  readonly #onEvent: (what: string) => void;
+  readonly #keyTiming: typeof KEY_TIMING;
+  #count = 0;
+
+  constructor(leg: MediaLeg, voice: Voice, hearing: Hearing, onEvent: (what: string) => void, keyTiming = KEY_TIMING) {
+    this.#keyTiming = keyTiming;
+    this.#leg = leg;
+    this.#voice = voice;
+    this.#hearing = hearing;
+    this.#onEvent = onEvent;
+  }
+
+  async take(turn: Turn): Promise<void> {
+    switch (turn.do) {
+      case "wait":
+        return await delay(turn.seconds * 1000);
+      case "wait for":
+        return await within(this.#hearing.untilHeard(turn.text), `"${turn.text}"`, this.#hearing);
+      case "wait for a prompt":
+        return await within(this.#hearing.untilAsked(), "a prompt", this.#hearing);
+      case "key":
+        this.#onEvent(`keyed ${turn.keys.length} keys`);
+        return await this.#played((id) => this.#leg.sendKeys(id, turn.keys.split("").map(keyOf), this.#keyTiming));
+      case "say": {
+        const ulaw = await this.#voice.render(turn.text);
+        this.#onEvent("spoke");
+        return await this.#played((id) => this.#leg.play(id, [{ ulaw }]));
+      }
+      case "answer":
+        return await this.#answer(turn.question, turn.ways);
+      case "play": {
+        const ulaw = readWav(readFileSync(turn.file));
+        this.#onEvent("spoke");
+        return await this.#played((id) => this.#leg.play(id, [{ ulaw }]));
+      }
+      case "confirm if asked":
+        await this.#hearing.untilHeard("is that right");
+        return await this.take({ do: "key", keys: "1" });
+      case "hang up":
+        return;
+    }
+  }
+
+  /** As a person does who is not understood: whoever hears the same question again answers it again. */
+  async #answer(question: string, ways: readonly Way[]): Promise<void> {
+    await this.take({ do: "wait for", text: question });
+    for (const [index, way] of ways.entries()) {
+      if ("say" in way) await this.take({ do: "say", text: way.say });
+      const isMisheard = "say" in way && way.keys !== undefined && (await this.#isSpokenToSoon());
+      if (way.keys !== undefined && !isMisheard) await this.take({ do: "key", keys: way.keys });
+      if (index === ways.length - 1) return;
+      await within(this.#hearing.untilAsked(), "the next question", this.#hearing);
+      if (!this.#hearing.isAskedSinceMark(question)) return;
+    }
+  }
+
+  /** Silence means that what was said was taken as far as it went. */
+  async #isSpokenToSoon(): Promise<boolean> {
+    return await Promise.race([this.#hearing.untilSpokenTo().then(() => true), delay(UNDERSTOOD_AFTER_MS, false)]);
+  }
+
+  #played(start: (id: string) => void): Promise<void> {
+    const id = `turn ${++this.#count}`;
+    this.#hearing.mark();
+    return new Promise((resolve) => {
+      this.#leg.on.played = (played) => {
+        if (played === id) resolve();
+      };
+      start(id);
+    });
+  }
+}
+
+function keyOf(key: string): DtmfDigit {
+  if (key === "*") return STAR;
+  return key === "#" ? HASH : Number(key);
+}
+
+async function within(event: Promise<unknown>, what: string, hearing: Hearing): Promise<void> {
+  const late = new AbortController();
+  const limit = delay(LONGEST_WAIT_MS, undefined, { signal: late.signal, ref: false }).then(() => {
+    throw new OperatorError(`Waited ${LONGEST_WAIT_MS / 1000} s for ${what}; last heard: ${hearing.prompts.at(-1) ?? "nothing"}.`);
+  });
+  try {
+    await Promise.race([event, limit]);
+  } finally {
+    late.abort();
+    limit.catch(() => undefined);
+  }
+}
+
+async function answer(call: IncomingCall, media: MediaEngine): ReturnType<Telephone["answerNext"]> {
+  const leg = await media.open();
+  const agreed =
+    call.offer === null ? null : acceptOffer(call.offer, { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null });
+  if (agreed?.kind !== "agreed") {
+    call.reject(488);
+    throw new Error("the call has no usable offer");
+  }
+  const headers = Object.fromEntries(
+    call.request.fields.names.filter((name) => /^x-/i.test(name)).map((name) => [name, call.request.header(name) ?? ""]),
+  );
+  leg.start(agreed.remote);
+  const dialog = await call.answer(agreed.answer);
+  const ended = new Promise<void>((resolve) => {
+    dialog.onBye = () => void leg.close().then(() => resolve());
+  });
+  return {
+    headers,
+    dialog,
+    ended,
+    async hangUp() {
+      if (!dialog.ended) await dialog.bye();
+      await leg.close();
+    },
+  };
+}

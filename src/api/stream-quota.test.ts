@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { sql } from "kysely";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import type { Database } from "#src/platform/index.ts";
+import { testDatabase } from "#src/platform/testing.ts";
+import { memoryStreamQuota, type StreamQuota, sharedPlaces } from "./stream-quota.ts";
+
+let database: Database;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.close());
+beforeEach(async () => {
+  await database.db.deleteFrom("open_streams").execute();
+  await database.db.deleteFrom("process_leases").execute();
+  await lease("one");
+  await lease("two");
+});
+
+const lease = (owner: string) => database.db.insertInto("process_leases").values({ owner, roles: "api" }).execute();
+const shared = (owner: string, clock = new ManualClock()) => sharedPlaces(database, owner, clock, systemRandom);
+const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+const [KEY, OTHER_KEY] = [uuid(1), uuid(2)];
+const taken = async (places: StreamQuota, count: number, sessionId: (n: number) => string, keyId = KEY) =>
+  (await Promise.all(Array.from({ length: count }, (_, n) => places.take({ sessionId: sessionId(n), keyId })))).filter(
+    (leave) => leave !== null,
+  );
+const rowsLeft = async (count: number) => {
+  // What is given back is deleted without anybody waiting for it.
+  for (let tries = 0; tries < 1000; tries++)
+    if ((await database.db.selectFrom("open_streams").select("id").execute()).length === count) return;
+  assert.fail(`not ${count} rows`);
+};
+
+const BOTH: { name: string; open: () => [StreamQuota, StreamQuota] }[] = [
+  {
+    name: "in memory",
+    open: () => {
+      const places = memoryStreamQuota();
+      return [places, places];
+    },
+  },
+  { name: "in the database, by two processes", open: () => [shared("one"), shared("two")] },
+];
+for (const { name, open } of BOTH) {
+  test(`${name}: five streams of a session and a hundred of a key may be open, however many are asked for at once (R-067)`, async () => {
+    const [one, two] = open();
+    const session = uuid(1000);
+    const leaves = (await Promise.all([taken(one, 4, () => session), taken(two, 4, () => session, OTHER_KEY)])).flat();
+    assert.equal(leaves.length, 5);
+    assert.equal(await two.take({ sessionId: session, keyId: KEY }), null);
+    leaves.pop()!();
+    if (name !== "in memory") await rowsLeft(4);
+    leaves.push((await two.take({ sessionId: session, keyId: KEY }))!);
+    assert.ok(leaves.at(-1));
+    for (const leave of leaves) leave();
+    if (name !== "in memory") await rowsLeft(0);
+
+    const more = await Promise.all([taken(one, 60, (n) => uuid(2000 + n)), taken(two, 60, (n) => uuid(3000 + n))]);
+    assert.equal(more.flat().length, 100);
+    assert.equal((await taken(one, 1, () => session, OTHER_KEY)).length, 1);
+  });
+}
+
+test("streams of a process that has died do not count, and are swept away (R-067, R-176)", async () => {
+  const clock = new ManualClock();
+  const [one, two] = [shared("one"), shared("two", clock)];
+  const session = uuid(1000);
+  assert.equal((await taken(one, 5, () => session)).length, 5);
+  assert.equal((await taken(two, 1, () => session)).length, 0);
+  await sql`update process_leases set heartbeat_at = heartbeat_at - interval '16 seconds' where owner = 'one'`.execute(database.db);
+  assert.equal((await taken(two, 1, () => session)).length, 1);
+  clock.advance(60_000);
+  await rowsLeft(1);
+  two.stop();
+  assert.equal(clock.pending, 0);
+});
+
+test("a place that could not be given back is given back with the next sweep (R-176)", async () => {
+  const clock = new ManualClock();
+  let fails = true;
+  const batched: Database["batched"] = (work) => {
+    const ask = database.batched(work);
+    return async (item) => (fails ? Promise.reject(new Error("database gone")) : ask(item));
+  };
+  const places = sharedPlaces({ ...database, batched }, "one", clock, systemRandom);
+  const [leave] = await taken(places, 1, () => uuid(1000));
+  leave!();
+  await rowsLeft(1);
+  fails = false;
+  clock.advance(60_000);
+  await rowsLeft(0);
+});

@@ -1,0 +1,111 @@
+import { sql } from "kysely";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import { type Database, type Db, isOwnerDead } from "#src/platform/index.ts";
+
+/** Open streams at most (R-067). */
+const PER_SESSION = 5;
+const PER_KEY = 100;
+const SWEEP_MS = 60_000;
+
+/** Who asks for a stream, and of what. */
+export interface StreamQuotaRequest {
+  sessionId: string;
+  keyId: string;
+}
+
+/** Counts open streams. */
+export interface StreamQuota {
+  /** Takes a place under both limits; what it answers gives the place back. Null when one of the limits is reached. */
+  take(place: StreamQuotaRequest): Promise<(() => void) | null>;
+  stop(): void;
+}
+
+export const unlimitedStreams: StreamQuota = { take: async () => () => {}, stop: () => {} };
+
+/** Counts in this process: right where one process serves everything. */
+export function memoryStreamQuota(): StreamQuota {
+  const counts = new Map<string, number>();
+  const add = (name: string, change: number) => {
+    const open = (counts.get(name) ?? 0) + change;
+    if (open > 0) counts.set(name, open);
+    else counts.delete(name);
+  };
+  return {
+    async take({ sessionId, keyId }) {
+      const [session, key] = [`session ${sessionId}`, `key ${keyId}`];
+      if ((counts.get(session) ?? 0) >= PER_SESSION || (counts.get(key) ?? 0) >= PER_KEY) return null;
+      for (const name of [session, key]) add(name, 1);
+      return () => [session, key].forEach((name) => add(name, -1));
+    },
+    stop: () => {},
+  };
+}
+
+/**
+ * Counts in the table `open_streams`, shared by all processes; a row counts while the process named in it keeps its lease, of
+ * which `owner` is this process's. A place that could not be given back is given back later.
+ */
+export function sharedPlaces(database: Database, owner: string, clock: Clock, random: Pick<Random, "uuid">): StreamQuota {
+  const left = new Set<string>();
+  let stopped = false;
+  let cancel = () => {};
+
+  const deleteTogether = database.batched(async (db, ids: readonly string[]) => {
+    await db.deleteFrom("open_streams").where("id", "in", ids).execute();
+    return ids;
+  });
+  const leave = (id: string) => {
+    left.add(id);
+    deleteTogether(id).then(
+      () => left.delete(id),
+      () => {},
+    );
+  };
+  const sweep = async () => {
+    for (const id of left) leave(id);
+    await database.db
+      .deleteFrom("open_streams")
+      .where(isOwnerDead(sql.ref("open_streams.owner")))
+      .where("owner", "!=", owner)
+      .execute();
+  };
+  const sweepLater = () => {
+    if (!stopped)
+      cancel = clock.after(
+        SWEEP_MS,
+        () =>
+          void sweep()
+            .catch(() => {})
+            .then(sweepLater),
+      );
+  };
+  sweepLater();
+
+  return {
+    async take(place) {
+      const id = random.uuid();
+      const taken = await database.transaction((tx) => insertPlace(tx, { id, owner, ...place }));
+      return taken ? () => leave(id) : null;
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+/** Inserts a row if both limits allow it. Whoever asks for the same session or with the same key waits until that is committed. */
+async function insertPlace(tx: Db, { id, owner, sessionId, keyId }: StreamQuotaRequest & { id: string; owner: string }): Promise<boolean> {
+  // Sessions first, then keys, so that nobody waits for one who waits for him.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`stream of session ${sessionId}`}, 0))`.execute(tx);
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`stream with key ${keyId}`}, 0))`.execute(tx);
+  const counts = sql`(owner = ${owner} or not ${isOwnerDead(sql.ref("open_streams.owner"))})`;
+  const { rows } = await sql`
+    insert into open_streams (id, owner, session_id, api_key_id)
+    select ${id}, ${owner}, ${sessionId}, ${keyId}
+    where (select count(*) from open_streams where session_id = ${sessionId} and ${counts}) < ${PER_SESSION}
+      and (select count(*) from open_streams where api_key_id = ${keyId} and ${counts}) < ${PER_KEY}
+    returning id`.execute(tx);
+  return rows.length > 0;
+}

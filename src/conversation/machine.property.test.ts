@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { CollectField, ConversationEffect, ConversationEvent, ConversationSetup, PromptName, Question } from "./contract.ts";
+import { stepDialog } from "./machine.ts";
+import { fixedPrompts } from "./sentences.ts";
+import { startDialog } from "./state.ts";
+import { AMEX, MASTERCARD, NOW_MS, SETUP, VISA } from "./testing.ts";
+import { moneyInWords } from "./words.ts";
+
+/** One thing that a caller, the recogniser or the service does. */
+type Deed = ConversationEvent | { type: "prompt ends" } | { type: "keys"; keys: string } | { type: "right answer" };
+
+const RIGHT: Readonly<Record<Question, string>> = { number: MASTERCARD, expiry: "0330", cvv: "123", zip: "94105#", confirm: "1" };
+
+const kind = <T extends string>(...kinds: T[]) => fc.constantFrom(...kinds);
+const digits = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 20 });
+const wholeAnswers = kind(`${VISA}#`, MASTERCARD, AMEX, "4242424242424241#", "0330", "0120#", "123", "1234", "94105", "1", "2", "*", "#");
+
+const hearing = fc.oneof(
+  fc.record({
+    kind: kind("digits"),
+    digits: fc
+      .oneof(
+        digits,
+        kind(VISA, AMEX, "123", "94105").map((text) => Array.from(text, Number)),
+      )
+      .map((list) => Uint8Array.from(list)),
+    final: fc.boolean(),
+    certain: fc.boolean(),
+  }),
+  fc.record({
+    kind: kind("expiry"),
+    month: fc.integer({ min: 0, max: 14 }),
+    year: fc.oneof(fc.integer({ min: 0, max: 99 }), fc.integer({ min: 2020, max: 2120 })),
+    certain: fc.boolean(),
+  }),
+  fc.record({ kind: kind("command"), command: kind("repeat", "help", "back", "cancel", "operator") }),
+  fc.record({ kind: kind("yes", "no", "nothing") }),
+);
+
+const verdict = fc.oneof(
+  fc.record({ kind: kind("approved", "unknown", "refused") }),
+  fc.record({
+    kind: kind("declined"),
+    code: kind("card_declined", "incorrect_cvc", "expired_card", "incorrect_zip"),
+    fix: fc.constantFrom("number" as const, "expiry" as const, "cvv" as const, "zip" as const, null),
+    final: fc.boolean(),
+  }),
+);
+
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  { weight: 40, arbitrary: fc.record({ type: kind("right answer") }) },
+  { weight: 8, arbitrary: fc.record({ type: kind("keys"), keys: wholeAnswers }) },
+  { weight: 4, arbitrary: fc.record({ type: kind("key"), key: fc.integer({ min: -1, max: 16 }) }) },
+  { weight: 6, arbitrary: fc.record({ type: kind("heard"), hearing }) },
+  { weight: 6, arbitrary: fc.record({ type: kind("prompt ends") }) },
+  { weight: 4, arbitrary: fc.record({ type: kind("timer"), name: kind("silence", "digits", "keys", "patience") }) },
+  { weight: 4, arbitrary: fc.record({ type: kind("settled"), verdict }) },
+  { weight: 2, arbitrary: fc.record({ type: kind("answered", "speech_started") }) },
+  { weight: 1, arbitrary: fc.constant({ type: "heard", hearing: { kind: "test_word" } } as const) },
+  { weight: 1, arbitrary: fc.record({ type: kind("skipped", "speech_unavailable", "cancelled") }) },
+);
+
+const setups: fc.Arbitrary<ConversationSetup> = fc
+  .record({
+    collect: fc.subarray<CollectField>(["number", "expiry", "cvv", "zip", "name"]),
+    attempts: fc.integer({ min: 1, max: 4 }),
+    testWord: fc.boolean(),
+    speech: fc.boolean(),
+    country: kind("US", "DE"),
+  })
+  .map((choices) => ({ ...SETUP, ...choices }));
+
+/** Nothing but these may be spoken: whatever else a part held would be the caller's own data. */
+const known = new Set([...fixedPrompts(), moneyInWords(SETUP.amountMinor, SETUP.currency)]);
+
+const text = (bytes: Uint8Array) => String.fromCharCode(...bytes);
+
+function luhn(number: string): boolean {
+  const weighed = Array.from(number, Number)
+    .toReversed()
+    .map((digit, index) => (index % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2));
+  return weighed.reduce((sum, digit) => sum + digit, 0) % 10 === 0;
+}
+
+function assertChargeable(effect: Extract<ConversationEffect, { type: "settle" }>, setup: ConversationSetup): void {
+  const { card } = effect;
+  const number = text(card.number.bytes());
+  assert.match(number, /^[2-68][0-9]{11,18}$/);
+  assert.equal(luhn(number), true);
+  const lastMoment = Date.UTC(Number(text(card.expYear.bytes())), Number(text(card.expMonth.bytes())), 1, 12);
+  assert.match(text(card.expMonth.bytes()), /^(0[1-9]|1[0-2])$/);
+  assert.equal(lastMoment > NOW_MS, true);
+  if (setup.collect.includes("cvv")) assert.equal(card.cvv.length, /^3[47]/.test(number) ? 4 : 3);
+  else assert.equal(card.cvv.length, 0);
+  if (setup.collect.includes("zip")) assert.match(card.postalCode ?? "", setup.country === "US" ? /^[0-9]{5}$/ : /^[0-9]{3,10}$/);
+  else assert.equal(card.postalCode, null);
+}
+
+test("whatever happens in a call: no fault is thrown, no bad card is charged, never more cards than allowed, and a hang-up wipes all", () => {
+  let settled = 0;
+  fc.assert(
+    fc.property(setups, fc.array(deed, { maxLength: 60 }), (setup, deeds) => {
+      let state = startDialog(setup);
+      const { card, entry } = state.draft;
+      let playing: PromptName | null = null;
+      let settles = 0;
+      let skips = 0;
+      let isOver = false;
+
+      const happens = (event: ConversationEvent) => {
+        const before = JSON.stringify(state);
+        const step = stepDialog(state, event);
+        assert.equal(JSON.stringify(state), before);
+        state = step.state;
+        for (const effect of step.effects) {
+          assert.equal(isOver, false);
+          if (effect.type === "say") {
+            playing = effect.prompt;
+            for (const part of effect.parts) assert.equal(known.has(part), true, part);
+          }
+          if (effect.type === "hush") playing = null;
+          if (effect.type === "skip") skips++;
+          if (effect.type === "finish") isOver = true;
+          if (effect.type === "settle") {
+            settles++;
+            assertChargeable(effect, setup);
+          }
+        }
+        assert.doesNotMatch(inspect(state, { depth: 9 }).replaceAll(String(NOW_MS), ""), /[0-9]{5}/);
+      };
+
+      happens({ type: "answered" });
+      for (const deed of deeds) {
+        if (deed.type === "keys" || deed.type === "right answer") {
+          const keys = deed.type === "keys" ? deed.keys : RIGHT[state.asks];
+          for (const key of keys) happens({ type: "key", key: key === "*" ? 10 : key === "#" ? 11 : Number(key) });
+          happens({ type: "timer", name: "keys" });
+        } else if (deed.type !== "prompt ends") happens(deed);
+        else if (playing) happens({ type: "prompt_ended", prompt: playing });
+      }
+      happens({ type: "hung_up" });
+
+      assert.equal(isOver, true);
+      assert.equal(settles <= setup.attempts, true);
+      assert.equal(skips <= (setup.testWord && setup.speech ? 1 : 0), true);
+      for (const cell of [card.number, card.expMonth, card.expYear, card.cvv, entry]) assert.equal(cell.length, 0);
+      assert.equal(card.postalCode, null);
+      settled += settles;
+    }),
+    { numRuns: 1000 },
+  );
+  assert.equal(settled > 50, true, `only ${settled} cards reached the gateway`);
+});

@@ -1,0 +1,178 @@
+import { cvvLengthOf, isCompleteNumber, isUnexpired, lengthsOf, passesLuhn, brandOf } from "#src/kernel/card.ts";
+import type { CardBrand, CardCells, Cell } from "#src/kernel/card.ts";
+import type { ConversationSetup, FaultName, Listening, PromptName, Question } from "./contract.ts";
+import { ASK, readBackWords } from "./sentences.ts";
+
+/** What the questions read and write. Card and entry are memory of their own, see kernel/card.ts. */
+export interface Draft {
+  readonly setup: ConversationSetup;
+  /** The answers that passed their checks. */
+  card: CardCells;
+  /** The answer being given: every digit of the current question lands here, spoken or keyed. */
+  entry: Cell;
+  /** The last four were read back and found right. */
+  confirmed: boolean;
+}
+
+interface Rules {
+  prompt: PromptName;
+  listenFor: Listening;
+  /** What the caller must hear before the question makes sense. */
+  preface?(draft: Draft): readonly string[];
+  ask(draft: Draft): { speech: string; keypad: string };
+  /** No further digit can belong to the answer: it ends by itself. */
+  isWhole(draft: Draft): boolean;
+  /** Digits from which on an utterance may be taken for the whole answer. */
+  minimum: number;
+  /** A pause of two seconds is enough to end the answer; else five. */
+  mayEnd(draft: Draft): boolean;
+  /** What is wrong with the answer; null when nothing is. */
+  check(draft: Draft): FaultName | null;
+  /** Takes the checked answer over. */
+  keep(draft: Draft): void;
+  isAnswered(draft: Draft): boolean;
+  forget(draft: Draft): void;
+}
+
+const never = () => false;
+
+/**
+ * ISO/IEC 7812-1 major industry identifiers of payment cards. Some networks' ranges are not in our table, so an unknown
+ * brand is left to the gateway; what no network issues is refused here.
+ */
+const PAYMENT_CARDS: ReadonlySet<number> = new Set([2, 3, 4, 5, 6, 8]);
+
+/**
+ * Brands that may issue longer numbers, yet hardly anybody holds one: waiting two seconds after every card for the sake of
+ * those would cost every other caller two seconds. Their holders press the pound key, or are asked again.
+ */
+const USUAL_LENGTH: Readonly<Partial<Record<CardBrand, number>>> = { visa: 16, discover: 16, jcb: 16 };
+
+/** Keys of the yes-or-no question; the spoken words stand for them. */
+export const ANSWER_KEYS = { yes: 1, no: 2 } as const;
+
+/** Month and year 20YY of a four- or six-digit answer, MMYY or MMYYYY; null for any other length. */
+function monthAndYear(entry: Cell): { month: number; year: number } | null {
+  if (entry.length !== 4 && entry.length !== 6) return null;
+  const pair = (at: number) => entry.digit(at) * 10 + entry.digit(at + 1);
+  return { month: pair(0), year: entry.length === 4 ? 2000 + pair(2) : pair(2) * 100 + pair(4) };
+}
+
+/** All questions, in no order: each project chooses its own. The conversation knows nothing of them but this table. */
+export const QUESTIONS: Readonly<Record<Question, Rules>> = {
+  number: {
+    prompt: "ask_number",
+    listenFor: "number",
+    ask: () => ASK.number,
+    isWhole: ({ entry }) => {
+      const longest = Math.max(...lengthsOf(entry));
+      return entry.length >= longest || (isCompleteNumber(entry) && entry.length === USUAL_LENGTH[brandOf(entry)]);
+    },
+    minimum: 12,
+    mayEnd: ({ entry }) => isCompleteNumber(entry),
+    check: ({ entry }) => {
+      if (!lengthsOf(entry).includes(entry.length)) return "number_length";
+      if (!passesLuhn(entry)) return "number_invalid";
+      return brandOf(entry) === "unknown" && !PAYMENT_CARDS.has(entry.digit(0)) ? "number_not_accepted" : null;
+    },
+    keep: ({ card, entry }) => pour(entry, card.number),
+    isAnswered: ({ card }) => card.number.length > 0,
+    forget: (draft) => {
+      draft.card.number.wipe();
+      draft.confirmed = false;
+    },
+  },
+
+  expiry: {
+    prompt: "ask_expiry",
+    listenFor: "expiry",
+    ask: () => ASK.expiry,
+    // 0320 may be the start of 032030; the year 2020 is past, so no valid MMYY ends in 20.
+    isWhole: ({ entry }) => entry.length >= 6 || (entry.length === 4 && monthAndYear(entry)?.year !== 2020),
+    minimum: 4,
+    mayEnd: never,
+    check: ({ entry, setup }) => {
+      const date = monthAndYear(entry);
+      if (!date || date.month < 1 || date.month > 12 || date.year >= 2100) return "expiry_invalid";
+      return isUnexpired(date.month, date.year, setup.nowMs) ? null : "expiry_past";
+    },
+    keep: ({ card, entry }) => {
+      const century = entry.length === 4 ? [2, 0] : [];
+      pour([entry.digit(0), entry.digit(1)], card.expMonth);
+      pour([...century, ...entry.bytes(2)], card.expYear);
+    },
+    isAnswered: ({ card }) => card.expMonth.length > 0,
+    forget: ({ card }) => {
+      card.expMonth.wipe();
+      card.expYear.wipe();
+    },
+  },
+
+  cvv: {
+    prompt: "ask_cvv",
+    listenFor: "cvv",
+    ask: ({ card }) => (cvvLengthOf(card.number) === 4 ? ASK.cvv4 : ASK.cvv3),
+    isWhole: ({ card, entry }) => entry.length >= cvvLengthOf(card.number),
+    minimum: 3,
+    mayEnd: never,
+    check: ({ card, entry }) => (entry.length === cvvLengthOf(card.number) ? null : "cvv_length"),
+    keep: ({ card, entry }) => pour(entry, card.cvv),
+    // A new card number of another brand may want a code of another length: then it is asked again.
+    isAnswered: ({ card }) => card.cvv.length === cvvLengthOf(card.number),
+    forget: ({ card }) => card.cvv.wipe(),
+  },
+
+  zip: {
+    prompt: "ask_zip",
+    listenFor: "zip",
+    ask: ({ setup }) => (setup.country === "US" ? ASK.zip : ASK.postalCode),
+    isWhole: ({ entry, setup }) => entry.length >= (setup.country === "US" ? 5 : 10),
+    minimum: 3,
+    mayEnd: never,
+    check: ({ entry, setup }) => {
+      const fits = setup.country === "US" ? entry.length === 5 : entry.length >= 3 && entry.length <= 10;
+      return fits ? null : "zip_length";
+    },
+    keep: ({ card, entry }) => {
+      card.postalCode = String.fromCharCode(...entry.bytes());
+    },
+    isAnswered: ({ card }) => card.postalCode !== null,
+    forget: ({ card }) => {
+      card.postalCode = null;
+    },
+  },
+
+  confirm: {
+    prompt: "confirm_last4",
+    listenFor: "yes_no",
+    preface: ({ card, setup }) =>
+      readBackWords(
+        setup,
+        [-4, -3, -2, -1].map((at) => card.number.digit(at)),
+      ),
+    ask: () => ASK.confirm,
+    isWhole: ({ entry }) => entry.length > 0,
+    minimum: 1,
+    mayEnd: never,
+    check: ({ entry }) => {
+      if (entry.length !== 1) return "confirm_unclear";
+      if (entry.digit(0) === ANSWER_KEYS.yes) return null;
+      return entry.digit(0) === ANSWER_KEYS.no ? "not_confirmed" : "confirm_unclear";
+    },
+    keep: (draft) => {
+      draft.confirmed = true;
+    },
+    isAnswered: ({ confirmed }) => confirmed,
+    forget: (draft) => {
+      draft.confirmed = false;
+    },
+  },
+};
+
+/** The question that a fault sends the caller back to, where it is not the one just answered. */
+export const FAULT_OF: Readonly<Partial<Record<FaultName, Question>>> = { not_confirmed: "number" };
+
+function pour(digits: Iterable<number> | Cell, target: Cell): void {
+  target.wipe();
+  for (const digit of "bytes" in digits ? digits.bytes() : digits) target.push(digit);
+}

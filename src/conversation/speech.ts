@@ -1,0 +1,99 @@
+import { SPEECH_PAUSE_MS, awaitMore, complete } from "./answers.ts";
+import { SILENCE_MS, ask, askNext, repeat } from "./ask.ts";
+import type { Command, Hearing } from "./contract.ts";
+import { close } from "./ending.ts";
+import { skip } from "./gateway.ts";
+import { openGate } from "./dtmf.ts";
+import { ANSWER_KEYS, QUESTIONS } from "./questions.ts";
+import { CLOSING, NOTE } from "./sentences.ts";
+import { clearEntry, stopListening, stopPlayback, setTimer } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+
+/**
+ * Utterances to one question that are answered with "I did not catch that". The last of them points at the keypad; from
+ * then on a noisy line disturbs neither the prompts nor a caller who is typing, and what is understood still counts.
+ */
+const MISHEARINGS = 2;
+
+/** The caller may talk over a prompt, until the line has proved too noisy for it. */
+export function onSpeechStarted(turn: Turn): void {
+  const { state } = turn;
+  if (state.mishearings >= MISHEARINGS) return;
+  stopPlayback(turn);
+  if (state.draft.entry.length > 0) setTimer(turn, "digits", SPEECH_PAUSE_MS);
+  else setTimer(turn, "silence", SILENCE_MS);
+}
+
+export function onHeard(turn: Turn, { hearing }: { hearing: Hearing }): void {
+  switch (hearing.kind) {
+    case "test_word":
+      return skip(turn);
+    case "digits":
+      return hearing.certain ? takeSpoken(turn, hearing.digits, hearing.final) : notUnderstood(turn);
+    case "expiry":
+      return hearing.certain && turn.state.asks === "expiry" ? takeExpiry(turn, hearing) : notUnderstood(turn);
+    case "yes":
+    case "no":
+      return turn.state.asks === "confirm" ? takeSpoken(turn, [ANSWER_KEYS[hearing.kind]], true) : notUnderstood(turn);
+    case "command":
+      return turn.state.keyed ? undefined : COMMANDS[hearing.command](turn);
+    case "nothing":
+      return turn.state.draft.entry.length > 0 ? undefined : notUnderstood(turn);
+  }
+}
+
+/** Puts an utterance behind what the answer already holds, keyed or spoken. */
+function takeSpoken(turn: Turn, digits: Iterable<number>, final: boolean): void {
+  const { state } = turn;
+  const { entry } = state.draft;
+  const rules = QUESTIONS[state.asks];
+  stopPlayback(turn);
+  openGate(turn);
+  state.silences = 0;
+  for (const digit of digits) entry.push(digit);
+  if (rules.isWhole(state.draft) || (final && entry.length >= rules.minimum)) complete(turn);
+  else awaitMore(turn, SPEECH_PAUSE_MS);
+}
+
+function takeExpiry(turn: Turn, { month, year }: { month: number; year: number }): void {
+  const fullYear = year < 100 ? 2000 + year : year;
+  clearEntry(turn);
+  takeSpoken(turn, [Math.floor(month / 10), month % 10, ...[1000, 100, 10, 1].map((place) => Math.floor(fullYear / place) % 10)], true);
+}
+
+/** Doubtful speech is never an answer, and never disturbs one that is being typed. */
+function notUnderstood(turn: Turn): void {
+  const { state } = turn;
+  if (state.keyed || state.mishearings >= MISHEARINGS) return;
+  state.mishearings++;
+  const note = state.mishearings < MISHEARINGS ? "not_heard" : "use_keypad";
+  ask(turn, note, [NOTE[note]]);
+}
+
+const COMMANDS: Readonly<Record<Command, (turn: Turn) => void>> = {
+  repeat,
+  help: (turn) => ask(turn, "help", [NOTE.help[turn.state.speech ? "speech" : "keypad"]]),
+  back: goBack,
+  cancel: stop,
+  operator: stop,
+};
+
+/** The answer before is forgotten and asked for; at the first question there is only that question again. */
+function goBack(turn: Turn): void {
+  const { state } = turn;
+  const former = state.questions[state.questions.indexOf(state.asks) - 1];
+  if (former) QUESTIONS[former].forget(state.draft);
+  askNext(turn);
+}
+
+/** Nothing is taken from a caller who wants to stop. A person to speak with is where the call came from. */
+function stop(turn: Turn): void {
+  close(turn, "goodbye", CLOSING.goodbye, "abandoned");
+}
+
+/** No recogniser any more: the question is put in words that do not promise one. */
+export function onSpeechUnavailable(turn: Turn): void {
+  stopListening(turn);
+  turn.state.speech = false;
+  if (!turn.state.keyed) repeat(turn);
+}

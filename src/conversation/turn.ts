@@ -1,0 +1,56 @@
+import type { ConversationEffect, PromptName, TimerName } from "./contract.ts";
+import { QUESTIONS } from "./questions.ts";
+import type { DialogState } from "./state.ts";
+
+/** One step in the making. The state is this step's own copy, so its functions may write to it; nothing outside sees it yet. */
+export interface Turn {
+  state: { -readonly [K in keyof DialogState]: DialogState[K] };
+  effects: ConversationEffect[];
+}
+
+export function say(turn: Turn, prompt: PromptName, parts: readonly string[]): void {
+  const { state } = turn;
+  state.speaking = prompt;
+  turn.effects.push({ type: "say", prompt, asks: state.stage === "asking" ? state.asks : null, parts });
+}
+
+export function stopPlayback(turn: Turn): void {
+  if (!turn.state.speaking) return;
+  turn.state.speaking = null;
+  turn.effects.push({ type: "hush" });
+}
+
+export function listen(turn: Turn): void {
+  const { asks, draft, speech } = turn.state;
+  if (speech) turn.effects.push({ type: "listen", what: QUESTIONS[asks].listenFor, have: draft.entry.length });
+}
+
+export function stopListening(turn: Turn): void {
+  if (turn.state.speech) turn.effects.push({ type: "deaf" });
+}
+
+export function setTimer(turn: Turn, name: TimerName, ms: number): void {
+  turn.state.timers = [...turn.state.timers.filter((timer) => timer !== name), name];
+  turn.effects.push({ type: "timer", name, ms });
+}
+
+export function cancelTimer(turn: Turn, name: TimerName): void {
+  if (!turn.state.timers.includes(name)) return;
+  turn.state.timers = turn.state.timers.filter((timer) => timer !== name);
+  turn.effects.push({ type: "cancel_timer", name });
+}
+
+export function cancelTimers(turn: Turn): void {
+  for (const name of turn.state.timers) cancelTimer(turn, name);
+}
+
+export function clearEntry(turn: Turn): void {
+  turn.state.draft.entry.wipe();
+  turn.state.keyed = false;
+}
+
+/** Overwrites every digit of the conversation. */
+export function wipe(turn: Turn): void {
+  clearEntry(turn);
+  turn.state.draft.card.wipe();
+}

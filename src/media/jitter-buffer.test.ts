@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { JitterBuffer } from "./jitter-buffer.ts";
+import type { RtpPacket } from "./rtp.ts";
+
+function collect(): { dejitter: JitterBuffer; frames: number[] } {
+  const frames: number[] = [];
+  const dejitter = new JitterBuffer((frame) => {
+    assert.equal(frame.length, 160);
+    assert.ok(frame.every((code) => code === frame[0]));
+    frames.push(frame[0] ?? -1);
+  });
+  return { dejitter, frames };
+}
+
+function packet(index: number, changes: Partial<RtpPacket> = {}): RtpPacket {
+  const sequence = (0xfffc + index) & 0xffff;
+  return {
+    marker: false,
+    payloadType: 0,
+    sequence,
+    timestamp: (0xfffffe00 + index * 160) >>> 0,
+    ssrc: 1,
+    payload: new Uint8Array(),
+    ...changes,
+  };
+}
+
+function push(dejitter: JitterBuffer, ...indexes: number[]): void {
+  for (const index of indexes) dejitter.push(packet(index), new Uint8Array(160).fill(index));
+}
+
+for (const [name, order, heard] of [
+  ["in order", [0, 1, 2, 3], [0, 1, 2, 3]],
+  ["swapped", [0, 2, 1, 3], [0, 1, 2, 3]],
+  ["two late", [0, 2, 3, 1, 4], [0, 1, 2, 3, 4]],
+  ["repeated", [0, 1, 1, 2, 0, 3], [0, 1, 2, 3]],
+  ["one lost", [0, 1, 3, 4, 5, 6], [0, 1, ULAW_SILENCE, 3, 4, 5, 6]],
+  ["one too late", [0, 2, 3, 4, 5, 1, 6], [0, ULAW_SILENCE, 2, 3, 4, 5, 6]],
+] as [string, number[], number[]][]) {
+  test(`packets that come ${name} are heard in order, holes as silence`, () => {
+    const { dejitter, frames } = collect();
+    push(dejitter, ...order);
+    assert.deepEqual(frames, heard);
+  });
+}
+
+test("packets of 10 ms and of 30 ms are cut into frames of 20 ms", () => {
+  for (const size of [80, 240]) {
+    const { dejitter, frames } = collect();
+    for (let index = 0; index < 12; index++) dejitter.push(packet(index, { timestamp: index * size }), new Uint8Array(size).fill(7));
+    assert.equal(frames.length, (12 * size) / 160);
+  }
+});
+
+test("keypad events take their places in the order and leave silence in the audio", () => {
+  const { dejitter, frames } = collect();
+  push(dejitter, 0);
+  dejitter.push(packet(1, { payloadType: 101 }), null);
+  dejitter.push(packet(2, { payloadType: 101, timestamp: packet(1).timestamp }), null);
+  push(dejitter, 3);
+  assert.deepEqual(frames, [0, ULAW_SILENCE, ULAW_SILENCE, 3]);
+});
+
+test("a peer that pauses is heard as silence, and not as twice the silence when it goes on", () => {
+  const { dejitter, frames } = collect();
+  push(dejitter, 0);
+  dejitter.fill();
+  dejitter.fill();
+  dejitter.push(packet(1, { timestamp: packet(3).timestamp }), new Uint8Array(160).fill(1));
+  assert.deepEqual(frames, [0, ULAW_SILENCE, ULAW_SILENCE, 1]);
+});
+
+test("a new SSRC starts anew, with nothing of the old stream lost or repeated", () => {
+  const { dejitter, frames } = collect();
+  push(dejitter, 0, 1);
+  dejitter.push(packet(0, { ssrc: 2, sequence: 40_000, timestamp: 5 }), new Uint8Array(160).fill(9));
+  assert.deepEqual(frames, [0, 1, 9]);
+});
+
+test("all audio held is overwritten when it was heard and when it is dropped (S-24)", () => {
+  const { dejitter } = collect();
+  const heard = new Uint8Array(160).fill(5);
+  const held = new Uint8Array(160).fill(6);
+  dejitter.push(packet(0), heard);
+  dejitter.push(packet(2), held);
+  dejitter.clear();
+  assert.ok(heard.every((code) => code === 0));
+  assert.ok(held.every((code) => code === 0));
+});

@@ -1,0 +1,97 @@
+import { SAMPLE_RATE_HZ, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
+import type { RtpPacket } from "./rtp.ts";
+import { sequenceDelta, timestampDelta } from "./rtp.ts";
+
+/** Packets held back for a missing one. More waiting would not help: whoever listens here is a recogniser, not an ear. */
+const DEPTH = 3;
+/** A sequence jump further than this is a sender that started again. */
+const RESTART = 100;
+/** Longest hole filled with silence, in samples: one second. */
+const LONGEST_HOLE = SAMPLE_RATE_HZ;
+
+interface Held {
+  sequence: number;
+  timestamp: number;
+  /** null: a packet without audio, such as a keypad event. */
+  ulaw: Uint8Array | null;
+}
+
+/**
+ * Puts received audio in order and cuts it into frames of 160 mu-law samples (20 ms); holes become silence, late packets
+ * are dropped. `onFrame` gets one scratch frame again and again: copy what is to be kept.
+ */
+export class JitterBuffer {
+  readonly #onFrame: (frame: Uint8Array) => void;
+  readonly #frame = new Uint8Array(SAMPLES_PER_PACKET);
+  #filled = 0;
+  #ssrc: number | null = null;
+  #nextSequence = 0;
+  #nextTimestamp = 0;
+  #held: Held[] = [];
+
+  constructor(onFrame: (frame: Uint8Array) => void) {
+    this.#onFrame = onFrame;
+  }
+
+  /** Takes one packet; `ulaw` is its audio (kept, and wiped after use), or null when it carries none. */
+  push(packet: RtpPacket, ulaw: Uint8Array | null): void {
+    const { sequence, timestamp, ssrc } = packet;
+    const ahead = sequenceDelta(sequence, this.#nextSequence);
+    if (ssrc !== this.#ssrc || Math.abs(ahead) > RESTART) this.#restart(packet);
+    else if (ahead < 0) return;
+    this.#held.push({ sequence, timestamp, ulaw });
+    this.#held.sort((a, b) => sequenceDelta(a.sequence, b.sequence));
+    while (this.#held[0] && (this.#held[0].sequence === this.#nextSequence || this.#held.length > DEPTH)) {
+      this.#release(this.#held.shift() as Held);
+    }
+  }
+
+  /** Puts 20 ms of silence where nothing arrives: a peer that stops sending while its caller is silent. */
+  fill(): void {
+    if (this.#ssrc === null) return;
+    this.#emitSilence(SAMPLES_PER_PACKET);
+    this.#nextTimestamp += SAMPLES_PER_PACKET;
+  }
+
+  /** Overwrites and drops all audio held. */
+  clear(): void {
+    for (const { ulaw } of this.#held) ulaw?.fill(0);
+    this.#held = [];
+    this.#frame.fill(0);
+    this.#filled = 0;
+    this.#ssrc = null;
+  }
+
+  #restart(packet: RtpPacket): void {
+    for (const held of this.#held.splice(0)) this.#release(held);
+    this.#ssrc = packet.ssrc;
+    this.#nextSequence = packet.sequence;
+    this.#nextTimestamp = packet.timestamp;
+  }
+
+  #release({ sequence, timestamp, ulaw }: Held): void {
+    this.#nextSequence = (sequence + 1) & 0xffff;
+    if (!ulaw) return;
+    const hole = timestampDelta(timestamp, this.#nextTimestamp);
+    if (hole > 0) this.#emitSilence(Math.min(hole, LONGEST_HOLE));
+    this.#emit(ulaw);
+    ulaw.fill(0);
+    this.#nextTimestamp = timestamp + ulaw.length;
+  }
+
+  #emitSilence(samples: number): void {
+    this.#emit(new Uint8Array(samples).fill(ULAW_SILENCE));
+  }
+
+  #emit(ulaw: Uint8Array): void {
+    for (let at = 0; at < ulaw.length;) {
+      const part = ulaw.subarray(at, at + SAMPLES_PER_PACKET - this.#filled);
+      this.#frame.set(part, this.#filled);
+      this.#filled += part.length;
+      at += part.length;
+      if (this.#filled < SAMPLES_PER_PACKET) continue;
+      this.#filled = 0;
+      this.#onFrame(this.#frame);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import type { RtpPacket } from "./rtp.ts";
+import { timestampDelta } from "./rtp.ts";
+
+/** A key of the telephone: 0-9, 10 for *, 11 for #: the event codes of RFC 4733 section 3.2. */
+export type DtmfDigit = number;
+export const STAR: DtmfDigit = 10;
+export const HASH: DtmfDigit = 11;
+
+const EVENT_BYTES = 4;
+const END_BIT = 0x80;
+const LONGEST_SEGMENT = 0xffff;
+/** Events remembered; a packet of an older one cannot still be under way. */
+const REMEMBERED = 16;
+const FORGOTTEN = -1;
+/** -10 dBm0, as most telephones send. */
+const VOLUME = 10;
+
+interface Event {
+  code: number;
+  ssrc: number;
+  timestamp: number;
+  /** The longest duration seen, in samples. */
+  duration: number;
+  ended: boolean;
+}
+
+/**
+ * Turns telephone-event packets into key presses (RFC 4733 section 2.5.2), each counted once.
+ *
+ * A key is reported at the first packet of its event, whichever that is. All packets of an event carry the timestamp of
+ * its start, so (SSRC, timestamp) tells events apart without their end: lost begins, lost ends, repeats, reordering
+ * and gaps of 0 ms need no timer, and the key is known about 100 ms before it is released.
+ */
+export class TelephoneEventReceiver {
+  readonly #events: Event[] = [];
+
+  /** The key that this packet is the first news of, or null. Events other than keys are null. */
+  receive(packet: RtpPacket): DtmfDigit | null {
+    const { payload, ssrc, timestamp } = packet;
+    if (payload.length < EVENT_BYTES) return null;
+    const code = payload[0] ?? 0;
+    const ended = ((payload[1] ?? 0) & END_BIT) !== 0;
+    const duration = ((payload[2] ?? 0) << 8) | (payload[3] ?? 0);
+
+    const known = this.#events.find((event) => event.ssrc === ssrc && event.timestamp === timestamp);
+    const event = known ?? { code, ssrc, timestamp, duration, ended };
+    const continued = known !== undefined || this.#continues(event, packet.marker);
+    if (known) {
+      known.duration = Math.max(known.duration, duration);
+      known.ended ||= ended;
+    } else {
+      // Only the newest event needs its code: sixteen of them in a row would be a card number.
+      const previous = this.#events.at(-1);
+      if (previous) previous.code = FORGOTTEN;
+      this.#events.push(event);
+      if (this.#events.length > REMEMBERED) this.#events.shift();
+    }
+    return continued || code > HASH ? null : code;
+  }
+
+  /** The newest event: while its key is down, more packets of it will come. */
+  get newest(): { ssrc: number; timestamp: number } | null {
+    return this.#events.at(-1) ?? null;
+  }
+
+  /** Forgets everything, digits included. */
+  clear(): void {
+    for (const event of this.#events) event.code = FORGOTTEN;
+    this.#events.length = 0;
+  }
+
+  /**
+   * True when a packet with a new timestamp belongs to the key that is still down:
+   * the next segment of a key held over 8 s (RFC 4733 section 2.5.1.3), or a sender that wrongly moves the
+   * timestamp along with the duration.
+   */
+  #continues(event: Event, marker: boolean): boolean {
+    const last = this.#events.at(-1);
+    if (!last || marker || last.ended || last.code !== event.code || last.ssrc !== event.ssrc) return false;
+    const step = timestampDelta(event.timestamp, last.timestamp);
+    return step === LONGEST_SEGMENT || (step > 0 && step === event.duration - last.duration);
+  }
+}
+
+/** The payload of one telephone-event packet (RFC 4733 section 2.3); `duration` in samples since the event began. */
+export function eventPayload(key: DtmfDigit, duration: number, ended: boolean): Uint8Array {
+  return Uint8Array.of(key, (ended ? END_BIT : 0) | VOLUME, (duration >> 8) & 0xff, duration & 0xff);
+}

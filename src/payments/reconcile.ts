@@ -1,0 +1,183 @@
+import type { Gateway, LookUpResult, Outcome } from "#src/gateways/index.ts";
+import { sleep } from "#src/kernel/clock.ts";
+import { crashPoint } from "#src/kernel/crash-points.ts";
+import type { GatewayName } from "#src/kernel/payment.ts";
+import type { AccessTokens } from "./access-tokens.ts";
+import { decisionOf, findAttempt } from "./attempts.ts";
+import type { Attempt } from "./attempts.ts";
+import { withAttempt } from "./gateway-io.ts";
+import type { PaymentsDeps } from "./index.ts";
+import { writeResult } from "./ledger.ts";
+import { conclude, declinedBy } from "./outcome.ts";
+import type { Conclusion } from "./outcome.ts";
+import { demandUndoOfUnknown } from "./reversal-rows.ts";
+import type { Undo } from "./reversal.ts";
+
+/**
+ * The search for what became of an attempt whose answer was lost: by look-up, else by void; never a new charge, and the
+ * card is gone (DESIGN section 4). One search per attempt and process; the attempt's owner makes it.
+ */
+export interface Search {
+  /** Attempts that this process is charging or searching: nobody else in it touches them. */
+  readonly busy: Set<string>;
+  /** Searches in the background if the attempt needs it. */
+  begin(id: string): void;
+  /** Gateways whose attempts can be searched at all. */
+  readonly searchable: readonly GatewayName[];
+  /** Ends all searches; the next process takes them up. */
+  stop(): Promise<void>;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const WAITS: readonly number[] = [1, 2, 5, 10].map((seconds) => seconds * SECOND);
+const LONG_WAIT = 30 * SECOND;
+/** After this long the session ends as outcome_unknown (R-287); the attempt is still looked for, at this distance. */
+const GIVE_UP_AFTER = 10 * MINUTE;
+const LATE_WAIT = 10 * MINUTE;
+/** After a fault of our own side, mostly the database. */
+const OUTAGE_WAIT = 5 * SECOND;
+/** What a living owner may need after the deadline to write its answer down. */
+const GRACE = 5 * SECOND;
+/** The same where nobody can be asked: an owner that is only cut off from the database is the one who knows. */
+const GRACE_UNASKABLE = 30 * SECOND;
+const NOBODY_KNOWS = "its answer was lost, and the gateway cannot be asked: to be given back";
+
+export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Undo): Search {
+  const { database, gateways, clock, log } = deps;
+  const busy = new Set<string>();
+  const running = new Set<Promise<void>>();
+  const stopping = new AbortController();
+
+  function begin(id: string): void {
+    if (busy.has(id) || stopping.signal.aborted) return;
+    busy.add(id);
+    const whole = searchOn(id)
+      // Only `stop` ends it early.
+      .catch(() => {})
+      .finally(() => {
+        busy.delete(id);
+        running.delete(whole);
+      });
+    running.add(whole);
+  }
+
+  /** Through every outage of the database. */
+  async function searchOn(id: string): Promise<void> {
+    for (;;) {
+      try {
+        await search(id);
+        return;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        log.warn("payment_search_interrupted", { attempt: id, error });
+        await sleep(clock, OUTAGE_WAIT, stopping.signal);
+      }
+    }
+  }
+
+  async function search(id: string): Promise<void> {
+    const outcome = (await decisionOf(database.db, id))?.outcome;
+    if (outcome === "approved" || outcome === "declined") return;
+    const attempt = await findAttempt(database.db, id);
+    if (!attempt) return;
+    // Ages are counted on the monotonic clock from the database's figure: no clock that is set can end a search early.
+    const began = clock.monotonic() - attempt.ageMs;
+    let { givenUp } = attempt;
+    for (let round = 0; ; round++) {
+      const age = () => clock.monotonic() - began;
+      const known = await ask(attempt, age);
+      if (known) {
+        await decide(attempt, conclude(known, { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false));
+        return;
+      }
+      const gateway = gateways[attempt.gateway];
+      const left = ownerIsThroughAfter(attempt, gateway) - age();
+      if (!givenUp && (age() >= GIVE_UP_AFTER || (!canBeFound(gateway) && left <= 0))) {
+        await giveUp(attempt);
+        givenUp = true;
+      }
+      if (givenUp && !canBeFound(gateway)) return;
+      const wait = givenUp ? LATE_WAIT : (WAITS[round] ?? LONG_WAIT);
+      await sleep(clock, left > 0 && !isAskable(gateway) ? Math.min(wait, left) : wait, stopping.signal);
+    }
+  }
+
+  /**
+   * The outcome, or null while it is not known. What the gateway has on its books counts at any time. What it does not
+   * have, and what an interface's rule says of a lost answer, counts only once no living owner can know better
+   * (docs/decisions/0009).
+   */
+  async function ask(attempt: Attempt, age: () => number): Promise<Outcome | null> {
+    const gateway = gateways[attempt.gateway];
+    if (!gateway) return null;
+    const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
+    if (gateway.lookUp) {
+      if (!isAskable(gateway) && !isOwnerThrough()) return null;
+      crashPoint("look_up_asked");
+      const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
+      crashPoint("look_up_answered");
+      return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs) : null;
+    }
+    if (!gateway.void || !isOwnerThrough()) return null;
+    await demandUndoOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
+    await undo.tryNow(attempt.id);
+    return (await decisionOf(database.db, attempt.id))?.undo === "done" ? declinedBy("gateway_unavailable") : null;
+  }
+
+  async function decide(attempt: Attempt, conclusion: Conclusion): Promise<void> {
+    crashPoint("search_decided");
+    const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, conclusion);
+    if (written === "written") deps.onFound?.(attempt.gateway, conclusion.attempt.outcome);
+    else if (conclusion.attempt.outcome === "approved") {
+      log.error("payment_approved_too_late", facts(attempt));
+      undo.begin(attempt.id);
+    }
+  }
+
+  /** The session ends; the attempt stays open for the operator and for the search (R-287). */
+  async function giveUp(attempt: Attempt): Promise<void> {
+    const { changes } = conclude(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
+    const reason = "the outcome could not be established";
+    await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true }, event: "fail", changes });
+    crashPoint("search_given_up");
+    log.error("payment_outcome_unknown", facts(attempt));
+  }
+
+  function facts({ trace, gateway }: Attempt) {
+    return { session: trace.sessionId, gateway, attempt: trace.attempt };
+  }
+
+  return {
+    busy,
+    begin,
+    searchable: Object.values(gateways)
+      .filter(canBeFound)
+      .map(({ name }) => name),
+    async stop() {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+function canBeFound(gateway: Gateway | undefined): boolean {
+  return gateway?.lookUp !== undefined || gateway?.void !== undefined;
+}
+
+/** Somebody outside this house knows what became of the attempt, or can undo it. */
+function isAskable(gateway: Gateway | undefined): boolean {
+  return canBeFound(gateway) && (gateway?.void !== undefined || gateway?.capabilities.lookUp !== "by rule");
+}
+
+/** The attempt's age from which its owner, if it lives after all, has no answer that it could still write down, ms. */
+function ownerIsThroughAfter({ isLost, deadlineMs }: Attempt, gateway: Gateway | undefined): number {
+  return isLost ? 0 : deadlineMs + (isAskable(gateway) ? GRACE : GRACE_UNASKABLE);
+}
+
+/** Absence proves that nothing was charged only once the vendor shows everything it took (`absenceIsProofAfterMs`). */
+function fromLookUp(result: LookUpResult, absenceIsProof: boolean): Outcome | null {
+  if (result.outcome === "approved" || result.outcome === "declined") return result;
+  return result.outcome === "absent" && absenceIsProof ? declinedBy("gateway_unavailable") : null;
+}

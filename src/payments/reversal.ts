@@ -1,0 +1,89 @@
+import { crashPoint } from "#src/kernel/crash-points.ts";
+import type { AccessTokens } from "./access-tokens.ts";
+import { findAttempt } from "./attempts.ts";
+import { withAttempt } from "./gateway-io.ts";
+import type { PaymentsDeps } from "./index.ts";
+import { claimUndos, endUndo, postponeUndo } from "./reversal-rows.ts";
+import type { DueUndo } from "./reversal-rows.ts";
+
+/**
+ * Gives back what was taken for a session that ended otherwise (I3, I4). That it must be done is a state of the attempt's
+ * row, written with the news; here it is worked off, by whichever process comes first, until the gateway confirms.
+ */
+export interface Undo {
+  /** One try now, if it is due and nobody else is at it. */
+  tryNow(id: string): Promise<void>;
+  /** The same in the background. */
+  begin(id: string): void;
+  /** Begins all that is due. */
+  round(): Promise<void>;
+  /** Resolves when the tries under way are over. */
+  stop(): Promise<void>;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+/** After the first, second, ... try that did not succeed; then always the last. */
+const WAITS: readonly number[] = [5 * SECOND, 10 * SECOND, 30 * SECOND, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE];
+/** Then it is the operator's. */
+const GIVE_UP_AFTER = 24 * 60 * MINUTE;
+
+const DONE = "voided: its session had ended otherwise";
+const NOTHING = "nothing to void: the gateway holds nothing of it";
+const FAILED = "money taken for a session that had ended otherwise";
+
+type Result = { undo: "done" | "failed"; reason: string } | null;
+
+export function createUndo(deps: PaymentsDeps, tokens: AccessTokens): Undo {
+  const { database, gateways, log } = deps;
+  const running = new Set<Promise<void>>();
+
+  /** A fault leaves the turn to run out. */
+  const attend = async (due: DueUndo) => {
+    try {
+      await giveBack(due);
+    } catch (error) {
+      log.error("payment_not_undone", { attempt: due.id, error });
+    }
+  };
+
+  function inBackground(work: Promise<void>): void {
+    const whole = work.finally(() => running.delete(whole));
+    running.add(whole);
+  }
+
+  async function tryNow(id: string): Promise<void> {
+    for (const due of await claimUndos(database.db, id)) await attend(due);
+  }
+
+  async function giveBack({ id, tries, ageMs }: DueUndo): Promise<void> {
+    const attempt = await findAttempt(database.db, id);
+    if (!attempt) return;
+    const gateway = gateways[attempt.gateway];
+    crashPoint("undo_begun");
+    const answer = gateway?.void && (await withAttempt(deps, tokens, attempt, async (io) => gateway.void?.(attempt.trace, io)));
+    let result: Result = null;
+    if (answer?.outcome === "voided") result = { undo: "done", reason: DONE };
+    // Before that the gateway may only not show it yet.
+    else if (answer?.outcome === "nothing to void" && attempt.ageMs >= gateway!.capabilities.absenceIsProofAfterMs)
+      result = { undo: "done", reason: NOTHING };
+    else if (gateway?.void === undefined || ageMs >= GIVE_UP_AFTER) result = { undo: "failed", reason: FAILED };
+    if (!result) return await postponeUndo(database.db, id, WAITS[tries - 1] ?? WAITS.at(-1)!);
+    await endUndo(database.db, id, result.undo, result.reason);
+    const facts = { session: attempt.trace.sessionId, gateway: attempt.gateway, attempt: attempt.trace.attempt, tries };
+    if (result.undo === "done") log.warn("payment_given_back", { ...facts, reason: result.reason });
+    else log.error("payment_not_given_back", { ...facts, reason: result.reason });
+  }
+
+  return {
+    tryNow,
+    // Whatever comes in the way: the janitor's next round finds it due.
+    begin: (id) => inBackground(tryNow(id).catch((error: unknown) => log.error("payment_not_undone", { attempt: id, error }))),
+    async round() {
+      for (const due of await claimUndos(database.db)) inBackground(attend(due));
+    },
+    async stop() {
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { sql } from "kysely";
+import type { Environment } from "#src/kernel/payment.ts";
+import type { Random } from "#src/kernel/random.ts";
+import { alphanumeric } from "#src/kernel/random.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import type { Db } from "#src/platform/index.ts";
+
+/** API keys: `svc_test_` or `svc_live_` and 32 of A-Z a-z 0-9, about 190 bits (SPEC, Authentication; SECURITY S-30). */
+
+/** What a key may do; a key made without a choice has all (R-044). */
+export const SCOPES = ["sessions:create", "sessions:read", "sessions:cancel", "widget:create", "projects:read"] as const;
+
+const FORMAT = /^svc_(test|live)_[A-Za-z0-9]{32}$/;
+const LONGEST = 41;
+/** As long as every digest. */
+const NO_DIGEST = new Uint8Array(32);
+
+/** Who is asking. */
+export interface ApiKeyIdentity {
+  keyId: string;
+  organizationId: string;
+  mode: Environment;
+  scopes: readonly string[];
+  name: string;
+}
+
+/** The mode a well-formed key is of; null for anything else. */
+export function modeOfApiKey(token: string): Environment | null {
+  if (token.length > LONGEST) return null;
+  return (FORMAT.exec(token)?.[1] as Environment | undefined) ?? null;
+}
+
+export function newApiKey(random: Random, mode: Environment): string {
+  return `svc_${mode}_${alphanumeric(random, 32)}`;
+}
+
+/** What may be shown of a key for ever: the prefix with its first four characters, and its last four (R-058). */
+export function visibleParts(token: string): { prefix: string; last4: string } {
+  return { prefix: token.slice(0, 13), last4: token.slice(-4) };
+}
+
+/** Hashes keys for storage: HMAC-SHA256 under a pepper that the database has only sealed. A fast hash is right for 190 random bits. */
+export function createKeyDigest(pepper: Uint8Array): (token: string) => Buffer {
+  return (token) => createHmac("sha256", pepper).update(token).digest();
+}
+
+/**
+ * The key of the embedded installation's demo project: made of random bytes that the installation keeps sealed, so that each
+ * start can show it again. Whoever can open them has the data folder and its master key.
+ */
+export function starterKey(starter: Uint8Array): Secret {
+  const stream = { bytes: (count: number) => starter.slice(0, count) };
+  return new Secret(`svc_test_${alphanumeric({ ...stream, uuid: () => "", fraction: () => 0 }, 32)}`);
+}
+
+/**
+ * Who holds this key; null for a malformed, unknown, expired or revoked one, all alike to the asker (R-046, R-049).
+ * The format is checked before the database is asked; the digest found by its index is compared again in constant time.
+ */
+export async function authenticate(db: Db, token: string, digestOf: (token: string) => Buffer): Promise<ApiKeyIdentity | null> {
+  if (modeOfApiKey(token) === null) return null;
+  const digest = digestOf(token);
+  const row = await db
+    .selectFrom("api_keys")
+    .select(["id", "organization_id", "name", "mode", "digest", "scopes"])
+    .where("digest", "=", digest)
+    .where("revoked_at", "is", null)
+    .where((row) => row.or([row("expires_at", "is", null), row("expires_at", ">", sql<Date>`clock_timestamp()`)]))
+    .executeTakeFirst();
+  // Compared where none was found too: every well-formed key goes the same way.
+  const same = timingSafeEqual(row?.digest ?? NO_DIGEST, digest);
+  if (!row || !same) return null;
+  return { keyId: row.id, organizationId: row.organization_id, mode: row.mode, scopes: row.scopes, name: row.name };
+}

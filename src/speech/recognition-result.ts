@@ -1,0 +1,38 @@
+/** What the caller is being asked, which decides what can be understood. */
+export type ListenFor = "number" | "expiry" | "cvv" | "zip" | "yes_no";
+
+/** The caller's spoken wishes about the conversation itself. */
+export type Command = "repeat" | "help" | "back" | "cancel" | "operator";
+
+/** One finished utterance. Digits are numbers in memory of their own, never text: strings stay in the worker that heard them. */
+export type RecognitionResult =
+  /**
+   * Digits 0-9 in the order spoken, without those the caller had given before (`have`). `final`: together with those they are a whole
+   * answer. `certain`: two independent decodings agree and the line is quiet enough; otherwise ask again.
+   */
+  | { kind: "digits"; digits: Uint8Array<ArrayBuffer>; final: boolean; certain: boolean }
+  /** Month 1-12, year in four digits. */
+  | { kind: "expiry"; month: number; year: number; certain: boolean }
+  | { kind: "yes" }
+  | { kind: "no" }
+  | { kind: "command"; command: Command }
+  /** The test word, whole (REQUIREMENTS R-232). */
+  | { kind: "test_word" }
+  /** Speech that means nothing here. */
+  | { kind: "nothing" };
+
+export interface ListenOptions {
+  /** The test word is obeyed: a test key. */
+  testWord: boolean;
+  /** Digits of this answer that are already there, keyed or spoken. */
+  have: number;
+}
+
+/** 20 ms of received audio, 160 mu-law samples, and whether a voice detector takes it for speech. */
+export interface AudioFrame {
+  frame: Uint8Array;
+  speech: boolean;
+}
+
+/** Main thread to speech worker. `listen` null: hear nothing until told again. */
+export type ToListener = { listen: { what: ListenFor; options: ListenOptions } | null };

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { loadDecoders } from "./decoder.ts";
+import { UtteranceRecogniser } from "./utterance-recogniser.ts";
+import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
+import { type Speaking, framesOf, utteranceOf } from "./testing.ts";
+
+const [follower, judge] = await loadDecoders(2);
+if (!follower || !judge) throw new Error("no decoders");
+
+interface Listening extends Speaking {
+  have?: number;
+  testWord?: boolean;
+}
+
+/** What one caller's ear makes of `texts`, spoken one after the other to the same question. */
+function hear(
+  what: ListenFor,
+  texts: string | readonly string[],
+  { have = 0, testWord = false, ...speaking }: Listening = {},
+): RecognitionResult[] {
+  const hearings: RecognitionResult[] = [];
+  const ear = new UtteranceRecogniser({ follower: follower!, judge: judge!, onHearing: (hearing) => hearings.push(hearing) });
+  ear.listenFor({ what, options: { have, testWord } });
+  for (const text of [texts].flat()) for (const frame of framesOf(utteranceOf(text, speaking))) ear.push(frame);
+  // Leaves no utterance begun in the decoders that all tests share.
+  ear.listenFor(null);
+  return hearings;
+}
+
+const digits = (text: string, rest: { final: boolean; certain: boolean }) => ({
+  kind: "digits",
+  digits: Uint8Array.from(text, Number),
+  ...rest,
+});
+const WHOLE = { final: true, certain: true };
+
+test("a card number spoken in groups is heard exactly (R-229)", () => {
+  assert.deepEqual(hear("number", "four two four two, four two four two, four two four two, four two four two"), [
+    digits("4242424242424242", WHOLE),
+  ]);
+});
+
+test("a fifteen digit number is heard exactly", () => {
+  assert.deepEqual(hear("number", "three seven eight two, eight two two four six three, one oh oh oh five", { voice: "rms" }), [
+    digits("378282246310005", WHOLE),
+  ]);
+});
+
+test("two-digit groups and doubles are heard as the digits they stand for", () => {
+  assert.deepEqual(hear("number", "thirty four twelve, ninety seven forty four, forty two eighty seven, forty five seventy six"), [
+    digits("3412974442874576", WHOLE),
+  ]);
+});
+
+for (const spoken of [
+  "four two four two, four two four two, four two four two, four two four three",
+  "four zero zero zero, zero zero zero zero, zero zero zero zero, zero zero zero three",
+  "five five five five, five five five five, five five five five, four four four nine",
+]) {
+  test(`a spoken number that fails Luhn is never certain: ${spoken}`, () => {
+    const hearings = hear("number", spoken);
+    assert.equal(hearings.length, 1);
+    assert.ok(hearings.every((hearing) => hearing.kind === "nothing" || (hearing.kind === "digits" && !hearing.certain)));
+  });
+}
+
+test("a part of a number is reported as a part", () => {
+  assert.deepEqual(hear("number", "four two four two four two"), [digits("424242", { final: false, certain: true })]);
+});
+
+test("after a part the rest is heard by its own length, keyed and spoken digits together make a whole", () => {
+  assert.deepEqual(hear("number", "four two four two, four two four two, four two", { have: 6 }), [digits("4242424242", WHOLE)]);
+});
+
+for (const [spoken, month, year] of [
+  ["oh three thirty", 3, 2030],
+  ["march twenty thirty", 3, 2030],
+  ["three slash thirty", 3, 2030],
+  ["zero three two zero three zero", 3, 2030],
+  ["december twenty twenty nine", 12, 2029],
+] as const) {
+  test(`the expiry date "${spoken}" is heard (R-229)`, () => {
+    assert.deepEqual(hear("expiry", spoken), [{ kind: "expiry", month, year, certain: true }]);
+  });
+}
+
+test("security codes of three and four digits are heard", () => {
+  assert.deepEqual(hear("cvv", "seven three nine"), [digits("739", WHOLE)]);
+  assert.deepEqual(hear("cvv", "seven three five six"), [digits("7356", WHOLE)]);
+});
+
+test("a ZIP code is heard", () => {
+  assert.deepEqual(hear("zip", "nine four one oh five"), [digits("94105", WHOLE)]);
+});
+
+test("yes, no and their synonyms are heard", () => {
+  assert.deepEqual(hear("yes_no", "yes"), [{ kind: "yes" }]);
+  assert.deepEqual(hear("yes_no", "that's right"), [{ kind: "yes" }]);
+  assert.deepEqual(hear("yes_no", "no"), [{ kind: "no" }]);
+  assert.deepEqual(hear("yes_no", "no that's wrong"), [{ kind: "no" }]);
+});
+
+test("the test word is heard at any question, alone or in a short sentence (R-232, R-235)", () => {
+  for (const what of ["number", "expiry", "yes_no"] as const)
+    assert.deepEqual(hear(what, "mango", { testWord: true }), [{ kind: "test_word" }], what);
+  assert.deepEqual(hear("number", "mango please", { testWord: true }), [{ kind: "test_word" }]);
+});
+
+test("a word between lost or suppressed packets, which are digital silence, is heard", () => {
+  const hearings: RecognitionResult[] = [];
+  const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
+  ear.listenFor({ what: "number", options: { have: 0, testWord: true } });
+  for (const { frame, speech } of framesOf(utteranceOf("mango", { voice: "rms" })))
+    ear.push({ frame: speech ? frame : frame.fill(ULAW_SILENCE), speech });
+  assert.deepEqual(hearings, [{ kind: "test_word" }]);
+});
+
+test("without a test key the test word is nothing special (R-233)", () => {
+  assert.ok(hear("number", "mango").every(({ kind }) => kind !== "test_word"));
+});
+
+for (const near of ["mangoes", "mang", "mongoose", "tango", "yes", "four two four"]) {
+  test(`"${near}" is not the test word (R-232)`, () => {
+    assert.ok(hear("number", near, { testWord: true }).every(({ kind }) => kind !== "test_word"));
+  });
+}
+
+test("commands are heard at any question", () => {
+  assert.deepEqual(hear("number", "say it again"), [{ kind: "command", command: "repeat" }]);
+  assert.deepEqual(hear("yes_no", "cancel"), [{ kind: "command", command: "cancel" }]);
+});
+
+test("two utterances are two hearings", () => {
+  assert.deepEqual(hear("yes_no", ["no", "yes"]), [{ kind: "no" }, { kind: "yes" }]);
+});
+
+test("silence, and speech before a question, are not heard", () => {
+  const hearings: RecognitionResult[] = [];
+  const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
+  for (const frame of framesOf(utteranceOf("yes"))) ear.push(frame);
+  ear.listenFor({ what: "yes_no", options: { have: 0, testWord: false } });
+  for (const { frame } of framesOf(utteranceOf("yes"))) ear.push({ frame, speech: false });
+  assert.deepEqual(hearings, []);
+});
+
+test("on a noisy line nothing is certain", () => {
+  const hearings: RecognitionResult[] = [];
+  const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
+  ear.listenFor({ what: "zip", options: { have: 0, testWord: false } });
+  const samples = utteranceOf("nine four one oh five");
+  const flags = framesOf(samples).map(({ speech }) => speech);
+  const hum = Int16Array.from(samples, (sample, at) => sample + Math.round(4_000 * Math.sin(at / 3)));
+  for (const [at, { frame }] of framesOf(hum).entries()) ear.push({ frame, speech: flags[at] ?? false });
+  ear.listenFor(null);
+  assert.ok(hearings.every((hearing) => hearing.kind !== "digits" || !hearing.certain));
+  assert.equal(hearings.length, 1);
+});
