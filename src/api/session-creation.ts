@@ -1,3 +1,4 @@
+import { callbackAllowed } from "#src/checkout/index.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { BillingAddress, Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { ApiKeyIdentity, Project } from "#src/projects/index.ts";
@@ -7,7 +8,6 @@ import { ttlCached } from "./ttl-cache.ts";
 import { amountInMinor } from "./schemas/amount.ts";
 import { at, Fault, FAULTS, Invalid, type Item } from "./schemas/faults.ts";
 import type { SessionCreate } from "./schemas/session.ts";
-import { callbackAllowed } from "./transfer-rules.ts";
 
 /** What a new session needs to know of its project. */
 export interface SetUp {

@@ -1,16 +1,17 @@
 import { z } from "zod";
+import { parseCallback } from "#src/checkout/index.ts";
 import { GATEWAYS, MODES } from "#src/kernel/payment.ts";
 import { parseE164 } from "#src/kernel/phone.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { amountField, zeroFault } from "./amount.ts";
-import { parseCallback } from "./callback.ts";
-import { Fault, FAULTS } from "./faults.ts";
+import { FAULTS } from "./faults.ts";
 import { field, model, text, textField } from "./validate.ts";
 import { uuidFault } from "./uuid.ts";
 
 /** SessionCreate and what else /v1/sessions takes (SPEC, Resources and their fields). Optional fields take null for missing. */
 
 const CALLER = FAULTS.value("caller must be a phone number in E.164 format");
+const CALLBACK = FAULTS.value("callback must be a phone number in E.164 format or a SIP URI");
 const E164 = { description: "Phone number in E.164 format, such as +14155550100." };
 export const STRIPE_ACCOUNT_ID = /^acct_[A-Za-z0-9]+$/;
 const MEMORY_BYTES = 16 * 1024;
@@ -30,7 +31,7 @@ const callback = textField(
   { description: "A phone number in E.164 format or a SIP URI that the project allows." },
   (value) => {
     const target = parseCallback(value);
-    return target instanceof Fault ? target : { text: value, target };
+    return target ? { text: value, target } : CALLBACK;
   },
   { max: 256 },
 );

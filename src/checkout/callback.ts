@@ -1,7 +1,6 @@
 import { parseE164 } from "#src/kernel/phone.ts";
-import { type Fault, FAULTS } from "./faults.ts";
 
-/** Where a caller is handed back to. */
+/** Where a caller is transferred back to. */
 export type Callback = { kind: "phone"; number: string } | { kind: "sip"; host: string };
 
 /**
@@ -13,12 +12,12 @@ const HOST = "(?:[A-Za-z0-9-]+\\.)*[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?\\.?|[0-
 const PARAMETERS = "(?:;[A-Za-z0-9\\-_.!~*'%[\\]/:&+$]+(?:=[A-Za-z0-9\\-_.!~*'%[\\]/:&+$]*)?)*";
 const SIP_URI = new RegExp(`^sips?:(?:${USER})?(?<host>${HOST})(?::(?<port>[0-9]{1,5}))?${PARAMETERS}$`, "i");
 
-/** Reads a callback; the fault says which forms are understood. */
-export function parseCallback(text: string): Callback | Fault {
+/** Parses a callback: a number in E.164 form, plain or `tel:`, or a SIP URI. Null for anything else. */
+export function parseCallback(text: string): Callback | null {
   const number = parseE164(text.replace(/^tel:/i, ""));
   if (number) return { kind: "phone", number };
   const groups = SIP_URI.exec(text)?.groups;
   const port = Number(groups?.["port"] ?? 5060);
   if (groups?.["host"] && port > 0 && port < 65_536) return { kind: "sip", host: groups["host"].toLowerCase() };
-  return FAULTS.value("callback must be a phone number in E.164 format or a SIP URI");
+  return null;
 }

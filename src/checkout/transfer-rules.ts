@@ -1,5 +1,5 @@
 import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
-import type { Callback } from "./schemas/callback.ts";
+import type { Callback } from "./callback.ts";
 
 /** Kinds of number that cost whoever dials them more than a call: the way of toll fraud. */
 const DEAR = new Set<string | undefined>(["PREMIUM_RATE", "SHARED_COST"]);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseCallback } from "./schemas/callback.ts";
-import { Fault } from "./schemas/faults.ts";
+import { parseCallback } from "./callback.ts";
 import { callbackAllowed } from "./transfer-rules.ts";
 
 test("a callback is a phone number or a SIP URI with a host, and nothing that could smuggle a header (R-124)", () => {
@@ -16,7 +15,7 @@ test("a callback is a phone number or a SIP URI with a host, and nothing that co
     "sip:a%20b@pbx.example",
     "sip:agent@localhost",
   ]) {
-    assert.ok(!(parseCallback(good) instanceof Fault), good);
+    assert.ok(parseCallback(good), good);
   }
   for (const bad of [
     "",
@@ -42,14 +41,14 @@ test("a callback is a phone number or a SIP URI with a host, and nothing that co
     "http://pbx.example",
     "sip:a b@pbx.example",
   ]) {
-    assert.ok(parseCallback(bad) instanceof Fault, bad);
+    assert.equal(parseCallback(bad), null, bad);
   }
 });
 
 const project = (country: string, ...allow: string[]) => ({ country, voice: { transfer: { allow } } });
 function allowed(text: string, of: ReturnType<typeof project>): boolean {
   const target = parseCallback(text);
-  assert.ok(!(target instanceof Fault), text);
+  assert.ok(target, text);
   return callbackAllowed(target, of);
 }
 
