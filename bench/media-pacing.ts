@@ -49,7 +49,7 @@ async function measure(count: number): Promise<string> {
   const legs: MediaLeg[] = [];
   for (const port of ports) {
     const leg = await engine.open();
-    leg.on.key = () => leg.play("answer", [{ clip: "prompt" }]);
+    leg.on.dtmfDigit = () => leg.play("answer", [{ clip: "prompt" }]);
     leg.start({ host: HOST, port, payloadType: 0, eventPayloadType: 101, direction: "sendrecv" });
     legs.push(leg);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { anchorOf, PromptEar } from "./ear.ts";
-import { Hearing } from "./hearing.ts";
+import { fingerprintOf, PromptDetector } from "./prompt-detector.ts";
+import { PromptTracker } from "./prompt-tracker.ts";
 import { turnsOfDigits, turnsOfScript } from "./script.ts";
 
 /** Audio that no other seed shares. */
@@ -15,37 +15,37 @@ function noise(seed: number, length: number): Uint8Array {
 
 test("a known prompt is heard once each time it is played, however the packets cut it", () => {
   const heard: string[] = [];
-  const known = [...anchorOf("first", true, noise(1, 4000)), ...anchorOf("second", false, noise(2, 4000))];
-  const ear = new PromptEar(known, ({ text }) => heard.push(text));
+  const known = [...fingerprintOf("first", true, noise(1, 4000)), ...fingerprintOf("second", false, noise(2, 4000))];
+  const detector = new PromptDetector(known, ({ text }) => heard.push(text));
   const stream = Buffer.concat([new Uint8Array(777).fill(0xff), noise(2, 4000), noise(9, 500), noise(1, 4000), noise(2, 4000)]);
-  for (let at = 0; at < stream.length; at += 160) ear.hear(stream.subarray(at, at + 160));
+  for (let at = 0; at < stream.length; at += 160) detector.push(stream.subarray(at, at + 160));
   assert.deepEqual(heard, ["second", "first", "second"]);
 });
 
 test("a question that is asked again is told from the next one, and from what is said in between", async () => {
   const [question, note, next] = [noise(1, 4000), noise(2, 4000), noise(3, 4000)];
   const known = [
-    ...anchorOf("Card number?", true, question),
-    ...anchorOf("Not heard.", false, note),
-    ...anchorOf("Expiry date?", true, next),
+    ...fingerprintOf("Card number?", true, question),
+    ...fingerprintOf("Not heard.", false, note),
+    ...fingerprintOf("Expiry date?", true, next),
   ];
-  const hearing = new Hearing(known, () => {});
-  const isAsked = () => hearing.isAskedSinceMark("card number");
-  hearing.hear(question);
-  await hearing.untilHeard("card number");
-  hearing.mark();
+  const tracker = new PromptTracker(known, () => {});
+  const isAsked = () => tracker.isAskedSinceMark("card number");
+  tracker.push(question);
+  await tracker.untilHeard("card number");
+  tracker.mark();
   assert.equal(isAsked(), false);
-  const spokenTo = hearing.untilSpokenTo();
-  hearing.hear(note);
+  const spokenTo = tracker.untilSpokenTo();
+  tracker.push(note);
   await spokenTo;
   assert.equal(isAsked(), false);
-  const asked = hearing.untilAsked();
-  hearing.hear(question);
+  const asked = tracker.untilAsked();
+  tracker.push(question);
   await asked;
   assert.equal(isAsked(), true);
-  hearing.mark();
-  hearing.hear(next);
-  await hearing.untilAsked();
+  tracker.mark();
+  tracker.push(next);
+  await tracker.untilAsked();
   assert.equal(isAsked(), false);
 });
 

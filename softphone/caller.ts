@@ -17,8 +17,8 @@ import {
 } from "#src/media/index.ts";
 import { createUserAgent, type CallDialog, type IncomingCall, type UserAgent } from "#src/sip/index.ts";
 import { createVoice, type Voice } from "#src/speech/index.ts";
-import { anchorOf, type Anchor } from "./ear.ts";
-import { Hearing } from "./hearing.ts";
+import { fingerprintOf, type PromptFingerprint } from "./prompt-detector.ts";
+import { PromptTracker } from "./prompt-tracker.ts";
 import type { Turn, Way } from "./script.ts";
 import { readWav } from "./wav.ts";
 
@@ -88,7 +88,7 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
   const own = createVoice({ cacheDir: null, voice: "kal16" });
   await media.start();
   const { port } = await userAgent.start();
-  let known: Promise<Anchor[]> | null = null;
+  let known: Promise<PromptFingerprint[]> | null = null;
 
   return {
     address: `sip:agent@127.0.0.1:${port}`,
@@ -114,24 +114,24 @@ interface Tools {
   /** The caller's. */
   voice: Voice;
   /** What the service may say. */
-  known: Promise<Anchor[]>;
+  known: Promise<PromptFingerprint[]>;
 }
 
 /** Every prompt of the service, as this telephone's own voice renders it. */
-async function learn(voice: Voice): Promise<Anchor[]> {
+async function learn(voice: Voice): Promise<PromptFingerprint[]> {
   const questions = new Set(askingPrompts());
-  const anchors = await Promise.all(fixedPrompts().map(async (text) => anchorOf(text, questions.has(text), await voice.render(text))));
-  return anchors.flat();
+  const fingerprints = await Promise.all(fixedPrompts().map(async (text) => fingerprintOf(text, questions.has(text), await voice.render(text))));
+  return fingerprints.flat();
 }
 
 async function placeCall(options: CallOptions, { userAgent, media, voice, known }: Tools): Promise<CallReport> {
   const { target, from = "sip:+15555550100@127.0.0.1", headers = [], onEvent = () => {} } = options;
   const leg = await media.open({ capture: true });
   const heard: Uint8Array[] = [];
-  const hearing = new Hearing(await known, (text) => onEvent(`heard: ${text}`));
+  const prompts = new PromptTracker(await known, (text) => onEvent(`heard: ${text}`));
   leg.on.audio = (ulaw) => {
     heard.push(ulaw);
-    hearing.hear(ulaw);
+    prompts.push(ulaw);
   };
 
   const local = { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null };
@@ -163,7 +163,7 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   options.signal?.removeEventListener("abort", giveUp);
   options.signal?.addEventListener("abort", drop);
   if (options.signal?.aborted) drop();
-  const speaker = new Speaker(leg, voice, hearing, onEvent, options.keyTiming);
+  const speaker = new Speaker(leg, voice, prompts, onEvent, options.keyTiming);
   let endedBy: CallReport["endedBy"] = "service";
   try {
     for (const turn of options.turns) {
@@ -175,7 +175,7 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
         break;
       }
     }
-    if (endedBy === "service") await within(ended.promise, "the service to hang up", hearing);
+    if (endedBy === "service") await within(ended.promise, "the service to hang up", prompts);
   } finally {
     options.signal?.removeEventListener("abort", drop);
     const bye = dialog.ended ? null : dialog.bye();
@@ -184,23 +184,23 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
     await leg.close();
   }
   onEvent(`hung up by the ${endedBy}`);
-  return { answered: true, status: 200, endedBy, prompts: hearing.prompts, audio: Buffer.concat(heard) };
+  return { answered: true, status: 200, endedBy, prompts: prompts.heard, audio: Buffer.concat(heard) };
 }
 
 /** Carries out turns on one leg. */
 class Speaker {
   readonly #leg: MediaLeg;
   readonly #voice: Voice;
-  readonly #hearing: Hearing;
+  readonly #prompts: PromptTracker;
   readonly #onEvent: (what: string) => void;
   readonly #keyTiming: typeof KEY_TIMING;
   #count = 0;
 
-  constructor(leg: MediaLeg, voice: Voice, hearing: Hearing, onEvent: (what: string) => void, keyTiming = KEY_TIMING) {
+  constructor(leg: MediaLeg, voice: Voice, prompts: PromptTracker, onEvent: (what: string) => void, keyTiming = KEY_TIMING) {
     this.#keyTiming = keyTiming;
     this.#leg = leg;
     this.#voice = voice;
-    this.#hearing = hearing;
+    this.#prompts = prompts;
     this.#onEvent = onEvent;
   }
 
@@ -209,12 +209,12 @@ class Speaker {
       case "wait":
         return await delay(turn.seconds * 1000);
       case "wait for":
-        return await within(this.#hearing.untilHeard(turn.text), `"${turn.text}"`, this.#hearing);
+        return await within(this.#prompts.untilHeard(turn.text), `"${turn.text}"`, this.#prompts);
       case "wait for a prompt":
-        return await within(this.#hearing.untilAsked(), "a prompt", this.#hearing);
+        return await within(this.#prompts.untilAsked(), "a prompt", this.#prompts);
       case "key":
         this.#onEvent(`keyed ${turn.keys.length} keys`);
-        return await this.#played((id) => this.#leg.sendKeys(id, turn.keys.split("").map(keyOf), this.#keyTiming));
+        return await this.#played((id) => this.#leg.sendDtmf(id, turn.keys.split("").map(digitOf), this.#keyTiming));
       case "say": {
         const ulaw = await this.#voice.render(turn.text);
         this.#onEvent("spoke");
@@ -228,7 +228,7 @@ class Speaker {
         return await this.#played((id) => this.#leg.play(id, [{ ulaw }]));
       }
       case "confirm if asked":
-        await this.#hearing.untilHeard("is that right");
+        await this.#prompts.untilHeard("is that right");
         return await this.take({ do: "key", keys: "1" });
       case "hang up":
         return;
@@ -243,19 +243,19 @@ class Speaker {
       const isMisheard = "say" in way && way.keys !== undefined && (await this.#isSpokenToSoon());
       if (way.keys !== undefined && !isMisheard) await this.take({ do: "key", keys: way.keys });
       if (index === ways.length - 1) return;
-      await within(this.#hearing.untilAsked(), "the next question", this.#hearing);
-      if (!this.#hearing.isAskedSinceMark(question)) return;
+      await within(this.#prompts.untilAsked(), "the next question", this.#prompts);
+      if (!this.#prompts.isAskedSinceMark(question)) return;
     }
   }
 
   /** Silence means that what was said was taken as far as it went. */
   async #isSpokenToSoon(): Promise<boolean> {
-    return await Promise.race([this.#hearing.untilSpokenTo().then(() => true), delay(UNDERSTOOD_AFTER_MS, false)]);
+    return await Promise.race([this.#prompts.untilSpokenTo().then(() => true), delay(UNDERSTOOD_AFTER_MS, false)]);
   }
 
   #played(start: (id: string) => void): Promise<void> {
     const id = `turn ${++this.#count}`;
-    this.#hearing.mark();
+    this.#prompts.mark();
     return new Promise((resolve) => {
       this.#leg.on.played = (played) => {
         if (played === id) resolve();
@@ -265,15 +265,15 @@ class Speaker {
   }
 }
 
-function keyOf(key: string): DtmfDigit {
+function digitOf(key: string): DtmfDigit {
   if (key === "*") return STAR;
   return key === "#" ? HASH : Number(key);
 }
 
-async function within(event: Promise<unknown>, what: string, hearing: Hearing): Promise<void> {
+async function within(event: Promise<unknown>, what: string, prompts: PromptTracker): Promise<void> {
   const late = new AbortController();
   const limit = delay(LONGEST_WAIT_MS, undefined, { signal: late.signal, ref: false }).then(() => {
-    throw new OperatorError(`Waited ${LONGEST_WAIT_MS / 1000} s for ${what}; last heard: ${hearing.prompts.at(-1) ?? "nothing"}.`);
+    throw new OperatorError(`Waited ${LONGEST_WAIT_MS / 1000} s for ${what}; last heard: ${prompts.heard.at(-1) ?? "nothing"}.`);
   });
   try {
     await Promise.race([event, limit]);

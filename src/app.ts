@@ -113,7 +113,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   await jobs.start({ work: roles.has("worker") });
   ends.push(() => jobs.stop());
   let voice: VoiceRole | null = null;
-  const own = { owner, calls: () => voice?.room.callIds ?? [] };
+  const own = { owner, calls: () => voice?.calls.callIds ?? [] };
   await sessions.start({ giveUp: (session) => payments.giveUp(session), own });
   ends.push(() => sessions.stop());
   // Wherever a card may be settled: a process takes up only its own attempts and those of the dead.
@@ -167,16 +167,16 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     sessions,
     webhooks,
     get activeCalls() {
-      return voice?.room.activeCalls ?? 0;
+      return voice?.calls.activeCalls ?? 0;
     },
     async drain(ms) {
       crashPoint("drain_begun");
-      voice?.room.drain();
+      voice?.calls.drain();
       voice?.userAgent.drain();
       widget.drain();
       const late = Promise.withResolvers<void>();
       const cancel = clock.after(ms, late.resolve);
-      await Promise.race([Promise.all([voice?.room.idle(), widget.idle()]), late.promise]);
+      await Promise.race([Promise.all([voice?.calls.idle(), widget.idle()]), late.promise]);
       cancel();
       crashPoint("drained");
     },

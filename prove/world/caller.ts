@@ -133,7 +133,7 @@ export class Caller {
   #give(keys: readonly DtmfDigit[], heard: Heard): Act {
     if (this.#world.random.chance(SPEAKS)) return (leg) => leg.hear(UTTERANCE_MS, [heard]);
     // A run of keys is one event: what happens between two of them is the dialog's own tests' matter.
-    return (leg) => keys.forEach((key) => leg.on.key(key));
+    return (leg) => keys.forEach((key) => leg.on.dtmfDigit(key));
   }
 
   /** The answer that completes the card, and the test word in the same breath, or while the key is pressed (R-293). */
@@ -143,7 +143,7 @@ export class Caller {
     const isKeyed = random.chance(0.3);
     return (leg) => {
       if (this.track) this.track.mangoAt = scheduler.now + UTTERANCE_MS;
-      const press = () => leg.on.key(1);
+      const press = () => leg.on.dtmfDigit(1);
       if (isKeyed && !isMangoFirst) this.#process.after(UTTERANCE_MS, press);
       leg.hear(UTTERANCE_MS, isKeyed ? [MANGO] : isMangoFirst ? [MANGO, { kind: "yes" }] : [{ kind: "yes" }, MANGO]);
       if (isKeyed && isMangoFirst) this.#process.after(UTTERANCE_MS, press);

@@ -6,7 +6,7 @@ import type { ServiceProcess } from "./process.ts";
 /** A media leg whose prompts take a few seconds of virtual time. */
 export class ModelLeg {
   readonly port: number;
-  readonly on = { key() {}, speechStarted() {}, played(_id: string) {}, mediaLost() {}, audio() {} } as MediaLeg["on"];
+  readonly on = { dtmfDigit() {}, speechStarted() {}, played(_id: string) {}, mediaLost() {}, audio() {} } as MediaLeg["on"];
   readonly #process: ServiceProcess;
   caller: Caller | null = null;
   #listener: ModelListener | null = null;
@@ -43,7 +43,7 @@ export class ModelLeg {
     this.caller?.hear(words, this);
   }
 
-  stopPlaying(): void {
+  stopPlayback(): void {
     this.#stop();
   }
 

@@ -5,7 +5,7 @@ import { createPayments, type Payments } from "#src/payments/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import { type Database, type Jobs, type Log, startLease } from "#src/platform/index.ts";
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
-import { createVoiceRoom, type Voice } from "#src/voice/index.ts";
+import { createCallService, type CallService } from "#src/voice/index.ts";
 import { createWebhooks } from "#src/webhooks/index.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
 import type { Connection } from "../database/index.ts";
@@ -35,7 +35,7 @@ export class ServiceProcess implements Line {
   readonly sessions: Sessions;
   readonly payments: Payments;
   readonly projects: Projects;
-  readonly voice: Voice;
+  readonly voice: CallService;
   readonly widget: Widget;
   readonly door: Door;
   isAlive = true;
@@ -90,7 +90,7 @@ export class ServiceProcess implements Line {
     const payments = createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log });
     this.sessions = sessions;
     this.payments = payments;
-    this.voice = createVoiceRoom(
+    this.voice = createCallService(
       {
         database,
         sessions,

@@ -34,7 +34,7 @@ function remote(port: number, changes: Partial<RemoteMedia> = {}): RemoteMedia {
 /** What a leg reports, as an emitter a test can await. */
 function events(leg: MediaLeg): EventEmitter {
   const emitter = new EventEmitter();
-  leg.on.key = (key) => emitter.emit("key", key);
+  leg.on.dtmfDigit = (digit) => emitter.emit("digit", digit);
   leg.on.played = (id) => emitter.emit("played", id);
   leg.on.mediaLost = () => emitter.emit("mediaLost");
   leg.on.speechStarted = () => emitter.emit("speechStarted");
@@ -78,7 +78,7 @@ class Peer {
     this.timestamp += 160;
   }
 
-  key(port: number, key: number): void {
+  digit(port: number, digit: number): void {
     const timestamp = this.timestamp;
     for (const [duration, ended] of [
       [160, false],
@@ -87,7 +87,7 @@ class Peer {
       [480, true],
       [480, true],
     ] as const) {
-      this.send(port, { payloadType: 101, timestamp, payload: eventPayload(key, duration, ended) });
+      this.send(port, { payloadType: 101, timestamp, payload: eventPayload(digit, duration, ended) });
     }
   }
 
@@ -127,35 +127,35 @@ test("two legs play to each other and each hears the other's prompt whole", asyn
   assert.deepEqual(heard.slice(start, start + speech.length), [...speech]);
 });
 
-test("keys sent by one leg arrive at the other once each and in order (R-228)", async (t) => {
+test("digits sent by one leg arrive at the other once each and in order (R-228)", async (t) => {
   const a = await engine.open();
   const b = await engine.open();
   t.after(() => Promise.all([a.close(), b.close()]));
-  const keys: number[] = [];
+  const digits: number[] = [];
   const emitter = events(b);
-  emitter.on("key", (key: number) => keys.push(key));
+  emitter.on("digit", (digit: number) => digits.push(digit));
   const sender = events(a);
   a.start(remote(b.port));
   b.start(remote(a.port));
-  a.sendKeys("keys", [4, 4, 0, 10, 11, 7], { onMs: 40, gapMs: 0 });
+  a.sendDtmf("digits", [4, 4, 0, 10, 11, 7], { onMs: 40, gapMs: 0 });
   await once(sender, "played");
-  // Silence behind the keys proves that no copy of the last one is still to come.
-  while (keys.length < 6) await once(emitter, "key");
-  assert.deepEqual(keys, [4, 4, 0, 10, 11, 7]);
+  // Silence behind the digits proves that no copy of the last one is still to come.
+  while (digits.length < 6) await once(emitter, "digit");
+  assert.deepEqual(digits, [4, 4, 0, 10, 11, 7]);
 });
 
-test("without telephone-event keys are sent and heard as tones in the audio (R-227)", async (t) => {
+test("without telephone-event digits are sent and heard as tones in the audio (R-227)", async (t) => {
   const a = await engine.open();
   const b = await engine.open();
   t.after(() => Promise.all([a.close(), b.close()]));
-  const keys: number[] = [];
+  const digits: number[] = [];
   const emitter = events(b);
-  emitter.on("key", (key: number) => keys.push(key));
+  emitter.on("digit", (digit: number) => digits.push(digit));
   a.start(remote(b.port, { eventPayloadType: null, payloadType: 8 }));
   b.start(remote(a.port, { eventPayloadType: null, payloadType: 8 }));
-  a.sendKeys("keys", [1, 1, 9, 11], { onMs: 60, gapMs: 60 });
-  while (keys.length < 4) await once(emitter, "key");
-  assert.deepEqual(keys, [1, 1, 9, 11]);
+  a.sendDtmf("digits", [1, 1, 9, 11], { onMs: 60, gapMs: 60 });
+  while (digits.length < 4) await once(emitter, "digit");
+  assert.deepEqual(digits, [1, 1, 9, 11]);
 });
 
 test("a prompt played into silence leaves at once with the marker bit and contiguous numbers", async (t) => {
@@ -181,24 +181,24 @@ test("a prompt played into silence leaves at once with the marker bit and contig
   }
 });
 
-test("packets of a third host are ignored, its keys too (S-85)", async (t) => {
+test("packets of a third host are ignored, its digits too (S-85)", async (t) => {
   const peer = await Peer.open(t);
-  const stranger = await Peer.open(t);
+  const unknownPeer = await Peer.open(t);
   const leg = await engine.open();
-  const keys: number[] = [];
+  const digits: number[] = [];
   const emitter = events(leg);
-  emitter.on("key", (key: number) => keys.push(key));
+  emitter.on("digit", (digit: number) => digits.push(digit));
   leg.start(remote(peer.port));
   await peer.packets(1);
   peer.send(leg.port);
-  stranger.key(leg.port, 6);
-  stranger.send(leg.port);
-  peer.key(leg.port, 1);
-  await once(emitter, "key");
+  unknownPeer.digit(leg.port, 6);
+  unknownPeer.send(leg.port);
+  peer.digit(leg.port, 1);
+  await once(emitter, "digit");
   const stats = await leg.close();
-  assert.deepEqual(keys, [1]);
+  assert.deepEqual(digits, [1]);
   assert.equal(stats.ignored, 6);
-  assert.equal(stranger.received.length, 0);
+  assert.equal(unknownPeer.received.length, 0);
 });
 
 test("before the bridge the other leg gets 0 packets, after it only what came after (R-425)", async (t) => {
@@ -217,17 +217,17 @@ test("before the bridge the other leg gets 0 packets, after it only what came af
   for (let packet = 0; packet < 5; packet++) caller.send(callerLeg.port, { payload: secret });
   const timestamp = caller.timestamp;
   caller.send(callerLeg.port, { payloadType: 101, timestamp, payload: eventPayload(3, 160, false) });
-  assert.deepEqual(await once(emitter, "key"), [3]);
+  assert.deepEqual(await once(emitter, "digit"), [3]);
   assert.equal(agent.received.length, 0);
 
   engine.bridge(callerLeg, agentLeg);
   // Messages to the worker keep their order: once the leg below is open, the bridge stands.
   await (await engine.open()).close();
-  // The key was down when the bridge was made: the rest of it stays here.
+  // The digit was down when the bridge was made: the rest of it stays here.
   caller.send(callerLeg.port, { payloadType: 101, timestamp, payload: eventPayload(3, 320, true) });
   const spoken = new Uint8Array(160).fill(0x22);
   caller.send(callerLeg.port, { payload: spoken });
-  caller.key(callerLeg.port, 7);
+  caller.digit(callerLeg.port, 7);
   const atAgent = await agent.packets(6);
   assert.deepEqual(
     atAgent.map((packet) => packet.payloadType),
@@ -273,8 +273,8 @@ test("a listener's port gets the pre-roll, then each frame, and is closed at the
   leg.start(remote(peer.port));
   await peer.packets(1);
   for (let packet = 0; packet < 10; packet++) peer.send(leg.port, { payload: new Uint8Array(160).fill(packet) });
-  peer.key(leg.port, 1);
-  await once(emitter, "key");
+  peer.digit(leg.port, 1);
+  await once(emitter, "digit");
   const { port1, port2 } = new MessageChannel();
   leg.listen(port2);
   const frames: AudioFrame[] = [];
@@ -313,8 +313,8 @@ test("on hold nothing is sent; the prompt goes on after it (R-226)", async (t) =
   peer.received.length = 0;
   const emitter = events(leg);
   leg.play("later", [{ ulaw: speech }]);
-  peer.key(leg.port, 2);
-  await once(emitter, "key");
+  peer.digit(leg.port, 2);
+  await once(emitter, "digit");
   assert.equal(peer.received.length, 0);
   leg.update(remote(peer.port, { payloadType: 8 }));
   await once(emitter, "played");

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { Random } from "#src/kernel/random.ts";
 import type { DtmfDigit } from "./telephone-event.ts";
-import type { EngineSettings, FromWorker, KeyTiming, LegOptions, LegStats, PlayPart, ToWorker } from "./protocol.ts";
+import type { EngineSettings, FromWorker, DtmfTiming, LegOptions, LegStats, PlayPart, ToWorker } from "./protocol.ts";
 import type { RemoteMedia } from "./sdp.ts";
 
 export interface MediaEngineOptions {
@@ -21,11 +21,11 @@ export interface MediaEngineOptions {
 export interface MediaEngine {
   /** Starts the worker thread; resolves when it is ready. */
   start(): Promise<void>;
-  /** Registers mu-law audio at 8 kHz under `key`, once for all legs. */
-  loadClip(key: string, ulaw: Uint8Array): void;
+  /** Registers mu-law audio at 8 kHz under `name`, once for all legs. */
+  loadClip(name: string, ulaw: Uint8Array): void;
   /** Binds a leg to a random free port of the range. Rejects when none can be had. */
   open(options?: Partial<LegOptions>): Promise<MediaLeg>;
-  /** Joins two legs until one closes: each peer hears the other, keys included, and nothing from before (R-425). */
+  /** Joins two legs until one closes: each peer hears the other, digits included, and nothing from before (R-425). */
   bridge(a: MediaLeg, b: MediaLeg): void;
   /** Closes all legs and ends the thread. */
   stop(): Promise<void>;
@@ -33,11 +33,11 @@ export interface MediaEngine {
 
 /** What a leg reports; assign the members of interest right after `open`. */
 export interface LegHandlers {
-  /** A key was pressed: 0-9, 10 for *, 11 for #. Never log it. */
-  key(key: DtmfDigit): void;
+  /** A digit was pressed: 0-9, 10 for *, 11 for #. Never log it. */
+  dtmfDigit(digit: DtmfDigit): void;
   /** The caller has been speaking for about 200 ms; once for each utterance, only while watched. */
   speechStarted(): void;
-  /** The last packet of `play(id)` or `sendKeys(id)` was sent; not called for what was stopped. */
+  /** The last packet of `play(id)` or `sendDtmf(id)` was sent; not called for what was stopped. */
   played(id: string): void;
   /** Neither RTP nor RTCP came for 30 s although the peer may send (R-194, R-278). */
   mediaLost(): void;
@@ -57,14 +57,14 @@ export interface MediaLeg {
   /** Appends to what the leg says. Throws on a clip that was not loaded. */
   play(id: string, parts: PlayPart[]): void;
   /** Says nothing more at once. */
-  stopPlaying(): void;
+  stopPlayback(): void;
   /** Reports `speechStarted` from here on, or no more. */
   watchVoice(on: boolean): void;
   /** Streams received audio to `port` (see AudioFrame), up to 1 s of pre-roll first. The port is closed at the end. */
   listen(port: MessagePort): void;
   stopListening(): void;
-  /** Presses keys towards the peer: for test callers. */
-  sendKeys(id: string, keys: DtmfDigit[], timing: KeyTiming): void;
+  /** Presses digits towards the peer: for test callers. */
+  sendDtmf(id: string, digits: DtmfDigit[], timing: DtmfTiming): void;
   /** Frees the ports and wipes all audio held. */
   close(): Promise<LegStats>;
 }
@@ -105,9 +105,9 @@ class Engine implements MediaEngine {
     this.#worker = worker;
   }
 
-  loadClip(key: string, ulaw: Uint8Array): void {
-    this.#clips.add(key);
-    this.tell({ type: "clip", key, ulaw });
+  loadClip(name: string, ulaw: Uint8Array): void {
+    this.#clips.add(name);
+    this.tell({ type: "clip", name, ulaw });
   }
 
   async open({ muted = false, capture = false }: Partial<LegOptions> = {}): Promise<MediaLeg> {
@@ -139,8 +139,8 @@ class Engine implements MediaEngine {
     await worker?.terminate();
   }
 
-  hasClip(key: string): boolean {
-    return this.#clips.has(key);
+  hasClip(name: string): boolean {
+    return this.#clips.has(name);
   }
 
   tell(message: ToWorker, transfer: MessagePort[] = []): void {
@@ -159,8 +159,8 @@ class Engine implements MediaEngine {
       case "closed":
         this.#legs.delete(message.leg);
         return leg.onClosed(message.stats);
-      case "key":
-        return leg.on.key(message.key);
+      case "dtmfDigit":
+        return leg.on.dtmfDigit(message.digit);
       case "played":
         return leg.on.played(message.id);
       case "audio":
@@ -204,7 +204,7 @@ const NO_STATS: LegStats = { packetsIn: 0, packetsOut: 0, lost: 0, jitterMs: 0, 
 class Leg implements MediaLeg {
   readonly number: number;
   readonly port: number;
-  readonly on: LegHandlers = { key() {}, speechStarted() {}, played() {}, mediaLost() {}, audio() {} };
+  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, audio() {} };
   readonly #engine: Engine;
   readonly #closed = Promise.withResolvers<LegStats>();
   #isClosed = false;
@@ -229,8 +229,8 @@ class Leg implements MediaLeg {
     this.#tell({ type: "play", leg: this.number, id, parts });
   }
 
-  stopPlaying(): void {
-    this.#tell({ type: "stopPlaying", leg: this.number });
+  stopPlayback(): void {
+    this.#tell({ type: "stopPlayback", leg: this.number });
   }
 
   watchVoice(on: boolean): void {
@@ -245,8 +245,8 @@ class Leg implements MediaLeg {
     this.#tell({ type: "stopListening", leg: this.number });
   }
 
-  sendKeys(id: string, keys: DtmfDigit[], timing: KeyTiming): void {
-    this.#tell({ type: "sendKeys", leg: this.number, id, keys, timing });
+  sendDtmf(id: string, digits: DtmfDigit[], timing: DtmfTiming): void {
+    this.#tell({ type: "sendDtmf", leg: this.number, id, digits, timing });
   }
 
   close(): Promise<LegStats> {

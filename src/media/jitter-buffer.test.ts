@@ -4,14 +4,14 @@ import { ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { JitterBuffer } from "./jitter-buffer.ts";
 import type { RtpPacket } from "./rtp.ts";
 
-function collect(): { dejitter: JitterBuffer; frames: number[] } {
+function collect(): { jitterBuffer: JitterBuffer; frames: number[] } {
   const frames: number[] = [];
-  const dejitter = new JitterBuffer((frame) => {
+  const jitterBuffer = new JitterBuffer((frame) => {
     assert.equal(frame.length, 160);
     assert.ok(frame.every((code) => code === frame[0]));
     frames.push(frame[0] ?? -1);
   });
-  return { dejitter, frames };
+  return { jitterBuffer, frames };
 }
 
 function packet(index: number, changes: Partial<RtpPacket> = {}): RtpPacket {
@@ -27,8 +27,8 @@ function packet(index: number, changes: Partial<RtpPacket> = {}): RtpPacket {
   };
 }
 
-function push(dejitter: JitterBuffer, ...indexes: number[]): void {
-  for (const index of indexes) dejitter.push(packet(index), new Uint8Array(160).fill(index));
+function push(jitterBuffer: JitterBuffer, ...indexes: number[]): void {
+  for (const index of indexes) jitterBuffer.push(packet(index), new Uint8Array(160).fill(index));
 }
 
 for (const [name, order, heard] of [
@@ -40,52 +40,52 @@ for (const [name, order, heard] of [
   ["one too late", [0, 2, 3, 4, 5, 1, 6], [0, ULAW_SILENCE, 2, 3, 4, 5, 6]],
 ] as [string, number[], number[]][]) {
   test(`packets that come ${name} are heard in order, holes as silence`, () => {
-    const { dejitter, frames } = collect();
-    push(dejitter, ...order);
+    const { jitterBuffer, frames } = collect();
+    push(jitterBuffer, ...order);
     assert.deepEqual(frames, heard);
   });
 }
 
 test("packets of 10 ms and of 30 ms are cut into frames of 20 ms", () => {
   for (const size of [80, 240]) {
-    const { dejitter, frames } = collect();
-    for (let index = 0; index < 12; index++) dejitter.push(packet(index, { timestamp: index * size }), new Uint8Array(size).fill(7));
+    const { jitterBuffer, frames } = collect();
+    for (let index = 0; index < 12; index++) jitterBuffer.push(packet(index, { timestamp: index * size }), new Uint8Array(size).fill(7));
     assert.equal(frames.length, (12 * size) / 160);
   }
 });
 
 test("keypad events take their places in the order and leave silence in the audio", () => {
-  const { dejitter, frames } = collect();
-  push(dejitter, 0);
-  dejitter.push(packet(1, { payloadType: 101 }), null);
-  dejitter.push(packet(2, { payloadType: 101, timestamp: packet(1).timestamp }), null);
-  push(dejitter, 3);
+  const { jitterBuffer, frames } = collect();
+  push(jitterBuffer, 0);
+  jitterBuffer.push(packet(1, { payloadType: 101 }), null);
+  jitterBuffer.push(packet(2, { payloadType: 101, timestamp: packet(1).timestamp }), null);
+  push(jitterBuffer, 3);
   assert.deepEqual(frames, [0, ULAW_SILENCE, ULAW_SILENCE, 3]);
 });
 
 test("a peer that pauses is heard as silence, and not as twice the silence when it goes on", () => {
-  const { dejitter, frames } = collect();
-  push(dejitter, 0);
-  dejitter.fill();
-  dejitter.fill();
-  dejitter.push(packet(1, { timestamp: packet(3).timestamp }), new Uint8Array(160).fill(1));
+  const { jitterBuffer, frames } = collect();
+  push(jitterBuffer, 0);
+  jitterBuffer.fill();
+  jitterBuffer.fill();
+  jitterBuffer.push(packet(1, { timestamp: packet(3).timestamp }), new Uint8Array(160).fill(1));
   assert.deepEqual(frames, [0, ULAW_SILENCE, ULAW_SILENCE, 1]);
 });
 
 test("a new SSRC starts anew, with nothing of the old stream lost or repeated", () => {
-  const { dejitter, frames } = collect();
-  push(dejitter, 0, 1);
-  dejitter.push(packet(0, { ssrc: 2, sequence: 40_000, timestamp: 5 }), new Uint8Array(160).fill(9));
+  const { jitterBuffer, frames } = collect();
+  push(jitterBuffer, 0, 1);
+  jitterBuffer.push(packet(0, { ssrc: 2, sequence: 40_000, timestamp: 5 }), new Uint8Array(160).fill(9));
   assert.deepEqual(frames, [0, 1, 9]);
 });
 
 test("all audio held is overwritten when it was heard and when it is dropped (S-24)", () => {
-  const { dejitter } = collect();
+  const { jitterBuffer } = collect();
   const heard = new Uint8Array(160).fill(5);
   const held = new Uint8Array(160).fill(6);
-  dejitter.push(packet(0), heard);
-  dejitter.push(packet(2), held);
-  dejitter.clear();
+  jitterBuffer.push(packet(0), heard);
+  jitterBuffer.push(packet(2), held);
+  jitterBuffer.clear();
   assert.ok(heard.every((code) => code === 0));
   assert.ok(held.every((code) => code === 0));
 });

@@ -27,7 +27,7 @@ export class Listener {
   readonly #createDetector: () => VoiceActivity;
   readonly #onSpeechStarted: () => void;
   readonly #ring = new Uint8Array(RING_FRAMES * SAMPLES_PER_PACKET);
-  readonly #verdicts = new Uint8Array(RING_FRAMES);
+  readonly #activity = new Uint8Array(RING_FRAMES);
   /** Frames ever put into the ring since it was last emptied. */
   #ringed = 0;
   #port: MessagePort | null = null;
@@ -65,9 +65,9 @@ export class Listener {
     });
     const oldest = Math.max(0, this.#ringed - RING_FRAMES);
     for (let index = oldest; index < this.#ringed; index++) {
-      const verdict = this.#verdicts[index % RING_FRAMES];
+      const activity = this.#activity[index % RING_FRAMES];
       const frame = this.#slot(index);
-      this.#deliver(frame, verdict === UNHEARD ? this.#isSpeech(frame) : verdict === SPEECH);
+      this.#deliver(frame, activity === UNHEARD ? this.#isSpeech(frame) : activity === SPEECH);
     }
     this.#emptyRing();
     this.#flush();
@@ -88,7 +88,7 @@ export class Listener {
     const speech = this.#detector ? this.#isSpeech(frame) : null;
     if (this.#port) this.#deliver(frame, speech ?? false);
     else {
-      this.#verdicts[this.#ringed % RING_FRAMES] = speech === null ? UNHEARD : speech ? SPEECH : QUIET;
+      this.#activity[this.#ringed % RING_FRAMES] = speech === null ? UNHEARD : speech ? SPEECH : QUIET;
       this.#slot(this.#ringed++).set(frame);
     }
   }

@@ -43,14 +43,14 @@ test("a codec changed in the middle of a prompt goes on in the other law", () =>
   assert.deepEqual(payload(playlist, 8), [...Array<number>(80).fill(code as number), ...Array<number>(80).fill(ALAW_SILENCE)]);
 });
 
-test("a key begins in a packet of its own and counts its duration up", () => {
+test("a digit begins in a packet of its own and counts its duration up", () => {
   const { playlist, finished } = start();
-  playlist.add("keys", [clip(10, 1), { key: 5, samples: 320 }, clip(160, 2)]);
+  playlist.add("digits", [clip(10, 1), { digit: 5, samples: 320 }, clip(160, 2)]);
   assert.equal(playlist.next(0)?.kind, "audio");
-  assert.deepEqual(playlist.next(0), { kind: "key", key: 5, position: 160, last: false });
-  assert.deepEqual(playlist.next(0), { kind: "key", key: 5, position: 320, last: true });
+  assert.deepEqual(playlist.next(0), { kind: "digit", digit: 5, position: 160, last: false });
+  assert.deepEqual(playlist.next(0), { kind: "digit", digit: 5, position: 320, last: true });
   assert.equal(payload(playlist)?.[0], 2);
-  assert.deepEqual(finished, ["keys"]);
+  assert.deepEqual(finished, ["digits"]);
 });
 
 test("what was stopped is never reported as finished; an empty prompt is, at once", () => {

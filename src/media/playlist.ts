@@ -2,11 +2,11 @@ import { ALAW_SILENCE, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711
 import type { Clip } from "./clip.ts";
 import type { DtmfDigit } from "./telephone-event.ts";
 
-/** One thing to send: audio, or a key held down for `samples` (a whole number of packets). */
-export type PlaylistPart = { clip: Clip } | { key: DtmfDigit; samples: number };
+/** One thing to send: audio, or a digit held down for `samples` (a whole number of packets). */
+export type PlaylistPart = { clip: Clip } | { digit: DtmfDigit; samples: number };
 
-/** What the next packet carries. `position`: samples of the key's duration at the end of this packet. */
-export type Packetful = { kind: "audio"; payload: Uint8Array } | { kind: "key"; key: DtmfDigit; position: number; last: boolean };
+/** What the next packet carries. `position`: samples of the digit's duration at the end of this packet. */
+export type Packetful = { kind: "audio"; payload: Uint8Array } | { kind: "digit"; digit: DtmfDigit; position: number; last: boolean };
 
 type Entry = { part: PlaylistPart } | { finished: string };
 
@@ -44,9 +44,9 @@ export class Playlist {
       this.#reportFinished();
       const [entry] = this.#entries;
       if (!entry || !("part" in entry)) break;
-      if ("key" in entry.part) {
+      if ("digit" in entry.part) {
         if (payload) break;
-        return this.#nextOfKey(entry.part);
+        return this.#nextOfDigit(entry.part);
       }
       payload ??= Buffer.allocUnsafe(SAMPLES_PER_PACKET).fill(payloadType === 0 ? ULAW_SILENCE : ALAW_SILENCE);
       const { clip } = entry.part;
@@ -59,12 +59,12 @@ export class Playlist {
     return payload && { kind: "audio", payload };
   }
 
-  #nextOfKey({ key, samples }: { key: DtmfDigit; samples: number }): Packetful {
+  #nextOfDigit({ digit, samples }: { digit: DtmfDigit; samples: number }): Packetful {
     this.#advance(SAMPLES_PER_PACKET, samples);
     const last = this.#position === 0;
     const position = last ? samples : this.#position;
     this.#reportFinished();
-    return { kind: "key", key, position, last };
+    return { kind: "digit", digit, position, last };
   }
 
   #advance(samples: number, length: number): void {

@@ -6,8 +6,8 @@ import type { StreamSeed } from "./sender.ts";
 /** One part of what a leg says: a clip registered before, mu-law audio at 8 kHz, or silence. */
 export type PlayPart = { clip: string } | { ulaw: Uint8Array } | { silenceMs: number };
 
-/** How keys are sent: each is down for `onMs`, then up for `gapMs`. */
-export interface KeyTiming {
+/** How digits are sent: each is down for `onMs`, then up for `gapMs`. */
+export interface DtmfTiming {
   onMs: number;
   gapMs: number;
 }
@@ -39,21 +39,21 @@ export interface EngineSettings {
 
 /** Main thread to media worker. `leg` is the engine's number of a leg. */
 export type ToWorker =
-  | { type: "clip"; key: string; ulaw: Uint8Array }
+  | { type: "clip"; name: string; ulaw: Uint8Array }
   | { type: "open"; leg: number; port: number; options: LegOptions; seed: StreamSeed }
   | { type: "remote"; leg: number; remote: RemoteMedia }
   | { type: "play"; leg: number; id: string; parts: PlayPart[] }
-  | { type: "stopPlaying"; leg: number }
-  | { type: "sendKeys"; leg: number; id: string; keys: DtmfDigit[]; timing: KeyTiming }
+  | { type: "stopPlayback"; leg: number }
+  | { type: "sendDtmf"; leg: number; id: string; digits: DtmfDigit[]; timing: DtmfTiming }
   | { type: "watchVoice"; leg: number; on: boolean }
   | { type: "listen"; leg: number; port: MessagePort }
   | { type: "stopListening"; leg: number }
   | { type: "bridge"; leg: number; other: number }
   | { type: "close"; leg: number };
 
-/** What happens on a leg. A key is one small number, reported as it comes: no message ever holds two digits. */
+/** What happens on a leg. A digit is one small number, reported as it comes: no message ever holds two digits. */
 export type LegEvent =
-  | { type: "key"; key: DtmfDigit }
+  | { type: "dtmfDigit"; digit: DtmfDigit }
   | { type: "speechStarted" }
   | { type: "played"; id: string }
   | { type: "mediaLost" }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 
-function receive(reception: ReceiverStatistics, steps: [sequence: number, atMs: number][], ssrc = 1): void {
+function receive(statistics: ReceiverStatistics, steps: [sequence: number, atMs: number][], ssrc = 1): void {
   for (const [sequence, atMs] of steps) {
     const packet = {
       marker: false,
@@ -12,49 +12,49 @@ function receive(reception: ReceiverStatistics, steps: [sequence: number, atMs: 
       ssrc,
       payload: new Uint8Array(),
     };
-    reception.note(packet, atMs, true);
+    statistics.note(packet, atMs, true);
   }
 }
 
 test("loss is what the sequence numbers promise and did not come, across the wrap-around (RFC 3550 A.3)", () => {
-  const reception = new ReceiverStatistics();
-  receive(reception, [
+  const statistics = new ReceiverStatistics();
+  receive(statistics, [
     [65_533, 0],
     [65_534, 20],
     [65_537, 80],
     [65_536, 81],
     [65_540, 140],
   ]);
-  assert.equal(reception.packets, 5);
-  assert.equal(reception.lost, 3);
+  assert.equal(statistics.packets, 5);
+  assert.equal(statistics.lost, 3);
 });
 
 test("a sender that starts again or changes its SSRC loses nothing", () => {
-  const reception = new ReceiverStatistics();
-  receive(reception, [
+  const statistics = new ReceiverStatistics();
+  receive(statistics, [
     [1, 0],
     [2, 20],
   ]);
   receive(
-    reception,
+    statistics,
     [
       [30_000, 40],
       [30_001, 60],
     ],
     2,
   );
-  receive(reception, [[9_000, 80]], 2);
-  assert.equal(reception.lost, 0);
+  receive(statistics, [[9_000, 80]], 2);
+  assert.equal(statistics.lost, 0);
 });
 
 test("duplicates do not make the loss negative", () => {
-  const reception = new ReceiverStatistics();
-  receive(reception, [
+  const statistics = new ReceiverStatistics();
+  receive(statistics, [
     [1, 0],
     [1, 1],
     [1, 2],
   ]);
-  assert.equal(reception.lost, 0);
+  assert.equal(statistics.lost, 0);
 });
 
 test("a steady stream has no jitter; one that alternates by 8 ms tends to 8 ms (RFC 3550 A.8)", () => {

@@ -7,7 +7,7 @@ import { Relay } from "./relay.ts";
 import type { RtpPacket } from "./rtp.ts";
 import type { OutgoingFormat, StreamPacket } from "./sender.ts";
 
-function rig(format: OutgoingFormat | null, heldKey: { ssrc: number; timestamp: number } | null = null) {
+function rig(format: OutgoingFormat | null, heldDigit: { ssrc: number; timestamp: number } | null = null) {
   const sent: StreamPacket[] = [];
   let joints = 0;
   const target: RelayTarget = {
@@ -15,7 +15,7 @@ function rig(format: OutgoingFormat | null, heldKey: { ssrc: number; timestamp: 
     joint: () => ({ sequence: 500 + 100 * joints++, timestamp: 70_000 }),
     forward: (packet) => sent.push(packet),
   };
-  return { relay: new Relay(target, heldKey), sent };
+  return { relay: new Relay(target, heldDigit), sent };
 }
 
 function packet(changes: Partial<RtpPacket> = {}): RtpPacket {
@@ -69,7 +69,7 @@ test("a target without events gets none, a held target gets nothing", () => {
   assert.equal(held.sent.length, 0);
 });
 
-test("a key that was down before the bridge is not relayed, the next one is (R-425)", () => {
+test("a digit that was down before the bridge is not relayed, the next one is (R-425)", () => {
   const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 }, { ssrc: 1, timestamp: 1_000 });
   const event = (timestamp: number) => packet({ payloadType: 101, timestamp, payload: eventPayload(5, 320, true) });
   relay.forward(event(1_000), true, 0);

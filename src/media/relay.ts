@@ -24,13 +24,13 @@ interface Shift {
  */
 export class Relay {
   readonly #target: RelayTarget;
-  /** A key that was already down when the bridge was made: it belongs to the collection and stays here (SECURITY S-24). */
-  readonly #heldKey: { ssrc: number; timestamp: number } | null;
+  /** A digit that was already down when the bridge was made: it belongs to the collection and stays here (SECURITY S-24). */
+  readonly #heldDigit: { ssrc: number; timestamp: number } | null;
   #shift: Shift | null = null;
 
-  constructor(target: RelayTarget, heldKey: { ssrc: number; timestamp: number } | null) {
+  constructor(target: RelayTarget, heldDigit: { ssrc: number; timestamp: number } | null) {
     this.#target = target;
-    this.#heldKey = heldKey;
+    this.#heldDigit = heldDigit;
   }
 
   /** Forwards a packet received at `now` (monotonic ms); `isEvent`: it is a telephone event, else it is audio. */
@@ -50,7 +50,7 @@ export class Relay {
   }
 
   #isOld({ ssrc, timestamp }: RtpPacket): boolean {
-    const held = this.#heldKey;
+    const held = this.#heldDigit;
     return held !== null && held.ssrc === ssrc && timestampDelta(timestamp, held.timestamp) <= 0;
   }
 

@@ -109,7 +109,7 @@ test("a prompt that replaces another goes on in the next slot or earlier, never 
   clock.advance(10);
   say("a", 50);
   clock.advance(45);
-  sender.stopPlaying();
+  sender.stopPlayback();
   say("b", 1);
   clock.advance(20);
   for (const { at, timestamp } of sent) assert.ok(((timestamp - 0xffffff00) >>> 0) / 8 - at <= 20);
@@ -139,11 +139,11 @@ test("after a stall the time lost is skipped, not sent in a burst", () => {
   assert.equal(next, 1_520);
 });
 
-test("a key goes out under one timestamp, with a marker first and three end packets (RFC 4733 section 2.5.1)", () => {
+test("a digit goes out under one timestamp, with a marker first and three end packets (RFC 4733 section 2.5.1)", () => {
   const { clock, sent, sender } = rig();
   sender.resume(FORMAT);
   clock.advance(15);
-  sender.play("keys", [{ key: 9, samples: 480 }]);
+  sender.play("digits", [{ digit: 9, samples: 480 }]);
   clock.advance(50);
   const events = sent.filter(({ payloadType }) => payloadType === 101);
   assert.deepEqual(
@@ -167,18 +167,18 @@ test("a key goes out under one timestamp, with a marker first and three end pack
   );
 });
 
-test("a key during which the thread was held up is still one key, and the peer counts it once (RFC 4733 section 2.5.1)", () => {
+test("a digit during which the thread was held up is still one digit, and the peer counts it once (RFC 4733 section 2.5.1)", () => {
   const { clock, sent, sender } = rig();
   sender.resume(FORMAT);
   clock.advance(20);
-  sender.play("keys", [{ key: 9, samples: 480 }]);
+  sender.play("digits", [{ digit: 9, samples: 480 }]);
   sender.onSlot(clock.monotonic() + 510, clock.monotonic());
   clock.advance(1_000);
   const receiver = new TelephoneEventReceiver();
   const events = sent.filter(({ payloadType }) => payloadType === 101);
   assert.equal(events.length, 5);
   assert.deepEqual(
-    events.map((packet) => receiver.receive(packet)).filter((key) => key !== null),
+    events.map((packet) => receiver.receive(packet)).filter((digit) => digit !== null),
     [9],
   );
 });

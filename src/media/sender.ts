@@ -64,8 +64,8 @@ export class Sender implements Paced {
   #due: number;
   #lead = 0;
   #talking = false;
-  /** When the key that is down went down: the timestamp of all its packets, whatever is skipped meanwhile. */
-  #keyDown = 0;
+  /** When the digit that is down went down: the timestamp of all its packets, whatever is skipped meanwhile. */
+  #digitStart = 0;
   #format: OutgoingFormat | null = null;
 
   constructor(options: SenderOptions) {
@@ -100,7 +100,7 @@ export class Sender implements Paced {
     if (wasIdle && this.#format) this.#hurry();
   }
 
-  stopPlaying(): void {
+  stopPlayback(): void {
     this.#playlist.clear();
   }
 
@@ -152,16 +152,16 @@ export class Sender implements Paced {
 
   #sendPacketful({ payloadType, eventPayloadType }: OutgoingFormat, packetful: Packetful | null): void {
     const marker = packetful !== null && !this.#talking;
-    if (packetful?.kind !== "key") {
+    if (packetful?.kind !== "digit") {
       this.#send({ marker, payloadType, timestamp: this.#timestamp, payload: packetful?.payload ?? SILENCE[payloadType] });
       return;
     }
     if (eventPayloadType === null) return;
-    const { key, position, last } = packetful;
-    if (position === SAMPLES_PER_PACKET) this.#keyDown = this.#timestamp;
+    const { digit, position, last } = packetful;
+    if (position === SAMPLES_PER_PACKET) this.#digitStart = this.#timestamp;
     for (let copy = 0; copy < (last ? END_PACKETS : 1); copy++) {
       const isFirst = position === SAMPLES_PER_PACKET && copy === 0;
-      this.#send({ marker: isFirst, payloadType: eventPayloadType, timestamp: this.#keyDown, payload: eventPayload(key, position, last) });
+      this.#send({ marker: isFirst, payloadType: eventPayloadType, timestamp: this.#digitStart, payload: eventPayload(digit, position, last) });
     }
   }
 

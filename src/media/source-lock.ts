@@ -6,8 +6,8 @@ export interface Address {
   port: number;
 }
 
-/** `foreign`: ignore the packet. `learning`: its audio counts, its keys do not yet. `locked`: the peer. */
-export type SourceVerdict = "foreign" | "learning" | "locked";
+/** `foreign`: ignore the packet. `learning`: its audio counts, its digits do not yet. `locked`: the peer. */
+export type SourceState = "foreign" | "learning" | "locked";
 
 /**
  * Decides whose packets count (symmetric RTP, RFC 4961, with the narrow learning of SECURITY S-85).
@@ -40,7 +40,7 @@ export class SourceLock {
   }
 
   /** Judges the source of one sound RTP packet at `now` (monotonic ms). */
-  judge(source: Address, now: number): SourceVerdict {
+  judge(source: Address, now: number): SourceState {
     if (!this.#locked && this.#current && now - this.#learningSince >= LEARNING_MS) this.#locked = true;
     if (this.#locked) return this.#current && same(source, this.#current) ? "locked" : "foreign";
     if (same(source, this.#negotiated)) {

@@ -4,32 +4,32 @@ import type { DtmfDigit } from "./telephone-event.ts";
 import { HASH, TelephoneEventReceiver, STAR, eventPayload } from "./telephone-event.ts";
 import type { RtpPacket } from "./rtp.ts";
 
-/** 60 ms of key: three packets while it is down, the last of them three times with the end bit. */
+/** 60 ms of digit: three packets while it is down, the last of them three times with the end bit. */
 const DURATIONS = [160, 320, 480, 480, 480];
 const ENDS = [2, 3, 4];
 
-function press(key: DtmfDigit, timestamp: number, ssrc = 1): RtpPacket[] {
+function press(digit: DtmfDigit, timestamp: number, ssrc = 1): RtpPacket[] {
   return DURATIONS.map((duration, index) => ({
     marker: index === 0,
     payloadType: 101,
     sequence: 0,
     timestamp: timestamp >>> 0,
     ssrc,
-    payload: eventPayload(key, duration, index >= 2),
+    payload: eventPayload(digit, duration, index >= 2),
   }));
 }
 
 function received(packets: RtpPacket[]): DtmfDigit[] {
   const receiver = new TelephoneEventReceiver();
-  return packets.map((packet) => receiver.receive(packet)).filter((key) => key !== null);
+  return packets.map((packet) => receiver.receive(packet)).filter((digit) => digit !== null);
 }
 
-/** Every subset of the packets of one key. */
+/** Every subset of the packets of one digit. */
 function subsets(packets: RtpPacket[]): RtpPacket[][] {
   return Array.from({ length: 2 ** packets.length }, (_, mask) => packets.filter((_, index) => mask & (1 << index)));
 }
 
-test("a key is reported at its first packet and never again (R-228)", () => {
+test("a digit is reported at its first packet and never again (R-228)", () => {
   const receiver = new TelephoneEventReceiver();
   assert.deepEqual(
     press(5, 1_000).map((packet) => receiver.receive(packet)),
@@ -37,12 +37,12 @@ test("a key is reported at its first packet and never again (R-228)", () => {
   );
 });
 
-test("all twelve keys are told apart", () => {
-  const keys = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, STAR, HASH];
-  assert.deepEqual(received(keys.flatMap((key, index) => press(key, 1_000 + index * 480))), keys);
+test("all twelve digits are told apart", () => {
+  const digits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, STAR, HASH];
+  assert.deepEqual(received(digits.flatMap((digit, index) => press(digit, 1_000 + index * 480))), digits);
 });
 
-test("whatever is lost of two equal keys without a gap, each counts once while one of its packets arrives (R-228)", () => {
+test("whatever is lost of two equal digits without a gap, each counts once while one of its packets arrives (R-228)", () => {
   let cases = 0;
   for (const first of subsets(press(4, 1_000))) {
     for (const second of subsets(press(4, 1_480))) {
@@ -55,35 +55,35 @@ test("whatever is lost of two equal keys without a gap, each counts once while o
 });
 
 for (const lost of [[2], [3, 4], [2, 3], ENDS]) {
-  test(`with end packets ${lost.join(", ")} lost a repeated key counts each time (R-228)`, () => {
+  test(`with end packets ${lost.join(", ")} lost a repeated digit counts each time (R-228)`, () => {
     const kept = (packets: RtpPacket[]) => packets.filter((_, index) => !lost.includes(index));
     assert.deepEqual(received([...kept(press(7, 1_000)), ...kept(press(7, 1_480)), ...kept(press(7, 1_960))]), [7, 7, 7]);
   });
 }
 
-test("in any order of one key's packets it counts once (R-228)", () => {
+test("in any order of one digit's packets it counts once (R-228)", () => {
   const orders = (items: RtpPacket[]): RtpPacket[][] =>
     items.length < 2 ? [items] : items.flatMap((item, at) => orders(items.toSpliced(at, 1)).map((rest) => [item, ...rest]));
   for (const order of orders(press(9, 77))) assert.deepEqual(received(order), [9]);
 });
 
-test("packets of two keys mixed at their border count once each, in order (R-228)", () => {
+test("packets of two digits mixed at their border count once each, in order (R-228)", () => {
   const [a, b] = [press(1, 1_000), press(2, 1_480)];
   const mixed = [a[0], a[1], a[2], b[0], a[3], b[1], a[4], b[2], b[4], b[3]] as RtpPacket[];
   assert.deepEqual(received(mixed), [1, 2]);
 });
 
 test("a whole number typed with 0 ms gaps and every second packet lost comes through (R-228)", () => {
-  const keys = [4, 2, 4, 2, 4, 2, 4, 2, 4, 4, 4, 4, 2, 2, 2, 2, HASH];
-  const packets = keys.flatMap((key, index) => press(key, 0xffff_f000 + index * 480));
-  assert.deepEqual(received(packets.filter((_, index) => index % 2 === 0)), keys);
+  const digits = [4, 2, 4, 2, 4, 2, 4, 2, 4, 4, 4, 4, 2, 2, 2, 2, HASH];
+  const packets = digits.flatMap((digit, index) => press(digit, 0xffff_f000 + index * 480));
+  assert.deepEqual(received(packets.filter((_, index) => index % 2 === 0)), digits);
 });
 
-test("the same timestamp of another SSRC is another key", () => {
+test("the same timestamp of another SSRC is another digit", () => {
   assert.deepEqual(received([...press(3, 1_000, 1), ...press(3, 1_000, 2)]), [3, 3]);
 });
 
-test("a key held for over 8 s is one key although its timestamp moves on (RFC 4733 section 2.5.1.3)", () => {
+test("a digit held for over 8 s is one digit although its timestamp moves on (RFC 4733 section 2.5.1.3)", () => {
   const segment = (timestamp: number, duration: number, marker: boolean, ended: boolean) => ({
     ...(press(6, timestamp)[0] as RtpPacket),
     marker,
@@ -98,12 +98,12 @@ test("a key held for over 8 s is one key although its timestamp moves on (RFC 47
   assert.deepEqual(received(packets), [6]);
 });
 
-test("a sender that moves the timestamp with every packet presses one key", () => {
+test("a sender that moves the timestamp with every packet presses one digit", () => {
   const packets = press(8, 1_000).map((packet, index) => ({ ...packet, timestamp: 1_000 + (DURATIONS[index] ?? 0) }));
   assert.deepEqual(received(packets), [8]);
 });
 
-test("events that are no keys and short payloads are passed over", () => {
+test("events that are no digits and short payloads are passed over", () => {
   const flash = press(16, 1_000);
   const short = press(1, 5_000).map((packet) => ({ ...packet, payload: packet.payload.subarray(0, 3) }));
   assert.deepEqual(received([...flash, ...short, ...press(12, 9_000)]), []);

@@ -1,7 +1,7 @@
 import type { RtpPacket } from "./rtp.ts";
 import { timestampDelta } from "./rtp.ts";
 
-/** A key of the telephone: 0-9, 10 for *, 11 for #: the event codes of RFC 4733 section 3.2. */
+/** A digit of the telephone: 0-9, 10 for *, 11 for #: the event codes of RFC 4733 section 3.2. */
 export type DtmfDigit = number;
 export const STAR: DtmfDigit = 10;
 export const HASH: DtmfDigit = 11;
@@ -25,16 +25,16 @@ interface Event {
 }
 
 /**
- * Turns telephone-event packets into key presses (RFC 4733 section 2.5.2), each counted once.
+ * Turns telephone-event packets into digit presses (RFC 4733 section 2.5.2), each counted once.
  *
- * A key is reported at the first packet of its event, whichever that is. All packets of an event carry the timestamp of
+ * A digit is reported at the first packet of its event, whichever that is. All packets of an event carry the timestamp of
  * its start, so (SSRC, timestamp) tells events apart without their end: lost begins, lost ends, repeats, reordering
- * and gaps of 0 ms need no timer, and the key is known about 100 ms before it is released.
+ * and gaps of 0 ms need no timer, and the digit is known about 100 ms before it is released.
  */
 export class TelephoneEventReceiver {
   readonly #events: Event[] = [];
 
-  /** The key that this packet is the first news of, or null. Events other than keys are null. */
+  /** The digit that this packet is the first news of, or null. Events other than digits are null. */
   receive(packet: RtpPacket): DtmfDigit | null {
     const { payload, ssrc, timestamp } = packet;
     if (payload.length < EVENT_BYTES) return null;
@@ -58,7 +58,7 @@ export class TelephoneEventReceiver {
     return continued || code > HASH ? null : code;
   }
 
-  /** The newest event: while its key is down, more packets of it will come. */
+  /** The newest event: while its digit is down, more packets of it will come. */
   get newest(): { ssrc: number; timestamp: number } | null {
     return this.#events.at(-1) ?? null;
   }
@@ -70,8 +70,8 @@ export class TelephoneEventReceiver {
   }
 
   /**
-   * True when a packet with a new timestamp belongs to the key that is still down:
-   * the next segment of a key held over 8 s (RFC 4733 section 2.5.1.3), or a sender that wrongly moves the
+   * True when a packet with a new timestamp belongs to the digit that is still down:
+   * the next segment of a digit held over 8 s (RFC 4733 section 2.5.1.3), or a sender that wrongly moves the
    * timestamp along with the duration.
    */
   #continues(event: Event, marker: boolean): boolean {
@@ -83,6 +83,6 @@ export class TelephoneEventReceiver {
 }
 
 /** The payload of one telephone-event packet (RFC 4733 section 2.3); `duration` in samples since the event began. */
-export function eventPayload(key: DtmfDigit, duration: number, ended: boolean): Uint8Array {
-  return Uint8Array.of(key, (ended ? END_BIT : 0) | VOLUME, (duration >> 8) & 0xff, duration & 0xff);
+export function eventPayload(digit: DtmfDigit, duration: number, ended: boolean): Uint8Array {
+  return Uint8Array.of(digit, (ended ? END_BIT : 0) | VOLUME, (duration >> 8) & 0xff, duration & 0xff);
 }

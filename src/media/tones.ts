@@ -4,7 +4,7 @@ import type { DtmfDigit } from "./telephone-event.ts";
 /** ITU-T Q.23: one frequency of each group, in Hz. */
 const LOW_GROUP = [697, 770, 852, 941] as const;
 const HIGH_GROUP = [1209, 1336, 1477, 1633] as const;
-/** Keys by row and column; null: A-D, which no caller's telephone has. */
+/** Digits by row and column; null: A-D, which no caller's telephone has. */
 const KEYPAD: readonly (readonly (DtmfDigit | null)[])[] = [
   [1, 2, 3, null],
   [4, 5, 6, null],
@@ -31,8 +31,8 @@ const CLEAR_WINNER = 4;
 const SHARE_OF_ENERGY = 0.75;
 
 /**
- * Keys in the audio itself (ITU-T Q.23, Q.24), for peers without telephone-event. One Goertzel filter per frequency.
- * A key is reported once, about 32 ms after it began.
+ * Digits in the audio itself (ITU-T Q.23, Q.24), for peers without telephone-event. One Goertzel filter per frequency.
+ * A digit is reported once, about 32 ms after it began.
  */
 export class ToneReceiver {
   readonly #block = new Float64Array(BLOCK);
@@ -42,15 +42,15 @@ export class ToneReceiver {
   #down: DtmfDigit | null = null;
   #missed = 0;
 
-  /** Takes any number of 16-bit samples at 8 kHz; calls `onKey` for each key that begins in them. */
-  receive(samples: Int16Array, onKey: (key: DtmfDigit) => void): void {
+  /** Takes any number of 16-bit samples at 8 kHz; calls `onDigit` for each digit that begins in them. */
+  receive(samples: Int16Array, onDigit: (digit: DtmfDigit) => void): void {
     for (const sample of samples) {
       this.#block[this.#filled++] = sample;
       if (this.#filled < BLOCK) continue;
-      const key = this.#follow(keyOf(this.#block));
+      const digit = this.#follow(digitOf(this.#block));
       this.#block.copyWithin(0, STEP);
       this.#filled = BLOCK - STEP;
-      if (key !== null) onKey(key);
+      if (digit !== null) onDigit(digit);
     }
   }
 
@@ -77,7 +77,7 @@ export class ToneReceiver {
   }
 }
 
-function keyOf(block: Float64Array): DtmfDigit | null {
+function digitOf(block: Float64Array): DtmfDigit | null {
   let energy = 0;
   for (const sample of block) energy += sample * sample;
   const low = strongest(block, LOW_GROUP);
@@ -110,10 +110,10 @@ function goertzel(block: Float64Array, frequency: number): number {
   return (2 * power) / (BLOCK * BLOCK);
 }
 
-/** The two tones of a key as 16-bit samples, each of amplitude `amplitude`. */
-export function toneOf(key: DtmfDigit, samples: number, amplitude = 6000): Int16Array<ArrayBuffer> {
-  const row = KEYPAD.findIndex((keys) => keys.includes(key));
-  const column = KEYPAD[row]?.indexOf(key) ?? -1;
+/** The two tones of a digit as 16-bit samples, each of amplitude `amplitude`. */
+export function toneOf(digit: DtmfDigit, samples: number, amplitude = 6000): Int16Array<ArrayBuffer> {
+  const row = KEYPAD.findIndex((digits) => digits.includes(digit));
+  const column = KEYPAD[row]?.indexOf(digit) ?? -1;
   const turn = (frequency = 0) => (2 * Math.PI * frequency) / SAMPLE_RATE_HZ;
   const [low, high] = [turn(LOW_GROUP[row]), turn(HIGH_GROUP[column])];
   return Int16Array.from({ length: samples }, (_, at) => amplitude * (Math.sin(low * at) + Math.sin(high * at)));

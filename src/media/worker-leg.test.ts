@@ -45,9 +45,9 @@ function rig(t: { after(task: () => void): void }) {
     peer.close();
   });
   const remote: RemoteMedia = { host: HOST, port: peerPort, payloadType: 0, eventPayloadType: 101, direction: "sendrecv" };
-  /** Sends a key and waits until the leg has reported it: everything sent to the RTP port before has then been handled. */
+  /** Sends a digit and waits until the leg has reported it: everything sent to the RTP port before has then been handled. */
   let presses = 0;
-  const key = async () => {
+  const digit = async () => {
     const timestamp = ++presses * 1_000;
     peer.send(
       writeRtp({ marker: true, payloadType: 101, sequence: presses, timestamp, ssrc: 5, payload: eventPayload(1, 160, false) }),
@@ -57,19 +57,19 @@ function rig(t: { after(task: () => void): void }) {
     await once(emitter, "event");
   };
   const lost = () => events.filter(({ type }) => type === "mediaLost").length;
-  return { clock, leg: opened, peer, port, remote, key, lost };
+  return { clock, leg: opened, peer, port, remote, digit, lost };
 }
 
 /** A receiver report without blocks (RFC 3550 section 6.4.2). */
 const RTCP = Uint8Array.of(0x80, 201, 0, 1, 0, 0, 0, 1);
 
 test("30 s without RTP and RTCP are reported as lost media, once; a packet starts the count anew (R-194, R-278)", async (t) => {
-  const { clock, leg, remote, key, lost } = rig(t);
+  const { clock, leg, remote, digit, lost } = rig(t);
   leg.setRemote(remote);
   clock.advance(29_999);
   leg.watch(clock.monotonic());
   assert.equal(lost(), 0);
-  await key();
+  await digit();
   clock.advance(29_999);
   leg.watch(clock.monotonic());
   assert.equal(lost(), 0);

@@ -11,7 +11,7 @@ import { bindLegSockets } from "./leg-sockets.ts";
 import { Listener } from "./listener.ts";
 import type { Pacer } from "./pacer.ts";
 import type { PlaylistPart } from "./playlist.ts";
-import type { KeyTiming, LegEvent, LegOptions, LegStats } from "./protocol.ts";
+import type { DtmfTiming, LegEvent, LegOptions, LegStats } from "./protocol.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay } from "./relay.ts";
 import type { RelayTarget } from "./relay.ts";
@@ -21,7 +21,7 @@ import type { RemoteMedia } from "./sdp.ts";
 import { OFFERED_EVENT_PAYLOAD_TYPE } from "./sdp.ts";
 import type { OutgoingFormat, StreamPacket, StreamSeed } from "./sender.ts";
 import { Sender } from "./sender.ts";
-import type { SourceVerdict } from "./source-lock.ts";
+import type { SourceState } from "./source-lock.ts";
 import { SourceLock } from "./source-lock.ts";
 import { ToneReceiver, toneOf } from "./tones.ts";
 import type { VoiceActivity } from "./voice-activity.ts";
@@ -44,13 +44,13 @@ export class WorkerLeg implements RelayTarget {
   readonly #sockets: LegSockets;
   readonly #sender: Sender;
   readonly #listener: Listener;
-  readonly #dejitter: JitterBuffer;
-  readonly #keys = new TelephoneEventReceiver();
-  readonly #reception = new ReceiverStatistics();
+  readonly #jitterBuffer: JitterBuffer;
+  readonly #telephoneEvents = new TelephoneEventReceiver();
+  readonly #statistics = new ReceiverStatistics();
   #tones: ToneReceiver | null = null;
   #remote: RemoteMedia | null = null;
   #lock: SourceLock | null = null;
-  #verdict: SourceVerdict = "foreign";
+  #sourceState: SourceState = "foreign";
   #bridged: { other: WorkerLeg; relay: Relay } | null = null;
   #ignored = 0;
   #lastAudio = 0;
@@ -66,7 +66,7 @@ export class WorkerLeg implements RelayTarget {
       onRtcp: (datagram, source) => this.#onRtcp(datagram, source),
     });
     this.#listener = new Listener(deps.createDetector, () => deps.report({ type: "speechStarted" }));
-    this.#dejitter = new JitterBuffer((frame) => this.#onFrame(frame));
+    this.#jitterBuffer = new JitterBuffer((frame) => this.#onFrame(frame));
     this.#sender = new Sender({
       clock: deps.clock,
       pacer: deps.pacer,
@@ -90,7 +90,7 @@ export class WorkerLeg implements RelayTarget {
     const isHeld = remote.host === "0.0.0.0" || remote.host === "::";
     if (!this.#lock) this.#lock = new SourceLock(remote);
     else if (!isHeld) this.#lock.renegotiate(remote);
-    // With telephone-event agreed on, tones in the audio are echoes of the same keys.
+    // With telephone-event agreed on, tones in the audio are echoes of the same digits.
     this.#tones = remote.eventPayloadType === null ? (this.#tones ?? new ToneReceiver()) : null;
     this.#lastHeard = now;
     this.#mediaLost = false;
@@ -101,19 +101,19 @@ export class WorkerLeg implements RelayTarget {
     if (!this.#options.muted && !this.#bridged) this.#sender.play(id, parts);
   }
 
-  stopPlaying(): void {
-    this.#sender.stopPlaying();
+  stopPlayback(): void {
+    this.#sender.stopPlayback();
   }
 
-  /** Keys as telephone events, or as tones to a peer without them. */
-  sendKeys(id: string, keys: DtmfDigit[], { onMs, gapMs }: KeyTiming): void {
+  /** Digits as telephone events, or as tones to a peer without them. */
+  sendDtmf(id: string, digits: DtmfDigit[], { onMs, gapMs }: DtmfTiming): void {
     const samples = Math.ceil((onMs * SAMPLES_PER_MS) / SAMPLES_PER_PACKET) * SAMPLES_PER_PACKET;
     const gap: PlaylistPart[] = gapMs > 0 ? [{ clip: Clip.silence(gapMs * SAMPLES_PER_MS) }] : [];
     const asEvent = this.#remote !== null && this.#remote.eventPayloadType !== null;
-    const down = (key: DtmfDigit): PlaylistPart => (asEvent ? { key, samples } : { clip: new Clip(encodeUlaw(toneOf(key, samples))) });
+    const down = (digit: DtmfDigit): PlaylistPart => (asEvent ? { digit, samples } : { clip: new Clip(encodeUlaw(toneOf(digit, samples))) });
     this.play(
       id,
-      keys.flatMap((key) => [down(key), ...gap]),
+      digits.flatMap((digit) => [down(digit), ...gap]),
     );
   }
 
@@ -147,21 +147,21 @@ export class WorkerLeg implements RelayTarget {
     this.#deps.report({ type: "mediaLost" });
   }
 
-  /** Closes the ports at once and overwrites all audio and keys held. */
+  /** Closes the ports at once and overwrites all audio and digits held. */
   close(): LegStats {
     this.#partBoth();
     this.#remote = null;
-    this.#sender.stopPlaying();
+    this.#sender.stopPlayback();
     this.#sender.pause();
     this.#sockets.close();
     this.#dropAudio();
-    this.#keys.clear();
+    this.#telephoneEvents.clear();
     const { lateness } = this.#sender;
     return {
-      packetsIn: this.#reception.packets,
+      packetsIn: this.#statistics.packets,
       packetsOut: this.#sender.packets,
-      lost: this.#reception.lost,
-      jitterMs: this.#reception.jitterMs,
+      lost: this.#statistics.lost,
+      jitterMs: this.#statistics.jitterMs,
       ignored: this.#ignored,
       lateness: { p50: lateness.quantile(0.5), p99: lateness.quantile(0.99), max: lateness.max },
     };
@@ -177,8 +177,8 @@ export class WorkerLeg implements RelayTarget {
 
   #join(other: WorkerLeg): void {
     if (this.#bridged?.other !== other) this.#partBoth();
-    this.#bridged = { other, relay: new Relay(other, this.#keys.newest) };
-    this.#sender.stopPlaying();
+    this.#bridged = { other, relay: new Relay(other, this.#telephoneEvents.newest) };
+    this.#sender.stopPlayback();
     this.#sender.pause();
     this.#dropAudio();
   }
@@ -201,7 +201,7 @@ export class WorkerLeg implements RelayTarget {
 
   #dropAudio(): void {
     this.#listener.clear();
-    this.#dejitter.clear();
+    this.#jitterBuffer.clear();
     this.#tones?.clear();
   }
 
@@ -234,10 +234,10 @@ export class WorkerLeg implements RelayTarget {
     const isAudio = packet.payloadType === 0 || packet.payloadType === 8;
     if (!isEvent && !isAudio) return false;
     const now = this.#deps.clock.monotonic();
-    this.#verdict = this.#lock.judge({ host: address, port }, now);
-    if (this.#verdict === "foreign") return false;
+    this.#sourceState = this.#lock.judge({ host: address, port }, now);
+    if (this.#sourceState === "foreign") return false;
     this.#noteHeard(now);
-    this.#reception.note(packet, now, isAudio);
+    this.#statistics.note(packet, now, isAudio);
     if (this.#bridged) this.#bridged.relay.forward(packet, isEvent, now);
     else this.#hear(packet, isEvent, now);
     return true;
@@ -251,26 +251,26 @@ export class WorkerLeg implements RelayTarget {
 
   #hear(packet: RtpPacket, isEvent: boolean, now: number): void {
     if (isEvent) {
-      // Not while the source is being learned: whoever sent first must not be able to press keys.
-      const key = this.#verdict === "locked" ? this.#keys.receive(packet) : null;
-      if (key !== null) this.#deps.report({ type: "key", key });
-      this.#dejitter.push(packet, null);
+      // Not while the source is being learned: whoever sent first must not be able to press digits.
+      const digit = this.#sourceState === "locked" ? this.#telephoneEvents.receive(packet) : null;
+      if (digit !== null) this.#deps.report({ type: "dtmfDigit", digit });
+      this.#jitterBuffer.push(packet, null);
     } else {
       this.#lastAudio = now;
-      this.#dejitter.push(packet, packet.payloadType === 8 ? alawToUlaw(packet.payload) : packet.payload.slice());
+      this.#jitterBuffer.push(packet, packet.payloadType === 8 ? alawToUlaw(packet.payload) : packet.payload.slice());
     }
   }
 
   #onFrame(frame: Uint8Array): void {
     this.#listener.hear(frame);
     if (this.#options.capture) this.#deps.report({ type: "audio", ulaw: frame.slice() });
-    if (!this.#tones || this.#verdict !== "locked") return;
+    if (!this.#tones || this.#sourceState !== "locked") return;
     const samples = decodeUlaw(frame);
-    this.#tones.receive(samples, (key) => this.#deps.report({ type: "key", key }));
+    this.#tones.receive(samples, (digit) => this.#deps.report({ type: "dtmfDigit", digit }));
     samples.fill(0);
   }
 
   #onPeriod(now: number): void {
-    if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#dejitter.fill();
+    if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
 }

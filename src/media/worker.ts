@@ -43,7 +43,7 @@ function partOf(part: PlayPart): PlaylistPart[] {
 }
 
 function handle(message: ToWorker): void {
-  if (message.type === "clip") return void clips.set(message.key, new Clip(message.ulaw));
+  if (message.type === "clip") return void clips.set(message.name, new Clip(message.ulaw));
   if (message.type === "open") return open(message);
   const leg = legs.get(message.leg);
   if (!leg) return;
@@ -52,10 +52,10 @@ function handle(message: ToWorker): void {
       return leg.setRemote(message.remote);
     case "play":
       return leg.play(message.id, message.parts.flatMap(partOf));
-    case "stopPlaying":
-      return leg.stopPlaying();
-    case "sendKeys":
-      return leg.sendKeys(message.id, message.keys, message.timing);
+    case "stopPlayback":
+      return leg.stopPlayback();
+    case "sendDtmf":
+      return leg.sendDtmf(message.id, message.digits, message.timing);
     case "watchVoice":
       return leg.watchVoice(message.on);
     case "listen":

@@ -3,12 +3,12 @@ import { createMediaEngine } from "#src/media/index.ts";
 import { createReach, parseCidrs, resolveName } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
 import { createRecogniser, createVoice } from "#src/speech/index.ts";
-import { createVoiceRoom, parseTrunk, type Voice } from "#src/voice/index.ts";
+import { createCallService, parseTrunk, type CallService } from "#src/voice/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Core } from "./core.ts";
 
 export interface VoiceRole {
-  room: Voice;
+  calls: CallService;
   userAgent: UserAgent;
   /** The SIP listener's. */
   port: number;
@@ -43,7 +43,7 @@ export async function startVoiceRole(core: Core, promptCache: string): Promise<V
     onEnd(() => recogniser.stop());
   }
   const trunk = config.sipOutbound && parseTrunk(config.sipOutbound.reveal());
-  const room = createVoiceRoom(
+  const calls = createCallService(
     {
       database,
       sessions,
@@ -77,15 +77,15 @@ export async function startVoiceRole(core: Core, promptCache: string): Promise<V
     mayReach: sipReach(core, trunk?.host.replace(/^\[|\]$/g, "") ?? null),
     onInvite: (call) => {
       instruments.countCall();
-      room.onInvite(call);
+      calls.onInvite(call);
     },
   });
   const { port } = await userAgent.start();
-  metrics.gauge("calls_active", "Calls under way.", () => room.activeCalls);
+  metrics.gauge("calls_active", "Calls under way.", () => calls.activeCalls);
   metrics.gauge("sip_transactions", "SIP transactions under way.", () => userAgent.activeTransactions);
   onEnd(() => userAgent.stop());
-  room.preload().catch((error: unknown) => isStopping || log.error("prompts_not_rendered", { error }));
-  return { room, userAgent, port };
+  calls.preload().catch((error: unknown) => isStopping || log.error("prompts_not_rendered", { error }));
+  return { calls, userAgent, port };
 }
 
 /** Callbacks are merchants' to choose, the trunk for numbers is the operator's. */

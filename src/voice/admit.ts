@@ -4,8 +4,8 @@ import { acceptOffer, createOffer, type LocalMedia, type MediaLeg, type RemoteMe
 import type { Project } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { IncomingCall } from "#src/sip/index.ts";
-import { cluesOf } from "./clues.ts";
-import type { CallDeps } from "./deps.ts";
+import { callIdentifiersOf } from "./call-identifiers.ts";
+import type { CallDeps } from "./types.ts";
 import { matchCall, type MatchRule, type Miss, type SessionIndex } from "./match.ts";
 
 /** A call that was let in: its session is claimed, its media port is open, nothing is answered yet. */
@@ -31,7 +31,7 @@ export interface Refusal {
 
 /** Finds and claims the call's session. On a refusal nothing is held and the session is as it was. */
 export async function admit(call: IncomingCall, deps: CallDeps): Promise<Admission | Refusal> {
-  const match = await matchCall(cluesOf(call.request), indexOf(deps), readNational);
+  const match = await matchCall(callIdentifiersOf(call.request), indexOf(deps), readNational);
   if ("misses" in match) return { status: 404, why: "no session matches", misses: match.misses };
 
   const leg = await deps.media.open();

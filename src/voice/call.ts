@@ -7,8 +7,8 @@ import { acceptOffer, createOffer, readAnswer } from "#src/media/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
 import type { Admission } from "./admit.ts";
-import { Conversation } from "./conversation.ts";
-import type { CallDeps } from "./deps.ts";
+import { ConversationDriver } from "./conversation-driver.ts";
+import type { CallDeps } from "./types.ts";
 import { SpeechInput } from "./speech-input.ts";
 import { transferBack } from "./transfer.ts";
 
@@ -42,14 +42,14 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     }
   };
 
-  const ears: SpeechInput = new SpeechInput({
+  const speechInput: SpeechInput = new SpeechInput({
     audio: leg,
     recogniser: deps.recogniser,
     testWord: session.environment === "test" && project.voice.testWord,
     feed: (event) => conversation.feed(event),
   });
-  const conversation = new Conversation({
-    dialog: createConversation({
+  const conversation = new ConversationDriver({
+    machine: createConversation({
       mode: session.mode,
       amountMinor: session.amountMinor,
       currency: session.currency,
@@ -60,8 +60,8 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
       country: project.country,
       nowMs: clock.now(),
     }),
-    mouth: leg,
-    ears,
+    playback: leg,
+    speechInput,
     prompts: deps.prompts,
     clock,
     settle: (card, mayRetry) => {
@@ -77,11 +77,11 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     onPrompt: (prompt) => log.debug("prompt", { prompt }),
     onFinish: over.resolve,
   });
-  leg.on.key = (key) => {
+  leg.on.dtmfDigit = (key) => {
     crashPoint("key_heard");
     conversation.feed({ type: "key", key });
   };
-  leg.on.speechStarted = () => ears.speechStarted();
+  leg.on.speechStarted = () => speechInput.speechStarted();
   leg.on.played = (id) => conversation.played(id);
 
   const hangUp = () => {
@@ -121,7 +121,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
 
   crashPoint("call_answered");
   dialog.onBye = hangUp;
-  dialog.onKey = (key) => conversation.feed({ type: "key", key });
+  dialog.onDtmfDigit = (key) => conversation.feed({ type: "key", key });
   let reoffered: string | null = null;
   dialog.onAnswer = (sdp) => {
     const agreed = reoffered === null ? null : readAnswer(sdp, reoffered);

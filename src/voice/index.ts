@@ -2,7 +2,7 @@ import { fixedPrompts } from "#src/conversation/index.ts";
 import type { IncomingCall, UserAgent } from "#src/sip/index.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
-import type { CallDeps } from "./deps.ts";
+import type { CallDeps } from "./types.ts";
 import { createPrompts } from "./prompts.ts";
 import type { Log } from "#src/platform/index.ts";
 import type { Miss } from "./match.ts";
@@ -12,9 +12,9 @@ import { keepUnmatched } from "./unmatched.ts";
 export { listUnmatched } from "./unmatched.ts";
 export { parseTrunk } from "./destination.ts";
 
-export type VoiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
+export type CallServiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
 
-export interface Voice {
+export interface CallService {
   /** Takes a call: the handler of the user agent's INVITEs. */
   onInvite(call: IncomingCall): void;
   /** Renders every fixed prompt in the background; calls may come before it is done. */
@@ -34,8 +34,8 @@ const RETRY_AFTER_S = 30;
 /** Unmatched calls written down at a time; of more at once some go unrecorded. */
 const MOST_REMEMBERING = 4;
 
-/** The room where SIP, media, speech, conversation and payments become one call. */
-export function createVoiceRoom(deps: VoiceDeps, userAgent: () => Pick<UserAgent, "invite">): Voice {
+/** Takes inbound calls: joins SIP, media, speech, conversation and payment to one call. */
+export function createCallService(deps: CallServiceDeps, userAgent: () => Pick<UserAgent, "invite">): CallService {
   const prompts = createPrompts(deps);
   const calls = new Map<Promise<void>, string>();
   let isDraining = false;

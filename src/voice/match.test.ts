@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matchCall, type InviteClues, type SessionIndex } from "./match.ts";
+import { matchCall, type CallIdentifiers, type SessionIndex } from "./match.ts";
 
 const ID = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
 const CALLERS: Record<string, string> = { "+14155550102": ID(2), "+14155550103": ID(3), "+14155550104": ID(4) };
@@ -13,10 +13,10 @@ const index: SessionIndex = {
 };
 const readNational = (digits: string, country: string) =>
   country === "US" && /^1?[2-9][0-9]{9}$/.test(digits) ? `+1${digits.slice(-10)}` : null;
-const none: InviteClues = { sessionIds: [], callers: [], dialled: [], calling: [] };
-const search = (clues: Partial<InviteClues>) => matchCall({ ...none, ...clues }, index, readNational);
-const match = async (clues: Partial<InviteClues>) => {
-  const found = await search(clues);
+const none: CallIdentifiers = { sessionIds: [], callers: [], dialled: [], calling: [] };
+const search = (identifiers: Partial<CallIdentifiers>) => matchCall({ ...none, ...identifiers }, index, readNational);
+const match = async (identifiers: Partial<CallIdentifiers>) => {
+  const found = await search(identifiers);
   return "misses" in found ? null : found;
 };
 
@@ -102,11 +102,11 @@ test("a call that matches nothing is told of rule by rule: what it went by, how 
 });
 
 test("a widget session's id matches nothing, and no other session is taken for it (R-280)", async () => {
-  for (const clues of [
+  for (const identifiers of [
     { sessionIds: [ID(7)], callers: ["+14155550102"] },
     { dialled: [ID(7)], calling: ["+14155550104"] },
   ]) {
-    const found = await search(clues);
+    const found = await search(identifiers);
     assert.equal("misses" in found && found.misses.at(-1)?.why, "a widget session cannot be called");
   }
 });

@@ -10,7 +10,7 @@ import type { Environment } from "#src/kernel/payment.ts";
  */
 
 /** The parts of an INVITE that can name a session; `voice/invite.ts` reads them from the request. */
-export interface InviteClues {
+export interface CallIdentifiers {
   /** Every X-Session-Id value, wherever the transfer put it: header, URI header or URI parameter. */
   sessionIds: readonly string[];
   callers: readonly string[];
@@ -53,8 +53,8 @@ export interface SessionIndex {
 export type ReadNational = (digits: string, country: string) => string | null;
 
 /** Finds the session; or answers why each rule found none: then the call is refused with 404. */
-export async function matchCall(clues: InviteClues, index: SessionIndex, readNational: ReadNational): Promise<Match | { misses: Miss[] }> {
-  const project = await dialledProject(clues, index, readNational);
+export async function matchCall(identifiers: CallIdentifiers, index: SessionIndex, readNational: ReadNational): Promise<Match | { misses: Miss[] }> {
+  const project = await dialledProject(identifiers, index, readNational);
   const countries = project ? [project.country] : await index.countries();
   const misses: Miss[] = [];
   const miss = (rule: MatchRule, value: string | null, why: string, readings: string[] = []) => {
@@ -92,19 +92,19 @@ export async function matchCall(clues: InviteClues, index: SessionIndex, readNat
     return value.includes(",") ? miss(rule, value, "a list of values") : value;
   };
 
-  const sessionId = single(clues.sessionIds, "X-Session-Id");
+  const sessionId = single(identifiers.sessionIds, "X-Session-Id");
   const named = sessionId === null ? null : await byId(sessionId, "X-Session-Id");
   if (named) return named;
-  const caller = single(clues.callers, "X-Caller");
+  const caller = single(identifiers.callers, "X-Caller");
   const claimed = caller === null ? null : await byCaller(caller, "X-Caller");
   if (claimed) return claimed;
-  if (clues.dialled.length === 0) miss("To", null, "no user part");
-  for (const user of clues.dialled) {
+  if (identifiers.dialled.length === 0) miss("To", null, "no user part");
+  for (const user of identifiers.dialled) {
     const addressed = parseUuid(user) === null ? await byCaller(user, "To") : await byId(user, "To");
     if (addressed) return addressed;
   }
-  if (clues.calling.length === 0) miss("From", null, "anonymous");
-  for (const user of clues.calling) {
+  if (identifiers.calling.length === 0) miss("From", null, "anonymous");
+  for (const user of identifiers.calling) {
     const calling = await byCaller(user, "From");
     if (calling) return calling;
   }
@@ -112,8 +112,8 @@ export async function matchCall(clues: InviteClues, index: SessionIndex, readNat
 }
 
 /** The project whose service number was dialled: no match by itself, it narrows the search (R-214, R-277). */
-async function dialledProject(clues: InviteClues, index: SessionIndex, readNational: ReadNational) {
-  for (const user of clues.dialled) {
+async function dialledProject(identifiers: CallIdentifiers, index: SessionIndex, readNational: ReadNational) {
+  for (const user of identifiers.dialled) {
     for (const number of readingsOf(user, [], readNational)) {
       const project = await index.projectOfNumber(number);
       if (project) return { ...project, number };

@@ -8,7 +8,7 @@ export interface Prompts {
 
 export interface PromptDeps {
   voice: { render(text: string): Promise<Uint8Array> };
-  media: { loadClip(key: string, ulaw: Uint8Array): void };
+  media: { loadClip(name: string, ulaw: Uint8Array): void };
 }
 
 /** A text is its own clip name: what is variable (an amount, a digit) is a part of its own, so the set stays small. */

@@ -3,7 +3,7 @@ import { crashPoint } from "#src/kernel/crash-points.ts";
 import { createOffer, readAnswer, type LocalMedia, type MediaLeg } from "#src/media/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { CallDialog, OutgoingCall } from "#src/sip/index.ts";
-import type { CallDeps } from "./deps.ts";
+import type { CallDeps } from "./types.ts";
 import { destinationOf } from "./destination.ts";
 import { transferHeaders } from "./transfer-headers.ts";
 
@@ -13,7 +13,7 @@ const RING_MS = 60_000;
 const LONGEST_BRIDGE_MS = 2 * 3_600_000;
 const SORRY = "Sorry, I could not connect you. Goodbye.";
 
-/** Fixed prompts of this room, to be rendered at start. */
+/** Fixed prompts of a transfer-back, to be rendered at start. */
 export const TRANSFER_PROMPTS: readonly string[] = [SORRY];
 
 /** `transfer_status` (R-321). */

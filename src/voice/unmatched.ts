@@ -53,7 +53,7 @@ function dialled(text: string): string {
   return filterLine(digits) === digits ? printable(text) : "[pan]";
 }
 
-/** What a stranger wrote, card numbers masked, cut. */
+/** What an unknown peer wrote, card numbers masked, cut. */
 function printable(text: string): string {
   return filterLine(text).slice(0, LONGEST_VALUE);
 }

@@ -6,7 +6,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { PromptEar, anchorOf } from "#softphone/ear.ts";
+import { PromptDetector, fingerprintOf } from "#softphone/prompt-detector.ts";
 import { fixedPrompts } from "#src/conversation/index.ts";
 import { encodeUlaw } from "#src/kernel/g711.ts";
 import { createVoice } from "#src/speech/index.ts";
@@ -132,9 +132,9 @@ function wavOf(samples: Int16Array): Buffer {
 
 /** The words of ours that baresip's recording holds. */
 async function promptsIn(recording: Int16Array): Promise<string[]> {
-  const anchors = await Promise.all(fixedPrompts().map(async (text) => anchorOf(text, true, await voice.render(text))));
+  const fingerprints = await Promise.all(fixedPrompts().map(async (text) => fingerprintOf(text, true, await voice.render(text))));
   const heard: string[] = [];
-  new PromptEar(anchors.flat(), ({ text }) => heard.push(text)).hear(encodeUlaw(recording));
+  new PromptDetector(fingerprints.flat(), ({ text }) => heard.push(text)).push(encodeUlaw(recording));
   return heard;
 }
 

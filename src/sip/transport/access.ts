@@ -3,7 +3,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 
 /**
  * Who may talk to us (S-80, S-82): the trunks, and for the length of a call those we have called ourselves.
- * Everybody else is a stranger and gets no answer to anything.
+ * Everybody else is an unknown peer and gets no answer to anything.
  */
 export class Access {
   readonly #trunks = new BlockList();

@@ -9,7 +9,7 @@ import { stampVia } from "./layer.ts";
 import { locate, type Resolver, type Target } from "./locate.ts";
 import { type Flow, plainAddress } from "./transport.ts";
 
-test("trunks are addresses and CIDRs of either family; everybody else is a stranger (S-80)", () => {
+test("trunks are addresses and CIDRs of either family; everybody else is an unknown peer (S-80)", () => {
   const access = new Access(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32"]);
   for (const address of ["192.0.2.255", "198.51.100.7", "2001:db8:1::1"]) assert.equal(access.isTrunk(address), true, address);
   for (const address of ["192.0.3.0", "198.51.100.8", "2001:db9::1", "127.0.0.1", ""]) assert.equal(access.admits(address), false, address);

@@ -8,7 +8,7 @@ import type { TransportLayer } from "../transport/layer.ts";
 import type { Resolver } from "../transport/locate.ts";
 import type { Protocol } from "../transport/transport.ts";
 
-/** What the user agent tells its operator. Events are constants; fields never hold what a stranger or a caller wrote. */
+/** What the user agent tells its operator. Events are constants; fields never hold what an unknown peer or a caller wrote. */
 export interface SipLog {
   debug(event: string, fields?: SipLogFields): void;
   warn(event: string, fields?: SipLogFields): void;

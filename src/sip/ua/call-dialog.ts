@@ -5,7 +5,7 @@ import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner } from "./agent.ts";
 import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { Credentials } from "./digest.ts";
-import { DTMF_TYPES, keyOf } from "./dtmf-relay.ts";
+import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
 import { NoAck } from "./errors.ts";
 import { admitAnswers, dispatch, type Draft, exchange, targetOf } from "./exchange.ts";
 import { ReliableAnswer } from "./reliable-answer.ts";
@@ -39,7 +39,7 @@ export class CallDialog implements DialogOwner {
   /** The peer's answer to an offer `onReinvite` made. */
   onAnswer: ((sdp: string) => void) | null = null;
   /** A key from INFO as RFC 4733 event code: 0-9, 10 = "*", 11 = "#", 12-15 = A-D. */
-  onKey: ((event: number) => void) | null = null;
+  onDtmfDigit: ((event: number) => void) | null = null;
   readonly #agent: Agent;
   readonly #dialog: Dialog;
   readonly #parts: CallParts;
@@ -192,12 +192,12 @@ export class CallDialog implements DialogOwner {
 
   #info(transaction: ServerTransaction): void {
     const { body } = transaction.request;
-    const key = body.length === 0 ? null : keyOf(body);
+    const key = body.length === 0 ? null : digitOf(body);
     const understood = key !== null || body.length === 0;
     body.fill(0);
     if (!understood) return this.#respond(transaction, 415, { headers: [["Accept", DTMF_TYPES.join(", ")]] });
     this.#respond(transaction, 200);
-    if (key !== null) this.onKey?.(key);
+    if (key !== null) this.onDtmfDigit?.(key);
   }
 
   #success(transaction: ServerTransaction, answer: Answer): SipResponse {

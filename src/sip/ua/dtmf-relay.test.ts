@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyOf } from "./dtmf-relay.ts";
+import { digitOf } from "./dtmf-relay.ts";
 
-const key = (body: string) => keyOf(Buffer.from(body));
+const key = (body: string) => digitOf(Buffer.from(body));
 
 test("every key of an INFO body is its RFC 4733 event code (R-226)", () => {
   const keys = "0123456789*#ABCD".split("").map((name) => key(`Signal=${name}\r\nDuration=160\r\n`));

@@ -14,7 +14,7 @@ const EVENTS: ReadonlyMap<number, number> = new Map(Array.from(Buffer.from("*#AB
  * `application/dtmf-relay` holds "Signal=5", `application/dtmf` the key alone. The key may be a card's digit, so the
  * body is read as bytes and never becomes a string.
  */
-export function keyOf(body: Uint8Array): number | null {
+export function digitOf(body: Uint8Array): number | null {
   let at = skipBlank(body, 0);
   if (startsWithSignal(body, at)) {
     at = skipBlank(body, at + SIGNAL.length);

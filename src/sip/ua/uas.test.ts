@@ -135,35 +135,35 @@ test("a retransmitted INVITE is no second call (R-221)", async () => {
   assert.equal(calls.waiting.length, 0);
 });
 
-test("a stranger gets no answer to anything, over UDP and TCP (S-82)", async () => {
+test("an unknown peer gets no answer to anything, over UDP and TCP (S-82)", async () => {
   const { agent, port, calls, peer, ask } = await bench({ trunks: ["127.0.0.1"] });
-  const stranger = await rawUdp(port, "127.0.0.2");
+  const unknownPeer = await rawUdp(port, "127.0.0.2");
   const connected = await rawTcp(port, "127.0.0.2");
-  for (const method of ["INVITE", "OPTIONS", "REGISTER", "BYE", "CANCEL", "FOO"]) stranger.send(requestText(stranger, { method }));
-  stranger.send("garbage\r\n\r\n");
+  for (const method of ["INVITE", "OPTIONS", "REGISTER", "BYE", "CANCEL", "FOO"]) unknownPeer.send(requestText(unknownPeer, { method }));
+  unknownPeer.send("garbage\r\n\r\n");
   await connected.closed;
   // The trunk is served behind all that, so the silence is no delay.
   assert.equal((await ask({})).status, 200);
-  assert.deepEqual([stranger.responses.waiting.length, calls.waiting.length, agent.activeTransactions], [0, 0, 1]);
-  await stranger.close();
+  assert.deepEqual([unknownPeer.responses.waiting.length, calls.waiting.length, agent.activeTransactions], [0, 0, 1]);
+  await unknownPeer.close();
   await connected.close();
   assert.equal(peer.responses.waiting.length, 0);
 });
 
-test("strangers are told of in the log, in one line a minute (S-82)", async () => {
+test("unknown peers are told of in the log, in one line a minute (S-82)", async () => {
   const clock = new ManualClock();
   const lines: unknown[] = [];
   const log = { debug: () => {}, warn: (event: string, fields?: object) => void lines.push({ event, ...fields }) };
   const { port, ask } = await bench({ trunks: ["127.0.0.1"], clock, log });
-  const stranger = await rawUdp(port, "127.0.0.2");
-  for (const method of ["INVITE", "OPTIONS"]) stranger.send(requestText(stranger, { method }));
+  const unknownPeer = await rawUdp(port, "127.0.0.2");
+  for (const method of ["INVITE", "OPTIONS"]) unknownPeer.send(requestText(unknownPeer, { method }));
   await ask({ branch: "first" });
-  assert.deepEqual(lines, [{ event: "sip_stranger_ignored", host: "127.0.0.2", count: 1 }]);
+  assert.deepEqual(lines, [{ event: "sip_unknown_peer_ignored", host: "127.0.0.2", count: 1 }]);
   clock.advance(60_000);
-  stranger.send(requestText(stranger, { method: "OPTIONS" }));
+  unknownPeer.send(requestText(unknownPeer, { method: "OPTIONS" }));
   await ask({ branch: "second" });
-  assert.deepEqual(lines[1], { event: "sip_stranger_ignored", host: "127.0.0.2", count: 2 });
-  await stranger.close();
+  assert.deepEqual(lines[1], { event: "sip_unknown_peer_ignored", host: "127.0.0.2", count: 2 });
+  await unknownPeer.close();
 });
 
 test("CANCEL is answered 200 and its INVITE 487, with one tag (R-222)", async () => {
@@ -230,7 +230,7 @@ test("equal malformed requests get equal answers, without a transaction (section
 test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () => {
   const { dialog, ask, inside } = await called();
   const keys: number[] = [];
-  dialog.onKey = (key) => keys.push(key);
+  dialog.onDtmfDigit = (key) => keys.push(key);
   const headers = { ...inside, "Content-Type": "application/dtmf-relay" };
   assert.equal((await ask({ method: "INFO", headers, body: "Signal=4\r\nDuration=160\r\n", cseq: 2 })).status, 200);
   assert.equal(
@@ -246,7 +246,7 @@ test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () 
 test("a retransmitted INFO is one key", async () => {
   const { dialog, peer, inside } = await called();
   const keys: number[] = [];
-  dialog.onKey = (key) => keys.push(key);
+  dialog.onDtmfDigit = (key) => keys.push(key);
   const text = requestText(peer, {
     method: "INFO",
     headers: { ...inside, "Content-Type": "application/dtmf-relay" },

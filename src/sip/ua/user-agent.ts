@@ -64,8 +64,8 @@ const MAX_PENDING_PER_SOURCE = 200;
 /** Transactions at once; beyond, new requests are answered without one (S-83). */
 const MAX_TRANSACTIONS = 20_000;
 const UNAVAILABLE: Answer = { headers: [["Retry-After", "10"]] };
-/** One line of the log for all strangers of this time, ms. */
-const STRANGERS_MS = 60_000;
+/** One line of the log for all unknown peers of this time, ms. */
+const UNKNOWN_PEERS_MS = 60_000;
 /** How long `stop` waits for the answers to its BYEs, ms. */
 const FAREWELL_MS = 500;
 const SILENT: SipLog = { debug: () => {}, warn: () => {} };
@@ -91,9 +91,9 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   readonly #pending = new Map<string, number>();
   readonly #calls = new WeakMap<ServerTransaction, IncomingCall>();
   #draining = false;
-  /** Packets and connections of strangers since the last line about them, and when the next may be written. */
-  #strangers = 0;
-  #nextStrangers = 0;
+  /** Packets and connections of unknown peers since the last line about them, and when the next may be written. */
+  #unknownPeers = 0;
+  #nextUnknownPeers = 0;
 
   constructor(options: UserAgentOptions) {
     this.log = options.log ?? SILENT;
@@ -157,7 +157,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   admits(address: string): boolean {
     const isKnown = this.access.admits(address);
-    if (!isKnown) this.#noteStranger(address);
+    if (!isKnown) this.#noteUnknownPeer(address);
     return isKnown;
   }
 
@@ -173,12 +173,12 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   }
 
   /** They get no answer, so the log is where the operator of a trunk that is not listed finds out why. */
-  #noteStranger(address: string): void {
-    this.#strangers++;
-    if (this.clock.monotonic() < this.#nextStrangers) return;
-    this.log.warn("sip_stranger_ignored", { host: address, count: this.#strangers });
-    this.#strangers = 0;
-    this.#nextStrangers = this.clock.monotonic() + STRANGERS_MS;
+  #noteUnknownPeer(address: string): void {
+    this.#unknownPeers++;
+    if (this.clock.monotonic() < this.#nextUnknownPeers) return;
+    this.log.warn("sip_unknown_peer_ignored", { host: address, count: this.#unknownPeers });
+    this.#unknownPeers = 0;
+    this.#nextUnknownPeers = this.clock.monotonic() + UNKNOWN_PEERS_MS;
   }
 
   #receiveRequest(request: SipRequest, flow: Flow): void {

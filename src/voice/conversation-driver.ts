@@ -13,15 +13,15 @@ import type { SpeechInput } from "./speech-input.ts";
 import type { Prompts } from "./prompts.ts";
 
 /** What a conversation needs of the call's audio. */
-interface Mouth {
+interface Playback {
   play(id: string, parts: { clip: string }[]): void;
-  stopPlaying(): void;
+  stopPlayback(): void;
 }
 
-export interface ConversationDeps {
-  dialog: Dialog;
-  mouth: Mouth;
-  ears: SpeechInput;
+export interface ConversationDriverDeps {
+  machine: Dialog;
+  playback: Playback;
+  speechInput: SpeechInput;
   prompts: Prompts;
   clock: Clock;
   /** Charges or stores the card and wipes it. Never rejects. */
@@ -33,23 +33,23 @@ export interface ConversationDeps {
   onFinish(reason: FinishReason): void;
 }
 
-/** Carries out what the dialog machine asks for and tells it what happened. One at a time, in order. */
-export class Conversation {
-  readonly #deps: ConversationDeps;
+/** Carries out what the conversation machine asks for and tells it what happened. One at a time, in order. */
+export class ConversationDriver {
+  readonly #deps: ConversationDriverDeps;
   readonly #timers = new Map<TimerName, () => void>();
   /** Counts the prompts: a prompt that was replaced while it was being rendered is not played. */
   #saying = 0;
   #playing: { id: string; prompt: PromptName } | null = null;
   #isOver = false;
 
-  constructor(deps: ConversationDeps) {
+  constructor(deps: ConversationDriverDeps) {
     this.#deps = deps;
   }
 
   /** Something happened. Ignored once the conversation is over. */
   feed(event: ConversationEvent): void {
     if (this.#isOver) return;
-    for (const effect of this.#deps.dialog.feed(event)) this.#perform(effect);
+    for (const effect of this.#deps.machine.feed(event)) this.#perform(effect);
   }
 
   /** The media engine played `id` to its end. */
@@ -61,7 +61,7 @@ export class Conversation {
   }
 
   #perform(effect: ConversationEffect): void {
-    const { mouth, ears } = this.#deps;
+    const { playback, speechInput } = this.#deps;
     switch (effect.type) {
       case "say":
         this.#say(effect.prompt, effect.parts);
@@ -69,13 +69,13 @@ export class Conversation {
       case "hush":
         this.#saying++;
         this.#playing = null;
-        mouth.stopPlaying();
+        playback.stopPlayback();
         break;
       case "listen":
-        ears.listenFor(effect.what, effect.have);
+        speechInput.listenFor(effect.what, effect.have);
         break;
       case "deaf":
-        ears.deaf();
+        speechInput.deaf();
         break;
       case "timer":
         this.#setTimer(effect.name, effect.ms);
@@ -103,8 +103,8 @@ export class Conversation {
       if (saying !== this.#saying || this.#isOver) return;
       const id = String(saying);
       this.#playing = { id, prompt };
-      this.#deps.mouth.stopPlaying();
-      this.#deps.mouth.play(
+      this.#deps.playback.stopPlayback();
+      this.#deps.playback.play(
         id,
         clips.map((clip) => ({ clip })),
       );
@@ -113,7 +113,7 @@ export class Conversation {
     if (Array.isArray(clips)) play(clips);
     else {
       // The former prompt must not talk on while this one is rendered.
-      this.#deps.mouth.stopPlaying();
+      this.#deps.playback.stopPlayback();
       void clips.then(play, () => this.feed({ type: "prompt_ended", prompt }));
     }
   }
@@ -131,7 +131,7 @@ export class Conversation {
     this.#isOver = true;
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
-    this.#deps.ears.close();
+    this.#deps.speechInput.close();
     this.#deps.onFinish(reason);
   }
 }

@@ -1,12 +1,12 @@
 import type { SipRequest } from "#src/sip/index.ts";
-import type { InviteClues } from "./match.ts";
+import type { CallIdentifiers } from "./match.ts";
 
 /**
  * Reads what can name a session from an INVITE. Headers get lost or moved on a transfer: X- headers may stand in the
  * Request-URI (as URI headers of a REFER's Refer-To, RFC 3261 section 19.1.5, or as parameters), and one carrier doubles
  * the `X-` of custom headers.
  */
-export function cluesOf(request: SipRequest): InviteClues {
+export function callIdentifiersOf(request: SipRequest): CallIdentifiers {
   const everywhere = (name: string): string[] => {
     const { uri } = request;
     return [

@@ -5,12 +5,12 @@
  */
 
 /** Bytes of a prompt that are looked for: 12 ms of audio, more than any two prompts have in common. */
-const ANCHOR_BYTES = 96;
+const FINGERPRINT_BYTES = 96;
 /** mu-law codes this close to silence say nothing about which prompt it is. */
 const QUIET = 0x18;
 
 /** A prompt that can be heard: its words, and the stretch of its audio that is looked for. */
-export interface Anchor {
+export interface PromptFingerprint {
   text: string;
   /** The caller is to answer now. */
   asks: boolean;
@@ -21,33 +21,33 @@ export interface Anchor {
 const loudness = (code: number) => ~code & 0x7f;
 
 /** Picks the first stretch of the prompt's audio that is loud enough to be told apart; none for silence. */
-export function anchorOf(text: string, asks: boolean, ulaw: Uint8Array): Anchor[] {
-  for (let start = 0; start + ANCHOR_BYTES <= ulaw.length; start += ANCHOR_BYTES / 2) {
-    const stretch = ulaw.subarray(start, start + ANCHOR_BYTES);
+export function fingerprintOf(text: string, asks: boolean, ulaw: Uint8Array): PromptFingerprint[] {
+  for (let start = 0; start + FINGERPRINT_BYTES <= ulaw.length; start += FINGERPRINT_BYTES / 2) {
+    const stretch = ulaw.subarray(start, start + FINGERPRINT_BYTES);
     const loud = stretch.reduce((count, code) => count + (loudness(code) > QUIET ? 1 : 0), 0);
-    if (loud > ANCHOR_BYTES * 0.75) return [{ text, asks, bytes: Buffer.from(stretch) }];
+    if (loud > FINGERPRINT_BYTES * 0.75) return [{ text, asks, bytes: Buffer.from(stretch) }];
   }
   return [];
 }
 
 /** Listens for a set of known prompts in a mu-law stream. */
-export class PromptEar {
-  readonly #anchors: readonly Anchor[];
-  readonly #onHeard: (prompt: Anchor) => void;
+export class PromptDetector {
+  readonly #fingerprints: readonly PromptFingerprint[];
+  readonly #onDetected: (prompt: PromptFingerprint) => void;
   #window = Buffer.alloc(0);
 
-  constructor(anchors: readonly Anchor[], onHeard: (prompt: Anchor) => void) {
-    this.#anchors = anchors;
-    this.#onHeard = onHeard;
+  constructor(fingerprints: readonly PromptFingerprint[], onDetected: (prompt: PromptFingerprint) => void) {
+    this.#fingerprints = fingerprints;
+    this.#onDetected = onDetected;
   }
 
   /** Takes the next received audio; reports each known prompt once for every time it is played. */
-  hear(ulaw: Uint8Array): void {
+  push(ulaw: Uint8Array): void {
     const stream = Buffer.concat([this.#window, ulaw]);
-    for (const anchor of this.#anchors) {
+    for (const fingerprint of this.#fingerprints) {
       // A match that lay whole in the former window was reported then.
-      if (stream.includes(anchor.bytes, Math.max(0, this.#window.length - ANCHOR_BYTES + 1))) this.#onHeard(anchor);
+      if (stream.includes(fingerprint.bytes, Math.max(0, this.#window.length - FINGERPRINT_BYTES + 1))) this.#onDetected(fingerprint);
     }
-    this.#window = Buffer.from(stream.subarray(-(ANCHOR_BYTES - 1)));
+    this.#window = Buffer.from(stream.subarray(-(FINGERPRINT_BYTES - 1)));
   }
 }

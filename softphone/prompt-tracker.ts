@@ -1,4 +1,4 @@
-import { PromptEar, type Anchor } from "./ear.ts";
+import { PromptDetector, type PromptFingerprint } from "./prompt-detector.ts";
 
 /** A frame louder than this on the mu-law scale (0-127) is somebody speaking. */
 const LOUD = 0x30;
@@ -11,11 +11,11 @@ interface Waiter {
 }
 
 /** What a scripted caller has heard so far, and promises about what it will hear. */
-export class Hearing {
-  readonly #ear: PromptEar;
+export class PromptTracker {
+  readonly #detector: PromptDetector;
   readonly #onPrompt: (text: string) => void;
   /** Every known prompt heard, in order. */
-  readonly prompts: string[] = [];
+  readonly heard: string[] = [];
   #read = 0;
   #marked = 0;
   #askedSinceMark: string | null = null;
@@ -23,25 +23,25 @@ export class Hearing {
   #spokeSinceMark = false;
   #waiters: Waiter[] = [];
 
-  constructor(known: readonly Anchor[], onPrompt: (text: string) => void) {
-    this.#ear = new PromptEar(known, (prompt) => this.#onHeard(prompt));
+  constructor(known: readonly PromptFingerprint[], onPrompt: (text: string) => void) {
+    this.#detector = new PromptDetector(known, (prompt) => this.#onDetected(prompt));
     this.#onPrompt = onPrompt;
   }
 
   /** 20 ms of received audio. */
-  hear(ulaw: Uint8Array): void {
+  push(ulaw: Uint8Array): void {
     const isLoud = ulaw.some((code) => (~code & 0x7f) > LOUD);
     this.#quietMs = isLoud ? 0 : this.#quietMs + ulaw.length / 8;
     if (isLoud) this.#spokeSinceMark = true;
-    this.#ear.hear(ulaw);
+    this.#detector.push(ulaw);
     this.#settle();
   }
 
   /** What comes from here on is the answer to what the caller is about to do. */
   mark(): void {
     this.#askedSinceMark = null;
-    this.#marked = this.prompts.length;
-    this.#read = this.prompts.length;
+    this.#marked = this.heard.length;
+    this.#read = this.heard.length;
     this.#spokeSinceMark = false;
   }
 
@@ -52,13 +52,13 @@ export class Hearing {
 
   /** Until any known prompt was heard since the mark. */
   untilSpokenTo(): Promise<void> {
-    return this.#until(() => this.prompts.length > this.#marked);
+    return this.#until(() => this.heard.length > this.#marked);
   }
 
   /** Until something was asked since the mark: a known question, or with an unknown service any speech that has ended. */
   untilAsked(): Promise<void> {
     return this.#until(
-      () => this.#askedSinceMark !== null || (this.prompts.length === 0 && this.#spokeSinceMark && this.#quietMs >= PROMPT_OVER_MS),
+      () => this.#askedSinceMark !== null || (this.heard.length === 0 && this.#spokeSinceMark && this.#quietMs >= PROMPT_OVER_MS),
     );
   }
 
@@ -66,14 +66,14 @@ export class Hearing {
   untilHeard(words: string): Promise<void> {
     const wanted = words.toLowerCase();
     return this.#until(() => {
-      const at = this.prompts.findIndex((text, index) => index >= this.#read && text.toLowerCase().includes(wanted));
+      const at = this.heard.findIndex((text, index) => index >= this.#read && text.toLowerCase().includes(wanted));
       if (at >= 0) this.#read = at + 1;
       return at >= 0;
     });
   }
 
-  #onHeard({ text, asks }: Anchor): void {
-    this.prompts.push(text);
+  #onDetected({ text, asks }: PromptFingerprint): void {
+    this.heard.push(text);
     if (asks) this.#askedSinceMark = text;
     this.#onPrompt(text);
   }
