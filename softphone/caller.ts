@@ -120,7 +120,9 @@ interface Tools {
 /** Every prompt of the service, as this telephone's own voice renders it. */
 async function learn(voice: Voice): Promise<PromptFingerprint[]> {
   const questions = new Set(askingPrompts());
-  const fingerprints = await Promise.all(fixedPrompts().map(async (text) => fingerprintOf(text, questions.has(text), await voice.render(text))));
+  const fingerprints = await Promise.all(
+    fixedPrompts().map(async (text) => fingerprintOf(text, questions.has(text), await voice.render(text))),
+  );
   return fingerprints.flat();
 }
 

@@ -161,7 +161,12 @@ export class Sender implements Paced {
     if (position === SAMPLES_PER_PACKET) this.#digitStart = this.#timestamp;
     for (let copy = 0; copy < (last ? END_PACKETS : 1); copy++) {
       const isFirst = position === SAMPLES_PER_PACKET && copy === 0;
-      this.#send({ marker: isFirst, payloadType: eventPayloadType, timestamp: this.#digitStart, payload: eventPayload(digit, position, last) });
+      this.#send({
+        marker: isFirst,
+        payloadType: eventPayloadType,
+        timestamp: this.#digitStart,
+        payload: eventPayload(digit, position, last),
+      });
     }
   }
 

@@ -110,7 +110,8 @@ export class WorkerLeg implements RelayTarget {
     const samples = Math.ceil((onMs * SAMPLES_PER_MS) / SAMPLES_PER_PACKET) * SAMPLES_PER_PACKET;
     const gap: PlaylistPart[] = gapMs > 0 ? [{ clip: Clip.silence(gapMs * SAMPLES_PER_MS) }] : [];
     const asEvent = this.#remote !== null && this.#remote.eventPayloadType !== null;
-    const down = (digit: DtmfDigit): PlaylistPart => (asEvent ? { digit, samples } : { clip: new Clip(encodeUlaw(toneOf(digit, samples))) });
+    const down = (digit: DtmfDigit): PlaylistPart =>
+      asEvent ? { digit, samples } : { clip: new Clip(encodeUlaw(toneOf(digit, samples))) };
     this.play(
       id,
       digits.flatMap((digit) => [down(digit), ...gap]),

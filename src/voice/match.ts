@@ -53,7 +53,11 @@ export interface SessionIndex {
 export type ReadNational = (digits: string, country: string) => string | null;
 
 /** Finds the session; or answers why each rule found none: then the call is refused with 404. */
-export async function matchCall(identifiers: CallIdentifiers, index: SessionIndex, readNational: ReadNational): Promise<Match | { misses: Miss[] }> {
+export async function matchCall(
+  identifiers: CallIdentifiers,
+  index: SessionIndex,
+  readNational: ReadNational,
+): Promise<Match | { misses: Miss[] }> {
   const project = await dialledProject(identifiers, index, readNational);
   const countries = project ? [project.country] : await index.countries();
   const misses: Miss[] = [];
