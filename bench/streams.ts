@@ -137,7 +137,7 @@ const SESSION: Omit<NewSession, "organizationId" | "projectId"> = {
   description: null,
   callback: null,
   memory: null,
-  stripeAccount: null,
+  connectedAccount: null,
   billingAddress: null,
   ttlSeconds: 3600,
 };

@@ -1,4 +1,5 @@
 import { SAMPLES } from "../src/api/openapi/samples.ts";
+import { GATEWAYS_BUILT } from "../src/gateways/index.ts";
 import { Secret } from "../src/kernel/secret.ts";
 import { forwardCard } from "../src/gateways/webhook/requests.ts";
 import { webhook } from "../src/gateways/webhook/index.ts";
@@ -28,7 +29,7 @@ const WHAT: Readonly<Record<Name, string>> = {
   "paid by the test word": "Test keys only: the caller said the test word.",
 };
 
-const bodyOf = (name: Name) => webhookBody(EVENT, SAMPLES[name], "dollars");
+const bodyOf = (name: Name) => webhookBody(EVENT, SAMPLES[name], "dollars", GATEWAYS_BUILT);
 const pretty = (json: string) => JSON.stringify(JSON.parse(json), null, 2);
 
 function payloads(): string {

@@ -96,7 +96,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     gateways,
     simulatorsUrl: () => simulators?.url ?? null,
   });
-  const webhooks = createWebhooks({ database, jobs, projects, outbound: instruments.webhooks(outbound), clock, random, log });
+  const webhooks = createWebhooks({ database, jobs, projects, gateways, outbound: instruments.webhooks(outbound), clock, random, log });
   const sessions = instruments.sessions(
     createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
   );

@@ -35,7 +35,7 @@ const NEW: NewSession = {
   description: "it's",
   callback: null,
   memory: null,
-  stripeAccount: null,
+  connectedAccount: null,
   billingAddress: { street: "1 Main", city: "X", state: "CA", zip: "94105", country: "US", first_name: null, last_name: null },
   ttlSeconds: 300,
 };
@@ -113,7 +113,7 @@ async function play(database: Database): Promise<unknown[]> {
   const attempt = (id: string) => ({
     id,
     session,
-    stripeAccount: null,
+    connectedAccount: null,
     credentialVersion: 1,
     endpoint: "https://stripe.example",
     cardBrand: "visa",

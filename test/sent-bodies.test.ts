@@ -53,7 +53,8 @@ test("status webhooks fit their published schema, every field described (R-032, 
     { processor: { test_skip: true, transaction_id: "test_skip_1", auth_code: "TESTOK" } },
   ];
   for (const changes of cases) {
-    for (const unit of ["dollars", "cents"] as const) assertFits("StatusWebhook", webhookBody("evt_1", { ...SESSION, ...changes }, unit));
+    for (const unit of ["dollars", "cents"] as const)
+      assertFits("StatusWebhook", webhookBody("evt_1", { ...SESSION, ...changes }, unit, GATEWAYS_BUILT));
   }
 });
 

@@ -46,7 +46,7 @@ export class People {
       description: null,
       callback: null,
       memory: null,
-      stripeAccount: null,
+      connectedAccount: null,
       billingAddress: null,
       ttlSeconds: random.pick([60, 120, 300]),
     };

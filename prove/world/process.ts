@@ -82,7 +82,7 @@ export class ServiceProcess implements Line {
       start: async () => {},
       stop: async () => {},
     };
-    const webhooks = createWebhooks({ database, jobs, projects, outbound, clock, random, log });
+    const webhooks = createWebhooks({ database, jobs, projects, gateways: GATEWAYS_BUILT, outbound, clock, random, log });
     webhooks.registerDelivery();
     this.#wakeDelivery = (projectId) => void work({ projectId });
     const sessions = createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) });

@@ -80,7 +80,7 @@ export function sessionCreation(deps: ApiDeps) {
         description: body.description ?? null,
         callback: body.callback?.text ?? null,
         memory: body.memory ?? null,
-        stripeAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
+        connectedAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
         billingAddress: body.gateway === "authorizenet" && body.billing_address ? addressOf(body.billing_address) : null,
         ttlSeconds: settings.sessionTtlSeconds,
       },

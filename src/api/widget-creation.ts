@@ -40,7 +40,7 @@ export function widgetCreation(deps: ApiDeps, widget: Pick<Widget, "urlFor">) {
         description: body.description ?? null,
         callback: null,
         memory: null,
-        stripeAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
+        connectedAccount: body.gateway === "stripe" ? (body.stripe_account ?? null) : null,
         billingAddress: null,
         ttlSeconds: WIDGET_TTL_SECONDS,
       },

@@ -58,6 +58,7 @@ export async function openRooms(
       database,
       jobs,
       projects,
+      gateways: GATEWAYS_BUILT,
       outbound: createOutbound({ allow: config.outboundAllow }),
       clock,
       random,

@@ -320,11 +320,11 @@ test("every gateway that is built has its column in the table", () => {
 test("stripe: a platform charges on the connected account, and only its look-up there finds the charge", async () => {
   const gateway = GATEWAYS_BUILT.stripe!;
   const platform = { options: { platform: true, moto: true } };
-  const order = newOrder("charge", "4000000000000259", { stripeAccount: "acct_1AbCdEfGhIjKlMnO" });
+  const order = newOrder("charge", "4000000000000259", { connectedAccount: "acct_1AbCdEfGhIjKlMnO" });
   await arm("stripe", { kind: "reset_after", times: 5, path: "/v1/payment_intents" });
   assert.equal((await gateway.charge(order, openIo(gateway, platform))).outcome, "unknown");
   assert.equal((await gateway.lookUp!(traceOf(order), openIo(gateway, platform))).outcome, "approved");
-  const elsewhere = await gateway.lookUp!({ ...traceOf(order), stripeAccount: null }, openIo(gateway, platform));
+  const elsewhere = await gateway.lookUp!({ ...traceOf(order), connectedAccount: null }, openIo(gateway, platform));
   assert.equal(elsewhere.outcome, "absent");
 });
 

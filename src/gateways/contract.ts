@@ -68,10 +68,31 @@ export interface Capabilities {
   token: string;
   /** The vendor refuses a payment without a postal address; `credentials` then carry the one to send when the session has none. */
   needsAddress: boolean;
-  /** The processor fields this gateway fills, in the interface's spelling (SPEC Processor). */
-  processorFields: { charge: readonly string[]; tokenize: readonly string[] };
+  /** The session's `billing_address` goes to the vendor (R-128); other gateways are never given it. */
+  takesBillingAddress: boolean;
+  /**
+   * The option with which the project's credentials charge accounts connected to it: only then may a session name one
+   * (`stripe_account`, R-127). Null: the vendor has no such accounts, and the field is ignored.
+   */
+  connectedAccountOption: string | null;
+  processorFields: ProcessorNames;
   /** Total time for one attempt, ms, every request, retry and poll of it included. */
   deadlineMs: number;
+}
+
+/** The processor fields that a gateway fills, in the interface's spelling (SPEC, Processor object). */
+export interface ProcessorNames {
+  charge: readonly string[];
+  tokenize: readonly string[];
+  /** Which of `charge` identifies the payment itself; the test word's payment has its made-up id there (R-234). */
+  transactionId: string;
+  /** Which of `charge` holds the issuer's approval code, where one does. */
+  authCode?: string;
+  /**
+   * What the status webhook calls a field where the interface lists it (R-345); none: it is not in the webhook. A field that is
+   * not listed has its own name, and a second one without the gateway's prefix.
+   */
+  inWebhook?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface CredentialField {
@@ -122,8 +143,8 @@ export interface Order {
   description: string | null;
   /** E.164; null for the widget. */
   caller: string | null;
-  /** Stripe's connected account; null for every other gateway. */
-  stripeAccount: string | null;
+  /** An account connected to the project's own, at gateways with `connectedAccountOption`; else null. */
+  connectedAccount: string | null;
   billingAddress: BillingAddress | null;
   /** The shopper's address for the widget; null on the telephone. */
   customerIp: string | null;
@@ -138,7 +159,7 @@ export interface AttemptTrace {
   mode: Mode;
   amountMinor: number;
   currency: string;
-  stripeAccount: string | null;
+  connectedAccount: string | null;
   /** When the attempt was written down, ms since the epoch by the database's clock. */
   startedAtMs: number;
   /** What the gateway noted through `io.note` before the answer was lost. */

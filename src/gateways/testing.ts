@@ -35,7 +35,7 @@ export function orderOf(changes: Partial<Order> = {}): Order {
     currency: "USD",
     description: "Invoice 1001",
     caller: "+15550001111",
-    stripeAccount: null,
+    connectedAccount: null,
     billingAddress: null,
     customerIp: null,
     card: cardOf("4242424242424242"),
@@ -45,8 +45,8 @@ export function orderOf(changes: Partial<Order> = {}): Order {
 
 /** What would be left of the order if its process died now. */
 export function traceOf(order: Order, notes: Record<string, string> = {}, startedAtMs = Date.now()): AttemptTrace {
-  const { sessionId, attempt, reference, mode, amountMinor, currency, stripeAccount } = order;
-  return { sessionId, attempt, reference, mode, amountMinor, currency, stripeAccount, startedAtMs, notes };
+  const { sessionId, attempt, reference, mode, amountMinor, currency, connectedAccount } = order;
+  return { sessionId, attempt, reference, mode, amountMinor, currency, connectedAccount, startedAtMs, notes };
 }
 
 export function settingsOf(gateway: Gateway, changes: Partial<GatewaySettings> = {}): GatewaySettings {

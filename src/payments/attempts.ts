@@ -30,7 +30,7 @@ export interface Attempt {
 export interface NewAttempt {
   id: string;
   session: Session;
-  stripeAccount: string | null;
+  connectedAccount: string | null;
   credentialVersion: number;
   endpoint: string;
   cardBrand: string;
@@ -71,7 +71,7 @@ export async function insertAttempt(
       mode: session.mode,
       amount_minor: session.amountMinor,
       currency: session.currency,
-      stripe_account: attempt.stripeAccount,
+      stripe_account: attempt.connectedAccount,
       credential_version: attempt.credentialVersion,
       endpoint: attempt.endpoint,
       card_brand: attempt.cardBrand,
@@ -111,7 +111,7 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
       mode: row.mode,
       amountMinor: row.amount_minor,
       currency: row.currency,
-      stripeAccount: row.stripe_account,
+      connectedAccount: row.stripe_account,
       startedAtMs: row.started_at.getTime(),
       notes: row.notes as Record<string, string>,
     },

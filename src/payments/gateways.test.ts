@@ -69,6 +69,7 @@ describe("every gateway through the charge protocol", { concurrency: true }, () 
         disableWebhookEndpoint: async () => {},
         enableWebhookEndpoint: async () => {},
       },
+      gateways: GATEWAYS_BUILT,
       outbound,
       clock: new ManualClock(),
       random: systemRandom,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
@@ -337,15 +338,16 @@ describe("settling a payment", () => {
     );
   });
 
-  for (const [options, account, code] of [
-    [{ platform: true }, "acct_1", null],
-    [{}, null, null],
-    [{ platform: false }, undefined, "gateway_misconfigured"],
+  for (const [connectedAccountOption, options, account, code] of [
+    ["platform", { platform: true }, "acct_1", null],
+    [null, {}, null, null],
+    ["platform", { platform: false }, undefined, "gateway_misconfigured"],
   ] as const) {
     test(`a connected account with the options ${JSON.stringify(options)} gives ${account ?? code ?? "no account"} (R-127)`, async () => {
-      const session = await collecting(fixture, { stripeAccount: "acct_1" });
-      await testProcess(fixture, fake.gateway(), { settings: { options } }).payments.settle({ session, card: testCard(), mayRetry: false });
-      assert.equal(fake.charges[0]?.stripeAccount, account);
+      const session = await collecting(fixture, { connectedAccount: "acct_1" });
+      const gateway = fake.gateway({}, { connectedAccountOption });
+      await testProcess(fixture, gateway, { settings: { options } }).payments.settle({ session, card: testCard(), mayRetry: false });
+      assert.equal(fake.charges[0]?.connectedAccount, account);
       assert.equal((await read(session)).errorCode, code);
     });
   }
@@ -416,9 +418,9 @@ describe("settling a payment", () => {
       assert.equal((await payments.skip(session)).kind, "refused");
     });
 
-    test("names authorizenet's fields as the interface does", async () => {
-      const names = ["authnet_transaction_id", "authnet_auth_code", "authnet_network_trans_id"];
-      const gateway = fake.gateway({}, { processorFields: { charge: names, tokenize: [] } });
+    test("fills the gateway's own fields for the transaction and the approval code (R-234)", async () => {
+      const { processorFields } = GATEWAYS_BUILT.authorizenet!.capabilities;
+      const gateway = fake.gateway({}, { processorFields });
       const session = await collecting(fixture);
       await testProcess(fixture, gateway).payments.skip(session);
       assert.partialDeepStrictEqual((await read(session)).processor, { authnet_auth_code: "TESTOK", test_skip: true });

@@ -34,7 +34,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
   const { session, card } = input;
   const ready = await prepare(deps, session);
   if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
-  const { gateway, settings, stripeAccount } = ready;
+  const { gateway, settings, connectedAccount } = ready;
   crashPoint("settle_prepared");
 
   const id = deps.random.uuid();
@@ -43,7 +43,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
   const ends = deps.clock.monotonic() + gateway.capabilities.deadlineMs;
   search.busy.add(id);
   try {
-    const intent = await writeIntent(deps, id, input, gateway, settings, stripeAccount);
+    const intent = await writeIntent(deps, id, input, gateway, settings, connectedAccount);
     if (!intent) return await refused(deps, session);
     crashPoint("intent_committed");
     const order: Order = {
@@ -56,7 +56,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
       currency: session.currency,
       description: session.description,
       caller: session.caller,
-      stripeAccount,
+      connectedAccount,
       billingAddress: session.billingAddress,
       customerIp: input.customerIp ?? null,
       card,
@@ -81,7 +81,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
   }
 }
 
-type Ready = { gateway: Gateway; settings: GatewaySettings; stripeAccount: string | null } | { refusal: DeclineCode };
+type Ready = { gateway: Gateway; settings: GatewaySettings; connectedAccount: string | null } | { refusal: DeclineCode };
 
 /** The gateway and the settings in force at this moment, or why nothing can be charged. */
 async function prepare({ database, projects, gateways }: PaymentsDeps, session: Session): Promise<Ready> {
@@ -92,11 +92,11 @@ async function prepare({ database, projects, gateways }: PaymentsDeps, session: 
   if (settings.environment !== session.environment || (live && settings.endpoint !== gateway.hosts.live)) {
     throw new Error("settings of another environment: nothing is sent (R-051)");
   }
-  // The connected account is a matter of gateways that have a platform mode; without the platform's key the money would
-  // go to the wrong account.
-  const platform = settings.options["platform"];
-  if (platform === undefined || session.stripeAccount === null) return { gateway, settings, stripeAccount: null };
-  return platform === true ? { gateway, settings, stripeAccount: session.stripeAccount } : { refusal: "gateway_misconfigured" };
+  const option = gateway.capabilities.connectedAccountOption;
+  if (option === null || session.connectedAccount === null) return { gateway, settings, connectedAccount: null };
+  // The option may have been taken back since the session was made: the money would go to the project's own account.
+  if (settings.options[option] !== true) return { refusal: "gateway_misconfigured" };
+  return { gateway, settings, connectedAccount: session.connectedAccount };
 }
 
 async function failUncharged(deps: PaymentsDeps, session: Session, code: DeclineCode): Promise<Verdict> {
@@ -115,7 +115,7 @@ async function writeIntent(
   { session, card }: SettleInput,
   gateway: Gateway,
   settings: GatewaySettings,
-  stripeAccount: string | null,
+  connectedAccount: string | null,
 ): Promise<{ number: number; reference: string } | null> {
   const { database, sessions, owner, log } = deps;
   try {
@@ -126,7 +126,7 @@ async function writeIntent(
       return await insertAttempt(tx, {
         id,
         session,
-        stripeAccount,
+        connectedAccount,
         credentialVersion: settings.version,
         endpoint: settings.endpoint,
         cardBrand: card.brand,

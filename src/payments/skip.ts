@@ -9,36 +9,14 @@ const BRAND = "visa";
 const LAST4 = "0000";
 const AUTH_CODE = "TESTOK";
 
-/**
- * How the 26 vendors end the name of the field that identifies the payment itself, in the interface's spelling (SPEC,
- * Processor object). The first ending that one of a gateway's fields has names its transaction field.
- */
-const TRANSACTION_ENDINGS: readonly string[] = [
-  "_transaction_id",
-  "_charge_id",
-  "_payment_id",
-  "_psp_reference",
-  "_pg_id",
-  "_refnum",
-  "_txn_id",
-  "_retref",
-  "_auth_id",
-  "_pnref",
-  "_vps_tx_id",
-  "_purchase_id",
-  "_transaction_reference",
-];
-
 /** The synthetic transaction: under the gateway's own names in the session's detail, unprefixed in the webhook (R-234). */
 export function skipChanges(gateway: Gateway | undefined, nowMs: number): SessionChanges {
   const transactionId = `test_skip_${nowMs}`;
-  const names = gateway?.capabilities.processorFields.charge ?? [];
-  const transactionField = TRANSACTION_ENDINGS.map((ending) => names.find((name) => name.endsWith(ending))).find((name) => name);
-  const authCodeField = names.find((name) => name.endsWith("_auth_code"));
+  const names = gateway?.capabilities.processorFields;
   return {
     processor: {
-      ...(transactionField && { [transactionField]: transactionId }),
-      ...(authCodeField && { [authCodeField]: AUTH_CODE }),
+      ...(names && { [names.transactionId]: transactionId }),
+      ...(names?.authCode !== undefined && { [names.authCode]: AUTH_CODE }),
       card_brand: BRAND,
       card_last4: LAST4,
       test_skip: true,

@@ -18,7 +18,7 @@ export const MADE = "made as (select date_trunc('milliseconds', statement_timest
 
 /** A new session as json_to_recordset reads it. */
 export const AS_ASKED = `id uuid, "organizationId" uuid, "projectId" uuid, environment text, channel text, mode text, gateway text,
-      "amountMinor" bigint, currency text, caller text, description text, callback text, memory text, "stripeAccount" text,
+      "amountMinor" bigint, currency text, caller text, description text, callback text, memory text, "connectedAccount" text,
       "billingAddress" jsonb, "ttlSeconds" float8`;
 
 /**
@@ -29,7 +29,7 @@ export const insertingSessions = (rows: string) => `inserted as (
     insert into sessions (id, organization_id, project_id, environment, channel, status, mode, gateway, amount_minor, currency,
       caller, description, callback, memory, stripe_account, billing_address, created_at, updated_at, expires_at)
     select id, "organizationId", "projectId", environment, channel, 'PENDING', mode, gateway, "amountMinor", currency,
-      caller, description, callback, memory, "stripeAccount", "billingAddress", made.at, made.at, made.at + make_interval(secs => "ttlSeconds")
+      caller, description, callback, memory, "connectedAccount", "billingAddress", made.at, made.at, made.at + make_interval(secs => "ttlSeconds")
     from made, ${rows}
   )`;
 

@@ -19,7 +19,7 @@ export interface Terms {
   description: string | null;
   callback: string | null;
   memory: string | null;
-  stripeAccount: string | null;
+  connectedAccount: string | null;
   billingAddress: BillingAddress | null;
 }
 
@@ -79,7 +79,7 @@ export function fromRow(row: Row): Session {
     description: row.description,
     callback: row.callback,
     memory: row.memory,
-    stripeAccount: row.stripe_account,
+    connectedAccount: row.stripe_account,
     billingAddress: row.billing_address,
     processor: row.processor,
     webhookProcessor: row.webhook_processor,

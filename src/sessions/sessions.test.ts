@@ -32,7 +32,7 @@ test("everything a session was made with is read back (R-411)", async () => {
     description: "naïve 🧾 \u2028",
     callback: "sip:a@b",
     memory: "m",
-    stripeAccount: "acct_1",
+    connectedAccount: "acct_1",
     billingAddress,
   };
   const { id } = await fixture.create(given);
@@ -62,7 +62,7 @@ test("sessions asked for at once are each made whole, and one that cannot be mad
     description: n % 2 ? null : `"${n}",\\`,
     callback: null,
     memory: null,
-    stripeAccount: null,
+    connectedAccount: null,
     billingAddress: null,
     ttlSeconds: 300 + n,
   });

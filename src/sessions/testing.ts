@@ -71,7 +71,7 @@ export async function sessionsFixture(onFinal: (tx: Db, session: Session) => Pro
           description: null,
           callback: null,
           memory: null,
-          stripeAccount: null,
+          connectedAccount: null,
           billingAddress: null,
           ttlSeconds: 300,
           ...differences,

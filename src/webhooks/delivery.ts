@@ -5,7 +5,7 @@ import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, Jobs, Log, Outbound } from "#src/platform/index.ts";
 import { claimDueEvent, markDead, markDelivered, markWaiting, projectsWithDueEvents } from "./events.ts";
 import type { WebhookEvent } from "./events.ts";
-import type { AmountUnit } from "./payload.ts";
+import type { AmountUnit, WebhookNames } from "./payload.ts";
 import { nextWait, parseRetryAfter } from "./schedule.ts";
 import { signatureHeaders } from "./signature.ts";
 
@@ -23,6 +23,7 @@ export interface DeliveryDeps {
   database: Database;
   jobs: Jobs;
   projects: Endpoints;
+  gateways: WebhookNames;
   outbound: Pick<Outbound, "send">;
   clock: Clock;
   random: Random;

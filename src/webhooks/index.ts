@@ -26,7 +26,7 @@ export interface Webhooks {
 
 /** The status webhook: an outbox row per final session, delivered at least once. */
 export function createWebhooks(deps: DeliveryDeps): Webhooks {
-  const { database, jobs, projects, random } = deps;
+  const { database, jobs, projects, gateways, random } = deps;
   const delivery = createDelivery(deps);
   const wakeUp = (tx: Db, projectId: string) => jobs.send(tx, QUEUE, { projectId });
 
@@ -40,7 +40,7 @@ export function createWebhooks(deps: DeliveryDeps): Webhooks {
         sessionId: session.id,
         projectId: session.projectId,
         name: eventName(session.status),
-        body: webhookBody(id, session, endpoint.amountUnit),
+        body: webhookBody(id, session, endpoint.amountUnit, gateways),
       });
       await wakeUp(tx, session.projectId);
     },

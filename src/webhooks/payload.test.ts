@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { eventName, webhookBody } from "./payload.ts";
 
@@ -20,7 +21,7 @@ const SESSION: Session = {
   description: "Invoice 1001",
   callback: null,
   memory: "m",
-  stripeAccount: null,
+  connectedAccount: null,
   billingAddress: null,
   processor: { stripe_charge_id: "ch_1", receipt_url: "https://r.example", card_brand: "visa", card_last4: "4242" },
   webhookProcessor: {},
@@ -37,7 +38,13 @@ const SESSION: Session = {
   expiresAt: new Date("2026-11-20T10:05:00.000Z"),
   completedAt: new Date("2026-11-20T10:01:00.000Z"),
 };
-const bodyOf = (changes: Partial<Session>, unit: "dollars" | "cents" = "dollars") => webhookBody("evt_1", { ...SESSION, ...changes }, unit);
+/** As SPEC lists fiserv's fields. */
+const FISERV = Object.fromEntries(
+  ["fiserv_transaction_id", "fiserv_order_id", "fiserv_payment_token", "fiserv_state"].map((name) => [name, [name]]),
+);
+const GATEWAYS = { ...GATEWAYS_BUILT, fiserv: { capabilities: { processorFields: { inWebhook: FISERV } } } };
+const bodyOf = (changes: Partial<Session>, unit: "dollars" | "cents" = "dollars") =>
+  webhookBody("evt_1", { ...SESSION, ...changes }, unit, GATEWAYS);
 const parsed = (changes: Partial<Session>) => JSON.parse(bodyOf(changes)) as Record<string, unknown>;
 
 test("the body has the fields of the interface and the additive ones (R-341, R-343)", () => {

@@ -1,3 +1,4 @@
+import type { ProcessorNames } from "#src/gateways/index.ts";
 import { JsonNumber } from "#src/kernel/json.ts";
 import { formatAmount } from "#src/kernel/money.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
@@ -13,7 +14,7 @@ export function eventName(status: string): string {
 }
 
 /** The body as the text that is signed and sent on every try. */
-export function webhookBody(id: string, session: Session, unit: AmountUnit): string {
+export function webhookBody(id: string, session: Session, unit: AmountUnit, gateways: WebhookNames): string {
   return jsonObject({
     id,
     event: eventName(session.status),
@@ -30,7 +31,7 @@ export function webhookBody(id: string, session: Session, unit: AmountUnit): str
     memory: session.memory,
     card_brand: session.cardBrand,
     card_last4: session.cardLast4,
-    processor: webhookProcessor(session),
+    processor: webhookProcessor(session, gateways),
     error: session.errorCode === null ? null : { code: session.errorCode, message: session.errorMessage },
     created_at: session.createdAt.toISOString(),
     completed_at: session.completedAt?.toISOString() ?? null,
@@ -43,27 +44,28 @@ function majorUnits(session: Session): JsonNumber {
   return new JsonNumber(text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 }
 
-/** The interface's names of authorizenet's fields that keep their prefix (SPEC: tokenize keys), and the one that `auth_only` replaces. */
-const AUTHORIZENET_TOKENS = ["authnet_customer_profile_id", "authnet_payment_profile_id"];
-const AUTHORIZENET_DETAIL_ONLY = ["authnet_capture_status"];
+/** What each built gateway's processor fields are called in webhooks. */
+export type WebhookNames = Readonly<
+  Partial<Record<GatewayName, { readonly capabilities: { readonly processorFields: Pick<ProcessorNames, "inWebhook"> } }>>
+>;
 
 /**
- * The names of a processor field in webhook form (R-345). SPEC lists those of three gateways: `authorizenet` without its
- * prefix, `fiserv` and `webhook` with theirs. It calls the form "unprefixed" for the others too, without a list: they have
- * both names, so that either reading finds its key.
+ * The names of a processor field in webhook form (R-345): those that the gateway lists. SPEC calls the form "unprefixed" for
+ * gateways without a list too: their fields have both names, so that either reading finds its key.
  */
-function webhookNames(gateway: GatewayName, name: string): string[] {
-  if (gateway === "fiserv" || gateway === "webhook" || AUTHORIZENET_TOKENS.includes(name)) return [name];
-  if (AUTHORIZENET_DETAIL_ONLY.includes(name)) return [];
-  if (gateway === "authorizenet") return [name.replace(/^authnet_/, "")];
+function namesOf(gateway: GatewayName, gateways: WebhookNames, field: string): readonly string[] {
+  const listed = gateways[gateway]?.capabilities.processorFields.inWebhook?.[field];
+  if (listed) return listed;
   const prefix = `${gateway}_`;
-  return name.startsWith(prefix) ? [name, name.slice(prefix.length)] : [name];
+  return field.startsWith(prefix) ? [field, field.slice(prefix.length)] : [field];
 }
 
 /** The processor object in webhook form, with what the gateway reports to webhooks only. null before any gateway answered. */
-function webhookProcessor({ gateway, status, ...session }: Session): Record<string, unknown> | null {
+function webhookProcessor({ gateway, status, ...session }: Session, gateways: WebhookNames): Record<string, unknown> | null {
   if (session.processor === null && session.webhookProcessor === null) return null;
-  const named = Object.entries(session.processor ?? {}).flatMap(([name, value]) => webhookNames(gateway, name).map((own) => [own, value]));
+  const named = Object.entries(session.processor ?? {}).flatMap(([field, value]) =>
+    namesOf(gateway, gateways, field).map((name) => [name, value]),
+  );
   return {
     ...Object.fromEntries(named),
     ...(status === "payment-authorized" && { auth_only: true }),

@@ -102,6 +102,7 @@ describe("the status webhook", () => {
           if (endpoint) endpoint = { ...endpoint, disabledAt: null };
         },
       },
+      gateways: {},
       outbound: createOutbound({ allow: ["127.0.0.0/8"] }),
       clock,
       random: { ...systemRandom, fraction: () => 0.5 },

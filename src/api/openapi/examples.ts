@@ -1,3 +1,4 @@
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { webhookBody } from "#src/webhooks/index.ts";
 import { FAULTS } from "../schemas/faults.ts";
@@ -8,7 +9,8 @@ import { SAMPLES, WAITING } from "./samples.ts";
 /** Examples of the schemas that travel, by what they show; answers and webhooks are made by the code that makes real ones. */
 
 const { charged, stored, held, declined, expired } = SAMPLES;
-const event = (session: typeof charged) => JSON.parse(webhookBody("evt_0123456789abcdefghijABCD", session, "dollars")) as object;
+const event = (session: typeof charged) =>
+  JSON.parse(webhookBody("evt_0123456789abcdefghijABCD", session, "dollars", GATEWAYS_BUILT)) as object;
 
 const CREATE = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
 const CARD = { number: "4242424242424242", exp_month: "12", exp_year: "2030", cvv: "123", cardholder_name: null, postal_code: "94105" };

@@ -22,7 +22,7 @@ const SESSION: Session = {
   description: "Invoice 1001",
   callback: null,
   memory: null,
-  stripeAccount: null,
+  connectedAccount: null,
   billingAddress: null,
   processor: null,
   webhookProcessor: null,

@@ -22,6 +22,8 @@ export const authorizenet: Gateway = {
     verifiesOnTokenize: true,
     token: "a payment profile of a customer profile",
     needsAddress: false,
+    takesBillingAddress: true,
+    connectedAccountOption: null,
     processorFields: {
       charge: [
         "authnet_transaction_id",
@@ -34,6 +36,21 @@ export const authorizenet: Gateway = {
         "authnet_capture_status",
       ],
       tokenize: ["authnet_customer_profile_id", "authnet_payment_profile_id"],
+      transactionId: "authnet_transaction_id",
+      authCode: "authnet_auth_code",
+      inWebhook: {
+        authnet_transaction_id: ["transaction_id"],
+        authnet_auth_code: ["auth_code"],
+        authnet_response_code: ["response_code"],
+        authnet_avs_result_code: ["avs_result_code"],
+        authnet_cvv_result_code: ["cvv_result_code"],
+        authnet_cavv_result_code: ["cavv_result_code"],
+        authnet_network_trans_id: ["network_trans_id"],
+        // `auth_only` says it there.
+        authnet_capture_status: [],
+        authnet_customer_profile_id: ["authnet_customer_profile_id"],
+        authnet_payment_profile_id: ["authnet_payment_profile_id"],
+      },
     },
     deadlineMs: 65_000,
   },

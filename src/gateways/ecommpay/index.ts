@@ -29,9 +29,12 @@ export const ecommpay: Gateway = {
     verifiesOnTokenize: true,
     token: "a card kept for the customer whose id is the session's, found by the payment id",
     needsAddress: false,
+    takesBillingAddress: false,
+    connectedAccountOption: null,
     processorFields: {
       charge: ["ecommpay_payment_id", "ecommpay_operation_id"],
       tokenize: ["ecommpay_payment_id", "ecommpay_operation_id"],
+      transactionId: "ecommpay_payment_id",
     },
     deadlineMs: DEADLINE_MS,
   },

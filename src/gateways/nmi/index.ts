@@ -36,7 +36,13 @@ export const nmi: Gateway = {
     verifiesOnTokenize: true,
     token: "a Customer Vault record",
     needsAddress: false,
-    processorFields: { charge: ["nmi_transaction_id"], tokenize: ["nmi_transaction_id", "nmi_customer_vault_id"] },
+    takesBillingAddress: false,
+    connectedAccountOption: null,
+    processorFields: {
+      charge: ["nmi_transaction_id"],
+      tokenize: ["nmi_transaction_id", "nmi_customer_vault_id"],
+      transactionId: "nmi_transaction_id",
+    },
     deadlineMs: DEADLINE_MS,
   },
   credentialFields: [

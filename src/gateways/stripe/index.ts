@@ -37,9 +37,12 @@ export const stripe: Gateway = {
     verifiesOnTokenize: true,
     token: "a PaymentMethod attached to a Customer",
     needsAddress: false,
+    takesBillingAddress: false,
+    connectedAccountOption: "platform",
     processorFields: {
       charge: ["receipt_url", "stripe_charge_id", "stripe_payment_intent_id"],
       tokenize: ["payment_method_id", "stripe_customer_id"],
+      transactionId: "stripe_charge_id",
     },
     deadlineMs: DEADLINE_MS,
   },
@@ -94,7 +97,7 @@ async function tokenize(order: Order, io: GatewayIo): Promise<Outcome> {
 }
 
 async function makePaymentMethod(order: Order, io: GatewayIo): Promise<string | Declined> {
-  if (order.stripeAccount !== null && io.settings.options["platform"] !== true) {
+  if (order.connectedAccount !== null && io.settings.options["platform"] !== true) {
     return refusal("gateway_misconfigured", "stripe_account needs `platform` in the project's stripe settings");
   }
   return harmless(io, "payment_method", () => createPaymentMethod(order, io.settings));

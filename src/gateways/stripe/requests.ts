@@ -8,7 +8,7 @@ const VERSION = "2022-11-15";
 const REQUEST_TIMEOUT_MS = 20_000;
 
 /** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "stripeAccount" | "currency" | "amountMinor">;
+export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "connectedAccount" | "currency" | "amountMinor">;
 
 /** The stored kinds of object that carry an attempt: one takes the money, the other stores the card. */
 export type Intent = "payment_intent" | "setup_intent";
@@ -21,7 +21,7 @@ function headers(settings: GatewaySettings, subject: Subject, step?: Step): Reco
     Authorization: `Bearer ${settings.credentials["secret_key"]?.reveal() ?? ""}`,
     "Stripe-Version": VERSION,
     Accept: "application/json",
-    ...(subject.stripeAccount && { "Stripe-Account": subject.stripeAccount }),
+    ...(subject.connectedAccount && { "Stripe-Account": subject.connectedAccount }),
     ...(step && {
       "Idempotency-Key": `${subject.sessionId}-${step}-${subject.attempt}`,
       "Content-Type": "application/x-www-form-urlencoded",

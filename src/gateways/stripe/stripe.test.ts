@@ -105,7 +105,7 @@ describe("stripe requests", () => {
   });
 
   test("platform mode names the connected account on every call, and a session with one needs it", async () => {
-    const order = orderOf({ stripeAccount: "acct_1Ab" });
+    const order = orderOf({ connectedAccount: "acct_1Ab" });
     const io = ioWith(() => answered(200, PAID), { options: { platform: true } });
     assert.equal((await stripe.charge(order, io)).outcome, "approved");
     assert.ok(io.sent.length > 1 && io.sent.every(({ request }) => request.headers["Stripe-Account"] === "acct_1Ab"));

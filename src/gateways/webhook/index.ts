@@ -17,7 +17,14 @@ export const webhook: Gateway = {
     verifiesOnTokenize: false,
     token: "whatever the merchant's endpoint answers as `token`",
     needsAddress: false,
-    processorFields: { charge: ["webhook_transaction_id"], tokenize: ["webhook_transaction_id", "webhook_token"] },
+    takesBillingAddress: false,
+    connectedAccountOption: null,
+    processorFields: {
+      charge: ["webhook_transaction_id"],
+      tokenize: ["webhook_transaction_id", "webhook_token"],
+      transactionId: "webhook_transaction_id",
+      inWebhook: { webhook_transaction_id: ["webhook_transaction_id"], webhook_token: ["webhook_token"] },
+    },
     deadlineMs: ANSWER_TIMEOUT_MS,
   },
   credentialFields: [
