@@ -242,7 +242,7 @@ for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {
       const damaged = damage(audio);
       hearings = [];
       ear.listenFor(null);
-      ear.listenFor({ what, options: { have: 0, testWord } });
+      ear.listenFor({ what, options: { have: 0, lengths: null, testWord } });
       const start = performance.now();
       for (const [at, speech] of flags.entries()) ear.push({ frame: encodeUlaw(damaged.subarray(at * 160, at * 160 + 160)), speech });
       worked += performance.now() - start;
@@ -275,7 +275,7 @@ const waits: number[] = [];
 for (let round = 0; round < 3; round++) {
   const frames = framesOf(utteranceOf(groupsOf(card(16)).map(read).join(", "), { voice: "kal16", afterMs: 1_500 }));
   const last = frames.findLastIndex(({ speech }) => speech);
-  listener.listenFor("number", { have: 0, testWord: false });
+  listener.listenFor("number", { have: 0, lengths: null, testWord: false });
   const heard = Promise.withResolvers<number>();
   listener.onHearing = () => heard.resolve(performance.now());
   const begin = performance.now();

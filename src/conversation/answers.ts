@@ -1,10 +1,10 @@
-import { askNext } from "./ask.ts";
+import { SILENCE_MS, ask, askNext } from "./ask.ts";
 import type { FaultName } from "./contract.ts";
 import { close } from "./ending.ts";
 import { settle } from "./gateway.ts";
 import { FAULT_OF, QUESTIONS } from "./questions.ts";
-import { CLOSING, FAULT } from "./sentences.ts";
-import { cancelTimer, listen, setTimer } from "./turn.ts";
+import { CLOSING, FAULT, NOTE } from "./sentences.ts";
+import { cancelTimer, clearEntry, listen, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** An answer that has begun ends by itself after two seconds where it can be whole, else after five between keys. */
@@ -27,12 +27,40 @@ export function complete(turn: Turn): boolean {
   const rules = QUESTIONS[state.asks];
   const fault = rules.check(state.draft);
   if (fault) {
-    refuse(turn, fault);
+    if (state.spoken) onMisheard(turn, fault);
+    else refuse(turn, fault);
     return false;
   }
   rules.keep(state.draft);
   if (!askNext(turn)) settle(turn);
   return true;
+}
+
+/**
+ * Utterances to one question that are answered by asking again. The last of them points at the keypad; from then on a noisy line
+ * disturbs neither the prompts nor a caller who is typing, and what is understood still counts.
+ */
+export const MISHEARINGS = 2;
+
+/**
+ * Speech that was not understood, or that does not fit (`fault`): the recogniser may be wrong, so it is never a fault that can end a
+ * payment (R-441). The question is asked again, then the keypad is asked for, then such speech is passed over.
+ */
+export function onMisheard(turn: Turn, fault: FaultName | null = null): void {
+  const { state } = turn;
+  if (state.mishearings >= MISHEARINGS) return passOver(turn);
+  state.mishearings++;
+  if (state.mishearings >= MISHEARINGS) ask(turn, "use_keypad", [NOTE.use_keypad]);
+  else if (fault) ask(turn, fault, [FAULT[fault]]);
+  else ask(turn, "not_heard", [NOTE.not_heard]);
+}
+
+/** The answer starts from nothing, and the caller's time to give it goes on. */
+function passOver(turn: Turn): void {
+  clearEntry(turn);
+  cancelTimer(turn, "digits");
+  if (!turn.state.speaking && !turn.state.timers.includes("silence")) setTimer(turn, "silence", SILENCE_MS);
+  listen(turn);
 }
 
 /** Says what was wrong and asks again, that question alone; at the last try the call ends. */

@@ -146,8 +146,11 @@ export type ConversationEffect =
   | { type: "say"; prompt: PromptName; asks: Question | null; parts: readonly string[] }
   /** Stop the prompt. */
   | { type: "hush" }
-  /** Recognise speech, also while a prompt plays. `have`: digits of the answer already there. Sent again when that changes. */
-  | { type: "listen"; what: Listening; have: number }
+  /**
+   * Recognise speech, also while a prompt plays. `have`: digits of the answer already there. `lengths`: digits that the whole answer
+   * may have, null where the recogniser knows. Sent again when that changes.
+   */
+  | { type: "listen"; what: Listening; have: number; lengths: readonly number[] | null }
   | { type: "deaf" }
   /** Sets the timer, or sets it anew. */
   | { type: "timer"; name: TimerName; ms: number }

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DECLINES } from "#src/kernel/payment.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { FaultName, Field, PromptName } from "./contract.ts";
+import type { FaultName, Field, Hearing, PromptName } from "./contract.ts";
 import { FAULT } from "./sentences.ts";
 import { APPROVED, AMEX, MASTERCARD, TestCall, VISA } from "./testing.ts";
+
+const spoken = (digits: string): Hearing => ({ kind: "digits", digits: Uint8Array.from(digits, Number), final: true, certain: true });
 
 const FAULTY: readonly { before: string; keys: string; fault: FaultName }[] = [
   { before: "", keys: "42424242#", fault: "number_length" },
@@ -46,19 +48,81 @@ for (const { before, keys, fault } of FAULTY) {
   });
 }
 
-test("validation is as full for spoken answers (R-229, R-231)", () => {
-  const call = TestCall.answered().saysDigits("4242424242424241");
-  assert.equal(call.prompt, "number_invalid");
-  call.saysDigits("62123456789000000037");
+/** Spoken answers that do not fit, each with the keys before it. The recogniser may be wrong about all of them. */
+const UNFIT: readonly { before: string; says: Hearing; fault: FaultName }[] = [
+  { before: "", says: spoken("4242424242424241"), fault: "number_invalid" },
+  { before: "", says: spoken("62123456789000000037"), fault: "number_length" },
+  { before: "", says: spoken("7000000000000005"), fault: "number_not_accepted" },
+  { before: `${VISA}#`, says: { kind: "expiry", month: 2, year: 27, certain: true }, fault: "expiry_past" },
+  { before: `${VISA}#`, says: { kind: "expiry", month: 13, year: 30, certain: true }, fault: "expiry_invalid" },
+  { before: `${VISA}#0330#`, says: spoken("1234"), fault: "cvv_length" },
+  { before: `${AMEX}#0330#`, says: spoken("123"), fault: "cvv_length" },
+  { before: `${VISA}#0330#123#`, says: spoken("941055"), fault: "zip_length" },
+];
+
+for (const { before, says, fault } of UNFIT) {
+  test(`speech that is ${fault} after "${before}" is checked in full, asked again, then asked for by key, and never ends the payment (R-229, R-231, R-441)`, () => {
+    const call = TestCall.answered().keys(before).passes(1000);
+    const { asks } = call.state;
+    const again = () => (says.kind === "digits" ? { ...says, digits: says.digits.slice() } : says);
+    call.hears(again());
+    assert.equal(call.prompt, fault);
+    assert.equal(call.said.startsWith(FAULT[fault]), true);
+    call.hears(again());
+    assert.equal(call.prompt, "use_keypad");
+    for (let more = 0; more < 20; more++) call.hears(again());
+    assert.equal(call.prompt, "use_keypad");
+    assert.equal(call.state.asks, asks);
+    assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 });
+    for (let repeat = 0; repeat < 4; repeat++) call.listens().passes(10_000);
+    assert.equal(call.prompt, "nobody_there");
+    assert.equal(call.listens().finished, "abandoned");
+  });
+}
+
+test("spoken digits neither confirm nor refuse the card (R-441)", () => {
+  for (const digit of ["1", "2", "9"]) {
+    const call = TestCall.answered().givesCard().saysDigits(digit);
+    assert.equal(call.prompt, "not_heard");
+    assert.equal(call.saysDigits(digit).prompt, "use_keypad");
+    assert.equal(call.saysDigits(digit).asks, "confirm");
+    assert.deepEqual(call.charged, []);
+  }
+});
+
+test("a part that was spoken and never went on is asked for again and is no fault", () => {
+  const call = TestCall.answered().saysDigits("4242", { final: false }).passes(10_000);
   assert.equal(call.prompt, "number_length");
-  call.saysDigits(VISA).hears({ kind: "expiry", month: 2, year: 27, certain: true });
-  assert.equal(call.prompt, "expiry_past");
-  call.hears({ kind: "expiry", month: 13, year: 30, certain: true });
-  assert.equal(call.prompt, "expiry_invalid");
-  call.hears({ kind: "expiry", month: 3, year: 2027, certain: true }).saysDigits("1234");
-  assert.equal(call.prompt, "cvv_length");
-  call.saysDigits("123").saysDigits("941055");
-  assert.equal(call.prompt, "zip_length");
+  assert.equal(call.state.faults.number, 0);
+  call.saysDigits("4242", { final: false }).keys("#");
+  assert.equal(call.prompt, "use_keypad");
+  assert.equal(call.state.faults.number, 0);
+});
+
+test("digits keyed behind spoken ones are no fault, digits keyed alone are", () => {
+  const call = TestCall.answered().saysDigits("42424242", { final: false }).keys("42424241#");
+  assert.equal(call.prompt, "number_invalid");
+  assert.equal(call.state.faults.number, 0);
+  call.passes(1000).keys("4242424242424241#");
+  assert.equal(call.state.faults.number, 1);
+});
+
+test("spoken noes at the read-back ask for the number each time and never end the payment", () => {
+  const call = TestCall.answered().givesCard();
+  for (let no = 1; no <= 5; no++) {
+    call.hears({ kind: "no" });
+    assert.equal(call.prompt, "not_confirmed");
+    call.passes(1000).keys(`${VISA}#`).passes(1000);
+    assert.equal(call.prompt, "confirm_last4");
+  }
+});
+
+test("the recogniser is told how long the answer is: the code by the card's brand, the ZIP by the country", () => {
+  const lengths = (call: TestCall) => call.listening?.lengths;
+  assert.deepEqual(lengths(TestCall.answered().keys(`${VISA}#0330#`)), [3]);
+  assert.deepEqual(lengths(TestCall.answered().keys(`${AMEX}#0330#`)), [4]);
+  assert.deepEqual(lengths(TestCall.answered().keys(`${VISA}#0330#123#`)), [5]);
+  assert.deepEqual(lengths(TestCall.answered({ country: "DE" }).keys(`${VISA}#0330#123#`)), [3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
 test("a card is good through the end of its month, wherever the caller is (R-229)", () => {

@@ -32,10 +32,10 @@ test("a caller keys number, expiry, code and ZIP, confirms the last four and hea
 
 test("a caller speaks the whole card, partly over the prompts", () => {
   const call = TestCall.answered().saysDigits(VISA).listens();
-  assert.deepEqual(call.listening, { what: "expiry", have: 0 });
+  assert.deepEqual(call.listening, { what: "expiry", have: 0, lengths: null });
   call.hears({ kind: "expiry", month: 3, year: 30, certain: true }).listens();
   call.saysDigits("123").listens().saysDigits("94105").listens();
-  assert.deepEqual(call.listening, { what: "yes_no", have: 0 });
+  assert.deepEqual(call.listening, { what: "yes_no", have: 0, lengths: null });
   call.hears({ kind: "yes" });
   assert.deepEqual(call.charged, [PAID]);
   assert.equal(call.listening, null);
@@ -43,7 +43,7 @@ test("a caller speaks the whole card, partly over the prompts", () => {
 
 test("spoken and keyed digits add up to one answer: six digits said, the rest keyed", () => {
   const call = TestCall.answered().listens().saysDigits(VISA.slice(0, 6), { final: false });
-  assert.deepEqual(call.listening, { what: "number", have: 6 });
+  assert.deepEqual(call.listening, { what: "number", have: 6, lengths: null });
   call.passes(9_000).keys(`${VISA.slice(6)}#`);
   assert.equal(call.prompt, "ask_expiry");
   call.keys("03").saysDigits("30").keys("12").saysDigits("3").saysDigits("94105");

@@ -17,6 +17,8 @@ export interface Draft {
 interface Rules {
   prompt: PromptName;
   listenFor: Listening;
+  /** Digits that a whole spoken answer may have, where that depends on the card or the country. */
+  lengths?(draft: Draft): readonly number[];
   /** What the caller must hear before the question makes sense. */
   preface?(draft: Draft): readonly string[];
   ask(draft: Draft): { speech: string; keypad: string };
@@ -35,6 +37,9 @@ interface Rules {
 }
 
 const never = () => false;
+
+/** ISO 3166-1 country to the lengths of its postal code in digits; three to ten where we know no better. */
+const postalCodeLengths = (country: string): readonly number[] => (country === "US" ? [5] : [3, 4, 5, 6, 7, 8, 9, 10]);
 
 /**
  * ISO/IEC 7812-1 major industry identifiers of payment cards. Some networks' ranges are not in our table, so an unknown
@@ -111,6 +116,7 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
   cvv: {
     prompt: "ask_cvv",
     listenFor: "cvv",
+    lengths: ({ card }) => [cvvLengthOf(card.number)],
     ask: ({ card }) => (cvvLengthOf(card.number) === 4 ? ASK.cvv4 : ASK.cvv3),
     isWhole: ({ card, entry }) => entry.length >= cvvLengthOf(card.number),
     minimum: 3,
@@ -125,14 +131,12 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
   zip: {
     prompt: "ask_zip",
     listenFor: "zip",
+    lengths: ({ setup }) => postalCodeLengths(setup.country),
     ask: ({ setup }) => (setup.country === "US" ? ASK.zip : ASK.postalCode),
-    isWhole: ({ entry, setup }) => entry.length >= (setup.country === "US" ? 5 : 10),
+    isWhole: ({ entry, setup }) => entry.length >= Math.max(...postalCodeLengths(setup.country)),
     minimum: 3,
     mayEnd: never,
-    check: ({ entry, setup }) => {
-      const fits = setup.country === "US" ? entry.length === 5 : entry.length >= 3 && entry.length <= 10;
-      return fits ? null : "zip_length";
-    },
+    check: ({ entry, setup }) => (postalCodeLengths(setup.country).includes(entry.length) ? null : "zip_length"),
     keep: ({ card, entry }) => {
       card.postalCode = String.fromCharCode(...entry.bytes());
     },

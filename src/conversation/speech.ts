@@ -1,19 +1,13 @@
-import { SPEECH_PAUSE_MS, awaitMore, complete } from "./answers.ts";
+import { MISHEARINGS, SPEECH_PAUSE_MS, awaitMore, complete, onMisheard } from "./answers.ts";
 import { SILENCE_MS, ask, askNext, repeat } from "./ask.ts";
 import type { Command, Hearing } from "./contract.ts";
 import { close } from "./ending.ts";
 import { skip } from "./gateway.ts";
 import { openGate } from "./dtmf.ts";
 import { ANSWER_KEYS, QUESTIONS } from "./questions.ts";
-import { CLOSING, NOTE } from "./sentences.ts";
+import { CLOSING, FAULT, NOTE } from "./sentences.ts";
 import { clearEntry, stopListening, stopPlayback, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
-
-/**
- * Utterances to one question that are answered with "I did not catch that". The last of them points at the keypad; from
- * then on a noisy line disturbs neither the prompts nor a caller who is typing, and what is understood still counts.
- */
-const MISHEARINGS = 2;
 
 /** The caller may talk over a prompt, until the line has proved too noisy for it. */
 export function onSpeechStarted(turn: Turn): void {
@@ -29,12 +23,13 @@ export function onHeard(turn: Turn, { hearing }: { hearing: Hearing }): void {
     case "test_word":
       return skip(turn);
     case "digits":
-      return hearing.certain ? takeSpoken(turn, hearing.digits, hearing.final) : notUnderstood(turn);
+      // A spoken digit never confirms or refuses a card.
+      return hearing.certain && turn.state.asks !== "confirm" ? takeSpoken(turn, hearing.digits, hearing.final) : notUnderstood(turn);
     case "expiry":
       return hearing.certain && turn.state.asks === "expiry" ? takeExpiry(turn, hearing) : notUnderstood(turn);
     case "yes":
     case "no":
-      return turn.state.asks === "confirm" ? takeSpoken(turn, [ANSWER_KEYS[hearing.kind]], true) : notUnderstood(turn);
+      return turn.state.asks === "confirm" ? takeYesOrNo(turn, hearing.kind) : notUnderstood(turn);
     case "command":
       return turn.state.keyed ? undefined : COMMANDS[hearing.command](turn);
     case "nothing":
@@ -49,10 +44,25 @@ function takeSpoken(turn: Turn, digits: Iterable<number>, final: boolean): void 
   const rules = QUESTIONS[state.asks];
   stopPlayback(turn);
   openGate(turn);
-  state.silences = 0;
   for (const digit of digits) entry.push(digit);
-  if (rules.isWhole(state.draft) || (final && entry.length >= rules.minimum)) complete(turn);
-  else awaitMore(turn, SPEECH_PAUSE_MS);
+  state.spoken = true;
+  if (rules.isWhole(state.draft) || (final && entry.length >= rules.minimum)) return void complete(turn);
+  state.silences = 0;
+  awaitMore(turn, SPEECH_PAUSE_MS);
+}
+
+/** A spoken no is the answer of the question and takes the caller back to the number; it is not counted as a fault. */
+function takeYesOrNo(turn: Turn, answer: "yes" | "no"): void {
+  stopPlayback(turn);
+  openGate(turn);
+  clearEntry(turn);
+  if (answer === "yes") {
+    turn.state.draft.entry.push(ANSWER_KEYS.yes);
+    complete(turn);
+    return;
+  }
+  QUESTIONS.number.forget(turn.state.draft);
+  askNext(turn, "not_confirmed", [FAULT.not_confirmed]);
 }
 
 function takeExpiry(turn: Turn, { month, year }: { month: number; year: number }): void {
@@ -63,11 +73,7 @@ function takeExpiry(turn: Turn, { month, year }: { month: number; year: number }
 
 /** Doubtful speech is never an answer, and never disturbs one that is being typed. */
 function notUnderstood(turn: Turn): void {
-  const { state } = turn;
-  if (state.keyed || state.mishearings >= MISHEARINGS) return;
-  state.mishearings++;
-  const note = state.mishearings < MISHEARINGS ? "not_heard" : "use_keypad";
-  ask(turn, note, [NOTE[note]]);
+  if (!turn.state.keyed && turn.state.mishearings < MISHEARINGS) onMisheard(turn);
 }
 
 const COMMANDS: Readonly<Record<Command, (turn: Turn) => void>> = {

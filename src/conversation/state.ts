@@ -39,12 +39,14 @@ export interface DialogState {
   readonly gate: Gate;
   /** The entry holds a keyed digit: doubtful speech cannot be the answer. */
   readonly keyed: boolean;
+  /** The entry holds a spoken digit, which may have been misheard: if the answer does not fit, that is no fault of the caller. */
+  readonly spoken: boolean;
   readonly timers: readonly TimerName[];
-  /** Faulty answers to each question with the present card. */
+  /** Faulty answers to each question with the present card, keyed ones only. */
   readonly faults: Readonly<Record<Question, number>>;
   /** Prompts in a row that nobody answered. */
   readonly silences: number;
-  /** Utterances to the present question that were not understood. */
+  /** Utterances to the present question that were not understood, or did not fit. */
   readonly mishearings: number;
   /** Cards handed to `settle`. */
   readonly cards: number;
@@ -73,6 +75,7 @@ export function startDialog(setup: ConversationSetup): DialogState {
     speech: setup.speech,
     gate: "open",
     keyed: false,
+    spoken: false,
     timers: [],
     faults: NO_FAULTS,
     silences: 0,

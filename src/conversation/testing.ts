@@ -8,7 +8,6 @@ import type {
   ConversationSetup,
   FinishReason,
   Hearing,
-  Listening,
   PromptName,
   TimerName,
   PaymentResult,
@@ -59,7 +58,7 @@ export class TestCall {
   said = "";
   asks: string | null = null;
   playing: PromptName | null = null;
-  listening: { what: Listening; have: number } | null = null;
+  listening: Omit<Extract<ConversationEffect, { type: "listen" }>, "type"> | null = null;
   finished: FinishReason | null = null;
   state: DialogState;
   readonly #timers = new Map<TimerName, () => void>();
@@ -163,7 +162,7 @@ export class TestCall {
         this.playing = null;
         break;
       case "listen":
-        this.listening = { what: effect.what, have: effect.have };
+        this.listening = { what: effect.what, have: effect.have, lengths: effect.lengths };
         break;
       case "deaf":
         this.listening = null;

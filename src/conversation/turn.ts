@@ -22,7 +22,9 @@ export function stopPlayback(turn: Turn): void {
 
 export function listen(turn: Turn): void {
   const { asks, draft, speech } = turn.state;
-  if (speech) turn.effects.push({ type: "listen", what: QUESTIONS[asks].listenFor, have: draft.entry.length });
+  const rules = QUESTIONS[asks];
+  if (speech)
+    turn.effects.push({ type: "listen", what: rules.listenFor, have: draft.entry.length, lengths: rules.lengths?.(draft) ?? null });
 }
 
 export function stopListening(turn: Turn): void {
@@ -47,6 +49,7 @@ export function cancelTimers(turn: Turn): void {
 export function clearEntry(turn: Turn): void {
   turn.state.draft.entry.wipe();
   turn.state.keyed = false;
+  turn.state.spoken = false;
 }
 
 /** Overwrites every digit of the conversation. */

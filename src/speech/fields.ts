@@ -3,7 +3,7 @@ import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { type Acceptor, digitAcceptor, startsCard } from "./acceptor.ts";
 import { isConfirmed, isSame } from "./agreement.ts";
 import type { Decoder, Grammar } from "./decoder.ts";
-import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
+import type { RecognitionResult, ListenFor, ListenOptions } from "./recognition-result.ts";
 import { DIGITS, EXPIRY, YES_NO, answerOf } from "./phrases.ts";
 import { digitsOf, expiryOf, isSingleDigit } from "./words.ts";
 
@@ -16,7 +16,7 @@ export interface Heard {
   clear: boolean;
 }
 
-type Understand = (decoder: Decoder, heard: Heard, have: number) => RecognitionResult;
+type Understand = (decoder: Decoder, heard: Heard, options: Pick<ListenOptions, "have" | "lengths">) => RecognitionResult;
 
 const NOTHING: RecognitionResult = { kind: "nothing" };
 
@@ -51,10 +51,10 @@ const digitsHearing = (digits: readonly number[], final: boolean, certain: boole
   certain,
 });
 
-/** A whole answer of one of `lengths`, or a part of one: certain when this decoding and the one made while it was spoken agree. */
-function understandDigits(lengths: readonly number[]): Understand {
-  return (decoder, { samples, free, clear }, have) => {
-    const missing = lengths.map((length) => length - have).filter((length) => length > 0);
+/** A whole answer of one of `usual` lengths or those that the conversation knows, or a part of one: certain when this decoding and the one made while it was spoken agree. */
+function understandDigits(usual: readonly number[]): Understand {
+  return (decoder, { samples, free, clear }, { have, lengths }) => {
+    const missing = (lengths ?? usual).map((length) => length - have).filter((length) => length > 0);
     if (!free || missing.length === 0) return NOTHING;
     const part = free.length < Math.min(...missing) - 1;
     const plain = decodeDigits(decoder, samples, part ? DIGITS : acceptor(missing, false, true));
@@ -70,12 +70,12 @@ const isCard = (digits: readonly number[]): boolean => startsCard(digits.length,
  * A whole card number: the Luhn-constrained decoding counts when the plain one confirms it. The constraint alone would find a valid
  * number in anything, so whether it was whole at all is the free decoding's word.
  */
-const understandNumber: Understand = (decoder, heard, have) => {
+const understandNumber: Understand = (decoder, heard, options) => {
   const { samples, free, clear } = heard;
   const [shortest = 0] = LENGTHS.number;
   const count = free?.length ?? 0;
-  if (have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
-    return understandDigits(LENGTHS.number)(decoder, heard, have);
+  if (options.have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
+    return understandDigits(LENGTHS.number)(decoder, heard, options);
 
   const plain = decodeDigits(decoder, samples, acceptor(LENGTHS.number, false, true));
   const card =

@@ -30,14 +30,14 @@ async function say(listener: Listener, text: string): Promise<unknown> {
 
 test("a listener hears the audio of its port, and a stream that stands still has ended", async (context) => {
   const listener = await acquire(await pool(context, 1));
-  listener.listenFor("zip", { have: 0, testWord: false });
+  listener.listenFor("zip", { have: 0, lengths: null, testWord: false });
   assert.deepEqual(await say(listener, "nine four one oh five"), {
     kind: "digits",
     digits: Uint8Array.of(9, 4, 1, 0, 5),
     final: true,
     certain: true,
   });
-  listener.listenFor("yes_no", { have: 0, testWord: false });
+  listener.listenFor("yes_no", { have: 0, lengths: null, testWord: false });
   assert.deepEqual(await say(listener, "yes"), { kind: "yes" });
 });
 

@@ -26,6 +26,8 @@ export interface ListenOptions {
   testWord: boolean;
   /** Digits of this answer that are already there, keyed or spoken. */
   have: number;
+  /** Digits that the whole answer may have; null: the usual ones of the question. */
+  lengths: readonly number[] | null;
 }
 
 /** 20 ms of received audio, 160 mu-law samples, and whether a voice detector takes it for speech. */

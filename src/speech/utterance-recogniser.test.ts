@@ -11,6 +11,7 @@ if (!follower || !judge) throw new Error("no decoders");
 
 interface Listening extends Speaking {
   have?: number;
+  lengths?: readonly number[] | null;
   testWord?: boolean;
 }
 
@@ -18,11 +19,11 @@ interface Listening extends Speaking {
 function hear(
   what: ListenFor,
   texts: string | readonly string[],
-  { have = 0, testWord = false, ...speaking }: Listening = {},
+  { have = 0, lengths = null, testWord = false, ...speaking }: Listening = {},
 ): RecognitionResult[] {
   const hearings: RecognitionResult[] = [];
   const ear = new UtteranceRecogniser({ follower: follower!, judge: judge!, onHearing: (hearing) => hearings.push(hearing) });
-  ear.listenFor({ what, options: { have, testWord } });
+  ear.listenFor({ what, options: { have, lengths, testWord } });
   for (const text of [texts].flat()) for (const frame of framesOf(utteranceOf(text, speaking))) ear.push(frame);
   // Leaves no utterance begun in the decoders that all tests share.
   ear.listenFor(null);
@@ -111,7 +112,7 @@ test("the test word is heard at any question, alone or in a short sentence (R-23
 test("a word between lost or suppressed packets, which are digital silence, is heard", () => {
   const hearings: RecognitionResult[] = [];
   const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
-  ear.listenFor({ what: "number", options: { have: 0, testWord: true } });
+  ear.listenFor({ what: "number", options: { have: 0, lengths: null, testWord: true } });
   for (const { frame, speech } of framesOf(utteranceOf("mango", { voice: "rms" })))
     ear.push({ frame: speech ? frame : frame.fill(ULAW_SILENCE), speech });
   assert.deepEqual(hearings, [{ kind: "test_word" }]);
@@ -140,7 +141,7 @@ test("silence, and speech before a question, are not heard", () => {
   const hearings: RecognitionResult[] = [];
   const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
   for (const frame of framesOf(utteranceOf("yes"))) ear.push(frame);
-  ear.listenFor({ what: "yes_no", options: { have: 0, testWord: false } });
+  ear.listenFor({ what: "yes_no", options: { have: 0, lengths: null, testWord: false } });
   for (const { frame } of framesOf(utteranceOf("yes"))) ear.push({ frame, speech: false });
   assert.deepEqual(hearings, []);
 });
@@ -148,7 +149,7 @@ test("silence, and speech before a question, are not heard", () => {
 test("on a noisy line nothing is certain", () => {
   const hearings: RecognitionResult[] = [];
   const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
-  ear.listenFor({ what: "zip", options: { have: 0, testWord: false } });
+  ear.listenFor({ what: "zip", options: { have: 0, lengths: null, testWord: false } });
   const samples = utteranceOf("nine four one oh five");
   const flags = framesOf(samples).map(({ speech }) => speech);
   const hum = Int16Array.from(samples, (sample, at) => sample + Math.round(4_000 * Math.sin(at / 3)));

@@ -90,7 +90,7 @@ export class UtteranceRecogniser {
       if (command) return { kind: "command", command };
     }
     const free = this.#isFollowing ? digitsOf(follower.peek()) : null;
-    return UNDERSTAND[what](judge, { samples, free, clear: this.#utterance.signalToNoiseDb >= CLEAR_DB }, options.have);
+    return UNDERSTAND[what](judge, { samples, free, clear: this.#utterance.signalToNoiseDb >= CLEAR_DB }, options);
   }
 
   #answer(hearing: RecognitionResult): void {

@@ -72,7 +72,7 @@ export class ConversationDriver {
         playback.stopPlayback();
         break;
       case "listen":
-        speechInput.listenFor(effect.what, effect.have);
+        speechInput.listenFor(effect);
         break;
       case "deaf":
         speechInput.deaf();

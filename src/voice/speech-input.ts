@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import type { ConversationEvent, Listening } from "#src/conversation/index.ts";
+import type { ConversationEffect, ConversationEvent } from "#src/conversation/index.ts";
 import type { Listener, Recogniser } from "#src/speech/index.ts";
 
 /** What listening needs of the call's audio. */
@@ -10,6 +10,8 @@ interface Audio {
   listen(port: MessagePort): void;
   stopListening(): void;
 }
+
+type Task = Omit<Extract<ConversationEffect, { type: "listen" }>, "type">;
 
 export interface SpeechInputDeps {
   audio: Audio;
@@ -25,7 +27,7 @@ export interface SpeechInputDeps {
  */
 export class SpeechInput {
   readonly #deps: SpeechInputDeps;
-  #what: { what: Listening; have: number } | null = null;
+  #task: Task | null = null;
   #listener: Listener | null = null;
   #isAsking = false;
   #isClosed = false;
@@ -34,22 +36,22 @@ export class SpeechInput {
     this.#deps = deps;
   }
 
-  listenFor(what: Listening, have: number): void {
+  listenFor({ what, have, lengths }: Task): void {
     if (!this.#deps.recogniser) return;
-    this.#what = { what, have };
+    this.#task = { what, have, lengths };
     this.#deps.audio.watchVoice(true);
-    this.#listener?.listenFor(what, { testWord: this.#deps.testWord, have });
+    if (this.#listener) this.#instruct(this.#listener);
   }
 
   deaf(): void {
-    this.#what = null;
+    this.#task = null;
     this.#deps.audio.watchVoice(false);
     this.#listener?.deaf();
   }
 
   /** The media engine heard somebody begin to speak. */
   speechStarted(): void {
-    if (!this.#what) return;
+    if (!this.#task) return;
     this.#deps.feed({ type: "speech_started" });
     if (!this.#listener && !this.#isAsking) void this.#takeListener();
   }
@@ -57,10 +59,16 @@ export class SpeechInput {
   /** Ends the worker: its memory, where spoken digits were strings, goes back to the system. */
   close(): void {
     this.#isClosed = true;
-    this.#what = null;
+    this.#task = null;
     this.#deps.audio.stopListening();
     void this.#listener?.stop();
     this.#listener = null;
+  }
+
+  #instruct(listener: Listener): void {
+    if (!this.#task) return;
+    const { what, ...options } = this.#task;
+    listener.listenFor(what, { ...options, testWord: this.#deps.testWord });
   }
 
   async #takeListener(): Promise<void> {
@@ -77,13 +85,13 @@ export class SpeechInput {
     }
     this.#listener = listener;
     listener.onHearing = (hearing) => {
-      if (this.#what) this.#deps.feed({ type: "heard", hearing });
+      if (this.#task) this.#deps.feed({ type: "heard", hearing });
     };
     listener.onLost = () => {
       this.#listener = null;
       if (!this.#isClosed) this.#deps.feed({ type: "speech_unavailable" });
     };
-    if (this.#what) listener.listenFor(this.#what.what, { testWord: this.#deps.testWord, have: this.#what.have });
+    this.#instruct(listener);
     this.#deps.audio.listen(listener.port);
   }
 }
