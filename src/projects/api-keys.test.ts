@@ -122,8 +122,14 @@ describe("what is set up", () => {
 
   test("the overview names each project's gateways and webhook", async () => {
     assert.deepEqual(await testProjects(database).overview(database.db), [
-      { organization: "acme", project: "bare", archived: false, gateways: [], webhook: "none" },
-      { organization: "acme", project: "shop", archived: false, gateways: [{ gateway: "stripe", environment: "test" }], webhook: "on" },
+      { organization: "acme", project: "bare", archived: false, gateways: [], webhooks: [] },
+      {
+        organization: "acme",
+        project: "shop",
+        archived: false,
+        gateways: [{ gateway: "stripe", environment: "test" }],
+        webhooks: [{ scope: "both", state: "on", https: true }],
+      },
     ]);
   });
 
@@ -134,6 +140,6 @@ describe("what is set up", () => {
       .updateTable("webhook_endpoints")
       .set({ secrets: sql<Uint8Array>`'\\x00'::bytea` })
       .execute();
-    assert.deepEqual(await projects.unopenedSecrets(database.db), { opened: 2, failed: ["status_webhook of shop"] });
+    assert.deepEqual(await projects.unopenedSecrets(database.db), { opened: 2, failed: ["status webhook of shop"] });
   });
 });

@@ -59,9 +59,9 @@ export interface Projects {
     environment: Environment,
     change: (current: Readonly<Record<string, Secret>>) => Promise<Record<string, Secret> | null>,
   ): Promise<Readonly<Record<string, Secret>>>;
-  webhookEndpoint(db: Db, projectId: string): Promise<WebhookEndpoint | null>;
-  disableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
-  enableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
+  webhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<WebhookEndpoint | null>;
+  disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
+  enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
   integrationSecrets(db: Db, projectId: string): Promise<IntegrationSecrets>;
   /** Makes a key and answers it, for the only time; throws OperatorError for what cannot be made. */
   createKey(wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }>;
@@ -106,7 +106,7 @@ export function createProjects({ database, keys, random, gateways, simulatorsUrl
     gatewaySettings: settings.find,
     configuredGateways: settings.configured,
     rotateCredentials: settings.rotate,
-    webhookEndpoint: (db, projectId) => repository.webhookEndpoint(db, vault, projectId),
+    webhookEndpoint: (db, projectId, environment) => repository.webhookEndpoint(db, vault, projectId, environment),
     disableWebhookEndpoint: repository.disableWebhookEndpoint,
     enableWebhookEndpoint: repository.enableWebhookEndpoint,
     integrationSecrets: (db, projectId) => repository.integrationSecrets(db, vault, projectId),

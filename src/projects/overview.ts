@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
 import { findStored } from "./gateway-settings.ts";
-import { openIntegrations, webhookEndpoint } from "./repository.ts";
+import { endpointName, type EndpointScope, openIntegrations, webhookEndpoints } from "./repository.ts";
 import type { Vault } from "./vault.ts";
 
 /** What is set up for a project: for whoever checks an installation, not for the payment path. */
@@ -12,15 +12,14 @@ export interface ProjectOverview {
   archived: boolean;
   /** Gateways with credentials of the project's own. */
   gateways: { gateway: GatewayName; environment: Environment }[];
-  webhook: "on" | "disabled" | "none";
+  webhooks: { scope: EndpointScope; state: "on" | "disabled"; https: boolean }[];
 }
 
 export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
   const projects = await db
     .selectFrom("projects")
     .innerJoin("organizations", "organizations.id", "projects.organization_id")
-    .leftJoin("webhook_endpoints", "webhook_endpoints.project_id", "projects.id")
-    .select(["projects.id", "organizations.slug as organization", "projects.slug as project", "archived", "url", "disabled_at"])
+    .select(["projects.id", "organizations.slug as organization", "projects.slug as project", "archived"])
     .orderBy("organizations.slug")
     .orderBy("projects.slug")
     .execute();
@@ -29,7 +28,12 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
     .select(["project_id", "gateway", "environment"])
     .where(sql<number>`length(credentials)`, ">", 0)
     .execute();
-  return projects.map(({ id, organization, project, archived, url, disabled_at }) => ({
+  const endpoints = await db
+    .selectFrom("webhook_endpoints")
+    .select(["project_id", "environment", "url", "disabled_at"])
+    .orderBy("environment")
+    .execute();
+  return projects.map(({ id, organization, project, archived }) => ({
     organization,
     project,
     archived,
@@ -37,7 +41,13 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
       .filter((row) => row.project_id === id)
       .map(({ gateway, environment }) => ({ gateway, environment }))
       .sort((a, b) => `${a.gateway} ${a.environment}`.localeCompare(`${b.gateway} ${b.environment}`)),
-    webhook: url === null ? "none" : disabled_at === null ? "on" : "disabled",
+    webhooks: endpoints
+      .filter((row) => row.project_id === id)
+      .map(({ environment: scope, url, disabled_at }) => ({
+        scope,
+        state: disabled_at === null ? "on" : "disabled",
+        https: url.startsWith("https:"),
+      })),
   }));
 }
 
@@ -58,8 +68,10 @@ export async function unopenedSecrets(db: Db, vault: Vault): Promise<{ opened: n
     if (sealed !== undefined) await tryOpen(`integrations of ${project.slug}`, () => openIntegrations(vault, project));
   }
   const named = new Map(projects.map(({ id, slug, organization_id }) => [id, { slug, organizationId: organization_id }]));
-  for (const { project_id } of await db.selectFrom("webhook_endpoints").select("project_id").execute()) {
-    await tryOpen(`status_webhook of ${named.get(project_id)?.slug ?? project_id}`, () => webhookEndpoint(db, vault, project_id));
+  for (const { project_id, environment } of await db.selectFrom("webhook_endpoints").select(["project_id", "environment"]).execute()) {
+    await tryOpen(`${endpointName(environment)} of ${named.get(project_id)?.slug ?? project_id}`, () =>
+      webhookEndpoints(db, vault, project_id, [environment]),
+    );
   }
   const settings = await db.selectFrom("gateway_settings").select(["project_id", "gateway", "environment"]).execute();
   for (const { project_id: projectId, gateway, environment } of settings) {

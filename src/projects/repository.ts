@@ -1,4 +1,5 @@
 import { parseUuid } from "#src/kernel/ids.ts";
+import type { Environment } from "#src/kernel/payment.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { sql } from "kysely";
 import { audit, type Db, type Place, type Tables } from "#src/platform/index.ts";
@@ -29,6 +30,9 @@ export interface IntegrationSecrets {
   alpha: Secret | null;
   beta: Secret | null;
 }
+
+/** Whose sessions an endpoint is told of: a project has one endpoint for both environments, or one for each (R-431). */
+export type EndpointScope = Environment | "both";
 
 export interface WebhookEndpoint {
   url: string;
@@ -93,48 +97,71 @@ export async function countries(db: Db): Promise<string[]> {
   return rows.map((row) => row.country);
 }
 
-export const endpointPlace = (projectId: string, organizationId: string): Place => ({
+export const endpointPlace = (projectId: string, organizationId: string, environment: EndpointScope): Place => ({
   table: "webhook_endpoints",
   column: "secrets",
   row: projectId,
   organizationId,
-  environment: "both",
+  environment,
 });
 
-export async function webhookEndpoint(db: Db, vault: Vault, projectId: string): Promise<WebhookEndpoint | null> {
-  const row = await db
+/** As reports and the audit log name it. */
+export const endpointName = (scope: EndpointScope) => (scope === "both" ? "status webhook" : `status webhook (${scope})`);
+
+/** The project's endpoints of these scopes, opened. */
+export async function webhookEndpoints(
+  db: Db,
+  vault: Vault,
+  projectId: string,
+  scopes: readonly EndpointScope[] = ["both", "test", "live"],
+): Promise<Partial<Record<EndpointScope, WebhookEndpoint>>> {
+  const rows = await db
     .selectFrom("webhook_endpoints")
     .innerJoin("projects", "projects.id", "webhook_endpoints.project_id")
-    .select(["url", "secrets", "amount_unit", "disabled_at", "organization_id"])
+    .select(["environment", "url", "secrets", "amount_unit", "disabled_at", "organization_id"])
     .where("project_id", "=", projectId)
-    .executeTakeFirst();
-  if (!row) return null;
-  const secrets = vault.open(endpointPlace(projectId, row.organization_id), row.secrets) as string[];
-  return {
-    url: row.url,
-    secrets: secrets.map((secret) => new Secret(secret)),
-    amountUnit: row.amount_unit,
-    disabledAt: row.disabled_at,
-  };
+    .where("environment", "in", scopes)
+    .execute();
+  const opened = rows.map((row): [EndpointScope, WebhookEndpoint] => {
+    const secrets = vault.open(endpointPlace(projectId, row.organization_id, row.environment), row.secrets) as string[];
+    return [
+      row.environment,
+      {
+        url: row.url,
+        secrets: secrets.map((secret) => new Secret(secret)),
+        amountUnit: row.amount_unit,
+        disabledAt: row.disabled_at,
+      },
+    ];
+  });
+  return Object.fromEntries(opened);
+}
+
+/** The endpoint that is told of the project's sessions of this environment. */
+export async function webhookEndpoint(db: Db, vault: Vault, projectId: string, environment: Environment): Promise<WebhookEndpoint | null> {
+  const { both, [environment]: own } = await webhookEndpoints(db, vault, projectId, ["both", environment]);
+  return both ?? own ?? null;
 }
 
 /** Stops deliveries until the endpoint is applied again or an event of it is resent: the receiver answered 410 (R-349). */
-export async function disableWebhookEndpoint(db: Db, projectId: string): Promise<void> {
+export async function disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void> {
   const stopped = await db
     .updateTable("webhook_endpoints")
     .set({ disabled_at: sql<Date>`clock_timestamp()` })
     .where("project_id", "=", projectId)
+    .where("environment", "in", ["both", environment])
     .where("disabled_at", "is", null)
     .returning("project_id")
     .execute();
   if (stopped.length > 0) await auditEndpoint(db, projectId, "service", "disabled");
 }
 
-export async function enableWebhookEndpoint(db: Db, projectId: string): Promise<void> {
+export async function enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void> {
   const started = await db
     .updateTable("webhook_endpoints")
     .set({ disabled_at: null })
     .where("project_id", "=", projectId)
+    .where("environment", "in", ["both", environment])
     .where("disabled_at", "is not", null)
     .returning("project_id")
     .execute();

@@ -54,7 +54,7 @@ async function useEverything(keyring: Keyring): Promise<void> {
   const identity = await projects.authenticate(database.db, KEY);
   assert.equal(identity?.name, "ci");
   for (const { id } of await projects.list(database.db, identity.organizationId)) {
-    assert.equal((await projects.webhookEndpoint(database.db, id))?.secrets[0]?.reveal(), SECRET);
+    assert.equal((await projects.webhookEndpoint(database.db, id, "test"))?.secrets[0]?.reveal(), SECRET);
     assert.equal((await projects.gatewaySettings(database.db, id, "stripe", "live"))?.credentials["secret_key"]?.reveal(), "sk_live_x");
     assert.equal((await projects.gatewaySettings(database.db, id, "webhook", "test"))?.credentials["signing_secret"]?.reveal(), "newer");
     assert.equal((await projects.integrationSecrets(database.db, id)).alpha?.reveal(), "alpha secret");

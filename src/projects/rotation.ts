@@ -11,7 +11,7 @@ import {
   rewrapInstallationKeys,
 } from "#src/platform/index.ts";
 import { settingsPlace } from "./gateway-settings.ts";
-import { endpointPlace, integrationsPlace } from "./repository.ts";
+import { endpointName, endpointPlace, integrationsPlace } from "./repository.ts";
 
 /**
  * A new master key, while everything runs (SECURITY S-31, docs/decisions/0010): both keys open, one row after another gets
@@ -171,17 +171,23 @@ async function endpointRows(db: Db): Promise<SealedRow[]> {
   const rows = await db
     .selectFrom("webhook_endpoints")
     .innerJoin("projects", "projects.id", "webhook_endpoints.project_id")
-    .select(["project_id", "organization_id", "slug", "secrets"])
+    .select(["project_id", "organization_id", "slug", "environment", "secrets"])
     .execute();
-  return rows.map(({ project_id, organization_id, slug, secrets: sealed }) => ({
-    name: `status webhook of ${slug}`,
-    place: endpointPlace(project_id, organization_id),
+  return rows.map(({ project_id, organization_id, slug, environment, secrets: sealed }) => ({
+    name: `${endpointName(environment)} of ${slug}`,
+    place: endpointPlace(project_id, organization_id, environment),
     sealed,
     async again(tx) {
       const query = tx.selectFrom("webhook_endpoints").select("secrets").where("project_id", "=", project_id);
-      return (await query.forUpdate().executeTakeFirst())?.secrets ?? null;
+      return (await query.where("environment", "=", environment).forUpdate().executeTakeFirst())?.secrets ?? null;
     },
-    write: (tx, secrets) => tx.updateTable("webhook_endpoints").set({ secrets }).where("project_id", "=", project_id).execute(),
+    write: (tx, secrets) =>
+      tx
+        .updateTable("webhook_endpoints")
+        .set({ secrets })
+        .where("project_id", "=", project_id)
+        .where("environment", "=", environment)
+        .execute(),
   }));
 }
 

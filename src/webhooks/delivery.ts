@@ -1,5 +1,6 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, Jobs, Log, Outbound } from "#src/platform/index.ts";
@@ -9,14 +10,15 @@ import type { AmountUnit, WebhookNames } from "./payload.ts";
 import { nextWait, parseRetryAfter } from "./schedule.ts";
 import { signatureHeaders } from "./signature.ts";
 
-/** Where a project wants its webhooks, as far as this room needs to know it. */
+/** Where a project wants the webhooks of an environment's sessions, as far as this module needs to know it. */
 export interface Endpoints {
   webhookEndpoint(
     db: Db,
     projectId: string,
+    environment: Environment,
   ): Promise<{ url: string; secrets: readonly Secret[]; amountUnit: AmountUnit; disabledAt: Date | null } | null>;
-  disableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
-  enableWebhookEndpoint(db: Db, projectId: string): Promise<void>;
+  disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
+  enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
 }
 
 export interface DeliveryDeps {
@@ -79,7 +81,7 @@ export function createDelivery(deps: DeliveryDeps) {
   }
 
   async function deliver(event: WebhookEvent): Promise<void> {
-    const endpoint = await projects.webhookEndpoint(database.db, event.projectId);
+    const endpoint = await projects.webhookEndpoint(database.db, event.projectId, event.environment);
     if (!endpoint || endpoint.disabledAt) {
       await markDead(database.db, event.id, endpoint ? "endpoint disabled" : "no endpoint");
       return;
@@ -110,7 +112,7 @@ export function createDelivery(deps: DeliveryDeps) {
     log.warn("webhook_try_failed", { project: event.projectId, webhook: event.id, tries: event.tries, reason: outcome });
     if (status === 410) {
       await database.transaction(async (tx) => {
-        await projects.disableWebhookEndpoint(tx, event.projectId);
+        await projects.disableWebhookEndpoint(tx, event.projectId, event.environment);
         await markDead(tx, event.id, outcome);
       });
       return;

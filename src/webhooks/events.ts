@@ -55,8 +55,13 @@ export async function claimDueEvent(db: Db, projectId: string): Promise<WebhookE
     .returning(["id", "project_id", "session_id", "body", "tries"])
     .executeTakeFirst();
   if (!row) return null;
-  const session = await db.selectFrom("sessions").select("environment").where("id", "=", row.session_id).executeTakeFirstOrThrow();
-  return { id: row.id, projectId: row.project_id, environment: session.environment, body: row.body as string, tries: row.tries };
+  const environment = await environmentOf(db, row.session_id);
+  return { id: row.id, projectId: row.project_id, environment, body: row.body as string, tries: row.tries };
+}
+
+async function environmentOf(db: Db, sessionId: string): Promise<Environment> {
+  const session = await db.selectFrom("sessions").select("environment").where("id", "=", sessionId).executeTakeFirstOrThrow();
+  return session.environment;
 }
 
 export async function markDelivered(db: Db, id: string, status: string): Promise<void> {
@@ -83,15 +88,15 @@ export async function markWaiting(db: Db, id: string, status: string, waitMs: nu
     .execute();
 }
 
-/** Starts the schedule of an event afresh, delivered or dead or waiting; answers its project, or null when there is no such event. */
-export async function reviveEvent(db: Db, id: string): Promise<string | null> {
+/** Starts the schedule of an event afresh, delivered or dead or waiting; returns whose it is, or null when there is no such event. */
+export async function reviveEvent(db: Db, id: string): Promise<Pick<WebhookEvent, "projectId" | "environment"> | null> {
   const row = await db
     .updateTable("webhook_events")
     .set({ delivered_at: null, dead_at: null, tries: 0, next_try_at: sql<Date>`clock_timestamp()` })
     .where("id", "=", id)
-    .returning("project_id")
+    .returning(["project_id", "session_id"])
     .executeTakeFirst();
-  return row?.project_id ?? null;
+  return row ? { projectId: row.project_id, environment: await environmentOf(db, row.session_id) } : null;
 }
 
 /** Projects with an event that is overdue: its job was lost, or the worker that claimed it died. */

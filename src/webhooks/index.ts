@@ -32,7 +32,7 @@ export function createWebhooks(deps: DeliveryDeps): Webhooks {
 
   return {
     async onFinal(tx, session) {
-      const endpoint = await projects.webhookEndpoint(tx, session.projectId);
+      const endpoint = await projects.webhookEndpoint(tx, session.projectId, session.environment);
       if (!endpoint) return;
       const id = `evt_${alphanumeric(random, 24)}`;
       await insertEvent(tx, {
@@ -54,10 +54,10 @@ export function createWebhooks(deps: DeliveryDeps): Webhooks {
 
     async resend(id) {
       return await database.transaction(async (tx) => {
-        const projectId = await reviveEvent(tx, id);
-        if (projectId === null) return false;
-        await projects.enableWebhookEndpoint(tx, projectId);
-        await wakeUp(tx, projectId);
+        const event = await reviveEvent(tx, id);
+        if (event === null) return false;
+        await projects.enableWebhookEndpoint(tx, event.projectId, event.environment);
+        await wakeUp(tx, event.projectId);
         return true;
       });
     },

@@ -17,7 +17,7 @@ export interface ListedEvent {
   next_try_at: Date | null;
   created_at: Date;
   delivered_at: Date | null;
-  /** The project's endpoint now. `disabled`: it answered 410 and gets nothing until a resend or an apply. */
+  /** The endpoint that is told of it, now. `disabled`: it answered 410 and gets nothing until a resend or an apply. */
   endpoint: "on" | "disabled" | "none";
 }
 
@@ -69,7 +69,12 @@ function select(db: Db) {
     .selectFrom("webhook_events")
     .innerJoin("projects", "projects.id", "webhook_events.project_id")
     .innerJoin("organizations", "organizations.id", "projects.organization_id")
-    .leftJoin("webhook_endpoints", "webhook_endpoints.project_id", "webhook_events.project_id")
+    .innerJoin("sessions", "sessions.id", "webhook_events.session_id")
+    .leftJoin("webhook_endpoints", (join) =>
+      join
+        .onRef("webhook_endpoints.project_id", "=", "webhook_events.project_id")
+        .on(sql<boolean>`webhook_endpoints.environment in ('both', sessions.environment)`),
+    )
     .select([
       "webhook_events.id",
       "webhook_events.event",

@@ -57,6 +57,7 @@ test("the body has the fields of the interface and the additive ones (R-341, R-3
     amount_cents: 4999,
     currency: "USD",
     mode: "charge",
+    environment: "test",
     gateway: "stripe",
     project: "shop",
     caller: "+14155550100",
@@ -69,6 +70,14 @@ test("the body has the fields of the interface and the additive ones (R-341, R-3
     created_at: "2026-11-20T10:00:00.000Z",
     completed_at: "2026-11-20T10:01:00.000Z",
   });
+});
+
+test("the body names the environment of its session (R-430)", () => {
+  for (const environment of ["test", "live"] as const) {
+    for (const status of ["payment-success", "payment-failed", "payment-authorized", "expired", "cancelled", "abandoned"] as const) {
+      assert.equal(parsed({ environment, status })["environment"], environment);
+    }
+  }
 });
 
 test("the event is payment. and the last word of the status (R-342)", () => {

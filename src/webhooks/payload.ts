@@ -24,6 +24,7 @@ export function webhookBody(id: string, session: Session, unit: AmountUnit, gate
     amount_cents: session.amountMinor,
     currency: session.currency,
     mode: session.mode,
+    environment: session.environment,
     gateway: session.gateway,
     project: session.projectSlug,
     caller: session.caller,

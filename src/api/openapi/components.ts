@@ -160,6 +160,7 @@ const COMPONENTS = {
     amount_cents: z.int(),
     currency: z.string(),
     mode,
+    environment: z.enum(["test", "live"]),
     gateway: z.enum(GATEWAYS),
     project: z.string(),
     caller: z.string().nullable(),

@@ -199,6 +199,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     amount:
       "In units of the currency, 49.95; in cents where the project asked for it (`amount_unit`). `amount_cents` does not depend on that.",
     amount_cents: "In whole minor units of the currency.",
+    environment: "By the API key that made the session: in `test` no money was moved.",
     project: "The project's slug.",
     caller: "E.164; null for a widget session.",
     card_brand: "As in Processor; null when no card was charged or stored.",

@@ -13,6 +13,9 @@ const ENV = {
   SIP_TRUNKS: "10.0.0.0/8",
 };
 
+const HOOK = { scope: "both", state: "on", https: true } as const;
+const TEST_HOOK = { scope: "test", state: "on", https: false } as const;
+
 type Changes = { env?: Record<string, string> } & { [Part in "host" | "installation" | "database" | "rest"]?: object };
 
 /** A healthy installation with live keys, changed in one place. */
@@ -32,7 +35,13 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
         keys: [KEY],
         secrets: { opened: 4, failed: [] },
         projects: [
-          { organization: "acme", project: "shop", archived: false, gateways: [{ gateway: "stripe", environment: "live" }], webhook: "on" },
+          {
+            organization: "acme",
+            project: "shop",
+            archived: false,
+            gateways: [{ gateway: "stripe", environment: "live" }],
+            webhooks: [HOOK],
+          },
         ],
         webhooks: { pending: 0, oldestSeconds: null, overdue: 0, dead: 0 },
         payments: { stuck: 0, searched: 0, unsettled: 0 },
@@ -56,7 +65,7 @@ const shop = (differences: object) => ({
       project: "shop",
       archived: false,
       gateways: [{ gateway: "stripe", environment: "live" }],
-      webhook: "on",
+      webhooks: [HOOK],
       ...differences,
     },
   ],
@@ -103,8 +112,15 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
     "warn",
   ],
   ["a project without credentials", { installation: { ...NO_LIVE, ...shop({ gateways: [] }) } }, "projects", "warn"],
-  ["a project without a webhook", { installation: shop({ webhook: "none" }) }, "projects", "warn"],
-  ["a disabled webhook", { installation: shop({ webhook: "disabled" }) }, "projects", "warn"],
+  ["a project without a webhook", { installation: shop({ webhooks: [] }) }, "projects", "warn"],
+  ["a live organisation with a webhook for test sessions alone", { installation: shop({ webhooks: [TEST_HOOK] }) }, "projects", "warn"],
+  ["a disabled webhook", { installation: shop({ webhooks: [{ ...HOOK, state: "disabled" }] }) }, "projects", "warn"],
+  [
+    "a webhook over http that live sessions would need (R-431)",
+    { installation: shop({ webhooks: [{ ...HOOK, https: false }] }) },
+    "projects",
+    "fail",
+  ],
   [
     "webhooks that a worker leaves lying",
     { installation: { webhooks: { pending: 3, oldestSeconds: 300, overdue: 3, dead: 0 } } },
@@ -166,6 +182,19 @@ for (const [what, changes, check, level] of FAULTS) {
     assert.ok(own[0]?.todo);
   });
 }
+
+test("an http webhook is no fault for test sessions, or where there is no live key (R-431)", () => {
+  const webhooks = [TEST_HOOK, { ...HOOK, scope: "live" }];
+  const projects = (changes: Changes) => examine(facts(changes)).filter(({ check }) => check === "projects");
+  assert.deepEqual(
+    projects({ installation: shop({ webhooks }) }).map(({ level }) => level),
+    ["ok"],
+  );
+  assert.deepEqual(
+    projects({ installation: { ...shop({ webhooks: [{ ...HOOK, https: false }] }), ...NO_LIVE } }).map(({ level }) => level),
+    ["ok"],
+  );
+});
 
 test("a taken port is no fault while this installation's service runs here", () => {
   const findings = examine(facts({ host: port("taken") })).filter(({ check }) => check === "ports");

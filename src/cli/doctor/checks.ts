@@ -207,7 +207,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
     installed(facts, ({ projects, keys }) => {
       const verdicts: Verdict[] = [];
       const own = projects.filter(({ archived, organization, project }) => !archived && !(organization === STARTER && project === STARTER));
-      for (const { organization, project, gateways, webhook } of own) {
+      for (const { organization, project, gateways, webhooks } of own) {
         const name = `${organization}/${project}`;
         const isLive = keys.some((key) => key.organization === organization && key.mode === "live" && key.state === "active");
         const has = (environment: string) => gateways.some((gateway) => gateway.environment === environment);
@@ -217,14 +217,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
           verdicts.push(
             warn(`${name} has no gateway credentials, and the simulators are off`, "apply them: voicetill gateways prints their names"),
           );
-        if (webhook === "none")
-          verdicts.push(
-            warn(`${name} has no status_webhook: outcomes are not told to anybody`, "apply one, unless the merchant polls or streams"),
-          );
-        if (webhook === "disabled")
-          verdicts.push(
-            warn(`${name}: its webhook is disabled, the receiver answered 410`, "mend the receiver, then voicetill webhooks resend"),
-          );
+        verdicts.push(...webhookVerdicts(name, webhooks, isLive));
       }
       return verdicts.length > 0 ? verdicts : [ok(`${own.length} set up`)];
     }),
@@ -282,6 +275,34 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
     return verdicts.length > 0 ? verdicts : [ok(host.coreLimit === null ? "no swap in use" : "no core dumps, no swap")];
   },
 };
+
+function webhookVerdicts(name: string, webhooks: Sent<Installation>["projects"][number]["webhooks"], isLive: boolean): Verdict[] {
+  const missing = (["test", "live"] as const).filter(
+    (environment) => (environment === "test" || isLive) && !webhooks.some(({ scope }) => scope === "both" || scope === environment),
+  );
+  const verdicts: Verdict[] = [];
+  if (webhooks.length === 0)
+    verdicts.push(
+      warn(`${name} has no status_webhook: outcomes are not told to anybody`, "apply one, unless the merchant polls or streams"),
+    );
+  else if (missing.length > 0)
+    verdicts.push(
+      warn(
+        `${name} has no status_webhook for ${missing[0]} sessions: their outcomes are not told to anybody`,
+        "apply one, unless the merchant polls or streams",
+      ),
+    );
+  if (webhooks.some(({ state }) => state === "disabled"))
+    verdicts.push(warn(`${name}: its webhook is disabled, the receiver answered 410`, "mend the receiver, then voicetill webhooks resend"));
+  if (isLive && webhooks.some(({ scope, https }) => scope !== "test" && !https))
+    verdicts.push(
+      fail(
+        `${name}: its status_webhook is not https, so outcomes of live sessions are not told to anybody`,
+        "apply an https address, or one for each environment: status_webhook: { test: {...}, live: {...} }",
+      ),
+    );
+  return verdicts;
+}
 
 /** The demo project of an embedded installation: made to be tried out, not to be set up. */
 const STARTER = "demo";

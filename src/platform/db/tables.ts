@@ -44,6 +44,7 @@ export interface Tables {
   };
   webhook_endpoints: {
     project_id: string;
+    environment: ColumnType<Environment | "both", Environment | "both" | undefined, never>;
     url: string;
     secrets: Uint8Array;
     amount_unit: ColumnType<"dollars" | "cents", "dollars" | "cents" | undefined, "dollars" | "cents">;

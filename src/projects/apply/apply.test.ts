@@ -114,13 +114,13 @@ describe("the apply file", () => {
 
   test("what the file does not mention is left alone", async () => {
     const { id, projects } = await shop();
-    const secrets = (await projects.webhookEndpoint(database.db, id))?.secrets.map((secret) => secret.reveal());
+    const secrets = (await projects.webhookEndpoint(database.db, id, "test"))?.secrets.map((secret) => secret.reveal());
     const report = await apply(project("status_webhook: { url: https://new.example/hook }\n        voice: { attempts: 2 }"));
     assert.deepEqual(
       report.changes.map(({ object }) => object),
       ["project acme/shop", "status webhook of acme/shop"],
     );
-    const endpoint = await projects.webhookEndpoint(database.db, id);
+    const endpoint = await projects.webhookEndpoint(database.db, id, "test");
     assert.equal(endpoint?.url, "https://new.example/hook");
     assert.deepEqual(
       endpoint?.secrets.map((secret) => secret.reveal()),
@@ -162,7 +162,7 @@ describe("the apply file", () => {
     assert.equal((await credentials())?.["previous_signing_secret"], undefined);
 
     await apply(project(`status_webhook: { url: https://new.example/hook, secret: [${NEWER}, ${SECRET}] }`));
-    const endpoint = await projects.webhookEndpoint(database.db, id);
+    const endpoint = await projects.webhookEndpoint(database.db, id, "test");
     assert.deepEqual(
       endpoint?.secrets.map((secret) => secret.reveal()),
       [NEWER, SECRET],
@@ -171,12 +171,86 @@ describe("the apply file", () => {
 
   test("an endpoint that its receiver switched off is on again once it is applied", async () => {
     const { id, projects } = await shop();
-    await projects.disableWebhookEndpoint(database.db, id);
-    assert.ok((await projects.webhookEndpoint(database.db, id))?.disabledAt);
+    await projects.disableWebhookEndpoint(database.db, id, "test");
+    assert.ok((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt);
     const text = project("status_webhook: { url: https://new.example/hook }");
     assert.deepEqual((await apply(text)).changes, [{ object: "status webhook of acme/shop", action: "enabled" }]);
-    assert.equal((await projects.webhookEndpoint(database.db, id))?.disabledAt, null);
+    assert.equal((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt, null);
     assert.deepEqual((await apply(text)).changes, []);
+  });
+
+  describe("a status webhook for each environment", () => {
+    const endpoints = async (projects: ReturnType<typeof testProjects>, id: string) => {
+      const told = async (environment: "test" | "live") => {
+        const endpoint = await projects.webhookEndpoint(database.db, id, environment);
+        return endpoint && [endpoint.url, endpoint.secrets.map((secret) => secret.reveal()).join(" ")];
+      };
+      return { test: await told("test"), live: await told("live") };
+    };
+    const hook = (text: string) => apply(project(`status_webhook: ${text}`));
+    const [TEST, LIVE] = ["http://127.0.0.1:9000/test", "https://shop.example/live"];
+
+    test("each environment may have its own address, secret and unit; applying them again changes nothing (R-431)", async () => {
+      const { id, projects } = await shop();
+      await hook("null");
+      const pair = `{ test: { url: "${TEST}", secret: ${SECRET} }, live: { url: ${LIVE}, amount_unit: cents } }`;
+      const { changes, generated } = await hook(pair);
+      assert.deepEqual(changes, [
+        { object: "status webhook (test) of acme/shop", action: "created" },
+        { object: "status webhook (live) of acme/shop", action: "created" },
+      ]);
+      assert.deepEqual(
+        generated.map(({ object }) => object),
+        ["status webhook (live) of acme/shop"],
+      );
+      assert.deepEqual(await endpoints(projects, id), { test: [TEST, SECRET], live: [LIVE, generated[0]?.secret] });
+      assert.equal((await projects.webhookEndpoint(database.db, id, "live"))?.amountUnit, "cents");
+      assert.equal((await projects.webhookEndpoint(database.db, id, "test"))?.amountUnit, "dollars");
+      assert.deepEqual(await hook(pair), { changes: [], generated: [] });
+    });
+
+    test("one endpoint becomes two and two become one, and what the file does not mention stays, secrets too (R-431)", async () => {
+      const { id, projects } = await shop();
+      await hook("null");
+      await hook(`{ url: "${TEST}", secret: ${SECRET} }`);
+      assert.deepEqual(await endpoints(projects, id), { test: [TEST, SECRET], live: [TEST, SECRET] });
+      await hook(`{ live: { url: ${LIVE} } }`);
+      assert.deepEqual(await endpoints(projects, id), { test: [TEST, SECRET], live: [LIVE, SECRET] });
+      await hook(`{ live: { url: ${LIVE}, secret: ${NEWER} } }`);
+      assert.deepEqual(await endpoints(projects, id), { test: [TEST, SECRET], live: [LIVE, NEWER] });
+      await hook("{ test: null }");
+      assert.deepEqual(await endpoints(projects, id), { test: null, live: [LIVE, NEWER] });
+      await hook(`{ url: ${LIVE} }`);
+      assert.deepEqual(await endpoints(projects, id), { test: [LIVE, NEWER], live: [LIVE, NEWER] });
+      assert.equal((await database.db.selectFrom("webhook_endpoints").selectAll().where("project_id", "=", id).execute()).length, 1);
+      assert.deepEqual((await projects.unopenedSecrets(database.db)).failed, []);
+    });
+
+    test("a 410 to one switches only that one off", async () => {
+      const { id, projects } = await shop();
+      await hook(`{ test: { url: "${TEST}" }, live: { url: ${LIVE} } }`);
+      await projects.disableWebhookEndpoint(database.db, id, "test");
+      assert.ok((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt);
+      assert.equal((await projects.webhookEndpoint(database.db, id, "live"))?.disabledAt, null);
+      await hook(`{ live: { url: ${LIVE} } }`);
+      assert.ok((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt, "not mentioned, so left alone");
+      await projects.enableWebhookEndpoint(database.db, id, "test");
+      assert.equal((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt, null);
+    });
+
+    for (const [what, text, fault] of [
+      ["an http address for live payments", `{ live: { url: "http://shop.example/" } }`, /line 5: .*must be an https address for live/],
+      ["one form inside the other", `{ url: "${TEST}", live: { url: ${LIVE} } }`, /line 5: unknown key "url"/],
+      ["a misspelt key of one of the two", `{ live: { url: ${LIVE}, secrets: x } }`, /line 5: unknown key "secrets"/],
+      ["neither form", "yes", /line 5: /],
+    ] as const) {
+      test(`${what} is refused with its line (R-431)`, async () => {
+        await shop();
+        const before = await snapshot();
+        await assert.rejects(hook(text), fault);
+        assert.equal(await snapshot(), before);
+      });
+    }
   });
 
   test("options above both modes reach the simulator of a project without credentials", async () => {

@@ -40,10 +40,29 @@ const webhookSecret = z.string().refine((text) => {
   return bytes >= 24 && bytes <= 64;
 }, "must be whsec_ and the base64 of 24 to 64 bytes");
 
-const statusWebhook = z.strictObject({
+const webhookEndpoint = z.strictObject({
   url: z.string().refine(isWebAddress, "must be an http or https address without user name or fragment"),
   secret: oneOrTwo(webhookSecret).optional(),
   amount_unit: z.enum(["dollars", "cents"]).optional(),
+});
+
+const isHttps = (url: string) => url.startsWith("https:");
+const liveWebhookEndpoint = webhookEndpoint.extend({
+  url: webhookEndpoint.shape.url.refine(isHttps, "must be an https address for live payments"),
+});
+
+const webhookEndpoints = z.strictObject({
+  test: webhookEndpoint.nullable().optional(),
+  live: liveWebhookEndpoint.nullable().optional(),
+});
+
+/** One endpoint for both environments, or one for each. Told apart by their keys, so that a fault is one of the form meant. */
+const statusWebhook = z.unknown().transform((value, context): EndpointBlock | z.infer<typeof webhookEndpoints> => {
+  const isPair = typeof value === "object" && value !== null && ("test" in value || "live" in value);
+  const result = (isPair ? webhookEndpoints : webhookEndpoint).safeParse(value);
+  if (result.success) return result.data;
+  context.issues.push(...result.error.issues.map((issue) => ({ ...issue, input: value }) as (typeof context.issues)[number]));
+  return z.NEVER;
 });
 
 const integrations = z
@@ -124,6 +143,7 @@ export function applySchema(gateways: Gateways) {
 export type ApplyFile = z.infer<ReturnType<typeof applySchema>>;
 export type OrganizationBlock = ApplyFile["organizations"][number];
 export type ApiKeyBlock = z.infer<typeof apiKey>;
+export type EndpointBlock = z.infer<typeof webhookEndpoint>;
 export type StatusWebhookBlock = z.infer<typeof statusWebhook>;
 export type ProjectBlock = NonNullable<OrganizationBlock["projects"]>[number];
 

@@ -1,5 +1,5 @@
 import { findStored } from "../gateway-settings.ts";
-import { webhookEndpoint } from "../repository.ts";
+import { webhookEndpoints } from "../repository.ts";
 import type { ProjectKey } from "./projects.ts";
 import type { Run } from "./run.ts";
 
@@ -9,9 +9,8 @@ import type { Run } from "./run.ts";
  */
 export async function checkSeparateSecrets(run: Run, project: ProjectKey, path: readonly PropertyKey[]): Promise<void> {
   const { tx, vault, gateways, document } = run;
-  const endpoint = await webhookEndpoint(tx, vault, project.id);
-  if (!endpoint) return;
-  const ofWebhook = new Set(endpoint.secrets.map((secret) => bare(secret.reveal())));
+  const endpoints = Object.values(await webhookEndpoints(tx, vault, project.id));
+  const ofWebhook = new Set(endpoints.flatMap(({ secrets }) => secrets.map((secret) => bare(secret.reveal()))));
   for (const gateway of Object.values(gateways)) {
     for (const { name, previous = name } of gateway.credentialFields.filter(({ generated }) => generated)) {
       for (const environment of ["test", "live"] as const) {
