@@ -20,7 +20,7 @@ function statementsOf(text: string): string[] {
     .map((statement) => statement.trim());
 }
 
-/** Reads `create table` and `alter table ... add column`; everything else makes no table and no column. */
+/** Reads `create table` and `alter table ... add column` and `rename column`; everything else makes no table and no column. */
 export function apply(statement: string, tables: Map<string, Table>): void {
   const created = /^create\s+(?:unlogged\s+)?table\s+/i.exec(statement);
   const altered = /^alter\s+table\s+/i.exec(statement);
@@ -35,7 +35,22 @@ export function apply(statement: string, tables: Map<string, Table>): void {
     return;
   }
   const table = tables.get(name);
-  if (table) reader.list(() => reader.accept("add", "column") && readColumn(reader, table));
+  if (table && reader.accept("rename", "column")) renameColumn(reader, table);
+  else if (table) reader.list(() => reader.accept("add", "column") && readColumn(reader, table));
+}
+
+function renameColumn(reader: Reader, table: Table): void {
+  const from = reader.name();
+  reader.expect("to");
+  const to = reader.name();
+  const column = table.columns.get(from) ?? reader.fail(`no column ${from}`);
+  table.columns.delete(from);
+  table.columns.set(to, { ...column, name: to });
+  // The checks were compiled with the old name.
+  for (const [index, check] of table.checks.entries()) {
+    const run: typeof check.run = (scope) => check.run({ ...scope, row: { ...scope.row, [from]: scope.row[to] ?? null } });
+    table.checks[index] = { ...check, run };
+  }
 }
 
 function readPart(reader: Reader, table: Table): unknown {

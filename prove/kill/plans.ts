@@ -99,7 +99,7 @@ export const AT_START: ReadonlySet<CrashPoint> = new Set(["lease_written", "serv
  * Points at the end of a search that found nothing. A session whose vendor is silent comes there ten minutes after its charge,
  * while the other lives go on: a shorter run does not reach them.
  */
-export const AFTER_SILENCE = ["search_given_up", "undo_begun"] as const satisfies readonly CrashPoint[];
+export const AFTER_SILENCE = ["search_given_up", "reversal_begun"] as const satisfies readonly CrashPoint[];
 export const SILENCE: Scene = {
   behaviour: "waits for a silent vendor",
   gateway: SILENT,

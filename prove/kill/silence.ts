@@ -37,7 +37,7 @@ export class Silence {
     const canBeGivenUp = ([id, { isFinal }]: (typeof tracks)[number]) =>
       !isFinal && ledger.some(({ reference, at }) => reference?.startsWith(id) && isOld(at));
     return [
-      ...(tracks.some(([, track]) => owed(track, ledger).length > 0) ? (["undo_begun"] as const) : []),
+      ...(tracks.some(([, track]) => owed(track, ledger).length > 0) ? (["reversal_begun"] as const) : []),
       ...(tracks.some(canBeGivenUp) ? (["search_given_up"] as const) : []),
     ];
   }

@@ -76,7 +76,7 @@ export class Fleet {
   /** Money is to be given back, and just now the process that knows of it dies. */
   crashBeforeUndo(id: string, owner: string): void {
     this.#world.tell(id, () => "money is to be given back, and its process is killed");
-    this.#world.strike("crash before the undo", this.#world.rowOf(id));
+    this.#world.strike("crash before the reversal", this.#world.rowOf(id));
     for (const process of this.processes) if (process === this.holderOf(id) || process.owner === owner) this.crash(process);
   }
 

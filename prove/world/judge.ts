@@ -23,7 +23,7 @@ export class Judge {
   readonly #takenAndCrashed = new Set<string>();
   /** Sessions of which an attempt was taken over by another process. */
   readonly #adopted = new Set<string>();
-  /** Attempts whose process died just after it was committed that they must be undone. */
+  /** Attempts whose process died just after it was committed that they must be reversed. */
   readonly #crashedBeforeUndo = new Set<string>();
   /** Sessions whose process had the merchant's decision and could write it down before anybody may call it lost. */
   readonly #knewInTime = new Set<string>();
@@ -88,7 +88,7 @@ export class Judge {
       if (former?.cutOffUntil === 0 && hasLease)
         this.#break("E1", textOf(after["session_id"]), "the attempt of a living process was taken from it");
     }
-    this.#followUndo(before, after);
+    this.#followReversal(before, after);
     const [was, is] = [before["outcome"] ?? null, after["outcome"] ?? null];
     if ((was === "approved" || was === "declined") && was !== is)
       this.#break("I6", textOf(after["session_id"]), `an attempt that was ${was} became ${textOf(is)}`);
@@ -108,12 +108,12 @@ export class Judge {
   }
 
   /** What must be given back is known, worked off, or handed to the operator; a process that dies with it in mind changes nothing. */
-  #followUndo(before: Row, after: Row): void {
+  #followReversal(before: Row, after: Row): void {
     const { counters, random, scheduler } = this.#world;
     const [id, session] = [textOf(after["id"]), textOf(after["session_id"])];
-    const [was, is] = [before["undo"] ?? null, after["undo"] ?? null];
+    const [was, is] = [before["reversal"] ?? null, after["reversal"] ?? null];
     if (was === is) return;
-    this.#world.tell(session, () => `undo ${textOf(was)} -> ${textOf(is)}: ${textOf(after["reason"])}`);
+    this.#world.tell(session, () => `reversal ${textOf(was)} -> ${textOf(is)}: ${textOf(after["reason"])}`);
     if (is === "due") {
       if (after["outcome"] === null) this.#world.fleet.bringBack(session);
       counters.saw(
@@ -125,7 +125,7 @@ export class Judge {
       return;
     }
     const how = this.#crashedBeforeUndo.has(id) ? ", after a crash" : "";
-    counters.saw(is === "done" ? `an undo is done${how}` : `an undo is the operator's${how}`);
+    counters.saw(is === "done" ? `a reversal is done${how}` : `a reversal is the operator's${how}`);
   }
 
   /** The merchant's endpoint decided about a forwarded card, and its answer reached the process; does it live to write it down? */
@@ -239,8 +239,10 @@ export class Judge {
     const entries = this.#entriesOf(id);
     const taken = entries.filter(({ kind, outcome }) => (kind === "charge" || kind === "token") && outcome === "approved");
     const net = this.#net(id);
-    const undone = this.#attemptsOf(id).filter(({ undo }) => undo === "due" || (undo === "failed" && row["gateway"] !== "webhook"));
-    if (undone.length > 0) this.#break("I4", id, "what must be given back was not, in twenty minutes of peace");
+    const owed = this.#attemptsOf(id).filter(
+      ({ reversal }) => reversal === "due" || (reversal === "failed" && row["gateway"] !== "webhook"),
+    );
+    if (owed.length > 0) this.#break("I4", id, "what must be sent back was not, in twenty minutes of peace");
     if (net > 1) this.#break("I2", id, `${net} charges stand at the vendor`);
     if (PAID.has(status)) {
       if (net !== (isSkipped(row) ? 0 : 1)) this.#break("I3", id, `${status} with ${net} charges at the vendor`);
@@ -252,7 +254,7 @@ export class Judge {
       // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249); nobody
       // can void what was decided either, so what came too late stands on the operator's list.
       const isForwarded = row["gateway"] === "webhook" && row["error_code"] === "webhook_gateway_error";
-      const isFlagged = this.#attemptsOf(id).some(({ undo }) => undo === "failed");
+      const isFlagged = this.#attemptsOf(id).some(({ reversal }) => reversal === "failed");
       if (isForwarded && this.#knewInTime.has(id)) this.#break("I4", id, "an answer that came in time was called lost");
       else if (isForwarded && isFlagged) counters.saw("a forwarded card was decided, and its answer came too late");
       else if (isForwarded && !this.#knew.has(id)) counters.saw("a forwarded card was decided, and its answer lost");

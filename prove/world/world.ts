@@ -222,7 +222,7 @@ export class World {
       if (isOpen) this.#chargers.set(id, textOf(after["owner"]));
       else this.#chargers.delete(id);
       const isLost = after["outcome"] === null || after["outcome"] === "unknown";
-      this.#settle(textOf(after["id"]), !isLost && after["undo"] !== "due");
+      this.#settle(textOf(after["id"]), !isLost && after["reversal"] !== "due");
     }
     this.judge.attemptCommitted(change);
   }

@@ -57,13 +57,13 @@ test("tables align, and say - where there is nothing", () => {
 });
 
 test("every kind of unsettled payment says what is to be done with it", () => {
-  const base = { outcome: "unknown", undo: null, finished_at: null, mode: "charge" } as const;
+  const base = { outcome: "unknown", reversal: null, finished_at: null, mode: "charge" } as const;
   const sentences = [
     todoOf(base),
     todoOf({ ...base, finished_at: new Date() }),
-    todoOf({ ...base, outcome: "approved", undo: "due" }),
-    todoOf({ ...base, outcome: "approved", undo: "failed" }),
-    todoOf({ ...base, outcome: "approved", undo: "failed", mode: "tokenize" }),
+    todoOf({ ...base, outcome: "approved", reversal: "due" }),
+    todoOf({ ...base, outcome: "approved", reversal: "failed" }),
+    todoOf({ ...base, outcome: "approved", reversal: "failed", mode: "tokenize" }),
   ];
   assert.equal(new Set(sentences).size, sentences.length);
 });

@@ -76,7 +76,7 @@ const show = operation({
               `${attempt.card_brand} ${attempt.card_last4}`,
               attempt.outcome ?? "under way",
               attempt.decline_code,
-              attempt.undo,
+              attempt.reversal,
               moment(attempt.started_at),
               moment(attempt.finished_at),
               attempt.reason,

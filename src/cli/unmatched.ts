@@ -54,13 +54,13 @@ export const run = runnerOf("unmatched", operations);
 /** One sentence on what this attempt asks of its operator. */
 export function todoOf({
   outcome,
-  undo,
+  reversal,
   finished_at,
   mode,
-}: Pick<Sent<AttemptView> | AttemptView, "outcome" | "undo" | "finished_at" | "mode">): string {
+}: Pick<Sent<AttemptView> | AttemptView, "outcome" | "reversal" | "finished_at" | "mode">): string {
   const what = mode === "tokenize" ? "stored card" : "money";
-  if (undo === "failed") return `give the ${what} back at the gateway by hand: it could not be done from here`;
-  if (undo === "due") return `nothing yet: the ${what} is being given back`;
+  if (reversal === "failed") return `give the ${what} back at the gateway by hand: it could not be done from here`;
+  if (reversal === "due") return `nothing yet: the ${what} is being given back`;
   if (outcome === "unknown" && finished_at === null) return "nothing yet: its outcome is being looked for";
   return "look the reference up at the gateway: the outcome could not be established";
 }

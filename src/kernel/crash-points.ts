@@ -58,7 +58,7 @@ export const CRASH_POINTS = {
   look_up_answered: "the gateway told what became of an attempt; nothing is written",
   search_decided: "a search is about to write what it found out",
   search_given_up: "a search took too long and its session has ended as unknown; the operator was not told",
-  undo_begun: "money was taken for a session that had ended otherwise; it is about to be given back",
+  reversal_begun: "money was taken for a session that had ended otherwise; it is about to be given back",
 
   connection_open: "a connection to a gateway or receiver stands; no byte is sent",
   answer_begun: "an answer has begun to come in; its body was not read",

@@ -125,7 +125,7 @@ export type AttemptResult =
 
 /**
  * Writes the outcome unless a final one stands there; answers whether it was written. What is being given back
- * (`undo`) cannot become a success any more.
+ * (`reversal`) cannot become a success any more.
  */
 export async function finishAttempt(tx: Db, id: string, result: AttemptResult): Promise<boolean> {
   const final = result.outcome !== "unknown" || result.givenUp;
@@ -139,14 +139,14 @@ export async function finishAttempt(tx: Db, id: string, result: AttemptResult): 
     })
     .where("id", "=", id)
     .where((attempt) => attempt.or([attempt("outcome", "is", null), attempt("outcome", "=", "unknown")]));
-  if (result.outcome === "approved") update = update.where("undo", "is", null);
+  if (result.outcome === "approved") update = update.where("reversal", "is", null);
   const row = await update.returning("id").executeTakeFirst();
   return row !== undefined;
 }
 
 /** What stands in the ledger by now; null: there is no such attempt. */
-export async function decisionOf(db: Db, id: string): Promise<Pick<Selectable<Tables["payment_attempts"]>, "outcome" | "undo"> | null> {
-  return (await db.selectFrom("payment_attempts").select(["outcome", "undo"]).where("id", "=", id).executeTakeFirst()) ?? null;
+export async function decisionOf(db: Db, id: string): Promise<Pick<Selectable<Tables["payment_attempts"]>, "outcome" | "reversal"> | null> {
+  return (await db.selectFrom("payment_attempts").select(["outcome", "reversal"]).where("id", "=", id).executeTakeFirst()) ?? null;
 }
 
 /** Adds the gateway's notes to the row: vendor ids, no card data. */

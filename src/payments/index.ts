@@ -11,7 +11,7 @@ import { lastDecline } from "./attempts.ts";
 import { startJanitor } from "./janitor.ts";
 import { errorOf } from "./outcome.ts";
 import { createSearch } from "./reconcile.ts";
-import { createUndo } from "./reversal.ts";
+import { createReversals } from "./reversal.ts";
 import { settle } from "./settle.ts";
 import type { SettleInput } from "./settle.ts";
 import { skip } from "./skip.ts";
@@ -71,10 +71,10 @@ export interface Payments {
 
 export function createPayments(deps: PaymentsDeps): Payments {
   const tokens = new AccessTokens(deps.clock);
-  const undo = createUndo(deps, tokens);
-  const search = createSearch(deps, tokens, undo);
+  const reversals = createReversals(deps, tokens);
+  const search = createSearch(deps, tokens, reversals);
   return {
-    settle: (input) => settle(deps, tokens, search, undo, input),
+    settle: (input) => settle(deps, tokens, search, reversals, input),
     skip: (session) => skip(deps, session),
     async giveUp(session) {
       crashPoint("giving_up");
@@ -82,6 +82,6 @@ export function createPayments(deps: PaymentsDeps): Payments {
       if (declined === null || !Object.hasOwn(DECLINE_TABLE, declined)) return await deps.sessions.apply(session.id, "abandon");
       return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined as DeclineCode, message: null }));
     },
-    startJanitor: () => startJanitor(deps, search, undo),
+    startJanitor: () => startJanitor(deps, search, reversals),
   };
 }

@@ -2,7 +2,7 @@ import { crashPoint } from "#src/kernel/crash-points.ts";
 import { adoptOpenAttempts } from "./attempts.ts";
 import type { PaymentsDeps } from "./index.ts";
 import type { Search } from "./reconcile.ts";
-import type { Undo } from "./reversal.ts";
+import type { Reversals } from "./reversal.ts";
 
 const ROUND_MS = 5_000;
 
@@ -10,7 +10,7 @@ const ROUND_MS = 5_000;
  * Takes up attempts without an outcome whose owner is dead, this process's own overdue ones, and whatever is to be given
  * back, at once and every 5 s. Answers the function that ends it together with what it has under way.
  */
-export function startJanitor({ database, clock, owner, log }: PaymentsDeps, search: Search, undo: Undo): () => Promise<void> {
+export function startJanitor({ database, clock, owner, log }: PaymentsDeps, search: Search, reversals: Reversals): () => Promise<void> {
   let stopped = false;
   let cancel = () => {};
   let running: Promise<void> = Promise.resolve();
@@ -19,7 +19,7 @@ export function startJanitor({ database, clock, owner, log }: PaymentsDeps, sear
     const adopted = await adoptOpenAttempts(database.db, owner, search);
     if (adopted.length > 0) crashPoint("attempt_adopted");
     for (const id of adopted) search.begin(id);
-    await undo.round();
+    await reversals.round();
   };
   const next = () => {
     running = round()
@@ -35,6 +35,6 @@ export function startJanitor({ database, clock, owner, log }: PaymentsDeps, sear
     cancel();
     await running;
     await search.stop();
-    await undo.stop();
+    await reversals.stop();
   };
 }

@@ -5,7 +5,7 @@ import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import { decisionOf, finishAttempt } from "./attempts.ts";
 import type { Conclusion } from "./outcome.ts";
-import { demandUndo } from "./reversal-rows.ts";
+import { demandReversal } from "./reversal-rows.ts";
 
 export interface LedgerDeps {
   database: Database;
@@ -44,8 +44,8 @@ export async function writeResult(
         if (moved) return "written";
         const stands = isFinished ? null : await decisionOf(tx, attempt.id);
         if (result.outcome !== "approved") return stands?.outcome === result.outcome ? "written" : "late";
-        if (stands?.outcome === "approved" && stands.undo === null) return "written";
-        await demandUndo(tx, attempt.id, TOO_LATE);
+        if (stands?.outcome === "approved" && stands.reversal === null) return "written";
+        await demandReversal(tx, attempt.id, TOO_LATE);
         return "late";
       });
       crashPoint("result_committed");

@@ -10,8 +10,8 @@ import type { PaymentsDeps } from "./index.ts";
 import { writeResult } from "./ledger.ts";
 import { conclude, declinedBy } from "./outcome.ts";
 import type { Conclusion } from "./outcome.ts";
-import { demandUndoOfUnknown } from "./reversal-rows.ts";
-import type { Undo } from "./reversal.ts";
+import { demandReversalOfUnknown } from "./reversal-rows.ts";
+import type { Reversals } from "./reversal.ts";
 
 /**
  * The search for what became of an attempt whose answer was lost: by look-up, else by void; never a new charge, and the
@@ -44,7 +44,7 @@ const GRACE = 5 * SECOND;
 const GRACE_UNASKABLE = 30 * SECOND;
 const NOBODY_KNOWS = "its answer was lost, and the gateway cannot be asked: to be given back";
 
-export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Undo): Search {
+export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals: Reversals): Search {
   const { database, gateways, clock, log } = deps;
   const busy = new Set<string>();
   const running = new Set<Promise<void>>();
@@ -121,9 +121,9 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Und
       return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs) : null;
     }
     if (!gateway.void || !isOwnerThrough()) return null;
-    await demandUndoOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
-    await undo.tryNow(attempt.id);
-    return (await decisionOf(database.db, attempt.id))?.undo === "done" ? declinedBy("gateway_unavailable") : null;
+    await demandReversalOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
+    await reversals.tryNow(attempt.id);
+    return (await decisionOf(database.db, attempt.id))?.reversal === "done" ? declinedBy("gateway_unavailable") : null;
   }
 
   async function decide(attempt: Attempt, conclusion: Conclusion): Promise<void> {
@@ -132,7 +132,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, undo: Und
     if (written === "written") deps.onFound?.(attempt.gateway, conclusion.attempt.outcome);
     else if (conclusion.attempt.outcome === "approved") {
       log.error("payment_approved_too_late", facts(attempt));
-      undo.begin(attempt.id);
+      reversals.begin(attempt.id);
     }
   }
 
@@ -166,7 +166,7 @@ function canBeFound(gateway: Gateway | undefined): boolean {
   return gateway?.lookUp !== undefined || gateway?.void !== undefined;
 }
 
-/** Somebody outside this house knows what became of the attempt, or can undo it. */
+/** Somebody outside the service knows what became of the attempt, or can reverse it. */
 function isAskable(gateway: Gateway | undefined): boolean {
   return canBeFound(gateway) && (gateway?.void !== undefined || gateway?.capabilities.lookUp !== "by rule");
 }

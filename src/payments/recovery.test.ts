@@ -240,7 +240,7 @@ describe("recovering a payment whose answer was lost", () => {
       await recover(testProcess(fixture, forwarding(), { owner: "process-2" }), isFinal(session));
       resolve(APPROVED);
       assert.deepEqual(await settling, { kind: "unknown" });
-      await timePasses(slow.clock, async () => (await attemptOf(session)).undo === "failed");
+      await timePasses(slow.clock, async () => (await attemptOf(session)).reversal === "failed");
       assert.equal((await attemptOf(session)).reason, "money taken for a session that had ended otherwise");
       assert.equal((await read(session)).status, "payment-failed");
     });
@@ -270,7 +270,7 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await read(session)).errorCode, "gateway_unavailable");
     resolve(APPROVED);
     assert.deepEqual(await settling, { kind: "unknown" });
-    await timePasses(slow.clock, async () => (await attemptOf(session)).undo === "done");
+    await timePasses(slow.clock, async () => (await attemptOf(session)).reversal === "done");
     assert.deepEqual(fake.voids, [`${session.id}-1`]);
     assert.equal((await read(session)).status, "payment-failed");
   });

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Db } from "#src/platform/index.ts";
 
-/** The part of payment_attempts that says what must be given back: `undo` is due, done or failed, through every crash. */
+/** The part of payment_attempts that says what must be given back: `reversal` is due, done or failed, through every crash. */
 
-export interface DueUndo {
+export interface DueReversal {
   id: string;
   /** This one included. */
   tries: number;
@@ -19,66 +19,71 @@ const AT_A_TIME = 20;
  * The gateway has approved what its session can no longer be told: from this commit on it is given back. Also when that
  * had been done before: then the gateway had not known of it yet.
  */
-export async function demandUndo(tx: Db, id: string, reason: string): Promise<void> {
+export async function demandReversal(tx: Db, id: string, reason: string): Promise<void> {
   await tx
     .updateTable("payment_attempts")
     .set({ ...DUE, reason })
     .where("id", "=", id)
-    .where(sql<boolean>`undo is distinct from 'due'`)
+    .where(sql<boolean>`reversal is distinct from 'due'`)
     .execute();
 }
 
 /** The same for an attempt whose outcome nobody can tell: from this commit on it cannot become a success any more. */
-export async function demandUndoOfUnknown(db: Db, id: string, reason: string): Promise<void> {
+export async function demandReversalOfUnknown(db: Db, id: string, reason: string): Promise<void> {
   await db
     .updateTable("payment_attempts")
     .set({ ...DUE, reason })
     .where("id", "=", id)
-    .where("undo", "is", null)
+    .where("reversal", "is", null)
     .where((attempt) => attempt.or([attempt("outcome", "is", null), attempt("outcome", "=", "unknown")]))
     .execute();
 }
 
 const DUE = {
-  undo: "due",
-  undo_tries: 0,
-  undo_at: sql<Date>`clock_timestamp()`,
-  undo_since: sql<Date>`clock_timestamp()`,
+  reversal: "due",
+  reversal_tries: 0,
+  reversal_at: sql<Date>`clock_timestamp()`,
+  reversal_since: sql<Date>`clock_timestamp()`,
 } as const;
 
 /** Takes the next turn at what is due (of `id` alone, when given): two processes never have the same one. */
-export async function claimUndos(db: Db, id?: string): Promise<DueUndo[]> {
+export async function claimReversals(db: Db, id?: string): Promise<DueReversal[]> {
   const rows = await db
     .updateTable("payment_attempts")
-    .set({ undo_tries: sql<number>`undo_tries + 1`, undo_at: sql<Date>`clock_timestamp() + ${TURN}::interval` })
+    .set({ reversal_tries: sql<number>`reversal_tries + 1`, reversal_at: sql<Date>`clock_timestamp() + ${TURN}::interval` })
     .where("id", "in", (query) => {
       const due = query
         .selectFrom("payment_attempts as attempt")
         .select("attempt.id")
-        .where("attempt.undo", "=", "due")
-        .where("attempt.undo_at", "<=", sql<Date>`clock_timestamp()`);
+        .where("attempt.reversal", "=", "due")
+        .where("attempt.reversal_at", "<=", sql<Date>`clock_timestamp()`);
       return (id === undefined ? due : due.where("attempt.id", "=", id))
-        .orderBy("attempt.undo_at")
+        .orderBy("attempt.reversal_at")
         .limit(AT_A_TIME)
         .forUpdate("attempt")
         .skipLocked();
     })
-    .returning(["id", "undo_tries as tries"])
-    .returning(sql<number>`(extract(epoch from clock_timestamp() - undo_since) * 1000)::float8`.as("age_ms"))
+    .returning(["id", "reversal_tries as tries"])
+    .returning(sql<number>`(extract(epoch from clock_timestamp() - reversal_since) * 1000)::float8`.as("age_ms"))
     .execute();
   return rows.map((row) => ({ id: row.id, tries: row.tries, ageMs: row.age_ms }));
 }
 
 /** `failed`: for the operator's work list. */
-export async function endUndo(db: Db, id: string, undo: "done" | "failed", reason: string): Promise<void> {
-  await db.updateTable("payment_attempts").set({ undo, undo_at: null, reason }).where("id", "=", id).where("undo", "=", "due").execute();
-}
-
-export async function postponeUndo(db: Db, id: string, ms: number): Promise<void> {
+export async function endReversal(db: Db, id: string, reversal: "done" | "failed", reason: string): Promise<void> {
   await db
     .updateTable("payment_attempts")
-    .set({ undo_at: sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'` })
+    .set({ reversal, reversal_at: null, reason })
     .where("id", "=", id)
-    .where("undo", "=", "due")
+    .where("reversal", "=", "due")
+    .execute();
+}
+
+export async function postponeReversal(db: Db, id: string, ms: number): Promise<void> {
+  await db
+    .updateTable("payment_attempts")
+    .set({ reversal_at: sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'` })
+    .where("id", "=", id)
+    .where("reversal", "=", "due")
     .execute();
 }

@@ -22,16 +22,16 @@ describe("giving back what was taken for a session that ended otherwise", () => 
 
   const attemptOf = (session: Session) =>
     fixture.database.db.selectFrom("payment_attempts").selectAll().where("session_id", "=", session.id).executeTakeFirstOrThrow();
-  const undoOf = async (session: Session) => (await attemptOf(session)).undo;
+  const reversalOf = async (session: Session) => (await attemptOf(session)).reversal;
   const statusOf = async (session: Session) => (await fixture.sessions.find(fixture.database.db, session.id))?.status;
 
-  /** Moves the attempt's undo into the past, as if so many seconds had gone by. */
+  /** Moves the attempt's reversal into the past, as if so many seconds had gone by. */
   const secondsPass = (seconds: number) =>
     fixture.database.db
       .updateTable("payment_attempts")
       .set({
-        undo_at: sql<Date>`undo_at - ${seconds} * interval '1 second'`,
-        undo_since: sql<Date>`undo_since - ${seconds} * interval '1 second'`,
+        reversal_at: sql<Date>`reversal_at - ${seconds} * interval '1 second'`,
+        reversal_since: sql<Date>`reversal_since - ${seconds} * interval '1 second'`,
       })
       .execute();
 
@@ -59,10 +59,10 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     fake.onVoid = () => ({ outcome: "unknown", reason: "" });
     const dying = fake.gateway({ void: () => new Promise(() => {}) });
     const session = await approvedTooLate(testProcess(fixture, dying, { owner: "dead" }));
-    assert.equal(await undoOf(session), "due");
+    assert.equal(await reversalOf(session), "due");
     fake.onVoid = () => ({ outcome: "voided" });
     await secondsPass(61);
-    await janitor(testProcess(fixture, fake.gateway(), { owner: "process-2" }), async () => (await undoOf(session)) === "done");
+    await janitor(testProcess(fixture, fake.gateway(), { owner: "process-2" }), async () => (await reversalOf(session)) === "done");
     assert.deepEqual(fake.voids, [`${session.id}-1`]);
     assert.equal(await statusOf(session), "payment-failed");
   });
@@ -71,7 +71,7 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     const { promise, resolve } = Promise.withResolvers<{ outcome: "voided" }>();
     const slow = fake.gateway({ void: () => promise });
     const session = await approvedTooLate(testProcess(fixture, slow, { owner: "slow" }));
-    await timePasses(testProcess(fixture, slow).clock, async () => (await attemptOf(session)).undo_tries === 1);
+    await timePasses(testProcess(fixture, slow).clock, async () => (await attemptOf(session)).reversal_tries === 1);
     const others = ["a", "b"].map((owner) => testProcess(fixture, fake.gateway(), { owner }));
     for (const other of others) {
       const begin = other.clock.monotonic();
@@ -79,7 +79,7 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     }
     assert.deepEqual(fake.voids, []);
     resolve({ outcome: "voided" });
-    await timePasses(others[0]!.clock, async () => (await undoOf(session)) === "done");
+    await timePasses(others[0]!.clock, async () => (await reversalOf(session)) === "done");
   });
 
   test("a void that fails is tried again after 5 s, and for 24 hours before it becomes the operator's (R-287)", async () => {
@@ -87,18 +87,18 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     const process = testProcess(fixture, fake.gateway());
     const session = await approvedTooLate(process);
     const isPostponed = (tries: number) => async () => {
-      const { undo_tries, undo_at } = await attemptOf(session);
-      return undo_tries === tries && undo_at!.getTime() < Date.now() + 45_000;
+      const { reversal_tries, reversal_at } = await attemptOf(session);
+      return reversal_tries === tries && reversal_at!.getTime() < Date.now() + 45_000;
     };
     await timePasses(process.clock, isPostponed(1));
-    const wait = (await attemptOf(session)).undo_at!.getTime() - Date.now();
+    const wait = (await attemptOf(session)).reversal_at!.getTime() - Date.now();
     assert.ok(wait > 0 && wait <= 5_000, `next try in ${wait} ms`);
     assert.equal(fake.voids.length, 1);
     await secondsPass(6);
     await janitor(process, isPostponed(2));
-    assert.equal(await undoOf(session), "due");
+    assert.equal(await reversalOf(session), "due");
     await secondsPass(24 * 3600);
-    await janitor(process, async () => (await undoOf(session)) === "failed");
+    await janitor(process, async () => (await reversalOf(session)) === "failed");
     assert.equal(fake.voids.length, 3);
     assert.equal((await attemptOf(session)).reason, "money taken for a session that had ended otherwise");
   });
@@ -108,14 +108,14 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     const process = testProcess(fixture, fake.gateway());
     const session = await approvedTooLate(process);
     await timePasses(process.clock, () => fake.voids.length === 1);
-    await timePasses(process.clock, async () => (await attemptOf(session)).undo_at!.getTime() < Date.now() + 45_000);
-    assert.equal(await undoOf(session), "due");
+    await timePasses(process.clock, async () => (await attemptOf(session)).reversal_at!.getTime() < Date.now() + 45_000);
+    assert.equal(await reversalOf(session), "due");
     await fixture.database.db
       .updateTable("payment_attempts")
       .set({ started_at: sql<Date>`started_at - interval '20 seconds'` })
       .execute();
     await secondsPass(6);
-    await janitor(process, async () => (await undoOf(session)) === "done");
+    await janitor(process, async () => (await reversalOf(session)) === "done");
   });
 
   describe("at a gateway that can void and not look up", () => {
@@ -135,7 +135,7 @@ describe("giving back what was taken for a session that ended otherwise", () => 
       };
       await janitor(testProcess(fixture, blind(), { owner: "process-2" }), async () => (await statusOf(session)) === "payment-failed");
       assert.deepEqual(await settling, { kind: "unknown" });
-      await janitor(cutOff, async () => (await undoOf(session)) === "done");
+      await janitor(cutOff, async () => (await reversalOf(session)) === "done");
       assert.equal(await statusOf(session), "payment-failed");
     });
 
@@ -152,12 +152,12 @@ describe("giving back what was taken for a session that ended otherwise", () => 
         await secondsPass(60);
         return (await statusOf(session)) === "payment-failed";
       });
-      assert.deepEqual([(await attemptOf(session)).outcome, await undoOf(session)], ["declined", "done"]);
+      assert.deepEqual([(await attemptOf(session)).outcome, await reversalOf(session)], ["declined", "done"]);
     });
   });
 
   test("a stored card that cannot be taken back stands on the operator's list (I4)", async () => {
     const session = await approvedTooLate(testProcess(fixture, without(fake.gateway(), "void")));
-    await timePasses(testProcess(fixture, fake.gateway()).clock, async () => (await undoOf(session)) === "failed");
+    await timePasses(testProcess(fixture, fake.gateway()).clock, async () => (await reversalOf(session)) === "failed");
   });
 });

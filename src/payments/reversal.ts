@@ -3,14 +3,14 @@ import type { AccessTokens } from "./access-tokens.ts";
 import { findAttempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./index.ts";
-import { claimUndos, endUndo, postponeUndo } from "./reversal-rows.ts";
-import type { DueUndo } from "./reversal-rows.ts";
+import { claimReversals, endReversal, postponeReversal } from "./reversal-rows.ts";
+import type { DueReversal } from "./reversal-rows.ts";
 
 /**
  * Gives back what was taken for a session that ended otherwise (I3, I4). That it must be done is a state of the attempt's
  * row, written with the news; here it is worked off, by whichever process comes first, until the gateway confirms.
  */
-export interface Undo {
+export interface Reversals {
   /** One try now, if it is due and nobody else is at it. */
   tryNow(id: string): Promise<void>;
   /** The same in the background. */
@@ -32,18 +32,18 @@ const DONE = "voided: its session had ended otherwise";
 const NOTHING = "nothing to void: the gateway holds nothing of it";
 const FAILED = "money taken for a session that had ended otherwise";
 
-type Result = { undo: "done" | "failed"; reason: string } | null;
+type Result = { reversal: "done" | "failed"; reason: string } | null;
 
-export function createUndo(deps: PaymentsDeps, tokens: AccessTokens): Undo {
+export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Reversals {
   const { database, gateways, log } = deps;
   const running = new Set<Promise<void>>();
 
   /** A fault leaves the turn to run out. */
-  const attend = async (due: DueUndo) => {
+  const attend = async (due: DueReversal) => {
     try {
-      await giveBack(due);
+      await reverse(due);
     } catch (error) {
-      log.error("payment_not_undone", { attempt: due.id, error });
+      log.error("reversal_failed", { attempt: due.id, error });
     }
   };
 
@@ -53,34 +53,34 @@ export function createUndo(deps: PaymentsDeps, tokens: AccessTokens): Undo {
   }
 
   async function tryNow(id: string): Promise<void> {
-    for (const due of await claimUndos(database.db, id)) await attend(due);
+    for (const due of await claimReversals(database.db, id)) await attend(due);
   }
 
-  async function giveBack({ id, tries, ageMs }: DueUndo): Promise<void> {
+  async function reverse({ id, tries, ageMs }: DueReversal): Promise<void> {
     const attempt = await findAttempt(database.db, id);
     if (!attempt) return;
     const gateway = gateways[attempt.gateway];
-    crashPoint("undo_begun");
+    crashPoint("reversal_begun");
     const answer = gateway?.void && (await withAttempt(deps, tokens, attempt, async (io) => gateway.void?.(attempt.trace, io)));
     let result: Result = null;
-    if (answer?.outcome === "voided") result = { undo: "done", reason: DONE };
+    if (answer?.outcome === "voided") result = { reversal: "done", reason: DONE };
     // Before that the gateway may only not show it yet.
     else if (answer?.outcome === "nothing to void" && attempt.ageMs >= gateway!.capabilities.absenceIsProofAfterMs)
-      result = { undo: "done", reason: NOTHING };
-    else if (gateway?.void === undefined || ageMs >= GIVE_UP_AFTER) result = { undo: "failed", reason: FAILED };
-    if (!result) return await postponeUndo(database.db, id, WAITS[tries - 1] ?? WAITS.at(-1)!);
-    await endUndo(database.db, id, result.undo, result.reason);
+      result = { reversal: "done", reason: NOTHING };
+    else if (gateway?.void === undefined || ageMs >= GIVE_UP_AFTER) result = { reversal: "failed", reason: FAILED };
+    if (!result) return await postponeReversal(database.db, id, WAITS[tries - 1] ?? WAITS.at(-1)!);
+    await endReversal(database.db, id, result.reversal, result.reason);
     const facts = { session: attempt.trace.sessionId, gateway: attempt.gateway, attempt: attempt.trace.attempt, tries };
-    if (result.undo === "done") log.warn("payment_given_back", { ...facts, reason: result.reason });
-    else log.error("payment_not_given_back", { ...facts, reason: result.reason });
+    if (result.reversal === "done") log.warn("payment_reversed", { ...facts, reason: result.reason });
+    else log.error("payment_not_reversed", { ...facts, reason: result.reason });
   }
 
   return {
     tryNow,
     // Whatever comes in the way: the janitor's next round finds it due.
-    begin: (id) => inBackground(tryNow(id).catch((error: unknown) => log.error("payment_not_undone", { attempt: id, error }))),
+    begin: (id) => inBackground(tryNow(id).catch((error: unknown) => log.error("reversal_failed", { attempt: id, error }))),
     async round() {
-      for (const due of await claimUndos(database.db)) inBackground(attend(due));
+      for (const due of await claimReversals(database.db)) inBackground(attend(due));
     },
     async stop() {
       await Promise.all(running);

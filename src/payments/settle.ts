@@ -13,7 +13,7 @@ import type { AccessTokens } from "./access-tokens.ts";
 import { writeResult } from "./ledger.ts";
 import { conclude, declinedBy, errorOf } from "./outcome.ts";
 import type { Search } from "./reconcile.ts";
-import type { Undo } from "./reversal.ts";
+import type { Reversals } from "./reversal.ts";
 
 export interface SettleInput {
   session: Session;
@@ -30,7 +30,13 @@ const INTENT_LOOKS = 20;
 const INTENT_LOOK_MS = 500;
 
 /** The charge protocol (DESIGN section 4): intent, one call, result. Never twice, never lost, never a guess. */
-export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: Search, undo: Undo, input: SettleInput): Promise<Verdict> {
+export async function settle(
+  deps: PaymentsDeps,
+  tokens: AccessTokens,
+  search: Search,
+  reversals: Reversals,
+  input: SettleInput,
+): Promise<Verdict> {
   const { session, card } = input;
   const ready = await prepare(deps, session);
   if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
@@ -71,7 +77,7 @@ export async function settle(deps: PaymentsDeps, tokens: AccessTokens, search: S
     if (lost) crashPoint("loss_committed");
     if (written === "late" && outcome.outcome === "approved") {
       deps.log.error("payment_approved_too_late", { session: session.id, gateway: gateway.name, attempt: intent.number });
-      undo.begin(id);
+      reversals.begin(id);
     }
     if (written === "late") return outcome.outcome === "declined" ? verdictOf(outcome, true) : { kind: "unknown" };
     return verdictOf(outcome, conclusion.event !== "retry");

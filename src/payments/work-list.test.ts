@@ -39,16 +39,16 @@ test("the operator reads each attempt of a session, and what nobody can settle i
   const update = (values: object) => db.updateTable("payment_attempts").set(values).where("reference", "=", `${session.id}-2`).execute();
   await update({ finished_at: sql<Date>`clock_timestamp()` });
   assert.deepEqual(await countOpen(db), { stuck: 0, searched: 0, unsettled: 1 });
-  await update({ undo: "done" });
+  await update({ reversal: "done" });
   assert.deepEqual(
     [await countOpen(db), await needsOperator(db, 10)],
     [{ stuck: 0, searched: 0, unsettled: 0 }, []],
     "voided: nobody owes anything",
   );
-  await update({ outcome: "approved", undo: "failed" });
+  await update({ outcome: "approved", reversal: "failed" });
   assert.deepEqual(await countOpen(db), { stuck: 0, searched: 0, unsettled: 1 });
   assert.equal((await needsOperator(db, 10)).length, 1);
-  await update({ undo: "done" });
+  await update({ reversal: "done" });
   assert.deepEqual([await countOpen(db), await needsOperator(db, 10)], [{ stuck: 0, searched: 0, unsettled: 0 }, []]);
   await update({ outcome: null, finished_at: null, deadline_at: sql<Date>`clock_timestamp() - interval '5 minutes'` });
   assert.equal((await countOpen(db)).stuck, 1);

@@ -20,7 +20,7 @@ export interface AttemptView {
   decline_code: string | null;
   reason: string | null;
   /** Whether what it took has to be given back: due, done, failed; null when it may be kept. */
-  undo: "due" | "done" | "failed" | null;
+  reversal: "due" | "done" | "failed" | null;
   started_at: Date;
   /** null while its outcome is being looked for. */
   finished_at: Date | null;
@@ -40,7 +40,7 @@ const COLUMNS = [
   "outcome",
   "decline_code",
   "reason",
-  "undo",
+  "reversal",
   "started_at",
   "finished_at",
 ] as const;
@@ -51,7 +51,7 @@ export async function attemptsOf(db: Db, sessionId: string): Promise<AttemptView
 }
 
 /** The outcome was never established, or what was taken is not given back: somebody has to ask the gateway (R-287). */
-const UNSETTLED = sql<SqlBool>`((payment_attempts.outcome = 'unknown' and undo is distinct from 'done') or undo in ('due', 'failed'))`;
+const UNSETTLED = sql<SqlBool>`((payment_attempts.outcome = 'unknown' and reversal is distinct from 'done') or reversal in ('due', 'failed'))`;
 
 /** Attempts that the operator must know of, the newest first. `project` is told by its slug. */
 export async function needsOperator(db: Db, limit: number): Promise<(AttemptView & { project: string; status: string })[]> {
@@ -72,7 +72,7 @@ export async function countOpen(db: Db): Promise<{ stuck: number; searched: numb
   const { rows } = await sql<{ stuck: number; searched: number; unsettled: number }>`select
     (count(*) filter (where outcome is null and deadline_at < clock_timestamp() - interval '1 minute'))::int as stuck,
     (count(*) filter (where outcome = 'unknown' and finished_at is null))::int as searched,
-    (count(*) filter (where (outcome = 'unknown' and finished_at is not null and undo is distinct from 'done') or undo = 'failed'))::int as unsettled
-    from payment_attempts where outcome is null or outcome = 'unknown' or undo in ('due', 'failed')`.execute(db);
+    (count(*) filter (where (outcome = 'unknown' and finished_at is not null and reversal is distinct from 'done') or reversal = 'failed'))::int as unsettled
+    from payment_attempts where outcome is null or outcome = 'unknown' or reversal in ('due', 'failed')`.execute(db);
   return rows[0]!;
 }

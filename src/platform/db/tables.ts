@@ -107,10 +107,10 @@ export interface Tables {
     started_at: Timestamp;
     deadline_at: Date;
     finished_at: Date | null;
-    undo: "due" | "done" | "failed" | null;
-    undo_tries: Generated<number>;
-    undo_at: Date | null;
-    undo_since: Date | null;
+    reversal: "due" | "done" | "failed" | null;
+    reversal_tries: Generated<number>;
+    reversal_at: Date | null;
+    reversal_since: Date | null;
   };
   process_leases: { owner: string; roles: string; heartbeat_at: Timestamp; master_keys: Generated<string[]> };
   webhook_events: {
