@@ -15,6 +15,7 @@ import { type AddressInfo, connect } from "node:net";
 import { parseArgs } from "node:util";
 import { Client, Pool } from "pg";
 import { createApi } from "#src/api/index.ts";
+import { createCheckout } from "#src/checkout/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
@@ -170,10 +171,18 @@ const projectsOf = (database: Awaited<ReturnType<typeof openDatabase>>) =>
 async function ours(url: string): Promise<() => Promise<void>> {
   const database = await openDatabase({ databaseUrl: url, dataDir: null });
   const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+  const projects = projectsOf(database);
   const app = createApi({
     database,
     sessions,
-    projects: projectsOf(database),
+    projects,
+    checkout: createCheckout({
+      database,
+      projects,
+      gateways: GATEWAYS_BUILT,
+      clock: systemClock,
+      settings: { phoneNumber: null, sessionTtlSeconds: 300 },
+    }),
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
@@ -182,8 +191,6 @@ async function ours(url: string): Promise<() => Promise<void>> {
       version: "bench",
       rateLimitPerMinute: NEVER_REACHED,
       trustedProxies: [],
-      phoneNumber: null,
-      sessionTtlSeconds: 300,
     },
     sipUriFor: (id) => `sip:${id}@127.0.0.1`,
     probes: { sip: null, worker: null },

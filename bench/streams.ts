@@ -14,6 +14,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { createApi } from "#src/api/index.ts";
+import { createCheckout } from "#src/checkout/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
@@ -187,6 +188,13 @@ async function serve(url: string): Promise<void> {
     database,
     sessions,
     projects,
+    checkout: createCheckout({
+      database,
+      projects,
+      gateways: GATEWAYS_BUILT,
+      clock: systemClock,
+      settings: { phoneNumber: null, sessionTtlSeconds: 300 },
+    }),
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
@@ -195,8 +203,6 @@ async function serve(url: string): Promise<void> {
       version: "bench",
       rateLimitPerMinute: 0,
       trustedProxies: [],
-      phoneNumber: null,
-      sessionTtlSeconds: 300,
     },
     sipUriFor: (id) => `sip:${id}@${HOST}`,
     probes: { sip: null, worker: null },

@@ -1,6 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { createCheckout } from "./checkout/index.ts";
 import type { Config } from "./config/index.ts";
 import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -100,6 +101,8 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   const sessions = instruments.sessions(
     createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
   );
+  const { phoneNumber, sessionTtlSeconds } = config;
+  const checkout = createCheckout({ database, projects, gateways, clock, settings: { phoneNumber, sessionTtlSeconds } });
   const payments = instruments.payments(
     createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log, onFound: instruments.countFound }),
     () => clock.monotonic(),
@@ -131,6 +134,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     database,
     sessions,
     projects,
+    checkout,
     payments,
     ownHosts,
     onEnd: (end) => void ends.push(end),

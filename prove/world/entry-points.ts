@@ -1,6 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { createApi } from "#src/api/index.ts";
 import { memoryHits } from "#src/api/gate/memory-hits.ts";
+import { createCheckout } from "#src/checkout/index.ts";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { TILL } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
 
@@ -73,6 +75,13 @@ export class Door {
       database,
       sessions,
       projects,
+      checkout: createCheckout({
+        database,
+        projects,
+        gateways: GATEWAYS_BUILT,
+        clock: clock,
+        settings: { phoneNumber: null, sessionTtlSeconds: 300 },
+      }),
       widget,
       clock,
       random: world.random,
@@ -86,8 +95,6 @@ export class Door {
         version: "0.0.0",
         rateLimitPerMinute: 0,
         trustedProxies: [],
-        phoneNumber: null,
-        sessionTtlSeconds: 300,
       },
     });
   }

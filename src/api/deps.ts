@@ -1,3 +1,4 @@
+import type { Checkout } from "#src/checkout/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Database, Log, Metrics } from "#src/platform/index.ts";
@@ -7,7 +8,7 @@ import type { Widget } from "#src/widget/index.ts";
 import type { HitStore } from "./gate/hits.ts";
 
 /** What the API asks of the projects. */
-export type ApiProjects = Pick<Projects, "authenticate" | "findProject" | "list" | "numbersOf" | "configuredGateways" | "gatewaySettings">;
+export type ApiProjects = Pick<Projects, "authenticate" | "findProject" | "list" | "numbersOf" | "configuredGateways">;
 
 /** What the API asks of the sessions. */
 export type ApiSessions = Pick<
@@ -22,6 +23,8 @@ export interface ApiDeps {
   database: Database;
   sessions: ApiSessions;
   projects: ApiProjects;
+  /** The rules of new sessions. */
+  checkout: Checkout;
   clock: Clock;
   random: Random;
   /** The name of this process's lease, by which processes share the limits of streams; without it each counts for itself. */
@@ -49,8 +52,4 @@ export interface ApiSettings {
   rateLimitPerMinute: number;
   /** CIDRs. */
   trustedProxies: readonly string[];
-  /** Number answered where a project has none. */
-  phoneNumber: string | null;
-  /** Unused voice sessions live this long. */
-  sessionTtlSeconds: number;
 }

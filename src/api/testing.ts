@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
+import { createCheckout } from "#src/checkout/index.ts";
 import { type Clock, systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
@@ -126,6 +127,7 @@ export interface TestOptions {
   settings?: Partial<ApiSettings>;
   deps?: Partial<ApiDeps>;
   clock?: Clock;
+  sessionTtlSeconds?: number;
 }
 
 export const BODY = { project: "shop", caller: "+14155550100", amount: 10, mode: "charge", gateway: "stripe" };
@@ -146,11 +148,12 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
   const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
   await sessions.start();
 
-  const another = ({ settings = {}, deps = {}, clock = systemClock }: TestOptions = {}) =>
+  const another = ({ settings = {}, deps = {}, clock = systemClock, sessionTtlSeconds = 300 }: TestOptions = {}) =>
     createApi({
       database,
       sessions,
       projects,
+      checkout: createCheckout({ database, projects, gateways: GATEWAYS_BUILT, clock, settings: { phoneNumber: null, sessionTtlSeconds } }),
       clock,
       random: systemRandom,
       log: silentLog,
@@ -161,8 +164,6 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
         version: "0.0.0",
         rateLimitPerMinute: 0,
         trustedProxies: [],
-        phoneNumber: null,
-        sessionTtlSeconds: 300,
         ...settings,
       },
       widget: testWidget({ database, sessions, projects, clock }),

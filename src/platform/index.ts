@@ -18,3 +18,4 @@ export { firstKeys, type InstallationKeys, openInstallationKeys, rewrapInstallat
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
 export { loadKeyring } from "./master-keys.ts";
 export { keyIdOf, type Place } from "./seal.ts";
+export { ttlCached } from "./ttl-cache.ts";

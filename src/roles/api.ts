@@ -7,7 +7,7 @@ import type { VoiceRole } from "./voice.ts";
 
 /** Opens the HTTP interface; answers the address that the world reaches it at. */
 export async function startApiRole(core: Core, { voice, widget }: { voice: VoiceRole | null; widget: Widget }): Promise<string> {
-  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, onEnd } = core;
+  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, checkout, onEnd } = core;
   const host = config.sipPublicHost;
   const port = voice?.port ?? config.sipPort;
   const sipProbe: Probe = voice ? async () => true : null;
@@ -17,6 +17,7 @@ export async function startApiRole(core: Core, { voice, widget }: { voice: Voice
     database,
     sessions,
     projects,
+    checkout,
     clock,
     random,
     owner,
@@ -26,8 +27,6 @@ export async function startApiRole(core: Core, { voice, widget }: { voice: Voice
       version: VERSION,
       rateLimitPerMinute: config.rateLimitPerMinute,
       trustedProxies: config.trustedProxies,
-      phoneNumber: config.phoneNumber,
-      sessionTtlSeconds: config.sessionTtlSeconds,
     },
     sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
     widget,

@@ -1,3 +1,4 @@
+import type { Checkout } from "#src/checkout/index.ts";
 import type { Config } from "#src/config/index.ts";
 import type { Instruments } from "#src/instruments.ts";
 import type { Clock } from "#src/kernel/clock.ts";
@@ -20,6 +21,7 @@ export interface Core {
   database: Database;
   sessions: Sessions;
   projects: Projects;
+  checkout: Checkout;
   payments: Payments;
   /** Hosts of our own services, which no merchant may make us send anything to (SECURITY S-50). */
   ownHosts: readonly string[];

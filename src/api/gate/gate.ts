@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
+import { ttlCached } from "#src/platform/index.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { ApiDeps } from "../deps.ts";
-import { ttlCached } from "../ttl-cache.ts";
 import { bearerKey } from "./bearer.ts";
 import { type Client, clientReader } from "./client-address.ts";
 import { memoryHits } from "./memory-hits.ts";

@@ -132,7 +132,7 @@ for (const [status, finish] of Object.entries(ENDINGS)) {
 }
 
 test("a stream ends when the session's time is up, swept or not (R-170, R-195)", async (t) => {
-  const app = await listening(t, api.another({ settings: { sessionTtlSeconds: 1 } }));
+  const app = await listening(t, api.another({ sessionTtlSeconds: 1 }));
   const answer = await app.inject({
     method: "POST",
     url: "/v1/sessions",

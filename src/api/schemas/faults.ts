@@ -70,6 +70,7 @@ export const FAULTS = {
   intParsing: new Fault("int_parsing", "Input should be a valid integer, unable to parse string as an integer"),
   uuid: (why: string) => new Fault("uuid_parsing", `Input should be a valid UUID, ${why}`),
   value: (why: string) => new Fault("value_error", `Value error, ${why}`),
+  callback: new Fault("value_error", "Value error, callback must be a phone number in E.164 format or a SIP URI"),
   gatewayNotConfigured: new Fault("gateway_not_configured", "The gateway is not configured on the project for this key's mode"),
   callbackNotAllowed: new Fault("callback_not_allowed", "The project does not allow transfers to this destination"),
 } as const;

@@ -11,7 +11,6 @@ import { uuidFault } from "./uuid.ts";
 /** SessionCreate and what else /v1/sessions takes (SPEC, Resources and their fields). Optional fields take null for missing. */
 
 const CALLER = FAULTS.value("caller must be a phone number in E.164 format");
-const CALLBACK = FAULTS.value("callback must be a phone number in E.164 format or a SIP URI");
 const E164 = { description: "Phone number in E.164 format, such as +14155550100." };
 export const STRIPE_ACCOUNT_ID = /^acct_[A-Za-z0-9]+$/;
 const MEMORY_BYTES = 16 * 1024;
@@ -26,13 +25,9 @@ export const billingAddress = model({
   last_name: text({ max: 50 }).nullish(),
 });
 
-/** The text as it was sent, and what it means. */
 const callback = textField(
   { description: "A phone number in E.164 format or a SIP URI that the project allows." },
-  (value) => {
-    const target = parseCallback(value);
-    return target ? { text: value, target } : CALLBACK;
-  },
+  (value) => (parseCallback(value) ? value : FAULTS.callback),
   { max: 256 },
 );
 

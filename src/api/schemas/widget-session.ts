@@ -1,8 +1,8 @@
+import { CEILING } from "#src/checkout/index.ts";
 import { JsonNumber } from "#src/kernel/json.ts";
 import { GATEWAYS, type GatewayName, MODES, type Mode } from "#src/kernel/payment.ts";
 import { parseNumberToken, toMinor } from "#src/kernel/money.ts";
 import type { CardComplaint, CardFault } from "#src/widget/index.ts";
-import { CEILING } from "./amount.ts";
 import { at, type Fault, FAULTS, type Item } from "./faults.ts";
 import { STRIPE_ACCOUNT_ID } from "./session.ts";
 import { field, model, text, textField } from "./validate.ts";

@@ -1,0 +1,24 @@
+import { decimalsOf, toMinor, type Decimal } from "#src/kernel/money.ts";
+
+/** An amount as it was asked for, exact, before the project's currency is known. */
+export interface Amount {
+  decimal: Decimal;
+  /** Distance from a whole minor unit that is forgiven, in major units: JSON numbers of JavaScript clients carry float noise. */
+  noise: number;
+}
+
+/** The most that any session takes, 999,999.99 (R-114), in units of two decimals. */
+export const CEILING = 99_999_999;
+
+/** The most that a session can be made for, in minor units of `currency`. */
+export function ceilingOf(currency: string): number {
+  const decimals = decimalsOf(currency);
+  return decimals === 0 ? 999_999 : CEILING * 10 ** (decimals - 2);
+}
+
+/** The amount in whole minor units of the project's currency: never rounded, never past the ceiling (R-113 to R-115). */
+export function amountInMinor({ decimal, noise }: Amount, currency: string): number | "fraction" | "too large" {
+  const minor = toMinor(decimal, currency, noise);
+  if (minor === "fraction") return minor;
+  return minor === "range" || minor > ceilingOf(currency) ? "too large" : minor;
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { parseAmountText } from "#src/kernel/money.ts";
+import type { Project } from "#src/projects/index.ts";
+import { createCheckout } from "./checkout.ts";
+import type { CheckoutFault, CheckoutResult, VoiceRequest, WidgetRequest } from "./types.ts";
+
+const REQUESTER = { organizationId: "o", environment: "test" } as const;
+const NO_ADDRESS = { takesBillingAddress: false, connectedAccountOption: null };
+
+interface Setting {
+  project?: Partial<Project>;
+  /** Null: the project has no credentials for it. */
+  options?: Record<string, boolean> | null;
+  capabilities?: { takesBillingAddress: boolean; connectedAccountOption: string | null };
+  numbers?: string[];
+}
+
+/** A checkout of an organisation whose one project, "shop", and its gateway are as said. */
+function checkoutOf({ project = {}, options = {}, capabilities = NO_ADDRESS, numbers = [] }: Setting = {}) {
+  const shop = {
+    id: "p",
+    slug: "shop",
+    currency: "USD",
+    country: "US",
+    voice: { transfer: { allow: [] as string[] } },
+    ...project,
+  } as Project;
+  const settings = { environment: "test", credentials: {}, options: options ?? {}, endpoint: "", version: 1 } as const;
+  return createCheckout({
+    database: { db: null as never },
+    projects: {
+      findProject: async (_db, organization, name) => (organization === "o" && name === "shop" ? shop : null),
+      gatewaySettings: async () => (options ? settings : null),
+      numbersOf: async () => numbers,
+    },
+    gateways: { stripe: { capabilities } },
+    clock: new ManualClock(),
+    settings: { phoneNumber: "+15550009999", sessionTtlSeconds: 300 },
+  });
+}
+
+const amount = (text: string) => ({ decimal: parseAmountText(text)!, noise: 0 });
+const VOICE: VoiceRequest = {
+  project: "shop",
+  gateway: "stripe",
+  mode: "charge",
+  amount: amount("10.00"),
+  caller: "+14155550100",
+  description: null,
+  callback: null,
+  memory: null,
+  connectedAccount: null,
+  billingAddress: null,
+};
+const WIDGET: WidgetRequest = {
+  project: "shop",
+  gateway: "stripe",
+  mode: "charge",
+  amountMinor: 1000,
+  description: null,
+  connectedAccount: null,
+};
+const ADDRESS = {
+  street: "14 Main Street",
+  city: "San Francisco",
+  state: "CA",
+  zip: "94105",
+  country: null,
+  first_name: null,
+  last_name: null,
+};
+
+function sessionOf(result: CheckoutResult) {
+  assert.equal(result.kind, "valid");
+  return result.session;
+}
+const faultsOf = (result: CheckoutResult) => (result.kind === "invalid" ? result.faults : []);
+const voice = (changes: Partial<VoiceRequest>, setting?: Setting) => checkoutOf(setting).voiceSession(REQUESTER, { ...VOICE, ...changes });
+const widget = (changes: Partial<WidgetRequest>, setting?: Setting) =>
+  checkoutOf(setting).widgetSession(REQUESTER, { ...WIDGET, ...changes });
+
+test("a valid request becomes a session in its project's currency, for as long as its channel needs (R-197)", async () => {
+  const called = sessionOf(await voice({}));
+  assert.partialDeepStrictEqual(called, { projectId: "p", channel: "voice", amountMinor: 1000, currency: "USD", ttlSeconds: 300 });
+  const browsed = sessionOf(await widget({}));
+  assert.partialDeepStrictEqual(browsed, { projectId: "p", channel: "widget", amountMinor: 1000, caller: null, ttlSeconds: 1800 });
+});
+
+test("another organisation's project is none", async () => {
+  assert.deepEqual(await checkoutOf().voiceSession({ ...REQUESTER, organizationId: "other" }, VOICE), { kind: "no project" });
+  assert.deepEqual(await widget({ project: "theirs" }), { kind: "no project" });
+});
+
+test("the number to call is the project's first, else the installation's (R-085)", async () => {
+  const numberOf = async (numbers: string[]) => {
+    const result = await voice({}, { numbers });
+    return result.kind === "valid" ? result.phoneNumber : undefined;
+  };
+  assert.equal(await numberOf(["+15550001111", "+15550002222"]), "+15550001111");
+  assert.equal(await numberOf([]), "+15550009999");
+});
+
+const YEN = { project: { currency: "JPY", country: "JP" } };
+const AMOUNTS: readonly (readonly [what: string, result: Promise<CheckoutResult>, fault: CheckoutFault | null])[] = [
+  ["nothing", voice({ amount: amount("0.00") }), { field: "amount", fault: "zero" }],
+  ["nothing, in a browser", widget({ amountMinor: 0 }), { field: "amount", fault: "zero" }],
+  ["nothing, to store a card", voice({ amount: amount("0"), mode: "tokenize" }), null],
+  ["half a cent", voice({ amount: amount("10.005") }), { field: "amount", fault: "fraction", decimals: 2 }],
+  ["half a yen", voice({ amount: amount("500.5") }, YEN), { field: "amount", fault: "fraction", decimals: 0 }],
+  ["the ceiling", voice({ amount: amount("999999.99") }), null],
+  ["more", voice({ amount: amount("1000000") }), { field: "amount", fault: "too large", ceiling: 99_999_999, currency: "USD" }],
+  ["too many yen", widget({ amountMinor: 1_000_000 }, YEN), { field: "amount", fault: "too large", ceiling: 999_999, currency: "JPY" }],
+];
+for (const [what, result, fault] of AMOUNTS) {
+  test(`an amount of ${what} is ${fault ? fault.fault : "accepted"} (R-111, R-113 to R-115)`, async () => {
+    assert.deepEqual(faultsOf(await result), fault ? [fault] : []);
+  });
+}
+
+test("all faults are told at once, in the order of the fields", async () => {
+  const setting = { options: null, capabilities: { ...NO_ADDRESS, connectedAccountOption: "platform" } };
+  const wrong = { amount: amount("0.001"), callback: "+442079460958" };
+  assert.deepEqual(faultsOf(await voice(wrong, setting)), [
+    { field: "amount", fault: "fraction", decimals: 2 },
+    { field: "gateway", fault: "not configured" },
+    { field: "callback", fault: "not allowed" },
+  ]);
+});
+
+test("a callback is a destination that the project allows (R-124, R-330)", async () => {
+  assert.deepEqual(faultsOf(await voice({ callback: "sip:agent@pbx.example?Replaces=x" })), [
+    { field: "callback", fault: "not a destination" },
+  ]);
+  assert.deepEqual(faultsOf(await voice({ callback: "+19005550100" })), [{ field: "callback", fault: "not allowed" }]);
+  assert.equal(sessionOf(await voice({ callback: "tel:+14155550199" })).callback, "tel:+14155550199");
+});
+
+test("a connected account needs the platform's key, and means nothing to a gateway without such accounts (R-127)", async () => {
+  const capabilities = { ...NO_ADDRESS, connectedAccountOption: "platform" };
+  const connectedAccount = "acct_1";
+  for (const session of [voice, widget]) {
+    const refused = await session({ connectedAccount }, { capabilities, options: { platform: false } });
+    assert.deepEqual(faultsOf(refused), [{ field: "connectedAccount", fault: "no platform key" }]);
+    const charged = await session({ connectedAccount }, { capabilities, options: { platform: true } });
+    assert.equal(sessionOf(charged).connectedAccount, connectedAccount);
+    assert.equal(sessionOf(await session({ connectedAccount }, { options: { platform: true } })).connectedAccount, null);
+  }
+});
+
+test("an address reaches the gateways that take one, from the US where it names no country (R-128, R-131)", async () => {
+  const capabilities = { ...NO_ADDRESS, takesBillingAddress: true };
+  assert.deepEqual(sessionOf(await voice({ billingAddress: ADDRESS }, { capabilities })).billingAddress, { ...ADDRESS, country: "US" });
+  const british = { ...ADDRESS, country: "GB" };
+  assert.deepEqual(sessionOf(await voice({ billingAddress: british }, { capabilities })).billingAddress, british);
+  assert.equal(sessionOf(await voice({ billingAddress: ADDRESS })).billingAddress, null);
+});

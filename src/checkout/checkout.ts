@@ -1,0 +1,170 @@
+import type { Gateway } from "#src/gateways/index.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import { decimalsOf } from "#src/kernel/money.ts";
+import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
+import { type Database, ttlCached } from "#src/platform/index.ts";
+import type { Project, Projects } from "#src/projects/index.ts";
+import { amountInMinor, ceilingOf } from "./amount.ts";
+import { parseCallback } from "./callback.ts";
+import { callbackAllowed } from "./transfer-rules.ts";
+import type { CheckoutFault, CheckoutResult, Requester, VoiceRequest, WidgetRequest } from "./types.ts";
+
+/** People type slowly, and nobody is on the line (R-197). */
+const WIDGET_TTL_SECONDS = 30 * 60;
+
+export interface Checkout {
+  /** What is to be made of a request for a voice session: the session, ready for `sessions.create`, or all that is wrong with it. */
+  voiceSession(requester: Requester, request: VoiceRequest): Promise<CheckoutResult>;
+  /** As `voiceSession`, for a widget session. */
+  widgetSession(requester: Requester, request: WidgetRequest): Promise<CheckoutResult>;
+}
+
+export interface CheckoutDeps {
+  database: Pick<Database, "db">;
+  projects: Pick<Projects, "findProject" | "gatewaySettings" | "numbersOf">;
+  gateways: Readonly<
+    Partial<Record<GatewayName, { readonly capabilities: Pick<Gateway["capabilities"], "connectedAccountOption" | "takesBillingAddress"> }>>
+  >;
+  clock: Clock;
+  settings: {
+    /** The number to call where a project has none (R-085). */
+    phoneNumber: string | null;
+    /** Unused voice sessions live this long. */
+    sessionTtlSeconds: number;
+  };
+}
+
+/** What a new session needs to know of its project. */
+interface ProjectFacts {
+  project: Project;
+  /** Null: there are no credentials for the gateway. */
+  gateway: { chargesConnectedAccounts: boolean; takesConnectedAccount: boolean; takesBillingAddress: boolean } | null;
+  phoneNumber: string | null;
+}
+
+/** The rules of a valid new session that only its project and gateway can tell. Nothing is written. */
+export function createCheckout({ database, projects, gateways, clock, settings }: CheckoutDeps): Checkout {
+  const factsOf = ttlCached(
+    clock,
+    (organizationId: string, environment: Environment, gateway: GatewayName, project: string) =>
+      [organizationId, environment, gateway, project].join(" "),
+    async (organizationId, environment, gateway, idOrSlug): Promise<ProjectFacts | null> => {
+      const { db } = database;
+      const project = await projects.findProject(db, organizationId, idOrSlug);
+      if (!project) return null;
+      const own = await projects.gatewaySettings(db, project.id, gateway, environment);
+      const [number] = await projects.numbersOf(db, project.id);
+      const { connectedAccountOption: option = null, takesBillingAddress = false } = gateways[gateway]?.capabilities ?? {};
+      return {
+        project,
+        gateway: own && {
+          takesConnectedAccount: option !== null,
+          chargesConnectedAccounts: option !== null && own.options[option] === true,
+          takesBillingAddress,
+        },
+        phoneNumber: number ?? settings.phoneNumber,
+      };
+    },
+  );
+
+  const factsFor = ({ organizationId, environment }: Requester, { gateway, project }: VoiceRequest | WidgetRequest) =>
+    factsOf(organizationId, environment, gateway, project);
+
+  return {
+    async voiceSession(requester, request) {
+      const facts = await factsFor(requester, request);
+      if (!facts) return { kind: "no project" };
+      const { project, gateway, phoneNumber } = facts;
+      const amountMinor = amountInMinor(request.amount, project.currency);
+      const faults = [
+        ...amountFaults(amountMinor, request.mode, project.currency),
+        ...gatewayFaults(facts),
+        ...callbackFaults(request.callback, project),
+        ...accountFaults(request, facts),
+      ];
+      if (faults.length > 0 || typeof amountMinor === "string") return { kind: "invalid", faults };
+      const { caller, callback, memory, billingAddress } = request;
+      return {
+        kind: "valid",
+        session: {
+          ...commonTerms(requester, request, facts),
+          channel: "voice",
+          amountMinor,
+          caller,
+          callback,
+          memory,
+          billingAddress: gateway?.takesBillingAddress ? withCountry(billingAddress) : null,
+          ttlSeconds: settings.sessionTtlSeconds,
+        },
+        phoneNumber,
+      };
+    },
+
+    async widgetSession(requester, request) {
+      const facts = await factsFor(requester, request);
+      if (!facts) return { kind: "no project" };
+      const { currency } = facts.project;
+      const amountMinor = request.amountMinor > ceilingOf(currency) ? "too large" : request.amountMinor;
+      const faults = [...amountFaults(amountMinor, request.mode, currency), ...gatewayFaults(facts), ...accountFaults(request, facts)];
+      if (faults.length > 0 || typeof amountMinor === "string") return { kind: "invalid", faults };
+      return {
+        kind: "valid",
+        session: {
+          ...commonTerms(requester, request, facts),
+          channel: "widget",
+          amountMinor,
+          caller: null,
+          callback: null,
+          memory: null,
+          billingAddress: null,
+          ttlSeconds: WIDGET_TTL_SECONDS,
+        },
+        phoneNumber: null,
+      };
+    },
+  };
+}
+
+function amountFaults(amount: ReturnType<typeof amountInMinor>, mode: Mode, currency: string): CheckoutFault[] {
+  if (amount === 0 && mode === "charge") return [{ field: "amount", fault: "zero" }];
+  if (amount === "fraction") return [{ field: "amount", fault: "fraction", decimals: decimalsOf(currency) }];
+  return amount === "too large" ? [{ field: "amount", fault: "too large", ceiling: ceilingOf(currency), currency }] : [];
+}
+
+function gatewayFaults({ gateway }: ProjectFacts): CheckoutFault[] {
+  return gateway === null ? [{ field: "gateway", fault: "not configured" }] : [];
+}
+
+function callbackFaults(callback: string | null, project: Project): CheckoutFault[] {
+  if (callback === null) return [];
+  const target = parseCallback(callback);
+  if (!target) return [{ field: "callback", fault: "not a destination" }];
+  return callbackAllowed(target, project) ? [] : [{ field: "callback", fault: "not allowed" }];
+}
+
+/** A connected account is charged with the platform's key, or not at all. */
+function accountFaults({ connectedAccount }: VoiceRequest | WidgetRequest, { gateway }: ProjectFacts): CheckoutFault[] {
+  const isCharged = connectedAccount === null || !gateway?.takesConnectedAccount || gateway.chargesConnectedAccounts;
+  return isCharged ? [] : [{ field: "connectedAccount", fault: "no platform key" }];
+}
+
+function commonTerms(
+  { organizationId, environment }: Requester,
+  request: VoiceRequest | WidgetRequest,
+  { project, gateway }: ProjectFacts,
+) {
+  return {
+    organizationId,
+    projectId: project.id,
+    environment,
+    mode: request.mode,
+    gateway: request.gateway,
+    currency: project.currency,
+    description: request.description,
+    connectedAccount: gateway?.takesConnectedAccount ? request.connectedAccount : null,
+  };
+}
+
+function withCountry(address: VoiceRequest["billingAddress"]): BillingAddress | null {
+  return address && { ...address, country: address.country ?? "US" };
+}
