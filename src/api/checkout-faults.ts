@@ -14,24 +14,18 @@ export function validOrThrow(result: CheckoutResult, amountField: AmountField): 
 
 function itemOf(fault: CheckoutFault, amountField: AmountField): Item {
   const names = { amount: amountField, gateway: "gateway", callback: "callback", connectedAccount: "stripe_account" } as const;
-  return at(["body", names[fault.field]], faultOf(fault, amountField));
+  return at(["body", names[fault.field]], fault.field === "amount" ? amountFault(fault, amountField) : FAULT_OF[fault.fault]);
 }
 
-function faultOf(fault: CheckoutFault, amountField: AmountField): Fault {
-  switch (fault.fault) {
-    case "zero":
-      return FAULTS.moreThan(0);
-    case "fraction":
-      return FAULTS.decimalPlaces(fault.decimals);
-    case "too large":
-      return FAULTS.atMost(amountField === "amount" ? formatAmount(fault.ceiling, fault.currency) : fault.ceiling);
-    case "not configured":
-      return FAULTS.gatewayNotConfigured;
-    case "not a destination":
-      return FAULTS.callback;
-    case "not allowed":
-      return FAULTS.callbackNotAllowed;
-    case "no platform key":
-      return FAULTS.value("stripe_account needs the platform key on the project");
-  }
+const FAULT_OF: Readonly<Record<Exclude<CheckoutFault, { field: "amount" }>["fault"], Fault>> = {
+  "not configured": FAULTS.gatewayNotConfigured,
+  "not a destination": FAULTS.callback,
+  "not allowed": FAULTS.callbackNotAllowed,
+  "no platform key": FAULTS.value("stripe_account needs the platform key on the project"),
+};
+
+function amountFault(fault: Extract<CheckoutFault, { field: "amount" }>, amountField: AmountField): Fault {
+  if (fault.fault === "zero") return FAULTS.moreThan(0);
+  if (fault.fault === "fraction") return FAULTS.decimalPlaces(fault.decimals);
+  return FAULTS.atMost(amountField === "amount" ? formatAmount(fault.ceiling, fault.currency) : fault.ceiling);
 }
