@@ -40,13 +40,13 @@ export interface JsonOptions {
 const DEFAULTS: JsonOptions = { duplicateKeys: "last wins", numbers: "double", maxDepth: 64 };
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
-const SPACE = /[ \t\n\r]*/y;
 const ESCAPES: Record<string, string> = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
-const LITERALS: readonly (readonly [string, null | boolean])[] = [
-  ["null", null],
-  ["true", true],
-  ["false", false],
-];
+/** By their first letter. */
+const LITERALS: ReadonlyMap<string, { word: string; value: null | boolean }> = new Map([
+  ["n", { word: "null", value: null }],
+  ["t", { word: "true", value: true }],
+  ["f", { word: "false", value: false }],
+]);
 
 /** Decodes UTF-8 strictly (a leading BOM is dropped) and parses. Throws JsonError. */
 export function parseJsonBytes(bytes: Uint8Array, options: Partial<JsonOptions> = {}): JsonValue {
@@ -67,11 +67,15 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
   const settings = { ...DEFAULTS, ...options };
   let at = 0;
 
+  /** Takes what the sticky `pattern` matches here, which may be nothing. */
   const match = (pattern: RegExp): string => {
+    const start = at;
     pattern.lastIndex = at;
-    const found = pattern.exec(text)?.[0] ?? "";
-    at += found.length;
-    return found;
+    if (pattern.test(text)) at = pattern.lastIndex;
+    return text.slice(start, at);
+  };
+  const space = () => {
+    for (let code = text.charCodeAt(at); code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;) code = text.charCodeAt(++at);
   };
 
   const string = (): string => {
@@ -105,14 +109,14 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
   const array = (depth: number): JsonValue[] => {
     at++;
     const items: JsonValue[] = [];
-    match(SPACE);
+    space();
     if (text[at] === "]") {
       at++;
       return items;
     }
     for (;;) {
       items.push(value(depth + 1));
-      match(SPACE);
+      space();
       const next = text[at];
       if (next === "]") {
         at++;
@@ -126,23 +130,23 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
   const object = (depth: number): { [key: string]: JsonValue } => {
     at++;
     const members: { [key: string]: JsonValue } = {};
-    match(SPACE);
+    space();
     if (text[at] === "}") {
       at++;
       return members;
     }
     for (;;) {
-      match(SPACE);
+      space();
       if (text[at] !== '"') throw new JsonError(at, "Expecting property name enclosed in double quotes");
       const keyAt = at;
       const key = string();
-      match(SPACE);
+      space();
       if (text[at] !== ":") throw new JsonError(at, "Expecting ':' delimiter");
       at++;
       if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "Duplicate key");
       const member = value(depth + 1);
       Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: true });
-      match(SPACE);
+      space();
       const next = text[at];
       if (next === "}") {
         at++;
@@ -155,16 +159,15 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
 
   const value = (depth: number): JsonValue => {
     if (depth > settings.maxDepth) throw new JsonError(at, "Too deeply nested");
-    match(SPACE);
+    space();
     const character = text[at];
     if (character === '"') return string();
     if (character === "{") return object(depth);
     if (character === "[") return array(depth);
-    for (const [word, meaning] of LITERALS) {
-      if (text.startsWith(word, at)) {
-        at += word.length;
-        return meaning;
-      }
+    const literal = character === undefined ? undefined : LITERALS.get(character);
+    if (literal && text.startsWith(literal.word, at)) {
+      at += literal.word.length;
+      return literal.value;
     }
     const number = match(NUMBER);
     if (number === "") throw new JsonError(at, "Expecting value");
@@ -172,7 +175,7 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
   };
 
   const result = value(0);
-  match(SPACE);
+  space();
   if (at < text.length) throw new JsonError(at, "Extra data");
   return result;
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import * as fc from "fast-check";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { filterLine } from "./log-filter.ts";
+import { filterLine, LONGEST_LINE } from "./log-filter.ts";
 import { createLog, type LogFields, type LogOptions } from "./log.ts";
 
 function recording(options: Partial<LogOptions> = {}) {
@@ -159,6 +160,22 @@ const FORMS: Readonly<Record<string, (digits: string) => string>> = {
   "in base64 with more": (digits) => Buffer.from(`{"number":"${digits}","cvv":"123"}`).toString("base64"),
   "in base64 for URLs": (digits) => Buffer.from(`card ${inFours(digits, " ")}?>`).toString("base64url"),
   "in hexadecimal": (digits) => Buffer.from(digits).toString("hex"),
+  "in hexadecimal with more": (digits) => Buffer.from(`{"number":"${digits}"}`).toString("hex"),
+  "as a list of bytes": (digits) => Array.from(Buffer.from(digits)).join(","),
+  "as JSON of a Buffer": (digits) => JSON.stringify(Buffer.from(digits)),
+  "as JSON of a Buffer in JSON, indented": (digits) => JSON.stringify(JSON.stringify({ number: Buffer.from(digits) }, null, 2)),
+  "as JSON of a Uint8Array": (digits) => JSON.stringify(new Uint8Array(Buffer.from(digits))),
+  "as a printed Buffer": (digits) => inspect(Buffer.from(digits)),
+  "as a printed Uint8Array": (digits) => inspect(new Uint8Array(Buffer.from(digits))),
+  "as a list of hexadecimal bytes": (digits) => each(digits, (digit) => `0x3${digit}, `),
+  "in full-width digits": (digits) => each(digits, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
+  "in Arabic digits, spaced": (digits) => inFours(digits, " ").replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0x660 + Number(digit))),
+  "in mathematical digits": (digits) => each(digits, (digit) => String.fromCodePoint(0x1d7ce + Number(digit))),
+  "in superscript digits": (digits) =>
+    each(digits, (digit) => "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[Number(digit)]!),
+  "in full-width digits in a URL": (digits) => encodeURIComponent(each(digits, (digit) => String.fromCodePoint(0xff10 + Number(digit)))),
+  "in full-width digits escaped in JSON": (digits) => each(digits, (digit) => `\\uff1${digit}`),
+  "in XML character references": (digits) => each(digits, (digit) => `&#${digit.charCodeAt(0)};`),
 };
 const RUN = fc.constantFrom("", " ", '"', "x=", "error: ", "(", "[");
 for (const [name, write] of Object.entries(FORMS)) {
@@ -223,6 +240,36 @@ for (const line of INNOCENT_LINES) {
     assert.equal(filterLine(line), line);
   });
 }
+
+test("a line is cut before it is filtered: what stands behind the cut costs nothing (R-438)", () => {
+  const filtered = filterLine(`${"y".repeat(LONGEST_LINE * 2)} 4242424242424242`);
+  assert.equal(filtered, "y".repeat(LONGEST_LINE));
+});
+
+test("the cut never leaves the first digits of a card number standing (S-70, R-438)", () => {
+  for (const written of ["4242424242424242", "4242 4242 4242 4242", JSON.stringify(Buffer.from("4242424242424242"))]) {
+    for (let before = LONGEST_LINE - written.length - 1; before <= LONGEST_LINE; before++) {
+      const filtered = filterLine("y".repeat(before) + written + " and more");
+      assert.doesNotMatch(filtered, /42|5[02],/, `${before}`);
+    }
+  }
+});
+
+test("a value is masked before it is cut: no part of a card number stands at its end (S-70)", () => {
+  const { lines, log } = recording();
+  for (let before = 280; before <= 300; before++) log.info("x", { reason: "r".repeat(before) + "4242424242424242" });
+  for (const line of lines) assert.doesNotMatch(line, /42/);
+});
+
+test("a run of backslashes is read once, however long it is (R-438)", () => {
+  const masked = filterLine(`${"\\".repeat(4000)}u0034 ${"\\n".repeat(500)}4242424242424242`);
+  assert.match(masked, /\[pan\]$/);
+});
+
+test("the last filter masks the secrets of status webhooks (S-70)", () => {
+  assert.equal(filterLine("secret whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD/zz== left"), "secret [secret] left");
+  assert.equal(filterLine(String.raw`{"secret":"whsec_C2FVsBQI\/hrscC"}`), '{"secret":"[secret]"}');
+});
 
 test("the last filter masks API keys (S-70)", () => {
   assert.equal(filterLine("key svc_live_0123456789abcdefghijABCDEFGHIJ01 and svc_test_x"), "key [key] and [key]");

@@ -1,5 +1,5 @@
 import { AppError, OperatorError } from "#src/kernel/errors.ts";
-import { filterLine } from "./log-filter.ts";
+import { filterLine, maskSecrets } from "./log-filter.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -90,7 +90,7 @@ function allowed(fields: LogFields): Record<string, Scalar> {
     const value = fields[name];
     if (value === undefined) continue;
     // The types allow scalars alone; an object that slipped past them is not printed, whatever it holds.
-    if (typeof value === "string") kept[name] = value.slice(0, MAX_VALUE_LENGTH);
+    if (typeof value === "string") kept[name] = maskSecrets(value, MAX_VALUE_LENGTH);
     else kept[name] = value === null || typeof value === "number" || typeof value === "boolean" ? value : `(${typeof value})`;
   }
   if (fields.error !== undefined) kept["error"] = describe(fields.error);
@@ -103,7 +103,8 @@ function describe(error: unknown): string {
   const { code } = error as { code?: unknown };
   const words = error instanceof OperatorError || error instanceof AppError ? error.message : null;
   const place = /\/((?:src|node_modules)\/[\w./@+-]+:\d+)/.exec((error.stack ?? "").slice(error.message.length))?.[1];
-  return [error.name, typeof code === "string" && code, words, place && `at ${place}`].filter(Boolean).join(" ").slice(0, MAX_VALUE_LENGTH);
+  const parts = [error.name, typeof code === "string" && code, words, place && `at ${place}`];
+  return maskSecrets(parts.filter(Boolean).join(" "), MAX_VALUE_LENGTH);
 }
 
 function jsonLine(time: string, level: LogLevel, event: string, fields: Record<string, Scalar>): string {

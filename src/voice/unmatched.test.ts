@@ -57,6 +57,15 @@ test("a card number is masked however its digits are mixed with signs and escape
   assert.equal((await listUnmatched(database.db, 1))[0]?.misses[0]?.value, id);
 });
 
+test("a value is cut before it is searched for card numbers: 8 KiB of it cost no more than its first characters (R-438)", async () => {
+  await keep("long", miss(`${"x".repeat(5000)}4242424242424242`), miss(`${"x".repeat(70)}4242424242424242`));
+  const [call] = await listUnmatched(database.db, 1);
+  assert.deepEqual(
+    call?.misses.map(({ value }) => value),
+    ["x".repeat(80), "[pan]"],
+  );
+});
+
 test("control characters and endless values do not reach the operator's terminal", async () => {
   await keep("\u001b[2J", miss(`\u001b]0;x\u0007${"a".repeat(500)}`));
   const [call] = await listUnmatched(database.db, 1);

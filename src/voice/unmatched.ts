@@ -17,6 +17,8 @@ export interface UnmatchedCall {
 const MOST_CALLS = 1000;
 const OLDEST = "7 days";
 const LONGEST_VALUE = 80;
+/** A peer may send 8 KiB; a card number that begins among the characters kept is seen whole in these. */
+const LOOKED_AT = 512;
 
 /** Keeps what each rule found, and forgets what is too old or too much. Card numbers are masked, whoever dialled them. */
 export async function keepUnmatched(
@@ -49,11 +51,14 @@ export async function listUnmatched(db: Db, limit: number): Promise<UnmatchedCal
 function dialled(text: string): string {
   const isPhone = /^\+[0-9]{7,15}$/.test(text) && parsePhoneNumberFromString(text)?.isPossible() === true;
   if (isPhone || (text.includes("-") && parseUuid(text) !== null)) return text;
-  const digits = text.replace(/%3([0-9])/g, "$1").replace(/%[0-9a-f]{2}|[^0-9]/gi, "");
+  const digits = text
+    .slice(0, LOOKED_AT)
+    .replace(/%3([0-9])/g, "$1")
+    .replace(/%[0-9a-f]{2}|[^0-9]/gi, "");
   return filterLine(digits) === digits ? printable(text) : "[pan]";
 }
 
 /** What an unknown peer wrote, card numbers masked, cut. */
 function printable(text: string): string {
-  return filterLine(text).slice(0, LONGEST_VALUE);
+  return filterLine(text, LONGEST_VALUE).slice(0, LONGEST_VALUE);
 }

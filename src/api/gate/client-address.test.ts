@@ -29,6 +29,10 @@ test("garbage in the header falls back to the peer, and no other header is belie
   assert.equal(keyFor(["10.0.0.0/8"], "10.1.1.1", undefined, others), "10.1.1.1");
 });
 
+test("more hops than proxies ever stand in a row are garbage, and are not read one by one (R-065, R-438)", () => {
+  assert.equal(keyFor(["10.0.0.0/8"], "10.1.1.1", "1.2.3.4,".repeat(40) + "203.0.113.9"), "10.1.1.1");
+});
+
 test("IPv6 counts by its /64, IPv4 in IPv6's clothes as IPv4 (R-065)", () => {
   assert.equal(keyFor([], "2001:db8:1:2:3:4:5:6"), keyFor([], "2001:db8:1:2::1"));
   assert.notEqual(keyFor([], "2001:db8:1:2::1"), keyFor([], "2001:db8:1:3::1"));

@@ -5,6 +5,9 @@ import { isInside, parseCidrs } from "#src/platform/index.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
+/** More proxies than stand in a row anywhere; reading thousands of hops would take 100 ms. */
+const MAX_HOPS = 32;
+
 /** Where a request comes from, as far as it can be believed. */
 export interface Client {
   /** What requests are counted by: an IPv4 address or the /64 of an IPv6 address. */
@@ -27,7 +30,9 @@ export function clientReader(trustedProxies: readonly string[]): (request: Incom
   const peers = new WeakMap<Socket, Address | null>();
 
   const forwarded = (header: string): Address | null => {
-    const hops = header.split(",").map((hop) => parse(hop.trim()));
+    const written = header.split(",", MAX_HOPS + 1);
+    if (written.length > MAX_HOPS) return null;
+    const hops = written.map((hop) => parse(hop.trim()));
     if (hops.includes(null)) return null;
     return hops.findLast((hop) => !isTrusted(hop!)) ?? hops[0] ?? null;
   };

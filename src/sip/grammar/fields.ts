@@ -91,9 +91,7 @@ export class Fields {
 
   /** The elements of that name's lines, lists split at their commas, empty elements left out. */
   list(name: string): string[] {
-    return this.all(name)
-      .flatMap((value) => splitList(value))
-      .filter((element) => element !== "");
+    return this.all(name).flatMap((value) => splitList(value));
   }
 
   text(name: string): string | null {

@@ -69,7 +69,7 @@ for (const malformed of ["", "SIP/2.0/UDP", "SIP/2.0 host", "HTTP/1.1/UDP host",
 }
 
 test("lists are split at commas outside of quotes and brackets", () => {
-  assert.deepEqual(splitList('"a, b" <sip:x,y@h>, <sip:z>;q="1,2" ,'), ['"a, b" <sip:x,y@h>', '<sip:z>;q="1,2"', ""]);
+  assert.deepEqual(splitList('"a, b" <sip:x,y@h>, <sip:z>;q="1,2" ,'), ['"a, b" <sip:x,y@h>', '<sip:z>;q="1,2"']);
 });
 
 test("headers are found by any case and by their compact form (R-211)", () => {

@@ -127,15 +127,17 @@ export class Scanner {
   }
 }
 
-/** The elements of a comma-separated header value; commas inside quotes and angle brackets do not separate. Empty elements stay. */
+/** The elements of a comma-separated header value; commas inside quotes and angle brackets do not separate. Empty elements are left out. */
 export function splitList(value: string): string[] {
   const elements: string[] = [];
   let start = 0;
-  for (let at = nextComma(value, 0); at >= 0; at = nextComma(value, start)) {
-    elements.push(trimBlank(value.slice(start, at)));
-    start = at + 1;
+  while (start <= value.length) {
+    const comma = nextComma(value, start);
+    const end = comma < 0 ? value.length : comma;
+    const element = trimBlank(value.slice(start, end));
+    if (element !== "") elements.push(element);
+    start = end + 1;
   }
-  elements.push(trimBlank(value.slice(start)));
   return elements;
 }
 
