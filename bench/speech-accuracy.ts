@@ -2,7 +2,7 @@
  * What the recogniser understands, and how long it takes: npm run bench -- speech-accuracy [--all]
  *
  * Flite's four voices at several rates read card numbers, dates and the rest over a telephone line: clean, with 3 % of the 20 ms frames
- * lost, and under pink noise of 20 dB. All of it goes through the same ear as a call's audio. `--all` takes three times as long.
+ * lost, and under pink noise of 20 dB. All of it goes through the same recogniser as a call's audio. `--all` takes three times as long.
  *
  * right     utterances heard exactly
  * accepted  utterances the service would take without asking again
@@ -211,17 +211,17 @@ const CONDITIONS: Readonly<Record<string, (samples: Int16Array) => Int16Array>> 
   },
 };
 
-function textOf(hearing: RecognitionResult): string {
-  if (hearing.kind === "digits") return hearing.digits.join("");
-  if (hearing.kind === "expiry") return `${hearing.month}/${hearing.year}`;
-  return hearing.kind === "test_word" ? "mango" : hearing.kind;
+function textOf(result: RecognitionResult): string {
+  if (result.kind === "digits") return result.digits.join("");
+  if (result.kind === "expiry") return `${result.month}/${result.year}`;
+  return result.kind === "test_word" ? "mango" : result.kind;
 }
-const isTaken = (hearing: RecognitionResult) => hearing.kind !== "nothing" && !("certain" in hearing && !hearing.certain);
+const isTaken = (result: RecognitionResult) => result.kind !== "nothing" && !("certain" in result && !result.certain);
 
-const [follower, judge] = await loadDecoders(2);
-if (!follower || !judge) throw new Error("no decoders");
-let hearings: RecognitionResult[] = [];
-const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
+const [streaming, batch] = await loadDecoders(2);
+if (!streaming || !batch) throw new Error("no decoders");
+let results: RecognitionResult[] = [];
+const utteranceRecogniser = new UtteranceRecogniser({ streaming, batch, onResult: (result) => results.push(result) });
 
 console.log("step                   condition   right      accepted   wrong  load   anchor: right at clean / loss / pink");
 for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {
@@ -240,16 +240,17 @@ for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {
       // Whether it is speech is judged on the clean audio: the detector is measured elsewhere.
       const flags = framesOf(audio).map(({ speech }) => speech);
       const damaged = damage(audio);
-      hearings = [];
-      ear.listenFor(null);
-      ear.listenFor({ what, options: { have: 0, lengths: null, testWord } });
+      results = [];
+      utteranceRecogniser.listenFor(null);
+      utteranceRecogniser.listenFor({ id: 1, what, have: 0, lengths: null, testWord });
       const start = performance.now();
-      for (const [at, speech] of flags.entries()) ear.push({ frame: encodeUlaw(damaged.subarray(at * 160, at * 160 + 160)), speech });
+      for (const [at, speech] of flags.entries())
+        utteranceRecogniser.push({ frame: encodeUlaw(damaged.subarray(at * 160, at * 160 + 160)), speech });
       worked += performance.now() - start;
       heardMs += flags.length * 20;
-      const isTestWord = hearings.some(({ kind }) => kind === "test_word");
-      const heard = testWord ? (isTestWord ? "mango" : "") : hearings.map(textOf).join(" ");
-      const taken = testWord ? isTestWord : hearings.length > 0 && hearings.every(isTaken);
+      const isTestWord = results.some(({ kind }) => kind === "test_word");
+      const heard = testWord ? (isTestWord ? "mango" : "") : results.map(textOf).join(" ");
+      const taken = testWord ? isTestWord : results.length > 0 && results.every(isTaken);
       if (heard === said) right++;
       if (taken) accepted++;
       if (taken && (heard !== said || step.includes("fails"))) wrong++;
@@ -261,7 +262,7 @@ for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {
   }
 }
 
-/** A pool of two, and the time from the end of speech to the hearing with audio at its real pace. */
+/** A pool of two, and the time from the end of speech to the result with audio at its real pace. */
 const before = process.memoryUsage().rss;
 const started = performance.now();
 const recogniser = createRecogniser({ size: 2 });
@@ -275,9 +276,9 @@ const waits: number[] = [];
 for (let round = 0; round < 3; round++) {
   const frames = framesOf(utteranceOf(groupsOf(card(16)).map(read).join(", "), { voice: "kal16", afterMs: 1_500 }));
   const last = frames.findLastIndex(({ speech }) => speech);
-  listener.listenFor("number", { have: 0, lengths: null, testWord: false });
+  listener.listenFor({ id: 1, what: "number", have: 0, lengths: null, testWord: false });
   const heard = Promise.withResolvers<number>();
-  listener.onHearing = () => heard.resolve(performance.now());
+  listener.onResult = () => heard.resolve(performance.now());
   const begin = performance.now();
   let sent = 0;
   const pacer = setInterval(() => {
@@ -289,7 +290,7 @@ for (let round = 0; round < 3; round++) {
   clearInterval(pacer);
 }
 console.log(
-  `end of a spoken 16-digit number to its hearing: ${waits.map((wait) => `${Math.round(wait)} ms`).join(", ")} (anchor: 500 ms of silence)`,
+  `end of a spoken 16-digit number to its result: ${waits.map((wait) => `${Math.round(wait)} ms`).join(", ")} (anchor: 500 ms of silence)`,
 );
 console.log(`after them the worker of that call: ${Math.round((process.memoryUsage().rss - before) / 1e6)} MB for the pool`);
 await recogniser.stop();

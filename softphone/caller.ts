@@ -16,7 +16,7 @@ import {
   type MediaLeg,
 } from "#src/media/index.ts";
 import { createUserAgent, type CallDialog, type IncomingCall, type UserAgent } from "#src/sip/index.ts";
-import { createVoice, type Voice } from "#src/speech/index.ts";
+import { createSynthesiser, type Synthesiser } from "#src/speech/index.ts";
 import { fingerprintOf, type PromptFingerprint } from "./prompt-detector.ts";
 import { PromptTracker } from "./prompt-tracker.ts";
 import type { Turn, Way } from "./script.ts";
@@ -83,9 +83,9 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
     trunks: ["127.0.0.0/8", "::1/128"],
     onInvite: (call) => (onCall ? onCall(call) : call.reject(480)),
   });
-  const voice = createVoice({ cacheDir });
+  const voice = createSynthesiser({ cacheDir });
   // A man's voice, to be told from the service's; nothing he says is kept: it may be a card number.
-  const own = createVoice({ cacheDir: null, voice: "kal16" });
+  const own = createSynthesiser({ cacheDir: null, voice: "kal16" });
   await media.start();
   const { port } = await userAgent.start();
   let known: Promise<PromptFingerprint[]> | null = null;
@@ -112,13 +112,13 @@ interface Tools {
   userAgent: UserAgent;
   media: MediaEngine;
   /** The caller's. */
-  voice: Voice;
+  voice: Synthesiser;
   /** What the service may say. */
   known: Promise<PromptFingerprint[]>;
 }
 
 /** Every prompt of the service, as this telephone's own voice renders it. */
-async function learn(voice: Voice): Promise<PromptFingerprint[]> {
+async function learn(voice: Synthesiser): Promise<PromptFingerprint[]> {
   const questions = new Set(askingPrompts());
   const fingerprints = await Promise.all(
     fixedPrompts().map(async (text) => fingerprintOf(text, questions.has(text), await voice.render(text))),
@@ -192,13 +192,13 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
 /** Carries out turns on one leg. */
 class Speaker {
   readonly #leg: MediaLeg;
-  readonly #voice: Voice;
+  readonly #voice: Synthesiser;
   readonly #prompts: PromptTracker;
   readonly #onEvent: (what: string) => void;
   readonly #keyTiming: typeof KEY_TIMING;
   #count = 0;
 
-  constructor(leg: MediaLeg, voice: Voice, prompts: PromptTracker, onEvent: (what: string) => void, keyTiming = KEY_TIMING) {
+  constructor(leg: MediaLeg, voice: Synthesiser, prompts: PromptTracker, onEvent: (what: string) => void, keyTiming = KEY_TIMING) {
     this.#keyTiming = keyTiming;
     this.#leg = leg;
     this.#voice = voice;

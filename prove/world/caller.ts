@@ -1,7 +1,7 @@
 import { HASH, type DtmfDigit } from "#src/media/index.ts";
 import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
 import { CARDS, MISTYPED } from "./cards.ts";
-import type { Heard } from "./speech-input.ts";
+import type { Recognised } from "./speech-input.ts";
 import { DESCRIPTION, type Dialling, inviteOf } from "./invite.ts";
 import type { ModelLeg } from "./leg.ts";
 import type { ServiceProcess } from "./process.ts";
@@ -18,7 +18,7 @@ const SPEAKS = 0.1;
 const SAYS_MANGO = 0.05;
 const UTTERANCE_MS = 700;
 
-const MANGO: Heard = { kind: "test_word" };
+const MANGO: Recognised = { kind: "test_word" };
 
 /** An answer: what the caller does with the telephone. */
 type Act = (leg: ModelLeg) => void;
@@ -130,7 +130,7 @@ export class Caller {
     return random.chance(MISTYPES) ? this.#give([2], { kind: "no" }) : this.#give([1], { kind: "yes" });
   }
 
-  #give(keys: readonly DtmfDigit[], heard: Heard): Act {
+  #give(keys: readonly DtmfDigit[], heard: Recognised): Act {
     if (this.#world.random.chance(SPEAKS)) return (leg) => leg.hear(UTTERANCE_MS, [heard]);
     // A run of keys is one event: what happens between two of them is the dialog's own tests' matter.
     return (leg) => keys.forEach((key) => leg.on.dtmfDigit(key));
@@ -151,4 +151,4 @@ export class Caller {
   }
 }
 
-const spoken = (digits: readonly number[]): Heard => ({ kind: "digits", digits: Uint8Array.from(digits), final: true, certain: true });
+const spoken = (digits: readonly number[]): Recognised => ({ kind: "digits", digits: Uint8Array.from(digits), final: true, certain: true });

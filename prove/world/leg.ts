@@ -1,6 +1,6 @@
 import type { MediaLeg, PlayPart } from "#src/media/index.ts";
 import type { Caller } from "./caller.ts";
-import type { Heard, ModelListener } from "./speech-input.ts";
+import type { Recognised, ModelListener } from "./speech-input.ts";
 import type { ServiceProcess } from "./process.ts";
 
 /** A media leg whose prompts take a few seconds of virtual time. */
@@ -30,10 +30,10 @@ export class ModelLeg {
   }
 
   /** Somebody speaks, and is understood at the end of the utterance; of two things said in one breath one after the other. */
-  hear(ms: number, heard: readonly Heard[]): void {
+  hear(ms: number, heard: readonly Recognised[]): void {
     this.on.speechStarted();
     this.#process.after(ms, () => {
-      for (const one of heard) this.#listener?.understand(one);
+      for (const one of heard) this.#listener?.recognise(one);
     });
   }
 

@@ -3,7 +3,7 @@ import type { Listener, Recogniser } from "#src/speech/index.ts";
 import type { ServiceProcess } from "./process.ts";
 
 /** What a speech worker understood. */
-export type Heard = Parameters<Listener["onHearing"]>[0];
+export type Recognised = Parameters<Listener["onResult"]>[0];
 
 const WORKERS = 4;
 /** Until a used worker has its successor. */
@@ -37,18 +37,21 @@ export class ModelListener implements Listener {
   readonly port = this as unknown as MessagePort;
   readonly #onEnd: () => void;
   #isOver = false;
-  onHearing: Listener["onHearing"] = () => {};
+  #task = 0;
+  onResult: Listener["onResult"] = () => {};
   onLost: Listener["onLost"] = () => {};
 
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
   }
 
-  listenFor(): void {}
-  deaf(): void {}
+  listenFor({ id }: Parameters<Listener["listenFor"]>[0]): void {
+    this.#task = id;
+  }
+  stopListening(): void {}
 
-  understand(heard: Heard): void {
-    if (!this.#isOver) this.onHearing(heard);
+  recognise(result: Recognised): void {
+    if (!this.#isOver) this.onResult(result, this.#task);
   }
 
   lose(): void {

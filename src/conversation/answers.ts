@@ -1,15 +1,15 @@
 import { SILENCE_MS, ask, askNext } from "./ask.ts";
 import type { FaultName } from "./contract.ts";
 import { close } from "./ending.ts";
-import { settle } from "./gateway.ts";
+import { submitCard } from "./gateway.ts";
 import { FAULT_OF, QUESTIONS } from "./questions.ts";
 import { CLOSING, FAULT, NOTE } from "./sentences.ts";
 import { cancelTimer, clearEntry, listen, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
-/** An answer that has begun ends by itself after two seconds where it can be whole, else after five between keys. */
+/** An answer that has begun ends by itself after two seconds where it can be whole, else after five between digits. */
 const WHOLE_PAUSE_MS = 2_000;
-export const KEY_PAUSE_MS = 5_000;
+export const DIGIT_PAUSE_MS = 5_000;
 /** A caller who has spoken a part may be looking for the keypad. */
 export const SPEECH_PAUSE_MS = 10_000;
 
@@ -27,12 +27,12 @@ export function complete(turn: Turn): boolean {
   const rules = QUESTIONS[state.asks];
   const fault = rules.check(state.draft);
   if (fault) {
-    if (state.spoken) onMisheard(turn, fault);
+    if (state.spoken) onMisrecognised(turn, fault);
     else refuse(turn, fault);
     return false;
   }
   rules.keep(state.draft);
-  if (!askNext(turn)) settle(turn);
+  if (!askNext(turn)) submitCard(turn);
   return true;
 }
 
@@ -40,17 +40,17 @@ export function complete(turn: Turn): boolean {
  * Utterances to one question that are answered by asking again. The last of them points at the keypad; from then on a noisy line
  * disturbs neither the prompts nor a caller who is typing, and what is understood still counts.
  */
-export const MISHEARINGS = 2;
+export const MISRECOGNISED_LIMIT = 2;
 
 /**
  * Speech that was not understood, or that does not fit (`fault`): the recogniser may be wrong, so it is never a fault that can end a
  * payment (R-441). The question is asked again, then the keypad is asked for, then such speech is passed over.
  */
-export function onMisheard(turn: Turn, fault: FaultName | null = null): void {
+export function onMisrecognised(turn: Turn, fault: FaultName | null = null): void {
   const { state } = turn;
-  if (state.mishearings >= MISHEARINGS) return passOver(turn);
-  state.mishearings++;
-  if (state.mishearings >= MISHEARINGS) ask(turn, "use_keypad", [NOTE.use_keypad]);
+  if (state.misrecognised >= MISRECOGNISED_LIMIT) return passOver(turn);
+  state.misrecognised++;
+  if (state.misrecognised >= MISRECOGNISED_LIMIT) ask(turn, "use_keypad", [NOTE.use_keypad]);
   else if (fault) ask(turn, fault, [FAULT[fault]]);
   else ask(turn, "not_heard", [NOTE.not_heard]);
 }

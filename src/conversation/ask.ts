@@ -2,7 +2,7 @@ import type { PromptName } from "./contract.ts";
 import { QUESTIONS } from "./questions.ts";
 import { CLOSING, greetingWords } from "./sentences.ts";
 import { close } from "./ending.ts";
-import { cancelTimer, clearEntry, listen, say, setTimer } from "./turn.ts";
+import { cancelTimer, clearEntry, listen, play, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** A prompt that nobody answers is repeated after this time, three times. */
@@ -19,7 +19,7 @@ export function askNext(turn: Turn, prompt?: PromptName, lead: readonly string[]
   const { state } = turn;
   const question = state.questions.find((question) => !QUESTIONS[question].isAnswered(state.draft));
   if (!question) return false;
-  if (question !== state.asks) state.mishearings = 0;
+  if (question !== state.asks) state.misrecognised = 0;
   state.silences = 0;
   state.asks = question;
   ask(turn, prompt ?? QUESTIONS[question].prompt, lead);
@@ -36,7 +36,7 @@ export function ask(turn: Turn, prompt: PromptName, lead: readonly string[]): vo
   cancelTimer(turn, "digits");
   state.prompt = prompt;
   state.lead = lead;
-  say(turn, prompt, [...lead, ...(rules.preface?.(state.draft) ?? []), words]);
+  play(turn, prompt, [...lead, ...(rules.preface?.(state.draft) ?? []), words]);
   listen(turn);
 }
 

@@ -4,7 +4,7 @@ import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
 /** What a project may want collected (OPERATOR section 4, `voice.collect`). */
 export type CollectField = "number" | "expiry" | "cvv" | "zip" | "name";
 
-/** What a caller can be asked on the telephone. A name is not among it: no recogniser of this house can spell one. */
+/** What a caller can be asked on the telephone. A name is not among it: our recogniser cannot spell. */
 export type Field = Exclude<CollectField, "name">;
 
 /** Every question of the conversation: the fields, then whether the card read back is the right one. */
@@ -30,7 +30,7 @@ export interface ConversationSetup {
   nowMs: number;
 }
 
-/** Keys beyond the digits, as RFC 4733 section 3.2 numbers them. */
+/** DTMF digits beyond 0 to 9, as RFC 4733 section 3.2 numbers them. */
 export const STAR = 10;
 export const POUND = 11;
 
@@ -38,10 +38,10 @@ export const POUND = 11;
 export type Command = "repeat" | "help" | "back" | "cancel" | "operator";
 
 /** One finished utterance, as the recogniser understood it. */
-export type Hearing =
+export type RecognitionResult =
   /**
    * Digits 0-9 in the order spoken, to be put behind what the field already holds. `final`: the recogniser takes this for
-   * the end of the answer, not for one group of it. The machine overwrites the array once it has read it.
+   * the end of the answer, not for one part of it. The machine overwrites the array once it has read it.
    */
   | { kind: "digits"; digits: Uint8Array; final: boolean; certain: boolean }
   /** Month 1-12; year as spoken, two or four digits. */
@@ -66,8 +66,8 @@ export type TimerName =
   | "silence"
   /** The answer has begun and does not go on. */
   | "digits"
-  /** Keys that belong to no question any more are still coming. */
-  | "keys"
+  /** Digits typed ahead that belong to no question any more are still coming. */
+  | "type_ahead"
   /** The gateway takes its time. */
   | "patience";
 
@@ -75,15 +75,15 @@ export type ConversationEvent =
   /** Media flows in both directions. */
   | { type: "answered" }
   /** 0-9, STAR, POUND; others are ignored. */
-  | { type: "key"; key: number }
-  /** The caller has begun to speak; a `heard` follows. */
+  | { type: "dtmf"; digit: number }
+  /** The caller has begun to speak; a `recognised` follows. */
   | { type: "speech_started" }
-  | { type: "heard"; hearing: Hearing }
-  /** The last word of this prompt was played. A prompt that was hushed or replaced need not be reported; late reports are ignored. */
+  | { type: "recognised"; result: RecognitionResult }
+  /** The last word of this prompt was played. A prompt that was stopped or replaced need not be reported; late reports are ignored. */
   | { type: "prompt_ended"; prompt: PromptName }
   | { type: "timer"; name: TimerName }
-  /** Answer to `settle`; also to a `skip` that came too late (`refused`). */
-  | { type: "settled"; verdict: PaymentResult }
+  /** What became of the card of `submit_card`; also of a `skip` that came too late (`refused`). */
+  | { type: "payment_result"; result: PaymentResult }
   /** Answer to `skip`. */
   | { type: "skipped" }
   /** The merchant cancelled the session (R-181). */
@@ -143,20 +143,20 @@ export type ConversationEffect =
    * Speak, at once, instead of whatever is playing. `asks`: the question that a caller is to answer now, null when none.
    * `parts` are spoken in a row; what varies (amount, single digits) is a part of its own, so the rest can be kept rendered.
    */
-  | { type: "say"; prompt: PromptName; asks: Question | null; parts: readonly string[] }
+  | { type: "play"; prompt: PromptName; asks: Question | null; parts: readonly string[] }
   /** Stop the prompt. */
-  | { type: "hush" }
+  | { type: "stop_playback" }
   /**
    * Recognise speech, also while a prompt plays. `have`: digits of the answer already there. `lengths`: digits that the whole answer
    * may have, null where the recogniser knows. Sent again when that changes.
    */
   | { type: "listen"; what: Listening; have: number; lengths: readonly number[] | null }
-  | { type: "deaf" }
+  | { type: "stop_listening" }
   /** Sets the timer, or sets it anew. */
   | { type: "timer"; name: TimerName; ms: number }
   | { type: "cancel_timer"; name: TimerName }
   /** Charge or store this card. It is a copy that the receiver owns and wipes. `mayRetry`: the caller has another card left. */
-  | { type: "settle"; card: CardCells; mayRetry: boolean }
+  | { type: "submit_card"; card: CardCells; mayRetry: boolean }
   /** The test word was said: record the synthetic payment. */
   | { type: "skip" }
   /** The conversation is over and its memory wiped; no effect follows. */

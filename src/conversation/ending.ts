@@ -1,6 +1,6 @@
 import type { ClosingName, FinishReason } from "./contract.ts";
 import { CLOSING, successWords } from "./sentences.ts";
-import { cancelTimers, stopListening, say, wipe } from "./turn.ts";
+import { cancelTimers, stopListening, play, wipe } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** One last sentence; nothing is heard and nothing is kept any more. */
@@ -10,7 +10,7 @@ export function close(turn: Turn, prompt: ClosingName, parts: readonly string[],
   wipe(turn);
   turn.state.stage = "closing";
   turn.state.ending = ending;
-  say(turn, prompt, parts);
+  play(turn, prompt, parts);
 }
 
 export function succeed(turn: Turn): void {

@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DECLINES } from "#src/kernel/payment.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { FaultName, Field, Hearing, PromptName } from "./contract.ts";
+import type { FaultName, Field, RecognitionResult, PromptName } from "./contract.ts";
 import { FAULT } from "./sentences.ts";
 import { APPROVED, AMEX, MASTERCARD, TestCall, VISA } from "./testing.ts";
 
-const spoken = (digits: string): Hearing => ({ kind: "digits", digits: Uint8Array.from(digits, Number), final: true, certain: true });
+const spoken = (digits: string): RecognitionResult => ({
+  kind: "digits",
+  digits: Uint8Array.from(digits, Number),
+  final: true,
+  certain: true,
+});
 
 const FAULTY: readonly { before: string; keys: string; fault: FaultName }[] = [
   { before: "", keys: "42424242#", fault: "number_length" },
@@ -49,7 +54,7 @@ for (const { before, keys, fault } of FAULTY) {
 }
 
 /** Spoken answers that do not fit, each with the keys before it. The recogniser may be wrong about all of them. */
-const UNFIT: readonly { before: string; says: Hearing; fault: FaultName }[] = [
+const UNFIT: readonly { before: string; says: RecognitionResult; fault: FaultName }[] = [
   { before: "", says: spoken("4242424242424241"), fault: "number_invalid" },
   { before: "", says: spoken("62123456789000000037"), fault: "number_length" },
   { before: "", says: spoken("7000000000000005"), fault: "number_not_accepted" },
@@ -65,12 +70,12 @@ for (const { before, says, fault } of UNFIT) {
     const call = TestCall.answered().keys(before).passes(1000);
     const { asks } = call.state;
     const again = () => (says.kind === "digits" ? { ...says, digits: says.digits.slice() } : says);
-    call.hears(again());
+    call.recognises(again());
     assert.equal(call.prompt, fault);
     assert.equal(call.said.startsWith(FAULT[fault]), true);
-    call.hears(again());
+    call.recognises(again());
     assert.equal(call.prompt, "use_keypad");
-    for (let more = 0; more < 20; more++) call.hears(again());
+    for (let more = 0; more < 20; more++) call.recognises(again());
     assert.equal(call.prompt, "use_keypad");
     assert.equal(call.state.asks, asks);
     assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 });
@@ -110,7 +115,7 @@ test("digits keyed behind spoken ones are no fault, digits keyed alone are", () 
 test("spoken noes at the read-back ask for the number each time and never end the payment", () => {
   const call = TestCall.answered().givesCard();
   for (let no = 1; no <= 5; no++) {
-    call.hears({ kind: "no" });
+    call.recognises({ kind: "no" });
     assert.equal(call.prompt, "not_confirmed");
     call.passes(1000).keys(`${VISA}#`).passes(1000);
     assert.equal(call.prompt, "confirm_last4");
@@ -175,9 +180,9 @@ test("doubtful speech is asked for again, then the keypad is named, then it is p
   const call = TestCall.answered().listens().saysDigits(VISA, { certain: false });
   assert.equal(call.prompt, "not_heard");
   assert.match(call.said, /keypad/);
-  call.hears({ kind: "nothing" });
+  call.recognises({ kind: "nothing" });
   assert.equal(call.prompt, "use_keypad");
-  for (let noise = 0; noise < 20; noise++) call.hears({ kind: "nothing" }).saysDigits("12", { certain: false });
+  for (let noise = 0; noise < 20; noise++) call.recognises({ kind: "nothing" }).saysDigits("12", { certain: false });
   assert.equal(call.playing, "use_keypad");
   assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 });
   call.saysDigits(VISA);
@@ -185,8 +190,8 @@ test("doubtful speech is asked for again, then the keypad is named, then it is p
 });
 
 test("noise does not disturb a caller who is typing", () => {
-  const call = TestCall.answered().keys("42424242").saysDigits("99", { certain: false }).hears({ kind: "nothing" });
-  call.says("cancel").hears({ kind: "yes" }).keys("42424242#");
+  const call = TestCall.answered().keys("42424242").saysDigits("99", { certain: false }).recognises({ kind: "nothing" });
+  call.says("cancel").recognises({ kind: "yes" }).keys("42424242#");
   assert.deepEqual(call.prompts, ["greeting", "ask_expiry"]);
 });
 
@@ -206,20 +211,20 @@ for (const { code, mend, prompts } of RETRIES) {
   test(`after ${code} the caller is asked for what can mend it, the security code always included, and a second card is tried`, () => {
     const call = TestCall.answered().givesCard().keys("1");
     const before = call.prompts.length;
-    call.verdict({ kind: "declined", code, fix: DECLINES[code].fix, final: false });
+    call.paymentResult({ kind: "declined", code, fix: DECLINES[code].fix, final: false });
     assert.equal(call.prompt, "declined_try_again");
     call.keys(code === "incorrect_zip" ? `${mend}10001#` : mend);
     assert.deepEqual(call.prompts.slice(before), prompts);
     assert.equal(call.charged.length, 2);
     assert.equal(call.charged[1]?.cvv, "456");
-    call.verdict(APPROVED);
+    call.paymentResult(APPROVED);
     assert.equal(call.listens().finished, "done");
   });
 }
 
 test("a decline that names a field the project does not collect asks for a whole card", () => {
   const call = TestCall.answered({ collect: ["number", "expiry"] }).keys(`${VISA}#0330#1`);
-  call.verdict({ kind: "declined", code: "incorrect_zip", fix: "zip", final: false });
+  call.paymentResult({ kind: "declined", code: "incorrect_zip", fix: "zip", final: false });
   assert.equal(call.asks, "number");
 });
 
@@ -229,7 +234,7 @@ test("the third card is the last, and the gateway's side is told so (R-192)", ()
     call
       .givesCard()
       .keys("1")
-      .verdict({ kind: "declined", code: "card_declined", fix: "number", final: card === 3 });
+      .paymentResult({ kind: "declined", code: "card_declined", fix: "number", final: card === 3 });
   }
   assert.deepEqual(
     call.charged.map((card) => card.mayRetry),
@@ -242,13 +247,13 @@ test("the third card is the last, and the gateway's side is told so (R-192)", ()
 
 test("faults are counted anew with a new card", () => {
   const call = TestCall.answered().keys("1#").passes(1000).keys("1#").passes(1000).givesCard().keys("1");
-  call.verdict({ kind: "declined", code: "card_declined", fix: "number", final: false }).keys("1#");
+  call.paymentResult({ kind: "declined", code: "card_declined", fix: "number", final: false }).keys("1#");
   assert.equal(call.prompt, "number_length");
 });
 
 for (const code of Object.keys(DECLINES) as DeclineCode[]) {
   test(`a final ${code} has its closing sentence, and it does not claim what is not known`, () => {
-    const call = TestCall.answered().givesCard().keys("1").verdict({ kind: "declined", code, fix: null, final: true });
+    const call = TestCall.answered().givesCard().keys("1").paymentResult({ kind: "declined", code, fix: null, final: true });
     assert.equal(call.prompt, "declined");
     const mayHaveMoved = ["held_for_review", "duplicate_transaction", "outcome_unknown", "webhook_gateway_error"].includes(code);
     assert.match(call.said, mayHaveMoved ? /do not try again yet/ : /You have not been charged/);
@@ -258,14 +263,14 @@ for (const code of Object.keys(DECLINES) as DeclineCode[]) {
 }
 
 test("with an unknown outcome the caller hears not completed, do not try again yet (R-287)", () => {
-  const call = TestCall.answered().givesCard().keys("1").verdict({ kind: "unknown" });
+  const call = TestCall.answered().givesCard().keys("1").paymentResult({ kind: "unknown" });
   assert.equal(call.prompt, "unknown_outcome");
   assert.match(call.said, /not completed\. Please do not try again yet/);
   assert.equal(call.listens().finished, "done");
 });
 
 test("a session that is no longer collected ends as cancelled", () => {
-  const call = TestCall.answered().givesCard().keys("1").verdict({ kind: "refused" });
+  const call = TestCall.answered().givesCard().keys("1").paymentResult({ kind: "refused" });
   assert.equal(call.prompt, "cancelled");
   assert.equal(call.listens().finished, "cancelled");
 });
@@ -279,7 +284,7 @@ const WAYS: readonly { at: Field | "confirm" | "retry"; way: (call: TestCall) =>
   { at: "confirm", way: (call) => call.givesCard() },
   {
     at: "retry",
-    way: (call) => call.givesCard().keys("1").verdict({ kind: "declined", code: "incorrect_cvc", fix: "cvv", final: false }),
+    way: (call) => call.givesCard().keys("1").paymentResult({ kind: "declined", code: "incorrect_cvc", fix: "cvv", final: false }),
   },
 ];
 
@@ -287,7 +292,7 @@ for (const { at, way } of WAYS) {
   test(`the test word at ${at} skips card and gateway and is answered with the success speech (R-234, R-235)`, () => {
     const call = way(TestCall.answered());
     const charges = call.charged.length;
-    call.hears({ kind: "test_word" }).hears({ kind: "test_word" }).keys("1#");
+    call.recognises({ kind: "test_word" }).recognises({ kind: "test_word" }).keys("1#");
     assert.equal(call.skips, 1);
     assert.equal(call.isWiped, true);
     call.happens({ type: "skipped" });
@@ -299,7 +304,7 @@ for (const { at, way } of WAYS) {
   test(`the test word at ${at} with a live key changes nothing (R-233)`, () => {
     const call = way(TestCall.answered({ testWord: false }));
     const { state } = call;
-    for (let time = 0; time < 3; time++) call.happens({ type: "heard", hearing: { kind: "test_word" } });
+    for (let time = 0; time < 3; time++) call.happens({ type: "recognised", result: { kind: "test_word" } });
     assert.equal(call.state, state);
     assert.equal(call.skips, 0);
   });
@@ -324,8 +329,8 @@ for (const { at, way } of WAYS) {
 
 test("a skip that came too late ends as cancelled", () => {
   const call = TestCall.answered()
-    .hears({ kind: "test_word" })
-    .happens({ type: "settled", verdict: { kind: "refused" } });
+    .recognises({ kind: "test_word" })
+    .happens({ type: "payment_result", result: { kind: "refused" } });
   assert.equal(call.listens().finished, "cancelled");
 });
 
@@ -334,7 +339,7 @@ test("a hang-up during the charge wipes the conversation's cells and leaves the 
   assert.equal(call.finished, "hung_up");
   assert.equal(call.isWiped, true);
   assert.equal(call.handedOut[0]?.number.length, 16);
-  call.happens({ type: "settled", verdict: APPROVED });
+  call.happens({ type: "payment_result", result: APPROVED });
 });
 
 test("the security code is not kept while the card is at the gateway", () => {
@@ -356,7 +361,7 @@ test("before the call is answered a cancel and a hang-up end it without a word",
 test("spoken digits are overwritten once they were read, also those that nobody wanted", () => {
   for (const certain of [true, false]) {
     const digits = Uint8Array.of(4, 2, 4, 2);
-    TestCall.answered().hears({ kind: "digits", digits, final: true, certain });
+    TestCall.answered().recognises({ kind: "digits", digits, final: true, certain });
     assert.deepEqual([...digits], [0, 0, 0, 0]);
   }
 });

@@ -4,52 +4,52 @@ import { callOff, close, succeed } from "./ending.ts";
 import { QUESTIONS } from "./questions.ts";
 import { CLOSING, NOTE, REASON, declinedWords } from "./sentences.ts";
 import { NO_FAULTS } from "./state.ts";
-import { cancelTimers, clearEntry, stopListening, stopPlayback, say, setTimer, wipe } from "./turn.ts";
+import { cancelTimers, clearEntry, stopListening, stopPlayback, play, setTimer, wipe } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** A waiting caller hears every ten seconds that the line is alive. */
 const PATIENCE_MS = 10_000;
 
 /** Hands a copy of the card out and waits. The copy has a life of its own: a charge runs on when the caller hangs up. */
-export function settle(turn: Turn): void {
+export function submitCard(turn: Turn): void {
   const { state } = turn;
   const { card, setup } = state.draft;
   cancelTimers(turn);
   stopListening(turn);
   clearEntry(turn);
   state.stage = "charging";
-  state.gate = "open";
+  state.typeAhead = "take";
   state.cards++;
-  state.verdict = null;
-  say(turn, "one_moment", [NOTE.one_moment]);
+  state.result = null;
+  play(turn, "one_moment", [NOTE.one_moment]);
   setTimer(turn, "patience", PATIENCE_MS);
-  turn.effects.push({ type: "settle", card: card.copy(), mayRetry: state.cards < setup.attempts });
+  turn.effects.push({ type: "submit_card", card: card.copy(), mayRetry: state.cards < setup.attempts });
   // Not kept past the authorization (PCI DSS 3.3.1): another try asks for it again.
   card.cvv.wipe();
 }
 
-/** A fast gateway does not cut "one moment, please" in half: its verdict waits for the end of the prompt. */
-export function onVerdict(turn: Turn, verdict: PaymentResult): void {
-  if (turn.state.speaking) turn.state.verdict = verdict;
-  else conclude(turn, verdict);
+/** A fast gateway does not cut "one moment, please" in half: its result waits for the end of the prompt. */
+export function onPaymentResult(turn: Turn, result: PaymentResult): void {
+  if (turn.state.speaking) turn.state.result = result;
+  else conclude(turn, result);
 }
 
 export function onPatiencePromptEnded(turn: Turn): void {
   turn.state.speaking = null;
-  if (turn.state.verdict) conclude(turn, turn.state.verdict);
+  if (turn.state.result) conclude(turn, turn.state.result);
 }
 
 export function askForPatience(turn: Turn): void {
-  if (!turn.state.speaking) say(turn, "still_working", [NOTE.still_working]);
+  if (!turn.state.speaking) play(turn, "still_working", [NOTE.still_working]);
   setTimer(turn, "patience", PATIENCE_MS);
 }
 
-function conclude(turn: Turn, verdict: PaymentResult): void {
-  switch (verdict.kind) {
+function conclude(turn: Turn, result: PaymentResult): void {
+  switch (result.kind) {
     case "approved":
       return succeed(turn);
     case "declined":
-      return decline(turn, verdict);
+      return decline(turn, result);
     case "unknown":
       return close(turn, "unknown_outcome", CLOSING.unknown_outcome, "done");
     case "refused":
@@ -70,7 +70,7 @@ function decline(turn: Turn, { code, fix, final }: Extract<PaymentResult, { kind
   cancelTimers(turn);
   state.stage = "asking";
   state.faults = NO_FAULTS;
-  state.mishearings = 0;
+  state.misrecognised = 0;
   const field: Field | null = fix !== null && fix !== "number" && state.questions.includes(fix) ? fix : null;
   for (const question of field ? [field] : state.questions) QUESTIONS[question].forget(state.draft);
   askNext(turn, "declined_try_again", field ? [REASON[code]] : [REASON[code], NOTE.another_card]);

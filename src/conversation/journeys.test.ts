@@ -20,7 +20,7 @@ test("a caller keys number, expiry, code and ZIP, confirms the last four and hea
   call.keys("1#");
   assert.deepEqual(call.charged, [PAID]);
   assert.equal(call.prompt, "one_moment");
-  call.verdict(APPROVED);
+  call.paymentResult(APPROVED);
   assert.equal(call.prompt, "success");
   assert.equal(call.said, "Thank you. Your payment of forty nine dollars and ninety five cents was approved.");
   assert.equal(call.finished, null);
@@ -33,10 +33,10 @@ test("a caller keys number, expiry, code and ZIP, confirms the last four and hea
 test("a caller speaks the whole card, partly over the prompts", () => {
   const call = TestCall.answered().saysDigits(VISA).listens();
   assert.deepEqual(call.listening, { what: "expiry", have: 0, lengths: null });
-  call.hears({ kind: "expiry", month: 3, year: 30, certain: true }).listens();
+  call.recognises({ kind: "expiry", month: 3, year: 30, certain: true }).listens();
   call.saysDigits("123").listens().saysDigits("94105").listens();
   assert.deepEqual(call.listening, { what: "yes_no", have: 0, lengths: null });
-  call.hears({ kind: "yes" });
+  call.recognises({ kind: "yes" });
   assert.deepEqual(call.charged, [PAID]);
   assert.equal(call.listening, null);
 });
@@ -57,7 +57,7 @@ test("a year is understood with two and with four digits, spoken and keyed", () 
     const call = TestCall.answered().keys(`${VISA}#${expiry}123#94105#1`);
     assert.equal(call.charged[0]?.expiry, "03/2030", expiry);
   }
-  const call = TestCall.answered().keys(`${VISA}#`).hears({ kind: "expiry", month: 12, year: 2031, certain: true });
+  const call = TestCall.answered().keys(`${VISA}#`).recognises({ kind: "expiry", month: 12, year: 2031, certain: true });
   call.keys("123#94105#1");
   assert.equal(call.charged[0]?.expiry, "12/2031");
 });
@@ -120,7 +120,7 @@ test("the star clears what was keyed; on an empty answer it repeats the question
 test("a key stops a prompt at once, the beginning of speech too", () => {
   const keyed = TestCall.answered();
   assert.equal(keyed.playing, "greeting");
-  assert.equal(keyed.happens({ type: "key", key: 4 }).playing, null);
+  assert.equal(keyed.happens({ type: "dtmf", digit: 4 }).playing, null);
   assert.equal(TestCall.answered().happens({ type: "speech_started" }).playing, null);
 });
 
@@ -128,7 +128,7 @@ test("a no at the read-back asks for the number alone again, then reads the new 
   for (const no of ["keys", "speech"]) {
     const call = TestCall.answered().givesCard();
     if (no === "keys") call.keys("2#");
-    else call.hears({ kind: "no" });
+    else call.recognises({ kind: "no" });
     assert.equal(call.prompt, "not_confirmed");
     assert.equal(call.asks, "number");
     call.passes(1000).keys(`${MASTERCARD}#`);
@@ -140,13 +140,13 @@ test("a no at the read-back asks for the number alone again, then reads the new 
 });
 
 test("keys that follow a spoken answer at once are not taken for the rest of the keyed one before it", () => {
-  const call = TestCall.answered().keys(`${VISA}#0330#123#94105`).hears({ kind: "no" }).keys(MASTERCARD);
+  const call = TestCall.answered().keys(`${VISA}#0330#123#94105`).recognises({ kind: "no" }).keys(MASTERCARD);
   assert.equal(call.state.draft.card.brand, "mastercard");
 });
 
 test("a number given after a decline, by going back, is read back again", () => {
   const call = TestCall.answered().givesCard().keys("1");
-  call.verdict({ kind: "declined", code: "expired_card", fix: "expiry", final: false });
+  call.paymentResult({ kind: "declined", code: "expired_card", fix: "expiry", final: false });
   call.says("back").keys(`${MASTERCARD}0330#123`);
   assert.equal(call.prompt, "confirm_last4");
   assert.equal(call.charged.length, 1);
@@ -183,7 +183,7 @@ test("outside the United States a postal code has three to ten digits and ends w
 test("a card to be stored is announced as such, and the caller hears that it was stored", () => {
   const call = TestCall.answered({ mode: "tokenize", amountMinor: 0 });
   assert.match(call.said, /We will store your card.*Nothing is charged now/);
-  call.givesCard().keys("1").verdict(APPROVED);
+  call.givesCard().keys("1").paymentResult(APPROVED);
   assert.match(call.said, /Your card was stored/);
 });
 
@@ -241,8 +241,8 @@ test("while the card is at the gateway keys and speech mean nothing, and the cal
   assert.equal(call.prompts.filter((prompt) => prompt === "still_working").length, 2);
 });
 
-test("a verdict that comes during one moment please is told after it", () => {
-  const call = TestCall.answered().givesCard().keys("1").happens({ type: "settled", verdict: APPROVED });
+test("a result that comes during one moment please is told after it", () => {
+  const call = TestCall.answered().givesCard().keys("1").happens({ type: "payment_result", result: APPROVED });
   assert.equal(call.playing, "one_moment");
   call.passes(4_000);
   assert.equal(call.playing, "success");

@@ -3,14 +3,14 @@ import { inspect } from "node:util";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { CollectField, ConversationEffect, ConversationEvent, ConversationSetup, PromptName, Question } from "./contract.ts";
-import { stepDialog } from "./machine.ts";
+import { stepConversation } from "./machine.ts";
 import { fixedPrompts } from "./sentences.ts";
-import { startDialog } from "./state.ts";
+import { startConversation } from "./state.ts";
 import { AMEX, MASTERCARD, NOW_MS, SETUP, VISA } from "./testing.ts";
-import { moneyInWords } from "./words.ts";
+import { moneyInWords } from "./money-in-words.ts";
 
 /** One thing that a caller, the recogniser or the service does. */
-type Deed = ConversationEvent | { type: "prompt ends" } | { type: "keys"; keys: string } | { type: "right answer" };
+type Action = ConversationEvent | { type: "prompt ends" } | { type: "type_ahead"; keys: string } | { type: "right answer" };
 
 const RIGHT: Readonly<Record<Question, string>> = { number: MASTERCARD, expiry: "0330", cvv: "123", zip: "94105#", confirm: "1" };
 
@@ -18,7 +18,7 @@ const kind = <T extends string>(...kinds: T[]) => fc.constantFrom(...kinds);
 const digits = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 20 });
 const wholeAnswers = kind(`${VISA}#`, MASTERCARD, AMEX, "4242424242424241#", "0330", "0120#", "123", "1234", "94105", "1", "2", "*", "#");
 
-const hearing = fc.oneof(
+const recognitionResult = fc.oneof(
   fc.record({
     kind: kind("digits"),
     digits: fc
@@ -40,7 +40,7 @@ const hearing = fc.oneof(
   fc.record({ kind: kind("yes", "no", "nothing") }),
 );
 
-const verdict = fc.oneof(
+const paymentResult = fc.oneof(
   fc.record({ kind: kind("approved", "unknown", "refused") }),
   fc.record({
     kind: kind("declined"),
@@ -50,16 +50,16 @@ const verdict = fc.oneof(
   }),
 );
 
-const deed: fc.Arbitrary<Deed> = fc.oneof(
+const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 40, arbitrary: fc.record({ type: kind("right answer") }) },
-  { weight: 8, arbitrary: fc.record({ type: kind("keys"), keys: wholeAnswers }) },
-  { weight: 4, arbitrary: fc.record({ type: kind("key"), key: fc.integer({ min: -1, max: 16 }) }) },
-  { weight: 6, arbitrary: fc.record({ type: kind("heard"), hearing }) },
+  { weight: 8, arbitrary: fc.record({ type: kind("type_ahead"), keys: wholeAnswers }) },
+  { weight: 4, arbitrary: fc.record({ type: kind("dtmf"), digit: fc.integer({ min: -1, max: 16 }) }) },
+  { weight: 6, arbitrary: fc.record({ type: kind("recognised"), result: recognitionResult }) },
   { weight: 6, arbitrary: fc.record({ type: kind("prompt ends") }) },
-  { weight: 4, arbitrary: fc.record({ type: kind("timer"), name: kind("silence", "digits", "keys", "patience") }) },
-  { weight: 4, arbitrary: fc.record({ type: kind("settled"), verdict }) },
+  { weight: 4, arbitrary: fc.record({ type: kind("timer"), name: kind("silence", "digits", "type_ahead", "patience") }) },
+  { weight: 4, arbitrary: fc.record({ type: kind("payment_result"), result: paymentResult }) },
   { weight: 2, arbitrary: fc.record({ type: kind("answered", "speech_started") }) },
-  { weight: 1, arbitrary: fc.constant({ type: "heard", hearing: { kind: "test_word" } } as const) },
+  { weight: 1, arbitrary: fc.constant({ type: "recognised", result: { kind: "test_word" } } as const) },
   { weight: 1, arbitrary: fc.record({ type: kind("skipped", "speech_unavailable", "cancelled") }) },
 );
 
@@ -85,7 +85,7 @@ function luhn(number: string): boolean {
   return weighed.reduce((sum, digit) => sum + digit, 0) % 10 === 0;
 }
 
-function assertChargeable(effect: Extract<ConversationEffect, { type: "settle" }>, setup: ConversationSetup): void {
+function assertChargeable(effect: Extract<ConversationEffect, { type: "submit_card" }>, setup: ConversationSetup): void {
   const { card } = effect;
   const number = text(card.number.bytes());
   assert.match(number, /^[2-68][0-9]{11,18}$/);
@@ -102,8 +102,8 @@ function assertChargeable(effect: Extract<ConversationEffect, { type: "settle" }
 test("whatever happens in a call: no fault is thrown, no bad card is charged, never more cards than allowed, and a hang-up wipes all", () => {
   let settled = 0;
   fc.assert(
-    fc.property(setups, fc.array(deed, { maxLength: 60 }), (setup, deeds) => {
-      let state = startDialog(setup);
+    fc.property(setups, fc.array(action, { maxLength: 60 }), (setup, actions) => {
+      let state = startConversation(setup);
       const { card, entry } = state.draft;
       let playing: PromptName | null = null;
       let settles = 0;
@@ -112,19 +112,19 @@ test("whatever happens in a call: no fault is thrown, no bad card is charged, ne
 
       const happens = (event: ConversationEvent) => {
         const before = JSON.stringify(state);
-        const step = stepDialog(state, event);
+        const step = stepConversation(state, event);
         assert.equal(JSON.stringify(state), before);
         state = step.state;
         for (const effect of step.effects) {
           assert.equal(isOver, false);
-          if (effect.type === "say") {
+          if (effect.type === "play") {
             playing = effect.prompt;
             for (const part of effect.parts) assert.equal(known.has(part), true, part);
           }
-          if (effect.type === "hush") playing = null;
+          if (effect.type === "stop_playback") playing = null;
           if (effect.type === "skip") skips++;
           if (effect.type === "finish") isOver = true;
-          if (effect.type === "settle") {
+          if (effect.type === "submit_card") {
             settles++;
             assertChargeable(effect, setup);
           }
@@ -133,12 +133,12 @@ test("whatever happens in a call: no fault is thrown, no bad card is charged, ne
       };
 
       happens({ type: "answered" });
-      for (const deed of deeds) {
-        if (deed.type === "keys" || deed.type === "right answer") {
-          const keys = deed.type === "keys" ? deed.keys : RIGHT[state.asks];
-          for (const key of keys) happens({ type: "key", key: key === "*" ? 10 : key === "#" ? 11 : Number(key) });
-          happens({ type: "timer", name: "keys" });
-        } else if (deed.type !== "prompt ends") happens(deed);
+      for (const action of actions) {
+        if (action.type === "type_ahead" || action.type === "right answer") {
+          const keys = action.type === "type_ahead" ? action.keys : RIGHT[state.asks];
+          for (const key of keys) happens({ type: "dtmf", digit: key === "*" ? 10 : key === "#" ? 11 : Number(key) });
+          happens({ type: "timer", name: "type_ahead" });
+        } else if (action.type !== "prompt ends") happens(action);
         else if (playing) happens({ type: "prompt_ended", prompt: playing });
       }
       happens({ type: "hung_up" });

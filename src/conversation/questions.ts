@@ -53,8 +53,8 @@ const PAYMENT_CARDS: ReadonlySet<number> = new Set([2, 3, 4, 5, 6, 8]);
  */
 const USUAL_LENGTH: Readonly<Partial<Record<CardBrand, number>>> = { visa: 16, discover: 16, jcb: 16 };
 
-/** Keys of the yes-or-no question; the spoken words stand for them. */
-export const ANSWER_KEYS = { yes: 1, no: 2 } as const;
+/** DTMF digits of the yes-or-no question; the spoken words stand for them. */
+export const ANSWER_DIGITS = { yes: 1, no: 2 } as const;
 
 /** Month and year 20YY of a four- or six-digit answer, MMYY or MMYYYY; null for any other length. */
 function monthAndYear(entry: Cell): { month: number; year: number } | null {
@@ -160,8 +160,8 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     mayEnd: never,
     check: ({ entry }) => {
       if (entry.length !== 1) return "confirm_unclear";
-      if (entry.digit(0) === ANSWER_KEYS.yes) return null;
-      return entry.digit(0) === ANSWER_KEYS.no ? "not_confirmed" : "confirm_unclear";
+      if (entry.digit(0) === ANSWER_DIGITS.yes) return null;
+      return entry.digit(0) === ANSWER_DIGITS.no ? "not_confirmed" : "confirm_unclear";
     },
     keep: (draft) => {
       draft.confirmed = true;

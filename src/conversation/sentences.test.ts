@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { QUESTIONS } from "./questions.ts";
 import { ASK, CLOSING, FAULT, fixedPrompts } from "./sentences.ts";
-import { moneyInWords, numberInWords } from "./words.ts";
+import { moneyInWords, numberInWords } from "./money-in-words.ts";
 
 test("amounts are said as callers say them", () => {
   const amounts: readonly (readonly [number, string, string])[] = [

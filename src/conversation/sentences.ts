@@ -1,7 +1,7 @@
 import { DIGIT_WORDS } from "#src/kernel/number-words.ts";
 import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
 import type { ClosingName, ConversationSetup, FaultName } from "./contract.ts";
-import { moneyInWords } from "./words.ts";
+import { moneyInWords } from "./money-in-words.ts";
 
 /** Every sentence of the conversation, in American English. One string is one fragment of speech. */
 
@@ -92,7 +92,7 @@ export function readBackWords({ mode, amountMinor, currency }: Payment, digits: 
 const DECLINED = "The card was declined.";
 const NOT_PROCESSED = "The payment could not be processed.";
 
-/** Why the payment did not happen, for the caller's ears: nothing that would help a thief, nothing about the merchant's settings. */
+/** Why the payment did not happen, for the caller: nothing that would help a thief, nothing about the merchant's settings. */
 export const REASON: Readonly<Record<DeclineCode, string>> = {
   card_declined: DECLINED,
   insufficient_funds: "The card does not have enough funds.",

@@ -1,10 +1,10 @@
-import { MISHEARINGS, SPEECH_PAUSE_MS, awaitMore, complete, onMisheard } from "./answers.ts";
+import { MISRECOGNISED_LIMIT, SPEECH_PAUSE_MS, awaitMore, complete, onMisrecognised } from "./answers.ts";
 import { SILENCE_MS, ask, askNext, repeat } from "./ask.ts";
-import type { Command, Hearing } from "./contract.ts";
+import type { Command, RecognitionResult } from "./contract.ts";
 import { close } from "./ending.ts";
 import { skip } from "./gateway.ts";
-import { openGate } from "./dtmf.ts";
-import { ANSWER_KEYS, QUESTIONS } from "./questions.ts";
+import { takeTypeAhead } from "./dtmf.ts";
+import { ANSWER_DIGITS, QUESTIONS } from "./questions.ts";
 import { CLOSING, FAULT, NOTE } from "./sentences.ts";
 import { clearEntry, stopListening, stopPlayback, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
@@ -12,26 +12,26 @@ import type { Turn } from "./turn.ts";
 /** The caller may talk over a prompt, until the line has proved too noisy for it. */
 export function onSpeechStarted(turn: Turn): void {
   const { state } = turn;
-  if (state.mishearings >= MISHEARINGS) return;
+  if (state.misrecognised >= MISRECOGNISED_LIMIT) return;
   stopPlayback(turn);
   if (state.draft.entry.length > 0) setTimer(turn, "digits", SPEECH_PAUSE_MS);
   else setTimer(turn, "silence", SILENCE_MS);
 }
 
-export function onHeard(turn: Turn, { hearing }: { hearing: Hearing }): void {
-  switch (hearing.kind) {
+export function onRecognised(turn: Turn, { result }: { result: RecognitionResult }): void {
+  switch (result.kind) {
     case "test_word":
       return skip(turn);
     case "digits":
       // A spoken digit never confirms or refuses a card.
-      return hearing.certain && turn.state.asks !== "confirm" ? takeSpoken(turn, hearing.digits, hearing.final) : notUnderstood(turn);
+      return result.certain && turn.state.asks !== "confirm" ? takeSpoken(turn, result.digits, result.final) : notUnderstood(turn);
     case "expiry":
-      return hearing.certain && turn.state.asks === "expiry" ? takeExpiry(turn, hearing) : notUnderstood(turn);
+      return result.certain && turn.state.asks === "expiry" ? takeExpiry(turn, result) : notUnderstood(turn);
     case "yes":
     case "no":
-      return turn.state.asks === "confirm" ? takeYesOrNo(turn, hearing.kind) : notUnderstood(turn);
+      return turn.state.asks === "confirm" ? takeYesOrNo(turn, result.kind) : notUnderstood(turn);
     case "command":
-      return turn.state.keyed ? undefined : COMMANDS[hearing.command](turn);
+      return turn.state.keyed ? undefined : COMMANDS[result.command](turn);
     case "nothing":
       return turn.state.draft.entry.length > 0 ? undefined : notUnderstood(turn);
   }
@@ -43,7 +43,7 @@ function takeSpoken(turn: Turn, digits: Iterable<number>, final: boolean): void 
   const { entry } = state.draft;
   const rules = QUESTIONS[state.asks];
   stopPlayback(turn);
-  openGate(turn);
+  takeTypeAhead(turn);
   for (const digit of digits) entry.push(digit);
   state.spoken = true;
   if (rules.isWhole(state.draft) || (final && entry.length >= rules.minimum)) return void complete(turn);
@@ -54,10 +54,10 @@ function takeSpoken(turn: Turn, digits: Iterable<number>, final: boolean): void 
 /** A spoken no is the answer of the question and takes the caller back to the number; it is not counted as a fault. */
 function takeYesOrNo(turn: Turn, answer: "yes" | "no"): void {
   stopPlayback(turn);
-  openGate(turn);
+  takeTypeAhead(turn);
   clearEntry(turn);
   if (answer === "yes") {
-    turn.state.draft.entry.push(ANSWER_KEYS.yes);
+    turn.state.draft.entry.push(ANSWER_DIGITS.yes);
     complete(turn);
     return;
   }
@@ -73,7 +73,7 @@ function takeExpiry(turn: Turn, { month, year }: { month: number; year: number }
 
 /** Doubtful speech is never an answer, and never disturbs one that is being typed. */
 function notUnderstood(turn: Turn): void {
-  if (!turn.state.keyed && turn.state.mishearings < MISHEARINGS) onMisheard(turn);
+  if (!turn.state.keyed && turn.state.misrecognised < MISRECOGNISED_LIMIT) onMisrecognised(turn);
 }
 
 const COMMANDS: Readonly<Record<Command, (turn: Turn) => void>> = {

@@ -13,18 +13,18 @@ export type Stage =
   | "closing"
   | "over";
 
-/** What happens to a key before the question sees it: callers type ahead, and end answers that have ended by themselves. */
-export type Gate =
-  | "open"
-  /** The answer was whole without its pound key: one such key is swallowed, any other belongs to the next question. */
-  | "pound"
+/** What happens to a DTMF digit before the question gets it: callers type ahead, and end answers that have ended by themselves. */
+export type TypeAhead =
+  | "take"
+  /** The answer was whole without its pound key: one such key is dropped, any other belongs to the next question. */
+  | "drop_pound"
   /** The same before yes-or-no: the rest of a longer code (a nine-digit ZIP) must not confirm a card. Up to a pound key or a pause. */
-  | "group"
-  /** The answer was refused: what was typed ahead in the same run meant other questions. Up to a pause. */
-  | "run";
+  | "drop_to_pound"
+  /** The answer was refused: what was typed ahead with it meant other questions. Up to a pause. */
+  | "drop_all";
 
-/** Plain data, but for the memory of its own that `draft` points to. Each step answers a new value. */
-export interface DialogState {
+/** Plain data, but for the memory of its own that `draft` points to. Each step returns a new value. */
+export interface ConversationState {
   /** In the order of asking. */
   readonly questions: readonly Question[];
   readonly draft: Draft;
@@ -36,7 +36,7 @@ export interface DialogState {
   /** What is being spoken. */
   readonly speaking: PromptName | null;
   readonly speech: boolean;
-  readonly gate: Gate;
+  readonly typeAhead: TypeAhead;
   /** The entry holds a keyed digit: doubtful speech cannot be the answer. */
   readonly keyed: boolean;
   /** The entry holds a spoken digit, which may have been misheard: if the answer does not fit, that is no fault of the caller. */
@@ -47,21 +47,21 @@ export interface DialogState {
   /** Prompts in a row that nobody answered. */
   readonly silences: number;
   /** Utterances to the present question that were not understood, or did not fit. */
-  readonly mishearings: number;
-  /** Cards handed to `settle`. */
+  readonly misrecognised: number;
+  /** Cards handed out by `submit_card`. */
   readonly cards: number;
-  /** The answer to `settle`, while "one moment, please" is still being spoken. */
-  readonly verdict: PaymentResult | null;
+  /** What became of the card, while "one moment, please" is still being spoken. */
+  readonly result: PaymentResult | null;
   readonly ending: FinishReason | null;
 }
 
-export const NO_FAULTS: DialogState["faults"] = { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 };
+export const NO_FAULTS: ConversationState["faults"] = { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 };
 
 /** More than any answer has, so that a too long one is seen to be too long. */
 const ENTRY_DIGITS = 32;
 
 /** The conversation before the call is answered. */
-export function startDialog(setup: ConversationSetup): DialogState {
+export function startConversation(setup: ConversationSetup): ConversationState {
   const asked = setup.collect.filter((field): field is Field => field !== "name");
   const needed = (["number", "expiry"] as const).filter((field) => !asked.includes(field));
   return {
@@ -73,15 +73,15 @@ export function startDialog(setup: ConversationSetup): DialogState {
     lead: [],
     speaking: null,
     speech: setup.speech,
-    gate: "open",
+    typeAhead: "take",
     keyed: false,
     spoken: false,
     timers: [],
     faults: NO_FAULTS,
     silences: 0,
-    mishearings: 0,
+    misrecognised: 0,
     cards: 0,
-    verdict: null,
+    result: null,
     ending: null,
   };
 }

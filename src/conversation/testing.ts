@@ -7,14 +7,14 @@ import type {
   ConversationEvent,
   ConversationSetup,
   FinishReason,
-  Hearing,
+  RecognitionResult,
   PromptName,
   TimerName,
   PaymentResult,
 } from "./contract.ts";
-import { stepDialog } from "./machine.ts";
-import { startDialog } from "./state.ts";
-import type { DialogState } from "./state.ts";
+import { stepConversation } from "./machine.ts";
+import { startConversation } from "./state.ts";
+import type { ConversationState } from "./state.ts";
 
 /** For tests: 15 March 2027, noon UTC. */
 export const NOW_MS = Date.UTC(2027, 2, 15, 12);
@@ -60,12 +60,12 @@ export class TestCall {
   playing: PromptName | null = null;
   listening: Omit<Extract<ConversationEffect, { type: "listen" }>, "type"> | null = null;
   finished: FinishReason | null = null;
-  state: DialogState;
+  state: ConversationState;
   readonly #timers = new Map<TimerName, () => void>();
   #stopPrompt = () => {};
 
   constructor(setup: Partial<ConversationSetup> = {}) {
-    this.state = startDialog({ ...SETUP, ...setup });
+    this.state = startConversation({ ...SETUP, ...setup });
   }
 
   /** An answered call whose greeting is being spoken. */
@@ -74,7 +74,7 @@ export class TestCall {
   }
 
   happens(event: ConversationEvent): this {
-    const step = stepDialog(this.state, event);
+    const step = stepConversation(this.state, event);
     this.state = step.state;
     for (const effect of step.effects) this.#perform(effect);
     return this;
@@ -83,7 +83,7 @@ export class TestCall {
   /** Keys, 200 ms each. */
   keys(keys: string): this {
     for (const key of keys) {
-      this.happens({ type: "key", key: key === "*" ? STAR : key === "#" ? POUND : Number(key) });
+      this.happens({ type: "dtmf", digit: key === "*" ? STAR : key === "#" ? POUND : Number(key) });
       this.passes(KEY_MS);
     }
     return this;
@@ -106,16 +106,16 @@ export class TestCall {
     return this;
   }
 
-  hears(hearing: Hearing): this {
-    return this.happens({ type: "speech_started" }).happens({ type: "heard", hearing });
+  recognises(result: RecognitionResult): this {
+    return this.happens({ type: "speech_started" }).happens({ type: "recognised", result });
   }
 
   saysDigits(digits: string, { final = true, certain = true } = {}): this {
-    return this.hears({ kind: "digits", digits: Uint8Array.from(digits, Number), final, certain });
+    return this.recognises({ kind: "digits", digits: Uint8Array.from(digits, Number), final, certain });
   }
 
   says(command: Command): this {
-    return this.hears({ kind: "command", command });
+    return this.recognises({ kind: "command", command });
   }
 
   /** Everything keyed up to the read-back, prompts interrupted. */
@@ -123,8 +123,8 @@ export class TestCall {
     return this.keysOnePerPrompt(`${number}#`, "0330#", number === AMEX ? "1234#" : "123#", "94105#").passes(1000);
   }
 
-  verdict(verdict: PaymentResult): this {
-    return this.listens().happens({ type: "settled", verdict });
+  paymentResult(result: PaymentResult): this {
+    return this.listens().happens({ type: "payment_result", result });
   }
 
   /** The prompt the caller heard last, after listening to its end. */
@@ -146,7 +146,7 @@ export class TestCall {
   #perform(effect: ConversationEffect): void {
     if (this.finished) throw new Error(`an effect after finish: ${effect.type}`);
     switch (effect.type) {
-      case "say":
+      case "play":
         this.#stopPrompt();
         this.prompts.push(effect.prompt);
         this.said = effect.parts.join(" ");
@@ -157,14 +157,14 @@ export class TestCall {
           this.happens({ type: "prompt_ended", prompt: effect.prompt });
         });
         break;
-      case "hush":
+      case "stop_playback":
         this.#stopPrompt();
         this.playing = null;
         break;
       case "listen":
         this.listening = { what: effect.what, have: effect.have, lengths: effect.lengths };
         break;
-      case "deaf":
+      case "stop_listening":
         this.listening = null;
         break;
       case "timer":
@@ -180,7 +180,7 @@ export class TestCall {
       case "cancel_timer":
         this.#cancel(effect.name);
         break;
-      case "settle":
+      case "submit_card":
         this.handedOut.push(effect.card);
         this.charged.push({
           number: textOf(effect.card.number.bytes()),

@@ -1,23 +1,23 @@
 import type { ConversationEffect, PromptName, TimerName } from "./contract.ts";
 import { QUESTIONS } from "./questions.ts";
-import type { DialogState } from "./state.ts";
+import type { ConversationState } from "./state.ts";
 
 /** One step in the making. The state is this step's own copy, so its functions may write to it; nothing outside sees it yet. */
 export interface Turn {
-  state: { -readonly [K in keyof DialogState]: DialogState[K] };
+  state: { -readonly [K in keyof ConversationState]: ConversationState[K] };
   effects: ConversationEffect[];
 }
 
-export function say(turn: Turn, prompt: PromptName, parts: readonly string[]): void {
+export function play(turn: Turn, prompt: PromptName, parts: readonly string[]): void {
   const { state } = turn;
   state.speaking = prompt;
-  turn.effects.push({ type: "say", prompt, asks: state.stage === "asking" ? state.asks : null, parts });
+  turn.effects.push({ type: "play", prompt, asks: state.stage === "asking" ? state.asks : null, parts });
 }
 
 export function stopPlayback(turn: Turn): void {
   if (!turn.state.speaking) return;
   turn.state.speaking = null;
-  turn.effects.push({ type: "hush" });
+  turn.effects.push({ type: "stop_playback" });
 }
 
 export function listen(turn: Turn): void {
@@ -28,7 +28,7 @@ export function listen(turn: Turn): void {
 }
 
 export function stopListening(turn: Turn): void {
-  if (turn.state.speech) turn.effects.push({ type: "deaf" });
+  if (turn.state.speech) turn.effects.push({ type: "stop_listening" });
 }
 
 export function setTimer(turn: Turn, name: TimerName, ms: number): void {

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { createMediaEngine } from "#src/media/index.ts";
 import { createReach, parseCidrs, resolveName } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
-import { createRecogniser, createVoice } from "#src/speech/index.ts";
+import { createRecogniser, createSynthesiser } from "#src/speech/index.ts";
 import { createCallService, parseTrunk, type CallService } from "#src/voice/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Core } from "./core.ts";
@@ -31,7 +31,7 @@ export async function startVoiceRole(core: Core, promptCache: string): Promise<V
   });
   await media.start();
   onEnd(() => media.stop());
-  const speaker = createVoice({ cacheDir: promptCache });
+  const speaker = createSynthesiser({ cacheDir: promptCache });
   let isStopping = false;
   onEnd(() => {
     isStopping = true;

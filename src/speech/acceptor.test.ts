@@ -3,7 +3,7 @@ import test from "node:test";
 import * as fc from "fast-check";
 import { Cell, passesLuhn } from "#src/kernel/card.ts";
 import { type Acceptor, digitAcceptor } from "./acceptor.ts";
-import { wordsOfDigit } from "./words.ts";
+import { wordsOfDigit } from "./spoken-numbers.ts";
 
 /** True when some path spells `words`. */
 function accepts({ start, final, arcs }: Acceptor, words: readonly string[]): boolean {

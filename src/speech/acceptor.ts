@@ -1,5 +1,5 @@
 import { TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
-import { isSingleDigit, wordsOfDigit } from "./words.ts";
+import { isSingleDigit, wordsOfDigit } from "./spoken-numbers.ts";
 
 /** A finite-state grammar. An arc without a word is taken silently. */
 export interface Acceptor {
@@ -48,7 +48,7 @@ function luhnTerm(digit: number, left: number): number {
 
 /**
  * The grammar of digit strings of given lengths. A state is (length, digits so far, Luhn sum mod 10): each length is a chain of its own,
- * because it decides which digits are doubled. With `card` only numbers of sum 0 reach the end; a wrong hearing of one digit then costs
+ * because it decides which digits are doubled. With `card` only numbers of sum 0 reach the end; a wrong result of one digit then costs
  * the recogniser a second wrong digit, which takes whole-card accuracy from about 70 % to 95 % on clean speech.
  */
 export function digitAcceptor({ lengths, card, groups }: DigitRules): Acceptor {

@@ -3,12 +3,12 @@ import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { type Acceptor, digitAcceptor, startsCard } from "./acceptor.ts";
 import { isConfirmed, isSame } from "./agreement.ts";
 import type { Decoder, Grammar } from "./decoder.ts";
-import type { RecognitionResult, ListenFor, ListenOptions } from "./recognition-result.ts";
+import type { ListenFor, ListenTask, RecognitionResult } from "./recognition-result.ts";
 import { DIGITS, EXPIRY, YES_NO, answerOf } from "./phrases.ts";
-import { digitsOf, expiryOf, isSingleDigit } from "./words.ts";
+import { digitsOf, expiryOf, isSingleDigit } from "./spoken-numbers.ts";
 
 /** An utterance and what a second, independent decoder made of it while it was spoken. */
-export interface Heard {
+export interface UtteranceAudio {
   samples: Float32Array;
   /** Digits by the free grammar; null when it had none. */
   free: number[] | null;
@@ -16,7 +16,7 @@ export interface Heard {
   clear: boolean;
 }
 
-type Understand = (decoder: Decoder, heard: Heard, options: Pick<ListenOptions, "have" | "lengths">) => RecognitionResult;
+type Understand = (decoder: Decoder, heard: UtteranceAudio, options: Pick<ListenTask, "have" | "lengths">) => RecognitionResult;
 
 const NOTHING: RecognitionResult = { kind: "nothing" };
 
@@ -44,7 +44,7 @@ function decodeDigits(decoder: Decoder, samples: Float32Array, grammar: Grammar)
   return digits && digits.length > 0 ? { digits, grouped: words.some((word) => !isSingleDigit(word)) } : null;
 }
 
-const digitsHearing = (digits: readonly number[], final: boolean, certain: boolean): RecognitionResult => ({
+const digitsResult = (digits: readonly number[], final: boolean, certain: boolean): RecognitionResult => ({
   kind: "digits",
   digits: Uint8Array.from(digits),
   final,
@@ -59,7 +59,7 @@ function understandDigits(usual: readonly number[]): Understand {
     const part = free.length < Math.min(...missing) - 1;
     const plain = decodeDigits(decoder, samples, part ? DIGITS : acceptor(missing, false, true));
     if (!plain) return NOTHING;
-    return digitsHearing(plain.digits, !part, clear && isSame(plain.digits, free));
+    return digitsResult(plain.digits, !part, clear && isSame(plain.digits, free));
   };
 }
 
@@ -83,11 +83,11 @@ const understandNumber: Understand = (decoder, heard, options) => {
   if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     const again = decodeDigits(decoder, samples, acceptor([count], false, true));
     if (isSame(again?.digits ?? null, free))
-      return digitsHearing(free, true, clear && !(card && isConfirmed(card.digits, plain?.digits ?? null, free)));
+      return digitsResult(free, true, clear && !(card && isConfirmed(card.digits, plain?.digits ?? null, free)));
   }
   const best = card ?? plain;
   if (!best) return NOTHING;
-  return digitsHearing(best.digits, true, clear && isCard(best.digits) && isConfirmed(best.digits, plain?.digits ?? null, free));
+  return digitsResult(best.digits, true, clear && isCard(best.digits) && isConfirmed(best.digits, plain?.digits ?? null, free));
 };
 
 const understandExpiry: Understand = (decoder, { samples, clear }) => {

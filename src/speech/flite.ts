@@ -27,7 +27,7 @@ function engine(): WebAssembly.Module {
 }
 
 /**
- * Speaks `text` and answers its samples, 16-bit at 16 kHz. Blocks the thread for about 40 ms a second of speech: workers only.
+ * Synthesises `text` and returns its samples, 16-bit at 16 kHz. Blocks the thread for about 40 ms a second of speech: workers only.
  *
  * The engine is a command line program for WASI preview 1. It gets the few system calls it makes from here, its output file being an array in
  * memory: nothing touches the disk, and the host's experimental WASI is not needed. Each text has an instance of its own, because the

@@ -1,2 +1,2 @@
 export { type Listener, type Recogniser, createRecogniser } from "./recogniser.ts";
-export { type Voice, createVoice } from "./voice.ts";
+export { type Synthesiser, createSynthesiser } from "./synthesiser.ts";

@@ -3,10 +3,10 @@ import { SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { loadDecoders } from "./decoder.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import { prepare } from "./fields.ts";
-import type { AudioFrame, RecognitionResult, ToListener } from "./recognition-result.ts";
+import type { AudioFrame, FromListener, ToListener } from "./recognition-result.ts";
 
 /**
- * The thread of one call's recogniser: audio comes on a port of its own, hearings go to the main thread. Spoken digits are JavaScript
+ * The thread of one call's recogniser: audio comes on a port of its own, results go to the main thread. Spoken digits are JavaScript
  * strings here and nowhere else; the thread is ended with the call, which gives its memory back (SECURITY section 7).
  */
 const main = parentPort as MessagePort;
@@ -17,33 +17,36 @@ const STILL_MS = 100;
 const SILENCE: AudioFrame = { frame: new Uint8Array(SAMPLES_PER_PACKET).fill(ULAW_SILENCE), speech: false };
 const SILENT_FRAMES = STILL_MS / 20;
 
-const [follower, judge] = await loadDecoders(2);
-if (!follower || !judge) throw new Error("the recogniser did not load");
+const [streaming, batch] = await loadDecoders(2);
+if (!streaming || !batch) throw new Error("the recogniser did not load");
 
-prepare(judge);
+prepare(batch);
 
-const ear = new UtteranceRecogniser({
-  follower,
-  judge,
-  onHearing: (hearing: RecognitionResult) => main.postMessage(hearing, hearing.kind === "digits" ? [hearing.digits.buffer] : []),
+const recogniser = new UtteranceRecogniser({
+  streaming,
+  batch,
+  onResult: (result, task) => {
+    const message: FromListener = { result, task };
+    main.postMessage(message, result.kind === "digits" ? [result.digits.buffer] : []);
+  },
 });
 
 let still: NodeJS.Timeout | null = null;
 function watchStream(): void {
   if (still) clearTimeout(still);
-  still = ear.isWaiting ? setTimeout(onStill, STILL_MS) : null;
+  still = recogniser.isWaiting ? setTimeout(onStill, STILL_MS) : null;
 }
 function onStill(): void {
-  for (let frame = 0; frame < SILENT_FRAMES; frame++) ear.push(SILENCE);
+  for (let frame = 0; frame < SILENT_FRAMES; frame++) recogniser.push(SILENCE);
   watchStream();
 }
 
 port.on("message", (frames: AudioFrame[]) => {
   for (const frame of frames) {
-    ear.push(frame);
+    recogniser.push(frame);
     frame.frame.fill(0);
   }
   watchStream();
 });
-main.on("message", ({ listen }: ToListener) => ear.listenFor(listen));
+main.on("message", ({ listen }: ToListener) => recogniser.listenFor(listen));
 main.postMessage("ready");

@@ -79,7 +79,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 /** Words as near to the test word as English has them, and every phone: without rivals a grammar hears its keyword in everything. */
-const RIVALS = ["mangoes", "mang", "mangle", "manga", "tango", "bingo", "mongoose", "cargo", "man"];
+const NEAR_WORDS = ["mangoes", "mang", "mangle", "manga", "tango", "bingo", "mongoose", "cargo", "man"];
 /** How `telephone.dict` names words of a single phone. */
 const PHONE = "ph-";
 const PHONES = "aa ae ah ao aw ay b ch d dh eh er ey f g hh ih iy jh k l m n ng ow oy p r s sh t th uh uw v w y z zh"
@@ -92,7 +92,7 @@ function spotter(keywords: readonly string[], fillers: readonly string[]): Phras
   return phrases(WORD_INSERTION, `public <speech> = (${weighted.join(" | ")})+`);
 }
 
-export const SPOT_TEST_WORD = spotter([TEST_WORD], [...RIVALS, ...PHONES]);
+export const SPOT_TEST_WORD = spotter([TEST_WORD], [...NEAR_WORDS, ...PHONES]);
 /** Ordinary answers stand beside the commands: "nope" is not "help". */
 export const SPOT_COMMAND = spotter(
   [...Object.keys(COMMANDS).map((phrase) => `(${phrase})`), "oh", ...DIGIT_WORDS, ...MONTH_WORDS, ...YES_WORDS, ...NO_WORDS, "please"],

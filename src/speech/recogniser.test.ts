@@ -20,9 +20,9 @@ async function acquire(recogniser: Recogniser): Promise<Listener> {
 
 /** Sends an utterance the way the media engine does and answers what came of it. */
 async function say(listener: Listener, text: string): Promise<unknown> {
-  const hearings = new EventEmitter();
-  listener.onHearing = (hearing) => hearings.emit("hearing", hearing);
-  const heard = once(hearings, "hearing");
+  const results = new EventEmitter();
+  listener.onResult = (result) => results.emit("result", result);
+  const heard = once(results, "result");
   const frames = framesOf(utteranceOf(text, { afterMs: 0 }));
   while (frames.length > 0) listener.port.postMessage(frames.splice(0, 3));
   return (await heard)[0];
@@ -30,14 +30,14 @@ async function say(listener: Listener, text: string): Promise<unknown> {
 
 test("a listener hears the audio of its port, and a stream that stands still has ended", async (context) => {
   const listener = await acquire(await pool(context, 1));
-  listener.listenFor("zip", { have: 0, lengths: null, testWord: false });
+  listener.listenFor({ id: 1, what: "zip", have: 0, lengths: null, testWord: false });
   assert.deepEqual(await say(listener, "nine four one oh five"), {
     kind: "digits",
     digits: Uint8Array.of(9, 4, 1, 0, 5),
     final: true,
     certain: true,
   });
-  listener.listenFor("yes_no", { have: 0, lengths: null, testWord: false });
+  listener.listenFor({ id: 1, what: "yes_no", have: 0, lengths: null, testWord: false });
   assert.deepEqual(await say(listener, "yes"), { kind: "yes" });
 });
 

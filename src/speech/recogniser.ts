@@ -1,16 +1,17 @@
 import { once } from "node:events";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { RecognitionResult, ListenFor, ListenOptions, ToListener } from "./recognition-result.ts";
+import type { FromListener, ListenTask, RecognitionResult, ToListener } from "./recognition-result.ts";
 
 /** One call's recogniser. */
 export interface Listener {
   /** Takes arrays of `AudioFrame`, the caller's audio in order; to be handed to whoever receives it. */
   readonly port: MessagePort;
-  /** Understands answers to this question from here on. Speech under way is kept when the question is the same. */
-  listenFor(what: ListenFor, options: ListenOptions): void;
-  /** Hears nothing until the next `listenFor`. */
-  deaf(): void;
-  onHearing: (hearing: RecognitionResult) => void;
+  /** Recognises answers to this question from here on. Speech under way is kept when the question is the same. */
+  listenFor(task: ListenTask): void;
+  /** Recognises nothing until the next `listenFor`. */
+  stopListening(): void;
+  /** `task`: the id of the `listenFor` that the utterance answers. A result may still come after a later one. */
+  onResult: (result: RecognitionResult, task: number) => void;
   /** The worker died: nothing will be heard any more. Not called after `stop`. */
   onLost: () => void;
   /** Ends the worker and with it all it heard. Safe to call again. */
@@ -32,14 +33,14 @@ export interface RecogniserOptions {
 }
 
 /** A speech worker and the port that its audio comes through. */
-interface Station {
+interface PooledWorker {
   worker: Worker;
   port: MessagePort;
 }
 
 /** A pool of speech workers, started ahead: each serves one call, is ended with it and replaced. */
 export function createRecogniser({ size }: RecogniserOptions): Recogniser {
-  const ready: Station[] = [];
+  const ready: PooledWorker[] = [];
   const all = new Set<Worker>();
   let isStopped = false;
 
@@ -84,22 +85,22 @@ export function createRecogniser({ size }: RecogniserOptions): Recogniser {
 }
 
 /** Hands `station` to one call; `onEnded` once its worker is gone. */
-function serve({ worker, port }: Station, onEnded: () => void): Listener {
+function serve({ worker, port }: PooledWorker, onEnded: () => void): Listener {
   let isStopped = false;
   const tell = (message: ToListener) => worker.postMessage(message);
   const listener: Listener = {
     port,
-    listenFor: (what, options) => tell({ listen: { what, options } }),
-    deaf: () => tell({ listen: null }),
-    onHearing() {},
+    listenFor: (task) => tell({ listen: task }),
+    stopListening: () => tell({ listen: null }),
+    onResult() {},
     onLost() {},
     async stop() {
       isStopped = true;
       await worker.terminate();
     },
   };
-  worker.on("message", (hearing: RecognitionResult) => {
-    if (!isStopped) listener.onHearing(hearing);
+  worker.on("message", ({ result, task }: FromListener) => {
+    if (!isStopped) listener.onResult(result, task);
   });
   worker.once("exit", () => {
     onEnded();

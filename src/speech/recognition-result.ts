@@ -21,7 +21,10 @@ export type RecognitionResult =
   /** Speech that means nothing here. */
   | { kind: "nothing" };
 
-export interface ListenOptions {
+export interface ListenTask {
+  /** Chosen by the sender, to tell results of one task from those of another. */
+  id: number;
+  what: ListenFor;
   /** The test word is obeyed: a test key. */
   testWord: boolean;
   /** Digits of this answer that are already there, keyed or spoken. */
@@ -36,5 +39,11 @@ export interface AudioFrame {
   speech: boolean;
 }
 
-/** Main thread to speech worker. `listen` null: hear nothing until told again. */
-export type ToListener = { listen: { what: ListenFor; options: ListenOptions } | null };
+/** Main thread to speech worker. `listen` null: recognise nothing until told again. */
+export type ToListener = { listen: ListenTask | null };
+
+/** Speech worker to main thread. `task`: the id of the task that the utterance was recognised for. */
+export interface FromListener {
+  result: RecognitionResult;
+  task: number;
+}

@@ -6,8 +6,8 @@ import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
 import { type Speaking, framesOf, utteranceOf } from "./testing.ts";
 
-const [follower, judge] = await loadDecoders(2);
-if (!follower || !judge) throw new Error("no decoders");
+const [streaming, batch] = await loadDecoders(2);
+if (!streaming || !batch) throw new Error("no decoders");
 
 interface Listening extends Speaking {
   have?: number;
@@ -15,19 +15,19 @@ interface Listening extends Speaking {
   testWord?: boolean;
 }
 
-/** What one caller's ear makes of `texts`, spoken one after the other to the same question. */
+/** What one caller's recogniser makes of `texts`, spoken one after the other to the same question. */
 function hear(
   what: ListenFor,
   texts: string | readonly string[],
   { have = 0, lengths = null, testWord = false, ...speaking }: Listening = {},
 ): RecognitionResult[] {
-  const hearings: RecognitionResult[] = [];
-  const ear = new UtteranceRecogniser({ follower: follower!, judge: judge!, onHearing: (hearing) => hearings.push(hearing) });
-  ear.listenFor({ what, options: { have, lengths, testWord } });
-  for (const text of [texts].flat()) for (const frame of framesOf(utteranceOf(text, speaking))) ear.push(frame);
+  const results: RecognitionResult[] = [];
+  const recogniser = new UtteranceRecogniser({ streaming: streaming!, batch: batch!, onResult: (result) => results.push(result) });
+  recogniser.listenFor({ id: 1, what, have, lengths, testWord });
+  for (const text of [texts].flat()) for (const frame of framesOf(utteranceOf(text, speaking))) recogniser.push(frame);
   // Leaves no utterance begun in the decoders that all tests share.
-  ear.listenFor(null);
-  return hearings;
+  recogniser.listenFor(null);
+  return results;
 }
 
 const digits = (text: string, rest: { final: boolean; certain: boolean }) => ({
@@ -61,9 +61,9 @@ for (const spoken of [
   "five five five five, five five five five, five five five five, four four four nine",
 ]) {
   test(`a spoken number that fails Luhn is never certain: ${spoken}`, () => {
-    const hearings = hear("number", spoken);
-    assert.equal(hearings.length, 1);
-    assert.ok(hearings.every((hearing) => hearing.kind === "nothing" || (hearing.kind === "digits" && !hearing.certain)));
+    const results = hear("number", spoken);
+    assert.equal(results.length, 1);
+    assert.ok(results.every((result) => result.kind === "nothing" || (result.kind === "digits" && !result.certain)));
   });
 }
 
@@ -110,12 +110,12 @@ test("the test word is heard at any question, alone or in a short sentence (R-23
 });
 
 test("a word between lost or suppressed packets, which are digital silence, is heard", () => {
-  const hearings: RecognitionResult[] = [];
-  const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
-  ear.listenFor({ what: "number", options: { have: 0, lengths: null, testWord: true } });
+  const results: RecognitionResult[] = [];
+  const recogniser = new UtteranceRecogniser({ streaming, batch, onResult: (result) => results.push(result) });
+  recogniser.listenFor({ id: 1, what: "number", have: 0, lengths: null, testWord: true });
   for (const { frame, speech } of framesOf(utteranceOf("mango", { voice: "rms" })))
-    ear.push({ frame: speech ? frame : frame.fill(ULAW_SILENCE), speech });
-  assert.deepEqual(hearings, [{ kind: "test_word" }]);
+    recogniser.push({ frame: speech ? frame : frame.fill(ULAW_SILENCE), speech });
+  assert.deepEqual(results, [{ kind: "test_word" }]);
 });
 
 test("without a test key the test word is nothing special (R-233)", () => {
@@ -133,28 +133,28 @@ test("commands are heard at any question", () => {
   assert.deepEqual(hear("yes_no", "cancel"), [{ kind: "command", command: "cancel" }]);
 });
 
-test("two utterances are two hearings", () => {
+test("two utterances are two results", () => {
   assert.deepEqual(hear("yes_no", ["no", "yes"]), [{ kind: "no" }, { kind: "yes" }]);
 });
 
 test("silence, and speech before a question, are not heard", () => {
-  const hearings: RecognitionResult[] = [];
-  const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
-  for (const frame of framesOf(utteranceOf("yes"))) ear.push(frame);
-  ear.listenFor({ what: "yes_no", options: { have: 0, lengths: null, testWord: false } });
-  for (const { frame } of framesOf(utteranceOf("yes"))) ear.push({ frame, speech: false });
-  assert.deepEqual(hearings, []);
+  const results: RecognitionResult[] = [];
+  const recogniser = new UtteranceRecogniser({ streaming, batch, onResult: (result) => results.push(result) });
+  for (const frame of framesOf(utteranceOf("yes"))) recogniser.push(frame);
+  recogniser.listenFor({ id: 1, what: "yes_no", have: 0, lengths: null, testWord: false });
+  for (const { frame } of framesOf(utteranceOf("yes"))) recogniser.push({ frame, speech: false });
+  assert.deepEqual(results, []);
 });
 
 test("on a noisy line nothing is certain", () => {
-  const hearings: RecognitionResult[] = [];
-  const ear = new UtteranceRecogniser({ follower, judge, onHearing: (hearing) => hearings.push(hearing) });
-  ear.listenFor({ what: "zip", options: { have: 0, lengths: null, testWord: false } });
+  const results: RecognitionResult[] = [];
+  const recogniser = new UtteranceRecogniser({ streaming, batch, onResult: (result) => results.push(result) });
+  recogniser.listenFor({ id: 1, what: "zip", have: 0, lengths: null, testWord: false });
   const samples = utteranceOf("nine four one oh five");
   const flags = framesOf(samples).map(({ speech }) => speech);
   const hum = Int16Array.from(samples, (sample, at) => sample + Math.round(4_000 * Math.sin(at / 3)));
-  for (const [at, { frame }] of framesOf(hum).entries()) ear.push({ frame, speech: flags[at] ?? false });
-  ear.listenFor(null);
-  assert.ok(hearings.every((hearing) => hearing.kind !== "digits" || !hearing.certain));
-  assert.equal(hearings.length, 1);
+  for (const [at, { frame }] of framesOf(hum).entries()) recogniser.push({ frame, speech: flags[at] ?? false });
+  recogniser.listenFor(null);
+  assert.ok(results.every((result) => result.kind !== "digits" || !result.certain));
+  assert.equal(results.length, 1);
 });

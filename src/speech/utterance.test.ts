@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Turn, Utterance } from "./utterance.ts";
+import { type EndpointingEvent, Utterance } from "./utterance.ts";
 
 const LOUD = new Uint8Array(160).fill(0x80);
 const QUIET = new Uint8Array(160).fill(0xfe);
 
-/** Feeds `ms` of speech or silence and answers the turns, each with its time since the first frame of this stretch. */
-function feed(utterance: Utterance, speech: boolean, ms: number): [Turn, number][] {
-  const turns: [Turn, number][] = [];
+/** Feeds `ms` of speech or silence and answers the events, each with its time since the first frame of this stretch. */
+function feed(utterance: Utterance, speech: boolean, ms: number): [EndpointingEvent, number][] {
+  const events: [EndpointingEvent, number][] = [];
   for (let at = 20; at <= ms; at += 20) {
-    const turn = utterance.push({ frame: speech ? LOUD : QUIET, speech });
-    if (turn) turns.push([turn, at]);
+    const event = utterance.push({ frame: speech ? LOUD : QUIET, speech });
+    if (event) events.push([event, at]);
   }
-  return turns;
+  return events;
 }
 
 test("an utterance begins after 60 ms of speech and keeps 300 ms from before", () => {

@@ -26,7 +26,7 @@ const REST = frames(500);
 const END = frames(900);
 
 /** What the latest frame brought: the caller began, paused, rested, or ended; `noise`: what had begun was no speech. */
-export type Turn = "begin" | "pause" | "rest" | "end" | "noise" | null;
+export type EndpointingEvent = "begin" | "pause" | "rest" | "end" | "noise" | null;
 
 /** Finds utterances in a stream of frames marked as speech or not. Time is counted in frames: no clock. */
 export class Utterance {
@@ -41,7 +41,7 @@ export class Utterance {
   #signal = 0;
 
   /** Takes one frame. After `end` or `noise`, and when a `rest` was answered, call `close`. */
-  push({ frame, speech }: AudioFrame): Turn {
+  push({ frame, speech }: AudioFrame): EndpointingEvent {
     const samples = Float32Array.from(decodeUlaw(frame), (sample) => (sample + this.#hiss()) / 32_768);
     this.#measure(samples, speech);
     this.#frames.push(samples);
@@ -92,7 +92,7 @@ export class Utterance {
     this.#signal = 0;
   }
 
-  #waitForSpeech(): Turn {
+  #waitForSpeech(): EndpointingEvent {
     if (this.#frames.length > LEAD) {
       this.#frames.shift()?.fill(0);
       this.#speech.shift();

@@ -77,9 +77,9 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     onPrompt: (prompt) => log.debug("prompt", { prompt }),
     onFinish: over.resolve,
   });
-  leg.on.dtmfDigit = (key) => {
+  leg.on.dtmfDigit = (digit) => {
     crashPoint("key_heard");
-    conversation.feed({ type: "key", key });
+    conversation.feed({ type: "dtmf", digit });
   };
   leg.on.speechStarted = () => speechInput.speechStarted();
   leg.on.played = (id) => conversation.played(id);
@@ -121,7 +121,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
 
   crashPoint("call_answered");
   dialog.onBye = hangUp;
-  dialog.onDtmfDigit = (key) => conversation.feed({ type: "key", key });
+  dialog.onDtmfDigit = (digit) => conversation.feed({ type: "dtmf", digit });
   let reoffered: string | null = null;
   dialog.onAnswer = (sdp) => {
     const agreed = reoffered === null ? null : readAnswer(sdp, reoffered);

@@ -1,5 +1,5 @@
 import type {
-  Dialog,
+  Conversation,
   ConversationEffect,
   ConversationEvent,
   FinishReason,
@@ -19,7 +19,7 @@ interface Playback {
 }
 
 export interface ConversationDriverDeps {
-  machine: Dialog;
+  machine: Conversation;
   playback: Playback;
   speechInput: SpeechInput;
   prompts: Prompts;
@@ -63,10 +63,10 @@ export class ConversationDriver {
   #perform(effect: ConversationEffect): void {
     const { playback, speechInput } = this.#deps;
     switch (effect.type) {
-      case "say":
+      case "play":
         this.#say(effect.prompt, effect.parts);
         break;
-      case "hush":
+      case "stop_playback":
         this.#saying++;
         this.#playing = null;
         playback.stopPlayback();
@@ -74,8 +74,8 @@ export class ConversationDriver {
       case "listen":
         speechInput.listenFor(effect);
         break;
-      case "deaf":
-        speechInput.deaf();
+      case "stop_listening":
+        speechInput.stopListening();
         break;
       case "timer":
         this.#setTimer(effect.name, effect.ms);
@@ -84,11 +84,13 @@ export class ConversationDriver {
         this.#timers.get(effect.name)?.();
         this.#timers.delete(effect.name);
         break;
-      case "settle":
-        void this.#deps.settle(effect.card, effect.mayRetry).then((verdict) => this.feed({ type: "settled", verdict }));
+      case "submit_card":
+        void this.#deps.settle(effect.card, effect.mayRetry).then((result) => this.feed({ type: "payment_result", result }));
         break;
       case "skip":
-        void this.#deps.skip().then((done) => this.feed(done ? { type: "skipped" } : { type: "settled", verdict: { kind: "refused" } }));
+        void this.#deps
+          .skip()
+          .then((done) => this.feed(done ? { type: "skipped" } : { type: "payment_result", result: { kind: "refused" } }));
         break;
       case "finish":
         this.#finish(effect.reason);

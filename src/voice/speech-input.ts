@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { MessagePort } from "node:worker_threads";
 import type { ConversationEffect, ConversationEvent } from "#src/conversation/index.ts";
 import type { Listener, Recogniser } from "#src/speech/index.ts";
@@ -22,12 +23,14 @@ export interface SpeechInputDeps {
 }
 
 /**
- * A call's hearing. A speech worker is taken from the pool when the caller first speaks, not when the call begins: most
+ * A call's speech recognition. A speech worker is taken from the pool when the caller first speaks, not when the call begins: most
  * callers use the keypad, and a worker serves one call only. Without a free worker the caller is asked to use the keypad.
  */
 export class SpeechInput {
   readonly #deps: SpeechInputDeps;
-  #task: Task | null = null;
+  #task: (Task & { id: number }) | null = null;
+  /** Counts the tasks. */
+  #tasks = 0;
   #listener: Listener | null = null;
   #isAsking = false;
   #isClosed = false;
@@ -38,15 +41,17 @@ export class SpeechInput {
 
   listenFor({ what, have, lengths }: Task): void {
     if (!this.#deps.recogniser) return;
-    this.#task = { what, have, lengths };
+    // The same question again, with the same digits there, is the same task: an answer to it that is under way still counts.
+    if (!isDeepStrictEqual(this.#task && { ...this.#task, id: 0 }, { id: 0, what, have, lengths }))
+      this.#task = { id: ++this.#tasks, what, have, lengths };
     this.#deps.audio.watchVoice(true);
     if (this.#listener) this.#instruct(this.#listener);
   }
 
-  deaf(): void {
+  stopListening(): void {
     this.#task = null;
     this.#deps.audio.watchVoice(false);
-    this.#listener?.deaf();
+    this.#listener?.stopListening();
   }
 
   /** The media engine heard somebody begin to speak. */
@@ -66,9 +71,7 @@ export class SpeechInput {
   }
 
   #instruct(listener: Listener): void {
-    if (!this.#task) return;
-    const { what, ...options } = this.#task;
-    listener.listenFor(what, { ...options, testWord: this.#deps.testWord });
+    if (this.#task) listener.listenFor({ ...this.#task, testWord: this.#deps.testWord });
   }
 
   async #takeListener(): Promise<void> {
@@ -84,8 +87,9 @@ export class SpeechInput {
       return;
     }
     this.#listener = listener;
-    listener.onHearing = (hearing) => {
-      if (this.#task) this.#deps.feed({ type: "heard", hearing });
+    listener.onResult = (result, task) => {
+      // What was said to a former question is no answer to this one: it could confirm a card.
+      if (task === this.#task?.id) this.#deps.feed({ type: "recognised", result });
     };
     listener.onLost = () => {
       this.#listener = null;

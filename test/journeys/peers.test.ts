@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { PromptDetector, fingerprintOf } from "#softphone/prompt-detector.ts";
 import { fixedPrompts } from "#src/conversation/index.ts";
 import { encodeUlaw } from "#src/kernel/g711.ts";
-import { createVoice } from "#src/speech/index.ts";
+import { createSynthesiser } from "#src/speech/index.ts";
 import { startBaresip } from "../peers/baresip.ts";
 import { freePort } from "../free-port.ts";
 import { captureOf } from "../peers/pcap.ts";
@@ -35,7 +35,7 @@ function ownAddresses(): string[] {
 const service = await shared(
   startService({ env: { SIP_HOST: "0.0.0.0", SIP_PUBLIC_HOST: "127.0.0.1", SIP_TRUNKS: ownAddresses().join() } }),
 );
-const voice = createVoice({ cacheDir: PROMPT_CACHE });
+const voice = createSynthesiser({ cacheDir: PROMPT_CACHE });
 after(() => voice.stop());
 
 async function sipp(sessionIds: string[], transport: "u1" | "t1"): Promise<string> {

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { ULAW_SILENCE } from "#src/kernel/g711.ts";
-import { createVoice } from "./voice.ts";
+import { createSynthesiser } from "./synthesiser.ts";
 
 async function voiceIn(context: TestContext, cacheDir: string | null) {
-  const voice = createVoice({ cacheDir });
+  const voice = createSynthesiser({ cacheDir });
   context.after(() => voice.stop());
   return voice;
 }
@@ -52,7 +52,7 @@ test("text that leaves nothing to say is a short silence, not an error", async (
 });
 
 test("renderings under way are refused when the voice is stopped, later ones too", async () => {
-  const voice = createVoice({ cacheDir: null });
+  const voice = createSynthesiser({ cacheDir: null });
   const underWay = assert.rejects(voice.render("One moment, please."), /stopped|ended/);
   await voice.stop();
   await underWay;

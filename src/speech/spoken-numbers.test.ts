@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { digitsOf, expiryOf } from "./words.ts";
+import { digitsOf, expiryOf } from "./spoken-numbers.ts";
 
 const split = (text: string) => text.split(" ");
 

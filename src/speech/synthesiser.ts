@@ -6,14 +6,14 @@ import { ENGINE, type FliteVoice } from "./flite.ts";
 import { Renderers } from "./renderers.ts";
 
 /** A synthesiser for the telephone. */
-export interface Voice {
+export interface Synthesiser {
   /** `text` spoken: mu-law at 8000 Hz, without silence around it. The same text gives the same bytes. Rejects when the engine fails. */
   render(text: string): Promise<Uint8Array>;
   /** Ends the worker threads; renderings under way reject. */
   stop(): Promise<void>;
 }
 
-export interface VoiceOptions {
+export interface SynthesiserOptions {
   /** Folder where renderings are kept, made when missing; null: nothing is kept. Only fixed prompts and amounts are spoken, no secrets. */
   cacheDir: string | null;
   voice?: FliteVoice;
@@ -25,7 +25,7 @@ const SOUND = 1;
 const NOTHING_TO_SAY = new Uint8Array(SAMPLE_RATE_HZ / 10).fill(ULAW_SILENCE);
 
 /** Speaks with flite in worker threads, started by the first text that is not on disk. */
-export function createVoice({ cacheDir, voice = "slt" }: VoiceOptions): Voice {
+export function createSynthesiser({ cacheDir, voice = "slt" }: SynthesiserOptions): Synthesiser {
   const renderers = new Renderers(voice);
 
   const render = async (text: string): Promise<Uint8Array> => {
