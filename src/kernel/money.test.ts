@@ -74,8 +74,7 @@ test("texts outside the published pattern are no amounts (table C2)", () => {
     "++1",
     "1.2.3",
   ];
-  for (const text of [...texts, "NaN", "Infinity", "-Infinity", "9".repeat(65)])
-    assert.equal(ofText(text), "no amount", JSON.stringify(text));
+  for (const text of [...texts, "NaN", "Infinity", "-Infinity"]) assert.equal(ofText(text), "no amount", JSON.stringify(text));
 });
 
 test("amounts past what a double holds exactly are out of range, however they are written (table C2)", () => {

@@ -43,24 +43,41 @@ export interface Decimal {
   exponent: number;
 }
 
-/** The published pattern of a textual amount: ASCII digits, one optional point, one optional sign. */
-const AMOUNT_TEXT = /^(?!^[-+.]*$)[+-]?0*[0-9]*\.?[0-9]*$/;
+/**
+ * The published pattern of a textual amount: ASCII digits, one optional point, one optional sign. Written so that each character
+ * is looked at a bounded number of times, however long the text.
+ */
+const AMOUNT_TEXT = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))$/;
 const NUMBER_TOKEN = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+/** Significant digits that are kept: more than any amount has, and than a double. */
+const MOST_DIGITS = 40;
 
-/** Reads a textual amount by the published pattern; null when it does not fit ("1e3", " 10", "10\n"). */
+/** Reads a textual amount of any length by the published pattern; null when it does not fit ("1e3", " 10", "10\n"). */
 export function parseAmountText(text: string): Decimal | null {
-  if (text.endsWith("\n") || text.length > 64 || !AMOUNT_TEXT.test(text)) return null;
-  const negative = text.startsWith("-");
-  const [whole = "", fraction = ""] = text.replace(/^[+-]/, "").split(".");
-  return { negative, digits: BigInt(whole + fraction || "0"), exponent: -fraction.length };
+  const match = AMOUNT_TEXT.exec(text);
+  if (!match) return null;
+  const [, sign, whole = "", fraction = match[4] ?? ""] = match;
+  return decimalOf(sign === "-", whole + fraction, -fraction.length);
 }
 
-/** Reads the text of a JSON number token (RFC 8259 section 6); null when it is longer than any amount. */
+/** Reads the text of a JSON number token of any length (RFC 8259 section 6). */
 export function parseNumberToken(text: string): Decimal | null {
   const match = NUMBER_TOKEN.exec(text);
-  if (!match || text.length > 400) return null;
+  if (!match) return null;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
-  return { negative: sign === "-", digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+  return decimalOf(sign === "-", whole + fraction, Number(exponent) - fraction.length);
+}
+
+/**
+ * Without zeros at either end. Of more digits than MOST_DIGITS the rest becomes one: such a value is out of every range or has a
+ * fraction of a minor unit, and stays what it was.
+ */
+function decimalOf(negative: boolean, digits: string, exponent: number): Decimal {
+  let [start, end] = [0, digits.length];
+  while (start < end && digits[start] === "0") start++;
+  while (end > start && digits[end - 1] === "0") end--;
+  const kept = end - start > MOST_DIGITS ? `${digits.slice(start, start + MOST_DIGITS)}1` : digits.slice(start, end);
+  return { negative, digits: BigInt(kept), exponent: kept === "" ? 0 : exponent + digits.length - start - kept.length };
 }
 
 /**

@@ -76,6 +76,28 @@ test("a missing amount is missing, and of two amounts the last counts (R-021)", 
   assert.equal(await send('1,"amount":2'), "2.00");
 });
 
+test("an amount may be of any length: zeros at either end are nothing, other digits are judged (R-437)", async () => {
+  const zeros = "0".repeat(400);
+  for (const token of [
+    `"10.${zeros}"`,
+    `10.${zeros}`,
+    `"${zeros}10"`,
+    `"+${zeros}10.${zeros}"`,
+    `1${zeros}e-399`,
+    `0.${zeros}1e402`,
+    `10.${zeros}1`,
+  ]) {
+    assert.equal(await send(token), "10.00", token);
+  }
+  for (const token of [`"1${zeros}"`, `1${zeros}`, `"${"9".repeat(60_000)}"`, `"1${zeros}.5"`])
+    assert.equal(await send(token), "less_than_equal");
+  for (const token of [`"10.${zeros}1"`, `10.001${zeros}1`, `"0.${"9".repeat(60_000)}"`])
+    assert.equal(await send(token), "decimal_max_places");
+  assert.equal(await send(`"${"0".repeat(60_000)}"`), "greater_than");
+  assert.equal(await send(`"${"0".repeat(60_000)}x"`), "decimal_parsing");
+  assert.equal(await send(`"-${zeros}1"`), "greater_than_equal");
+});
+
 test("storing a card may cost nothing (R-111)", async () => {
   for (const token of ["0", "-0", '"0.00"', '"-0"']) assert.equal(await send(token, { mode: "tokenize" }), "0.00");
   for (const token of ["1e-400", "1e-9", '"0.001"']) assert.equal(await send(token, { mode: "tokenize" }), "decimal_max_places");

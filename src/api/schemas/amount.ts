@@ -27,9 +27,14 @@ export const amountField = field<Amount>(SHOWN, (input) => {
 });
 
 function fromNumber(token: string): Amount | Fault {
-  if (!Number.isFinite(Number(token))) return FAULTS.finite;
+  if (isOverflow(token)) return FAULTS.finite;
   const decimal = parseNumberToken(token);
   return decimal ? { decimal, noise: FLOAT_NOISE } : FAULTS.decimalParsing;
+}
+
+/** A number token whose exponent takes it past every double: Python reads it as infinity. Digits alone never do. */
+export function isOverflow(token: string): boolean {
+  return /[eE]/.test(token) && !Number.isFinite(Number(token));
 }
 
 function fromText(input: unknown): Amount | Fault {

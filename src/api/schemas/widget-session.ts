@@ -3,6 +3,7 @@ import { JsonNumber } from "#src/kernel/json.ts";
 import { GATEWAYS, type GatewayName, MODES, type Mode } from "#src/kernel/payment.ts";
 import { parseNumberToken, toMinor } from "#src/kernel/money.ts";
 import type { CardComplaint, CardFault } from "#src/widget/index.ts";
+import { isOverflow } from "./amount.ts";
 import { at, type Fault, FAULTS, type Item } from "./faults.ts";
 import { STRIPE_ACCOUNT_ID } from "./session.ts";
 import { field, model, text, textField } from "./validate.ts";
@@ -14,7 +15,7 @@ const MODE_PATTERN = /^(charge|tokenize)$/;
 /** Whole numbers however they are written: 1.0 and 1e3 are, 1.5 is not; no text and no boolean. */
 const amountCents = field({ type: "integer", minimum: 0, maximum: CEILING }, (input) => {
   if (!(input instanceof JsonNumber)) return FAULTS.intType;
-  if (!Number.isFinite(Number(input.text))) return FAULTS.finite;
+  if (isOverflow(input.text)) return FAULTS.finite;
   const decimal = parseNumberToken(input.text);
   // A currency without decimals: its smallest unit is the one.
   const whole = decimal === null ? "range" : toMinor(decimal, "JPY");
