@@ -57,6 +57,19 @@ test("a request arrives as it was given, its answer comes back, and the body is 
   assert.deepEqual(body, Buffer.alloc(8));
 });
 
+test("Accept-Encoding is sent once, whatever the request says of it (R-253)", async () => {
+  let sent: string[] = [];
+  const port = await serve((request, response) => {
+    sent = request.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+    response.end();
+  });
+  await outbound.send(get(`http://127.0.0.1:${port}/`, { headers: { "Accept-Encoding": "gzip", "X-Key": "k" } }));
+  assert.deepEqual(
+    sent.filter((name) => name === "accept-encoding" || name === "x-key"),
+    ["x-key", "accept-encoding"],
+  );
+});
+
 test("redirects are answers, never followed (R-248)", async () => {
   let followed = 0;
   const target = await serve((_request, response) => {

@@ -83,7 +83,7 @@ export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resol
       const answer = await client.request({
         method: request.method,
         path: url.pathname + url.search,
-        headers: { ...request.headers, "accept-encoding": "identity" },
+        headers: identityOnly(request.headers),
         body: request.body ?? null,
         // One connection for one request: no tenant meets another's.
         reset: true,
@@ -120,6 +120,12 @@ export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resol
       }
     },
   };
+}
+
+/** The headers with the one `Accept-Encoding` that we read (R-253). */
+function identityOnly(headers: OutboundRequest["headers"]): Record<string, string> {
+  const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "accept-encoding");
+  return { ...Object.fromEntries(others), "accept-encoding": "identity" };
 }
 
 function checkedUrl({ url: text, httpsOnly = false }: OutboundRequest): URL {
