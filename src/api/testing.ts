@@ -146,7 +146,8 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
   });
   await projects.applyFile(JSON.stringify(APPLY), {});
   const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
-  await sessions.start();
+  const payments = testPayments({ database, sessions, projects, clock: systemClock }, new FakeGateway());
+  await sessions.start({ giveUp: (session) => payments.giveUp(session) });
 
   const another = ({ settings = {}, deps = {}, clock = systemClock, sessionTtlSeconds = 300 }: TestOptions = {}) =>
     createApi({

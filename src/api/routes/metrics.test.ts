@@ -42,3 +42,26 @@ test("to everybody else, and through a proxy, there is no such path", async () =
     assert.deepEqual([statusCode, payload], [404, '{"detail":"Not Found"}']);
   }
 });
+
+test("the numbers are not there under a public name, so that no page of the web can read them through a name it points here", async () => {
+  const status = async (host: string, baseUrl = "https://pay.merchant.example") => {
+    const app = api.another({ deps: { metrics }, settings: { baseUrl } });
+    const { statusCode } = await callerOf(app)("GET", "/metrics", { key: null, remoteAddress: "127.0.0.1", headers: { host } });
+    await app.close();
+    return statusCode;
+  };
+  for (const host of ["localhost", "localhost:8080", "127.0.0.1:8080", "[::1]:8080", "10.1.2.3", "voicetill:8080", "LOCALHOST."]) {
+    assert.equal(await status(host), 200, host);
+  }
+  const refused = [
+    "pay.merchant.example",
+    "rebound.attacker.example:8080",
+    "127.0.0.1.nip.example",
+    "localhost.attacker.example",
+    "a b",
+    "@x",
+  ];
+  for (const host of refused) assert.equal(await status(host), 404, host);
+  assert.equal(await status("203.0.113.7", "https://203.0.113.7"), 404);
+  assert.equal(await status("127.0.0.1:8080", "http://127.0.0.1:8080"), 200);
+});

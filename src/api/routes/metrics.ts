@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
 import { isInside, parseCidrs } from "#src/platform/index.ts";
@@ -5,19 +6,34 @@ import type { ApiDeps } from "../deps.ts";
 
 /** Headers that say: someone else asked first. */
 const FORWARDED = ["x-forwarded-for", "forwarded", "x-real-ip", "via"];
+const LOOPBACK = parseCidrs("loopback", ["127.0.0.0/8", "::1/128"]);
 
 /**
- * GET /metrics, for a scraper on this machine or at an address of TRUSTED_PROXIES. To everybody else, and to whoever comes
- * through a proxy, the path does not exist.
+ * GET /metrics, for a scraper on this machine or at an address of TRUSTED_PROXIES, that asks by an address or a name of the local
+ * network. To everybody else, and to whoever comes through a proxy or by the public name, the path does not exist.
  */
 export function registerMetrics(app: FastifyInstance, { metrics, settings }: ApiDeps): void {
   if (!metrics) return;
-  const near = parseCidrs("TRUSTED_PROXIES", ["127.0.0.0/8", "::1/128", ...settings.trustedProxies]);
+  const near = [...LOOPBACK, ...parseCidrs("TRUSTED_PROXIES", settings.trustedProxies)];
+  const publicHost = new URL(settings.baseUrl).hostname;
   const mayRead = ({ raw, headers }: FastifyRequest) =>
-    isInside(raw.socket.remoteAddress ?? "", near) && !FORWARDED.some((name) => name in headers);
+    isInside(raw.socket.remoteAddress ?? "", near) &&
+    !FORWARDED.some((name) => name in headers) &&
+    isLocalHost(headers.host ?? "", publicHost);
 
   app.get("/metrics", { config: { access: "anyone" } }, async (request, reply) => {
     if (!mayRead(request)) throw new AppError("not_found");
     return reply.type(metrics.contentType).send(await metrics.text());
   });
+}
+
+/**
+ * Whether `Host` is loopback, an address other than the public one, or a name without a dot. A page of the web whose name was made
+ * to lead here (DNS rebinding) sends that name.
+ */
+function isLocalHost(host: string, publicHost: string): boolean {
+  if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(`http://${host}`)) return false;
+  const name = new URL(`http://${host}`).hostname.replace(/\.$/, "").replace(/^\[|\]$/g, "");
+  if (name === "localhost" || isInside(name, LOOPBACK)) return true;
+  return name !== publicHost && (isIP(name) !== 0 || !name.includes("."));
 }

@@ -237,6 +237,7 @@ test("an id is a UUID with or without hyphens, in any case (R-151, R-152)", asyn
     [id.slice(0, -2), "invalid group length in group 4: expected 12, found 10"],
     [`${id}-`, "invalid group count: expected 5, found 6"],
     ["%zz", "invalid character: found `%` at 1"],
+    ["\0", "invalid character: found `\0` at 1"],
   ] as const) {
     const response = await api.call("GET", `/v1/sessions/${encodeURI(text).replace("%25zz", "%zz")}`);
     assert.equal(response.statusCode, 422, text);

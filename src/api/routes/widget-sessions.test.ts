@@ -70,6 +70,13 @@ const expireIn = (id: string, ms: number) =>
     .set({ expires_at: sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000})` })
     .where("id", "=", id)
     .execute();
+/** Settings of the project's widget. */
+const setWidget = (widget: object) =>
+  api.database.db
+    .updateTable("projects")
+    .set({ widget: JSON.stringify(widget) })
+    .where("slug", "=", "shop")
+    .execute();
 const brief = ({ statusCode, payload }: { statusCode: number; payload: string }) => [statusCode, JSON.parse(payload)];
 const OVER = [410, { detail: "Session is no longer available" }];
 const BUSY = [409, { detail: "Payment already in progress" }];
@@ -267,19 +274,30 @@ describe("the page", () => {
 
   test("only the project's origins may embed it (R-369, R-370)", async () => {
     const origins = ["https://shop.example", "https://www.shop.example:8443"];
-    const set = (widget: object) =>
-      api.database.db
-        .updateTable("projects")
-        .set({ widget: JSON.stringify(widget) })
-        .where("slug", "=", "shop")
-        .execute();
-    await set({ origins: [...origins, "https://a;script-src"] });
+    await setWidget({ origins: [...origins, "https://a;script-src"] });
     const { create, call } = service();
     const { payload, headers } = await call("GET", `/widget/${await create()}`, { key: null });
-    await set({});
+    await setWidget({});
     assert.ok(String(headers["content-security-policy"]).includes(`frame-ancestors ${origins.join(" ")};`));
     assert.equal(headers["x-frame-options"], undefined);
     assert.ok(payload.includes(`data-origins="${origins.join(" ")}`));
+  });
+
+  test("a live session is embedded by https origins only, a test session by http ones too (R-369)", async () => {
+    const [secure, plain] = ["https://shop.example", "http://shop.example"];
+    const { create, call } = service();
+    const embeddedBy = async (key: string) => {
+      const { payload, headers } = await call("GET", `/widget/${await create({}, key)}`, { key: null });
+      const [, ancestors = ""] = /frame-ancestors ([^;]*);/.exec(String(headers["content-security-policy"])) ?? [];
+      const [, told = ""] = /data-origins="([^"]*)"/.exec(payload) ?? [];
+      return [ancestors, told];
+    };
+    await setWidget({ origins: [plain, secure] });
+    assert.deepEqual(await embeddedBy(KEYS.live), [secure, secure]);
+    assert.deepEqual(await embeddedBy(KEYS.test), [`${plain} ${secure}`, `${plain} ${secure}`]);
+    await setWidget({ origins: [plain] });
+    assert.deepEqual(await embeddedBy(KEYS.live), ["'none'", ""]);
+    await setWidget({});
   });
 });
 

@@ -65,4 +65,9 @@ const callerInQuery = textField(E164, (value) => parseE164(value.replace(/^ /, "
 
 export const findQuery = model({ caller: callerInQuery, project: text({ min: 1 }).optional() });
 
-export const sessionPath = model({ session_id: textField({ format: "uuid" }, (value) => parseUuid(value) ?? uuidFault(value)) });
+/** Whatever stands there is no UUID first of all: a NUL too (R-151). */
+const uuid = field({ type: "string", format: "uuid" }, (input) =>
+  typeof input === "string" ? (parseUuid(input) ?? uuidFault(input)) : FAULTS.stringType,
+);
+
+export const sessionPath = model({ session_id: uuid });

@@ -59,7 +59,7 @@ ${body}
   return {
     assets: [script, style],
     page(found) {
-      const origins = found.kind === "missing" ? [] : found.project.widget.origins;
+      const origins = found.kind === "missing" ? [] : originsOf(found);
       const headers = pageHeaders(origins, policy);
       if (found.kind === "missing") return { status: 404, headers, html: document(TEXTS.missing, note("missing", {}), "", "auto") };
       const { project, session } = found;
@@ -85,6 +85,12 @@ function file(name: string, type: string): File {
     text,
     digest: `sha384-${hash.toString("base64")}`,
   };
+}
+
+/** Pages that may embed the frame. A live card is not typed below a page that anybody on the way could have changed. */
+function originsOf({ project, session }: Exclude<Found, { kind: "missing" }>): readonly string[] {
+  const { origins } = project.widget;
+  return session.environment === "live" ? origins.filter((origin) => origin.startsWith("https:")) : origins;
 }
 
 /** What an ended session's page says: nothing of how it ended but what everybody who has the address may know. */
