@@ -46,8 +46,8 @@ export interface Projects {
   projectById(db: Db, id: string): Promise<Project | null>;
   projectOfNumber(db: Db, number: string): Promise<Project | null>;
   numbersOf(db: Db, projectId: string): Promise<string[]>;
-  /** Countries of all projects, each once. */
-  countries(db: Db): Promise<string[]>;
+  /** The countries that most projects have, at most `limit`. */
+  countries(db: Db, limit: number): Promise<string[]>;
   /** The project's own credentials, else with a test key the simulator's when simulators are on, else null. */
   gatewaySettings(db: Db, projectId: string, gateway: GatewayName, environment: Environment): Promise<GatewaySettings | null>;
   /** Which gateways `gatewaySettings` answers for, per project. */
