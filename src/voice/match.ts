@@ -96,12 +96,8 @@ class Search {
   }
 
   async run(): Promise<Match | { misses: Miss[] }> {
-    for (const rule of [this.#bySessionId, this.#byXCaller, this.#byTo, this.#byFrom]) {
-      const found = await rule.call(this);
-      if (found === "refused") break;
-      if (found) return found;
-    }
-    return { misses: this.#misses };
+    const found = (await this.#bySessionId()) ?? (await this.#byXCaller()) ?? (await this.#byTo()) ?? (await this.#byFrom()) ?? "refused";
+    return found === "refused" ? { misses: this.#misses } : found;
   }
 
   async #bySessionId(): Promise<Finding> {
