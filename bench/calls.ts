@@ -2,8 +2,9 @@
  * Concurrent keypad calls: npm run bench -- calls [calls ...]   (default 10 100 200)
  *
  * Against one service process: INVITE to first RTP, key to next prompt, pacing, CPU a call.
- * The load runs in this process, the service in its own. Anchor: Asterisk 18 on one core, measured once on a machine of
- * this kind (VOICE section 5); its "last digit" counts from the end of the digit, so the key's length is shown beside.
+ * The load runs in this process, the service in its own. Anchor: Asterisk 18.26 (chan_sip) on one core, measured once on a machine of
+ * this kind: INVITE to first RTP 3.3 ms (95 %: 5.2) and last digit to next prompt 1.2 ms (3.0) with 100 calls, clean up to about 250; its
+ * "last digit" counts from the end of the digit, so the digit's length is shown beside.
  */
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";

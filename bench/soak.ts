@@ -4,7 +4,7 @@
  * One real service pays without end: `lines` telephones key cards one call after another (some decline, some hang up), each of
  * `merchants` makes a session with its stream, cancels it, makes a widget session and pays it in its page. Every ten seconds: resident
  * memory, heap and descriptors of the service, from its own /metrics; then what is still held when everybody has gone, and the lowest
- * of the middle and of the last third (RELIABILITY E13: descriptors flat, heap under 1 MiB an hour).
+ * of the middle and of the last third (E13: descriptors flat, heap under 1 MiB an hour).
  * On PGlite, or the server of TEST_DATABASE_URL.
  */
 import { setTimeout as delay } from "node:timers/promises";

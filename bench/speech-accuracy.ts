@@ -9,7 +9,7 @@
  * wrong     of those, the ones that were not what was said
  * load      seconds of work for a second of audio, pauses included
  *
- * The anchor is VOICE section 2 (flite voices, clean / 3 % loss / pink noise 20 dB; its own corpus). The voices are synthetic: read the
+ * The anchor is docs/decisions/0012 (flite voices, clean / 3 % loss / pink noise 20 dB; its own corpus). The voices are synthetic: read the
  * figures as a comparison between versions, not as a forecast for people.
  */
 import { encodeUlaw } from "#src/kernel/g711.ts";

@@ -3,7 +3,7 @@
  *
  * GET /v1/sessions/{id}/stream of the real API on PostgreSQL, in a process of its own: resident memory, descriptors and
  * LISTENs for so many idle streams, and the time from a change's commit (made by this process) to its event at the client (a
- * third process). DESIGN section 6: at most 40 KiB a stream, 50 ms at p99. Memory is read after a full collection. The limits of
+ * third process). Aim: at most 25 KiB a stream, 20 ms at p99. Memory is read after a full collection. The limits of
  * R-067 and R-060 are off. BENCH_DATABASE_URL names the server; a database of its own is made there and dropped.
  */
 import { type ChildProcess, fork } from "node:child_process";

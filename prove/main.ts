@@ -9,7 +9,7 @@ import { SESSIONS_PER_WORLD } from "./world/world.ts";
 const USAGE = `Usage: npm run prove -- [--sessions N] [--seed S] [--until-break]
        npm run prove -- bugs [NAME ...]
        npm run prove -- kill [--rounds N] [--seed S] [--lanes N] [--database embedded|postgres]
-Without a name, the deterministic simulation (RELIABILITY section 3): N sessions (default 20000) in virtual time, under faults and races drawn
+Without a name, the deterministic simulation (docs/invariants.md, Simulation): N sessions (default 20000) in virtual time, under faults and races drawn
 from the seed. A run of ${SESSIONS_PER_WORLD} sessions or fewer is one world: it tells the stories of those that broke.
   bugs   the hand-made bugs of prove/bugs, each of which the simulation must find
   kill   a real service, killed at every crash point and at other times, and judged by the simulators' ledgers

@@ -31,7 +31,7 @@ function lostAnswer({ lookUp, absenceIsProofAfterMs, voidBy }: Capabilities): st
   ];
 }
 
-/** Uniform test cards (OPERATOR section 5) that mean something else at the vendor's own sandbox. */
+/** Uniform test cards (docs/operations.md, Simulators) that mean something else at the vendor's own sandbox. */
 const OTHERWISE: Partial<Record<Gateway["name"], string>> = {
   stripe: "At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers exist in the simulator only.",
   ecommpay:

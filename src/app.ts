@@ -188,7 +188,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
   };
 }
 
-/** Where our own services are, which no merchant may make us send anything to (SECURITY S-50). */
+/** Where our own services are, which no merchant may make us send anything to (S-50). */
 function hostsOf(...addresses: (Secret | null)[]): string[] {
   const urls = addresses.flatMap((address) => (address ? [URL.parse(address.reveal())] : []));
   const hosts = urls.flatMap((url) => [url?.hostname ?? "", ...(url?.searchParams.getAll("host") ?? [])]);

@@ -1,6 +1,6 @@
 /**
  * `npm run prove -- kill [--rounds N] [--seed S] [--database embedded|postgres] [--lanes N]`: a real service, killed at every
- * crash point and at random times, with real calls under way (RELIABILITY E1, docs/decisions/0008).
+ * crash point and at random times, with real calls under way (E1, docs/decisions/0008).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

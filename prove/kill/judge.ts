@@ -1,8 +1,8 @@
 import { shortReference } from "#src/gateways/kit/text.ts";
-import type { RecordedEntry } from "#simulators/kit/ledger.ts";
+import type { RecordedEntry } from "#simulators/ledger.ts";
 import type { Track } from "./track.ts";
 
-/** A broken invariant of RELIABILITY section 2. */
+/** A broken invariant of docs/invariants.md. */
 export interface Break {
   invariant: string;
   track: Track | null;

@@ -16,7 +16,7 @@ const IN_TIME_MS = 59_000;
 /** A process that the database does not fail tries at least every 5 s. */
 const ENOUGH_TO_WRITE_MS = 6_000;
 
-/** Holds everything that happens against the invariants of RELIABILITY section 2, as it happens and at the end. */
+/** Holds everything that happens against the invariants of docs/invariants.md, as it happens and at the end. */
 export class Judge {
   readonly #world: World;
   /** Sessions whose process died after the vendor had taken the money and before the result was written. */

@@ -48,7 +48,7 @@ function parse(bytes: Uint8Array): JsonValue {
 
 /**
  * A body that may hold a card, in memory of its own: what it came in is overwritten, the caller overwrites the rest
- * (SECURITY section 7). Throws as `readJson` does, and Invalid when it is not sent as JSON.
+ * (docs/security.md, Memory). Throws as `readJson` does, and Invalid when it is not sent as JSON.
  */
 export async function readSecretBody(request: FastifyRequest, reply: FastifyReply, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const body = new Uint8Array(new ArrayBuffer(limit));

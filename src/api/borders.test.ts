@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { OPERATIONS } from "./openapi/operations.ts";
 import { BODY, KEYS, keyWithScope, SCOPES, startTestApi, type TestApi } from "./testing.ts";
 
-/** Every operation against every kind of key (SECURITY S-40). An operation that is not in the table fails the first test. */
+/** Every operation against every kind of key (S-40). An operation that is not in the table fails the first test. */
 
 /** Who may use it. Written down a second time on purpose: this is the promise, the routes are the code. */
 const ACCESS: Readonly<Record<string, (typeof SCOPES)[number] | "any key" | "no key">> = {

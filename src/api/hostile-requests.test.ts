@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { ajvOf } from "./openapi/testing.ts";
 import { BODY, startTestApi, type TestApi } from "./testing.ts";
 
-/** HOSTILE_REQUESTS: how many of each kind (RELIABILITY E7 asks for a million in all). */
+/** HOSTILE_REQUESTS: how many of each kind (E7 asks for a million in all). */
 const RUNS = Number(process.env["HOSTILE_REQUESTS"] ?? 400);
 /** Stands in whatever is sent that is a caller's own, so that an answer which repeats it is noticed. */
 const MARK = "zq7x";

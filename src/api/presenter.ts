@@ -5,7 +5,7 @@ import { processorFieldsOf } from "./schemas/processor.ts";
 
 /** What goes out is built here field by field, so that a new column stays inside until someone lets it out. */
 
-/** SessionGetResponse (SPEC): every field present, null where there is nothing. */
+/** SessionGetResponse (docs/interface.md): every field present, null where there is nothing. */
 export function sessionView(session: Session) {
   return {
     session_id: session.id,

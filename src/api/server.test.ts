@@ -356,7 +356,7 @@ test("behind an https address plain HTTP is turned away, and https is remembered
   await app.close();
 });
 
-test("no answer may be taken for another type than it says, whatever it is (SECURITY V3.4)", async () => {
+test("no answer may be taken for another type than it says, whatever it is (ASVS 3.4)", async () => {
   for (const url of ["/v1/auth/check", "/v1/nowhere", "/health", "/openapi.json", "/docs", `/widget/${ID}`]) {
     assert.equal((await api.call("GET", url)).headers["x-content-type-options"], "nosniff", url);
   }

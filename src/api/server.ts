@@ -16,7 +16,7 @@ import { registerWidgetSessions } from "./routes/widget-sessions.ts";
 /** Room for the longest request line and the longest header section together; which of them is too long is told apart later. */
 const HEAD_BYTES = 24 * 1024;
 const LONGEST_LINE = 8 * 1024;
-/** How long a client may take to send a head, and a whole request (RELIABILITY E10). */
+/** How long a client may take to send a head, and a whole request (E10). */
 const HEAD_MS = 10_000;
 const WHOLE_REQUEST_MS = 15_000;
 

@@ -4,7 +4,7 @@ import type { ApiDeps } from "./deps.ts";
 import type { Creation } from "./idempotency.ts";
 import type { SessionCreate } from "./schemas/session.ts";
 
-/** The session that a body asks for, and the SessionCreateResponse (SPEC) that tells of it; throws what `validOrThrow` throws. */
+/** The session that a body asks for, and the SessionCreateResponse that tells of it; throws what `validOrThrow` throws. */
 export function sessionCreation({ checkout, sipUriFor }: ApiDeps) {
   return async ({ organizationId, mode: environment }: ApiKeyIdentity, body: SessionCreate): Promise<Creation> => {
     const { billing_address: address } = body;

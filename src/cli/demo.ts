@@ -38,7 +38,7 @@ interface Choice {
   outcome: DemoOutcome;
 }
 
-/** What `--json` prints (OPERATOR section 1). */
+/** What `--json` prints (docs/operations.md, Demo). */
 interface DemoResult {
   session: Record<string, unknown>;
   webhook: { verified: boolean; body: unknown } | null;

@@ -33,7 +33,7 @@ export function readConfig(env: Environment, terminal: boolean = process.stderr.
 }
 
 /**
- * As `readConfig`, and takes the secrets out of `env`: what this process runs or starts later cannot find them there (SECURITY S-34).
+ * As `readConfig`, and takes the secrets out of `env`: what this process runs or starts later cannot find them there (S-34).
  * The kernel still shows the first environment to this user and to root (/proc/PID/environ): NAME_FILE keeps a secret out of that too.
  */
 export function takeConfig(env: Record<string, string | undefined>): Config {

@@ -1,7 +1,7 @@
 import type { CardCells } from "#src/kernel/card.ts";
 import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
 
-/** What a project may want collected (OPERATOR section 4, `voice.collect`). */
+/** What a project may want collected (docs/operations.md, Apply file, `voice.collect`). */
 export type CollectField = "number" | "expiry" | "cvv" | "zip" | "name";
 
 /** What a caller can be asked on the telephone. A name is not among it: our recogniser cannot spell. */

@@ -76,7 +76,7 @@ function decline(turn: Turn, { code, fix, final }: Extract<PaymentResult, { kind
   askNext(turn, "declined_try_again", field ? [REASON[code]] : [REASON[code], NOTE.another_card]);
 }
 
-/** The test word takes the place of card and gateway (SPEC, States and transitions). */
+/** The test word takes the place of card and gateway (docs/interface.md, States and transitions). */
 export function skip(turn: Turn): void {
   stopPlayback(turn);
   cancelTimers(turn);

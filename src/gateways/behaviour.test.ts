@@ -5,7 +5,7 @@ import type { GatewayName, Mode } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { createOutbound } from "#src/platform/index.ts";
-import { passesLuhn } from "#simulators/kit/cards.ts";
+import { passesLuhn } from "#simulators/cards.ts";
 import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
 import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, ProcessorFields } from "./contract.ts";
@@ -123,7 +123,7 @@ const COLUMNS: Partial<Record<GatewayName, Column>> = {
   },
 };
 
-/** Uniform cards of every simulator (OPERATOR section 5) and what the caller's session must end in. */
+/** Uniform cards of every simulator (docs/operations.md, Simulators) and what the caller's session must end in. */
 const CARDS: readonly (readonly [card: string, code: string])[] = [
   ["4000000000000002", "card_declined"],
   ["4000000000009995", "insufficient_funds"],

@@ -18,13 +18,13 @@ export interface Gateway {
   readonly credentialsIn: "credentials" | "block";
   /** Keys of the gateway's block in the apply file besides `credentials` and `endpoint` (`capture`, `platform`, `moto`). */
   readonly optionFields: readonly OptionField[];
-  /** The vendor's base address, without a trailing slash. An `endpoint` of the apply file replaces it in test mode (OPERATOR section 4). */
+  /** The vendor's base address, without a trailing slash. An `endpoint` of the apply file replaces it in test mode (docs/operations.md, Apply file). */
   readonly hosts: Readonly<Record<Environment, string>>;
   /** Further hosts of vendors that split their calls, by the part they serve (`token`, `oauth`): see `hostOf`. */
   readonly sideHosts?: Readonly<Record<string, Readonly<Record<Environment, string>>>>;
   /**
    * Credentials that this gateway's simulator at `endpoint` accepts: what a test key uses when its project has none of
-   * its own (OPERATOR section 4), with every option at its default.
+   * its own (docs/operations.md, Apply file), with every option at its default.
    */
   sandboxCredentials(endpoint: string): Readonly<Record<string, Secret>>;
   /** One sentence that names what is wrong with a project's settings, or null. Called when they are saved, never during a call. */
@@ -50,7 +50,7 @@ export interface Capabilities {
   idempotency: "replay" | "refuse" | "none";
   /**
    * How a lost answer is found again without the card. "by rule": nobody can be asked, and the interface itself says what
-   * it means (card forwarding: failed, SPEC), so `lookUp` answers without a request.
+   * it means (card forwarding: failed, R-249), so `lookUp` answers without a request.
    */
   lookUp: "by reference" | "by vendor id" | "by rule" | "none";
   /** How a charge can be undone without the card. */
@@ -58,7 +58,7 @@ export interface Capabilities {
   /** How long after sending a look-up's "no such transaction" is proof, ms. Before that it only means "not yet visible". */
   absenceIsProofAfterMs: number;
   authorizeOnly: boolean;
-  /** One card per session: a decline ends the session, no other card is asked for (SPEC, Card forwarding request, rule 1). */
+  /** One card per session: a decline ends the session, no other card is asked for (docs/interface.md, Card forwarding). */
   oneAttempt: boolean;
   /** The vendor is told that the card was given by telephone. */
   moto: boolean;
@@ -80,7 +80,7 @@ export interface Capabilities {
   deadlineMs: number;
 }
 
-/** The processor fields that a gateway fills, in the interface's spelling (SPEC, Processor object). */
+/** The processor fields that a gateway fills, in the interface's spelling (docs/interface.md, Processor object). */
 export interface ProcessorNames {
   charge: readonly string[];
   tokenize: readonly string[];
@@ -175,7 +175,7 @@ export type Outcome = Approved | Declined | Unknown;
 interface Settled {
   /** Ids the vendor gave the attempt; on a refusal, where it gave any. */
   processor: ProcessorFields;
-  /** Extra keys of the status webhook's processor object that the session detail does not show (SPEC: fiserv's approval_code). */
+  /** Extra keys of the status webhook's processor object that the session detail does not show (docs/interface.md: fiserv's approval_code). */
   webhookProcessor?: Record<string, string | boolean>;
   /** For the operator, where the outcome alone does not say it: a constant, never a vendor's text. */
   reason?: string;
@@ -269,7 +269,7 @@ export type GatewayAnswer =
 
 /**
  * Base address of a part of the vendor that lives on a host of its own. An endpoint that replaces the vendor's host
- * replaces all of them: the vendor's paths are appended to it (OPERATOR section 4).
+ * replaces all of them: the vendor's paths are appended to it (docs/operations.md, Apply file).
  */
 export function hostOf(gateway: Gateway, settings: GatewaySettings, part: string): string {
   const replaced = settings.endpoint !== gateway.hosts[settings.environment];

@@ -38,7 +38,7 @@ test("wiping overwrites the memory itself, views handed out before included", ()
   assert.equal(cell.digit(0), 7);
 });
 
-test("neither a cell nor a card can be printed", () => {
+test("neither a cell nor a card can be printed (S-61)", () => {
   const cells = card("4242424242424242");
   for (const printed of [
     String(cells.number),

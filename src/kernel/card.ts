@@ -2,14 +2,14 @@ import { inspect } from "node:util";
 import creditCardType from "credit-card-type";
 import { MASK } from "./secret.ts";
 
-/** Brands as the API spells them (REQUIREMENTS R-402). */
+/** Brands as the API spells them (R-402). */
 export type CardBrand = "visa" | "mastercard" | "amex" | "discover" | "diners" | "jcb" | "unionpay" | "maestro" | "elo" | "unknown";
 
 const ZERO = 0x30;
 
 /**
  * Digits of a card in memory of their own: a fixed ArrayBuffer that `wipe` overwrites, never a JavaScript string,
- * because V8 frees strings without overwriting them (SECURITY section 7). Bytes are ASCII digits, as gateways want them.
+ * because V8 frees strings without overwriting them (docs/security.md, Memory). Bytes are ASCII digits, as gateways want them.
  */
 export class Cell {
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -211,7 +211,7 @@ export function isCompleteNumber(number: Cell): boolean {
 
 /**
  * True when a card with this month and year can still be used at `nowMs`. Valid through the end of its month in the last
- * time zone on Earth (UTC-12): a caller is never refused for living west of the server (REQUIREMENTS R-229).
+ * time zone on Earth (UTC-12): a caller is never refused for living west of the server (R-229).
  */
 export function isUnexpired(month: number, year: number, nowMs: number): boolean {
   const endOfMonthAnywhere = Date.UTC(year, month, 1) + 12 * 3_600_000;

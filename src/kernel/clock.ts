@@ -1,6 +1,6 @@
 /**
  * Time as the core sees it. Nothing below `main.ts` asks the host for the time or sets a timer on its own:
- * the simulation replaces this one object (RELIABILITY section 3).
+ * the simulation replaces this one object (docs/invariants.md, Simulation).
  */
 export interface Clock {
   /** Wall clock, ms since the Unix epoch. It may jump: never measure a duration with it. */

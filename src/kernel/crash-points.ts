@@ -1,6 +1,6 @@
 /**
  * Named places at which a test may have the process killed: one before and one after every step whose loss would matter
- * (RELIABILITY E1, docs/decisions/0008). Inert unless armed, and a process arms at most one, at its start.
+ * (E1, docs/decisions/0008). Inert unless armed, and a process arms at most one, at its start.
  * `npm run prove -- kill` kills a real service at each of them.
  */
 export const CRASH_POINTS = {

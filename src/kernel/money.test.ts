@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decimalsOf, formatAmount, parseAmountText, parseNumberToken, toMinor } from "./money.ts";
 
-/** Distance that is forgiven in JSON numbers, in major units (REQUIREMENTS table C2). */
+/** Distance that is forgiven in JSON numbers, in major units (table C2). */
 const NOISE = 1e-9;
 
 function ofText(text: string, currency = "USD"): number | string {

@@ -1,4 +1,4 @@
-/** Money is a whole number of the currency's smallest unit, never a fraction in a double (REQUIREMENTS R-113). */
+/** Money is a whole number of the currency's smallest unit, never a fraction in a double. */
 
 /** Currencies whose smallest unit is the whole (ISO 4217 exponent 0). */
 const ZERO_DECIMAL = new Set([

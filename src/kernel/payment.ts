@@ -1,4 +1,4 @@
-/** Words of the trade that every room shares. Spellings are the interface's own (SPEC.md, REQUIREMENTS R-417). */
+/** Words of the trade that every room shares. Spellings are the interface's own (docs/interface.md, R-417). */
 
 export const MODES = ["charge", "tokenize"] as const;
 export type Mode = (typeof MODES)[number];
@@ -72,7 +72,7 @@ export const DECLINES = {
 
 export type DeclineCode = keyof typeof DECLINES;
 
-/** Postal address of the card holder, as the merchant gave it (SPEC BillingAddress). */
+/** Postal address of the card holder, as the merchant gave it (docs/interface.md, Billing address). */
 export interface BillingAddress {
   street: string;
   city: string;

@@ -12,7 +12,7 @@ export interface AudioFrame {
 const RING_FRAMES = 50;
 /** Frames in one message: 60 ms, a third of the messages for at most 40 ms of delay. */
 const BATCH = 3;
-/** Frames of speech, less frames of silence, that make a barge-in: 200 ms (VOICE section 3). */
+/** Frames of speech, less frames of silence, that make a barge-in: 200 ms (docs/decisions/0012). */
 const ONSET = 10;
 
 /** What the detector said of a frame in the ring. */
@@ -93,7 +93,7 @@ export class Listener {
     }
   }
 
-  /** Ends the stream and the watch, and overwrites all audio held (SECURITY S-24). */
+  /** Ends the stream and the watch, and overwrites all audio held (S-24). */
   clear(): void {
     this.watch(false);
     this.stop();

@@ -24,7 +24,7 @@ interface Shift {
  */
 export class Relay {
   readonly #target: RelayTarget;
-  /** A digit that was already down when the bridge was made: it belongs to the collection and stays here (SECURITY S-24). */
+  /** A digit that was already down when the bridge was made: it belongs to the collection and stays here (S-24). */
   readonly #heldDigit: { ssrc: number; timestamp: number } | null;
   #shift: Shift | null = null;
 

@@ -121,7 +121,7 @@ function readSession(text: string): SdpSession | SdpRefusal {
   const lines = text.split(/\r\n|\r|\n/);
   if (lines.some((line) => line.length > MAX_LINE_BYTES)) return malformed("a line longer than 1 KiB");
   if (lines.filter((line) => line.startsWith("m=")).length > MAX_MEDIA_LINES) return malformed("more than 16 streams");
-  // sdp-transform tries some sixty patterns on a line it does not know: 3,000 of those would cost 40 ms (SECURITY S-84).
+  // sdp-transform tries some sixty patterns on a line it does not know: 3,000 of those would cost 40 ms (S-84).
   const relevant = lines.filter((line) => RELEVANT.test(line));
   if (relevant.length > MAX_RELEVANT_LINES) return malformed("too many lines");
   const session = parse(relevant.join("\r\n"));

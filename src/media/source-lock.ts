@@ -1,4 +1,4 @@
-/** The time within which the true source of a stream may be learned, ms (SECURITY S-85). */
+/** The time within which the true source of a stream may be learned, ms (S-85). */
 const LEARNING_MS = 1_000;
 
 export interface Address {
@@ -10,7 +10,7 @@ export interface Address {
 export type SourceState = "foreign" | "learning" | "locked";
 
 /**
- * Decides whose packets count (symmetric RTP, RFC 4961, with the narrow learning of SECURITY S-85).
+ * Decides whose packets count (symmetric RTP, RFC 4961, with the narrow learning of S-85).
  *
  * The negotiated address locks at its first packet. A peer behind NAT sends from another one: the first such address is
  * held for one second from its first packet, and the negotiated address, should it be heard within that second, takes the stream over

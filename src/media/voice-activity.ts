@@ -9,7 +9,7 @@ export interface VoiceActivity {
   free(): void;
 }
 
-/** Modes 0-2 take a fifth of near silence for speech (VOICE section 3). */
+/** Modes 0-2 take a fifth of near silence for speech (docs/decisions/0012). */
 const VERY_AGGRESSIVE = 3;
 /** Speech stands at least this far above the noise. */
 const ABOVE_FLOOR_DB = 9;

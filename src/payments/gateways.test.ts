@@ -23,7 +23,7 @@ import { collecting, testCard } from "./testing.ts";
  * charge protocol, into the database of the run. What is looked at is what stays: session, attempts, webhook, ledger.
  */
 
-/** SPEC, Processor object: the row of each gateway that is built, by the mode that fills the field. */
+/** docs/interface.md, Processor object: the row of each gateway that is built, by the mode that fills the field. */
 const SPEC_FIELDS: Partial<Record<GatewayName, Record<Mode, string>>> = {
   stripe: { charge: "receipt_url stripe_charge_id stripe_payment_intent_id", tokenize: "payment_method_id stripe_customer_id" },
   authorizenet: {
@@ -165,7 +165,7 @@ describe("every gateway through the charge protocol", { concurrency: true }, () 
     });
   }
 
-  test("every gateway that is built has its row of SPEC here", () => {
+  test("every gateway that is built has its row of the interface here", () => {
     assert.deepEqual(Object.keys(SPEC_FIELDS), Object.keys(GATEWAYS_BUILT));
   });
 
@@ -173,7 +173,7 @@ describe("every gateway through the charge protocol", { concurrency: true }, () 
     const oneAttempt = GATEWAYS_BUILT[name]!.capabilities.oneAttempt;
     describe(name, { concurrency: 1 }, () => {
       for (const mode of ["charge", "tokenize"] as const) {
-        test(`${name}, ${mode}: a good card ends payment-success with exactly the fields of SPEC (R-400, R-407)`, async () => {
+        test(`${name}, ${mode}: a good card ends payment-success with exactly the fields of the interface (R-400, R-407)`, async () => {
           const kept = await pay(name, mode, [GOOD]);
           assert.equal(kept.session.status, "payment-success");
           assert.deepEqual(

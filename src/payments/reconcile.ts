@@ -15,7 +15,7 @@ import type { Reversals } from "./reversal.ts";
 
 /**
  * The search for what became of an attempt whose answer was lost: by look-up, else by void; never a new charge, and the
- * card is gone (DESIGN section 4). One search per attempt and process; the attempt's owner makes it.
+ * card is gone (docs/invariants.md, The charge protocol). One search per attempt and process; the attempt's owner makes it.
  */
 export interface Search {
   /** Attempts that this process is charging or searching: nobody else in it touches them. */

@@ -44,7 +44,7 @@ describe("settling a payment", () => {
     assert.equal(fixture.finals.length, 1);
   });
 
-  test("the attempt is written before the gateway is called: reference, deadline, version, owner and endpoint (DESIGN section 4)", async () => {
+  test("the attempt is written before the gateway is called: reference, deadline, version, owner and endpoint (docs/invariants.md, The charge protocol)", async () => {
     const session = await collecting(fixture);
     fake.onCharge = async () => {
       const [attempt] = await attemptsOf(session);

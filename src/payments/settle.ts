@@ -29,7 +29,7 @@ const GRACE_MS = 1_000;
 const INTENT_LOOKS = 20;
 const INTENT_LOOK_MS = 500;
 
-/** The charge protocol (DESIGN section 4): intent, one call, result. Never twice, never lost, never a guess. */
+/** The charge protocol (docs/invariants.md, The charge protocol): intent, one call, result. Never twice, never lost, never a guess. */
 export async function settle(
   deps: PaymentsDeps,
   tokens: AccessTokens,

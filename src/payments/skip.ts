@@ -3,7 +3,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import type { Session, SessionChanges, Sessions } from "#src/sessions/index.ts";
 import type { Verdict } from "./index.ts";
 
-/** The test word (SPEC, States and transitions; ): success without a card and without the gateway. */
+/** The test word (docs/interface.md, States and transitions; ): success without a card and without the gateway. */
 
 const BRAND = "visa";
 const LAST4 = "0000";

@@ -32,7 +32,7 @@ export function isInside(address: string, ranges: readonly Cidr[]): boolean {
 
 /**
  * True when `address` is one that anybody's request may be sent to: public, and not an address of this machine (R-260,
- * SECURITY S-50).
+ * S-50).
  */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -58,7 +58,7 @@ export interface ReachOptions {
 
 /**
  * What decides where merchants may send us: true when every one of the addresses, and at least one, is in `allow` or is
- * public and none of our own services' (SECURITY S-50).
+ * public and none of our own services' (S-50).
  */
 export function createReach({
   allow,

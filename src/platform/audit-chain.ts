@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Database, Db } from "./db/database.ts";
 
 /**
- * The chain of the audit log (SECURITY S-16; docs/decisions/0011). A row's seal is
+ * The chain of the audit log (S-16; docs/decisions/0011). A row's seal is
  *
  *   HMAC-SHA256(audit key, position, seal of the position before, everything the row says)
  *

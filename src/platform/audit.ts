@@ -1,7 +1,7 @@
 import type { Database, Db } from "./db/database.ts";
 import type { Log } from "./log.ts";
 
-/** One thing that was done: who did what to which object, from where, with what result (SECURITY S-16). */
+/** One thing that was done: who did what to which object, from where, with what result (S-16). */
 export interface AuditEntry {
   organizationId?: string | null;
   /** `key:<id>`, `operator`, `apply`, `caller`, `gateway`, `service` ... */

@@ -5,7 +5,7 @@ import type { Database, Db } from "./db/database.ts";
 import type { Log } from "./log.ts";
 
 const HEARTBEAT_MS = 5000;
-/** Three heartbeats missed: recovery after a kill may take 30 s in all (RELIABILITY E1). */
+/** Three heartbeats missed: recovery after a kill may take 30 s in all (E1). */
 const DEAD_AFTER = "15 seconds";
 const FORGOTTEN_AFTER = "1 day";
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 /**
- * Envelope encryption of what the database keeps sealed (SECURITY S-31). Layout of a sealed value, version 2:
+ * Envelope encryption of what the database keeps sealed (S-31). Layout of a sealed value, version 2:
  *
  *   1 byte version | 8 bytes id of the master key | 60 bytes data key sealed under the master key | data sealed under the data key
  *

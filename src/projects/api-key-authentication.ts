@@ -6,7 +6,7 @@ import { alphanumeric } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import type { Db } from "#src/platform/index.ts";
 
-/** API keys: `svc_test_` or `svc_live_` and 32 of A-Z a-z 0-9, about 190 bits (SPEC, Authentication; SECURITY S-30). */
+/** API keys: `svc_test_` or `svc_live_` and 32 of A-Z a-z 0-9, about 190 bits (docs/interface.md, Authentication; S-30). */
 
 /** What a key may do; a key made without a choice has all (R-044). */
 export const SCOPES = ["sessions:create", "sessions:read", "sessions:cancel", "widget:create", "projects:read"] as const;

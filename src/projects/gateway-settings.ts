@@ -92,7 +92,7 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
 
   /**
    * The project's own credentials; with a test key and none of its own the simulator's, when simulators are on; else null
-   * (OPERATOR section 4). Live settings come from the row and the vendor's host alone (R-051).
+   * (docs/operations.md, Apply file). Live settings come from the row and the vendor's host alone (R-051).
    */
   async function find(db: Db, projectId: string, name: GatewayName, environment: Environment): Promise<GatewaySettings | null> {
     const gateway = gateways[name];

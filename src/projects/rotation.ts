@@ -14,7 +14,7 @@ import { settingsPlace } from "./gateway-settings.ts";
 import { endpointName, endpointPlace, integrationsPlace } from "./repository.ts";
 
 /**
- * A new master key, while everything runs (SECURITY S-31, docs/decisions/0010): both keys open, one row after another gets
+ * A new master key, while everything runs (S-31, docs/decisions/0010): both keys open, one row after another gets
  * under the new one, and the old one is let go when nothing is under it. Cut short anywhere, it is gone on with by asking again.
  */
 

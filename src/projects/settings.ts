@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /**
- * A project's settings for its calls and its widget: the shapes of the apply file (OPERATOR section 4), stored as they
+ * A project's settings for its calls and its widget: the shapes of the apply file (docs/operations.md, Apply file), stored as they
  * were written. What was never written has the default of this file when it is read, so a default can improve.
  */
 
@@ -20,7 +20,7 @@ export interface VoiceSettings {
     /** Where callbacks may go: number prefixes and `sip:` host patterns. Empty: numbers of the project's own country, and any SIP host (R-330). */
     allow: readonly string[];
   };
-  /** Whether a test key's caller may say the test word (SPEC, States and transitions). */
+  /** Whether a test key's caller may say the test word (docs/interface.md, States and transitions). */
   testWord: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface Core {
   projects: Projects;
   checkout: Checkout;
   payments: Payments;
-  /** Hosts of our own services, which no merchant may make us send anything to (SECURITY S-50). */
+  /** Hosts of our own services, which no merchant may make us send anything to (S-50). */
   ownHosts: readonly string[];
   /** Has something ended with the process, before what was started earlier. */
   onEnd: (end: () => unknown) => void;

@@ -1,6 +1,6 @@
 /**
  * The session's life as one table: state and event -> next state and what else happens. No other file compares a status
- * to decide what may follow; `transition.ts` turns a row of this table into one conditional UPDATE (DESIGN section 3).
+ * to decide what may follow; `transition.ts` turns a row of this table into one conditional UPDATE (docs/states.md).
  */
 
 export const STATUSES = [
@@ -39,7 +39,7 @@ export type SessionEvent =
   | "lose"
   /** The caller hung up, fell silent or was cut off before the gateway was called. */
   | "abandon"
-  /** The test word of a test key's session (SPEC, States and transitions). */
+  /** The test word of a test key's session (docs/interface.md, States and transitions). */
   | "skip";
 
 export interface Transition {

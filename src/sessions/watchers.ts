@@ -1,7 +1,7 @@
 import type { Database } from "#src/platform/index.ts";
 import { CHANNEL } from "./transition.ts";
 
-/** Who wants to hear of which session. One LISTEN serves all streams and calls of a process (RELIABILITY E11). */
+/** Who wants to hear of which session. One LISTEN serves all streams and calls of a process (E11). */
 export class Watchers {
   readonly #bySession = new Map<string, Set<() => void>>();
 

@@ -1,6 +1,6 @@
 /** When independent decodings of one utterance are enough alike to believe them. */
 
-/** Digits in which the Luhn-constrained and the plain decoding of one card number may differ (VOICE section 2). */
+/** Digits in which the Luhn-constrained and the plain decoding of one card number may differ (docs/decisions/0012). */
 const PLAIN_TOLERANCE = 1;
 /** Insertions, omissions and confusions that the free decoding, which knows no length, may have on top. */
 const FREE_TOLERANCE = 2;

@@ -7,7 +7,7 @@ import type { AudioFrame, FromListener, ToListener } from "./recognition-result.
 
 /**
  * The thread of one call's recogniser: audio comes on a port of its own, results go to the main thread. Spoken digits are JavaScript
- * strings here and nowhere else; the thread is ended with the call, which gives its memory back (SECURITY section 7).
+ * strings here and nowhere else; the thread is ended with the call, which gives its memory back (docs/security.md, Memory).
  */
 const main = parentPort as MessagePort;
 const { port } = workerData as { port: MessagePort };

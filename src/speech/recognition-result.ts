@@ -16,7 +16,7 @@ export type RecognitionResult =
   | { kind: "yes" }
   | { kind: "no" }
   | { kind: "command"; command: Command }
-  /** The test word, whole (REQUIREMENTS R-232). */
+  /** The test word, whole. */
   | { kind: "test_word" }
   /** Speech that means nothing here. */
   | { kind: "nothing" };

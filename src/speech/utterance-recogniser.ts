@@ -5,7 +5,7 @@ import { DIGITS, SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./ph
 import { Utterance } from "./utterance.ts";
 import { digitsOf } from "./spoken-numbers.ts";
 
-/** Commands and the test word are short; in longer speech they are not looked for (VOICE section 2). */
+/** Commands and the test word are short; in longer speech they are not looked for (docs/decisions/0012). */
 const LONGEST_KEYWORD_MS = 2_000;
 /** Under this level of speech over background nothing is certain. */
 const CLEAR_DB = 15;

@@ -20,7 +20,7 @@ const LONGEST = frames(20_000);
  */
 const HISS = 8;
 
-/** Silence after which there is time to decode ahead, after which a whole answer ends, and after which any does (VOICE section 3). */
+/** Silence after which there is time to decode ahead, after which a whole answer ends, and after which any does (docs/decisions/0012). */
 const PAUSE = frames(200);
 const REST = frames(500);
 const END = frames(900);

@@ -25,7 +25,7 @@ const SAID: Readonly<Record<string, string>> = {
 };
 
 /**
- * Headers of the transfer-back INVITE: the three of REQUIREMENTS R-325, and the `X-payment_` set whose underscores let
+ * Headers of the transfer-back INVITE: the three of R-325, and the `X-payment_` set whose underscores let
  * voice platforms use them as template variables (they cut off `X-` and keep the rest). Never card data beyond brand and
  * last four; no value can hold CR or LF.
  */

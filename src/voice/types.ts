@@ -17,7 +17,7 @@ export interface CallDeps {
   projects: Projects;
   payments: Payments;
   userAgent: Pick<UserAgent, "invite">;
-  media: Pick<MediaEngine, "open" | "bridge" | "loadClip">;
+  media: MediaEngine;
   prompts: Prompts;
   /** Null: keypad only. */
   recogniser: Recogniser | null;

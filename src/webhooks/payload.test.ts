@@ -38,7 +38,7 @@ const SESSION: Session = {
   expiresAt: new Date("2026-11-20T10:05:00.000Z"),
   completedAt: new Date("2026-11-20T10:01:00.000Z"),
 };
-/** As SPEC lists fiserv's fields. */
+/** As docs/interface.md lists fiserv's fields. */
 const FISERV = Object.fromEntries(
   ["fiserv_transaction_id", "fiserv_order_id", "fiserv_payment_token", "fiserv_state"].map((name) => [name, [name]]),
 );
@@ -113,7 +113,7 @@ test("a project may ask for cents (R-344)", () => {
   assert.ok(bodyOf({ amountMinor: 5000 }, "cents").includes('"amount":5000,"amount_cents":5000,'));
 });
 
-/** What a gateway reported, and the keys that the webhook then has beside the card's: the lists of SPEC, Processor object. */
+/** What a gateway reported, and the keys that the webhook then has beside the card's: the lists of docs/interface.md, Processor object. */
 const PROCESSOR_KEYS: readonly (readonly [what: string, Partial<Session>, keys: string])[] = [
   [
     "a charge by authorizenet: unprefixed",

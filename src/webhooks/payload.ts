@@ -4,7 +4,7 @@ import { formatAmount } from "#src/kernel/money.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Session } from "#src/sessions/index.ts";
 
-/** What the merchant is told, once per session, when it is final (SPEC, Status webhook; REQUIREMENTS J). */
+/** What the merchant is told, once per session, when it is final (docs/interface.md, Status webhook; ). */
 
 export type AmountUnit = "dollars" | "cents";
 
@@ -51,7 +51,7 @@ export type WebhookNames = Readonly<
 >;
 
 /**
- * The names of a processor field in webhook form (R-345): those that the gateway lists. SPEC calls the form "unprefixed" for
+ * The names of a processor field in webhook form (R-345): those that the gateway lists. The interface calls the form "unprefixed" for
  * gateways without a list too: their fields have both names, so that either reading finds its key.
  */
 function namesOf(gateway: GatewayName, gateways: WebhookNames, field: string): readonly string[] {

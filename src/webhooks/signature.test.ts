@@ -56,5 +56,5 @@ const refused: readonly (readonly [string, Record<string, string>, string, strin
   ["no headers", {}, BODY, SECRET, NOW],
 ];
 for (const [name, headers, body, secret, now] of refused) {
-  test(`${name} does not verify`, () => assert.equal(verifyWebhook(headers, body, secret, now).verified, false));
+  test(`${name} does not verify (S-33)`, () => assert.equal(verifyWebhook(headers, body, secret, now).verified, false));
 }

@@ -4,7 +4,7 @@ import type { Secret } from "#src/kernel/secret.ts";
 /**
  * The two signature families of a status webhook (R-348), both over the same bytes and the same timestamp:
  * Standard Webhooks 1.0.0 (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and `X-Signature: t=,v1=`, the form
- * of the card forwarding request (SPEC, Events). While a secret is rolled each family carries one signature per secret.
+ * of the card forwarding request (docs/interface.md, Card forwarding). While a secret is rolled each family carries one signature per secret.
  */
 
 const TOLERANCE_SECONDS = 300;

@@ -88,7 +88,7 @@ function readInteger(bytes: Uint8Array, span: Span | undefined, complaint: CardC
   return length === 0 ? complaint : value;
 }
 
-/** Puts a year of two digits into this century (REQUIREMENTS R-366 leaves its form open). */
+/** Puts a year of two digits into this century (R-366 leaves its form open). */
 function setExpiry(card: CardCells, month: number, year: number, nowMs: number): [CardField, CardComplaint | null] {
   const whole = year < 100 ? 2000 + year : year;
   if (month < 1 || month > 12) return ["exp_month", "not a month"];

@@ -1,6 +1,6 @@
 /**
  * Finds the card's fields in the bytes of a charge (RFC 8259) without making a string of any of them: V8 frees strings but
- * does not overwrite them (SECURITY section 7). What is found are places in the bytes; `card-body.ts` reads them.
+ * does not overwrite them (docs/security.md, Memory). What is found are places in the bytes; `card-body.ts` reads them.
  */
 
 const CARD_FIELDS = ["number", "exp_month", "exp_year", "cvv", "cardholder_name", "postal_code"] as const;

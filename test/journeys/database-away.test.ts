@@ -8,7 +8,7 @@ import { stripeAt } from "./installation.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
 import { approvedCharges, fault, shared, startService, untilCharged } from "./service.ts";
 
-/** PostgreSQL going away, falling silent and losing the answers to commits, in the middle of a payment (RELIABILITY E2). */
+/** PostgreSQL going away, falling silent and losing the answers to commits, in the middle of a payment (E2). */
 
 const withoutPostgres = process.env["TEST_DATABASE_URL"]
   ? false

@@ -9,7 +9,7 @@ import { WORDS } from "./words.ts";
 /**
  * The schemas under their published names (R-032). Requests are the very ones that validate; answers and what the service
  * sends are described here, and the tests hold real ones against them. Fields that may be left out of an answer are those
- * that SPEC does not require.
+ * that the interface does not require.
  */
 
 const uuid = z.string().meta({ format: "uuid" });

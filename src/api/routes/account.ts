@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ApiDeps } from "../deps.ts";
 
-/** What a key can learn about itself and its organisation (SPEC, Other endpoints). */
+/** What a key can learn about itself and its organisation (docs/interface.md, Other endpoints). */
 export function registerAccount(app: FastifyInstance, { database, projects }: ApiDeps): void {
   app.get("/v1/auth/check", { config: { access: "any key" } }, async ({ identity }) => ({
     authenticated: true,

@@ -9,7 +9,7 @@ import { createQuery, findQuery, sessionCreate, sessionPath } from "../schemas/s
 import { demand } from "../schemas/validate.ts";
 import { sessionCreation } from "../session-creation.ts";
 
-/** /v1/sessions and below, but for the stream (SPEC, Endpoints). */
+/** /v1/sessions and below, but for the stream (docs/interface.md, Endpoints). */
 export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
   const { database, sessions, projects } = deps;
   registerCreation(app, deps, {

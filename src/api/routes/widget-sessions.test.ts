@@ -231,7 +231,7 @@ describe("what the frame reads", () => {
 });
 
 describe("the page", () => {
-  test("one script and one style of its own, by digest, and headers that allow nothing else (R-369)", async () => {
+  test("one script and one style of its own, by digest, and headers that allow nothing else (R-369, S-12)", async () => {
     const { create, call } = service();
     const { payload, headers } = await call("GET", `/widget/${await create({ description: "<b>&\"'" })}`, { key: null });
     assert.match(payload, /&#60;b&#62;&#38;&#34;&#39;/);

@@ -18,7 +18,7 @@ const CHARGE_BODY_LIMIT = 32 * 1024;
 const READS = 60;
 const CHARGES = 10;
 
-/** /v1/widget-sessions, and the page that they are paid on (SPEC, Widget sessions). */
+/** /v1/widget-sessions, and the page that they are paid on (docs/interface.md, Widget sessions). */
 export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widget: Widget): void {
   registerCreation(app, deps, {
     path: "/v1/widget-sessions",

@@ -24,7 +24,7 @@ async function send(token: string | null, changes: object = {}): Promise<string>
   return item.type;
 }
 
-/** REQUIREMENTS, table C2: what is sent with mode charge in USD, and what comes of it. */
+/** table C2: what is sent with mode charge in USD, and what comes of it. */
 const TABLE: [outcome: string, tokens: string[]][] = [
   ["10.00", ["10", "10.0", "1e1", '"10"', '"10."', '"+10"', '"0010"', '"10.0"', '"10.00"', '"10.000"', "10.000", "1.0E+1", "100e-1"]],
   ["0.50", ['".5"', '"0.5"', "0.5", '"+.5"', '"00.50"']],

@@ -8,7 +8,7 @@ import { field } from "./validate.ts";
 const FLOAT_NOISE = 1e-9;
 const NOT_FINITE = /^[+-]?(?:nan|inf|infinity)$/i;
 
-/** As the interface publishes it (SPEC, SessionCreate). */
+/** As the interface publishes it (docs/interface.md, SessionCreate). */
 export const AMOUNT_PATTERN = String.raw`^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$`;
 const SHOWN = {
   anyOf: [
@@ -17,7 +17,7 @@ const SHOWN = {
   ],
 };
 
-/** The `amount` field: everything about it that needs no currency (REQUIREMENTS, table C2). */
+/** The `amount` field: everything about it that needs no currency (table C2). */
 export const amountField = field<Amount>(SHOWN, (input) => {
   const amount = input instanceof JsonNumber ? fromNumber(input.text) : fromText(input);
   if (amount instanceof Fault) return amount;

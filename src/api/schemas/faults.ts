@@ -1,5 +1,5 @@
 /**
- * The words of a 422 answer. `type` and `msg` are those of Pydantic 2 (REQUIREMENTS R-006, FEATURES 3.1): clients branch on the
+ * The words of a 422 answer. `type` and `msg` are those of Pydantic 2 (R-006): clients branch on the
  * types. The value that was sent is never repeated: it may hold a card number (R-004).
  */
 

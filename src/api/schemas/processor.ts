@@ -1,6 +1,6 @@
 import type { GatewayName } from "#src/kernel/payment.ts";
 
-/** SPEC, Processor object: which fields a session of each gateway may show. */
+/** docs/interface.md, Processor object: which fields a session of each gateway may show. */
 const FIELDS: Readonly<Record<GatewayName, readonly string[]>> = {
   stripe: ["receipt_url", "stripe_charge_id", "stripe_payment_intent_id", "payment_method_id", "stripe_customer_id"],
   authorizenet: [
@@ -49,7 +49,7 @@ const FIELDS: Readonly<Record<GatewayName, readonly string[]>> = {
 
 /**
  * A session paid by the test word has no gateway's answer: it shows the synthetic transaction beside the gateway's own
- * fields (SPEC, States and transitions; R-234).
+ * fields (docs/interface.md, States and transitions; R-234).
  */
 const TEST_SKIP = ["test_skip", "transaction_id", "auth_code"];
 

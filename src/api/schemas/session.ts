@@ -8,7 +8,7 @@ import { FAULTS } from "./faults.ts";
 import { field, model, text, textField } from "./validate.ts";
 import { uuidFault } from "./uuid.ts";
 
-/** SessionCreate and what else /v1/sessions takes (SPEC, Resources and their fields). Optional fields take null for missing. */
+/** SessionCreate and what else /v1/sessions takes (docs/interface.md, SessionCreate). Optional fields take null for missing. */
 
 const CALLER = FAULTS.value("caller must be a phone number in E.164 format");
 const E164 = { description: "Phone number in E.164 format, such as +14155550100." };

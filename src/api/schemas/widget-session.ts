@@ -8,7 +8,7 @@ import { at, type Fault, FAULTS, type Item } from "./faults.ts";
 import { STRIPE_ACCOUNT_ID } from "./session.ts";
 import { field, model, text, textField } from "./validate.ts";
 
-/** CreateWidgetSession (SPEC) and what is said of a charge's body. */
+/** CreateWidgetSession (docs/interface.md, Widget sessions) and what is said of a charge's body. */
 
 const MODE_PATTERN = /^(charge|tokenize)$/;
 

@@ -6,7 +6,7 @@ export const OUTCOMES = ["approve", "decline", "retry", "mango"] as const;
 export type Input = (typeof INPUTS)[number];
 export type DemoOutcome = (typeof OUTCOMES)[number];
 
-/** The uniform cards of every simulator (OPERATOR section 5). */
+/** The uniform cards of every simulator (docs/operations.md, Simulators). */
 const APPROVED = "4242424242424242";
 const DECLINED = "4000000000000002";
 

@@ -80,7 +80,7 @@ const TRANSACTION_SETTINGS = {
   ],
 };
 
-/** True when the project holds money instead of taking it (SPEC, capture mode Authorize Only). */
+/** True when the project holds money instead of taking it (docs/interface.md, States and transitions). */
 export function authorizesOnly(settings: GatewaySettings): boolean {
   return settings.options["capture"] === "authorize_only";
 }

@@ -3,7 +3,7 @@ import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
 import { ANSWER_TIMEOUT_MS, forwardCard, isHttps, settingsFault } from "./requests.ts";
 import { noDecision, readDecision } from "./responses.ts";
 
-/** Card forwarding: the merchant's own HTTPS endpoint decides (SPEC, Card forwarding request; REQUIREMENTS section G). */
+/** Card forwarding: the merchant's own HTTPS endpoint decides (docs/interface.md, Card forwarding; ). */
 export const webhook: Gateway = {
   name: "webhook",
   capabilities: {
@@ -49,7 +49,7 @@ export const webhook: Gateway = {
   checkSettings: settingsFault,
   charge: forward,
   tokenize: forward,
-  // Nobody can be asked, and the card is sent once only: a lost attempt has failed (SPEC; R-249).
+  // Nobody can be asked, and the card is sent once only: a lost attempt has failed.
   lookUp: () => Promise.resolve(noDecision("the attempt was cut off: the endpoint may have acted on the card")),
 };
 

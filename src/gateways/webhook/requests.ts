@@ -8,7 +8,7 @@ export const ANSWER_TIMEOUT_MS = 30_000;
 const LONGEST_ANSWER = 64 * 1024;
 const LEAST_SECRET = 32;
 
-/** The one request of an attempt: the card and its session, signed (SPEC, Card forwarding request). */
+/** The one request of an attempt: the card and its session, signed (docs/interface.md, Card forwarding). */
 export function forwardCard(order: Order, settings: GatewaySettings, nowMs: number): GatewayRequest {
   const { card } = order;
   const body = jsonBody({

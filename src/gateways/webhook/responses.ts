@@ -9,7 +9,7 @@ import { words } from "../kit/scrub.ts";
 
 /**
  * What the merchant's endpoint decided. There is no unknown here: an answer that is lost, late or no valid JSON fails the
- * session with `webhook_gateway_error` (SPEC, R-247).
+ * session with `webhook_gateway_error` (R-247).
  */
 export function readDecision(answer: GatewayAnswer, mode: Mode): Approved | Declined {
   if (answer.kind === "not sent") return noDecision("the card could not be sent");

@@ -87,7 +87,7 @@ test("when the database is gone all fail, nothing is tried again, and later ones
   assert.equal(await later, "c!");
 });
 
-test("a call that hangs holds up nobody but its own (RELIABILITY E2)", async (context) => {
+test("a call that hangs holds up nobody but its own (E2)", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { ask, calls, called } = byHand();
   const hanging = ask("a");

@@ -7,7 +7,7 @@ import { preparedName } from "./statement.ts";
 const STATEMENT_MS = 10_000;
 /** An answer that is later than the server's own limit never comes: the network is gone without a word. */
 const SILENCE_MS = STATEMENT_MS + 2_000;
-/** A request that cannot be served is refused, not left hanging (RELIABILITY E2: 503 within 2.5 s). */
+/** A request that cannot be served is refused, not left hanging (E2: 503 within 2.5 s). */
 const CONNECT_MS = 2_000;
 
 /** What `pg` says when `query_timeout` is over; it has no code. */

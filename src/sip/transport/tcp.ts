@@ -4,7 +4,7 @@ import { StreamFramer } from "../grammar/stream-framer.ts";
 import { type Flow, plainAddress, type Receiver, type Transport } from "./transport.ts";
 
 const CONNECT_TIMEOUT_MS = 4_000;
-/** A message that has begun must be complete within this time (RELIABILITY section 5, clerr). */
+/** A message that has begun must be complete within this time (docs/invariants.md, clerr). */
 const MESSAGE_TIMEOUT_MS = 10_000;
 /** Longer than any silent stretch of a call, so that a dialog keeps the connection it came by. */
 const IDLE_TIMEOUT_MS = 600_000;

@@ -7,7 +7,7 @@ import type { Found, Opened } from "../index.ts";
 import { assetHeaders, pageHeaders } from "./headers.ts";
 import { filled, type TextName, TEXTS } from "./texts.ts";
 
-/** The page on which a card is typed: one script, one style, both from here and named by their digest (SECURITY S-12). */
+/** The page on which a card is typed: one script, one style, both from here and named by their digest (S-12). */
 
 export interface Page {
   status: 200 | 404 | 410;

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { test } from "node:test";
+import { readRequirements } from "../scripts/requirement-rows.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (path: string) => readFileSync(root + path, "utf8");
+const FOLDERS = "{src,prove,test,bench,scripts,simulators,softphone,examples,migrations}";
+const CODE = globSync(`${FOLDERS}/**/*.{ts,js,mjs,sql,css,html,yaml}`, { cwd: root });
+const PAGES = globSync(["*.md", "docs/**/*.md"], { cwd: root });
+const OWN = "test/citations.test.ts";
+
+/** Every place in code and pages that `form` matches, with its first group. */
+function citations(form: RegExp, files: readonly string[] = [...CODE, ...PAGES]): { file: string; cited: string }[] {
+  return files
+    .filter((file) => file !== OWN)
+    .flatMap((file) => Array.from(read(file).matchAll(form), (match) => ({ file, cited: match[1] ?? match[0] })));
+}
+
+/** Numbers that begin a row of a table in `page`. */
+function rowsOf(page: string): ReadonlySet<string> {
+  return new Set(Array.from(read(page).matchAll(/^\| ([A-Z]-?\d+) \|/gm), ([, number]) => number!));
+}
+
+function strays(form: RegExp, known: ReadonlySet<string>, files?: readonly string[]): string[] {
+  const found = citations(form, files);
+  assert.ok(found.length > 10, "nothing was found: the form is wrong");
+  return found.filter(({ cited }) => !known.has(cited)).map(({ file, cited }) => `${file}: ${cited}`);
+}
+
+test("every R-number that code or a page cites is a requirement", () => {
+  const rows = readRequirements().sections.flatMap((section) => section.rows.map((row) => row.id));
+  const tests = ["test/requirements.test.ts", "scripts/requirement-rows.ts"];
+  assert.deepEqual(
+    strays(/\b(R-\d{3})\b/g, new Set(rows)).filter((stray) => !tests.some((file) => stray.startsWith(file))),
+    [],
+  );
+});
+
+test("every S-number that code or a page cites is a promise of docs/security.md", () => {
+  assert.deepEqual(strays(/\b(S-\d\d)\b/g, rowsOf("docs/security.md")), []);
+});
+
+test("every I- and E-number that code or a page cites stands in docs/invariants.md", () => {
+  // Two digits at most and no other sign around it: E.164, IN IP4 and base64 hold such letters too.
+  assert.deepEqual(strays(/(?<![\w.+/=-])([IE]\d{1,2})(?![\w.+/=-]|\.\d)/g, rowsOf("docs/invariants.md")), []);
+});
+
+test("every check that docs/security.md and docs/invariants.md name is there, and cites the number", () => {
+  for (const page of ["docs/security.md", "docs/invariants.md"]) {
+    for (const [row, number] of read(page).matchAll(/^\| ([SE]-?\d+) \|.*\|$/gm)) {
+      const files = row.match(/(?:src|test)\/[\w./-]+\.test\.ts/g) ?? [];
+      for (const file of files) assert.ok(existsSync(root + file), `${page}: ${file}`);
+      if (number!.startsWith("S") && files.length > 0) {
+        assert.ok(
+          files.some((file) => read(file).includes(number!)),
+          `${number} is cited by none of its checks`,
+        );
+      }
+    }
+  }
+});
+
+test("every file that a comment or page names exists", () => {
+  const form =
+    /(?<![\w./#@-])((?:src|prove|test|bench|scripts|simulators|softphone|docs|examples|migrations)\/[\w./-]+\.(?:ts|mjs|js|md|yaml|sql))\b/g;
+  const missing = citations(form).filter(({ cited }) => !existsSync(root + cited));
+  assert.deepEqual(missing, []);
+});
+
+test("every decision that is cited by its number exists", () => {
+  const missing = citations(/docs\/decisions\/(\d{4})\b/g).filter(
+    ({ cited }) => globSync(`docs/decisions/${cited}-*.md`, { cwd: root }).length !== 1,
+  );
+  assert.deepEqual(missing, []);
+});
+
+test("every section of a page that code cites exists", () => {
+  const found = CODE.filter((file) => file !== OWN).flatMap((file) =>
+    // A comment's line may break between the page and its section.
+    Array.from(
+      read(file)
+        .replaceAll(/\n\s*(?:\*|\/\/) /g, " ")
+        .matchAll(/\b(docs\/[a-z-]+\.md), ([A-Z][a-z][\w-]*(?: [\w-]+)*)/g),
+      ([, page, words]) => ({
+        file,
+        page: page!,
+        words: words!,
+      }),
+    ),
+  );
+  assert.ok(found.length > 20);
+  const headings = (page: string) => Array.from(read(page).matchAll(/^#+ (.+)$/gm), ([, heading]) => heading!);
+  const missing = found.filter(({ page, words }) => !headings(page).some((heading) => words.startsWith(heading)));
+  assert.deepEqual(missing, []);
+});
+
+/** Documents are cited by their path. A name in capitals names one that nobody who has this repository alone can read. */
+test("no comment cites a document by a name in capitals", () => {
+  const form =
+    /\b((?:SPEC|SECURITY|OPERATOR|RELIABILITY|REQUIREMENTS|DESIGN|FEATURES|GLOSSARY|STYLE|STACK|VOICE)(?:\.md|,? (?:section|S-|R-|E\d|table)|, [A-Z]))/g;
+  assert.deepEqual(citations(form), []);
+});
