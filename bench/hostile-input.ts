@@ -113,7 +113,7 @@ const card = Cell.fromText("4242424242424242");
 const clientOf = clientReader(["127.0.0.0/8"]);
 const nobody: SessionIndex = {
   channelOf: async () => null,
-  pendingByCaller: async () => null,
+  waitingFor: async () => [],
   projectOfNumber: async () => null,
   countries: async () => ["US", "DE"],
 };

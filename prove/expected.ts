@@ -100,7 +100,7 @@ export const RACES: Readonly<Record<string, readonly string[]>> = {
   "two sessions of one caller: a call took the newest": ["R-217", "R-276"],
   "two sessions of one caller: one had ended, and a call took the other": ["R-276"],
   "two merchants' sessions of one caller: the number that was dialled chose the older": ["R-277"],
-  "two merchants' sessions of one caller, and nobody's number: the newest": ["R-277"],
+  "two organisations' sessions of one caller, and nobody's number: neither": ["R-217", "R-277"],
   "a widget session was called: 404": ["R-280"],
   "a card was posted to a voice session: 404": ["R-281"],
   "a card was posted twice at once: one was refused": ["R-282"],

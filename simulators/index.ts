@@ -1,20 +1,15 @@
 import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { authorizenet } from "./authorizenet/index.ts";
-import { passesLuhn } from "./cards.ts";
-import { ecommpay } from "./ecommpay.ts";
-import { Faults, readFault } from "./faults.ts";
-import { Ledger } from "./ledger.ts";
+import { passesLuhn } from "./kit/cards.ts";
+import { Faults, readFault } from "./kit/faults.ts";
+import { Ledger } from "./kit/ledger.ts";
+import type { Answer, Simulator, SimulatorFactory, SimulatorTools } from "./kit/simulator.ts";
 import { listen } from "./listener.ts";
-import { nmi } from "./nmi.ts";
-import type { Simulator, SimulatorAnswer, SimulatorFactory, SimulatorTools } from "./simulator.ts";
-import { stripe } from "./stripe/index.ts";
 import { createIdentity } from "./tls.ts";
-import { webhook } from "./webhook.ts";
 
-/** Every simulator. A new one is its file and its name here. */
-const FACTORIES: readonly SimulatorFactory[] = [stripe, authorizenet, webhook, nmi, ecommpay];
 const LARGEST_BODY = 1024 * 1024;
 const SLOW_MS = 3_000;
 
@@ -29,28 +24,36 @@ export interface Simulators {
   close(): Promise<void>;
 }
 
+/** Every simulator is found by its folder: `simulators/<name>/index.ts` exports `simulator`. */
+export function simulatorNames(): string[] {
+  const folder = import.meta.dirname;
+  return readdirSync(folder).filter((name) => name !== "kit" && existsSync(join(folder, name, "index.ts")));
+}
+
+async function loadSimulators(ledger: Ledger): Promise<Map<string, Simulator>> {
+  const loaded = simulatorNames().map(async (name) => {
+    const { simulator } = (await import(`./${name}/index.ts`)) as { simulator: SimulatorFactory };
+    return [name, simulator({ ...TOOLS, record: (entry) => ledger.record({ gateway: name, ...entry }) })] as const;
+  });
+  return new Map(await Promise.all(loaded));
+}
+
 /** Starts every gateway's simulator on one port, each under `/<gateway>` (docs/operations.md, Simulators). `port` 0 takes any free one. */
 export async function startSimulators(options: { port: number; host: string; ledgerFile?: string }): Promise<Simulators> {
   const ledger = new Ledger(options.ledgerFile ?? null);
   const faults = new Faults();
-  const simulators = new Map(
-    FACTORIES.map((create) => {
-      let name = "";
-      const simulator = create({ ...TOOLS, record: (entry) => ledger.record({ gateway: name, ...entry }) });
-      name = simulator.name;
-      return [name, simulator] as const;
-    }),
-  );
+  const simulators = await loadSimulators(ledger);
   const names = [...simulators.keys()];
   const identity = createIdentity([...new Set(["localhost", "127.0.0.1", "::1", options.host])]);
 
   const handle = async (request: IncomingMessage, response: ServerResponse, cut: () => void): Promise<void> => {
+    if (!isServed(request, options.host)) return send(response, { status: 421, body: { error: "this host name is not served here" } });
     const url = new URL(request.url ?? "/", "http://simulators");
     const body = await readBody(request);
     if (body === null) return cut();
     const [, first = "", ...rest] = url.pathname.split("/");
     const simulator = simulators.get(first);
-    if (simulator) return serve({ simulator, faults, request, response, url, path: `/${rest.join("/")}`, body, cut });
+    if (simulator) return serve({ name: first, simulator, faults, request, response, url, path: `/${rest.join("/")}`, body, cut });
     const [status, answer] = control(request.method ?? "", url.pathname, body, { ledger, faults, names });
     send(response, { status, body: answer });
   };
@@ -69,6 +72,17 @@ export async function startSimulators(options: { port: number; host: string; led
       ledger.close();
     },
   };
+}
+
+/**
+ * Only loopback names and addresses, or the listener's own, are served: a web page must not reach the simulators by a name of its
+ * own that resolves to 127.0.0.1 (DNS rebinding).
+ */
+function isServed({ headers, socket }: IncomingMessage, ownHost: string): boolean {
+  const [, bracketed, name = bracketed] = /^(?:\[([0-9a-f:]+)\]|([^:]+))(?::[0-9]+)?$/.exec(headers.host?.toLowerCase() ?? "") ?? [];
+  if (name === undefined) return false;
+  if (/^(localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|::1)$/.test(name) || name.endsWith(".localhost")) return true;
+  return name === ownHost.toLowerCase() || name === socket.localAddress?.replace(/^::ffff:/, "");
 }
 
 const TOOLS: Omit<SimulatorTools, "record"> = {
@@ -113,6 +127,7 @@ function parse(body: Buffer): unknown {
 }
 
 interface Served {
+  name: string;
   simulator: Simulator;
   faults: Faults;
   request: IncomingMessage;
@@ -125,10 +140,13 @@ interface Served {
 }
 
 /** One vendor request, with the fault that strikes it. */
-async function serve({ simulator, faults, request, response, url, path, body, cut }: Served): Promise<void> {
-  const operation = simulator.operationOf?.({ body });
-  const fault = faults.strike(simulator.name, operation === undefined ? path : `${path}/${operation}`, body);
+async function serve({ name, simulator, faults, request, response, url, path, body, cut }: Served): Promise<void> {
+  const operation = simulator.operationOf?.({ path, headers: request.headers, body });
+  const struck = { gateway: name, path: operation === undefined ? path : `${path}/${operation}`, query: url.search, body };
+  const fault = faults.strike(struck);
   if (fault === "reset_before") return cut();
+  if (faults.settles(struck)) simulator.settle?.();
+  let lag: number | undefined;
   const answer = await simulator.handle({
     method: request.method ?? "",
     path,
@@ -137,6 +155,7 @@ async function serve({ simulator, faults, request, response, url, path, body, cu
     body,
     secure: "encrypted" in request.socket,
     work: () => (fault === "slow" ? delay(SLOW_MS, undefined, { ref: false }) : Promise.resolve()),
+    lookUpLag: () => (lag ??= faults.lookUpLag(struck)),
   });
   if (answer === "reset" || fault === "reset_after") return cut();
   if (answer.lost || fault === "hang") return;
@@ -147,7 +166,7 @@ async function serve({ simulator, faults, request, response, url, path, body, cu
   else send(response, answer);
 }
 
-function send(response: ServerResponse, { status, headers = {}, body }: Exclude<SimulatorAnswer, string>): void {
+function send(response: ServerResponse, { status, headers = {}, body }: Answer): void {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const type = typeof body === "string" ? "text/plain" : "application/json";
   response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text), ...headers });
@@ -155,7 +174,7 @@ function send(response: ServerResponse, { status, headers = {}, body }: Exclude<
 }
 
 /** Announces the whole body, sends half of it and ends the connection. */
-function truncate(response: ServerResponse, { status, headers = {}, body }: Exclude<SimulatorAnswer, string>): void {
+function truncate(response: ServerResponse, { status, headers = {}, body }: Answer): void {
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   response.writeHead(status, { "content-type": "application/json", "content-length": bytes.length, ...headers });
   response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());

@@ -34,7 +34,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a module may reach past another module's index: the database's test double, for tests alone. */
-const OPEN_FILES = new Set(["platform/testing.ts", "sessions/testing.ts", "gateways/testing.ts", "payments/testing.ts"]);
+const OPEN_FILES = new Set(["platform/testing.ts", "sessions/testing.ts", "gateways/testing.ts", "payments/testing.ts", "sip/testing.ts"]);
 
 /** Host time, chance and environment belong to these alone; everything else takes Clock, Random and Config from its caller. */
 const HOST_ACCESS = /\b(Date\.now|Math\.random|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|process\.env)\b/;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
-import type { RecordedEntry } from "#simulators/ledger.ts";
+import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import { endOf } from "../prove/kill/audit.ts";
 import { type Hook, judge } from "../prove/kill/judge.ts";
 import { Fates } from "../prove/kill/fates.ts";

@@ -96,7 +96,9 @@ async function play(database: Database): Promise<unknown[]> {
 
   await note(sessions.find(db, a, SCOPE));
   await note(sessions.find(db, a, { ...SCOPE, environment: "live" }));
-  await note(sessions.pendingByCaller(db, "+14155550103"));
+  await note(sessions.waitingByCallers(db, ["+14155550103", "+14155550104"], null));
+  await note(sessions.waitingByCallers(db, ["+14155550103"], PROJECT));
+  await note(sessions.waitingByCallers(db, ["+14155550103"], ATTEMPTS[0]));
   await note(sessions.claim(a, { owner: "one", callId: "call" }));
   await note(sessions.claim(a, { owner: "two", callId: "call" }));
   await note(sessions.cancel(b, SCOPE));

@@ -123,11 +123,13 @@ export class Expressions {
     const quantifier = reader.accept("any") ? "some" : reader.accept("all") ? "every" : null;
     const right = this.#sum();
     if (quantifier) {
-      return made((scope) => {
+      const result = made((scope) => {
         const [value, items] = [left.run(scope), right.run(scope)];
         if (value === null || items === null) return null;
         return (items as Value[])[quantifier]((item) => test(compare(value, item) ?? Number.NaN));
       }, left.constant && right.constant);
+      if (operator !== "=" || quantifier !== "some" || left.column === undefined || !right.constant) return result;
+      return { ...result, equalities: [{ column: left.column, values: (scope) => (right.run(scope) as Value[] | null) ?? [] }] };
     }
     const result = made((scope) => {
       const order = compare(left.run(scope), right.run(scope));

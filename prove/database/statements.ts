@@ -68,6 +68,14 @@ class Statements {
     return this.#reader.accept("where") ? this.#expressions.read() : null;
   }
 
+  /** `(a, b)` */
+  #list(): Expression[] {
+    this.#reader.expect("(");
+    const expressions = this.#reader.list(() => this.#expressions.read());
+    this.#reader.expect(")");
+    return expressions;
+  }
+
   #subSelect(): SubSelect {
     const outside = this.#expressions.onQualifier;
     const seen = new Set<string>();
@@ -96,6 +104,7 @@ class Statements {
     const reader = this.#reader;
     reader.expect("select");
     const isDistinct = reader.accept("distinct");
+    const distinctOn = isDistinct && reader.accept("on") ? this.#list() : null;
     const items = reader.sees("from") ? [] : this.#items();
     const table = reader.accept("from") ? this.#table() : null;
     const alias = table && reader.accept("as") ? reader.name() : (table?.name ?? "");
@@ -121,10 +130,16 @@ class Statements {
         if (scope && (!where || where.run(scope) === true)) found.push([holder, scope]);
       }
       if (order.length > 0) found.sort(([, a], [, b]) => ordering(order, a, b));
+      const firsts = new Set<string>();
       const most = limit ? Number(limit.run(scopeOf(NOTHING))) : Infinity;
       const chosen: Scope[] = [];
       for (const [holder, scope] of found) {
         if (chosen.length >= most) break;
+        if (distinctOn) {
+          const key = JSON.stringify(distinctOn.map((expression) => expression.run(scope)));
+          if (firsts.has(key)) continue;
+          firsts.add(key);
+        }
         if (forUpdate && holder && !transaction.tryLock(holder)) continue;
         chosen.push(scope);
       }
@@ -134,7 +149,7 @@ class Statements {
       const scopes = find(statement, transaction, outer);
       if (maximum) return [{ [maximum.as]: greatestOf(scopes.map((scope) => maximum.run!(scope))) }];
       const rows = scopes.map((scope) => project(items, scope));
-      return isDistinct ? [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()] : rows;
+      return isDistinct && !distinctOn ? [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()] : rows;
     };
     return { run, find, items, alias, table, where, share };
   }

@@ -1,5 +1,5 @@
 import { shortReference } from "#src/gateways/kit/text.ts";
-import type { RecordedEntry } from "#simulators/ledger.ts";
+import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import type { Track } from "./track.ts";
 
 /** A broken invariant of docs/invariants.md. */

@@ -1,6 +1,6 @@
 import type { CrashPoint } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
-import { passesLuhn } from "#simulators/cards.ts";
+import { passesLuhn } from "#simulators/kit/cards.ts";
 import type { SeededRandom } from "../random.ts";
 import type { Behaviour, Plan } from "./track.ts";
 import { SILENT } from "./vendors.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GatewayName } from "#src/kernel/payment.ts";
-import type { RecordedEntry } from "#simulators/ledger.ts";
+import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import { type Child, start } from "./child.ts";
 import { pause } from "./wait.ts";
 

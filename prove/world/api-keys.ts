@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Db } from "#src/platform/index.ts";
 import { newApiKey, visibleParts } from "#src/projects/api-key-authentication.ts";
 import { textOf, type Row } from "../database/index.ts";
-import { digestOf, ORGANIZATION } from "./fixtures.ts";
+import { digestOf, organizationOf } from "./fixtures.ts";
 import type { Track } from "./track.ts";
 import type { World } from "./world.ts";
 
@@ -37,7 +37,8 @@ export class Keys {
     const key: Key = { id: random.uuid(), token, track, revokedAt: null, wasOpen: false };
     this.#keys.set(key.id, key);
     this.#ofSession.set(track.id, key);
-    const row = { id: key.id, organization_id: ORGANIZATION, name: key.id, mode: "test", digest: digestOf(token), ...visibleParts(token) };
+    const organization = organizationOf(textOf(this.#world.rowOf(track.id)?.["project_id"]));
+    const row = { id: key.id, organization_id: organization, name: key.id, mode: "test", digest: digestOf(token), ...visibleParts(token) };
     database.furnish("api_keys", { ...row, scopes: ["sessions:read"], created_at: new Date(scheduler.now) });
     for (let reads = 0; reads < READS; reads++) scheduler.after(random.between(0, READING_MS), () => this.#read(key));
     scheduler.after(random.between(0, READING_MS), () => {

@@ -1,4 +1,4 @@
-/** What each card does at the vendors (`simulators/cards.ts`), and how often it is used. */
+/** What each card does at the vendors (`simulators/kit/cards.ts`), and how often it is used. */
 export const CARDS = {
   "4242424242424242": 60,
   "4000000000000002": 10,

@@ -8,16 +8,23 @@ import { authenticate, createKeyDigest } from "#src/projects/api-key-authenticat
 import { readWidget } from "#src/projects/settings.ts";
 import type { World } from "./world.ts";
 
-/** What stands in a world before anything happens: one organisation, two projects, their settings. */
+/** What stands in a world before anything happens: two organisations, a project of each, their settings. */
 
-export const ORGANIZATION = "00000000-0000-4000-8000-000000000001";
+const ORGANIZATIONS = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"] as const;
 
-/** Two, so that one project's dead receiver can be seen not to delay the other's webhooks. */
+/**
+ * Two, so that one project's dead receiver can be seen not to delay the other's webhooks; of two organisations, so that a caller
+ * whom both wait for can be seen to be given to neither.
+ */
 export const PROJECTS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"] as const;
 
 /** Their telephone numbers, and one that is no project's. */
 export const NUMBERS = ["+18005550001", "+18005550002"] as const;
 export const NOBODYS_NUMBER = "+18005550009";
+
+export function organizationOf(projectId: string): string {
+  return ORGANIZATIONS[PROJECTS.indexOf(projectId as (typeof PROJECTS)[0])]!;
+}
 
 /** What browsers know the service by. */
 export const TILL = "http://till.example";
@@ -31,9 +38,10 @@ export const digestOf = createKeyDigest(new Uint8Array(32).fill(5));
 export function furnish(world: World): void {
   const { database } = world;
   const created = new Date(world.scheduler.now);
-  database.furnish("organizations", { id: ORGANIZATION, slug: "acme", name: "Acme", created_at: created });
+  for (const [index, id] of ORGANIZATIONS.entries())
+    database.furnish("organizations", { id, slug: `acme-${index}`, name: "Acme", created_at: created });
   for (const [index, id] of PROJECTS.entries()) {
-    const row = { id, organization_id: ORGANIZATION, slug: `shop-${index}`, name: "Shop", currency: "USD", language: "en-US" };
+    const row = { id, organization_id: organizationOf(id), slug: `shop-${index}`, name: "Shop", currency: "USD", language: "en-US" };
     database.furnish("projects", { ...row, country: "US", archived: false, created_at: created });
   }
 }
@@ -52,7 +60,7 @@ export function projectsOf(world: World): Projects {
   };
   const projectOf = (id: string) => ({
     id,
-    organizationId: ORGANIZATION,
+    organizationId: organizationOf(id),
     slug: `shop-${PROJECTS.indexOf(id as (typeof PROJECTS)[0])}`,
     name: "Shop",
     country: "US",

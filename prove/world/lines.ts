@@ -35,7 +35,7 @@ export class Lines {
   refused(caller: Caller, status: number): void {
     const { counters } = this.#world;
     const { track } = caller;
-    if (!track) return;
+    if (!track) return this.#unmatched(caller, status);
     if (track.channel === "widget") {
       if (status === 404) counters.saw("a widget session was called: 404");
       else if (status !== 503) this.#world.break("R-280", track.id, `a call that named a widget session was refused with ${status}`);
@@ -75,7 +75,15 @@ export class Lines {
     this.#matched(row, caller);
   }
 
-  /** A call that named no session has one: the newest of its caller, in the project whose number was dialled (R-217, R-277). */
+  /** A call that named no session got none. */
+  #unmatched({ dialling: { from, to } }: Caller, status: number): void {
+    if (status !== 404 || projectOfNumber(to)) return;
+    const waiting = this.#world.sessionsOf(from).filter((row) => this.#isWaiting(row));
+    if (new Set(waiting.map((row) => row["organization_id"])).size > 1)
+      this.#world.counters.saw("two organisations' sessions of one caller, and nobody's number: neither");
+  }
+
+  /** A call that named no session has one: the newest of its caller, in the project whose number was dialled or of a single organisation (R-217, R-277). */
   #matched(row: Row, { dialling: { from, to } }: Caller): void {
     const { counters } = this.#world;
     const id = textOf(row["id"]);
@@ -84,6 +92,8 @@ export class Lines {
     if (project !== null && row["project_id"] !== project) return this.#world.break("R-277", id, "taken by a call for another merchant");
     const others = this.#world.sessionsOf(from).filter((other) => other["id"] !== id);
     const waiting = others.filter((other) => this.#isWaiting(other));
+    if (project === null && waiting.some((other) => other["organization_id"] !== row["organization_id"]))
+      this.#world.break("R-217", id, "taken although another organisation's session was waiting for the same caller");
     const newer = waiting.filter((other) => Number(other["created_at"]) > Number(row["created_at"]));
     const rivals = newer.filter((other) => project === null || other["project_id"] === project);
     if (rivals.length > 0) this.#world.break("R-276", id, "taken although a newer one was waiting for the same caller");
@@ -92,7 +102,6 @@ export class Lines {
     if (this.#bereaved.has(id)) counters.saw("two sessions of one caller: one had ended, and a call took the other");
     if (isOneMerchants) return;
     if (newer.length > 0) counters.saw("two merchants' sessions of one caller: the number that was dialled chose the older");
-    else if (project === null && waiting.length > 0) counters.saw("two merchants' sessions of one caller, and nobody's number: the newest");
   }
 
   #isWaiting(row: Row): boolean {

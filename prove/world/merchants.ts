@@ -1,6 +1,7 @@
+import { textOf } from "../database/index.ts";
 import type { NewSession } from "#src/sessions/index.ts";
 import { Caller } from "./caller.ts";
-import { NOBODYS_NUMBER, NUMBERS, ORGANIZATION, PROJECTS } from "./fixtures.ts";
+import { NOBODYS_NUMBER, NUMBERS, organizationOf, PROJECTS } from "./fixtures.ts";
 import type { Dialling } from "./invite.ts";
 import type { ServiceProcess } from "./process.ts";
 import { chargeOf, Shopper } from "./shopper.ts";
@@ -33,9 +34,10 @@ export class People {
     if (!process) return;
     const gateway = random.chance(0.8) ? "stripe" : "webhook";
     const way = random.weighted(WAYS);
+    const projectId = random.pick(PROJECTS);
     const input: NewSession = {
-      organizationId: ORGANIZATION,
-      projectId: random.pick(PROJECTS),
+      organizationId: organizationOf(projectId),
+      projectId,
       environment: "test",
       channel: way === "widget" ? "widget" : "voice",
       mode: random.chance(0.75) ? "charge" : "tokenize",
@@ -133,8 +135,10 @@ export class People {
     const world = this.#world;
     const process = world.fleet.any();
     if (!process) return;
-    world.strike("cancel", world.rowOf(track.id));
-    process.sessions.cancel(track.id, { organizationId: ORGANIZATION, environment: "test" }).then(
+    const row = world.rowOf(track.id);
+    world.strike("cancel", row);
+    const organizationId = organizationOf(textOf(row?.["project_id"]));
+    process.sessions.cancel(track.id, { organizationId, environment: "test" }).then(
       (answer) => world.judge.cancelled(track, answer),
       () => {},
     );

@@ -1,8 +1,8 @@
 import type { OutboundAnswer, OutboundRequest } from "#src/platform/index.ts";
-import type { LedgerEntry } from "#simulators/ledger.ts";
-import type { Simulator, SimulatorAnswer } from "#simulators/simulator.ts";
-import { stripe } from "#simulators/stripe/index.ts";
-import { webhook } from "#simulators/webhook.ts";
+import type { LedgerEntry } from "#simulators/kit/ledger.ts";
+import type { Simulator, SimulatorAnswer } from "#simulators/kit/simulator.ts";
+import { simulator as stripe } from "#simulators/stripe/index.ts";
+import { simulator as webhook } from "#simulators/webhook/index.ts";
 import { MERCHANT, RECEIVER } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
 import { Receiver } from "./receiver.ts";
@@ -155,6 +155,7 @@ export class Network {
       body,
       secure: url.protocol === "https:",
       work: () => world.pass(world.random.between(20, 800)),
+      lookUpLag: () => 0,
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { SimulatorTools } from "../simulator.ts";
+import type { SimulatorTools } from "../kit/simulator.ts";
 import type { Address, Card, Verdict } from "./issuer.ts";
 
 /** What a merchant account holds: transactions and customer profiles. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import { describe, test } from "node:test";
-import type { LedgerEntry } from "../ledger.ts";
-import { authorizenet } from "./index.ts";
+import type { LedgerEntry } from "../kit/ledger.ts";
+import { simulator as simulatorOf } from "./index.ts";
 
 /** The simulator by the sheet: what the vendor refuses is refused. */
 
@@ -15,7 +15,7 @@ const CARD = { cardNumber: "4111111111111111", expirationDate: "2060-03", cardCo
 function vendor() {
   const ledger: Omit<LedgerEntry, "gateway">[] = [];
   let now = Date.parse("2026-11-20T10:00:00Z");
-  const simulator = authorizenet({
+  const simulator = simulatorOf({
     now: () => now,
     id: (prefix, length = 24) => prefix + Array.from(randomBytes(length), (byte) => String.fromCharCode(97 + (byte % 26))).join(""),
     digits: (length) => `1${Array.from({ length: length - 1 }, () => randomInt(10)).join("")}`,
@@ -35,6 +35,7 @@ function vendor() {
       body: Buffer.from(body),
       secure: true,
       work: () => Promise.resolve(),
+      lookUpLag: () => 0,
     });
   const parsed = async (body: string, headers?: Record<string, string>): Promise<Answer> => {
     const answer = await raw(body, headers);

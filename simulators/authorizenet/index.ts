@@ -1,5 +1,5 @@
-import { verdictOn } from "../simulator.ts";
-import type { Simulator, SimulatorAnswer, SimulatorFactory, SimulatorRequest } from "../simulator.ts";
+import { checkCredential } from "../kit/auth.ts";
+import type { Simulator, SimulatorAnswer, SimulatorFactory, SimulatorRequest } from "../kit/simulator.ts";
 import { OK, newAccount } from "./account.ts";
 import type { Account, Call, Reply } from "./account.ts";
 import { createCustomerProfile, deleteCustomerProfile, getCustomerProfile } from "./profiles.ts";
@@ -27,7 +27,7 @@ const METHODS: Readonly<Record<string, (call: Call) => Reply | "reset">> = {
   getTransactionListRequest: listBatch,
 };
 
-export const authorizenet: SimulatorFactory = (tools): Simulator => {
+export const simulator: SimulatorFactory = (tools): Simulator => {
   const accounts = new Map<string, Account>();
 
   const handle = async (request: SimulatorRequest): Promise<SimulatorAnswer> => {
@@ -58,7 +58,7 @@ export const authorizenet: SimulatorFactory = (tools): Simulator => {
     return reply === "reset" ? reply : answerOf(reply, wanted["refId"]);
   };
 
-  return { name: "authorizenet", handle, operationOf: ({ body }) => methodOf(body)?.[0] ?? "" };
+  return { handle, operationOf: ({ body }) => methodOf(body)?.[0] };
 };
 
 /** The body's only member, its scalars as text; undefined when it is no JSON object or has another number of members. */
@@ -75,7 +75,7 @@ function methodOf(body: Buffer): readonly [string, unknown] | undefined {
 }
 
 function strangerTo(...credentials: string[]): readonly [string, string] | null {
-  const verdicts = credentials.map((credential) => (/^[A-Za-z0-9_-]+$/.test(credential) ? verdictOn(credential) : "wrong"));
+  const verdicts = credentials.map((credential) => (/^[A-Za-z0-9_-]+$/.test(credential) ? checkCredential(credential) : "wrong"));
   if (verdicts.includes("wrong")) return ["E00007", "User authentication failed due to invalid authentication values."];
   return verdicts.includes("expired") ? ["E00008", "User authentication failed. The payment gateway account or user is inactive."] : null;
 }

@@ -1,5 +1,5 @@
-import { UNIFORM_CARDS, brandOf, passesLuhn } from "../cards.ts";
-import type { CardOutcome } from "../cards.ts";
+import { UNIFORM_CARDS, brandOf, passesLuhn } from "../kit/cards.ts";
+import type { CardOutcome } from "../kit/cards.ts";
 
 /** What stands behind the gateway: the card's issuer, its address and code checks, the gateway's own filters. */
 

@@ -1,4 +1,4 @@
-import { mask } from "../cards.ts";
+import { mask } from "../kit/cards.ts";
 import { NOT_FOUND, OK, newLetters, shownNumber, textOf } from "./account.ts";
 import type { Call, CustomerProfile, Reply } from "./account.ts";
 import { accountTypeOf, verdictOn } from "./issuer.ts";

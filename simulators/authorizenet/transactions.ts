@@ -1,4 +1,4 @@
-import { mask } from "../cards.ts";
+import { mask } from "../kit/cards.ts";
 import { OK, batchOf, newLetters, shownNumber } from "./account.ts";
 import type { Call, PaymentProfile, Reply, Transaction } from "./account.ts";
 import { REASONS, accountTypeOf, verdictOn } from "./issuer.ts";

@@ -1,417 +1,380 @@
-import { brandOf, mask } from "../cards.ts";
-import type { Fields } from "../form.ts";
-import type { SimulatorAnswer, SimulatorTools } from "../simulator.ts";
-import { checksOf, faultOf, verdictOn } from "./cards.ts";
-import type { StripeCard, Verdict } from "./cards.ts";
+import { Refusal, brandOf, codeLength, isCardNumber, isExpired, json, mask } from "../kit/index.ts";
+import type { Answer, Call, Issuer } from "../kit/index.ts";
 
-/** What an account holds and what can be done with it: PaymentMethods, PaymentIntents, Customers, SetupIntents, Refunds. */
+/** What a Stripe account holds and what can be done with it: PaymentMethods, PaymentIntents, Customers, SetupIntents, Refunds. */
 
-const ZERO_DECIMAL = "bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf".split(" ");
+type Item = Record<string, unknown> & { id: string; object: string; created: number };
+type StripeCall = Call<Account, object>;
+
+/** A PaymentMethod besides what is shown of it. */
+interface Kept {
+  number: string;
+  customer: string | null;
+  isUsed: boolean;
+}
+
+/** One account's objects, each kind in the order of creation. Connected accounts see nothing of each other. */
+export interface Account {
+  methods: Map<string, Item>;
+  kept: Map<string, Kept>;
+  customers: Map<string, Item>;
+  payments: Map<string, Item>;
+  setups: Map<string, Item>;
+  charges: Map<string, Item>;
+}
+type Kind = Exclude<keyof Account, "kept">;
+
+export const emptyAccount = (): Account => ({
+  methods: new Map(),
+  kept: new Map(),
+  customers: new Map(),
+  payments: new Map(),
+  setups: new Map(),
+  charges: new Map(),
+});
+
+const NAMES = {
+  methods: "payment_method",
+  customers: "customer",
+  payments: "payment_intent",
+  setups: "setup_intent",
+  charges: "charge",
+} as const;
+const PREFIXES = { methods: "pm_", customers: "cus_", payments: "pi_", setups: "seti_", charges: "ch_" } as const;
+
+/** The issuer's no: Stripe's error code, with the decline code where that is card_declined; or that it wants the holder authenticated. */
+interface No {
+  code: string;
+  declineCode: string;
+  isBlocked?: boolean;
+}
+const AUTHENTICATION: No = { code: "authentication_required", declineCode: "authentication_required" };
+const declined = (declineCode: string, code = "card_declined"): No => ({ code, declineCode });
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: declined("generic_decline"),
+    insufficient_funds: declined("insufficient_funds"),
+    lost_or_stolen: declined("lost_card"),
+    expired_card: declined("expired_card", "expired_card"),
+    incorrect_cvc: declined("incorrect_cvc", "incorrect_cvc"),
+    processing_error: declined("processing_error", "processing_error"),
+  },
+  vendorCards: {
+    "4000000000009979": declined("stolen_card"),
+    "4000000000006975": declined("card_velocity_exceeded"),
+    "4100000000000019": { ...declined("fraudulent"), isBlocked: true },
+    "4000002760003184": AUTHENTICATION,
+  },
+};
+const ELEVATED_RISK = "4000000000009235";
+const DECLINES_LATER = "4000000000000341";
+const AUTHENTICATES_UNLESS_MOTO = "4000002500003155";
+const WRONG_CODE_APPROVED = "4000000000000101";
+/** Line and ZIP checks that differ from a pass. */
+const ADDRESS_CHECKS: ReadonlyMap<string, readonly [line: string, zip: string]> = new Map([
+  ["4000000000000010", ["fail", "fail"]],
+  ["4000000000000028", ["fail", "pass"]],
+  ["4000000000000036", ["pass", "fail"]],
+  ["4000000000000044", ["unavailable", "unavailable"]],
+]);
 const LAST_DIGIT_ZERO = "bhd jod kwd omr tnd".split(" ");
 const WHOLE_ONLY = ["isk", "ugx"];
 
-export type Item = Record<string, unknown> & { id: string; object: string; created: number };
-type PaymentMethod = { item: Item; card: StripeCard; customer: string | null; used: boolean };
-export type Saved = { fingerprint: string; answer: SimulatorAnswer | null };
-
-/** One account's objects, each kind in the order of creation. Connected accounts see nothing of each other. */
-export class Account {
-  readonly methods = new Map<string, PaymentMethod>();
-  readonly customers = new Map<string, Item>();
-  readonly payments = new Map<string, Item>();
-  readonly setups = new Map<string, Item>();
-  readonly charges = new Map<string, Item>();
-  readonly refunds = new Map<string, Item>();
-  readonly keys = new Map<string, Saved>();
-}
-
-/** An answer that is an error object, thrown by whatever finds the fault. */
-export class StripeError extends Error {
-  readonly status: number;
-  readonly error: Record<string, unknown>;
-
-  constructor(status: number, error: Record<string, unknown>) {
-    super("refused");
-    this.status = status;
-    this.error = error;
-  }
-}
-
 export function refuse(message: string, code?: string, param?: string, status = 400): never {
-  throw new StripeError(status, { type: "invalid_request_error", message, ...(code && { code }), ...(param && { param }) });
+  const error = { type: "invalid_request_error", message, ...(code && { code }), ...(param && { param }) };
+  throw new Refusal(json(status, { error }), code ?? error.type);
 }
 
-export interface List {
-  object: "list";
-  url: string;
-  has_more: boolean;
-  data: Item[];
+function known(call: StripeCall, kind: Kind, id: string, status = 400): Item {
+  return call.state[kind].get(id) ?? refuse(`No such ${NAMES[kind]}: '${id}'`, "resource_missing", NAMES[kind], status);
 }
 
-export const isList = (result: Item | List): result is List => result.object === "list";
-
-/** An object that was made, but whose answer is never sent. */
-export class Lost {
-  readonly item: Item;
-
-  constructor(item: Item) {
-    this.item = item;
-  }
+function make(call: StripeCall, kind: Kind, members: Record<string, unknown>): Item {
+  const { tools, state } = call;
+  const metadata = call.under("metadata[", "]");
+  if (Object.keys(metadata).length > 50) refuse("You can only specify up to 50 keys of metadata.", "metadata_too_many_keys", "metadata");
+  const long = Object.keys(metadata).find((key) => key.length > 40);
+  if (long !== undefined) refuse("Metadata keys must be at most 40 characters.", "metadata_key_too_long", `metadata[${long}]`);
+  const created = Math.floor(tools.now() / 1000);
+  const item: Item = { id: tools.id(PREFIXES[kind]), object: NAMES[kind], created, livemode: false, metadata, ...members };
+  state[kind].set(item.id, item);
+  return item;
 }
 
-export interface Call {
-  tools: SimulatorTools;
-  account: Account;
-  accountName: string;
-  fields: Fields;
-  /** Parts of the path that the endpoint's pattern captures. */
-  id: string;
-}
-
-function make(call: Call, object: string, prefix: string, members: Record<string, unknown>): Item {
-  const created = Math.floor(call.tools.now() / 1000);
-  return { id: call.tools.id(`${prefix}_`), object, created, livemode: false, ...members };
-}
-
-function metadataOf(fields: Fields): Record<string, string> {
-  const pairs = [...fields].filter(([name]) => name.startsWith("metadata["));
-  return Object.fromEntries(pairs.map(([name, value]) => [name.slice(9, -1), value]));
-}
-
-/** Our reference as the metadata carry it. */
+/** Our reference: the session and which of its attempts. */
 function referenceOf(item: Item): string | null {
   const { session_id: session, attempt } = item["metadata"] as Record<string, string>;
   return session === undefined ? null : attempt === undefined ? session : `${session}-${attempt}`;
 }
 
-function known<T>(found: T | undefined, what: string, wanted: string, status: number): T {
-  return found ?? refuse(`No such ${what}: '${wanted}'`, "resource_missing", what, status);
+/** An object as it goes out: its charge as an id, unless it was asked for in full. */
+function shown(call: StripeCall, item: Item): Answer {
+  return json(200, expanded(call, item));
 }
 
-export const methodOf = (call: Call, wanted: string, status = 400) =>
-  known(call.account.methods.get(wanted), "payment_method", wanted, status);
-export const customerOf = (call: Call, wanted: string, status = 400) =>
-  known(call.account.customers.get(wanted), "customer", wanted, status);
-export const paymentOf = (call: Call, wanted: string, status = 400) =>
-  known(call.account.payments.get(wanted), "payment_intent", wanted, status);
-export const setupOf = (call: Call, wanted: string) => known(call.account.setups.get(wanted), "setup_intent", wanted, 404);
+function expanded(call: StripeCall, item: Item): Item {
+  const isExpanded = [...call.fields].some(([name, value]) => name.startsWith("expand[") && String(value).endsWith("latest_charge"));
+  const charge = call.state.charges.get(String(item["latest_charge"]));
+  return charge && isExpanded ? { ...item, latest_charge: charge } : item;
+}
 
-export function looked(call: Call, item: Item): Item {
+export const lookedAt = (kind: Kind) => (call: StripeCall) => {
+  const item = known(call, kind, call.params["id"] ?? "", 404);
   call.tools.record({ kind: "look-up", id: item.id, reference: referenceOf(item), outcome: null });
-  return item;
-}
+  return shown(call, item);
+};
 
-export function listOf(call: Call, items: ReadonlyMap<string, Item>, url: string): List {
-  const { fields } = call;
-  const passes = (item: Item) => {
-    const bounds: readonly (readonly [string, (value: number) => boolean])[] = [
-      ["gt", (value) => item.created > value],
-      ["gte", (value) => item.created >= value],
-      ["lt", (value) => item.created < value],
-      ["lte", (value) => item.created <= value],
-    ];
-    const customer = fields.get("customer");
-    return (
-      (customer === undefined || item["customer"] === customer) &&
-      bounds.every(([name, holds]) => !fields.has(`created[${name}]`) || holds(Number(fields.get(`created[${name}]`))))
-    );
-  };
-  const newestFirst = [...items.values()].toReversed();
-  const after = fields.get("starting_after");
-  const start = after === undefined ? 0 : newestFirst.findIndex((item) => item.id === after) + 1;
-  if (after !== undefined && start === 0) refuse(`No such object: '${after}'`, "resource_missing", "starting_after");
-  const found = newestFirst.slice(start).filter(passes);
-  const data = found.slice(0, Number(fields.get("limit") ?? 10));
+/** Newest first. */
+export const listOf = (kind: "payments" | "setups") => (call: StripeCall) => {
+  const bounds: readonly (readonly [string, (created: number, bound: number) => boolean])[] = [
+    ["created", (created, bound) => created === bound],
+    ["created[gt]", (created, bound) => created > bound],
+    ["created[gte]", (created, bound) => created >= bound],
+    ["created[lt]", (created, bound) => created < bound],
+    ["created[lte]", (created, bound) => created <= bound],
+  ];
+  const [seenUntil, newestFirst] = [call.tools.now() - call.request.lookUpLag(), [...call.state[kind].values()].toReversed()];
+  const after = call.maybe("starting_after");
+  const start = after === undefined ? 0 : newestFirst.indexOf(known(call, kind, after)) + 1;
+  const found = newestFirst
+    .slice(start)
+    .filter((item) => item.created * 1000 <= seenUntil && (!call.has("customer") || item["customer"] === call.text("customer")))
+    .filter(({ created }) => bounds.every(([name, holds]) => !call.has(name) || holds(created, call.number(name))));
+  const data = found.slice(0, call.has("limit") ? call.number("limit") : 10).map((item) => expanded(call, item));
   call.tools.record({ kind: "look-up", id: null, reference: null, outcome: null, details: { found: found.length } });
-  return { object: "list", url, has_more: found.length > data.length, data };
+  return json(200, { object: "list", url: call.request.path, has_more: found.length > data.length, data });
+};
+
+export function createPaymentMethod(call: StripeCall): Answer {
+  const number = call.text("card[number]");
+  const [month, year, cvc] = [call.number("card[exp_month]"), call.number("card[exp_year]"), call.maybe("card[cvc]")];
+  const fault = cardFault(number, month, year < 100 ? 2000 + year : year, cvc, call.tools.now());
+  if (fault !== null)
+    return json(402, { error: { type: "card_error", code: fault[0], param: fault[1], message: "Your card is invalid." } });
+  const [line = "pass", zip = "pass"] = ADDRESS_CHECKS.get(number) ?? [];
+  const checks = {
+    address_line1_check: call.has("billing_details[address][line1]") ? line : null,
+    address_postal_code_check: call.has("billing_details[address][postal_code]") ? zip : null,
+    cvc_check: cvc === undefined ? null : number === WRONG_CODE_APPROVED ? "fail" : "pass",
+  };
+  const card = { brand: brandOf(number), last4: number.slice(-4), exp_month: month, exp_year: year < 100 ? 2000 + year : year, checks };
+  const item = make(call, "methods", { type: "card", card, customer: null });
+  call.state.kept.set(item.id, { number, customer: null, isUsed: false });
+  return shown(call, item);
 }
 
-export function createPaymentMethod(call: Call): Item {
-  const { fields } = call;
-  const year = Number(fields.get("card[exp_year]"));
-  const card: StripeCard = {
-    number: fields.get("card[number]") ?? "",
-    month: Number(fields.get("card[exp_month]")),
-    year: year < 100 ? 2000 + year : year,
-    cvc: fields.get("card[cvc]") ?? null,
-    zip: fields.get("billing_details[address][postal_code]") ?? null,
-  };
-  const fault = faultOf(card, new Date(call.tools.now()));
-  if (fault !== null) {
-    const [code, param, message] = fault;
-    throw new StripeError(402, { type: "card_error", code, param, message });
-  }
-  const shownCard = {
-    brand: brandOf(card.number),
-    last4: card.number.slice(-4),
-    exp_month: card.month,
-    exp_year: card.year,
-    checks: checksOf(card),
-  };
-  const item = make(call, "payment_method", "pm", { type: "card", card: shownCard, customer: null, metadata: metadataOf(fields) });
-  call.account.methods.set(item.id, { item, card, customer: null, used: false });
-  return item;
+/** Code and parameter of what cannot be right in a card as typed, which Stripe says when the PaymentMethod is made. */
+function cardFault(number: string, month: number, year: number, cvc: string | undefined, nowMs: number): readonly [string, string] | null {
+  const thisYear = new Date(nowMs).getUTCFullYear();
+  if (!/^[0-9]{12,19}$/.test(number)) return ["invalid_number", "number"];
+  if (!isCardNumber(number)) return ["incorrect_number", "number"];
+  if (month < 1 || month > 12) return ["invalid_expiry_month", "exp_month"];
+  if (year < thisYear || year > thisYear + 50) return ["invalid_expiry_year", "exp_year"];
+  if (isExpired(month, year, nowMs)) return ["invalid_expiry_month", "exp_month"];
+  const isCode = cvc === undefined || /^[0-9]{3}$/.test(cvc) || (codeLength(number) === 4 && /^[0-9]{4}$/.test(cvc));
+  return isCode ? null : ["invalid_cvc", "cvc"];
 }
 
 /** The PaymentMethod to confirm with, by Stripe's rules on attachment and single use. */
-function usableMethod(call: Call): PaymentMethod {
-  const { fields } = call;
-  const wanted =
-    fields.get("payment_method") ?? refuse("You cannot confirm without a payment method.", "parameter_missing", "payment_method");
-  const method = methodOf(call, wanted);
-  const customer = fields.get("customer");
-  if (customer !== undefined) customerOf(call, customer);
-  if (method.customer !== null && method.customer !== customer) {
-    refuse(
-      `The PaymentMethod ${wanted} belongs to the Customer ${method.customer}. Please include the Customer in the \`customer\` parameter.`,
-    );
+function usableMethod(call: StripeCall): { item: Item; kept: Kept } {
+  const id = call.maybe("payment_method") ?? refuse("You cannot confirm without a payment method.", "parameter_missing", "payment_method");
+  const item = known(call, "methods", id);
+  const kept = call.state.kept.get(id) as Kept;
+  const customer = call.maybe("customer") ?? null;
+  if (customer !== null) known(call, "customers", customer);
+  if (kept.customer !== null && kept.customer !== customer) {
+    refuse("The PaymentMethod belongs to a Customer. Please include the Customer in the `customer` parameter.");
   }
-  if (method.customer === null && method.used) {
+  if (kept.customer === null && kept.isUsed) {
     refuse("The provided PaymentMethod was previously used without Customer attachment and may not be used again.");
   }
-  return method;
+  return { item, kept };
 }
 
-/** The issuer's verdict on a confirmed intent; null when `confirm` was not asked for. */
-function confirmed(call: Call, use: "pay" | "store"): { method: PaymentMethod; verdict: Verdict } | null {
-  const moto = call.fields.get("payment_method_options[card][moto]") === "true";
-  if (call.fields.get("confirm") !== "true") {
+/** The issuer's word on a confirmed intent; null when `confirm` was not asked for. */
+function confirmed(call: StripeCall, use: "pay" | "store"): { item: Item; kept: Kept; no: No | null } | null {
+  const moto = call.text("payment_method_options[card][moto]") === "true";
+  if (call.text("confirm") !== "true") {
     if (moto) refuse("`moto` can only be passed when confirming.", "parameter_unknown", "payment_method_options[card][moto]");
-    if (call.fields.has("error_on_requires_action")) refuse("`error_on_requires_action` needs `confirm`.", "parameter_invalid");
+    for (const name of ["error_on_requires_action", "off_session", "return_url"])
+      if (call.has(name)) refuse(`\`${name}\` needs \`confirm\`.`, "parameter_invalid", name);
     return null;
   }
   const method = usableMethod(call);
-  return { method, verdict: verdictOn(method.card, use, moto) };
+  const { number } = method.kept;
+  if (number === DECLINES_LATER) return { ...method, no: use === "pay" ? declined("generic_decline") : null };
+  if (number === AUTHENTICATES_UNLESS_MOTO) return { ...method, no: moto ? null : AUTHENTICATION };
+  return { ...method, no: call.decide(ISSUER, number) };
 }
 
-function checkAmount(amount: number, unit: string): void {
+function checkAmount(amount: number, currency: string): void {
   if (amount > 99_999_999) refuse("Amount must be no more than 99999999.", "amount_too_large", "amount");
-  const least = ZERO_DECIMAL.includes(unit) ? 50 : LAST_DIGIT_ZERO.includes(unit) ? 100 : 50;
-  if (amount < least) refuse("Amount must convert to at least 50 cents.", "amount_too_small", "amount");
-  if ((LAST_DIGIT_ZERO.includes(unit) && amount % 10 !== 0) || (WHOLE_ONLY.includes(unit) && amount % 100 !== 0)) {
-    refuse(`Invalid amount for ${unit}.`, "parameter_invalid_integer", "amount");
-  }
-  if (!Intl.supportedValuesOf("currency").includes(unit.toUpperCase()))
-    refuse(`Invalid currency: ${unit}.`, "parameter_invalid", "currency");
+  if (amount < (LAST_DIGIT_ZERO.includes(currency) ? 100 : 50))
+    refuse("Amount must convert to at least 50 cents.", "amount_too_small", "amount");
+  if (amount % (LAST_DIGIT_ZERO.includes(currency) ? 10 : WHOLE_ONLY.includes(currency) ? 100 : 1) !== 0)
+    refuse(`Invalid amount for ${currency}.`, "parameter_invalid_integer", "amount");
 }
 
-export function createPaymentIntent(call: Call): Item | Lost | "reset" {
-  const { fields, account } = call;
-  const amount = Number(fields.get("amount"));
-  const unit = fields.get("currency") ?? "";
-  checkAmount(amount, unit);
+const intentMembers = (call: StripeCall) => ({
+  customer: call.maybe("customer") ?? null,
+  description: call.maybe("description") ?? null,
+  next_action: null,
+  payment_method: call.maybe("payment_method") ?? null,
+  payment_method_types: ["card"],
+  status: call.has("payment_method") ? "requires_confirmation" : "requires_payment_method",
+});
+
+export function createPaymentIntent(call: StripeCall): Answer {
+  const [amount, currency] = [call.number("amount"), call.text("currency")];
+  checkAmount(amount, currency);
   const step = confirmed(call, "pay");
-  if (step?.verdict.kind === "reset") return "reset";
-  const intent = make(call, "payment_intent", "pi", {
-    amount,
-    amount_received: 0,
-    amount_capturable: 0,
-    capture_method: fields.get("capture_method") ?? "automatic",
-    currency: unit,
-    customer: fields.get("customer") ?? null,
-    description: fields.get("description") ?? null,
-    last_payment_error: null,
-    latest_charge: null,
-    metadata: metadataOf(fields),
-    next_action: null,
-    payment_method: fields.get("payment_method") ?? null,
-    payment_method_types: ["card"],
-    status: fields.has("payment_method") ? "requires_confirmation" : "requires_payment_method",
-  });
-  account.payments.set(intent.id, intent);
-  if (step === null) return intent;
-  step.method.used = true;
-  if (step.verdict.kind === "authentication") return demandAuthentication(call, intent);
-  const charge = makeCharge(call, intent, step.method, step.verdict);
+  const capture_method = call.maybe("capture_method") ?? "automatic";
+  const amounts = { amount, amount_received: 0, amount_capturable: 0, capture_method, currency };
+  const intent = make(call, "payments", { ...amounts, ...intentMembers(call), last_payment_error: null, latest_charge: null });
+  if (step === null) return shown(call, intent);
+  step.kept.isUsed = true;
+  if (step.no === AUTHENTICATION) return demandAuthentication(call, intent);
+  const charge = makeCharge(call, intent, step);
   intent["latest_charge"] = charge.id;
-  if (step.verdict.kind === "declined") return declinedBy(intent, "payment_intent", step.verdict, { charge: charge.id }, step.method);
-  const held = intent["capture_method"] === "manual";
+  if (step.no !== null) return declinedBy(intent, "payment_intent", step.no, { charge: charge.id }, step.item);
+  const isHeld = capture_method === "manual";
   Object.assign(
     intent,
-    held ? { status: "requires_capture", amount_capturable: amount } : { status: "succeeded", amount_received: amount },
+    isHeld ? { status: "requires_capture", amount_capturable: amount } : { status: "succeeded", amount_received: amount },
   );
-  return step.verdict.kind === "approved" && step.verdict.answer === "lost" ? new Lost(intent) : intent;
+  return shown(call, intent);
 }
 
-function makeCharge(
-  call: Call,
-  intent: Item,
-  method: PaymentMethod,
-  verdict: Exclude<Verdict, { kind: "reset" | "authentication" }>,
-): Item {
-  const approved = verdict.kind === "approved";
-  const captured = approved && intent["capture_method"] !== "manual";
-  const charge = make(call, "charge", "ch", {
+function makeCharge(call: StripeCall, intent: Item, { item, kept, no }: { item: Item; kept: Kept; no: No | null }): Item {
+  const captured = no === null && intent["capture_method"] !== "manual";
+  const isElevated = kept.number === ELEVATED_RISK;
+  const approval = { network_status: "approved_by_network", type: isElevated ? "manual_review" : "authorized" };
+  const refusal = no?.isBlocked
+    ? { network_status: "not_sent_to_network", type: "blocked" }
+    : { network_status: "declined_by_network", type: "issuer_declined" };
+  const charge = make(call, "charges", {
     amount: intent["amount"],
     amount_refunded: 0,
     captured,
     currency: intent["currency"],
-    failure_code: approved ? null : verdict.code,
-    outcome: approved
-      ? {
-          network_status: "approved_by_network",
-          type: verdict.riskLevel === "elevated" ? "manual_review" : "authorized",
-          risk_level: verdict.riskLevel,
-        }
-      : {
-          network_status: verdict.blocked ? "not_sent_to_network" : "declined_by_network",
-          type: verdict.blocked ? "blocked" : "issuer_declined",
-        },
-    paid: approved,
+    failure_code: no?.code ?? null,
+    outcome: no === null ? { ...approval, risk_level: isElevated ? "elevated" : "normal" } : refusal,
+    paid: no === null,
     payment_intent: intent.id,
-    payment_method: method.item.id,
-    payment_method_details: { type: "card", card: method.item["card"] },
-    receipt_url: approved ? `https://pay.stripe.com/receipts/payment/${call.tools.id("", 40)}` : null,
-    status: approved ? "succeeded" : "failed",
+    payment_method: item.id,
+    payment_method_details: { type: "card", card: item["card"] },
+    receipt_url: no === null ? `https://pay.stripe.com/receipts/payment/${call.tools.id("", 40)}` : null,
+    status: no === null ? "succeeded" : "failed",
   });
-  call.account.charges.set(charge.id, charge);
   call.tools.record({
-    kind: captured || !approved ? "charge" : "authorization",
+    kind: captured || no !== null ? "charge" : "authorization",
     id: charge.id,
     reference: referenceOf(intent),
-    outcome: approved ? "approved" : "declined",
+    outcome: no === null ? "approved" : "declined",
     amountMinor: Number(intent["amount"]),
     currency: String(intent["currency"]).toUpperCase(),
-    card: mask(method.card.number),
-    details: { payment_intent: intent.id, customer: method.customer, account: call.accountName },
+    card: mask(kept.number),
+    details: { payment_intent: intent.id, customer: kept.customer, account: call.accountName },
   });
   return charge;
 }
 
-function declinedBy(
-  intent: Item,
-  kind: "payment_intent" | "setup_intent",
-  { code, declineCode }: Extract<Verdict, { kind: "declined" }>,
-  ids: Record<string, string>,
-  method: PaymentMethod,
-): never {
-  const error = {
-    type: "card_error",
-    code,
-    decline_code: declineCode,
-    message: `Your card was declined: ${declineCode.replaceAll("_", " ")}.`,
-    ...ids,
-  };
-  intent["status"] = "requires_payment_method";
-  intent["payment_method"] = null;
+function declinedBy(intent: Item, kind: "payment_intent" | "setup_intent", { code, declineCode }: No, ids: object, method: Item): Answer {
+  const message = `Your card was declined: ${declineCode.replaceAll("_", " ")}.`;
+  const error = { type: "card_error", code, decline_code: declineCode, message, ...ids };
+  Object.assign(intent, { status: "requires_payment_method", payment_method: null });
   intent[kind === "payment_intent" ? "last_payment_error" : "last_setup_error"] = error;
-  throw new StripeError(402, { ...error, [kind]: { ...intent }, payment_method: method.item });
+  return json(402, { error: { ...error, [kind]: intent, payment_method: method } });
 }
 
-function demandAuthentication(call: Call, intent: Item): Item {
-  if (call.fields.get("error_on_requires_action") !== "true") {
-    intent["status"] = "requires_action";
-    intent["next_action"] = { type: "use_stripe_sdk" };
-    return intent;
-  }
+function demandAuthentication(call: StripeCall, intent: Item): Answer {
+  if (call.text("error_on_requires_action") !== "true")
+    return shown(call, Object.assign(intent, { status: "requires_action", next_action: { type: "use_stripe_sdk" } }));
   const message = "This payment required an authentication action to complete, but `error_on_requires_action` was set.";
   const error = { type: "card_error", code: "authentication_required", message };
   Object.assign(intent, { status: "requires_payment_method", payment_method: null, last_payment_error: error });
-  throw new StripeError(402, { ...error, payment_intent: { ...intent } });
+  return json(402, { error: { ...error, payment_intent: intent } });
 }
 
-export function cancel(call: Call): Item {
-  const intent = call.account.payments.get(call.id) ?? setupOf(call, call.id);
+const OPEN = ["requires_payment_method", "requires_capture", "requires_confirmation", "requires_action", "processing"];
+
+export const cancel = (kind: "payments" | "setups") => (call: StripeCall) => {
+  const intent = known(call, kind, call.params["id"] ?? "", 404);
   const status = String(intent["status"]);
-  if (!["requires_payment_method", "requires_capture", "requires_confirmation", "requires_action", "processing"].includes(status)) {
+  if (!OPEN.includes(status))
     refuse(`You cannot cancel this ${intent.object} because it has a status of ${status}.`, `${intent.object}_unexpected_state`);
-  }
-  Object.assign(intent, { status: "canceled", amount_capturable: 0, next_action: null });
+  Object.assign(intent, { status: "canceled", next_action: null, ...(kind === "payments" && { amount_capturable: 0 }) });
   call.tools.record({ kind: "void", id: intent.id, reference: referenceOf(intent), outcome: "approved" });
-  return intent;
-}
+  return shown(call, intent);
+};
 
-export function capture(call: Call): Item {
-  const intent = paymentOf(call, call.id, 404);
+export function capture(call: StripeCall): Answer {
+  const intent = known(call, "payments", call.params["id"] ?? "", 404);
   if (intent["status"] !== "requires_capture") refuse("This PaymentIntent could not be captured.", "payment_intent_unexpected_state");
-  const amount = Number(call.fields.get("amount_to_capture") ?? intent["amount"]);
+  const amount = call.has("amount_to_capture") ? call.number("amount_to_capture") : Number(intent["amount"]);
   if (amount < 1 || amount > Number(intent["amount"])) refuse("The amount could not be captured.", "amount_too_large", "amount_to_capture");
   Object.assign(intent, { status: "succeeded", amount_capturable: 0, amount_received: amount });
-  Object.assign(known(call.account.charges.get(String(intent["latest_charge"])), "charge", "", 400), { captured: true });
+  known(call, "charges", String(intent["latest_charge"]))["captured"] = true;
   call.tools.record({ kind: "capture", id: intent.id, reference: referenceOf(intent), outcome: "approved", amountMinor: amount });
-  return intent;
+  return shown(call, intent);
 }
 
-export function createCustomer(call: Call): Item {
-  const { fields } = call;
-  const customer = make(call, "customer", "cus", {
-    name: fields.get("name") ?? null,
-    description: fields.get("description") ?? null,
-    metadata: metadataOf(fields),
-  });
-  call.account.customers.set(customer.id, customer);
-  return customer;
+export function createCustomer(call: StripeCall): Answer {
+  const members = { name: call.maybe("name") ?? null, description: call.maybe("description") ?? null, email: call.maybe("email") ?? null };
+  return shown(call, make(call, "customers", members));
 }
 
-export function deleteCustomer(call: Call): Item {
-  const customer = customerOf(call, call.id, 404);
-  call.account.customers.delete(customer.id);
-  for (const [name, method] of call.account.methods) if (method.customer === customer.id) call.account.methods.delete(name);
+export function deleteCustomer(call: StripeCall): Answer {
+  const customer = known(call, "customers", call.params["id"] ?? "", 404);
+  call.state.customers.delete(customer.id);
+  for (const [id, { customer: owner }] of call.state.kept) if (owner === customer.id) call.state.methods.delete(id);
   call.tools.record({ kind: "void", id: customer.id, reference: referenceOf(customer), outcome: "approved" });
-  return { id: customer.id, object: "customer", created: customer.created, deleted: true };
+  return json(200, { id: customer.id, object: "customer", deleted: true });
 }
 
-export function createSetupIntent(call: Call): Item | Lost | "reset" {
-  const { fields, account } = call;
+export function createSetupIntent(call: StripeCall): Answer {
   const step = confirmed(call, "store");
-  if (step?.verdict.kind === "reset") return "reset";
-  const intent = make(call, "setup_intent", "seti", {
-    customer: fields.get("customer") ?? null,
-    last_setup_error: null,
-    latest_attempt: step ? call.tools.id("setatt_") : null,
-    metadata: metadataOf(fields),
-    payment_method: fields.get("payment_method") ?? null,
-    status: fields.has("payment_method") ? "requires_confirmation" : "requires_payment_method",
-    usage: fields.get("usage") ?? "off_session",
-  });
-  account.setups.set(intent.id, intent);
-  if (step === null) return intent;
-  const { method, verdict } = step;
-  if (verdict.kind === "authentication")
-    return Object.assign(intent, { status: "requires_action", next_action: { type: "use_stripe_sdk" } });
-  const approved = verdict.kind === "approved";
+  const attempt = { latest_attempt: step ? call.tools.id("setatt_") : null, last_setup_error: null };
+  const intent = make(call, "setups", { ...intentMembers(call), ...attempt, usage: call.maybe("usage") ?? "off_session" });
+  if (step === null) return shown(call, intent);
+  const { item, kept, no } = step;
+  if (no === AUTHENTICATION)
+    return shown(call, Object.assign(intent, { status: "requires_action", next_action: { type: "use_stripe_sdk" } }));
   call.tools.record({
     kind: "token",
-    id: method.item.id,
+    id: item.id,
     reference: referenceOf(intent),
-    outcome: approved ? "approved" : "declined",
-    card: mask(method.card.number),
-    details: { setup_intent: intent.id, customer: fields.get("customer") ?? null, account: call.accountName },
+    outcome: no === null ? "approved" : "declined",
+    card: mask(kept.number),
+    details: { setup_intent: intent.id, customer: call.maybe("customer") ?? null, account: call.accountName },
   });
-  if (verdict.kind === "declined") return declinedBy(intent, "setup_intent", verdict, {}, method);
-  method.customer = fields.get("customer") ?? null;
-  method.item["customer"] = method.customer;
+  if (no !== null) return declinedBy(intent, "setup_intent", no, {}, item);
+  kept.customer = call.maybe("customer") ?? null;
+  item["customer"] = kept.customer;
   intent["status"] = "succeeded";
-  return approved && verdict.answer === "lost" ? new Lost(intent) : intent;
+  return shown(call, intent);
 }
 
-export function refund(call: Call): Item {
-  const { fields, account } = call;
-  const charge = account.charges.get(fields.get("charge") ?? "");
-  const intent = paymentOf(call, fields.get("payment_intent") ?? (charge?.["payment_intent"] as string | undefined) ?? "");
+export function refund(call: StripeCall): Answer {
+  if (call.has("charge") === call.has("payment_intent")) refuse("One of `charge` and `payment_intent` must be given.", "parameter_missing");
+  const charged = call.has("charge") ? String(known(call, "charges", call.text("charge"))["payment_intent"]) : call.text("payment_intent");
+  const intent = known(call, "payments", charged);
   if (intent["status"] !== "succeeded")
     refuse("This PaymentIntent does not have a successful charge to refund.", "payment_intent_unexpected_state");
-  const paid = known(account.charges.get(String(intent["latest_charge"])), "charge", "", 400);
+  const paid = known(call, "charges", String(intent["latest_charge"]));
   const left = Number(intent["amount_received"]) - Number(paid["amount_refunded"]);
-  const amount = Number(fields.get("amount") ?? left);
+  const amount = call.has("amount") ? call.number("amount") : left;
   if (left <= 0) refuse(`Charge ${paid.id} has already been refunded.`, "charge_already_refunded");
   if (amount < 1 || amount > left) refuse("Refund amount is greater than unrefunded amount on charge.", "amount_too_large", "amount");
   paid["amount_refunded"] = Number(paid["amount_refunded"]) + amount;
-  const item = make(call, "refund", "re", {
-    amount,
-    charge: paid.id,
-    payment_intent: intent.id,
-    metadata: metadataOf(fields),
-    status: "succeeded",
-  });
-  account.refunds.set(item.id, item);
+  const id = call.tools.id("re_");
   call.tools.record({
     kind: "refund",
-    id: item.id,
+    id,
     reference: referenceOf(intent),
     outcome: "approved",
     amountMinor: amount,
     details: { charge: paid.id },
   });
-  return item;
+  return json(200, { id, object: "refund", amount, charge: paid.id, payment_intent: intent.id, status: "succeeded" });
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type ApplyReport, variablesOf } from "#src/projects/index.ts";
+import { type ChangeReport, variablesOf } from "#src/projects/index.ts";
 import { only, operation, type Operations, runnerOf } from "./operation.ts";
 
 const apply = operation({
@@ -32,7 +32,7 @@ function chosen(text: string): Record<string, string | undefined> {
   return Object.fromEntries(variablesOf(text).map((name) => [name, process.env[name]]));
 }
 
-function describe({ changes, generated }: ApplyReport): string {
+function describe({ changes, generated }: ChangeReport): string {
   const done = changes.length === 0 ? ["Nothing to change."] : changes.map(({ object, action }) => `${action.padEnd(9)}${object}`);
   const secrets = generated.map(({ object, secret }) => `  ${object}: ${secret}`);
   return [...done, ...(secrets.length > 0 ? ["", "Shown once, keep them now:", ...secrets] : [])].join("\n");

@@ -5,7 +5,7 @@ import type { GatewayName, Mode } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { createOutbound } from "#src/platform/index.ts";
-import { passesLuhn } from "#simulators/cards.ts";
+import { passesLuhn } from "#simulators/kit/cards.ts";
 import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
 import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, ProcessorFields } from "./contract.ts";

@@ -110,6 +110,7 @@ describe("what is set up", () => {
     projects:
       - slug: shop
         name: Shop
+        phone_numbers: ["+15550001111"]
         status_webhook: { url: "https://shop.example/hook" }
         gateways: { stripe: { test: { credentials: { secret_key: sk_test_x } } } }
         integrations: { alpha: { secret: open sesame } }
@@ -122,13 +123,14 @@ describe("what is set up", () => {
 
   test("the overview names each project's gateways and webhook", async () => {
     assert.deepEqual(await testProjects(database).overview(database.db), [
-      { organization: "acme", project: "bare", archived: false, gateways: [], webhooks: [] },
+      { organization: "acme", project: "bare", archived: false, gateways: [], webhooks: [], numbers: [] },
       {
         organization: "acme",
         project: "shop",
         archived: false,
         gateways: [{ gateway: "stripe", environment: "test" }],
         webhooks: [{ scope: "both", state: "on", https: true }],
+        numbers: ["+15550001111"],
       },
     ]);
   });

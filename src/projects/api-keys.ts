@@ -1,11 +1,12 @@
 import { sql } from "kysely";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Environment } from "#src/kernel/payment.ts";
-import type { Random } from "#src/kernel/random.ts";
-import { audit, type Database, type Db } from "#src/platform/index.ts";
-import { modeOfApiKey, newApiKey, SCOPES, visibleParts } from "./api-key-authentication.ts";
+import type { Db } from "#src/platform/index.ts";
+import { modeOfApiKey } from "./api-key-authentication.ts";
+import { type CommandDeps, runCommand } from "./commands.ts";
+import type { ApiKeyValues } from "./commands/shapes.ts";
 
-/** The operator's side of API keys: made, listed, revoked; each change leaves its audit row (R-415). */
+/** API keys as the command line makes, lists and revokes them. */
 
 /** A key as it may be shown for ever (R-058). */
 export interface ApiKey {
@@ -31,52 +32,22 @@ export interface NewApiKey {
   expiresAt: Date | null;
 }
 
-export interface KeyDeps {
-  database: Database;
-  random: Random;
-  digestOf: (token: string) => Buffer;
-}
+const BY = { actor: "operator", source: "command" } as const;
 
-const LONGEST_NAME = 100;
-
-/** Why the embedded database takes no live key. */
-export const LIVE_NEEDS_POSTGRES =
-  "live keys need PostgreSQL (DATABASE_URL): the embedded database does not write through to the disk, so a power cut could lose a payment";
-
-/** Makes a key and answers it, for the only time. Throws OperatorError for what cannot be made. */
-export async function createApiKey({ database, random, digestOf }: KeyDeps, wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }> {
-  const { organization: slug, name, mode, expiresAt } = wanted;
-  if (name === "" || name.length > LONGEST_NAME) throw new OperatorError(`A key's name has 1 to ${LONGEST_NAME} characters.`);
-  const scopes = [...(wanted.scopes ?? SCOPES)];
-  const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
-  if (unknown !== undefined) throw new OperatorError(`There is no scope "${unknown}"; the scopes are ${SCOPES.join(", ")}.`);
-  if (mode === "live" && database.kind === "pglite") throw new OperatorError(`No key was made: ${LIVE_NEEDS_POSTGRES}.`);
-  return await database.transaction(async (tx) => {
-    const organization = await tx.selectFrom("organizations").select("id").where("slug", "=", slug).executeTakeFirst();
-    if (!organization) throw new OperatorError(`There is no organization "${slug}"; there ${await organizations(tx)}.`);
-    const id = random.uuid();
-    const key = newApiKey(random, mode);
-    const made = await tx
-      .insertInto("api_keys")
-      .values({
-        id,
-        organization_id: organization.id,
-        name,
-        mode,
-        digest: digestOf(key),
-        ...visibleParts(key),
-        scopes,
-        expires_at: expiresAt,
-        revoked_at: null,
-      })
-      // A revoked key keeps its name, so that the audit log never means two keys by one.
-      .onConflict((conflict) => conflict.columns(["organization_id", "name"]).doNothing())
-      .returning("id")
-      .executeTakeFirst();
-    if (!made) throw new OperatorError(`${slug} has a key named "${name}" already; a name is used once, revoked or not.`);
-    await auditKey(tx, organization.id, "created", `${slug}/${name}`, { key: id, mode, scopes, expires_at: expiresAt });
-    return { key, shown: (await select(tx).where("api_keys.id", "=", id).executeTakeFirstOrThrow()) as ApiKey };
-  });
+/** Makes a key and answers it, for the only time. Throws CommandFault for what cannot be made. */
+export async function createKey(deps: CommandDeps, wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }> {
+  const { organization, name, mode, expiresAt } = wanted;
+  const values: ApiKeyValues = {
+    name,
+    mode,
+    expires_at: expiresAt?.toISOString() ?? null,
+    // The command looks at them.
+    ...(wanted.scopes && { scopes: wanted.scopes as NonNullable<ApiKeyValues["scopes"]> }),
+  };
+  const { generated } = await runCommand(deps, BY, { kind: "create API key", organization, values });
+  const { db } = deps.database;
+  const shown = await select(db).where("organizations.slug", "=", organization).where("api_keys.name", "=", name).executeTakeFirstOrThrow();
+  return { key: generated[0]!.secret, shown: shown as ApiKey };
 }
 
 /** All keys of all organisations, or of one, in the order they were made. */
@@ -87,31 +58,29 @@ export async function listApiKeys(db: Db, organization: string | null): Promise<
 
 /**
  * Revokes the one key that `what` means: a name, ORG/NAME, a beginning such as `svc_test_Ab`, the form in which `keys list`
- * shows it, or the key itself. Every process refuses it within a second (R-042). `already`: it had been revoked before.
+ * shows it, or the key itself; of several, the one that is not revoked. `already`: it had been revoked before. Throws OperatorError
+ * when none or several are meant.
  */
-export async function revokeApiKey({ database, digestOf }: KeyDeps, what: string): Promise<{ already: boolean; shown: ApiKey }> {
-  return await database.transaction(async (tx) => {
-    const rows = await select(tx).select(["api_keys.id", "api_keys.organization_id", "api_keys.digest"]).execute();
-    const meant = rows.filter((row) => means(what, row, digestOf));
-    const active = meant.filter((row) => row.revoked_at === null);
-    const chosen = active.length > 0 ? active : meant;
-    const [row] = chosen;
-    if (!row) throw new OperatorError(`No API key is meant by ${quoted(what)}; voicetill keys list shows them.`);
-    if (chosen.length > 1) {
-      const all = chosen.map((one) => `${one.organization}/${one.name} (${one.prefix}…${one.last4})`);
-      throw new OperatorError(`${quoted(what)} means ${all.length} API keys: ${all.join(", ")}. Name one of them.`);
-    }
-    const revoked = await tx
-      .updateTable("api_keys")
-      .set({ revoked_at: sql<Date>`clock_timestamp()` })
-      .where("id", "=", row.id)
-      .where("revoked_at", "is", null)
-      .returning("id")
-      .executeTakeFirst();
-    if (revoked) await auditKey(tx, row.organization_id, "revoked", `${row.organization}/${row.name}`, { key: row.id });
-    const shown = (await select(tx).where("api_keys.id", "=", row.id).executeTakeFirstOrThrow()) as ApiKey;
-    return { already: !revoked, shown };
-  });
+export async function revokeKey(deps: CommandDeps, what: string): Promise<{ already: boolean; shown: ApiKey }> {
+  const { db } = deps.database;
+  const id = await idMeantBy(db, what, deps.digestOf);
+  const { changes } = await runCommand(deps, BY, { kind: "revoke API key", id });
+  const shown = (await select(db).where("api_keys.id", "=", id).executeTakeFirstOrThrow()) as ApiKey;
+  return { already: changes.length === 0, shown };
+}
+
+async function idMeantBy(db: Db, what: string, digestOf: (token: string) => Buffer): Promise<string> {
+  const rows = await select(db).select(["api_keys.id", "api_keys.digest"]).execute();
+  const meant = rows.filter((row) => means(what, row, digestOf));
+  const active = meant.filter((row) => row.revoked_at === null);
+  const chosen = active.length > 0 ? active : meant;
+  const [row] = chosen;
+  if (!row) throw new OperatorError(`No API key is meant by ${quoted(what)}; voicetill keys list shows them.`);
+  if (chosen.length > 1) {
+    const all = chosen.map((one) => `${one.organization}/${one.name} (${one.prefix}…${one.last4})`);
+    throw new OperatorError(`${quoted(what)} means ${all.length} API keys: ${all.join(", ")}. Name one of them.`);
+  }
+  return row.id;
 }
 
 function means(
@@ -151,14 +120,4 @@ function select(db: Db) {
         "state",
       ),
     );
-}
-
-async function organizations(db: Db): Promise<string> {
-  const rows = await db.selectFrom("organizations").select("slug").orderBy("slug").limit(20).execute();
-  return rows.length === 0 ? "is none yet" : `are ${rows.map(({ slug }) => slug).join(", ")}`;
-}
-
-async function auditKey(tx: Db, organizationId: string, action: "created" | "revoked", object: string, details: object): Promise<void> {
-  const what = { action: `api_key.${action}`, object: `api key ${object}`, details };
-  await audit(tx, { organizationId, actor: "operator", source: "command", ...what });
 }

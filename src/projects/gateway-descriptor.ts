@@ -1,7 +1,7 @@
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { Secret } from "#src/kernel/secret.ts";
 
-/** What this room needs to know of a gateway; `gateways/contract.ts` is the whole of it. */
+/** What this module needs to know of a gateway; `gateways/contract.ts` is the whole of it. */
 export interface GatewayDescriptor {
   readonly name: GatewayName;
   readonly credentialFields: readonly { name: string; required: boolean; previous?: string; wholeNumber?: boolean; generated?: boolean }[];

@@ -2,10 +2,11 @@ import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, InstallationKeys } from "#src/platform/index.ts";
-import { createApiKey, listApiKeys, revokeApiKey } from "./api-keys.ts";
+import { createKey, listApiKeys, revokeKey } from "./api-keys.ts";
 import type { ApiKey, NewApiKey } from "./api-keys.ts";
 import { applyFile } from "./apply/apply.ts";
-import type { ApplyReport } from "./apply/run.ts";
+import { type Command, type CommandDeps, runCommand } from "./commands.ts";
+import { type ChangeReport, CommandFault, type CommandSource } from "./commands/change.ts";
 import type { Gateways, GatewaySettings } from "./gateway-descriptor.ts";
 import { createGatewaySettings } from "./gateway-settings.ts";
 import { authenticate, createKeyDigest } from "./api-key-authentication.ts";
@@ -21,10 +22,13 @@ import type { RotationReport } from "./rotation.ts";
 import { createVault } from "./vault.ts";
 
 export { variablesOf } from "./apply/document.ts";
+export { CommandFault };
 export { SCOPES } from "./api-key-authentication.ts";
 export type {
   ApiKey,
-  ApplyReport,
+  ChangeReport,
+  Command,
+  CommandSource,
   GatewaySettings,
   IntegrationSecrets,
   ApiKeyIdentity,
@@ -46,8 +50,8 @@ export interface Projects {
   projectById(db: Db, id: string): Promise<Project | null>;
   projectOfNumber(db: Db, number: string): Promise<Project | null>;
   numbersOf(db: Db, projectId: string): Promise<string[]>;
-  /** Countries of all projects, each once. */
-  countries(db: Db): Promise<string[]>;
+  /** The countries that most projects have, at most `limit`. */
+  countries(db: Db, limit: number): Promise<string[]>;
   /** The project's own credentials, else with a test key the simulator's when simulators are on, else null. */
   gatewaySettings(db: Db, projectId: string, gateway: GatewayName, environment: Environment): Promise<GatewaySettings | null>;
   /** Which gateways `gatewaySettings` answers for, per project. */
@@ -63,6 +67,8 @@ export interface Projects {
   disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
   enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
   integrationSecrets(db: Db, projectId: string): Promise<IntegrationSecrets>;
+  /** Carries out one change, in a transaction of its own; throws CommandFault, which names the path of the value at fault. */
+  change(by: CommandSource, command: Command): Promise<ChangeReport>;
   /** Makes a key and answers it, for the only time; throws OperatorError for what cannot be made. */
   createKey(wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }>;
   /** The keys of one organisation, by its slug, or of all. */
@@ -76,7 +82,7 @@ export interface Projects {
   /** Puts everything sealed under a new master key, or with `reencrypt` under new data keys; throws OperatorError when it may not. */
   rotateMasterKey(options: { reencrypt: boolean }): Promise<RotationReport>;
   /** Brings the installation to what the apply file declares, or throws OperatorError naming the line. `env` fills `${NAME}`. */
-  applyFile(text: string, env: Readonly<Record<string, string | undefined>>): Promise<ApplyReport>;
+  applyFile(text: string, env: Readonly<Record<string, string | undefined>>): Promise<ChangeReport>;
   /** Makes the demo project and its test key on an embedded installation; answers the same key at every start. */
   ensureStarter(): Promise<Starter>;
 }
@@ -94,6 +100,7 @@ export interface ProjectsDeps {
 export function createProjects({ database, keys, random, gateways, simulatorsUrl }: ProjectsDeps): Projects {
   const vault = createVault(keys.keyring);
   const digestOf = createKeyDigest(keys.pepper);
+  const commands: CommandDeps = { database, vault, random, gateways, digestOf };
   const settings = createGatewaySettings({ database, vault, gateways, simulatorsUrl });
   return {
     authenticate: (db, token) => authenticate(db, token, digestOf),
@@ -110,13 +117,14 @@ export function createProjects({ database, keys, random, gateways, simulatorsUrl
     disableWebhookEndpoint: repository.disableWebhookEndpoint,
     enableWebhookEndpoint: repository.enableWebhookEndpoint,
     integrationSecrets: (db, projectId) => repository.integrationSecrets(db, vault, projectId),
-    createKey: (wanted) => createApiKey({ database, random, digestOf }, wanted),
+    change: (by, command) => runCommand(commands, by, command),
+    createKey: (wanted) => createKey(commands, wanted),
     listKeys: listApiKeys,
-    revokeKey: (what) => revokeApiKey({ database, random, digestOf }, what),
+    revokeKey: (what) => revokeKey(commands, what),
     overview: overviewOf,
     unopenedSecrets: (db) => unopenedSecrets(db, vault),
     rotateMasterKey: (options) => rotateMasterKey({ database, keyring: keys.keyring, random }, options),
-    applyFile: (text, env) => applyFile({ database, vault, random, gateways, digestOf }, text, env),
+    applyFile: (text, env) => applyFile(commands, text, env),
     ensureStarter: () => ensureStarter({ database, starter: keys.starter, random, digestOf }),
   };
 }

@@ -13,6 +13,8 @@ export interface ProjectOverview {
   /** Gateways with credentials of the project's own. */
   gateways: { gateway: GatewayName; environment: Environment }[];
   webhooks: { scope: EndpointScope; state: "on" | "disabled"; https: boolean }[];
+  /** Service numbers of the project's own, E.164. */
+  numbers: string[];
 }
 
 export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
@@ -33,6 +35,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
     .select(["project_id", "environment", "url", "disabled_at"])
     .orderBy("environment")
     .execute();
+  const numbers = await db.selectFrom("phone_numbers").selectAll().orderBy("number").execute();
   return projects.map(({ id, organization, project, archived }) => ({
     organization,
     project,
@@ -48,6 +51,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
         state: disabled_at === null ? "on" : "disabled",
         https: url.startsWith("https:"),
       })),
+    numbers: numbers.filter((row) => row.project_id === id).map(({ number }) => number),
   }));
 }
 

@@ -134,7 +134,7 @@ describe("projects and keys", () => {
     assert.equal(project?.slug, "shop");
     assert.deepEqual(await projects.numbersOf(database.db, project?.id ?? ""), ["+15550001111"]);
     assert.equal(await projects.projectOfNumber(database.db, "+15550002222"), null);
-    assert.deepEqual(await projects.countries(database.db), ["US"]);
+    assert.deepEqual(await projects.countries(database.db, 5), ["US"]);
   });
 
   describe("gateway settings", () => {

@@ -91,9 +91,14 @@ export async function numbersOf(db: Db, projectId: string): Promise<string[]> {
   return rows.map((row) => row.number);
 }
 
-/** Countries of all projects: how a national number may be meant when nothing names the project (R-216). */
-export async function countries(db: Db): Promise<string[]> {
-  const rows = await db.selectFrom("projects").select("country").distinct().where("archived", "=", false).orderBy("country").execute();
+/** The countries that most projects have: how a national number may be meant when nothing names the project (R-216). */
+export async function countries(db: Db, limit: number): Promise<string[]> {
+  const query = db.selectFrom("projects").select("country").where("archived", "=", false).groupBy("country");
+  const rows = await query
+    .orderBy(sql`count(*)`, "desc")
+    .orderBy("country")
+    .limit(limit)
+    .execute();
   return rows.map((row) => row.country);
 }
 

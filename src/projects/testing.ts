@@ -4,7 +4,7 @@ import { createKeyring, type Database, firstKeys } from "#src/platform/index.ts"
 import type { GatewayDescriptor } from "./gateway-descriptor.ts";
 import { createProjects } from "./index.ts";
 
-/** Stand-ins for the tests of this room. */
+/** Stand-ins for the tests of this module. */
 
 const MASTER_KEY = new Uint8Array(32).fill(7);
 

@@ -4,12 +4,13 @@ import type { Database, Db, Log } from "#src/platform/index.ts";
 import { listSessions, type SessionFilter } from "./listing.ts";
 import {
   type Created,
-  findPendingByCaller,
+  findWaitingByCallers,
   findSession,
   findSessionByCaller,
   insertSessions,
   type NewSession,
   updateTransferStatus,
+  type WaitingSession,
 } from "./repository.ts";
 import {
   createOnce,
@@ -66,8 +67,8 @@ export interface Sessions {
   findByCaller(db: Db, scope: Scope, caller: string, projectId?: string): Promise<Session | null>;
   /** The newest sessions of all organisations, for the operator. */
   list(db: Db, filter: SessionFilter): Promise<Session[]>;
-  /** The newest voice session waiting for a call from `caller` (R-217). */
-  pendingByCaller(db: Db, caller: string, projectId?: string): Promise<Session | null>;
+  /** Voice sessions waiting for a call from one of these numbers, the best of each organisation and number (R-217). */
+  waitingByCallers(db: Db, callers: readonly string[], projectId: string | null): Promise<WaitingSession[]>;
   /** Takes the session for one call: of many that ask at once, exactly one gets it (R-220). */
   claim(id: string, by: { owner: string; callId: string }): Promise<Claim>;
   /** R-180 to R-185. */
@@ -116,7 +117,7 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
     find: findSession,
     findByCaller: findSessionByCaller,
     list: listSessions,
-    pendingByCaller: findPendingByCaller,
+    waitingByCallers: findWaitingByCallers,
     transition: (tx, id, event, changes) => transition(tx, onFinal, id, event, changes),
     apply,
 

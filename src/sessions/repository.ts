@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { Environment } from "#src/kernel/payment.ts";
 import { type Db, notify, statement } from "#src/platform/index.ts";
 import { DERIVED, fromRow, type Row, type Session, type Terms } from "./session.ts";
 import { changedAt, CHANNEL, type Scope } from "./transition.ts";
@@ -73,17 +74,28 @@ export async function findSessionByCaller(db: Db, scope: Scope, caller: string, 
   return row ? fromRow(row) : null;
 }
 
-/** The newest voice session that waits for a call from `caller` (R-217), over all organisations unless a project is named. */
-export async function findPendingByCaller(db: Db, caller: string, projectId?: string): Promise<Session | null> {
-  let query = select(db)
-    .where("caller", "=", caller)
-    .where("status", "=", "PENDING")
-    .where("channel", "=", "voice")
-    .where(sql<boolean>`expires_at > clock_timestamp()`);
-  if (projectId !== undefined) query = query.where("project_id", "=", projectId);
-  const row = await query.orderBy("created_at", "desc").limit(1).executeTakeFirst();
-  return row ? fromRow(row) : null;
+/** A voice session that waits for a call. */
+export interface WaitingSession {
+  id: string;
+  organizationId: string;
+  caller: string;
+  environment: Environment;
 }
+
+/**
+ * The voice sessions that wait for a call from these numbers, in one project or in all: of each organisation and caller a live
+ * one before a test one, then the newest (R-217).
+ */
+export async function findWaitingByCallers(db: Db, callers: readonly string[], projectId: string | null): Promise<WaitingSession[]> {
+  return await waitingByCallers(db, callers, projectId);
+}
+
+const waitingByCallers = statement<WaitingSession>(
+  "waiting_by_callers",
+  `select distinct on (caller, organization_id) id, organization_id as "organizationId", caller, environment from sessions
+  where caller = any($1) and status = 'PENDING' and channel = 'voice' and expires_at > clock_timestamp() and ($2::uuid is null or project_id = $2)
+  order by caller, organization_id, environment = 'live' desc, created_at desc`,
+);
 
 /** What became of handing the caller back. It may come after the final status and changes nothing else (R-324). */
 export async function updateTransferStatus(tx: Db, id: string, status: string): Promise<void> {

@@ -278,10 +278,13 @@ test("an overdue session counts as completed at its expiry when a caller's sessi
   assert.equal(found?.id, cancelled.id);
 });
 
-test("a call finds the caller's newest waiting voice session, not one that is over, taken or a widget's (R-217)", async () => {
+const waitingFor = async (callers: string[], projectId: string | null = null) =>
+  (await fixture.sessions.waitingByCallers(fixture.database.db, callers, projectId)).map(({ id }) => id);
+
+test("a call finds the newest voice session that waits for its caller, not one that is over, taken or a widget's (R-217)", async () => {
   const caller = "+14155550155";
   const { db } = fixture.database;
-  assert.equal(await fixture.sessions.pendingByCaller(db, caller), null);
+  assert.deepEqual(await waitingFor([caller]), []);
   const older = await fixture.create({ caller });
   await db
     .updateTable("sessions")
@@ -290,12 +293,32 @@ test("a call finds the caller's newest waiting voice session, not one that is ov
     .execute();
   const newer = await fixture.create({ caller });
   await fixture.create({ caller, channel: "widget" });
-  assert.equal((await fixture.sessions.pendingByCaller(db, caller))?.id, newer.id);
-  assert.equal(await fixture.sessions.pendingByCaller(db, caller, randomUUID()), null);
+  assert.deepEqual(await waitingFor([caller]), [newer.id]);
+  assert.deepEqual(await waitingFor([caller], randomUUID()), []);
   await fixture.sessions.claim(newer.id, call);
-  assert.equal((await fixture.sessions.pendingByCaller(db, caller, fixture.projectId))?.id, older.id);
+  assert.deepEqual(await waitingFor([caller], fixture.projectId), [older.id]);
   await fixture.expireIn(older.id, 0);
-  assert.equal(await fixture.sessions.pendingByCaller(db, caller), null);
+  assert.deepEqual(await waitingFor([caller]), []);
+});
+
+test("of one caller's waiting sessions each organisation's best is found, a live one before a newer test one (R-217)", async () => {
+  const [caller, other] = ["+14155550157", "+14155550158"];
+  const { db } = fixture.database;
+  const organizationId = randomUUID();
+  const projectId = randomUUID();
+  await db.insertInto("organizations").values({ id: organizationId, slug: "second", name: "Second" }).execute();
+  const project = { slug: "shop", name: "Shop", currency: "USD", language: "en-US", country: "US" };
+  await db
+    .insertInto("projects")
+    .values({ ...project, id: projectId, organization_id: organizationId })
+    .execute();
+  const live = await fixture.create({ caller, environment: "live" });
+  await fixture.create({ caller });
+  const foreign = await fixture.create({ caller, organizationId, projectId });
+  const others = await fixture.create({ caller: other });
+  assert.deepEqual((await waitingFor([caller])).toSorted(), [live.id, foreign.id].toSorted());
+  assert.deepEqual((await waitingFor([caller, other], fixture.projectId)).toSorted(), [live.id, others.id].toSorted());
+  assert.deepEqual(await waitingFor([caller], projectId), [foreign.id]);
 });
 
 test("of two sessions of one caller, finishing one leaves the other as it was, to be found by the next call (R-276)", async () => {
@@ -305,7 +328,7 @@ test("of two sessions of one caller, finishing one leaves the other as it was, t
   await fixture.sessions.claim(paid.id, call);
   await fixture.sessions.apply(paid.id, "fail", { errorCode: "attempts_exhausted" });
   assert.deepEqual(await fixture.sessions.find(db, waiting.id), waiting);
-  assert.equal((await fixture.sessions.pendingByCaller(db, caller))?.id, waiting.id);
+  assert.deepEqual(await waitingFor([caller]), [waiting.id]);
   assert.deepEqual(
     fixture.finals.filter((final) => final.caller === caller).map(({ id }) => id),
     [paid.id],

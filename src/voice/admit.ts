@@ -21,6 +21,9 @@ export interface Admission {
   remote: RemoteMedia | null;
 }
 
+/** In so many countries at most is a national number read when the dialled number names no project. */
+const MAX_COUNTRIES = 5;
+
 /** Why a call was refused, as its final SIP status. */
 export interface Refusal {
   status: 400 | 404 | 410 | 486 | 487 | 488 | 503;
@@ -76,9 +79,9 @@ async function describe(
 function indexOf({ database: { db }, sessions, projects }: CallDeps): SessionIndex {
   return {
     channelOf: async (id) => (await sessions.find(db, id))?.channel ?? null,
-    pendingByCaller: (caller, projectId) => sessions.pendingByCaller(db, caller, projectId ?? undefined),
+    waitingFor: (callers, projectId) => sessions.waitingByCallers(db, callers, projectId),
     projectOfNumber: (number) => projects.projectOfNumber(db, number),
-    countries: () => projects.countries(db),
+    countries: () => projects.countries(db, MAX_COUNTRIES),
   };
 }
 

@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matchCall, type CallIdentifiers, type SessionIndex } from "./match.ts";
+import { matchCall, type CallIdentifiers, type SessionIndex, type Waiting } from "./match.ts";
 
 const ID = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
-const CALLERS: Record<string, string> = { "+14155550102": ID(2), "+14155550103": ID(3), "+14155550104": ID(4) };
+const ORGANIZATION = "organization";
+const waiting = (caller: string, id: string, differences: Partial<Waiting> = {}): Waiting => ({
+  id,
+  caller,
+  organizationId: ORGANIZATION,
+  environment: "test",
+  ...differences,
+});
+const WAITING = [waiting("+14155550102", ID(2)), waiting("+14155550103", ID(3)), waiting("+14155550104", ID(4))];
 
 const index: SessionIndex = {
   channelOf: async (id) => ([ID(1), ID(2), ID(3), ID(4)].includes(id) ? "voice" : id === ID(7) ? "widget" : null),
-  pendingByCaller: async (caller) => (CALLERS[caller] ? { id: CALLERS[caller], environment: "test" } : null),
+  waitingFor: async (callers) => WAITING.filter(({ caller }) => callers.includes(caller)),
   projectOfNumber: async (number) => (number === "+15550001111" ? { id: "project", country: "US" } : null),
   countries: async () => ["US"],
 };
@@ -59,19 +67,28 @@ test("national numbers are read in the project's country (R-216)", async () => {
   assert.equal((await match({ dialled: ["+15550001111"], calling: ["4155550104"] }))?.sessionId, ID(4));
 });
 
-test("one caller of two merchants pays the one whose number was dialled, and the newest session when it is nobody's own (R-277)", async () => {
-  const sessions = [
-    { id: ID(5), projectId: "project", environment: "test" as const },
-    { id: ID(6), projectId: "another", environment: "test" as const },
-  ];
-  const two: SessionIndex = {
+test("the dialled project's sessions alone are looked at, and all numbers of a call in one look-up (R-277)", async () => {
+  const asked: unknown[] = [];
+  const watched: SessionIndex = {
     ...index,
-    pendingByCaller: async (caller, projectId) =>
-      (caller === "+14155550104" && sessions.findLast((session) => projectId === null || session.projectId === projectId)) || null,
+    waitingFor: async (callers, projectId) => {
+      asked.push([callers, projectId]);
+      return [];
+    },
   };
-  const dial = (number: string) => matchCall({ ...none, dialled: [number], calling: ["+14155550104"] }, two, readNational);
-  assert.deepEqual(await dial("+15550001111"), { sessionId: ID(5), rule: "From" });
-  assert.deepEqual(await dial("+15550002222"), { sessionId: ID(6), rule: "From" });
+  await matchCall({ ...none, callers: ["4155550102"], dialled: ["+15550001111"], calling: ["+14155550104"] }, watched, readNational);
+  assert.deepEqual(asked, [[["+14155550102", "+4155550102", "+15550001111", "+14155550104"], "project"]]);
+});
+
+test("a number that may mean two callers of two organisations is ambiguous, one of a single organisation's is not (R-216, R-217)", async () => {
+  const both = (organizationId: string): SessionIndex => ({
+    ...index,
+    waitingFor: async () => [waiting("+4155550102", ID(5), { organizationId }), waiting("+14155550102", ID(6))],
+  });
+  const dial = (store: SessionIndex) => matchCall({ ...none, calling: ["4155550102"] }, store, readNational);
+  assert.deepEqual(await dial(both(ORGANIZATION)), { sessionId: ID(6), rule: "From" });
+  const refused = await dial(both("another"));
+  assert.match("misses" in refused ? (refused.misses.at(-1)?.why ?? "") : "", /^ambiguous/);
 });
 
 test("a dialled service number alone matches nothing, and so does an anonymous caller (R-214, R-215, R-218)", async () => {

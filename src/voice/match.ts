@@ -6,10 +6,11 @@ import type { Environment } from "#src/kernel/payment.ts";
  * Which session an inbound call pays (docs/interface.md, Matching calls; R-210 to R-219). Four rules in order:
  * X-Session-Id, X-Caller, To or Request-URI, From. A rule that names nothing usable hands over to the next; a rule that
  * names a known session ends the search even when that session can no longer be paid, because falling through to another
- * session could charge the wrong sum.
+ * session could charge the wrong sum. A telephone number is no secret and whoever holds an API key can make a session for
+ * it: by number only the sessions of the project that was dialled count, or those of a single organisation (R-217).
  */
 
-/** The parts of an INVITE that can name a session; `voice/invite.ts` reads them from the request. */
+/** The parts of an INVITE that can name a session; `call-identifiers.ts` reads them from the request. */
 export interface CallIdentifiers {
   /** Every X-Session-Id value, wherever the transfer put it: header, URI header or URI parameter. */
   sessionIds: readonly string[];
@@ -37,94 +38,180 @@ export interface Miss {
   readings: string[];
 }
 
+/** The session that a number leads to in one organisation. */
+export interface Waiting {
+  id: string;
+  organizationId: string;
+  /** E.164. */
+  caller: string;
+  environment: Environment;
+}
+
 /** What matching asks of the store. */
 export interface SessionIndex {
   /** What kind of session has this id, in whatever state; null for none. */
   channelOf(sessionId: string): Promise<"voice" | "widget" | null>;
-  /** The newest PENDING voice session of this caller, in one project or in all. */
-  pendingByCaller(caller: string, projectId: string | null): Promise<{ id: string; environment: Environment } | null>;
+  /** PENDING voice sessions of these callers, in one project or in all: of each organisation and caller a live one before a test one, then the newest. */
+  waitingFor(callers: readonly string[], projectId: string | null): Promise<readonly Waiting[]>;
   /** The project that owns this service number, with its country for national numbers. */
   projectOfNumber(number: string): Promise<{ id: string; country: string } | null>;
-  /** Countries of all projects: how a national number may be meant when the dialled number names no project. */
+  /** Countries in which a national number is read when the dialled number names no project; a handful. */
   countries(): Promise<readonly string[]>;
 }
 
 /** A national number as E.164 in the given country, or null (libphonenumber in production). */
 export type ReadNational = (digits: string, country: string) => string | null;
 
-/** Finds the session; or answers why each rule found none: then the call is refused with 404. */
+/** Finds the session; or tells why each rule found none: then the call is refused with 404. */
 export async function matchCall(
   identifiers: CallIdentifiers,
   index: SessionIndex,
   readNational: ReadNational,
 ): Promise<Match | { misses: Miss[] }> {
-  const project = await dialledProject(identifiers, index, readNational);
-  const countries = project ? [project.country] : await index.countries();
-  const misses: Miss[] = [];
-  const miss = (rule: MatchRule, value: string | null, why: string, readings: string[] = []) => {
-    misses.push({ rule, value, why, readings });
-    return null;
-  };
+  return await new Search(identifiers, index, readNational).run();
+}
 
-  const byId = async (value: string, rule: MatchRule): Promise<Match | { misses: Miss[] } | null> => {
-    const sessionId = parseUuid(value);
-    if (sessionId === null) return miss(rule, value, "not a session id");
-    const channel = await index.channelOf(sessionId);
-    if (channel === "voice") return { sessionId, rule };
-    if (channel === null) return miss(rule, value, "there is no such voice session");
-    // R-280: it names a payment, so no other one may be taken for it.
-    miss(rule, value, "a widget session cannot be called");
-    return { misses };
-  };
-  const byCaller = async (value: string, rule: MatchRule): Promise<Match | null> => {
-    const readings = readingsOf(value, countries, readNational);
-    if (readings.length === 0) return miss(rule, value, "not a telephone number");
-    for (const caller of readings) {
-      const session = await index.pendingByCaller(caller, project?.id ?? null);
-      if (session) return { sessionId: session.id, rule };
+/** The sessions that wait for any number of the call. */
+interface Waiters {
+  project: { id: string; country: string; number: string } | null;
+  countries: readonly string[];
+  sessions: readonly Waiting[];
+}
+
+/** What a rule comes to: a session, the end of the search, or null for the next rule. */
+type Finding = Match | "refused" | null;
+
+class Search {
+  readonly #identifiers: CallIdentifiers;
+  readonly #index: SessionIndex;
+  readonly #readNational: ReadNational;
+  readonly #misses: Miss[] = [];
+  /** Asked for once, when the first number is looked at: most calls name their session. */
+  #waiters: Promise<Waiters> | null = null;
+
+  constructor(identifiers: CallIdentifiers, index: SessionIndex, readNational: ReadNational) {
+    this.#identifiers = identifiers;
+    this.#index = index;
+    this.#readNational = readNational;
+  }
+
+  async run(): Promise<Match | { misses: Miss[] }> {
+    const found = (await this.#bySessionId()) ?? (await this.#byXCaller()) ?? (await this.#byTo()) ?? (await this.#byFrom()) ?? "refused";
+    return found === "refused" ? { misses: this.#misses } : found;
+  }
+
+  async #bySessionId(): Promise<Finding> {
+    const value = this.#single(this.#identifiers.sessionIds, "X-Session-Id");
+    return value === null ? null : await this.#byId(value, "X-Session-Id");
+  }
+
+  async #byXCaller(): Promise<Finding> {
+    const value = this.#single(this.#identifiers.callers, "X-Caller");
+    return value === null ? null : await this.#byNumber(value, "X-Caller");
+  }
+
+  async #byTo(): Promise<Finding> {
+    const { dialled } = this.#identifiers;
+    if (dialled.length === 0) return this.#miss("To", null, "no user part");
+    for (const user of dialled) {
+      const found = parseUuid(user) === null ? await this.#byNumber(user, "To") : await this.#byId(user, "To");
+      if (found) return found;
     }
+    return null;
+  }
+
+  async #byFrom(): Promise<Finding> {
+    const { calling } = this.#identifiers;
+    if (calling.length === 0) return this.#miss("From", null, "anonymous");
+    for (const user of calling) {
+      const found = await this.#byNumber(user, "From");
+      if (found) return found;
+    }
+    return null;
+  }
+
+  async #byId(value: string, rule: MatchRule): Promise<Finding> {
+    const sessionId = parseUuid(value);
+    if (sessionId === null) return this.#miss(rule, value, "not a session id");
+    const channel = await this.#index.channelOf(sessionId);
+    if (channel === "voice") return { sessionId, rule };
+    if (channel === null) return this.#miss(rule, value, "there is no such voice session");
+    // R-280: it names a payment, so no other one may be taken for it.
+    this.#miss(rule, value, "a widget session cannot be called");
+    return "refused";
+  }
+
+  async #byNumber(value: string, rule: MatchRule): Promise<Finding> {
+    this.#waiters ??= this.#findWaiters();
+    const { project, countries, sessions } = await this.#waiters;
+    const readings = readingsOf(value, countries, this.#readNational);
+    if (readings.length === 0) return this.#miss(rule, value, "not a telephone number");
+    const fitting = sessions.filter(({ caller }) => readings.includes(caller));
+    if (new Set(fitting.map(({ organizationId }) => organizationId)).size > 1) {
+      this.#miss(rule, value, "ambiguous: sessions of more than one organisation wait for this caller", readings);
+      return "refused";
+    }
+    const [session] = fitting.toSorted(
+      (a, b) => rank(a.environment) - rank(b.environment) || readings.indexOf(a.caller) - readings.indexOf(b.caller),
+    );
+    if (session) return { sessionId: session.id, rule };
     const isOwn = project !== null && readings.includes(project.number);
     const narrowed = project ? " in the project whose number was dialled" : "";
-    return miss(rule, value, isOwn ? "the project's own number names no session" : `no session waits for this caller${narrowed}`, readings);
-  };
-  /** The one value of a header, or null with the reason (R-211). */
-  const single = (values: readonly string[], rule: MatchRule): string | null => {
-    const distinct = new Set(values.map((value) => value.trim()).filter((value) => value !== ""));
-    const [value] = distinct;
-    if (value === undefined) return miss(rule, null, "not sent");
-    if (distinct.size > 1) return miss(rule, null, "sent several times with different values");
-    return value.includes(",") ? miss(rule, value, "a list of values") : value;
-  };
-
-  const sessionId = single(identifiers.sessionIds, "X-Session-Id");
-  const named = sessionId === null ? null : await byId(sessionId, "X-Session-Id");
-  if (named) return named;
-  const caller = single(identifiers.callers, "X-Caller");
-  const claimed = caller === null ? null : await byCaller(caller, "X-Caller");
-  if (claimed) return claimed;
-  if (identifiers.dialled.length === 0) miss("To", null, "no user part");
-  for (const user of identifiers.dialled) {
-    const addressed = parseUuid(user) === null ? await byCaller(user, "To") : await byId(user, "To");
-    if (addressed) return addressed;
+    return this.#miss(
+      rule,
+      value,
+      isOwn ? "the project's own number names no session" : `no session waits for this caller${narrowed}`,
+      readings,
+    );
   }
-  if (identifiers.calling.length === 0) miss("From", null, "anonymous");
-  for (const user of identifiers.calling) {
-    const calling = await byCaller(user, "From");
-    if (calling) return calling;
-  }
-  return { misses };
-}
 
-/** The project whose service number was dialled: no match by itself, it narrows the search (R-214, R-277). */
-async function dialledProject(identifiers: CallIdentifiers, index: SessionIndex, readNational: ReadNational) {
-  for (const user of identifiers.dialled) {
-    for (const number of readingsOf(user, [], readNational)) {
-      const project = await index.projectOfNumber(number);
-      if (project) return { ...project, number };
+  /** One look-up for the numbers of every rule, so that no INVITE can cost more. */
+  async #findWaiters(): Promise<Waiters> {
+    const { callers, dialled, calling } = this.#identifiers;
+    const project = await this.#dialledProject();
+    const countries = project ? [project.country] : await this.#index.countries();
+    const [caller, second] = distinct(callers);
+    const values = [
+      ...(caller === undefined || second !== undefined ? [] : [caller]),
+      ...dialled.filter((user) => parseUuid(user) === null),
+      ...calling,
+    ];
+    const numbers = [...new Set(values.flatMap((value) => readingsOf(value, countries, this.#readNational)))];
+    const sessions = numbers.length === 0 ? [] : await this.#index.waitingFor(numbers, project?.id ?? null);
+    return { project, countries, sessions };
+  }
+
+  /** The project whose service number was dialled: no match by itself, it narrows the search (R-214, R-277). */
+  async #dialledProject(): Promise<Waiters["project"]> {
+    for (const user of this.#identifiers.dialled) {
+      for (const number of readingsOf(user, [], this.#readNational)) {
+        const project = await this.#index.projectOfNumber(number);
+        if (project) return { ...project, number };
+      }
     }
+    return null;
   }
-  return null;
+
+  /** The one value of a header, or null with the reason (R-211). */
+  #single(values: readonly string[], rule: MatchRule): string | null {
+    const [value, second] = distinct(values);
+    if (value === undefined) return this.#miss(rule, null, "not sent");
+    if (second !== undefined) return this.#miss(rule, null, "sent several times with different values");
+    return value.includes(",") ? this.#miss(rule, value, "a list of values") : value;
+  }
+
+  #miss(rule: MatchRule, value: string | null, why: string, readings: string[] = []): null {
+    this.#misses.push({ rule, value, why, readings });
+    return null;
+  }
 }
+
+/** Header values that differ, without the white space around them. */
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
+}
+
+const rank = (environment: Environment) => (environment === "live" ? 0 : 1);
 
 /** Every E.164 number that `text` may mean: as written, with a missing plus, with 00, national in each country (R-213, R-216). */
 function readingsOf(text: string, countries: readonly string[], readNational: ReadNational): string[] {

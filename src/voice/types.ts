@@ -17,7 +17,7 @@ export interface CallDeps {
   projects: Projects;
   payments: Payments;
   userAgent: Pick<UserAgent, "invite">;
-  media: MediaEngine;
+  media: Pick<MediaEngine, "open" | "bridge" | "loadClip">;
   prompts: Prompts;
   /** Null: keypad only. */
   recogniser: Recogniser | null;

@@ -41,6 +41,7 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
             archived: false,
             gateways: [{ gateway: "stripe", environment: "live" }],
             webhooks: [HOOK],
+            numbers: [],
           },
         ],
         webhooks: { pending: 0, oldestSeconds: null, overdue: 0, dead: 0 },
@@ -66,10 +67,12 @@ const shop = (differences: object) => ({
       archived: false,
       gateways: [{ gateway: "stripe", environment: "live" }],
       webhooks: [HOOK],
+      numbers: [],
       ...differences,
     },
   ],
 });
+const SHOP = shop({}).projects[0];
 const port = (state: string) => ({ ports: [{ setting: "PORT", protocol: "TCP", port: 8080, state }] });
 const NO_LIVE = { keys: [{ ...KEY, mode: "test" }] };
 
@@ -120,6 +123,26 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
     { installation: shop({ webhooks: [{ ...HOOK, https: false }] }) },
     "projects",
     "fail",
+  ],
+  [
+    "a number that two organisations share (R-217)",
+    { env: { PHONE_NUMBER: "+15550001111" }, installation: { projects: [SHOP, { ...SHOP, organization: "other" }] } },
+    "phone numbers",
+    "warn",
+  ],
+  [
+    "a shared number that is one project's own (R-217)",
+    {
+      env: { PHONE_NUMBER: "+15550001111" },
+      installation: {
+        projects: [
+          { ...SHOP, numbers: ["+15550001111"] },
+          { ...SHOP, project: "b" },
+        ],
+      },
+    },
+    "phone numbers",
+    "warn",
   ],
   [
     "webhooks that a worker leaves lying",
@@ -194,6 +217,17 @@ test("an http webhook is no fault for test sessions, or where there is no live k
     projects({ installation: { ...shop({ webhooks: [{ ...HOOK, https: false }] }), ...NO_LIVE } }).map(({ level }) => level),
     ["ok"],
   );
+});
+
+test("a number that is shared inside one organisation, or is every project's own, is no fault (R-217)", () => {
+  const env = { PHONE_NUMBER: "+15550001111" };
+  for (const projects of [
+    [SHOP, { ...SHOP, project: "b" }],
+    [SHOP, { ...SHOP, organization: "other", numbers: ["+15550002222"] }],
+  ]) {
+    const found = examine(facts({ env, installation: { projects } })).find(({ check }) => check === "phone numbers");
+    assert.equal(found?.level, "ok");
+  }
 });
 
 test("a taken port is no fault while this installation's service runs here", () => {

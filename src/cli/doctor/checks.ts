@@ -222,6 +222,27 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
       return verdicts.length > 0 ? verdicts : [ok(`${own.length} set up`)];
     }),
 
+  "phone numbers": (facts) =>
+    installed(facts, ({ projects }) => {
+      const { config } = facts;
+      const number = config?.phoneNumber ?? null;
+      if (!config?.roles.includes("voice") || number === null) return [];
+      const own = projects.filter(({ archived }) => !archived);
+      const sharing = own.filter(({ numbers }) => numbers.length === 0);
+      const todo = "give each project phone_numbers of its own in the apply file";
+      const owner = own.find(({ numbers }) => numbers.includes(number));
+      if (owner && sharing.length > 0) {
+        const name = `${owner.organization}/${owner.project}`;
+        return [
+          warn(`PHONE_NUMBER ${number} is ${name}'s own: whoever dials it reaches no session of ${sharing.length} other projects`, todo),
+        ];
+      }
+      const organizations = new Set(sharing.map(({ organization }) => organization));
+      if (organizations.size < 2) return [ok(`PHONE_NUMBER ${number} serves one organisation at most`)];
+      const who = `projects of ${organizations.size} organisations share PHONE_NUMBER ${number}`;
+      return [warn(`${who}: a caller whom two of them wait for, and whose call names no session, is refused`, todo)];
+    }),
+
   webhooks: (facts) =>
     installed(facts, ({ webhooks: { pending, oldestSeconds, overdue, dead }, processes }) => {
       const verdicts: Verdict[] = [];

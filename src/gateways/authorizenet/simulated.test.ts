@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { authorizenet as simulatorOf } from "#simulators/authorizenet/index.ts";
+import { simulator as simulatorOf } from "#simulators/authorizenet/index.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { GatewayAnswer, GatewayRequest, Order } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
@@ -41,6 +41,7 @@ function vendor() {
       body: Buffer.from(request.body ?? []),
       secure: true,
       work: () => Promise.resolve(),
+      lookUpLag: () => 0,
     });
     if (answer === "reset" || answer.lost) return { kind: "lost", reason: "connection reset" };
     return { kind: "answered", status: answer.status, headers: answer.headers ?? {}, body: Buffer.from(answer.body as string) };

@@ -7,7 +7,7 @@ import { testProjects } from "../testing.ts";
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const NEWER = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-/** The example of docs/operations.md, Apply file with the gateways of this room's stand-ins. */
+/** The example of docs/operations.md, Apply file with the gateways of this module's stand-ins. */
 const FULL = `
 organizations:
   - slug: acme

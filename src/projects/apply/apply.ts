@@ -1,23 +1,14 @@
-import { sql } from "kysely";
-import type { Random } from "#src/kernel/random.ts";
-import { audit, type Database, type Db } from "#src/platform/index.ts";
+import { z } from "zod";
+import { type Command, type CommandDeps, CommandsFault, runCommands } from "../commands.ts";
+import type { ChangeReport, Path } from "../commands/change.ts";
+import { shapesFor } from "../commands/shapes.ts";
 import type { Gateways } from "../gateway-descriptor.ts";
-import type { Vault } from "../vault.ts";
-import { readDocument } from "./document.ts";
-import type { ApplyDocument } from "./document.ts";
-import { applyApiKeys } from "./api-keys.ts";
-import { applyProject } from "./projects.ts";
-import { note } from "./run.ts";
-import type { ApplyReport, Run } from "./run.ts";
-import { applySchema } from "./schema.ts";
-import type { ApplyFile, OrganizationBlock } from "./schema.ts";
+import { type ApplyDocument, readDocument } from "./document.ts";
 
-export interface ApplyDeps {
-  database: Database;
-  vault: Vault;
-  random: Random;
-  gateways: Gateways;
-  digestOf: (token: string) => Buffer;
+/** A command of the file, and where its values stand. */
+interface Placed {
+  command: Command;
+  path: Path;
 }
 
 /**
@@ -25,59 +16,57 @@ export interface ApplyDeps {
  * changes nothing; what it does not mention is left alone. Throws OperatorError with the line of the fault, and then
  * nothing is changed.
  */
-export async function applyFile(deps: ApplyDeps, text: string, env: Readonly<Record<string, string | undefined>>): Promise<ApplyReport> {
-  const { database, ...rest } = deps;
+export async function applyFile(deps: CommandDeps, text: string, env: Readonly<Record<string, string | undefined>>): Promise<ChangeReport> {
   const document = readDocument(text, env);
-  const file = validate(document, deps.gateways);
-  return await database.transaction(async (tx) => {
-    // One apply at a time: two at once would both find an object missing and both make it.
-    await sql`select pg_advisory_xact_lock(hashtext('voicetill apply'))`.execute(tx);
-    const run: Run = { ...rest, tx, databaseKind: database.kind, document, report: { changes: [], generated: [] } };
-    for (const [index, organization] of file.organizations.entries()) {
-      const before = run.report.changes.length;
-      const organizationId = await applyOrganization(run, organization, ["organizations", index]);
-      await writeAudit(tx, organizationId, run.report.changes.slice(before));
-    }
-    return run.report;
+  const placed = commandsOf(validate(document, deps.gateways));
+  try {
+    return await runCommands(
+      deps,
+      { actor: "apply", source: "command" },
+      placed.map(({ command }) => command),
+    );
+  } catch (error) {
+    if (!(error instanceof CommandsFault)) throw error;
+    return document.refuse([...(placed[error.index]?.path ?? []), ...error.fault.path], error.fault.reason);
+  }
+}
+
+function fileShape(gateways: Gateways) {
+  const { organization, apiKey, project } = shapesFor(gateways);
+  return z.strictObject({
+    organizations: z.array(organization.extend({ api_keys: z.array(apiKey).optional(), projects: z.array(project).optional() })),
   });
 }
 
+type ApplyFile = z.infer<ReturnType<typeof fileShape>>;
+
+/** The whole file is looked at before anything of it is done: a misspelt key at its end is told first. */
 function validate(document: ApplyDocument, gateways: Gateways): ApplyFile {
-  const result = applySchema(gateways).safeParse(document.value);
+  const result = fileShape(gateways).safeParse(document.value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const where = issue?.path.map(String).join(".") ?? "";
   if (issue?.code === "unrecognized_keys") {
     const key = issue.keys[0] ?? "";
-    document.refuse(issue.path, `unknown key "${key}"${where === "" ? "" : ` in ${where}`}`, key);
+    document.refuse([...issue.path, key], `unknown key "${key}"${where === "" ? "" : ` in ${where}`}`);
   }
   return document.refuse(issue?.path ?? [], `${where === "" ? "the file" : where}: ${issue?.message ?? "invalid"}`);
 }
 
-/** Answers the organisation's id. */
-async function applyOrganization(run: Run, block: OrganizationBlock, path: readonly PropertyKey[]): Promise<string> {
-  const { tx, random } = run;
-  const object = `organization ${block.slug}`;
-  const existing = await tx.selectFrom("organizations").select(["id", "name"]).where("slug", "=", block.slug).executeTakeFirst();
-  const id = existing?.id ?? random.uuid();
-  if (!existing) {
-    await tx
-      .insertInto("organizations")
-      .values({ id, slug: block.slug, name: block.name ?? block.slug })
-      .execute();
-    note(run, object, "created");
-  } else if (block.name !== undefined && block.name !== existing.name) {
-    await tx.updateTable("organizations").set({ name: block.name }).where("id", "=", id).execute();
-    note(run, object, "changed");
-  }
-  const organization = { id, slug: block.slug };
-  await applyApiKeys(run, organization, block.api_keys ?? [], [...path, "api_keys"]);
-  for (const [index, project] of (block.projects ?? []).entries()) {
-    await applyProject(run, organization, project, [...path, "projects", index]);
-  }
-  return id;
-}
-
-async function writeAudit(tx: Db, organizationId: string, changes: ApplyReport["changes"]): Promise<void> {
-  await audit(tx, ...changes.map((change) => ({ organizationId, actor: "apply", source: "command", ...change })));
+function commandsOf({ organizations }: ApplyFile): Placed[] {
+  return organizations.flatMap(({ api_keys: keys = [], projects = [], ...organization }, index) => {
+    const path = ["organizations", index];
+    const { slug } = organization;
+    return [
+      { command: { kind: "save organization", values: organization }, path },
+      ...keys.map((values, key): Placed => ({
+        command: { kind: "save API key", organization: slug, values },
+        path: [...path, "api_keys", key],
+      })),
+      ...projects.map((values, project): Placed => ({
+        command: { kind: "save project", organization: slug, values },
+        path: [...path, "projects", project],
+      })),
+    ];
+  });
 }

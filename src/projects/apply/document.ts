@@ -1,18 +1,17 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
 import type { Document, Node } from "yaml";
 import { OperatorError } from "#src/kernel/errors.ts";
+import type { Path } from "../commands/change.ts";
 
 /** Reading an apply file: YAML 1.2, of which JSON is a part; every complaint names its line and repeats no value. */
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-export type Path = readonly PropertyKey[];
-
 export interface ApplyDocument {
   /** The file as plain values, variables filled in. */
   readonly value: unknown;
-  /** Throws the one sentence that names the line of `path`, or of `key` inside it. */
-  refuse(path: Path, sentence: string, key?: string): never;
+  /** Throws the one sentence that names the line of `path`. */
+  refuse(path: Path, sentence: string): never;
 }
 
 /** Names of the environment variables that the file uses: what a command must send along when another process applies it. */
@@ -46,15 +45,15 @@ export function readDocument(text: string, env: Readonly<Record<string, string |
 
   return {
     value: document.toJS() as unknown,
-    refuse: (path, sentence, key) => complain(lineAt(offsetOf(document, path, key)), sentence),
+    refuse: (path, sentence) => complain(lineAt(offsetOf(document, path)), sentence),
   };
 }
 
 /** Where `path` stands in the file; of a part that is missing, where its nearest parent stands. */
-function offsetOf(document: Document.Parsed, path: Path, key?: string): number | undefined {
+function offsetOf(document: Document.Parsed, path: Path): number | undefined {
   let offset: number | undefined = document.contents?.range[0];
   let node: Node | null = document.contents;
-  for (const part of key === undefined ? path : [...path, key]) {
+  for (const part of path) {
     if (isMap(node)) {
       const pair = node.items.find((item) => isScalar(item.key) && item.key.value === part);
       if (!pair || !isScalar(pair.key)) break;

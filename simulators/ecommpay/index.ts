@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
-import { UNIFORM_CARDS, brandOf, mask, passesLuhn } from "./cards.ts";
-import type { CardOutcome } from "./cards.ts";
-import type { Simulator, SimulatorAnswer, SimulatorRequest, SimulatorTools } from "./simulator.ts";
+import { UNIFORM_CARDS, brandOf, mask, passesLuhn } from "../kit/cards.ts";
+import type { CardOutcome } from "../kit/cards.ts";
+import type { Simulator, SimulatorAnswer, SimulatorRequest, SimulatorTools } from "../kit/simulator.ts";
 
 /**
  * ecommpay's Gate API: requests are signed and queued, answers to status requests are signed too. A payment is unknown to
@@ -165,10 +165,9 @@ const PARTIAL_ABOVE = 12_000;
 /** Cards with a 3-D Secure challenge, which an order by telephone does not meet. */
 const CHALLENGED = ["4314220000000056", "5413330000000019", "5544330000000045"];
 
-export function ecommpay(tools: SimulatorTools): Simulator {
+export function simulator(tools: SimulatorTools): Simulator {
   const state: State = { payments: new Map(), tokens: new Map() };
   return {
-    name: "ecommpay",
     handle: async (request) => {
       try {
         return await answer(request, tools, state);

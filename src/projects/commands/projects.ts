@@ -4,80 +4,67 @@ import { parseE164 } from "#src/kernel/phone.ts";
 import type { Tables } from "#src/platform/index.ts";
 import { integrationsPlace, openIntegrations } from "../repository.ts";
 import { merge } from "../settings.ts";
-import { note } from "./run.ts";
-import type { Run } from "./run.ts";
-import { applyGateways } from "./gateways.ts";
-import type { ProjectBlock } from "./schema.ts";
+import { type Change, CommandFault, note, type OrganizationKey, type ProjectKey } from "./change.ts";
+import { saveGateways } from "./gateways.ts";
 import { checkSeparateSecrets } from "./separate-secrets.ts";
-import { applyStatusWebhook } from "./status-webhook.ts";
+import type { ProjectValues } from "./shapes.ts";
+import { saveStatusWebhook } from "./status-webhooks.ts";
 
 type Row = Selectable<Tables["projects"]>;
 
-/** A project of the file with what its parts need to name themselves and to seal their secrets. */
-export interface ProjectKey {
-  id: string;
-  organizationId: string;
-  /** `<organisation>/<project>`, for the report. */
-  label: string;
-}
-
-export async function applyProject(
-  run: Run,
-  organization: { id: string; slug: string },
-  block: ProjectBlock,
-  path: readonly PropertyKey[],
-): Promise<void> {
-  const existing = await run.tx
+/** Makes the project of this slug, or changes what `values` mention of it. */
+export async function saveProject(change: Change, organization: OrganizationKey, values: ProjectValues): Promise<void> {
+  const existing = await change.tx
     .selectFrom("projects")
     .selectAll()
     .where("organization_id", "=", organization.id)
-    .where("slug", "=", block.slug)
+    .where("slug", "=", values.slug)
     .executeTakeFirst();
   const project: ProjectKey = {
-    id: existing?.id ?? run.random.uuid(),
+    id: existing?.id ?? change.random.uuid(),
     organizationId: organization.id,
-    label: `${organization.slug}/${block.slug}`,
+    label: `${organization.slug}/${values.slug}`,
   };
-  await applyRow(run, project, block, existing);
-  if (block.phone_numbers) await applyNumbers(run, project, block.phone_numbers, [...path, "phone_numbers"]);
-  if (block.status_webhook !== undefined) await applyStatusWebhook(run, project, block.status_webhook);
-  await applyGateways(run, project, block.gateways ?? {}, [...path, "gateways"]);
-  await checkSeparateSecrets(run, project, path);
+  await saveRow(change, project, values, existing);
+  if (values.phone_numbers) await saveNumbers(change, project, values.phone_numbers);
+  if (values.status_webhook !== undefined) await saveStatusWebhook(change, project, values.status_webhook);
+  await saveGateways(change, project, values.gateways ?? {});
+  await checkSeparateSecrets(change, project);
 }
 
-async function applyRow(run: Run, project: ProjectKey, block: ProjectBlock, existing: Row | undefined): Promise<void> {
-  const { tx } = run;
+async function saveRow(change: Change, project: ProjectKey, values: ProjectValues, existing: Row | undefined): Promise<void> {
+  const { tx } = change;
   const object = `project ${project.label}`;
-  const language = block.language ?? existing?.language ?? "en-US";
+  const language = values.language ?? existing?.language ?? "en-US";
   const columns = {
-    name: block.name ?? existing?.name ?? block.slug,
-    currency: block.currency ?? existing?.currency ?? "USD",
+    name: values.name ?? existing?.name ?? values.slug,
+    currency: values.currency ?? existing?.currency ?? "USD",
     language,
-    country: block.country ?? existing?.country ?? countryOf(language),
-    archived: block.archived ?? existing?.archived ?? false,
-    voice: merge(existing?.voice ?? {}, block.voice),
-    widget: merge(existing?.widget ?? {}, block.widget),
+    country: values.country ?? existing?.country ?? countryOf(language),
+    archived: values.archived ?? existing?.archived ?? false,
+    voice: merge(existing?.voice ?? {}, values.voice),
+    widget: merge(existing?.widget ?? {}, values.widget),
   };
-  const integrations = sealIntegrations(run, project, block, existing);
+  const integrations = sealIntegrations(change, project, values, existing);
   const json = { voice: JSON.stringify(columns.voice), widget: JSON.stringify(columns.widget), ...integrations };
 
   if (!existing) {
     const row: Insertable<Tables["projects"]> = {
       id: project.id,
       organization_id: project.organizationId,
-      slug: block.slug,
+      slug: values.slug,
       ...columns,
       ...json,
     };
     await tx.insertInto("projects").values(row).execute();
-    note(run, object, "created");
+    await note(change, project.organizationId, { object, action: "created" });
   } else if (integrations || !isDeepStrictEqual(columns, pick(existing))) {
     await tx
       .updateTable("projects")
       .set({ ...columns, ...json })
       .where("id", "=", project.id)
       .execute();
-    note(run, object, "changed");
+    await note(change, project.organizationId, { object, action: "changed" });
   }
 }
 
@@ -90,30 +77,31 @@ function countryOf(language: string): string {
   return new Intl.Locale(language).maximize().region ?? "US";
 }
 
-/** The column's new text, or nothing when the block says what is already sealed. */
+/** The column's new text, or nothing when `values` say what is already sealed. */
 function sealIntegrations(
-  { vault }: Run,
+  { vault }: Change,
   project: ProjectKey,
-  block: ProjectBlock,
+  values: ProjectValues,
   existing: Row | undefined,
 ): { integrations: string } | undefined {
-  if (!block.integrations) return undefined;
+  if (!values.integrations) return undefined;
   const stored = existing ? openIntegrations(vault, existing) : {};
-  const wanted = merge(stored, block.integrations);
+  const wanted = merge(stored, values.integrations);
   if (isDeepStrictEqual(wanted, stored)) return undefined;
   const sealed = vault.seal(integrationsPlace(project.id, project.organizationId), wanted);
   return { integrations: JSON.stringify({ sealed: Buffer.from(sealed).toString("base64") }) };
 }
 
-/** The file's list is the whole list; a number belongs to one project. */
-async function applyNumbers(run: Run, project: ProjectKey, numbers: readonly string[], path: readonly PropertyKey[]): Promise<void> {
-  const { tx, document } = run;
+/** `numbers` is the whole list; a number belongs to one project. */
+async function saveNumbers(change: Change, project: ProjectKey, numbers: readonly string[]): Promise<void> {
+  const { tx } = change;
   const wanted = [...new Set(numbers.map((number) => parseE164(number) ?? number))];
   const rows = await tx.selectFrom("phone_numbers").selectAll().execute();
   const ownerOf = new Map(rows.map((row) => [row.number, row.project_id]));
   for (const [index, number] of wanted.entries()) {
     const owner = ownerOf.get(number);
-    if (owner !== undefined && owner !== project.id) document.refuse([...path, index], "this number belongs to another project");
+    if (owner !== undefined && owner !== project.id)
+      throw new CommandFault(["phone_numbers", index], "this number belongs to another project");
   }
   const surplus = rows.filter((row) => row.project_id === project.id && !wanted.includes(row.number)).map((row) => row.number);
   const missing = wanted.filter((number) => !ownerOf.has(number));
@@ -122,5 +110,6 @@ async function applyNumbers(run: Run, project: ProjectKey, numbers: readonly str
     const values = missing.map((number) => ({ number, project_id: project.id }));
     await tx.insertInto("phone_numbers").values(values).execute();
   }
-  if (surplus.length + missing.length > 0) note(run, `phone numbers of ${project.label}`, "changed");
+  if (surplus.length + missing.length === 0) return;
+  await note(change, project.organizationId, { object: `phone numbers of ${project.label}`, action: "changed" });
 }

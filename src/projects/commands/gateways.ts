@@ -4,37 +4,34 @@ import { openSettings } from "../gateway-descriptor.ts";
 import type { GatewayDescriptor, Options } from "../gateway-descriptor.ts";
 import { findStored, saveStored } from "../gateway-settings.ts";
 import type { StoredSettings } from "../gateway-settings.ts";
-import { note } from "./run.ts";
-import { newSecret } from "./status-webhook.ts";
-import type { Run } from "./run.ts";
-import type { ProjectKey } from "./projects.ts";
-import type { CredentialValue, EnvironmentBlock, GatewayBlock, GatewayBlocks } from "./schema.ts";
+import { newSecret } from "../webhook-secret.ts";
+import { type Change, CommandFault, note, type Path, type ProjectKey } from "./change.ts";
+import type { CredentialValue, EnvironmentBlock, GatewayBlock, GatewayBlocks } from "./shapes.ts";
 
 const EMPTY: Omit<StoredSettings, "version"> = { applied: {}, current: {}, options: {}, endpoint: null };
 
 /** Saves the gateways' settings that differ; each save counts the settings' version up. */
-export async function applyGateways(run: Run, project: ProjectKey, blocks: GatewayBlocks, path: readonly PropertyKey[]): Promise<void> {
+export async function saveGateways(change: Change, project: ProjectKey, blocks: GatewayBlocks): Promise<void> {
   for (const [name, block] of Object.entries(blocks) as [GatewayName, GatewayBlock][]) {
-    const gateway = run.gateways[name];
+    const gateway = change.gateways[name];
     if (!gateway) continue;
     for (const environment of ["test", "live"] as const) {
-      await applyEnvironment(run, project, gateway, environment, block, [...path, name]);
+      await saveEnvironment(change, project, gateway, environment, block);
     }
   }
 }
 
-async function applyEnvironment(
-  run: Run,
+async function saveEnvironment(
+  change: Change,
   project: ProjectKey,
   gateway: GatewayDescriptor,
   environment: Environment,
   block: GatewayBlock,
-  path: readonly PropertyKey[],
 ): Promise<void> {
   const own = block[environment];
   const options = { ...optionsIn(gateway, block), ...optionsIn(gateway, own ?? {}) };
   const key = { projectId: project.id, organizationId: project.organizationId, gateway: gateway.name, environment };
-  const existing = await findStored(run.tx, run.vault, key, true);
+  const existing = await findStored(change.tx, change.vault, key, true);
   // Options written above both modes reach the simulator as well, live settings only where there are any.
   const reached = own !== undefined || existing !== null || (environment === "test" && Object.keys(options).length > 0);
   if (!reached) return;
@@ -42,22 +39,23 @@ async function applyEnvironment(
   const before = existing ?? EMPTY;
   const object = `gateway ${gateway.name} (${environment}) of ${project.label}`;
   const merged = mergeCredentials(gateway, before.applied, own);
-  const made = own === undefined ? {} : missingSecrets(run, gateway, merged);
+  const made = own === undefined ? {} : missingSecrets(change, gateway, merged);
   const applied = { ...merged, ...made };
   const wanted: Omit<StoredSettings, "version"> = {
     applied,
-    // A credential that the vendor has rotated since is kept until the file names another one.
+    // A credential that the vendor has rotated since is kept until another one is given.
     current: isDeepStrictEqual(applied, before.applied) ? before.current : applied,
     options: { ...before.options, ...options },
     endpoint: own?.endpoint === undefined ? before.endpoint : (own.endpoint?.replace(/\/+$/, "") ?? null),
   };
-  check(run, gateway, environment, wanted, own === undefined ? path : [...path, environment]);
+  const path = ["gateways", gateway.name, ...(own === undefined ? [] : [environment])];
+  check(gateway, environment, wanted, path);
 
   const { version: _version, ...stored } = { version: 0, ...before };
   if (existing && isDeepStrictEqual(wanted, stored)) return;
-  await saveStored(run.tx, run.vault, key, wanted);
-  for (const [field, secret] of Object.entries(made)) run.report.generated.push({ object: `${field} of ${object}`, secret });
-  note(run, object, existing ? "changed" : "created");
+  await saveStored(change.tx, change.vault, key, wanted);
+  for (const [field, secret] of Object.entries(made)) change.report.generated.push({ object: `${field} of ${object}`, secret });
+  await note(change, project.organizationId, { object, action: existing ? "changed" : "created" });
 }
 
 function optionsIn(gateway: GatewayDescriptor, block: Record<string, unknown>): Options {
@@ -65,7 +63,7 @@ function optionsIn(gateway: GatewayDescriptor, block: Record<string, unknown>): 
   return Object.fromEntries(chosen) as Options;
 }
 
-/** The stored credentials with those of the file over them. A rolled one is kept beside the new one under its own name. */
+/** The stored credentials with those of the block over them. A rolled one is kept beside the new one under its own name. */
 function mergeCredentials(
   gateway: GatewayDescriptor,
   before: Record<string, string>,
@@ -85,25 +83,19 @@ function mergeCredentials(
   return merged;
 }
 
-/** Secrets that this installation makes itself when the file names none (R-262). */
-function missingSecrets({ random }: Run, gateway: GatewayDescriptor, merged: Readonly<Record<string, string>>): Record<string, string> {
+/** Secrets that this installation makes itself when none is given (R-262). */
+function missingSecrets({ random }: Change, gateway: GatewayDescriptor, merged: Readonly<Record<string, string>>): Record<string, string> {
   const missing = gateway.credentialFields.filter((field) => field.generated && merged[field.name] === undefined);
   return Object.fromEntries(missing.map((field) => [field.name, newSecret(random.bytes(32))]));
 }
 
-/** Refuses settings that could never work, at the line of their block: told now, not to a caller. */
-function check(
-  run: Run,
-  gateway: GatewayDescriptor,
-  environment: Environment,
-  wanted: Omit<StoredSettings, "version">,
-  path: readonly PropertyKey[],
-): void {
+/** Refuses settings that could never work: told now, not to a caller. */
+function check(gateway: GatewayDescriptor, environment: Environment, wanted: Omit<StoredSettings, "version">, path: Path): void {
   const { applied, options, endpoint } = wanted;
   const optionsAlone = environment === "test" && endpoint === null && Object.keys(applied).length === 0;
   if (optionsAlone) return;
   const missing = gateway.credentialFields.find((field) => field.required && applied[field.name] === undefined);
-  if (missing) run.document.refuse(path, `${gateway.name} needs ${missing.name}`);
+  if (missing) throw new CommandFault(path, `${gateway.name} needs ${missing.name}`);
   const fault = gateway.checkSettings(openSettings(gateway, environment, { credentials: applied, options, endpoint, version: 0 }));
-  if (fault !== null) run.document.refuse(path, fault);
+  if (fault !== null) throw new CommandFault(path, fault);
 }

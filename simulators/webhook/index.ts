@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { UNIFORM_CARDS, brandOf, mask, passesLuhn } from "./cards.ts";
-import type { CardOutcome } from "./cards.ts";
-import type { Simulator, SimulatorAnswer, SimulatorRequest, SimulatorTools } from "./simulator.ts";
+import { UNIFORM_CARDS, brandOf, mask, passesLuhn } from "../kit/cards.ts";
+import type { CardOutcome } from "../kit/cards.ts";
+import type { Simulator, SimulatorAnswer, SimulatorRequest, SimulatorTools } from "../kit/simulator.ts";
 
 /** The signing secret of `signing_secret` in card-forwarding settings that point at this receiver. */
 const SIGNING_SECRET = "whsec_c2ltdWxhdG9yIHNlY3JldCBvZiBjYXJkIGZvcndhcmRpbmc=";
@@ -23,7 +23,7 @@ const FIELDS = "amount,caller,card,currency,description,environment,mode,session
 const CARD_FIELDS = "brand,cardholder_name,cvv,exp_month,exp_year,last4,number,postal_code";
 
 /** A merchant's card-forwarding endpoint: verifies the signature, decides by the uniform cards (docs/interface.md, Card forwarding). */
-export function webhook(tools: SimulatorTools): Simulator {
+export function simulator(tools: SimulatorTools): Simulator {
   const decided = new Map<string, Exclude<SimulatorAnswer, "reset">>();
 
   const handle = async (request: SimulatorRequest): Promise<SimulatorAnswer> => {
@@ -44,7 +44,7 @@ export function webhook(tools: SimulatorTools): Simulator {
     decided.set(body.session_id, decision);
     return { ...decision, lost: outcome === "lost answer" };
   };
-  return { name: "webhook", handle };
+  return { handle };
 }
 
 /** Status and words of what is wrong with the request itself, or null. */

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { endpointName, endpointPlace, type EndpointScope, type WebhookEndpoint, webhookEndpoints } from "../repository.ts";
-import { note } from "./run.ts";
-import type { Run } from "./run.ts";
-import type { ProjectKey } from "./projects.ts";
-import type { EndpointBlock, StatusWebhookBlock } from "./schema.ts";
+import { newSecret } from "../webhook-secret.ts";
+import { type Change, note, type ProjectKey } from "./change.ts";
+import type { EndpointBlock, StatusWebhookBlock } from "./shapes.ts";
 
 /** An endpoint with its secrets in the open, as it is compared and written. */
 type Endpoint = Omit<WebhookEndpoint, "secrets"> & { secrets: string[] };
@@ -14,50 +13,56 @@ const SCOPES = ["both", "test", "live"] as const;
 
 /**
  * The project's status webhook, one for both environments or one for each (R-431); null removes it. An endpoint that was switched
- * off by its receiver's 410 is switched on again by being applied.
+ * off by its receiver's 410 is switched on again by being saved.
  */
-export async function applyStatusWebhook(run: Run, project: ProjectKey, block: StatusWebhookBlock | null): Promise<void> {
-  const stored = opened(await webhookEndpoints(run.tx, run.vault, project.id));
-  const wanted = wantedEndpoints(run, project, block, stored);
+export async function saveStatusWebhook(change: Change, project: ProjectKey, block: StatusWebhookBlock | null): Promise<void> {
+  const stored = opened(await webhookEndpoints(change.tx, change.vault, project.id));
+  const wanted = wantedEndpoints(change, project, block, stored);
   for (const scope of SCOPES) {
     const next = wanted[scope];
-    if (next) await save(run, project, scope, next, stored[scope]);
+    if (next) await save(change, project, scope, next, stored[scope]);
     else if (stored[scope]) {
-      await run.tx.deleteFrom("webhook_endpoints").where("project_id", "=", project.id).where("environment", "=", scope).execute();
-      note(run, objectOf(project, scope), "removed");
+      await change.tx.deleteFrom("webhook_endpoints").where("project_id", "=", project.id).where("environment", "=", scope).execute();
+      await note(change, project.organizationId, { object: objectOf(project, scope), action: "removed" });
     }
   }
 }
 
 /** When one endpoint becomes two, or two become one, secret and unit stay: live payments depend on them. */
-function wantedEndpoints(run: Run, project: ProjectKey, block: StatusWebhookBlock | null, stored: Endpoints): Endpoints {
+function wantedEndpoints(change: Change, project: ProjectKey, block: StatusWebhookBlock | null, stored: Endpoints): Endpoints {
   if (block === null) return {};
-  if ("url" in block) return { both: endpointOf(run, objectOf(project, "both"), block, stored.both ?? stored.live ?? stored.test) };
+  if ("url" in block) return { both: endpointOf(change, objectOf(project, "both"), block, stored.both ?? stored.live ?? stored.test) };
   const wanted: Endpoints = {};
   for (const environment of ["test", "live"] as const) {
     const own = block[environment];
     const before = stored[environment] ?? stored.both;
-    const next = own ? endpointOf(run, objectOf(project, environment), own, before) : own === undefined ? before : undefined;
+    const next = own ? endpointOf(change, objectOf(project, environment), own, before) : own === undefined ? before : undefined;
     if (next) wanted[environment] = next;
   }
   return wanted;
 }
 
-function endpointOf({ random, report }: Run, object: string, block: EndpointBlock, before: Endpoint | undefined): Endpoint {
+function endpointOf({ random, report }: Change, object: string, block: EndpointBlock, before: Endpoint | undefined): Endpoint {
   const secrets = block.secret ?? before?.secrets ?? [newSecret(random.bytes(32))];
   if (!block.secret && !before) report.generated.push({ object, secret: secrets[0] ?? "" });
   return { url: block.url, secrets, amountUnit: block.amount_unit ?? before?.amountUnit ?? "dollars", disabledAt: null };
 }
 
-async function save(run: Run, project: ProjectKey, scope: EndpointScope, next: Endpoint, existing: Endpoint | undefined): Promise<void> {
+async function save(
+  change: Change,
+  project: ProjectKey,
+  scope: EndpointScope,
+  next: Endpoint,
+  existing: Endpoint | undefined,
+): Promise<void> {
   if (isDeepStrictEqual(next, existing)) return;
   const row = {
     url: next.url,
-    secrets: run.vault.seal(endpointPlace(project.id, project.organizationId, scope), next.secrets),
+    secrets: change.vault.seal(endpointPlace(project.id, project.organizationId, scope), next.secrets),
     amount_unit: next.amountUnit,
     disabled_at: next.disabledAt,
   };
-  await run.tx
+  await change.tx
     .insertInto("webhook_endpoints")
     .values({ project_id: project.id, environment: scope, ...row })
     .onConflict((conflict) =>
@@ -65,7 +70,8 @@ async function save(run: Run, project: ProjectKey, scope: EndpointScope, next: E
     )
     .execute();
   const isEnabled = isDeepStrictEqual(next, { ...existing, disabledAt: null });
-  note(run, objectOf(project, scope), existing ? (isEnabled ? "enabled" : "changed") : "created");
+  const action = existing ? (isEnabled ? "enabled" : "changed") : "created";
+  await note(change, project.organizationId, { object: objectOf(project, scope), action });
 }
 
 function opened(endpoints: Partial<Record<EndpointScope, WebhookEndpoint>>): Endpoints {
@@ -77,8 +83,3 @@ function opened(endpoints: Partial<Record<EndpointScope, WebhookEndpoint>>): End
 }
 
 const objectOf = (project: ProjectKey, scope: EndpointScope) => `${endpointName(scope)} of ${project.label}`;
-
-/** `whsec_` and the base64 of random bytes, as Standard Webhooks writes it. */
-export function newSecret(bytes: Uint8Array): string {
-  return `whsec_${Buffer.from(bytes).toString("base64")}`;
-}

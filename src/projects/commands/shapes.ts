@@ -4,10 +4,14 @@ import { GATEWAYS } from "#src/kernel/payment.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
+import { CommandFault } from "./change.ts";
 import { modeOfApiKey, SCOPES } from "../api-key-authentication.ts";
 import { voiceBlock, widgetBlock } from "../settings.ts";
 
-/** The apply file's shape (docs/operations.md, Apply file). The gateways' part is made from what the gateways declare about themselves. */
+/**
+ * What the values of commands look like: the blocks of the apply file (docs/operations.md, Apply file). The gateways' part is made from what the
+ * gateways declare about themselves.
+ */
 
 const LONGEST_SECRET = 16_384;
 
@@ -15,7 +19,7 @@ const slug = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, "must be 1 to 63 letters, digits, - or _")
   .refine((text) => parseUuid(text) === null, "must not look like a UUID");
-const name = z.string().min(1).max(100);
+const name = z.string().min(1, "must have 1 to 100 characters").max(100, "must have 1 to 100 characters");
 const secretText = z.string().min(1).max(LONGEST_SECRET);
 
 const wholeNumberText = z.preprocess((value) => (Number.isSafeInteger(value) ? String(value) : value), secretText);
@@ -30,7 +34,9 @@ const apiKey = z.strictObject({
     .string()
     .refine((text) => modeOfApiKey(text) !== null, "must be svc_test_ or svc_live_ and 32 letters or digits")
     .optional(),
-  scopes: z.array(z.enum(SCOPES)).optional(),
+  scopes: z
+    .array(z.enum(SCOPES, { error: ({ input }) => `there is no scope ${JSON.stringify(input)}; the scopes are ${SCOPES.join(", ")}` }))
+    .optional(),
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });
 
@@ -106,7 +112,8 @@ function gatewayBlock(gateway: GatewayDescriptor | undefined) {
     .optional();
 }
 
-export function applySchema(gateways: Gateways) {
+/** The shape of each command's values. */
+export function shapesFor(gateways: Gateways) {
   const gatewayBlocks = Object.fromEntries(GATEWAYS.map((gateway) => [gateway, gatewayBlock(gateways[gateway])]));
   const project = z.strictObject({
     slug,
@@ -128,24 +135,26 @@ export function applySchema(gateways: Gateways) {
     widget: widgetBlock.optional(),
     integrations: integrations.optional(),
   });
-  return z.strictObject({
-    organizations: z.array(
-      z.strictObject({
-        slug,
-        name: name.optional(),
-        api_keys: z.array(apiKey).optional(),
-        projects: z.array(project).optional(),
-      }),
-    ),
-  });
+  return { organization: z.strictObject({ slug, name: name.optional() }), apiKey, project };
 }
 
-export type ApplyFile = z.infer<ReturnType<typeof applySchema>>;
-export type OrganizationBlock = ApplyFile["organizations"][number];
-export type ApiKeyBlock = z.infer<typeof apiKey>;
+/** `values` as their shape has them; throws CommandFault for the first that does not fit. */
+export function checked<T>(shape: z.ZodType<T>, values: unknown): T {
+  const result = shape.safeParse(values);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path ?? [];
+  if (issue?.code !== "unrecognized_keys") throw new CommandFault(path, `${path.map(String).join(".")}: ${issue?.message ?? "invalid"}`);
+  const [key = ""] = issue.keys;
+  throw new CommandFault([...path, key], `unknown key "${key}"`);
+}
+
+export type Shapes = ReturnType<typeof shapesFor>;
+export type OrganizationValues = z.infer<Shapes["organization"]>;
+export type ApiKeyValues = z.infer<typeof apiKey>;
+export type ProjectValues = z.infer<Shapes["project"]>;
 export type EndpointBlock = z.infer<typeof webhookEndpoint>;
 export type StatusWebhookBlock = z.infer<typeof statusWebhook>;
-export type ProjectBlock = NonNullable<OrganizationBlock["projects"]>[number];
 
 /** The `gateways` block after validation: what the declared fields allow. */
 export type GatewayBlocks = Partial<Record<GatewayName, GatewayBlock>>;

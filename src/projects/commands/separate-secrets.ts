@@ -1,14 +1,12 @@
 import { findStored } from "../gateway-settings.ts";
 import { webhookEndpoints } from "../repository.ts";
-import type { ProjectKey } from "./projects.ts";
-import type { Run } from "./run.ts";
+import { type Change, CommandFault, type ProjectKey } from "./change.ts";
 
 /**
  * Refuses a gateway's secret that this installation could have made (`generated`) and that the project's status webhook signs with
- * too: who may read results must not be able to sign card requests (R-262). Looks at what is stored once the file is applied.
+ * too: who may read results must not be able to sign card requests (R-262). Looks at what is stored once the project is saved.
  */
-export async function checkSeparateSecrets(run: Run, project: ProjectKey, path: readonly PropertyKey[]): Promise<void> {
-  const { tx, vault, gateways, document } = run;
+export async function checkSeparateSecrets({ tx, vault, gateways }: Change, project: ProjectKey): Promise<void> {
   const endpoints = Object.values(await webhookEndpoints(tx, vault, project.id));
   const ofWebhook = new Set(endpoints.flatMap(({ secrets }) => secrets.map((secret) => bare(secret.reveal()))));
   for (const gateway of Object.values(gateways)) {
@@ -17,8 +15,8 @@ export async function checkSeparateSecrets(run: Run, project: ProjectKey, path: 
         const key = { projectId: project.id, organizationId: project.organizationId, gateway: gateway.name, environment };
         const applied = (await findStored(tx, vault, key, false))?.applied ?? {};
         const isShared = [applied[name], applied[previous]].some((secret) => secret !== undefined && ofWebhook.has(bare(secret)));
-        if (isShared)
-          document.refuse([...path, "gateways", gateway.name, environment], `${name} must not be a secret of status_webhook`, name);
+        if (!isShared) continue;
+        throw new CommandFault(["gateways", gateway.name, environment, name], `${name} must not be a secret of status_webhook`);
       }
     }
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { startSimulators } from "./index.ts";
-import type { Simulators } from "./index.ts";
+import { startSimulators } from "../index.ts";
+import type { Simulators } from "../index.ts";
 
 let simulators: Simulators;
 before(async () => {

@@ -1,0 +1,85 @@
+/** What the issuer says besides yes, in words that all simulators share (docs/operations.md, Simulators). */
+export type Decline = "card_declined" | "insufficient_funds" | "expired_card" | "incorrect_cvc" | "processing_error" | "lost_or_stolen";
+
+/** What a card does in every simulator, whatever its vendor's own list says. `lost answer`: recorded, never answered. */
+export type CardOutcome = "approved" | Decline | "lost answer" | "reset";
+
+export const UNIFORM_CARDS: ReadonlyMap<string, CardOutcome> = new Map([
+  ["4242424242424242", "approved"],
+  ["4000000000000002", "card_declined"],
+  ["4000000000009995", "insufficient_funds"],
+  ["4000000000000069", "expired_card"],
+  ["4000000000000127", "incorrect_cvc"],
+  ["4000000000000119", "processing_error"],
+  ["4000000000009987", "lost_or_stolen"],
+  ["4000000000000259", "lost answer"],
+  ["4000000000000333", "reset"],
+]);
+
+/** What an issuer answers in one vendor's words: the uniform cards first, then the vendor's own, else approved. */
+export interface Issuer<Words> {
+  readonly declines: Readonly<Record<Decline, Words>>;
+  readonly vendorCards?: Readonly<Record<string, Words>>;
+}
+
+/** The last four digits behind asterisks. */
+export function mask(number: string): string {
+  return number.slice(-4).padStart(Math.max(number.length, 4), "*");
+}
+
+/** Luhn check (ISO/IEC 7812-1 annex B). */
+export function passesLuhn(number: string): boolean {
+  const sum = Array.from(number)
+    .toReversed()
+    .map((digit, index) => (index % 2 === 0 ? Number(digit) : Number(digit) * 2))
+    .reduce((total, value) => total + (value > 9 ? value - 9 : value), 0);
+  return number.length > 0 && sum % 10 === 0;
+}
+
+/** 12 to 19 digits that pass the Luhn check. */
+export function isCardNumber(number: string): boolean {
+  return /^[0-9]{12,19}$/.test(number) && passesLuhn(number);
+}
+
+const BRANDS: readonly (readonly [RegExp, string])[] = [
+  [/^3[47]/, "amex"],
+  [/^(36|38|39|30[0-5])/, "diners"],
+  [/^35/, "jcb"],
+  [/^(6011|64[4-9]|65)/, "discover"],
+  [/^62/, "unionpay"],
+  [/^(5[1-5]|2[2-7])/, "mastercard"],
+  [/^(50|5[6-9]|6[37])/, "maestro"],
+  [/^4/, "visa"],
+];
+
+/** Brand by the leading digits, as most vendors spell it. */
+export function brandOf(number: string): string {
+  return BRANDS.find(([pattern]) => pattern.test(number))?.[1] ?? "unknown";
+}
+
+/** Digits of the security code: 4 on American Express, else 3. */
+export function codeLength(number: string): number {
+  return brandOf(number) === "amex" ? 4 : 3;
+}
+
+/** True when the month is over; a year of two digits is in this century. */
+export function isExpired(month: number, year: number, nowMs: number): boolean {
+  const now = new Date(nowMs);
+  return (year < 100 ? 2000 + year : year) * 12 + month - 1 < now.getUTCFullYear() * 12 + now.getUTCMonth();
+}
+
+/** ISO 4217: how many decimals the currency has. */
+export function decimalsOf(currency: string): number {
+  return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
+}
+
+/** "12.34" in minor units of the currency. */
+export function minorOf(amount: string, currency: string): number {
+  return Math.round(Number(amount) * 10 ** decimalsOf(currency));
+}
+
+/** Minor units as "12.34". */
+export function majorOf(minor: number, currency: string): string {
+  const decimals = decimalsOf(currency);
+  return (minor / 10 ** decimals).toFixed(decimals);
+}

@@ -1,0 +1,265 @@
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { header } from "./auth.ts";
+import { READERS, textOf } from "./bodies.ts";
+import type { BodyFormat, Fields } from "./bodies.ts";
+import { UNIFORM_CARDS } from "./cards.ts";
+import type { Issuer } from "./cards.ts";
+import { faultIn } from "./rules.ts";
+import type { FieldFault, Rules } from "./rules.ts";
+import { ConnectionReset, Refusal } from "./simulator.ts";
+import type { Answer, SimulatorAnswer, SimulatorFactory, SimulatorRequest, SimulatorTools } from "./simulator.ts";
+import { Transactions } from "./transactions.ts";
+
+/**
+ * A simulator as a table of facts. Order of the checks: path and method, credentials, headers, body, fields, idempotency key;
+ * then the endpoint runs. Whatever throws a `Refusal` on the way has charged nothing.
+ */
+export interface Definition<State extends object, Details extends object> {
+  /** How bodies are written; an endpoint may differ. A GET's fields are its query. */
+  body: BodyFormat;
+  /** Which of several operations on one path a request asks for, as the endpoints' names end (`"POST / S"`). */
+  operationOf?(fields: Fields, headers: IncomingHttpHeaders): string | undefined;
+  /** Name of the account that the request speaks for, each with its own transactions and state; throws a `Refusal`. */
+  authenticate(request: Incoming): string;
+  /** Headers that the vendor checks, in lower case. */
+  headers?: Rules;
+  endpoints: Readonly<Record<string, Endpoint<State, Details>>>;
+  /** What each account has besides its transactions. */
+  state?(): State;
+  idempotency?: Idempotency;
+  refuse: {
+    /** The body cannot be read, or its content type is another. */
+    malformed(request: Incoming): Refusal;
+    /** No such path, or not with this method: then `isKnown`. */
+    path(request: Incoming, isKnown: boolean): Refusal;
+    field(fault: FieldFault, request: Incoming): Refusal;
+  };
+  /** Last touch on every response: a header that all carry, a signature. */
+  finish?(answer: Answer, request: Incoming): Answer;
+}
+
+/** Named `METHOD /path/:id`, with ` operation` behind it where one path serves many. */
+export interface Endpoint<State extends object, Details extends object> {
+  rules: Rules;
+  run(call: Call<State, Details>): Answer | Promise<Answer>;
+  body?: BodyFormat;
+  /** The vendor ignores what it does not know. */
+  isOpen?: boolean;
+  /** False: the idempotency key means nothing here. */
+  isIdempotent?: boolean;
+  authenticate?(request: Incoming): string;
+}
+
+/** Replay by a key of the sender. Refusals are not kept, so that a mended request may use its key again. */
+export interface Idempotency {
+  /** The key, or "" when the request has none; may throw a `Refusal`. */
+  keyOf(request: Incoming): string;
+  /** Same key, another request; without it the first answer is given whatever the second request is. */
+  mismatch?(key: string): Refusal;
+  /** The first request of that key is still being worked on. */
+  running?(key: string): Refusal;
+  /** False for answers that are forgotten; all are kept otherwise. */
+  keeps?(answer: Answer): boolean;
+  /** The second answer, made of the first; as it was, when left out. */
+  replay?(first: Answer): Answer;
+  /** How long a key is remembered; for ever when left out. */
+  windowMs?: number;
+}
+
+/** A request with its body read. */
+export interface Incoming extends SimulatorRequest {
+  fields: Fields;
+  tools: SimulatorTools;
+  /** Values of `:id` and the like in the path. */
+  params: Readonly<Record<string, string>>;
+  operation: string | undefined;
+}
+
+/** What an endpoint works on. */
+export class Call<State extends object, Details extends object> {
+  readonly request: Incoming;
+  readonly tools: SimulatorTools;
+  readonly fields: Fields;
+  readonly params: Readonly<Record<string, string>>;
+  readonly accountName: string;
+  readonly state: State;
+  readonly transactions: Transactions<Details>;
+  /** Set by `decide`. */
+  isLost = false;
+
+  constructor(request: Incoming, accountName: string, { state, transactions }: Account<State, Details>) {
+    this.request = request;
+    this.accountName = accountName;
+    this.state = state;
+    this.transactions = transactions;
+    ({ tools: this.tools, fields: this.fields, params: this.params } = request);
+  }
+
+  has(field: string): boolean {
+    return this.fields.has(field);
+  }
+
+  /** The field as text, "" when it is absent. */
+  text(field: string): string {
+    return textOf(this.fields, field);
+  }
+
+  /** The field as text, undefined when it is absent or empty. */
+  maybe(field: string): string | undefined {
+    return this.text(field) || undefined;
+  }
+
+  number(field: string): number {
+    return Number(this.text(field));
+  }
+
+  /** The leaves whose names begin so and end in `end`, without either: `under("metadata[", "]")`. */
+  under(start: string, end = ""): Record<string, string> {
+    const found = [...this.fields.keys()].filter((name) => name.startsWith(start) && name.endsWith(end));
+    return Object.fromEntries(found.map((name) => [name.slice(start.length, name.length - end.length), this.text(name)]));
+  }
+
+  /**
+   * What the issuer says to a card: null for yes. It ends the request for the card whose connection is reset, and lets the
+   * response of the one that is never answered be lost.
+   */
+  decide<Words>(issuer: Issuer<Words>, number: string): Words | null {
+    const uniform = UNIFORM_CARDS.get(number);
+    if (uniform === "reset") throw new ConnectionReset();
+    if (uniform === "lost answer") this.isLost = true;
+    if (uniform === undefined)
+      return (issuer.vendorCards && Object.hasOwn(issuer.vendorCards, number) && issuer.vendorCards[number]) || null;
+    return uniform === "approved" || uniform === "lost answer" ? null : issuer.declines[uniform];
+  }
+
+  /** What a look-up by reference finds; the ledger keeps that it was asked. */
+  lookUp(reference: string | null, isMeant: (transaction: ReturnType<Transactions<Details>["all"]>[number]) => boolean) {
+    return this.transactions.lookUp(this.request.lookUpLag(), reference, isMeant);
+  }
+}
+
+interface Account<State extends object, Details extends object> {
+  state: State;
+  transactions: Transactions<Details>;
+}
+
+interface Kept {
+  fingerprint: string;
+  /** Null while the first request is being worked on. */
+  answer: Answer | null;
+  at: number;
+}
+
+interface Route<State extends object, Details extends object> extends Endpoint<State, Details> {
+  method: string;
+  pattern: RegExp;
+  operation: string | undefined;
+}
+
+export function defineSimulator<State extends object = object, Details extends object = object>(
+  definition: Definition<State, Details>,
+): SimulatorFactory {
+  const routes: Route<State, Details>[] = Object.entries(definition.endpoints).map(([name, endpoint]) => {
+    const [method = "", path = "", operation] = name.split(" ");
+    const pattern = path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:(\w+)/g, "(?<$1>[^/]+)");
+    return { ...endpoint, method, pattern: new RegExp(`^${pattern}$`), operation };
+  });
+  return (tools) => {
+    const accounts = new Map<string, Account<State, Details>>();
+    const kept = new Map<string, Kept>();
+
+    const callOf = (request: Incoming, accountName: string) => {
+      let account = accounts.get(accountName);
+      if (account === undefined) {
+        account = { state: definition.state?.() ?? ({} as State), transactions: new Transactions(tools) };
+        accounts.set(accountName, account);
+      }
+      return new Call(request, accountName, account);
+    };
+
+    const answer = async (request: Incoming): Promise<Answer> => {
+      const onPath = routes.filter(({ pattern }) => pattern.test(request.path));
+      const onMethod = onPath.filter(({ method }) => method === request.method);
+      if (onMethod[0] === undefined) throw definition.refuse.path(request, onPath.length > 0);
+      const read = fieldsOf(request, onMethod[0].body ?? definition.body);
+      request.fields = read ?? new Map();
+      request.operation = definition.operationOf?.(request.fields, request.headers);
+      const route = onMethod.find(({ operation }) => operation === undefined || operation === request.operation) ?? onMethod[0];
+      request.params = { ...route.pattern.exec(request.path)?.groups };
+      const accountName = route.authenticate?.(request) ?? definition.authenticate(request);
+      const badHeader = faultIn(new Map(Object.entries(request.headers)), definition.headers ?? {}, { isOpen: true });
+      if (badHeader !== null) throw definition.refuse.field({ ...badHeader, field: `header ${badHeader.field}` }, request);
+      if (read === null) throw definition.refuse.malformed(request);
+      if (route.operation !== undefined && route.operation !== request.operation) throw definition.refuse.path(request, true);
+      const isOpen = route.isOpen ?? false;
+      const { idempotency } = definition;
+      const run = async () => {
+        const fault = faultIn(request.fields, route.rules, { isOpen });
+        if (fault !== null) throw definition.refuse.field(fault, request);
+        await request.work();
+        const call = callOf(request, accountName);
+        const result = await route.run(call);
+        return call.isLost ? { ...result, lost: true } : result;
+      };
+      const key = route.isIdempotent === false || request.method === "GET" ? "" : (idempotency?.keyOf(request) ?? "");
+      return idempotency === undefined || key === "" ? run() : once(`${accountName}\n${key}`, request, idempotency, run);
+    };
+
+    const once = async (name: string, request: Incoming, idempotency: Idempotency, run: () => Promise<Answer>): Promise<Answer> => {
+      const key = name.slice(name.indexOf("\n") + 1);
+      const fingerprint = createHash("sha256").update(`${request.method} ${request.path}\n`).update(request.body).digest("hex");
+      const first = kept.get(name);
+      if (first !== undefined && tools.now() - first.at <= (idempotency.windowMs ?? Infinity)) {
+        if (first.fingerprint !== fingerprint && idempotency.mismatch) throw idempotency.mismatch(key);
+        if (first.answer !== null) return idempotency.replay?.(first.answer) ?? first.answer;
+        if (idempotency.running) throw idempotency.running(key);
+      }
+      kept.set(name, { fingerprint, answer: null, at: tools.now() });
+      try {
+        const result = await run();
+        if (idempotency.keeps?.(result) === false) kept.delete(name);
+        else kept.set(name, { fingerprint, answer: { ...result, lost: false }, at: tools.now() });
+        return result;
+      } catch (error) {
+        kept.delete(name);
+        throw error;
+      }
+    };
+
+    const handle = async (request: SimulatorRequest): Promise<SimulatorAnswer> => {
+      const incoming: Incoming = { ...request, fields: new Map(), tools, params: {}, operation: undefined };
+      const finish = (result: Answer) => definition.finish?.(result, incoming) ?? result;
+      try {
+        return finish(await answer(incoming));
+      } catch (error) {
+        if (error instanceof ConnectionReset) return "reset";
+        if (!(error instanceof Refusal)) throw error;
+        const details = { status: error.answer.status, code: error.code };
+        if (error.isRecorded) tools.record({ kind: "refused", id: null, reference: null, outcome: null, details });
+        return finish(error.answer);
+      }
+    };
+
+    const operationOf = ({ path, headers, body }: { path: string; headers: IncomingHttpHeaders; body: Buffer }) => {
+      const route = routes.find(({ pattern, operation }) => operation !== undefined && pattern.test(path));
+      const fields = route && READERS[route.body ?? definition.body].read(body);
+      return fields ? definition.operationOf?.(fields, headers) : undefined;
+    };
+
+    return {
+      ...(definition.operationOf && { operationOf }),
+      handle,
+      settle: () => accounts.forEach(({ transactions }) => transactions.settle()),
+    };
+  };
+}
+
+/** The query of a GET, else the body; null when it cannot be read or announces another type. An empty body has no fields. */
+function fieldsOf(request: SimulatorRequest, format: BodyFormat): Fields | null {
+  const query = () => new Map([...request.query].map(([name, value]) => [name, value] as const));
+  if (request.method === "GET" || request.body.length === 0) return query();
+  const { types, read } = READERS[format];
+  const type = header(request, "content-type").split(";")[0]?.trim().toLowerCase() ?? "";
+  return (types as readonly string[]).includes(type) ? read(request.body) : null;
+}

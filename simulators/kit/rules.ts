@@ -1,0 +1,193 @@
+import type { Fields } from "./bodies.ts";
+
+/**
+ * A vendor's field rules as a table: name of the field -> rule. Names are those of the flattened body (`bodies.ts`):
+ * `card.number`, `items[*].id` (any index), `card[number]` in bracketed forms, `metadata.*` and `metadata[*]` (any one key).
+ */
+export type Rules = Readonly<Record<string, Rule>>;
+
+type Wrong = "type" | "length" | "value";
+
+export interface Rule {
+  /** Left out: optional. With a function the rest of the request decides. */
+  readonly need?: Need | ((fields: Fields) => Need);
+  /** What is wrong with a value: the kind of mistake and words that follow the field's name; null when nothing is. */
+  check(value: unknown): readonly [kind: Wrong, words: string] | null;
+  /** What the vendor says when this very field is wrong, where that differs from field to field. */
+  readonly code?: string;
+}
+
+type Need = "optional" | "required" | "forbidden";
+
+export interface FieldFault {
+  kind: "unknown" | "missing" | "forbidden" | Wrong;
+  field: string;
+  /** Words without the value. */
+  words: string;
+  code: string | undefined;
+}
+
+export const required = (rule: Rule): Rule => ({ ...rule, need: "required" });
+export const requiredIf = (rule: Rule, when: (fields: Fields) => boolean): Rule => ({
+  ...rule,
+  need: (fields) => (when(fields) ? "required" : "optional"),
+});
+export const forbiddenIf = (rule: Rule, when: (fields: Fields) => boolean): Rule => ({
+  ...rule,
+  need: (fields) => (when(fields) ? "forbidden" : "optional"),
+});
+/** The same field, refused with the vendor's code `code`. */
+export const coded = (code: string, rule: Rule): Rule => ({ ...rule, code });
+/** Every rule of a table made required. */
+export const allRequired = (rules: Rules): Rules => Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, required(rule)]));
+/** The same rules below a field: `under("card", { number })` is `{ "card.number" }`. */
+export const under = (path: string, rules: Rules): Rules =>
+  Object.fromEntries(Object.entries(rules).map(([name, rule]) => [`${path}.${name}`, rule]));
+/** The same in a bracketed form: `card[number]`. */
+export const within = (path: string, rules: Rules): Rules =>
+  Object.fromEntries(Object.entries(rules).map(([name, rule]) => [path + name.replace(/^[^[]+/, "[$&]"), rule]));
+
+const rule = (check: Rule["check"]): Rule => ({ check });
+const string = (check: (value: string) => readonly [Wrong, string] | null): Rule =>
+  rule((value) => (typeof value === "string" ? check(value) : ["type", "must be a string"]));
+
+/** Any value at all, null included. */
+export const anything: Rule = rule(() => null);
+/** Besides what the rule takes also null. */
+export const orNull = (inner: Rule): Rule => ({ ...inner, check: (value) => (value === null ? null : inner.check(value)) });
+
+/** A string of `least` to `longest` characters. */
+export const text = (longest = 255, least = 1): Rule =>
+  string((value) =>
+    value.length < least
+      ? ["length", least === 1 ? "must not be empty" : `must have at least ${least} characters`]
+      : value.length > longest
+        ? ["length", `must have at most ${longest} characters`]
+        : null,
+  );
+/** A string of that form; `what` follows "must be". */
+export const matching = (pattern: RegExp, what: string, longest = Infinity): Rule =>
+  string((value) =>
+    value.length > longest
+      ? ["length", `must have at most ${longest} characters`]
+      : pattern.test(value)
+        ? null
+        : ["value", `must be ${what}`],
+  );
+/** A string of `least` to `most` digits. */
+export const digits = (least: number, most = least): Rule =>
+  string((value) =>
+    !/^[0-9]*$/.test(value)
+      ? ["value", "must be digits"]
+      : value.length < least || value.length > most
+        ? ["length", `must have ${least === most ? least : `${least} to ${most}`} digits`]
+        : null,
+  );
+export const oneOf = (...values: readonly (string | number | boolean)[]): Rule =>
+  rule((value) => (values.includes(value as string) ? null : ["value", `must be one of ${values.join(", ")}`]));
+export const trueOrFalse: Rule = rule((value) => (typeof value === "boolean" ? null : ["type", "must be true or false"]));
+/** A JSON number without decimals. */
+export const whole = (least = 0, most = Number.MAX_SAFE_INTEGER): Rule =>
+  rule((value) =>
+    !Number.isInteger(value)
+      ? ["type", "must be an integer"]
+      : Number(value) < least || Number(value) > most
+        ? ["value", `must be ${least} to ${most}`]
+        : null,
+  );
+/** A JSON number with at most `decimals` of them. */
+export const decimal = (decimals: number, least: number, most: number): Rule =>
+  rule((value) =>
+    typeof value !== "number"
+      ? ["type", "must be a number"]
+      : value < least || value > most || Math.abs(value * 10 ** decimals - Math.round(value * 10 ** decimals)) > 1e-6
+        ? ["value", `must be ${least} to ${most} with at most ${decimals} decimals`]
+        : null,
+  );
+/** A string that holds an integer, as in forms. */
+export const wholeText = (least = 0, most = Number.MAX_SAFE_INTEGER): Rule =>
+  string((value) =>
+    !/^-?[0-9]{1,16}$/.test(value)
+      ? ["type", "must be an integer"]
+      : Number(value) < least || Number(value) > most
+        ? ["value", `must be ${least} to ${most}`]
+        : null,
+  );
+/** A string such as 12.34: at most that, and exactly two decimals unless said otherwise. */
+export const amountText = (most = 999_999_999.99, decimals: RegExp = /^[0-9]{1,12}\.[0-9]{2}$/): Rule =>
+  string((value) =>
+    !decimals.test(value) ? ["value", "must be an amount"] : Number(value) > most ? ["value", `must be at most ${most}`] : null,
+  );
+
+const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
+/** ISO 4217 letters of a currency that exists; `lower` for vendors that write them small. */
+export const currency = (spelling: "upper" | "lower" = "upper"): Rule =>
+  string((value) => {
+    const isSpelled = (spelling === "upper" ? /^[A-Z]{3}$/ : /^[a-z]{3}$/).test(value);
+    return isSpelled && CURRENCIES.has(value.toUpperCase()) ? null : ["value", "must be an ISO 4217 currency"];
+  });
+const REGIONS = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
+/** ISO 3166-1 alpha-2 of a country that exists. */
+export const country2: Rule = string((value) =>
+  /^[A-Z]{2}$/.test(value) && value !== "ZZ" && REGIONS.of(value) !== undefined
+    ? null
+    : ["value", "must be an ISO 3166 country of two letters"],
+);
+const ALPHA_3 =
+  "ABW AFG AGO AIA ALA ALB AND ARE ARG ARM ASM ATA ATF ATG AUS AUT AZE BDI BEL BEN BES BFA BGD BGR BHR BHS BIH BLM BLR BLZ BMU BOL BRA BRB BRN BTN BVT BWA CAF CAN CCK CHE CHL CHN CIV CMR COD COG COK COL COM CPV CRI CUB CUW CXR CYM CYP CZE DEU DJI DMA DNK DOM DZA ECU EGY ERI ESH ESP EST ETH FIN FJI FLK FRA FRO FSM GAB GBR GEO GGY GHA GIB GIN GLP GMB GNB GNQ GRC GRD GRL GTM GUF GUM GUY HKG HMD HND HRV HTI HUN IDN IMN IND IOT IRL IRN IRQ ISL ISR ITA JAM JEY JOR JPN KAZ KEN KGZ KHM KIR KNA KOR KWT LAO LBN LBR LBY LCA LIE LKA LSO LTU LUX LVA MAC MAF MAR MCO MDA MDG MDV MEX MHL MKD MLI MLT MMR MNE MNG MNP MOZ MRT MSR MTQ MUS MWI MYS MYT NAM NCL NER NFK NGA NIC NIU NLD NOR NPL NRU NZL OMN PAK PAN PCN PER PHL PLW PNG POL PRI PRK PRT PRY PSE PYF QAT REU ROU RUS RWA SAU SDN SEN SGP SGS SHN SJM SLB SLE SLV SMR SOM SPM SRB SSD STP SUR SVK SVN SWE SWZ SXM SYC SYR TCA TCD TGO THA TJK TKL TKM TLS TON TTO TUN TUR TUV TWN TZA UGA UKR UMI URY USA UZB VAT VCT VEN VGB VIR VNM VUT WLF WSM YEM ZAF ZMB ZWE";
+const COUNTRIES_3: ReadonlySet<string> = new Set(ALPHA_3.split(" "));
+/** ISO 3166-1 alpha-3 of a country that exists. */
+export const country3: Rule = string((value) =>
+  COUNTRIES_3.has(value) ? null : ["value", "must be an ISO 3166 country of three letters"],
+);
+const STATES = new Set(
+  "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY AS GU MP PR VI AA AE AP AB BC MB NB NL NS NT NU ON PE QC SK YT".split(
+    " ",
+  ),
+);
+/** Two letters of a state or territory of the United States or a province of Canada. */
+export const state2: Rule = string((value) => (STATES.has(value) ? null : ["value", "must be a state of two letters"]));
+export const email = (longest = 255): Rule => matching(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, "an e-mail address", longest);
+/** Dotted IPv4. */
+export const ipv4: Rule = matching(/^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}(?<!\.)$/, "a dotted IPv4 address");
+/** Month and year as MMYY, not checked against today. */
+export const mmyy: Rule = matching(/^(0[1-9]|1[0-2])[0-9]{2}$/, "an expiry of the form MMYY");
+export const uuid: Rule = matching(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, "a UUID");
+
+function ruleOf(rules: Rules, field: string): Rule | undefined {
+  const anyIndex = field.replace(/\[[0-9]+\]/g, "[*]");
+  return (
+    own(rules, field) ??
+    own(rules, anyIndex) ??
+    own(rules, anyIndex.replace(/\[[^\]]*\]$/, "[*]")) ??
+    own(rules, anyIndex.replace(/\.[^.]*$/, ".*"))
+  );
+}
+
+function own(rules: Rules, name: string): Rule | undefined {
+  return Object.hasOwn(rules, name) ? rules[name] : undefined;
+}
+
+/** The first field that breaks a rule, those that came before those that are missing; null when all is well. */
+export function faultIn(fields: Fields, rules: Rules, { isOpen = false } = {}): FieldFault | null {
+  for (const [field, value] of fields) {
+    const rule = ruleOf(rules, field);
+    const faultOf = (kind: FieldFault["kind"], words: string): FieldFault => ({ kind, field, words, code: rule?.code });
+    if (rule === undefined) {
+      const isContainer = Object.keys(rules).some((name) => name.startsWith(`${field}.`) || name.startsWith(`${field}[*]`));
+      if (isContainer && typeof value === "object" && value !== null) continue;
+      if (isContainer) return faultOf("type", "must be an object or a list");
+      if (isOpen) continue;
+      return faultOf("unknown", "is unknown");
+    }
+    if (needOf(rule, fields) === "forbidden") return faultOf("forbidden", "is not allowed here");
+    const wrong = rule.check(value);
+    if (wrong !== null) return faultOf(...wrong);
+  }
+  const missing = Object.entries(rules).find(([field, rule]) => needOf(rule, fields) === "required" && !fields.has(field));
+  return missing ? { kind: "missing", field: missing[0], words: "is required", code: missing[1].code } : null;
+}
+
+function needOf({ need = "optional" }: Rule, fields: Fields): Need {
+  return typeof need === "function" ? need(fields) : need;
+}

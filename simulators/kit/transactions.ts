@@ -1,0 +1,119 @@
+import { mask } from "./cards.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import type { SimulatorTools } from "./simulator.ts";
+
+/** Where a transaction stands. A void is possible before `settled`, a refund after, unless the vendor says otherwise. */
+export type TransactionState = "declined" | "authorized" | "captured" | "settled" | "voided" | "refunded" | "verified";
+
+/** One payment, authorization, verification or stored card at the vendor; `details` are the vendor's own. */
+export interface Transaction<Details = object> {
+  readonly id: string;
+  readonly reference: string | null;
+  state: TransactionState;
+  readonly amountMinor: number;
+  capturedMinor: number;
+  refundedMinor: number;
+  readonly currency: string;
+  /** The number itself, in memory only; the ledger gets it masked. */
+  readonly card: string;
+  /** Ms since the epoch. */
+  readonly at: number;
+  readonly details: Details;
+}
+
+interface Added<Details> {
+  id: string;
+  reference?: string | null | undefined;
+  state: TransactionState;
+  amountMinor?: number;
+  currency?: string;
+  card: string;
+  details: Details;
+  /** What the ledger calls it, where the state does not say: a declined authorization, a stored card. */
+  kind?: LedgerEntry["kind"];
+  ledger?: LedgerEntry["details"];
+}
+
+const KINDS: Readonly<Partial<Record<TransactionState, LedgerEntry["kind"]>>> = { authorized: "authorization", verified: "token" };
+
+/** An account's transactions. What changes them writes the ledger; a look-up honours an ordered lag. */
+export class Transactions<Details = object> {
+  readonly #all = new Map<string, Transaction<Details>>();
+  readonly #tools: SimulatorTools;
+
+  constructor(tools: SimulatorTools) {
+    this.#tools = tools;
+  }
+
+  add({ kind, ledger, reference = null, amountMinor = 0, currency = "", ...rest }: Added<Details>): Transaction<Details> {
+    const capturedMinor = rest.state === "captured" ? amountMinor : 0;
+    const transaction = { ...rest, reference, amountMinor, currency, capturedMinor, refundedMinor: 0, at: this.#tools.now() };
+    this.#all.set(transaction.id, transaction);
+    this.#tools.record({
+      kind: kind ?? KINDS[rest.state] ?? "charge",
+      id: transaction.id,
+      reference,
+      outcome: rest.state === "declined" ? "declined" : "approved",
+      ...(currency !== "" && { amountMinor, currency }),
+      card: mask(rest.card),
+      ...(ledger && { details: ledger }),
+    });
+    return transaction;
+  }
+
+  get(id: string): Transaction<Details> | undefined {
+    return this.#all.get(id);
+  }
+
+  /** Newest first; what the vendor itself knows, whatever its look-ups show. */
+  all(): Transaction<Details>[] {
+    return [...this.#all.values()].toReversed();
+  }
+
+  /** What a look-up finds, newest first. `lagMs`: the call's `lookUpLag()`. */
+  lookUp(lagMs: number, reference: string | null, isMeant: (transaction: Transaction<Details>) => boolean): Transaction<Details>[] {
+    this.#tools.record({ kind: "look-up", id: null, reference, outcome: null });
+    const seenUntil = this.#tools.now() - lagMs;
+    return this.all().filter((transaction) => (lagMs === 0 || transaction.at <= seenUntil) && isMeant(transaction));
+  }
+
+  /** False when it is not merely authorized, or for more than was authorized. */
+  capture(transaction: Transaction<Details>, amountMinor = transaction.amountMinor): boolean {
+    if (transaction.state !== "authorized" || amountMinor < 1 || amountMinor > transaction.amountMinor) return false;
+    Object.assign(transaction, { state: "captured", capturedMinor: amountMinor });
+    this.#record("capture", transaction, transaction.id, amountMinor);
+    return true;
+  }
+
+  /** False when it is settled already or never took anything; `from` for vendors with other rules. */
+  void(transaction: Transaction<Details>, from: readonly TransactionState[] = ["authorized", "captured"]): boolean {
+    if (!from.includes(transaction.state)) return false;
+    transaction.state = "voided";
+    this.#record("void", transaction, transaction.id);
+    return true;
+  }
+
+  /** Null when it was refunded; else what is against it. */
+  refund(
+    transaction: Transaction<Details>,
+    { id, amountMinor, from = ["settled"] }: { id: string; amountMinor?: number; from?: readonly TransactionState[] },
+  ): "state" | "amount" | null {
+    if (!from.includes(transaction.state)) return "state";
+    const left = transaction.capturedMinor - transaction.refundedMinor;
+    const amount = amountMinor ?? left;
+    if (amount < 1 || amount > left) return "amount";
+    transaction.refundedMinor += amount;
+    if (amount === left) transaction.state = "refunded";
+    this.#record("refund", transaction, id, amount);
+    return null;
+  }
+
+  /** The batch closes. */
+  settle(): void {
+    for (const transaction of this.#all.values()) if (transaction.state === "captured") transaction.state = "settled";
+  }
+
+  #record(kind: LedgerEntry["kind"], { reference, currency }: Transaction<Details>, id: string, amountMinor?: number): void {
+    this.#tools.record({ kind, id, reference, outcome: "approved", ...(amountMinor !== undefined && { amountMinor, currency }) });
+  }
+}

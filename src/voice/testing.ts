@@ -1,0 +1,245 @@
+/** Stand-ins for the tests of this module: calls, media and a user agent without sockets, over a real database. */
+import { systemRandom } from "#src/kernel/random.ts";
+import type { LegHandlers, LegStats, MediaEngine, MediaLeg, PlayPart, RemoteMedia } from "#src/media/index.ts";
+import { FakeGateway, testProcess, type TestProcess } from "#src/payments/testing.ts";
+import { createKeyring, firstKeys, silentLog } from "#src/platform/index.ts";
+import { createProjects } from "#src/projects/index.ts";
+import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
+import type { CallDialog, IncomingCall, OutgoingCall } from "#src/sip/index.ts";
+import { inviteRequest } from "#src/sip/testing.ts";
+import { createPrompts } from "./prompts.ts";
+import type { CallDeps } from "./types.ts";
+
+export const OFFER = "v=0\r\no=- 1 1 IN IP4 192.0.2.7\r\ns=-\r\nc=IN IP4 192.0.2.7\r\nt=0 0\r\nm=audio 40000 RTP/AVP 0\r\n";
+const NO_STATS: LegStats = { packetsIn: 0, packetsOut: 0, lost: 0, jitterMs: 0, ignored: 0, lateness: { p50: 0, p99: 0, max: 0 } };
+
+/** Happenings that are awaited by name. */
+export class Events {
+  readonly seen: string[] = [];
+  readonly #waiting: { what: string; resolve: () => void }[] = [];
+
+  note(what: string): void {
+    this.seen.push(what);
+    for (const waiter of this.#waiting.splice(0)) {
+      if (waiter.what === what) waiter.resolve();
+      else this.#waiting.push(waiter);
+    }
+  }
+
+  /** Until it has happened, now or earlier. */
+  until(what: string): Promise<void> {
+    if (this.seen.includes(what)) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ what, resolve }));
+  }
+}
+
+/** One media leg: plays everything at once. */
+export class TestLeg implements MediaLeg {
+  readonly port: number;
+  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, audio() {} };
+  readonly remotes: RemoteMedia[] = [];
+  /** Words of all that was played, in order. */
+  readonly played: string[] = [];
+  isClosed = false;
+  /** Called with the words of each playback, after it has ended. */
+  onPlayed: (words: string) => void = () => {};
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  start(remote: RemoteMedia): void {
+    this.remotes.push(remote);
+  }
+
+  update(remote: RemoteMedia): void {
+    this.remotes.push(remote);
+  }
+
+  play(id: string, parts: PlayPart[]): void {
+    const words = parts.map((part) => ("clip" in part ? part.clip : "")).join(" ");
+    this.played.push(words);
+    queueMicrotask(() => {
+      if (this.isClosed) return;
+      this.on.played(id);
+      this.onPlayed(words);
+    });
+  }
+
+  stopPlayback(): void {}
+  watchVoice(): void {}
+  listen(): void {}
+  stopListening(): void {}
+  sendDtmf(): void {}
+
+  close(): Promise<LegStats> {
+    this.isClosed = true;
+    return Promise.resolve(NO_STATS);
+  }
+}
+
+export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadClip"> {
+  readonly legs: TestLeg[] = [];
+  readonly bridges: (readonly [MediaLeg, MediaLeg])[] = [];
+
+  loadClip(): void {}
+
+  open(): Promise<TestLeg> {
+    const leg = new TestLeg(20_000 + 2 * this.legs.length);
+    this.legs.push(leg);
+    return Promise.resolve(leg);
+  }
+
+  bridge(a: MediaLeg, b: MediaLeg): void {
+    this.bridges.push([a, b]);
+  }
+}
+
+/** An answered call's dialog. */
+export class TestDialog {
+  readonly events = new Events();
+  ended = false;
+  remoteSdp: string | null = null;
+  onBye: CallDialog["onBye"] = null;
+  onReinvite: CallDialog["onReinvite"] = null;
+  onAnswer: CallDialog["onAnswer"] = null;
+  onDtmfDigit: CallDialog["onDtmfDigit"] = null;
+
+  /** The peer hangs up. */
+  hangUp(): void {
+    this.ended = true;
+    this.onBye?.("bye");
+  }
+
+  bye(): Promise<void> {
+    this.ended = true;
+    this.events.note("bye");
+    return Promise.resolve();
+  }
+}
+
+/** An INVITE that came in. */
+export class TestCall {
+  readonly callId: string;
+  readonly request: IncomingCall["request"];
+  readonly source = { address: "198.51.100.7", port: 5060, transport: "udp" as const };
+  readonly offer: string | null;
+  readonly dialog = new TestDialog();
+  readonly events = new Events();
+  cancelled = false;
+  /** What it was refused with. */
+  status: number | null = null;
+  answerSdp: string | null = null;
+  /** Until the ACK comes; rejects when none does. */
+  acknowledged: Promise<string | null> = Promise.resolve(null);
+
+  constructor({ offer = OFFER, ...invite }: Parameters<typeof inviteRequest>[0] & { offer?: string | null } = {}) {
+    this.request = inviteRequest(invite);
+    this.callId = this.request.callId;
+    this.offer = offer;
+  }
+
+  async answer(sdp: string): Promise<CallDialog> {
+    this.answerSdp = sdp;
+    this.events.note("answered");
+    this.dialog.remoteSdp = this.offer ?? (await this.acknowledged);
+    await this.acknowledged;
+    return this.dialog as unknown as CallDialog;
+  }
+
+  reject(status: number): void {
+    this.status = status;
+    this.events.note("rejected");
+  }
+
+  /** As the modules see it. */
+  get incoming(): IncomingCall {
+    return this as unknown as IncomingCall;
+  }
+}
+
+type Invitation = Parameters<CallDeps["userAgent"]["invite"]>[0];
+
+/** Places calls that the test answers. */
+export class TestUserAgent {
+  readonly invitations: Invitation[] = [];
+  readonly events = new Events();
+  readonly dialog = new TestDialog();
+  #answer = Promise.withResolvers<{ dialog: CallDialog; sdp: string }>();
+
+  invite = (options: Invitation): OutgoingCall => {
+    this.invitations.push(options);
+    this.events.note("invited");
+    const cancel = () => {
+      this.events.note("cancelled");
+      this.refuse(487);
+    };
+    this.#answer.promise.catch(() => {});
+    return { answered: this.#answer.promise, cancel } as unknown as OutgoingCall;
+  };
+
+  /** The target answers the call with this session description. */
+  pickUp(sdp: string = OFFER): void {
+    this.#answer.resolve({ dialog: this.dialog as unknown as CallDialog, sdp });
+  }
+
+  refuse(status: number): void {
+    this.#answer.reject(Object.assign(new Error("refused"), { status }));
+  }
+}
+
+export interface VoiceFixture extends Fixture {
+  deps: CallDeps;
+  media: TestMedia;
+  userAgent: TestUserAgent;
+  gateway: FakeGateway;
+  process: TestProcess;
+  /** Another organisation with one project; answers their ids. */
+  organization(slug: string): Promise<{ organizationId: string; projectId: string }>;
+  addNumber(number: string, projectId: string): Promise<void>;
+}
+
+/** Everything that a call needs, with one organisation and project in the database. */
+export async function voiceFixture(settings: Partial<CallDeps["settings"]> = {}): Promise<VoiceFixture> {
+  const fixture = await sessionsFixture();
+  const { database, sessions } = fixture;
+  const { db } = database;
+  const gateway = new FakeGateway();
+  const process = testProcess(fixture, gateway.gateway());
+  const media = new TestMedia();
+  const userAgent = new TestUserAgent();
+  const keys = firstKeys(createKeyring([new Uint8Array(32).fill(7)]));
+  const deps: CallDeps = {
+    database,
+    sessions,
+    projects: createProjects({ database, keys, random: systemRandom, gateways: {}, simulatorsUrl: () => null }),
+    payments: process.payments,
+    userAgent,
+    media,
+    prompts: createPrompts({ voice: { render: () => Promise.resolve(new Uint8Array(1)) }, media }),
+    recogniser: null,
+    clock: process.clock,
+    random: systemRandom,
+    log: silentLog,
+    settings: { owner: "process-1", mediaHost: "192.0.2.1", publicHost: "till.example", trunk: null, maxCalls: 1000, ...settings },
+  };
+  return {
+    ...fixture,
+    deps,
+    media,
+    userAgent,
+    gateway,
+    process,
+    async organization(slug) {
+      const [organizationId, projectId] = [systemRandom.uuid(), systemRandom.uuid()];
+      await db.insertInto("organizations").values({ id: organizationId, slug, name: slug }).execute();
+      const project = { slug: "shop", name: "Shop", currency: "USD", language: "en-US", country: "US" };
+      await db
+        .insertInto("projects")
+        .values({ ...project, id: projectId, organization_id: organizationId })
+        .execute();
+      return { organizationId, projectId };
+    },
+    addNumber: async (number, projectId) => void (await db.insertInto("phone_numbers").values({ number, project_id: projectId }).execute()),
+  };
+}
