@@ -12,7 +12,7 @@ import { clientReader } from "#src/api/gate/client-address.ts";
 import { parseCallback } from "#src/checkout/index.ts";
 import { uuidFault } from "#src/api/schemas/uuid.ts";
 import { readForm } from "#src/gateways/kit/form.ts";
-import { readJsonObject } from "#src/gateways/kit/json.ts";
+import { readJson } from "#src/gateways/kit/json.ts";
 import { holdsNumber, words } from "#src/gateways/kit/scrub.ts";
 import { asciiText } from "#src/gateways/kit/text.ts";
 import { readXml } from "#src/gateways/kit/xml.ts";
@@ -173,7 +173,7 @@ const READERS: readonly Reader[] = [
     begins: ["", "127.0.0.1,", "::"],
     read: (text) => clientOf({ socket: { remoteAddress: "127.0.0.1" }, headers: { "x-forwarded-for": text } } as never),
   },
-  { name: "gateway JSON", begins: ["", '{"a":'], read: (text) => readJsonObject(utf8(text)) },
+  { name: "gateway JSON", begins: ["", '{"a":'], read: (text) => readJson(utf8(text)) },
   { name: "gateway XML", begins: ["", "<a>", "<a", "<a b='", '<?xml version="1.0"?>'], read: (text) => readXml(utf8(text)) },
   { name: "gateway form", begins: ["", "a="], read: (text) => readForm(utf8(text)) },
   { name: "vendor's words", read: (text) => words(text) },

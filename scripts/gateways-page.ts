@@ -31,13 +31,6 @@ function lostAnswer({ lookUp, absenceIsProofAfterMs, voidBy }: Capabilities): st
   ];
 }
 
-/** Uniform test cards (docs/operations.md, Simulators) that mean something else at the vendor's own sandbox. */
-const OTHERWISE: Partial<Record<Gateway["name"], string>> = {
-  stripe: "At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers exist in the simulator only.",
-  ecommpay:
-    "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 declines. In the simulator the common table wins for the first; the second declines in both.",
-};
-
 const code = (name: string) => `\`${name}\``;
 const codes = (names: readonly string[]) => names.map(code).join(", ");
 
@@ -50,10 +43,9 @@ function applyBlock({ name, credentialFields, credentialsIn }: Gateway): string 
 }
 
 function sectionOf(gateway: Gateway): string {
-  const { name, capabilities, credentialFields, credentialsIn, optionFields, hosts } = gateway;
+  const { name, capabilities, credentialFields, credentialsIn, optionFields, hosts, documentation } = gateway;
   const where = credentialsIn === "block" ? "directly in `test` or `live`" : "in `credentials` of `test` or `live`";
   const host = hosts.live === "" ? "your own endpoint" : [...new Set([hosts.test, hosts.live])].map(code).join(" (test), ");
-  const otherwise = OTHERWISE[name];
   return `## ${name}
 
 Vendor's address: ${host}${hosts.test !== hosts.live ? " (live)" : ""}. Stored card: ${capabilities.token}.
@@ -85,7 +77,7 @@ ${optionFields.map((option) => row(code(option.name), `${option.values.map((valu
 Processor fields: ${codes(capabilities.processorFields.charge)} after a charge; ${codes(capabilities.processorFields.tokenize)} after storing a card; \`card_brand\` and \`card_last4\` always.
 
 ${[REPEAT[capabilities.idempotency], ...lostAnswer(capabilities)].join(" ")} One attempt may take ${seconds(capabilities.deadlineMs)} in all.
-${otherwise ? `\n${otherwise}\n` : ""}`;
+${documentation ? `\n${documentation}\n` : ""}`;
 }
 
 const yes = (value: boolean) => (value ? "yes" : "no");

@@ -1,9 +1,9 @@
 import { SAMPLES } from "../src/api/openapi/samples.ts";
 import { GATEWAYS_BUILT } from "../src/gateways/index.ts";
 import { Secret } from "../src/kernel/secret.ts";
-import { forwardCard } from "../src/gateways/webhook/requests.ts";
-import { webhook } from "../src/gateways/webhook/index.ts";
-import { cardOf, orderOf, settingsOf } from "../src/gateways/testing.ts";
+import { SETTINGS, forwardCard } from "../src/gateways/webhook/requests.ts";
+import { gateway as webhook } from "../src/gateways/webhook/index.ts";
+import { cardOf, orderOf, resolvedOf, settingsOf } from "../src/gateways/testing.ts";
 import { nextWait } from "../src/webhooks/schedule.ts";
 import { signatureHeaders } from "../src/webhooks/signature.ts";
 import { webhookBody } from "../src/webhooks/index.ts";
@@ -70,14 +70,14 @@ export const WEBHOOK_SECTIONS = (): Record<string, string> => ({ payloads: paylo
 
 function forwarding(): string {
   const sessionId = SAMPLES.forwarded.id;
-  const settings = settingsOf(webhook, { endpoint: "https://merchant.example/cards" });
   const order = orderOf({
     sessionId,
     caller: "+14155550100",
     card: cardOf("4242424242424242", { month: "12", year: "2030", cvv: "123", zip: "94105" }),
   });
   const secrets = { url: new Secret("https://merchant.example/cards"), signing_secret: new Secret(EXAMPLE_SECRET) };
-  const request = forwardCard(order, { ...settings, credentials: secrets }, AT_MS);
+  const settings = resolvedOf(SETTINGS, settingsOf(webhook, { credentials: secrets }));
+  const request = forwardCard(order, settings, AT_MS);
   const lines = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   const body = Buffer.from(request.body ?? []).toString();
   const shown = `POST /cards HTTP/1.1\nHost: merchant.example\n${lines.join("\n")}\n\n${body}`;

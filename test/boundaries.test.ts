@@ -61,7 +61,9 @@ function filesBelow(folder: string): string[] {
 }
 
 const files = filesBelow(src);
-const product = files.filter((file) => !file.endsWith(".test.ts") && !file.endsWith("testing.ts"));
+/** Tests and what only they may import. */
+const isTestCode = (file: string) => /(\.test|\/testing|\/behaviour)\.ts$/.test(file);
+const product = files.filter((file) => !isTestCode(file));
 const moduleOf = (file: string) => relative(src, file).split("/")[0] ?? "";
 
 function importsOf(file: string): string[] {
@@ -95,7 +97,7 @@ test("imports run downwards only and enter another module through its index.ts",
   for (const file of files) {
     const module = moduleOf(file);
     const allowed = MODULES[module] ?? [];
-    const isTest = file.endsWith(".test.ts") || file.endsWith("testing.ts");
+    const isTest = isTestCode(file);
     for (const specifier of importsOf(file)) {
       const target = targetOf(file, specifier);
       if (specifier.startsWith("#simulators/") && !isTest && !allowed.includes("*"))

@@ -1,127 +1,25 @@
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import type { GatewayName, Mode } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
-import { Secret } from "#src/kernel/secret.ts";
 import { createOutbound } from "#src/platform/index.ts";
 import { passesLuhn } from "#simulators/kit/cards.ts";
 import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
-import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, ProcessorFields } from "./contract.ts";
+import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
 import { GATEWAYS_BUILT } from "./registry.ts";
-import { shortReference } from "./kit/text.ts";
-import { cardOf, orderOf, settingsOf, testIo, traceOf } from "./testing.ts";
-import type { TestIo } from "./testing.ts";
+import { behaviours, cardOf, orderOf, settingsOf, testIo, traceOf } from "./testing.ts";
+import type { Behaviour, LedgerEntry, SimulatedVendor, TestIo } from "./testing.ts";
 
 /**
- * One table for every gateway, over real sockets, against simulators that were written from the vendors' sheets. A new
- * gateway adds its column.
+ * One table for every gateway, over real sockets, against simulators that were written from the vendors' sheets. What is
+ * particular to one stands in its folder's behaviour.ts.
  */
 
 /** Longest that a request may hang in these tests. */
 const REQUEST_MS = 250;
 
-const FORM = "application/x-www-form-urlencoded";
-
-interface Column {
-  /** The path of the request that takes the money or stores the card. */
-  path: Record<Mode, string>;
-  wrongCredentials: (settings: GatewaySettings) => Partial<GatewaySettings>;
-  refusedCredentials: string;
-  /** What a lost answer ends in, and whether the look-up had to be asked. */
-  lost: { outcome: string; code?: string };
-  /** What the vendor is told of the attempt's reference; the whole of it when absent. */
-  told?: (order: Order) => string;
-  /** Refusals that the vendor itself does not tell apart: the uniform card's code, and what it comes out as. */
-  folded?: Partial<Record<Mode, Record<string, string>>>;
-  /** What the verb itself ends in when every answer to its payment request is lost; unknown when absent. */
-  everyAnswerLost?: string;
-  /** Charges a stored card by what was kept of it, as a merchant would, and answers whether the vendor took the money. */
-  chargeStored?: (kept: ProcessorFields, order: Order) => Promise<boolean>;
-  /** A stored card cannot be taken out of the vendor's keeping again. */
-  keepsStored?: boolean;
-  /** The endpoint never came to act. */
-  neverActed: { outcome: string; code?: string };
-}
-
-const COLUMNS: Partial<Record<GatewayName, Column>> = {
-  stripe: {
-    path: { charge: "/v1/payment_intents", tokenize: "/v1/setup_intents" },
-    wrongCredentials: () => ({ credentials: { secret_key: new Secret("sk_test_wrong") } }),
-    refusedCredentials: "gateway_credentials_invalid",
-    lost: { outcome: "approved" },
-    neverActed: { outcome: "approved" },
-    async chargeStored({ stripe_customer_id: customer = "", payment_method_id: paymentMethod = "" }) {
-      const headers = { Authorization: "Bearer sk_test_simulator", "Stripe-Version": "2022-11-15", "Content-Type": FORM };
-      const kept = `customer=${customer}&payment_method=${paymentMethod}`;
-      const body = `amount=2500&currency=usd&${kept}&payment_method_types[0]=card&off_session=true&confirm=true`;
-      const later = JSON.parse(await post("/stripe/v1/payment_intents", headers, body)) as { status: string };
-      return later.status === "succeeded";
-    },
-  },
-  authorizenet: {
-    path: {
-      charge: "/xml/v1/request.api/createTransactionRequest",
-      tokenize: "/xml/v1/request.api/createCustomerProfileRequest",
-    },
-    wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, transaction_key: new Secret("wrongKey00000001") } }),
-    refusedCredentials: "gateway_credentials_invalid",
-    lost: { outcome: "approved" },
-    told: ({ reference }) => shortReference(reference, 20),
-    folded: { tokenize: { insufficient_funds: "card_declined" } },
-    neverActed: { outcome: "absent" },
-  },
-  webhook: {
-    path: { charge: "/", tokenize: "/" },
-    told: ({ sessionId }) => sessionId,
-    wrongCredentials: ({ credentials }) => ({
-      credentials: { ...credentials, signing_secret: new Secret("whsec_another_secret_of_a_good_length") },
-    }),
-    refusedCredentials: "webhook_gateway_error",
-    lost: { outcome: "declined", code: "webhook_gateway_error" },
-    everyAnswerLost: "declined",
-    neverActed: { outcome: "declined", code: "webhook_gateway_error" },
-  },
-  nmi: {
-    path: { charge: "/api/transact.php", tokenize: "/api/transact.php" },
-    wrongCredentials: () => ({ credentials: { security_key: new Secret("wrongKey") } }),
-    refusedCredentials: "gateway_credentials_invalid",
-    lost: { outcome: "approved" },
-    told: ({ reference }) => shortReference(reference, 24),
-    neverActed: { outcome: "absent" },
-    async chargeStored({ nmi_customer_vault_id: record = "", nmi_transaction_id: first = "" }) {
-      const kept = `customer_vault_id=${record}&stored_credential_indicator=used&initial_transaction_id=${first}`;
-      const body = `security_key=simulatorsSecurityKeyOfThirtyTwo&type=sale&amount=25.00&${kept}&initiated_by=merchant&orderid=later-${record}`;
-      return (await post("/nmi/api/transact.php", { "Content-Type": FORM }, body)).startsWith("response=1&");
-    },
-  },
-  ecommpay: {
-    path: { charge: "/v2/payment/card/sale", tokenize: "/v2/payment/card/account_verification" },
-    wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, secret_key: new Secret("wrong-secret-key") } }),
-    refusedCredentials: "gateway_credentials_invalid",
-    lost: { outcome: "approved" },
-    everyAnswerLost: "approved",
-    neverActed: { outcome: "approved" },
-    keepsStored: true,
-    async chargeStored(_kept, order) {
-      const headers = { "Content-Type": "application/json" };
-      const signed = (text: string) => createHmac("sha512", "demo-secret-key").update(text).digest("base64");
-      const found = { project_id: 12345, payment_id: order.reference };
-      const of = (id: string) => `general:payment_id:${id};general:project_id:12345`;
-      const status = JSON.stringify({ general: { ...found, signature: signed(of(order.reference)) } });
-      const { token } = (JSON.parse(await post("/ecommpay/v2/payment/status", headers, status)) as { account: { token: string } }).account;
-      const customer = { id: order.sessionId, ip_address: "203.0.113.10" };
-      const who = `customer:id:${customer.id};customer:ip_address:${customer.ip_address}`;
-      const signature = signed(`${who};${of(`${order.reference}-later`)};payment:amount:2500;payment:currency:USD;token:${token}`);
-      const general = { ...found, payment_id: `${order.reference}-later`, signature };
-      const body = JSON.stringify({ general, customer, payment: { amount: 2500, currency: "USD" }, token });
-      const later = JSON.parse(await post("/ecommpay/v2/payment/card/sale/token", headers, body)) as { status: string };
-      const charged = (await ledger("ecommpay")).find(({ kind, reference }) => kind === "charge" && reference === general.payment_id);
-      return later.status === "success" && charged?.outcome === "approved";
-    },
-  },
-};
+const COLUMNS = await behaviours();
 
 /** Uniform cards of every simulator (docs/operations.md, Simulators) and what the caller's session must end in. */
 const CARDS: readonly (readonly [card: string, code: string])[] = [
@@ -145,29 +43,24 @@ function openIo(gateway: Gateway, changes: Partial<GatewaySettings> = {}): TestI
   return testIo({ ...settings, ...changes }, (request) => outbound.send({ ...request, timeoutMs: REQUEST_MS }));
 }
 
-interface Entry {
-  kind: string;
-  reference: string | null;
-  outcome: string | null;
-  card?: string;
-  amountMinor?: number;
-}
-
-async function ledger(gateway: string): Promise<Entry[]> {
+async function ledger(gateway: string): Promise<LedgerEntry[]> {
   const answer = await fetch(`${simulators.url}/_ledger/${gateway}`);
-  return ((await answer.json()) as { entries: Entry[] }).entries;
+  return ((await answer.json()) as { entries: LedgerEntry[] }).entries;
 }
 
 /** Approved charges or stored cards that the vendor holds for this order. */
-async function taken(gateway: GatewayName, order: Order): Promise<Entry[]> {
+async function taken(gateway: GatewayName, order: Order): Promise<LedgerEntry[]> {
   const told = COLUMNS[gateway]?.told?.(order) ?? order.reference;
   return (await ledger(gateway)).filter(
     ({ kind, reference, outcome }) => outcome === "approved" && ["charge", "token"].includes(kind) && reference === told,
   );
 }
 
-async function post(path: string, headers: Record<string, string>, body: string): Promise<string> {
-  return (await fetch(simulators.url + path, { method: "POST", headers, body })).text();
+function vendorOf(name: GatewayName): SimulatedVendor {
+  return {
+    post: async (path, headers, body) => (await fetch(`${simulators.url}/${name}${path}`, { method: "POST", headers, body })).text(),
+    ledger: () => ledger(name),
+  };
 }
 
 async function arm(gateway: string, fault: { kind: string; times: number; path: string }): Promise<void> {
@@ -180,7 +73,7 @@ function summary(result: Outcome | LookUpResult): { outcome: string; code?: stri
 }
 
 /** The verb, and the look-up when it ends in doubt: what `payments/` makes of it. */
-async function settle(gateway: Gateway, order: Order, io: GatewayIo & { notes: Record<string, string> }): Promise<Outcome | LookUpResult> {
+async function pay(gateway: Gateway, order: Order, io: GatewayIo & { notes: Record<string, string> }): Promise<Outcome | LookUpResult> {
   const outcome = await gateway[order.mode](order, io);
   if (outcome.outcome !== "unknown" || !gateway.lookUp) return outcome;
   return gateway.lookUp(traceOf(order, io.notes), io);
@@ -189,7 +82,7 @@ async function settle(gateway: Gateway, order: Order, io: GatewayIo & { notes: R
 const newOrder = (mode: Mode, card = "4242424242424242", changes: Partial<Order> = {}) =>
   orderOf({ sessionId: systemRandom.uuid(), mode, card: cardOf(card), ...changes });
 
-for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][]) {
+for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour][]) {
   const gateway = GATEWAYS_BUILT[name]!;
   for (const mode of ["charge", "tokenize"] as const) {
     describe(`${name}, ${mode}`, () => {
@@ -210,7 +103,7 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][])
       for (const [card, code] of CARDS) {
         test(`card ${code} is declined as ${code} and nothing is taken (R-417)`, async () => {
           const order = newOrder(mode, card);
-          const outcome = await settle(gateway, order, openIo(gateway));
+          const outcome = await pay(gateway, order, openIo(gateway));
           assert.deepEqual(summary(outcome), { outcome: "declined", code: column.folded?.[mode]?.[code] ?? code });
           assert.deepEqual(await taken(name, order), []);
         });
@@ -226,7 +119,7 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][])
         test(`an answer lost by ${kind} after the vendor acted ends in the truth, with one charge (R-422)`, async () => {
           const order = newOrder(mode);
           await arm(name, { kind, times: 1, path: column.path[mode] });
-          assert.deepEqual(summary(await settle(gateway, order, openIo(gateway))), column.lost);
+          assert.deepEqual(summary(await pay(gateway, order, openIo(gateway))), column.lost);
           assert.equal((await taken(name, order)).length, 1);
         });
       }
@@ -245,19 +138,19 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][])
       test("a connection that is reset before the vendor acts takes nothing twice", async () => {
         const order = newOrder(mode);
         await arm(name, { kind: "reset_before", times: 1, path: column.path[mode] });
-        assert.deepEqual(summary(await settle(gateway, order, openIo(gateway))), column.neverActed);
+        assert.deepEqual(summary(await pay(gateway, order, openIo(gateway))), column.neverActed);
         assert.equal((await taken(name, order)).length, column.neverActed.outcome === "approved" ? 1 : 0);
       });
 
       test("the card whose answer is never sent ends in the truth, with one charge", async () => {
         const order = newOrder(mode, "4000000000000259");
-        assert.deepEqual(summary(await settle(gateway, order, openIo(gateway))), column.lost);
+        assert.deepEqual(summary(await pay(gateway, order, openIo(gateway))), column.lost);
         assert.equal((await taken(name, order)).length, 1);
       });
 
       test("the card whose connection is always reset is never approved and takes nothing", async () => {
         const order = newOrder(mode, "4000000000000333");
-        const result = await settle(gateway, order, openIo(gateway));
+        const result = await pay(gateway, order, openIo(gateway));
         assert.ok(["absent", "declined"].includes(result.outcome));
         assert.deepEqual(await taken(name, order), []);
       });
@@ -280,14 +173,14 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][])
           const order = newOrder(mode);
           const outcome = await gateway.tokenize(order, openIo(gateway));
           assert.ok(outcome.outcome === "approved");
-          assert.ok(await column.chargeStored!(outcome.processor, order));
+          assert.ok(await column.chargeStored!(outcome.processor, order, vendorOf(name)));
         });
       }
 
       test("the same attempt sent twice takes the money once", async () => {
         const order = newOrder(mode);
-        const first = await settle(gateway, order, openIo(gateway));
-        const second = await settle(gateway, order, openIo(gateway));
+        const first = await pay(gateway, order, openIo(gateway));
+        const second = await pay(gateway, order, openIo(gateway));
         assert.deepEqual(second, first);
         assert.equal((await taken(name, order)).length, 1);
       });
@@ -309,8 +202,7 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][])
   }
 }
 
-test("every gateway that is built has its column in the table", () => {
-  assert.deepEqual(Object.keys(COLUMNS), Object.keys(GATEWAYS_BUILT));
+test("every gateway that is built accepts its simulator's settings, under its own name", () => {
   for (const [name, gateway] of Object.entries(GATEWAYS_BUILT)) {
     assert.equal(gateway.name, name);
     assert.equal(gateway.checkSettings(settingsOf(gateway, { endpoint: `${simulators.url}/${name}` })), null);

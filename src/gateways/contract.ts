@@ -3,10 +3,9 @@ import type { BillingAddress, DeclineCode, Environment, GatewayName, Mode } from
 import type { Secret } from "#src/kernel/secret.ts";
 
 /**
- * What a gateway is to the rest of the house. A gateway folder has four files: `index.ts` (this contract filled in),
- * `requests.ts` (pure: our order -> the vendor's request), `responses.ts` (pure: the vendor's answer -> our outcome, with
- * the vendor's code table) and `<name>.test.ts`. It may use `contract.ts` and `shared/`, never another gateway.
- * How the eight awkward vendors fit is worked out in docs/decisions/0003-one-gateway-contract.md.
+ * What a gateway is to every other module. Adapters make it with `defineGateway` (kit/define.ts); CONTRIBUTING.md says how
+ * an adapter's folder looks. An adapter may use `contract.ts` and `kit/`, never another gateway. How the eight awkward vendors
+ * fit is worked out in docs/decisions/0003-one-gateway-contract.md.
  */
 export interface Gateway {
   readonly name: GatewayName;
@@ -14,14 +13,16 @@ export interface Gateway {
   readonly capabilities: Capabilities;
   /** Fields of the apply file's `credentials` block, in the sheet's spelling; free text that is no secret goes here too. */
   readonly credentialFields: readonly CredentialField[];
-  /** Where the apply file writes those fields: under `credentials`, or directly in the environment's block (`webhook`). */
+  /** Where the apply file writes those fields: under `credentials`, or directly in the environment's block. */
   readonly credentialsIn: "credentials" | "block";
   /** Keys of the gateway's block in the apply file besides `credentials` and `endpoint` (`capture`, `platform`, `moto`). */
   readonly optionFields: readonly OptionField[];
   /** The vendor's base address, without a trailing slash. An `endpoint` of the apply file replaces it in test mode (docs/operations.md, Apply file). */
   readonly hosts: Readonly<Record<Environment, string>>;
-  /** Further hosts of vendors that split their calls, by the part they serve (`token`, `oauth`): see `hostOf`. */
+  /** Further hosts of vendors that split their calls, by the part they serve (`token`, `oauth`); an `endpoint` replaces them too. */
   readonly sideHosts?: Readonly<Record<string, Readonly<Record<Environment, string>>>>;
+  /** A sentence or two for the generated documentation: what else a merchant must know. */
+  readonly documentation?: string;
   /**
    * Credentials that this gateway's simulator at `endpoint` accepts: what a test key uses when its project has none of
    * its own (docs/operations.md, Apply file), with every option at its default.
@@ -172,22 +173,24 @@ export type ProcessorFields = Record<string, string>;
 /** Three outcomes, never two. Whatever is not plainly a success or a refusal is unknown. */
 export type Outcome = Approved | Declined | Unknown;
 
-interface Settled {
+interface Final {
   /** Ids the vendor gave the attempt; on a refusal, where it gave any. */
   processor: ProcessorFields;
   /** Extra keys of the status webhook's processor object that the session detail does not show (docs/interface.md: fiserv's approval_code). */
   webhookProcessor?: Record<string, string | boolean>;
   /** For the operator, where the outcome alone does not say it: a constant, never a vendor's text. */
   reason?: string;
+  /** What the vendor's support asks for: the id of its last answer, kept with the attempt for the operator. */
+  supportId?: string;
 }
 
-export interface Approved extends Settled {
+export interface Approved extends Final {
   outcome: "approved";
   /** `authorized`: the money is held, not taken; the session ends payment-authorized. Always `captured` in mode tokenize. */
   capture: "captured" | "authorized";
 }
 
-export interface Declined extends Settled {
+export interface Declined extends Final {
   outcome: "declined";
   code: DeclineCode;
   /** The code shown to the merchant when it is not one of ours: card forwarding passes the merchant's own (R-246). */
@@ -200,6 +203,7 @@ export interface Unknown {
   outcome: "unknown";
   /** For the operator: what was lost and where. A constant, never a vendor's text. */
   reason: string;
+  supportId?: string;
 }
 
 export type LookUpResult =
@@ -229,7 +233,7 @@ export interface GatewayIo {
    * A short-lived access token, minted at most once at a time over all attempts of this process and kept until `expiresAtMs`.
    * `renew` throws away the kept one: after a 401.
    */
-  accessToken(mint: () => Promise<AccessToken | null>, options?: { renew?: boolean }): Promise<AccessToken | null>;
+  accessToken(mint: () => Promise<AccessToken | Declined>, options?: { renew?: boolean }): Promise<AccessToken | Declined>;
   /**
    * Replaces credentials that the vendor rotates with each use (QuickBooks' refresh token), sealed and committed before it
    * returns, under a lock that all processes share. `change` sees the newest values and answers the ones to keep.
@@ -248,11 +252,11 @@ export interface AccessToken {
 }
 
 export interface GatewayRequest {
-  method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Absolute, built from `settings.endpoint`. No card data, ever. */
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Absolute, built from `settings.endpoint` or a side host. No card data, ever. */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Bytes of their own, from `shared/body.ts`; absent for GET. */
+  /** Bytes of their own, from `kit/body.ts`; absent for GET. */
   body?: Uint8Array;
   /** Shorter than the rest of the attempt's deadline when the vendor's time-out is. */
   timeoutMs?: number;
@@ -266,12 +270,3 @@ export type GatewayAnswer =
   | { kind: "not sent"; reason: string }
   /** The request may have been acted on: reset, time-out, broken or oversized answer. */
   | { kind: "lost"; reason: string };
-
-/**
- * Base address of a part of the vendor that lives on a host of its own. An endpoint that replaces the vendor's host
- * replaces all of them: the vendor's paths are appended to it (docs/operations.md, Apply file).
- */
-export function hostOf(gateway: Gateway, settings: GatewaySettings, part: string): string {
-  const replaced = settings.endpoint !== gateway.hosts[settings.environment];
-  return (replaced ? undefined : gateway.sideHosts?.[part]?.[settings.environment]) ?? settings.endpoint;
-}

@@ -1,17 +1,18 @@
+import { readdirSync } from "node:fs";
+import { GATEWAYS } from "#src/kernel/payment.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Gateway } from "./contract.ts";
-import { authorizenet } from "./authorizenet/index.ts";
-import { ecommpay } from "./ecommpay/index.ts";
-import { nmi } from "./nmi/index.ts";
-import { guarded } from "./kit/guard.ts";
-import { stripe } from "./stripe/index.ts";
-import { webhook } from "./webhook/index.ts";
 
-/** Every gateway that is built, by its name in the interface. A new one is its folder and one line here. */
-export const GATEWAYS_BUILT: Readonly<Partial<Record<GatewayName, Gateway>>> = {
-  stripe: guarded(stripe),
-  authorizenet: guarded(authorizenet),
-  webhook: guarded(webhook),
-  nmi: guarded(nmi),
-  ecommpay: guarded(ecommpay),
-};
+/** Folders beside this file whose name is a gateway's in the interface: each is an adapter, and its `index.ts` exports `gateway`. */
+const folders = new Set(
+  readdirSync(new URL(".", import.meta.url), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : [])),
+);
+const built = GATEWAYS.filter((name) => folders.has(name));
+const modules = await Promise.all(
+  built.map((name) => import(new URL(`${name}/index.ts`, import.meta.url).href) as Promise<{ gateway: Gateway }>),
+);
+
+/** Every gateway that is built, by its name, in the order of the interface. A new one is its folder. */
+export const GATEWAYS_BUILT: Readonly<Partial<Record<GatewayName, Gateway>>> = Object.fromEntries(
+  modules.map(({ gateway }) => [gateway.name, gateway]),
+);

@@ -1,9 +1,68 @@
 import { CardCells } from "#src/kernel/card.ts";
+import type { GatewayName, Mode } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import type { AttemptTrace, Gateway, GatewayAnswer, GatewayIo, GatewayRequest, GatewaySettings, Order } from "./contract.ts";
+import type {
+  AttemptTrace,
+  Gateway,
+  GatewayAnswer,
+  GatewayIo,
+  GatewayRequest,
+  GatewaySettings,
+  Order,
+  ProcessorFields,
+} from "./contract.ts";
+import { resolveSettings } from "./kit/index.ts";
+import { GATEWAYS_BUILT } from "./registry.ts";
+import type { SettingsDescription, SettingsOf } from "./kit/index.ts";
 
-/** For tests: cards, orders and a GatewayIo whose pauses pass at once. */
+/** For tests: cards, orders, what a gateway is expected to do, and a GatewayIo whose pauses pass at once. */
+
+/** What src/gateways/behaviour.test.ts expects of one gateway beyond what it expects of all: `behaviour` of its folder's behaviour.ts. */
+export interface Behaviour {
+  /** SPEC, Processor object: the gateway's row, by the mode that fills the field; blanks between the names. */
+  specFields: Record<Mode, string>;
+  /** The path of the request that takes the money or stores the card. */
+  path: Record<Mode, string>;
+  wrongCredentials: (settings: GatewaySettings) => Partial<GatewaySettings>;
+  refusedCredentials: string;
+  /** What a lost answer ends in, and whether the look-up had to be asked. */
+  lost: { outcome: string; code?: string };
+  /** What the vendor is told of the attempt's reference; the whole of it when absent. */
+  told?: (order: Order) => string;
+  /** Refusals that the vendor itself does not tell apart: the uniform card's code, and what it comes out as. */
+  folded?: Partial<Record<Mode, Record<string, string>>>;
+  /** What the verb itself ends in when every answer to its payment request is lost; unknown when absent. */
+  everyAnswerLost?: string;
+  /** Charges a stored card by what was kept of it, as a merchant would; resolves whether the vendor took the money. */
+  chargeStored?: (kept: ProcessorFields, order: Order, vendor: SimulatedVendor) => Promise<boolean>;
+  /** A stored card cannot be taken out of the vendor's keeping again. */
+  keepsStored?: boolean;
+  /** The endpoint never came to act. */
+  neverActed: { outcome: string; code?: string };
+}
+
+/** The expectations of every gateway that is built; a folder without them is a fault of its own. */
+export async function behaviours(): Promise<Partial<Record<GatewayName, Behaviour>>> {
+  const names = Object.keys(GATEWAYS_BUILT) as GatewayName[];
+  const modules = names.map((name) => import(new URL(`${name}/behaviour.ts`, import.meta.url).href) as Promise<{ behaviour: Behaviour }>);
+  return Object.fromEntries((await Promise.all(modules)).map(({ behaviour }, index) => [names[index], behaviour]));
+}
+
+/** The gateway's simulator as its merchant sees it. */
+export interface SimulatedVendor {
+  /** POST to a path of the simulator; resolves the body of the response. */
+  post(path: string, headers: Record<string, string>, body: string): Promise<string>;
+  ledger(): Promise<LedgerEntry[]>;
+}
+
+export interface LedgerEntry {
+  kind: string;
+  reference: string | null;
+  outcome: string | null;
+  card?: string;
+  amountMinor?: number;
+}
 
 export const SESSION = "3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22";
 
@@ -53,6 +112,13 @@ export function settingsOf(gateway: Gateway, changes: Partial<GatewaySettings> =
   const endpoint = changes.endpoint ?? gateway.hosts.test;
   const options = Object.fromEntries(gateway.optionFields.map((field) => [field.name, field.default]));
   return { environment: "test", credentials: gateway.sandboxCredentials(endpoint), options, endpoint, version: 1, ...changes };
+}
+
+/** The same as an adapter's request half gets them. */
+export function resolvedOf<D extends SettingsDescription>(description: D, settings: GatewaySettings): SettingsOf<D> {
+  const resolved = resolveSettings(description, settings);
+  if (resolved === null) throw new Error("a required credential is missing");
+  return resolved;
 }
 
 export interface TestIo extends GatewayIo {

@@ -12,7 +12,10 @@ function setUp() {
     minted++;
     return { token: new Secret(`token-${minted}`), expiresAtMs: clock.now() + 60_000, grants: {} };
   };
-  const get = async (key = "a", renew = false) => (await tokens.get(key, mint, renew))?.token.reveal();
+  const get = async (key = "a", renew = false) => {
+    const token = await tokens.get(key, mint, renew);
+    return "token" in token ? token.token.reveal() : token.code;
+  };
   return { clock, tokens, get, mint };
 }
 
@@ -40,7 +43,8 @@ test("a refused token is thrown away, once for all that had it refused at the sa
 
 test("a mint that failed is not kept", async () => {
   const { tokens, get } = setUp();
-  assert.equal(await tokens.get("a", async () => null, false), null);
+  const refused = { outcome: "declined", code: "gateway_credentials_invalid", message: null, processor: {} } as const;
+  assert.deepEqual(await tokens.get("a", async () => refused, false), refused);
   await assert.rejects(
     tokens.get("a", () => Promise.reject(new Error("down")), false),
     /down/,

@@ -11,7 +11,7 @@ export interface Outbound {
 }
 
 export interface OutboundRequest {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Absolute, http or https, without user, password or fragment; port 443 or above 1023. */
   url: string;
   headers: Readonly<Record<string, string>>;

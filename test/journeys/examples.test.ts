@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { forwardCard } from "#src/gateways/webhook/requests.ts";
-import { webhook } from "#src/gateways/webhook/index.ts";
-import { cardOf, orderOf, settingsOf } from "#src/gateways/testing.ts";
+import { SETTINGS, forwardCard } from "#src/gateways/webhook/requests.ts";
+import { gateway as webhook } from "#src/gateways/webhook/index.ts";
+import { cardOf, orderOf, resolvedOf, settingsOf } from "#src/gateways/testing.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { createOutbound } from "#src/platform/index.ts";
 import { signatureHeaders } from "../../src/webhooks/signature.ts";
@@ -108,7 +108,7 @@ test("examples/card-receiver.ts takes a forwarded card over TLS, and refuses a f
   const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [ca] });
   const forward = async (secret: string) => {
     const credentials = { url: new Secret(`https://127.0.0.1:${port}/`), signing_secret: new Secret(secret) };
-    const settings = { ...settingsOf(webhook, { endpoint: "" }), credentials };
+    const settings = resolvedOf(SETTINGS, settingsOf(webhook, { credentials }));
     const answer = await outbound.send(forwardCard(orderOf({ mode: "tokenize", card: cardOf("4242424242424242") }), settings, Date.now()));
     assert.ok(answer.kind === "answered", JSON.stringify(answer));
     return { status: answer.status, body: Buffer.from(answer.body).toString() };

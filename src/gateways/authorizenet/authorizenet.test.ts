@@ -228,7 +228,6 @@ const MAPPING: readonly (readonly [ours: string, codes: string])[] = [
   ["card_not_supported", "17 28 155"],
   ["processing_error", "5 42 33 290 325 326 328 19 20 21 22 23 25 26 57 58 59 60 61 62 63 120 121 122 170 171 172 173"],
   ["processing_error", "180 181 192 209 214 220 223 224 261"],
-  ["duplicate_transaction", "318 222"],
   ["limit_exceeded", "49"],
   ["gateway_unavailable", "901"],
   ["gateway_credentials_invalid", "13"],
@@ -270,6 +269,10 @@ describe("authorizenet refusals", () => {
       assert.equal(codeOf(await store(answer(error(code, text)))), ours);
     });
   }
+
+  test("a duplicate is looked up, and unknown while nothing is found: the first request may have taken the money", async () => {
+    for (const code of ["11", "318", "222"]) assert.equal(codeOf(await charge(refused(code))), "unknown");
+  });
 
   test("held for review fails the session, keeps the transaction and leaves the words to us, who say that funds may be held (R-405)", async () => {
     const { networkTransId: _none, ...held } = APPROVAL;
@@ -318,7 +321,7 @@ describe("authorizenet refusals", () => {
     assert.ok(outcome.outcome === "declined");
     const { authnet_auth_code: _code, authnet_network_trans_id: _network, ...left } = FIELDS;
     assert.deepEqual(outcome.processor, { ...left, authnet_response_code: "2" });
-    assert.equal(outcome.message?.length, 500);
+    assert.equal(outcome.message?.length, 255);
     assert.ok(!/\d|\u0007/.test(outcome.message));
     const bad = await charge(refused("6", { responseCode: "3", transId: "0" }));
     assert.ok(bad.outcome === "declined" && !("authnet_transaction_id" in bad.processor));

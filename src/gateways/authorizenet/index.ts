@@ -1,15 +1,17 @@
-import { Secret } from "#src/kernel/secret.ts";
-import type { Declined, Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
+import type { Declined, Order, Outcome } from "../contract.ts";
+import { defineGateway } from "../kit/index.ts";
+import type { Io } from "../kit/index.ts";
 import { lookUp, undo, unknown, voided } from "./look-up.ts";
-import { authorizesOnly, createCustomerProfile, createTransaction, credentialFault } from "./requests.ts";
+import { SETTINGS, authorizesOnly, createCustomerProfile, createTransaction, credentialFault } from "./requests.ts";
 import { readStored, readTransaction } from "./responses.ts";
 
 /** Longest card number that the vendor's schema takes. */
 const LONGEST_NUMBER = 16;
 
 /** Authorize.Net API (JSON): createTransaction for a charge, a customer profile with one payment profile to store a card. */
-export const authorizenet: Gateway = {
+export const gateway = defineGateway({
   name: "authorizenet",
+  settings: SETTINGS,
   capabilities: {
     idempotency: "refuse",
     lookUp: "by reference",
@@ -54,53 +56,15 @@ export const authorizenet: Gateway = {
     },
     deadlineMs: 65_000,
   },
-  credentialFields: [
-    {
-      name: "api_login_id",
-      secret: true,
-      required: true,
-      meaning: "API Login ID, Account > Settings > API Credentials & Keys; sandbox and live accounts have different ones",
-    },
-    {
-      name: "transaction_key",
-      secret: true,
-      required: true,
-      meaning:
-        "Transaction Key (16 characters), same page; a lost answer is looked up with the Transaction Details API, which must be enabled",
-    },
-    { name: "signature_key", secret: true, required: false, meaning: "Signature Key (128 hex digits), same page; not needed to charge" },
-  ],
-  credentialsIn: "credentials",
-  optionFields: [
-    {
-      name: "capture",
-      values: ["auto", "authorize_only"],
-      default: "auto",
-      meaning: "auto takes the money at once; authorize_only holds it for a later capture by the merchant (payment-authorized)",
-    },
-    {
-      name: "moto",
-      values: [true, false],
-      default: true,
-      meaning: "mark telephone payments as MOTO; false for accounts that are boarded for e-commerce alone",
-    },
-    {
-      name: "validation",
-      values: ["liveMode", "testMode"],
-      default: "liveMode",
-      meaning: "how a card is checked before it is stored: liveMode asks the issuer, testMode checks the form alone",
-    },
-  ],
-  hosts: { test: "https://apitest.authorize.net", live: "https://api.authorize.net" },
-  sandboxCredentials: () => ({ api_login_id: new Secret("simulator1"), transaction_key: new Secret("simulatorKey0001") }),
+  sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
   checkSettings: credentialFault,
   charge,
   tokenize,
   lookUp,
   void: undo,
-};
+});
 
-async function charge(order: Order, io: GatewayIo): Promise<Outcome> {
+async function charge(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
   if (order.card.number.length > LONGEST_NUMBER) return refusal("card_not_supported");
   const capture = authorizesOnly(io.settings) ? "authorized" : "captured";
   const answer = await io.send(createTransaction(order, io.settings));
@@ -112,7 +76,7 @@ async function charge(order: Order, io: GatewayIo): Promise<Outcome> {
     : unknown("a part was approved and could not be given back");
 }
 
-async function tokenize(order: Order, io: GatewayIo): Promise<Outcome> {
+async function tokenize(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
   if (order.card.number.length > LONGEST_NUMBER) return refusal("card_not_supported");
   const answer = await io.send(createCustomerProfile(order, io.settings));
   return answer.kind === "answered" ? readStored(answer, order) : unanswered(answer.kind);

@@ -1,5 +1,5 @@
-import type { AttemptTrace, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
-import { type Answered, sendUntilFinal } from "../kit/repeat.ts";
+import type { AttemptTrace, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
+import { type Answered, type Io, sendUntilFinal } from "../kit/index.ts";
 import {
   deleteCustomerProfile,
   getCustomerProfile,
@@ -7,6 +7,7 @@ import {
   listBatch,
   listBatches,
   listUnsettled,
+  type SETTINGS,
   type Subject,
   voidTransaction,
 } from "./requests.ts";
@@ -18,7 +19,7 @@ const MOST_PAGES = 20;
 const CLOCK_MARGIN_MS = 10 * 60_000;
 
 /** What the attempt left at the vendor: the customer profile or the transaction that carries its reference. */
-export async function lookUp(attempt: AttemptTrace, io: GatewayIo): Promise<LookUpResult> {
+export async function lookUp(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") {
     const answer = await ask(io, getCustomerProfile(attempt, io.settings));
     return answer ? readCustomerProfile(answer, attempt) : unknown("Authorize.Net did not answer the look-up");
@@ -34,17 +35,17 @@ export async function lookUp(attempt: AttemptTrace, io: GatewayIo): Promise<Look
   return answer ? readDetails(answer, attempt) : unknown("Authorize.Net did not answer the look-up");
 }
 
-async function ask(io: GatewayIo, request: GatewayRequest): Promise<Answered | null> {
+async function ask(io: Io<typeof SETTINGS>, request: GatewayRequest): Promise<Answered | null> {
   const answer = await io.send(request);
   return answer.kind === "answered" ? answer : null;
 }
 
-function unsettled(attempt: AttemptTrace, io: GatewayIo): Promise<Listed[] | null> {
+function unsettled(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<Listed[] | null> {
   return pages(attempt, io, (page) => listUnsettled(attempt, io.settings, page));
 }
 
 /** Settled transactions leave the unsettled list once a day, so an old attempt is in a batch. */
-async function settled(attempt: AttemptTrace, io: GatewayIo): Promise<Listed[] | null> {
+async function settled(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<Listed[] | null> {
   const answer = await ask(io, listBatches(attempt, io.settings, attempt.startedAtMs - CLOCK_MARGIN_MS, io.clock.now()));
   const batches = answer && readBatches(answer, attempt);
   const found: Listed[] = [];
@@ -57,7 +58,7 @@ async function settled(attempt: AttemptTrace, io: GatewayIo): Promise<Listed[] |
 }
 
 /** The attempt's own transactions of a list, newest first; null when it could not be read to the attempt's begin. */
-async function pages(attempt: AttemptTrace, io: GatewayIo, build: (page: number) => GatewayRequest): Promise<Listed[] | null> {
+async function pages(attempt: AttemptTrace, io: Io<typeof SETTINGS>, build: (page: number) => GatewayRequest): Promise<Listed[] | null> {
   const found: Listed[] = [];
   for (let page = 1; page <= MOST_PAGES; page++) {
     const answer = await ask(io, build(page));
@@ -70,7 +71,7 @@ async function pages(attempt: AttemptTrace, io: GatewayIo, build: (page: number)
 }
 
 /** Gives the payment back, or forgets the stored card; looked for first, whatever is known of it. */
-export async function undo(attempt: AttemptTrace, io: GatewayIo): Promise<VoidResult> {
+export async function undo(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<VoidResult> {
   const found = await lookUp(attempt, io);
   if (found.outcome === "absent" || found.outcome === "declined") return { outcome: "nothing to void" };
   if (found.outcome !== "approved") return unknown("what there is to void is not known");
@@ -80,12 +81,12 @@ export async function undo(attempt: AttemptTrace, io: GatewayIo): Promise<VoidRe
 }
 
 /** Voids a transaction; false when it is not known to be void. */
-export async function voided(subject: Subject, io: GatewayIo, transId: string): Promise<boolean> {
+export async function voided(subject: Subject, io: Io<typeof SETTINGS>, transId: string): Promise<boolean> {
   const { answer } = await sendUntilFinal(io, () => voidTransaction(subject, io.settings, transId), judge);
   return answer !== null && isVoided(answer, subject);
 }
 
-async function deleted(subject: Subject, io: GatewayIo, profileId: string): Promise<boolean> {
+async function deleted(subject: Subject, io: Io<typeof SETTINGS>, profileId: string): Promise<boolean> {
   const { answer } = await sendUntilFinal(io, () => deleteCustomerProfile(subject, io.settings, profileId), judge);
   return answer !== null && isDeleted(answer, subject);
 }

@@ -3,10 +3,8 @@ import type { JsonValue } from "#src/kernel/json.ts";
 import { parseAmountText, parseNumberToken, toMinor } from "#src/kernel/money.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, ProcessorFields, Unknown } from "../contract.ts";
-import { at, isObject, readJsonObject, textAt } from "../kit/json.ts";
-import type { JsonObject } from "../kit/json.ts";
-import type { Answered } from "../kit/repeat.ts";
-import { words } from "../kit/scrub.ts";
+import { at, isObject, readJson, textAt, words } from "../kit/index.ts";
+import type { Answered, JsonObject } from "../kit/index.ts";
 import { codeOfAnswer, codeOfReason, isUnclear, reasonOfText } from "./codes.ts";
 import { PAGE, nameOf } from "./requests.ts";
 import type { Subject } from "./requests.ts";
@@ -79,7 +77,7 @@ const ODD = "the answer is not one JSON object with status 200, or one to anothe
 
 /** The body of an answer to this attempt; null when it is none. The byte order mark in front of it is dropped by the reader. */
 function bodyOf(answer: Answered, subject: Subject): JsonObject | null {
-  const body = answer.status === 200 ? readJsonObject(answer.body, "text") : null;
+  const body = answer.status === 200 ? readJson(answer.body) : null;
   const refId = at(body ?? undefined, "refId");
   return refId === undefined || refId === nameOf(subject) ? body : null;
 }

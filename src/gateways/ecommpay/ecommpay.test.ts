@@ -159,7 +159,6 @@ const MAPPING: readonly (readonly [ours: string, codes: string])[] = [
   ["fraud_suspected", "402 1401 1404 1407 1409 1415 1431 1432 1435 1450 1460 1463 1499 10401 10402 10404 10405 10807 3199"],
   ["limit_exceeded", "309 1421 1422 1433 10101 10107 2642 3355 3357 3358"],
   ["authentication_required", "104 108 10104 10114 10205 10403 10709 10722"],
-  ["duplicate_transaction", "1434 3613"],
   ["card_declined", "100 603 10000 10100 10206 10704 10810 10812 301 10301"],
   ["processing_error", "10202 10502 10602 10603 601 602 10501 10601 501 2147 3062 3081 3201 10801 3027 3101 3221 3241 3181 3183 3184"],
   ["gateway_unavailable", "314 10505"],
@@ -199,6 +198,21 @@ describe("ecommpay responses", () => {
       }
     });
   }
+
+  test("the risk system's duplicate counts where the payment shows it; one that only refuses the request is looked for", async () => {
+    for (const code of ["1434", "3613"]) {
+      assert.equal(codeOf(await charge(() => declined(code))), "duplicate_transaction");
+      assert.equal(
+        codeOf(
+          await charge(
+            () => ABSENT,
+            () => refused(code),
+          ),
+        ),
+        "unknown",
+      );
+    }
+  });
 
   test("an unknown code is card_declined where the issuer spoke, processing_error where the vendor refused", async () => {
     assert.equal(codeOf(await charge(() => declined("77777"))), "card_declined");

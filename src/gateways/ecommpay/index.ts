@@ -1,7 +1,7 @@
-import { Secret } from "#src/kernel/secret.ts";
-import type { AttemptTrace, Declined, Gateway, GatewayIo, LookUpResult, Order, Outcome, Unknown, VoidResult } from "../contract.ts";
-import { baseUrlField } from "../kit/base-url.ts";
-import { HOSTS, cancel, makeToken, pay, readStatusOf, refund, settingsFault } from "./requests.ts";
+import type { AttemptTrace, Declined, LookUpResult, Order, Outcome, Unknown, VoidResult } from "../contract.ts";
+import { defineGateway } from "../kit/index.ts";
+import type { Io } from "../kit/index.ts";
+import { SETTINGS, cancel, makeToken, pay, readStatusOf, refund, settingsFault } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 import { readQueued, readStatus, readToken } from "./responses.ts";
 import type { Reading } from "./responses.ts";
@@ -16,8 +16,9 @@ const ARRIVES_WITHIN_MS = 30_000;
 const LAST_REPEAT_MS = DEADLINE_MS - ARRIVES_WITHIN_MS;
 
 /** ecommpay Gate API v2: every payment is queued, its outcome is polled; all messages are signed. */
-export const ecommpay: Gateway = {
+export const gateway = defineGateway({
   name: "ecommpay",
+  settings: SETTINGS,
   capabilities: {
     idempotency: "refuse",
     lookUp: "by reference",
@@ -38,32 +39,15 @@ export const ecommpay: Gateway = {
     },
     deadlineMs: DEADLINE_MS,
   },
-  credentialFields: [
-    { name: "project_id", secret: false, required: true, wholeNumber: true, meaning: "number of the project, Dashboard > Projects" },
-    {
-      name: "secret_key",
-      secret: true,
-      required: true,
-      meaning: "key that signs the project's messages, Dashboard > Projects, as printed",
-    },
-    {
-      name: "ip_address",
-      secret: false,
-      required: false,
-      meaning: "public address of this service: sent as the payer's with telephone payments, which have none",
-    },
-    baseUrlField,
-  ],
-  credentialsIn: "credentials",
-  optionFields: [],
-  hosts: HOSTS,
-  sandboxCredentials: () => ({ project_id: new Secret("12345"), secret_key: new Secret("demo-secret-key") }),
+  sandbox: { project_id: "12345", secret_key: "demo-secret-key" },
   checkSettings: settingsFault,
+  documentation:
+    "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 declines. In the simulator the common table wins for the first; the second declines in both.",
   charge: submit,
   tokenize,
   lookUp,
   void: undo,
-};
+});
 
 function unknown(reason: string): Unknown {
   return { outcome: "unknown", reason };
@@ -72,13 +56,13 @@ function unknown(reason: string): Unknown {
 const isOpen = ({ outcome }: Reading) => outcome === "pending" || outcome === "absent" || outcome === "unknown";
 
 /** Sends the payment and follows it to its end. */
-async function submit(order: Order, io: GatewayIo): Promise<Outcome> {
+async function submit(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
   const reading = await follow(order, io);
   return reading.outcome === "not kept" ? notKept(reading.approved.processor) : close(order, io, reading);
 }
 
 /** As `submit`; a card that the verification did not keep is kept by a request of its own while it is still there. */
-async function tokenize(order: Order, io: GatewayIo): Promise<Outcome> {
+async function tokenize(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
   const reading = await follow(order, io);
   if (reading.outcome !== "not kept") return close(order, io, reading);
   const token = readToken(await io.send(makeToken(order, io.settings)));
@@ -93,7 +77,7 @@ function notKept(processor: Declined["processor"]): Declined {
 }
 
 /** The payment's final reading. A lost answer is no matter: the id decides, and a second request with it cannot take twice. */
-async function follow(order: Order, io: GatewayIo): Promise<Exclude<Reading, { outcome: "pending" | "absent" }>> {
+async function follow(order: Order, io: Io<typeof SETTINGS>): Promise<Exclude<Reading, { outcome: "pending" | "absent" }>> {
   const begunMs = io.clock.monotonic();
   const first = readQueued(await io.send(pay(order, io.settings)));
   if (first.outcome === "declined") return first;
@@ -114,7 +98,7 @@ async function follow(order: Order, io: GatewayIo): Promise<Exclude<Reading, { o
 type Ended = Exclude<Reading, { outcome: "pending" | "absent" | "not kept" }>;
 
 /** What a final reading means; money that must not stay is given back first. */
-async function close(subject: Subject, io: GatewayIo, reading: Ended): Promise<Outcome> {
+async function close(subject: Subject, io: Io<typeof SETTINGS>, reading: Ended): Promise<Outcome> {
   if (reading.outcome === "given back") return reading.verdict;
   if (reading.outcome !== "give back") return reading;
   const done = await giveBack(subject, io, reading.amountMinor);
@@ -122,7 +106,7 @@ async function close(subject: Subject, io: GatewayIo, reading: Ended): Promise<O
 }
 
 /** Refunds the amount, or releases the hold, and follows that to its end. */
-async function giveBack(subject: Subject, io: GatewayIo, amountMinor: number | "hold"): Promise<boolean> {
+async function giveBack(subject: Subject, io: Io<typeof SETTINGS>, amountMinor: number | "hold"): Promise<boolean> {
   const request = amountMinor === "hold" ? cancel(subject, io.settings) : refund(subject, io.settings, amountMinor);
   if (readQueued(await io.send(request)).outcome !== "queued") return false;
   for (let round = 0; await io.wait(PAUSES_MS[round] ?? LONG_PAUSE_MS); round++) {
@@ -132,14 +116,14 @@ async function giveBack(subject: Subject, io: GatewayIo, amountMinor: number | "
   return false;
 }
 
-async function lookUp(attempt: AttemptTrace, io: GatewayIo): Promise<LookUpResult> {
+async function lookUp(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<LookUpResult> {
   const reading = readStatus(await io.send(readStatusOf(attempt, io.settings)), attempt, io.settings);
   if (reading.outcome === "pending" || reading.outcome === "absent") return reading;
   return reading.outcome === "not kept" ? notKept(reading.approved.processor) : close(attempt, io, reading);
 }
 
 /** A refund; a kept card cannot be taken out by this interface. */
-async function undo(attempt: AttemptTrace, io: GatewayIo): Promise<VoidResult> {
+async function undo(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<VoidResult> {
   const reading = readStatus(await io.send(readStatusOf(attempt, io.settings)), attempt, io.settings);
   if (isOpen(reading) && reading.outcome !== "absent") return unknown("what there is to void is not known");
   if (reading.outcome !== "approved" && reading.outcome !== "give back") return { outcome: "nothing to void" };

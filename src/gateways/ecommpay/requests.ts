@@ -1,12 +1,23 @@
-import { Secret } from "#src/kernel/secret.ts";
-import type { AttemptTrace, Gateway, GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { baseOf, baseUrlFault } from "../kit/base-url.ts";
-import { NumberOf, jsonBody } from "../kit/body.ts";
-import type { JsonBody } from "../kit/body.ts";
+import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import { BASE_URL, NumberOf, describeSettings, jsonBody } from "../kit/index.ts";
+import type { JsonBody, SettingsOf } from "../kit/index.ts";
 import { sign } from "./signature.ts";
 
 /** Test and live differ by the project alone. */
-export const HOSTS: Gateway["hosts"] = { test: "https://api.ecommpay.com", live: "https://api.ecommpay.com" };
+export const SETTINGS = describeSettings({
+  hosts: { test: "https://api.ecommpay.com", live: "https://api.ecommpay.com" },
+  credentials: {
+    project_id: { secret: false, wholeNumber: true, meaning: "number of the project, Dashboard > Projects" },
+    secret_key: { secret: true, meaning: "key that signs the project's messages, Dashboard > Projects, as printed" },
+    ip_address: {
+      secret: false,
+      optional: true,
+      meaning: "public address of this service: sent as the payer's with telephone payments, which have none",
+    },
+    base_url: BASE_URL,
+  },
+});
+export type Settings = SettingsOf<typeof SETTINGS>;
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const LONGEST_DESCRIPTION = 100;
@@ -22,18 +33,14 @@ export type Subject = Pick<AttemptTrace, "sessionId" | "reference" | "mode" | "a
 
 type Members = Readonly<Record<string, JsonBody | undefined>>;
 
-export function secretKeyOf(settings: GatewaySettings): Secret {
-  return settings.credentials["secret_key"] ?? new Secret("");
-}
-
 /** A signed request; the signature stands beside the project's id, in the part of the body named `signedIn`. */
-function post(settings: GatewaySettings, path: string, signedIn: string, parts: Readonly<Record<string, Members>>): GatewayRequest {
-  const project = { project_id: Number(settings.credentials["project_id"]?.reveal()) };
+function post(settings: Settings, path: string, signedIn: string, parts: Readonly<Record<string, Members>>): GatewayRequest {
+  const project = { project_id: Number(settings.credentials.project_id.reveal()) };
   const body = { ...parts, [signedIn]: { ...project, ...parts[signedIn] } };
-  const signature = sign(body, secretKeyOf(settings));
+  const signature = sign(body, settings.credentials.secret_key);
   return {
     method: "POST",
-    url: `${baseOf(HOSTS, settings)}${path}`,
+    url: `${settings.endpoint}${path}`,
     headers: { "Content-Type": "application/json", Accept: "application/json" },
     body: jsonBody({ ...body, [signedIn]: { ...body[signedIn], signature } }),
     timeoutMs: REQUEST_TIMEOUT_MS,
@@ -45,8 +52,8 @@ function general({ reference }: Subject): Members {
 }
 
 /** One customer for each session: tokens are bound to it, and the vendor's duplicate rules compare it. */
-function customer(order: Order, settings: GatewaySettings): Members {
-  const address = order.customerIp ?? settings.credentials["ip_address"]?.reveal() ?? NO_ADDRESS;
+function customer(order: Order, settings: Settings): Members {
+  const address = order.customerIp ?? settings.credentials.ip_address?.reveal() ?? NO_ADDRESS;
   return { id: order.sessionId, ip_address: address };
 }
 
@@ -64,7 +71,7 @@ function description(text: string | null): string | undefined {
 }
 
 /** Takes the money, or asks the issuer about the card for no money and keeps it. The answer only says "accepted". */
-export function pay(order: Order, settings: GatewaySettings): GatewayRequest {
+export function pay(order: Order, settings: Settings): GatewayRequest {
   const stores = order.mode === "tokenize";
   const { cvv, postalCode } = order.card;
   return post(settings, `/v2/payment/card/${stores ? "account_verification" : "sale"}`, "general", {
@@ -82,16 +89,16 @@ export function pay(order: Order, settings: GatewaySettings): GatewayRequest {
 }
 
 /** Keeps a verified card that the project does not keep by itself; nobody is asked. */
-export function makeToken(order: Order, settings: GatewaySettings): GatewayRequest {
+export function makeToken(order: Order, settings: Settings): GatewayRequest {
   return post(settings, "/v2/customer/card/tokenize", "customer", { customer: customer(order, settings), card: card(order) });
 }
 
-export function readStatusOf(subject: Subject, settings: GatewaySettings): GatewayRequest {
+export function readStatusOf(subject: Subject, settings: Settings): GatewayRequest {
   return post(settings, "/v2/payment/status", "general", { general: general(subject) });
 }
 
 /** Gives back `amountMinor` of what a sale took. */
-export function refund(subject: Subject, settings: GatewaySettings, amountMinor: number): GatewayRequest {
+export function refund(subject: Subject, settings: Settings, amountMinor: number): GatewayRequest {
   return post(settings, "/v2/payment/card/refund", "general", {
     general: general(subject),
     payment: { amount: amountMinor, currency: subject.currency, description: "Refund" },
@@ -99,14 +106,14 @@ export function refund(subject: Subject, settings: GatewaySettings, amountMinor:
 }
 
 /** Releases an authorization that no sale should have left. */
-export function cancel(subject: Subject, settings: GatewaySettings): GatewayRequest {
+export function cancel(subject: Subject, settings: Settings): GatewayRequest {
   return post(settings, "/v2/payment/card/cancel", "general", { general: general(subject) });
 }
 
 /** What is wrong with a project's settings, or null. */
-export function settingsFault(settings: GatewaySettings): string | null {
+export function settingsFault(settings: Settings): string | null {
   const { project_id: project, secret_key: key } = settings.credentials;
-  if (!/^[1-9][0-9]{0,14}$/.test(project?.reveal() ?? "")) return "project_id is not a whole number such as 12345";
-  if (!/^[\x21-\x7e]+$/.test(key?.reveal() ?? "")) return "secret_key is empty or has blanks";
-  return baseUrlFault(settings);
+  if (!/^[1-9][0-9]{0,14}$/.test(project.reveal())) return "project_id is not a whole number such as 12345";
+  if (!/^[\x21-\x7e]+$/.test(key.reveal())) return "secret_key is empty or has blanks";
+  return null;
 }

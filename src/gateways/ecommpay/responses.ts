@@ -1,12 +1,10 @@
 import { JsonNumber } from "#src/kernel/json.ts";
 import type { JsonValue } from "#src/kernel/json.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, GatewaySettings, ProcessorFields, Unknown } from "../contract.ts";
-import { at, isObject, readJsonObject, textAt } from "../kit/json.ts";
-import type { JsonObject } from "../kit/json.ts";
-import { words } from "../kit/scrub.ts";
-import { secretKeyOf } from "./requests.ts";
-import type { Subject } from "./requests.ts";
+import type { Approved, Declined, GatewayAnswer, ProcessorFields, Unknown } from "../contract.ts";
+import { at, isObject, readJson, textAt, words } from "../kit/index.ts";
+import type { JsonObject } from "../kit/index.ts";
+import type { Settings, Subject } from "./requests.ts";
 import { isSigned } from "./signature.ts";
 
 /** The vendor's codes in our words; `1401-1407` is every code between. A decline that is not named here is card_declined. */
@@ -76,7 +74,7 @@ function errorIn(body: JsonObject): { code: string; message: string | undefined 
 }
 
 function bodyOf(answer: GatewayAnswer): JsonObject | null {
-  return answer.kind === "answered" ? readJsonObject(answer.body, "text") : null;
+  return answer.kind === "answered" ? readJson(answer.body) : null;
 }
 
 /** What the answer to a payment request says: in the vendor's queue (perhaps since before), refused, or nothing certain. */
@@ -109,13 +107,14 @@ export type Reading =
   | { outcome: "given back"; verdict: Declined };
 
 /** Only a message with the vendor's signature says anything about a payment; a wrong one counts as none. */
-export function readStatus(answer: GatewayAnswer, subject: Subject, settings: GatewaySettings): Reading {
+export function readStatus(answer: GatewayAnswer, subject: Subject, settings: Settings): Reading {
   const body = bodyOf(answer);
   if (answer.kind !== "answered" || body === null) return { outcome: "unknown", reason: "the vendor did not answer the look-up" };
   const payment = body["payment"];
   if (errorIn(body)?.code === NO_SUCH_PAYMENT && payment === undefined) return { outcome: "absent" };
   if (answer.status !== 200 || !isObject(payment)) return { outcome: "unknown", reason: "the vendor refused the look-up" };
-  if (!isSigned(body, secretKeyOf(settings))) return { outcome: "unknown", reason: "the signature of the vendor's answer is wrong" };
+  if (!isSigned(body, settings.credentials.secret_key))
+    return { outcome: "unknown", reason: "the signature of the vendor's answer is wrong" };
   if (payment["id"] !== subject.reference) return { outcome: "unknown", reason: "the answer belongs to another payment" };
   return readPayment(body, payment, subject);
 }

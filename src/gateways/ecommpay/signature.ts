@@ -1,11 +1,7 @@
-import { timingSafeEqual } from "node:crypto";
 import { JsonNumber } from "#src/kernel/json.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { digitsOf, isDigits } from "../kit/body.ts";
-import type { Scalar } from "../kit/body.ts";
-import { hmac } from "../kit/hmac.ts";
-import { textAt } from "../kit/json.ts";
-import type { JsonObject } from "../kit/json.ts";
+import { digitsOf, hmac, isDigits, isSameText, textAt } from "../kit/index.ts";
+import type { JsonObject, Scalar } from "../kit/index.ts";
 
 /**
  * ecommpay's signature (the sheet's section 2): every leaf of the body as `path:value`, in natural order of the paths,
@@ -29,9 +25,7 @@ export function sign(body: Signable, secretKey: Secret): string {
 
 /** True when the vendor's body carries the signature that its own members give. */
 export function isSigned(body: JsonObject, secretKey: Secret): boolean {
-  const given = Buffer.from(textAt(body, "signature") ?? "");
-  const expected = Buffer.from(sign(body, secretKey));
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return isSameText(textAt(body, "signature") ?? "", sign(body, secretKey));
 }
 
 function leavesOf(value: Signable, path: string): (readonly [path: string, value: Pieces])[] {

@@ -149,3 +149,50 @@ export function jsonBody(value: JsonBody): Uint8Array<ArrayBuffer> {
   write(value);
   return writer.finish();
 }
+
+/** An element: its name, attributes, and text, children, or nothing. Undefined and null children are left out. */
+export type XmlNode = readonly [name: string, content: Scalar | readonly (XmlNode | null | undefined)[] | null | undefined];
+
+/** XML 1.0 in UTF-8, without a declaration unless `declared`. Text that XML cannot carry must have been cleaned. */
+export function xmlBody(root: XmlNode, { declared = true }: { declared?: boolean } = {}): Uint8Array<ArrayBuffer> {
+  const writer = new BodyWriter();
+  if (declared) writer.text('<?xml version="1.0" encoding="UTF-8"?>');
+  const write = ([name, content]: XmlNode): void => {
+    if (content === undefined || content === null) return;
+    writer.text(`<${name}>`);
+    if (isDigits(content)) writeDigits(writer, content);
+    else if (Array.isArray(content)) (content as readonly (XmlNode | null | undefined)[]).forEach((child) => child && write(child));
+    else writer.text(escapedXml(plain(content as string | number | boolean | Secret)));
+    writer.text(`</${name}>`);
+  };
+  write(root);
+  return writer.finish();
+}
+
+const XML_ESCAPES = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&apos;"],
+]);
+
+function escapedXml(text: string): string {
+  return text.toWellFormed().replace(/[&<>"']/g, (character) => XML_ESCAPES.get(character) ?? "");
+}
+
+/** `NAME[5]=value` joined by `&`, nothing encoded (NVP with length tags): values must be ASCII without quotes and line breaks. */
+export function taggedBody(fields: FormFields): Uint8Array<ArrayBuffer> {
+  const writer = new BodyWriter();
+  let first = true;
+  for (const [name, value] of fields) {
+    if (value === undefined || value === null) continue;
+    const text = isDigits(value) ? null : plain(value);
+    const length = isDigits(value) ? digitsOf(value).reduce((sum, piece) => sum + piece.length, 0) : (text ?? "").length;
+    writer.text(`${first ? "" : "&"}${name}[${length}]=`);
+    first = false;
+    if (isDigits(value)) writeDigits(writer, value);
+    else writer.text(text ?? "");
+  }
+  return writer.finish();
+}

@@ -1,19 +1,56 @@
-/**
- * A vendor's answer in application/x-www-form-urlencoded, read tolerantly (values may stand there unencoded) but never
- * ambiguously: valid UTF-8, only printable text, no key twice (R-254). Null for anything else, HTML above all.
- */
-export function readForm(body: Uint8Array): ReadonlyMap<string, string> | null {
-  let text: string;
+/** Vendors' answers in names and values. */
+
+export type Form = ReadonlyMap<string, string>;
+
+function decoded(body: Uint8Array): string | null {
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(body).trim();
+    return new TextDecoder("utf-8", { fatal: true }).decode(body).trim();
   } catch {
     return null;
   }
-  if (text === "" || /[\p{Cc}<>]/u.test(text)) return null;
+}
+
+/** Never ambiguous: null when a name stands there twice (R-254). */
+function unambiguous(pairs: Iterable<readonly [string, string]>): Form | null {
   const fields = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const [name, value] of pairs) {
     if (fields.has(name)) return null;
     fields.set(name, value);
   }
   return fields;
+}
+
+/**
+ * application/x-www-form-urlencoded, read tolerantly (values may stand there unencoded): valid UTF-8, only printable text, no
+ * name twice. Null for anything else, HTML above all.
+ */
+export function readForm(body: Uint8Array): Form | null {
+  const text = decoded(body);
+  return text === null || text === "" || /[\p{Cc}<>]/u.test(text) ? null : unambiguous(new URLSearchParams(text));
+}
+
+/** `Name=Value`, one a line (CRLF or LF), values as they are. Null when a line is none, or a name stands there twice. */
+export function readLines(body: Uint8Array): Form | null {
+  const lines = decoded(body)?.split(/\r?\n/) ?? [];
+  const pairs = lines.map((line) => /^([A-Za-z][\w.]*)=([^\p{Cc}]*)$/u.exec(line));
+  return pairs.includes(null) ? null : unambiguous(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""]));
+}
+
+/** `NAME=value&NAME[5]=a & b`: nothing is encoded; a tag gives the value's length in characters, so that it may hold `&` and `=`. */
+export function readTagged(body: Uint8Array): Form | null {
+  const text = decoded(body);
+  if (text === null || text === "" || /\p{Cc}/u.test(text)) return null;
+  const pairs: (readonly [string, string])[] = [];
+  for (let at = 0; at < text.length;) {
+    const head = /^([A-Za-z]\w*)(?:\[(\d{1,5})\])?=/.exec(text.slice(at));
+    if (head === null) return null;
+    const [whole, name = "", tag] = head;
+    const start: number = at + whole.length;
+    const next = text.indexOf("&", start);
+    const end = tag === undefined ? (next < 0 ? text.length : next) : start + Number(tag);
+    if (end > text.length || (end < text.length && text[end] !== "&")) return null;
+    pairs.push([name, text.slice(start, end)]);
+    at = end + 1;
+  }
+  return unambiguous(pairs);
 }

@@ -1,46 +1,134 @@
 import type { Cell } from "#src/kernel/card.ts";
-import type { Declined, Gateway, GatewayIo, Order, Outcome, Unknown } from "../contract.ts";
-import { holdsNumber, words } from "./scrub.ts";
+import type { AttemptTrace, Declined, Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import { declined, unknown } from "./outcomes.ts";
+import { ofDuplicate } from "./repeat.ts";
+import { holdsNumber, isKeepable, words } from "./scrub.ts";
 
-const LONGEST_FIELD = 255;
-const ADAPTER_FAILED: Unknown = { outcome: "unknown", reason: "the gateway's adapter failed in mid-attempt" };
+/** The verbs as an adapter has them: its settings are resolved and typed. */
+interface Verbs<I> {
+  charge(order: Order, io: I): Promise<Outcome>;
+  tokenize(order: Order, io: I): Promise<Outcome>;
+  lookUp?(attempt: AttemptTrace, io: I): Promise<LookUpResult>;
+  void?(attempt: AttemptTrace, io: I): Promise<VoidResult>;
+}
+
+interface Guard {
+  /** The settings as the adapter wants them; null when a required credential is missing. */
+  resolve(settings: GatewaySettings): unknown;
+  supportHeader?: string | undefined;
+}
+
+const NO_CREDENTIALS = "a required credential is missing: nothing was sent";
+/** Longest message that a merchant may give with card forwarding (R-246); vendors' words end sooner. */
+const LONGEST_MESSAGE = 500;
 
 /**
- * A gateway as the rest of the house gets it: whatever the adapter or the vendor does, no exception leaves `charge` and
- * `tokenize` (a fault in mid-attempt is an unknown outcome), no kept field is longer than 255 characters or repeats the
- * card number (R-423), and neither does a note or a message.
+ * A gateway as every other module gets it. Whatever the adapter or the vendor does: no exception leaves a verb, and once
+ * something was sent it is an unknown outcome; a refusal as a duplicate is looked up and never final by itself; no kept text
+ * is ill-formed, holds control characters, is longer than 255 or repeats the card number (R-423, R-436), be it a field, a note
+ * or a message.
  */
-export function guarded(gateway: Gateway): Gateway {
-  const attempt = (verb: "charge" | "tokenize") => async (order: Order, io: GatewayIo) => {
+export function guarded<I extends { settings: unknown }>(
+  descriptor: Omit<Gateway, keyof Verbs<I>>,
+  verbs: Verbs<I>,
+  { resolve, supportHeader }: Guard,
+): Gateway {
+  const { lookUp: kind, idempotency } = descriptor.capabilities;
+  /** With a key that replays, a duplicate is the issuer's word; by rule, it is the merchant's. Else it may be our own request, arrived twice. */
+  const mayBeOurs = idempotency !== "replay" && kind !== "by rule";
+
+  const attempt =
+    (verb: "charge" | "tokenize") =>
+    async (order: Order, io: GatewayIo): Promise<Outcome> => {
+      const watched = watch(io, resolve(io.settings), supportHeader, order.card.number);
+      if (watched.io.settings === null) return declined("gateway_credentials_invalid", { reason: NO_CREDENTIALS });
+      let outcome: Outcome;
+      try {
+        outcome = cleaned(await verbs[verb](order, watched.io as unknown as I), order.card.number);
+        if (outcome.outcome === "declined" && outcome.code === "duplicate_transaction" && mayBeOurs) {
+          const trace: AttemptTrace = { ...traceOf(order), startedAtMs: watched.startedAtMs, notes: watched.notes };
+          outcome = verbs.lookUp
+            ? await ofDuplicate(watched.io, outcome, () => lookUp(trace, io))
+            : unknown("the vendor calls it a duplicate and cannot be asked for the first one");
+        }
+      } catch (error) {
+        const reason = `the gateway's adapter failed (${placeOf(error)})`;
+        outcome = watched.sent() ? unknown(reason) : declined("processing_error", { reason: `${reason} before anything was sent` });
+      }
+      const supportId = watched.supportId();
+      return { ...outcome, ...(supportId !== undefined && { supportId }) };
+    };
+
+  const later = async <R>(io: GatewayIo, ask: (io: I) => Promise<R>): Promise<R | ReturnType<typeof unknown>> => {
+    const watched = watch(io, resolve(io.settings), supportHeader);
+    if (watched.io.settings === null) return unknown(NO_CREDENTIALS);
     try {
-      return scrubbed(await gateway[verb](order, guardedIo(io, order.card.number)), order.card.number);
-    } catch {
-      return ADAPTER_FAILED;
+      return await ask(watched.io as unknown as I);
+    } catch (error) {
+      return unknown(`the gateway's adapter failed (${placeOf(error)})`);
     }
   };
-  const lookUp = gateway.lookUp?.bind(gateway);
-  const undo = gateway.void?.bind(gateway);
+  const lookUp = async (trace: AttemptTrace, io: GatewayIo): Promise<LookUpResult> => {
+    const found = await later(io, (own) => verbs.lookUp?.(trace, own) ?? Promise.resolve(unknown("there is no look-up")));
+    return found.outcome === "approved" || found.outcome === "declined" ? cleaned(found) : found;
+  };
+
   return {
-    ...gateway,
+    ...descriptor,
     charge: attempt("charge"),
     tokenize: attempt("tokenize"),
-    ...(lookUp && { lookUp: (trace, io) => lookUp(trace, io).catch(() => ADAPTER_FAILED) }),
-    ...(undo && { void: (trace, io) => undo(trace, io).catch(() => ADAPTER_FAILED) }),
+    ...(verbs.lookUp && { lookUp }),
+    ...(verbs.void && {
+      void: (trace, io) => later(io, (own) => verbs.void?.(trace, own) ?? Promise.resolve(unknown("there is no void"))),
+    }),
   };
 }
 
-function guardedIo(io: GatewayIo, number: Cell): GatewayIo {
-  return Object.create(io, { note: { value: (notes: Record<string, string>) => io.note(keepClean(notes, number)) } }) as GatewayIo;
+function traceOf({ sessionId, attempt, reference, mode, amountMinor, currency, connectedAccount }: Order) {
+  return { sessionId, attempt, reference, mode, amountMinor, currency, connectedAccount };
 }
 
-function keepClean<T extends string | boolean>(fields: Record<string, T>, number: Cell): Record<string, T> {
-  const clean = Object.entries(fields).filter(([, value]) => {
-    return typeof value !== "string" || (value.length <= LONGEST_FIELD && !holdsNumber(value, number));
-  });
+/** An adapter's io: its own settings, clean notes, and what it did while it ran. */
+function watch(io: GatewayIo, settings: unknown, supportHeader: string | undefined, number?: Cell) {
+  const notes: Record<string, string> = {};
+  let sent = false;
+  let supportId: string | undefined;
+  const own = Object.create(io, {
+    settings: { value: settings },
+    note: {
+      value: async (given: Record<string, string>) => {
+        const clean = keepClean(given, number);
+        Object.assign(notes, clean);
+        await io.note(clean);
+      },
+    },
+    send: {
+      value: async (request: Parameters<GatewayIo["send"]>[0]) => {
+        sent = true;
+        const answer = await io.send(request);
+        const given = answer.kind === "answered" && supportHeader !== undefined ? answer.headers[supportHeader] : undefined;
+        if (given !== undefined && isKeepable(given, number)) supportId = given;
+        return answer;
+      },
+    },
+  }) as GatewayIo;
+  return { io: own, notes, startedAtMs: io.clock.now(), sent: () => sent, supportId: () => supportId };
+}
+
+/** Where our own code failed: file and line, never the message, which may hold anything. */
+function placeOf(error: unknown): string {
+  const frame =
+    error instanceof Error ? /([\w-]+\/[\w.-]+\.ts:\d+)/.exec(error.stack?.split("\n").slice(1).join("\n") ?? "")?.[1] : undefined;
+  return `${error instanceof Error ? error.name : "no error"} at ${frame ?? "an unknown place"}`;
+}
+
+function keepClean<T extends string | boolean>(fields: Readonly<Record<string, T>>, number?: Cell): Record<string, T> {
+  const clean = Object.entries(fields).filter(([, value]) => typeof value !== "string" || isKeepable(value, number));
   return Object.fromEntries(clean) as Record<string, T>;
 }
 
-function scrubbed(outcome: Outcome, number: Cell): Outcome {
+/** An outcome fit to be kept. What cannot be kept is dropped, never the outcome; without the number it was scrubbed before. */
+function cleaned<R extends Outcome>(outcome: R, number?: Cell): R {
   if (outcome.outcome === "unknown") return outcome;
   const processor = keepClean(outcome.processor, number);
   const dropped = Object.keys(processor).length < Object.keys(outcome.processor).length;
@@ -48,15 +136,15 @@ function scrubbed(outcome: Outcome, number: Cell): Outcome {
     ...outcome,
     processor,
     ...(outcome.webhookProcessor && { webhookProcessor: keepClean(outcome.webhookProcessor, number) }),
-    ...(dropped && { reason: "a field of the answer was dropped: too long, or it repeats the card number" }),
+    ...(dropped && { reason: "a field of the answer was dropped: too long, no clean text, or it repeats the card number" }),
     ...(outcome.outcome === "declined" && saidWithout(outcome, number)),
   };
 }
 
 /** A decline's words and its public code, fit for a merchant: neither repeats the card number in any spelling. */
-function saidWithout({ code, message, publicCode }: Declined, number: Cell): Pick<Declined, "message" | "publicCode"> {
+function saidWithout({ code, message, publicCode }: Declined, number?: Cell): Pick<Declined, "message" | "publicCode"> {
   return {
-    message: holdsNumber(message ?? "", number) ? null : words(message ?? undefined),
-    ...(publicCode !== undefined && { publicCode: holdsNumber(publicCode, number) ? code : publicCode }),
+    message: number && holdsNumber(message ?? "", number) ? null : words(message ?? undefined, LONGEST_MESSAGE),
+    ...(publicCode !== undefined && { publicCode: isKeepable(publicCode, number) ? publicCode : code }),
   };
 }

@@ -3,12 +3,11 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { Cell } from "#src/kernel/card.ts";
 import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
-import { hostOf } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
 import { Joined, PartOf, formBody, jsonBody } from "./body.ts";
 import { guarded } from "./guard.ts";
-import { at, readJsonObject, textAt } from "./json.ts";
+import { at, readJson, textAt } from "./json.ts";
 import { holdsNumber, words } from "./scrub.ts";
 
 const NUMBER = Cell.fromText("4242424242424242");
@@ -40,13 +39,13 @@ test("a card number is found whatever stands between its digits", () => {
 });
 
 test("a JSON path never reaches into prototypes, arrays or strings", () => {
-  const body = readJsonObject(Buffer.from('{"a":{"b":"c"},"list":[1],"__proto__":{"x":"y"}}'));
-  assert.equal(textAt(body ?? undefined, "a", "b"), "c");
-  assert.equal(at(body ?? undefined, "list", "0"), undefined);
-  assert.equal(at(body ?? undefined, "constructor"), undefined);
-  assert.equal(textAt(body ?? undefined, "a", "b", "length"), undefined);
-  assert.equal(textAt(body ?? undefined, "__proto__", "x"), "y");
-  assert.equal(readJsonObject(Buffer.from("[]")), null);
+  const body = readJson(Buffer.from('{"a":{"b":"c"},"list":[1],"__proto__":{"x":"y"}}'));
+  assert.equal(textAt(body, "a", "b"), "c");
+  assert.equal(at(body, "list", "0"), undefined);
+  assert.equal(at(body, "constructor"), undefined);
+  assert.equal(textAt(body, "a", "b", "length"), undefined);
+  assert.equal(textAt(body, "__proto__", "x"), "y");
+  assert.equal(readJson(Buffer.from("[]")), null);
 });
 
 test("form fields survive any text, lone surrogates too", () => {
@@ -67,14 +66,53 @@ test("cells are joined with text between them as one value, in JSON and in a for
 });
 
 function gatewayThat(charge: (order: Order, io: GatewayIo) => Promise<Outcome>): Gateway {
-  return guarded({ ...GATEWAYS_BUILT.stripe!, charge, lookUp: () => Promise.reject(new Error("broken")) });
+  const verbs = { charge, tokenize: charge, lookUp: () => Promise.reject(new Error("broken")) };
+  return guarded(GATEWAYS_BUILT.stripe!, verbs, { resolve: (settings) => settings });
 }
 
-test("an adapter that breaks in mid-attempt is an unknown outcome, not an exception (R-422)", async () => {
+test("an adapter that breaks after it sent something is an unknown outcome that says where, not an exception (R-422)", async () => {
+  const broken = gatewayThat(async (_order, io) => {
+    await io.send({ method: "GET", url: "https://vendor.example", headers: {} });
+    throw new TypeError("holds 4242424242424242");
+  });
+  const io = testIo(settingsOf(broken), () => Promise.resolve({ kind: "lost", reason: "" }));
+  const outcome = await broken.charge(orderOf(), io);
+  assert.ok(outcome.outcome === "unknown");
+  assert.match(outcome.reason, /^the gateway's adapter failed \(TypeError at kit\/kit\.test\.ts:\d+\)$/);
+  assert.equal((await broken.lookUp!(traceOf(orderOf()), io)).outcome, "unknown");
+});
+
+test("an adapter that breaks before it sent anything has charged nothing", async () => {
   const broken = gatewayThat(() => Promise.reject(new Error("broken")));
   const io = testIo(settingsOf(broken), () => Promise.resolve({ kind: "lost", reason: "" }));
-  assert.equal((await broken.charge(orderOf(), io)).outcome, "unknown");
-  assert.equal((await broken.lookUp!(traceOf(orderOf()), io)).outcome, "unknown");
+  const outcome = await broken.charge(orderOf(), io);
+  assert.equal(outcome.outcome === "declined" && outcome.code, "processing_error");
+});
+
+test("a vendor's text with a NUL, half a surrogate pair or more than 255 characters is dropped, never the outcome (R-436)", async () => {
+  for (const bad of ["a\u0000b", "half \ud83d", "\udc00", "line\nbreak", "x".repeat(256)]) {
+    const careless = gatewayThat(async (_order, io) => {
+      await io.note({ bad, good: "id_1" });
+      return { outcome: "approved", capture: "captured", processor: { bad, good: "id_1" }, webhookProcessor: { bad } };
+    });
+    const io = testIo(settingsOf(careless), () => Promise.resolve({ kind: "lost", reason: "" }));
+    const outcome = await careless.charge(orderOf(), io);
+    assert.ok(outcome.outcome === "approved");
+    assert.deepEqual([outcome.processor, outcome.webhookProcessor, io.notes], [{ good: "id_1" }, {}, { good: "id_1" }]);
+    const declining = guarded(
+      GATEWAYS_BUILT.stripe!,
+      {
+        charge: async () => outcome,
+        tokenize: async () => outcome,
+        lookUp: async () => ({ outcome: "declined", code: "card_declined", message: bad, processor: { bad } }),
+      },
+      { resolve: (settings) => settings },
+    );
+    const found = await declining.lookUp!(traceOf(orderOf()), io);
+    assert.ok(found.outcome === "declined");
+    assert.deepEqual(found.processor, {});
+    assert.ok((found.message ?? "").isWellFormed() && !/\p{Cc}/u.test(found.message ?? ""));
+  }
 });
 
 test("no kept field and no note repeats the card number or is longer than 255, whatever the adapter passes on (R-423)", async () => {
@@ -105,15 +143,4 @@ test("a decline's code and words are dropped when they repeat the card number, h
     assert.deepEqual(await decline(spelt, `no: ${spelt}`), { code: "card_declined", message: null });
   }
   assert.deepEqual(await decline("E-42", "Ask 42 times"), { code: "E-42", message: "Ask 42 times" });
-});
-
-test("a vendor of two hosts is reached at both, and an endpoint replaces both", () => {
-  const split: Gateway = {
-    ...GATEWAYS_BUILT.stripe!,
-    hosts: { test: "https://scl.test", live: "https://scl.live" },
-    sideHosts: { token: { test: "https://token.test", live: "https://token.live" } },
-  };
-  assert.equal(hostOf(split, settingsOf(split), "token"), "https://token.test");
-  assert.equal(hostOf(split, settingsOf(split), "api"), "https://scl.test");
-  assert.equal(hostOf(split, settingsOf(split, { endpoint: "http://127.0.0.1:1/clover" }), "token"), "http://127.0.0.1:1/clover");
 });

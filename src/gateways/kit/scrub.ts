@@ -4,8 +4,19 @@ import type { Cell } from "#src/kernel/card.ts";
 const DIGIT_RUN = /\p{Nd}(?:[ .-]?\p{Nd}){11,}/gu;
 const CONTROL = /\p{Cc}+/gu;
 
+/** Longest text of a vendor or merchant that is kept (R-423, R-436). */
+const LONGEST_KEPT = 255;
+
+/**
+ * Whether a text may be kept as it is, as an id or a note: well-formed Unicode (half a surrogate pair, like a NUL, is refused by
+ * PostgreSQL), no control characters, at most 255, not the card number. Cut or mended, it would name something else.
+ */
+export function isKeepable(text: string, number?: Cell): boolean {
+  return text.length <= LONGEST_KEPT && text.isWellFormed() && !/\p{Cc}/u.test(text) && !(number && holdsNumber(text, number));
+}
+
 /** A vendor's words fit for a merchant: long digit runs and control characters removed, at most `limit` code points; null when nothing is left (R-423). */
-export function words(text: string | undefined, limit = 500): string | null {
+export function words(text: string | undefined, limit = LONGEST_KEPT): string | null {
   if (text === undefined) return null;
   const clean = text.toWellFormed().replace(CONTROL, " ").replace(DIGIT_RUN, "").trim();
   return Array.from(clean).slice(0, limit).join("") || null;

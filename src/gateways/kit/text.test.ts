@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { Secret } from "#src/kernel/secret.ts";
-import type { GatewaySettings } from "../contract.ts";
-import { baseOf } from "./base-url.ts";
-import { readForm } from "./form.ts";
+import { readForm, readLines, readTagged } from "./form.ts";
+import { BASE_URL, addressFault, describeSettings, resolveSettings } from "./settings.ts";
 import { asciiText, shortReference, splitName } from "./text.ts";
 
 test("any text becomes printable ASCII within its limit (R-421)", () => {
@@ -44,13 +43,56 @@ test("a form answer may stand there unencoded, but never twice, as HTML or as ot
   assert.equal(readForm(Buffer.from([0x61, 0x3d, 0xff])), null);
 });
 
+test("lines and tagged values are read as they are, and refused when a name stands there twice", () => {
+  const lines = (text: string) => readLines(Buffer.from(text));
+  assert.deepEqual(lines("Status=OK\r\nStatusDetail=0000 : a=b & c.\r\n")?.get("StatusDetail"), "0000 : a=b & c.");
+  for (const text of ["", "Status=OK\nStatus=NO", "<html>", "Status"]) assert.equal(lines(text), null, text);
+  const tagged = (text: string) => readTagged(Buffer.from(text));
+  assert.deepEqual(
+    [...(tagged("RESULT=0&NAME[5]=& Foo&AMT=362.45&X=") ?? [])],
+    [
+      ["RESULT", "0"],
+      ["NAME", "& Foo"],
+      ["AMT", "362.45"],
+      ["X", ""],
+    ],
+  );
+  for (const text of ["", "A=1&A=2", "A[9]=12", "A[1]=12&B=1", "<html>"]) assert.equal(tagged(text), null, text);
+});
+
 test("an endpoint comes before a reseller's host, and that before the vendor's", () => {
-  const hosts = { test: "https://sandbox.vendor.example", live: "https://vendor.example" };
-  const base = (endpoint: string, own?: string) => {
-    const credentials = own === undefined ? {} : { base_url: new Secret(own) };
-    return baseOf(hosts, { environment: "test", credentials, options: {}, endpoint, version: 1 } satisfies GatewaySettings);
+  const description = describeSettings({
+    hosts: { test: "https://{site}.vendor.example", live: "https://vendor.example" },
+    sideHosts: { token: { test: "https://token.vendor.example", live: "https://token.example" } },
+    credentials: { site: { secret: false, meaning: "" }, base_url: BASE_URL },
+  });
+  const addresses = (endpoint: string, own?: string) => {
+    const credentials = { site: new Secret("acme"), ...(own !== undefined && { base_url: new Secret(own) }) };
+    const resolved = resolveSettings(description, { environment: "test", credentials, options: {}, endpoint, version: 1 });
+    return [resolved?.endpoint, resolved?.side.token];
   };
-  assert.equal(base(hosts.test), hosts.test);
-  assert.equal(base(hosts.test, "https://reseller.example/"), "https://reseller.example");
-  assert.equal(base("http://127.0.0.1:8090/vendor", "https://reseller.example"), "http://127.0.0.1:8090/vendor");
+  const token = "https://token.vendor.example";
+  assert.deepEqual(addresses(description.hosts.test), ["https://acme.vendor.example", token]);
+  assert.deepEqual(addresses(description.hosts.test, "https://reseller.example/"), ["https://reseller.example", token]);
+  const simulator = "http://127.0.0.1:8090/vendor";
+  assert.deepEqual(addresses(simulator, "https://reseller.example"), [simulator, simulator]);
+});
+
+test("a host's part of a credential cannot turn the address elsewhere, and a base address has no path", () => {
+  const description = {
+    hosts: { test: "https://{site}.vendor.example", live: "" },
+    credentials: { site: { secret: false, meaning: "" }, base_url: BASE_URL },
+  };
+  const fault = (site: string, base?: string) =>
+    addressFault(description, {
+      environment: "test",
+      credentials: { site: new Secret(site), ...(base !== undefined && { base_url: new Secret(base) }) },
+      options: {},
+      endpoint: description.hosts.test,
+      version: 1,
+    });
+  assert.equal(fault("acme-1"), null);
+  for (const site of ["", "a/b", "evil.example#", "a.b", "-a", "@x"]) assert.match(fault(site) ?? "", /site is not/, site);
+  for (const base of ["http://x.example", "https://x.example/path", "https://u:p@x.example", "x"])
+    assert.match(fault("acme", base) ?? "", /base_url/);
 });

@@ -21,7 +21,7 @@ const CDATA = /<!\[CDATA\[((?:(?!\]\]>)[^])*)\]\]>/y;
 const COMMENT = /<!--(?:(?!--)[^])*-->/y;
 const CLOSE = /<\/([A-Za-z_][\w.:-]*)\s*>/y;
 const ENTITY = /&(?:#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6})|([A-Za-z]+));/g;
-const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
+const ENTITIES = new Map(Object.entries({ lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" }));
 
 class Malformed extends Error {}
 
@@ -88,7 +88,7 @@ function document(text: string): XmlElement {
 function resolve(text: string): string {
   if (/&(?!(?:#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|lt|gt|amp|quot|apos);)/.test(text) || text.includes("]]>")) throw new Malformed();
   return text.replace(ENTITY, (_whole, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return ENTITIES[name] ?? "";
+    if (name !== undefined) return ENTITIES.get(name) ?? "";
     return String.fromCodePoint(decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal));
   });
 }

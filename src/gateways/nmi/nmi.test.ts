@@ -248,13 +248,17 @@ describe("nmi responses", () => {
       assert.equal(codeOf(await charge(nothing)), "gateway_unavailable");
   });
 
-  test("a duplicate is looked up: this attempt's own payment stands, another one's means refused", async () => {
+  test("a duplicate is looked up, and again while the report lags behind: neither it nor an early absence is final", async () => {
     const duplicate = error("300", "Duplicate transaction");
     const first = await charge(form(APPROVED));
     assert.deepEqual(await charge(duplicate, xml(transaction())), first);
-    assert.equal(codeOf(await charge(duplicate, NOTHING)), "duplicate_transaction");
-    assert.equal((await charge(duplicate, LOST)).outcome, "unknown");
-    assert.equal((await charge(duplicate, xml(transaction({ condition: "in_progress" })))).outcome, "unknown");
+    const io = ioWith([duplicate, NOTHING, LOST, xml(transaction({ condition: "in_progress" })), xml(transaction())]);
+    assert.deepEqual(await nmi.charge(orderOf(), io), first);
+    assert.equal(io.clock.monotonic(), 2_000 + 5_000 + 15_000);
+    const never = ioWith([duplicate, NOTHING]);
+    assert.equal((await nmi.charge(orderOf(), never)).outcome, "unknown");
+    assert.equal(never.clock.monotonic(), 2_000 + 5_000 + 15_000 + 30_000);
+    assert.deepEqual(never.notes, { refused_as: "duplicate_transaction" });
     const record = error("300", "Duplicate Customer Vault Id");
     const validated = transaction({ condition: "complete", authorization_code: "" }, { action_type: "validate", amount: "0.00" });
     assert.deepEqual(await tokenize(record, xml(validated), xml(RECORD)), await tokenize(form(STORED)));

@@ -1,12 +1,42 @@
-import { isIPv4 } from "node:net";
-import { formatAmount } from "#src/kernel/money.ts";
-import type { AttemptTrace, Gateway, GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { baseOf, baseUrlFault } from "../kit/base-url.ts";
-import { Joined, PartOf, formBody } from "../kit/body.ts";
-import type { FormFields } from "../kit/body.ts";
-import { asciiText, shortReference, splitName } from "../kit/text.ts";
+import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import {
+  BASE_URL,
+  asciiText,
+  decimalAmount,
+  describeSettings,
+  expiry,
+  formBody,
+  ipv4Of,
+  optionalText,
+  securityCode,
+  shortReference,
+  splitName,
+} from "../kit/index.ts";
+import type { FormFields, SettingsOf } from "../kit/index.ts";
 
-export const HOSTS: Gateway["hosts"] = { test: "https://sandbox.nmi.com", live: "https://secure.nmi.com" };
+export const SETTINGS = describeSettings({
+  hosts: { test: "https://sandbox.nmi.com", live: "https://secure.nmi.com" },
+  credentials: {
+    security_key: {
+      secret: true,
+      meaning: "private security key with API permission, Settings > Security Keys; not the public tokenization key",
+    },
+    processor_id: {
+      secret: false,
+      optional: true,
+      meaning: "which of several merchant ids takes the payment, as named under Settings > Processors",
+    },
+    base_url: BASE_URL,
+  },
+  options: {
+    industry: {
+      values: [true, false],
+      default: true,
+      meaning: "tell the processor that a payment came by telephone or over the web; some processors ignore it",
+    },
+  },
+});
+type Settings = SettingsOf<typeof SETTINGS>;
 
 /** The vendor names no time-out; a sale may wait for a slow processor. */
 const PAYMENT_TIMEOUT_MS = 60_000;
@@ -26,55 +56,51 @@ export function orderId({ reference }: Pick<Subject, "reference">): string {
   return shortReference(reference, 24);
 }
 
-/** A decimal with two places, as the vendor wants every amount; null when the currency's third place is in use. */
-export function nmiAmount({ amountMinor, currency }: Pick<Subject, "amountMinor" | "currency">): string | null {
-  const text = formatAmount(amountMinor, currency);
-  const [whole = "", places = ""] = text.split(".");
-  if (places.length > 2 && !places.endsWith("0")) return null;
-  return `${whole}.${places.slice(0, 2).padEnd(2, "0")}`;
+/** The vendor wants two places in every currency; null when the third is in use. */
+export function nmiAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
+  return decimalAmount(subject, 2);
 }
 
-function post(settings: GatewaySettings, path: string, fields: FormFields, timeoutMs: number): GatewayRequest {
+function post(settings: Settings, path: string, fields: FormFields, timeoutMs: number): GatewayRequest {
   // A blank around the key is refused as "Specified API key not found".
-  const key = settings.credentials["security_key"]?.reveal().trim();
+  const key = settings.credentials.security_key.reveal().trim();
   return {
     method: "POST",
-    url: `${baseOf(HOSTS, settings)}${path}`,
+    url: `${settings.endpoint}${path}`,
     headers: { "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8" },
     body: formBody([["security_key", key], ...fields]),
     timeoutMs,
   };
 }
 
-const transact = (settings: GatewaySettings, fields: FormFields) => post(settings, "/api/transact.php", fields, PAYMENT_TIMEOUT_MS);
-const query = (settings: GatewaySettings, fields: FormFields) => post(settings, "/api/query.php", fields, QUERY_TIMEOUT_MS);
+const transact = (settings: Settings, fields: FormFields) => post(settings, "/api/transact.php", fields, PAYMENT_TIMEOUT_MS);
+const query = (settings: Settings, fields: FormFields) => post(settings, "/api/query.php", fields, QUERY_TIMEOUT_MS);
 
 function cardFields({ card }: Order): FormFields {
   const { first, last } = splitName(card.cardholderName ?? "");
   return [
     ["ccnumber", card.number],
-    ["ccexp", new Joined(card.expMonth, new PartOf(card.expYear, 2))],
-    ["cvv", card.cvv.length > 0 ? card.cvv : null],
+    ["ccexp", expiry(card, "MMYY")],
+    ["cvv", securityCode(card)],
     ["first_name", first || null],
     ["last_name", last || null],
     ["zip", card.postalCode],
   ];
 }
 
-function orderFields(order: Order, settings: GatewaySettings): FormFields {
-  const { description, customerIp, channel } = order;
+function orderFields(order: Order, settings: Settings): FormFields {
   return [
     ["orderid", orderId(order)],
-    ["order_description", (description !== null && asciiText(description, LONGEST_DESCRIPTION)) || null],
-    ["ipaddress", customerIp !== null && isIPv4(customerIp) ? customerIp : null],
-    ["processor_id", settings.credentials["processor_id"]],
+    ["order_description", optionalText(asciiText, order.description, LONGEST_DESCRIPTION)],
+    ["ipaddress", ipv4Of(order)],
+    ["processor_id", settings.credentials.processor_id],
     // No field of the vendor's table: some processors honour it, the others ignore it (the merchant id's own setting decides).
-    ["industry", settings.options["industry"] === false ? null : channel === "voice" ? "moto" : "ecommerce"],
+    ["industry", settings.options.industry ? (order.channel === "voice" ? "moto" : "ecommerce") : null],
   ];
 }
 
 /** Takes the money at once. */
-export function sale(order: Order, settings: GatewaySettings, amount: string): GatewayRequest {
+export function sale(order: Order, settings: Settings, amount: string): GatewayRequest {
   return transact(settings, [
     ["type", "sale"],
     ["payment", "creditcard"],
@@ -87,7 +113,7 @@ export function sale(order: Order, settings: GatewaySettings, amount: string): G
 }
 
 /** Asks the issuer about the card for no money, and puts it into the vault when the issuer says yes. */
-export function validateAndStore(order: Order, settings: GatewaySettings): GatewayRequest {
+export function validateAndStore(order: Order, settings: Settings): GatewayRequest {
   return transact(settings, [
     ["type", "validate"],
     ["payment", "creditcard"],
@@ -96,13 +122,14 @@ export function validateAndStore(order: Order, settings: GatewaySettings): Gatew
     ["customer_vault", "add_customer"],
     ["customer_vault_id", orderId(order)],
     ...orderFields(order, settings),
+    ["dup_seconds", DUPLICATE_SECONDS],
     ["initiated_by", "customer"],
     ["stored_credential_indicator", "stored"],
   ]);
 }
 
 /** Puts the card into the vault unasked: for processors that cannot validate. The vault keeps no security code. */
-export function store(order: Order, settings: GatewaySettings): GatewayRequest {
+export function store(order: Order, settings: Settings): GatewayRequest {
   return transact(settings, [
     ["customer_vault", "add_customer"],
     ["customer_vault_id", orderId(order)],
@@ -112,27 +139,27 @@ export function store(order: Order, settings: GatewaySettings): GatewayRequest {
 }
 
 /** Every transaction of the attempt (here the field is `order_id`, not `orderid`). */
-export function findTransactions(subject: Subject, settings: GatewaySettings): GatewayRequest {
+export function findTransactions(subject: Subject, settings: Settings): GatewayRequest {
   return query(settings, [["order_id", orderId(subject)]]);
 }
 
-export function findRecord(subject: Subject, settings: GatewaySettings): GatewayRequest {
+export function findRecord(subject: Subject, settings: Settings): GatewayRequest {
   return query(settings, [
     ["report_type", "customer_vault"],
     ["customer_vault_id", orderId(subject)],
   ]);
 }
 
-/** Undoes a sale that is not settled yet. */
-export function voidSale(settings: GatewaySettings, transactionId: string): GatewayRequest {
+/** Releases a sale that is not settled yet. */
+export function voidSale(settings: Settings, transactionId: string): GatewayRequest {
   return transact(settings, [
     ["type", "void"],
     ["transactionid", transactionId],
   ]);
 }
 
-/** Gives back a settled one. */
-export function refund(settings: GatewaySettings, transactionId: string, amount: string): GatewayRequest {
+/** Sends back a settled one. */
+export function refund(settings: Settings, transactionId: string, amount: string): GatewayRequest {
   return transact(settings, [
     ["type", "refund"],
     ["transactionid", transactionId],
@@ -140,16 +167,15 @@ export function refund(settings: GatewaySettings, transactionId: string, amount:
   ]);
 }
 
-export function deleteRecord(subject: Subject, settings: GatewaySettings): GatewayRequest {
+export function deleteRecord(subject: Subject, settings: Settings): GatewayRequest {
   return transact(settings, [
     ["customer_vault", "delete_customer"],
     ["customer_vault_id", orderId(subject)],
   ]);
 }
 
-/** What is wrong with a project's settings, or null. */
-export function settingsFault(settings: GatewaySettings): string | null {
-  const key = settings.credentials["security_key"]?.reveal().trim() ?? "";
-  if (!/^[\x21-\x7e]+$/.test(key)) return "security_key is not a security key: it has no blanks and is not empty";
-  return baseUrlFault(settings);
+/** What is wrong with the key, or null. */
+export function keyFault({ credentials }: Settings): string | null {
+  const isKey = /^[\x21-\x7e]+$/.test(credentials.security_key.reveal().trim());
+  return isKey ? null : "security_key is not a security key: it has no blanks and is not empty";
 }

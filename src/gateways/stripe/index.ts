@@ -1,31 +1,33 @@
-import { Secret } from "#src/kernel/secret.ts";
-import type { AttemptTrace, Declined, Gateway, GatewayIo, LookUpResult, Order, Outcome, Unknown, VoidResult } from "../contract.ts";
-import { sendUntilFinal } from "../kit/repeat.ts";
+import type { AttemptTrace, Declined, LookUpResult, Order, Outcome } from "../contract.ts";
 import {
-  cancelIntent,
-  createCustomer,
-  createPaymentIntent,
-  createPaymentMethod,
-  createSetupIntent,
-  deleteCustomer,
-  keyFault,
-  listIntents,
-  readIntent,
-  refundPayment,
-} from "./requests.ts";
+  absent,
+  allPages,
+  declined,
+  defineGateway,
+  isOutcome,
+  pending,
+  poll,
+  reversal,
+  sendUntilFinal,
+  sendWithKey,
+  unknown,
+} from "../kit/index.ts";
+import type { Io } from "../kit/index.ts";
+import * as requests from "./requests.ts";
 import type { Intent, Subject } from "./requests.ts";
-import { judge, readAnswer, readCreated, readIntentObject, readPage } from "./responses.ts";
-import type { Reading } from "./responses.ts";
+import * as responses from "./responses.ts";
+import type { IntentState } from "./responses.ts";
+
+type StripeIo = Io<typeof requests.SETTINGS>;
 
 const DEADLINE_MS = 60_000;
-/** An intent that is still at work is read again this often, for as long as the attempt lasts. */
-const POLL_MS = 2_000;
-/** A page holds 100 intents; more than this many pages in one attempt's minutes is no longer looked through. */
-const MOST_PAGES = 20;
+/** An intent that is still at work is read again this often. */
+const POLL_MS = [2_000];
 
 /** Stripe API v1: PaymentMethod and PaymentIntent for a charge; PaymentMethod, Customer and SetupIntent to store a card. */
-export const stripe: Gateway = {
+export const gateway = defineGateway({
   name: "stripe",
+  settings: requests.SETTINGS,
   capabilities: {
     idempotency: "replay",
     lookUp: "by reference",
@@ -46,154 +48,109 @@ export const stripe: Gateway = {
     },
     deadlineMs: DEADLINE_MS,
   },
-  credentialFields: [
-    {
-      name: "secret_key",
-      secret: true,
-      required: true,
-      meaning: "secret key (sk_...) or restricted key (rk_...), Developers > API keys; with `platform` the platform's key",
-    },
-  ],
-  credentialsIn: "credentials",
-  optionFields: [
-    {
-      name: "platform",
-      values: [true, false],
-      default: false,
-      meaning: "the key is a Connect platform's: sessions may name a connected account (stripe_account)",
-    },
-    {
-      name: "moto",
-      values: [true, false],
-      default: true,
-      meaning: "mark telephone payments as MOTO; needs a switch that Stripe's support turns on",
-    },
-  ],
-  hosts: { test: "https://api.stripe.com", live: "https://api.stripe.com" },
-  sandboxCredentials: () => ({ secret_key: new Secret("sk_test_simulator") }),
-  checkSettings: (settings) => keyFault(settings.credentials["secret_key"], settings.environment),
+  sandbox: { secret_key: "sk_test_simulator" },
+  checkSettings: requests.keyFault,
+  supportHeader: "request-id",
+  documentation: "At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers exist in the simulator only.",
   charge,
   tokenize,
   lookUp,
-  void: undo,
-};
+  void: async (attempt, io) =>
+    reversal(await lookUp(attempt, io), async ({ processor, capture }) => {
+      const { answer, final } = await sendUntilFinal(io, () => requests.reverse(attempt, io.settings, processor, capture), responses.judge);
+      return final && (answer?.status === 200 || (attempt.mode === "tokenize" && answer?.status === 404));
+    }),
+});
 
-async function charge(order: Order, io: GatewayIo): Promise<Outcome> {
+async function charge(order: Order, io: StripeIo): Promise<Outcome> {
+  const amount = requests.stripeAmount(order);
+  if (amount === null) return declined("gateway_misconfigured", { reason: "Stripe takes no thousandths of this currency" });
   const paymentMethod = await makePaymentMethod(order, io);
-  if (typeof paymentMethod !== "string") return paymentMethod;
+  if (isOutcome(paymentMethod)) return paymentMethod;
   await io.note({ payment_method: paymentMethod });
-  return confirm(order, io, "payment_intent", () => createPaymentIntent(order, io.settings, paymentMethod));
+  return confirm(order, io, "payment_intent", () => requests.createPaymentIntent(order, io.settings, amount, paymentMethod));
 }
 
-async function tokenize(order: Order, io: GatewayIo): Promise<Outcome> {
+async function tokenize(order: Order, io: StripeIo): Promise<Outcome> {
   const paymentMethod = await makePaymentMethod(order, io);
-  if (typeof paymentMethod !== "string") return paymentMethod;
-  const customer = await harmless(io, "customer", () => createCustomer(order, io.settings));
-  if (typeof customer !== "string") return customer;
+  if (isOutcome(paymentMethod)) return paymentMethod;
+  const customer = await create(io, "customer", () => requests.createCustomer(order, io.settings));
+  if (isOutcome(customer)) return customer;
   await io.note({ payment_method: paymentMethod, customer });
-  const outcome = await confirm(order, io, "setup_intent", () => createSetupIntent(order, io.settings, customer, paymentMethod));
-  if (outcome.outcome === "declined") await io.send(deleteCustomer(order, io.settings, customer));
+  const outcome = await confirm(order, io, "setup_intent", () => requests.createSetupIntent(order, io.settings, customer, paymentMethod));
+  if (outcome.outcome === "declined") await io.send(requests.deleteCustomer(order, io.settings, customer));
   return outcome;
 }
 
-async function makePaymentMethod(order: Order, io: GatewayIo): Promise<string | Declined> {
-  if (order.connectedAccount !== null && io.settings.options["platform"] !== true) {
-    return refusal("gateway_misconfigured", "stripe_account needs `platform` in the project's stripe settings");
+async function makePaymentMethod(order: Order, io: StripeIo): Promise<string | Declined> {
+  if (order.connectedAccount !== null && !io.settings.options.platform) {
+    return declined("gateway_misconfigured", { reason: "stripe_account needs `platform` in the project's stripe settings" });
   }
-  return harmless(io, "payment_method", () => createPaymentMethod(order, io.settings));
+  return create(io, "payment_method", () => requests.createPaymentMethod(order, io.settings));
 }
 
-/** A step that moves no money: whatever goes wrong, nothing was charged and the verdict is certain. */
-async function harmless(io: GatewayIo, kind: "payment_method" | "customer", build: Parameters<typeof sendUntilFinal>[1]) {
-  const { answer } = await sendUntilFinal(io, build, judge);
-  return answer === null || answer.status === 429 ? refusal("gateway_unavailable") : readCreated(answer, kind);
-}
-
-function refusal(code: Declined["code"], reason?: string): Declined {
-  return { outcome: "declined", code, message: null, processor: {}, ...(reason && { reason }) };
+/** A step that moves no money: its object's id, or a refusal. */
+async function create(
+  io: StripeIo,
+  kind: "payment_method" | "customer",
+  build: Parameters<typeof sendWithKey>[1],
+): Promise<string | Declined> {
+  const answer = await sendWithKey(io, build, { effect: "nothing", judge: responses.judge });
+  if (!isOutcome(answer)) return responses.readCreated(answer, kind);
+  return answer.outcome === "declined" ? answer : declined("gateway_unavailable");
 }
 
 /** The step that takes the money or stores the card. */
-async function confirm(order: Order, io: GatewayIo, intent: Intent, build: Parameters<typeof sendUntilFinal>[1]): Promise<Outcome> {
-  const { answer, final, doubt } = await sendUntilFinal(io, build, judge);
-  if (!final) return doubt ? unknown("Stripe's answer was lost") : refusal("gateway_unavailable");
-  if (answer === null) return unknown("Stripe's answer was lost");
-  const recorded = answer.status === 200 || answer.status === 402;
-  // After a lost try only an answer that Stripe keeps under the key tells what became of the first one.
-  if (doubt && !recorded) return unknown("a lost answer, then a refusal that says nothing about it");
-  return settle(order, io, intent, readAnswer(answer, intent, order));
+async function confirm(order: Order, io: StripeIo, intent: Intent, build: Parameters<typeof sendWithKey>[1]): Promise<Outcome> {
+  const answer = await sendWithKey(io, build, {
+    effect: "money",
+    judge: responses.judge,
+    recorded: ({ status }) => status === 200 || status === 402,
+  });
+  return isOutcome(answer) ? answer : follow(order, io, intent, responses.readAnswer(answer, intent, order));
 }
 
 /** Follows an intent to its end: polls while it is at work, cancels what waits for something a call cannot give. */
-async function settle(subject: Subject, io: GatewayIo, intent: Intent, first: Reading): Promise<Outcome> {
-  let reading = first;
-  while (reading.outcome === "processing") {
-    await io.note({ [intent]: reading.id });
-    if (!(await io.wait(POLL_MS))) return unknown("Stripe is still processing the payment");
-    const answer = await io.send(readIntent(subject, io.settings, intent, reading.id));
-    if (answer.kind === "answered" && judge(answer) === "final") reading = readAnswer(answer, intent, subject);
+async function follow(subject: Subject, io: StripeIo, intent: Intent, first: IntentState): Promise<Outcome> {
+  let state: IntentState | null = first;
+  if (first.outcome === "processing") {
+    await io.note({ [intent]: first.id });
+    state = await poll(
+      io,
+      async () => {
+        const answer = await io.send(requests.readIntent(subject, io.settings, intent, first.id));
+        const read =
+          answer.kind === "answered" && responses.judge(answer) === "final" ? responses.readAnswer(answer, intent, subject) : first;
+        return read.outcome === "processing" ? undefined : read;
+      },
+      POLL_MS,
+    );
   }
-  if (reading.outcome !== "cancel") return reading;
-  await io.send(cancelIntent(subject, io.settings, intent, reading.id));
-  return reading.verdict;
-}
-
-function unknown(reason: string): Unknown {
-  return { outcome: "unknown", reason };
-}
-
-function intentOf(attempt: AttemptTrace): Intent {
-  return attempt.mode === "charge" ? "payment_intent" : "setup_intent";
+  if (state === null || state.outcome === "processing") return unknown("Stripe is still processing the payment");
+  if (state.outcome !== "waiting") return state;
+  await io.send(requests.cancelIntent(subject, io.settings, intent, state.id));
+  return state.refusal;
 }
 
 /** What the attempt left at Stripe: its one intent, by the noted id or by the metadata it carries. */
-async function find(attempt: AttemptTrace, io: GatewayIo): Promise<Reading | { outcome: "absent" }> {
-  const intent = intentOf(attempt);
+async function lookUp(attempt: AttemptTrace, io: StripeIo): Promise<LookUpResult> {
+  const intent = attempt.mode === "charge" ? "payment_intent" : "setup_intent";
   const noted = attempt.notes[intent];
   if (noted !== undefined) {
-    const answer = await io.send(readIntent(attempt, io.settings, intent, noted));
+    const answer = await io.send(requests.readIntent(attempt, io.settings, intent, noted));
     if (answer.kind !== "answered" || answer.status !== 200) return unknown("Stripe did not answer the look-up");
-    return readAnswer(answer, intent, attempt);
+    return found(attempt, io, intent, responses.readAnswer(answer, intent, attempt));
   }
-  const found = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const answer = await io.send(listIntents(attempt, io.settings, intent, DEADLINE_MS, cursor));
-    const list = answer.kind === "answered" ? readPage(answer, intent, attempt) : null;
-    if (list === null) return unknown("Stripe did not answer the look-up");
-    found.push(...list.mine);
-    if (list.next === null) {
-      const [only, ...others] = found;
-      if (only === undefined) return { outcome: "absent" };
-      return others.length > 0 ? unknown("more than one intent carries this attempt") : readIntentObject(only, intent, attempt);
-    }
-    cursor = list.next;
-  }
-  return unknown("too many payments to look through");
+  const mine = await allPages(undefined, async (cursor: string | undefined) =>
+    responses.readPage(await io.send(requests.listIntents(attempt, io.settings, intent, DEADLINE_MS, cursor)), intent, attempt),
+  );
+  if (mine === null) return unknown("Stripe did not answer the look-up, or there are too many payments to look through");
+  const [only, ...others] = mine;
+  if (only === undefined) return absent;
+  if (others.length > 0) return unknown("more than one intent carries this attempt");
+  return found(attempt, io, intent, responses.readIntentObject(only, intent, attempt));
 }
 
-async function lookUp(attempt: AttemptTrace, io: GatewayIo): Promise<LookUpResult> {
-  const reading = await find(attempt, io);
-  if (reading.outcome === "absent") return reading;
-  if (reading.outcome === "processing") return { outcome: "pending" };
-  return settle(attempt, io, intentOf(attempt), reading);
-}
-
-async function undo(attempt: AttemptTrace, io: GatewayIo): Promise<VoidResult> {
-  const reading = await find(attempt, io);
-  if (reading.outcome === "absent" || reading.outcome === "declined") return { outcome: "nothing to void" };
-  if (reading.outcome === "unknown" || reading.outcome === "processing") return unknown("what there is to void is not known");
-  const { settings } = io;
-  const { answer, final } = await sendUntilFinal(io, () => undoing(reading, attempt, settings), judge);
-  const gone = attempt.mode === "tokenize" && answer?.status === 404;
-  return final && (answer?.status === 200 || gone) ? { outcome: "voided" } : unknown("the payment could not be voided");
-}
-
-function undoing(reading: Extract<Reading, { outcome: "approved" | "cancel" }>, attempt: AttemptTrace, settings: GatewayIo["settings"]) {
-  if (reading.outcome === "cancel") return cancelIntent(attempt, settings, intentOf(attempt), reading.id);
-  const { stripe_payment_intent_id: payment = "", stripe_customer_id: customer = "" } = reading.processor;
-  if (attempt.mode === "tokenize") return deleteCustomer(attempt, settings, customer);
-  return reading.capture === "authorized"
-    ? cancelIntent(attempt, settings, "payment_intent", payment)
-    : refundPayment(attempt, settings, payment);
+async function found(attempt: AttemptTrace, io: StripeIo, intent: Intent, state: IntentState): Promise<LookUpResult> {
+  return state.outcome === "processing" ? pending : follow(attempt, io, intent, state);
 }

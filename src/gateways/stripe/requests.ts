@@ -1,7 +1,29 @@
-import type { Secret } from "#src/kernel/secret.ts";
-import type { AttemptTrace, GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { formBody } from "../kit/body.ts";
-import type { FormFields } from "../kit/body.ts";
+import type { AttemptTrace, Approved, GatewayRequest, Order, ProcessorFields } from "../contract.ts";
+import { describeSettings, formBody, isMoto, scaledAmount, securityCode } from "../kit/index.ts";
+import type { FormFields, SettingsOf } from "../kit/index.ts";
+
+export const SETTINGS = describeSettings({
+  hosts: { test: "https://api.stripe.com", live: "https://api.stripe.com" },
+  credentials: {
+    secret_key: {
+      secret: true,
+      meaning: "secret key (sk_...) or restricted key (rk_...), Developers > API keys; with `platform` the platform's key",
+    },
+  },
+  options: {
+    platform: {
+      values: [true, false],
+      default: false,
+      meaning: "the key is a Connect platform's: sessions may name a connected account (stripe_account)",
+    },
+    moto: {
+      values: [true, false],
+      default: true,
+      meaning: "mark telephone payments as MOTO; needs a switch that Stripe's support turns on",
+    },
+  },
+});
+type Settings = SettingsOf<typeof SETTINGS>;
 
 /** From this version on a PaymentIntent has `latest_charge`; later ones drop `payment_method_types`. Never the account's default. */
 const VERSION = "2022-11-15";
@@ -16,9 +38,9 @@ export type Intent = "payment_intent" | "setup_intent";
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "pm" | "cus" | "pi" | "si" | "cancel" | "refund";
 
-function headers(settings: GatewaySettings, subject: Subject, step?: Step): Record<string, string> {
+function headers(settings: Settings, subject: Subject, step?: Step): Record<string, string> {
   return {
-    Authorization: `Bearer ${settings.credentials["secret_key"]?.reveal() ?? ""}`,
+    Authorization: `Bearer ${settings.credentials.secret_key.reveal()}`,
     "Stripe-Version": VERSION,
     Accept: "application/json",
     ...(subject.connectedAccount && { "Stripe-Account": subject.connectedAccount }),
@@ -29,7 +51,7 @@ function headers(settings: GatewaySettings, subject: Subject, step?: Step): Reco
   };
 }
 
-function post(settings: GatewaySettings, subject: Subject, step: Step, path: string, fields: FormFields): GatewayRequest {
+function post(settings: Settings, subject: Subject, step: Step, path: string, fields: FormFields): GatewayRequest {
   return {
     method: "POST",
     url: `${settings.endpoint}${path}`,
@@ -39,7 +61,7 @@ function post(settings: GatewaySettings, subject: Subject, step: Step, path: str
   };
 }
 
-function get(settings: GatewaySettings, subject: Subject, pathAndQuery: string): GatewayRequest {
+function get(settings: Settings, subject: Subject, pathAndQuery: string): GatewayRequest {
   return { method: "GET", url: `${settings.endpoint}${pathAndQuery}`, headers: headers(settings, subject), timeoutMs: REQUEST_TIMEOUT_MS };
 }
 
@@ -51,34 +73,37 @@ function metadata(subject: Subject): FormFields {
   ];
 }
 
-/** `moto` needs a switch that only Stripe's support can turn on, hence the option; the widget is never MOTO. */
-function moto(settings: GatewaySettings, order: Order): FormFields {
-  return order.channel === "voice" && settings.options["moto"] !== false ? [["payment_method_options[card][moto]", true]] : [];
+function moto(settings: Settings, order: Order): FormFields {
+  return isMoto(order, settings) ? [["payment_method_options[card][moto]", true]] : [];
 }
 
-/** Stripe counts the ISO zero-decimal currencies ISK and UGX in hundredths. */
-export function stripeAmount(amountMinor: number, currency: string): number {
-  return currency === "ISK" || currency === "UGX" ? amountMinor * 100 : amountMinor;
+/**
+ * Stripe counts the ISO zero-decimal currencies ISK and UGX in hundredths, and takes amounts with three decimals only when
+ * the last one is 0; null for others.
+ */
+export function stripeAmount({ amountMinor, currency }: Pick<Subject, "amountMinor" | "currency">): number | null {
+  if (currency === "ISK" || currency === "UGX") return scaledAmount({ amountMinor, currency }, 2);
+  return scaledAmount({ amountMinor, currency }, 2) === null ? null : amountMinor;
 }
 
 /** Step 1 of both modes: the card becomes a PaymentMethod; no money moves. */
-export function createPaymentMethod(order: Order, settings: GatewaySettings): GatewayRequest {
+export function createPaymentMethod(order: Order, settings: Settings): GatewayRequest {
   const { card } = order;
   return post(settings, order, "pm", "/v1/payment_methods", [
     ["type", "card"],
     ["card[number]", card.number],
     ["card[exp_month]", card.expMonth],
     ["card[exp_year]", card.expYear],
-    ["card[cvc]", card.cvv.length > 0 ? card.cvv : null],
+    ["card[cvc]", securityCode(card)],
     ["billing_details[name]", card.cardholderName],
     ["billing_details[address][postal_code]", card.postalCode],
   ]);
 }
 
 /** Charge, step 2: takes the money at once. A demand for 3-D Secure comes back as an error, not as a hanging intent. */
-export function createPaymentIntent(order: Order, settings: GatewaySettings, paymentMethod: string): GatewayRequest {
+export function createPaymentIntent(order: Order, settings: Settings, amount: number, paymentMethod: string): GatewayRequest {
   return post(settings, order, "pi", "/v1/payment_intents", [
-    ["amount", stripeAmount(order.amountMinor, order.currency)],
+    ["amount", amount],
     ["currency", order.currency.toLowerCase()],
     ["confirm", true],
     ["capture_method", "automatic"],
@@ -93,7 +118,7 @@ export function createPaymentIntent(order: Order, settings: GatewaySettings, pay
 }
 
 /** Tokenize, step 2. */
-export function createCustomer(order: Order, settings: GatewaySettings): GatewayRequest {
+export function createCustomer(order: Order, settings: Settings): GatewayRequest {
   return post(settings, order, "cus", "/v1/customers", [
     ["name", order.card.cardholderName],
     ["description", order.description],
@@ -102,7 +127,7 @@ export function createCustomer(order: Order, settings: GatewaySettings): Gateway
 }
 
 /** Tokenize, step 3: Stripe asks the issuer and attaches the PaymentMethod to the customer. */
-export function createSetupIntent(order: Order, settings: GatewaySettings, customer: string, paymentMethod: string): GatewayRequest {
+export function createSetupIntent(order: Order, settings: Settings, customer: string, paymentMethod: string): GatewayRequest {
   return post(settings, order, "si", "/v1/setup_intents", [
     ["confirm", true],
     ["customer", customer],
@@ -115,7 +140,7 @@ export function createSetupIntent(order: Order, settings: GatewaySettings, custo
   ]);
 }
 
-export function readIntent(subject: Subject, settings: GatewaySettings, intent: Intent, id: string): GatewayRequest {
+export function readIntent(subject: Subject, settings: Settings, intent: Intent, id: string): GatewayRequest {
   return get(settings, subject, `/v1/${intent}s/${id}?${expansion(intent, "")}`);
 }
 
@@ -123,13 +148,7 @@ export function readIntent(subject: Subject, settings: GatewaySettings, intent: 
  * One page, newest first, of the intents made while the attempt ran. Listing sees a new object at once; Stripe's search
  * lags by a minute. The margins allow for the difference between the database's clock and Stripe's.
  */
-export function listIntents(
-  attempt: AttemptTrace,
-  settings: GatewaySettings,
-  intent: Intent,
-  ranMs: number,
-  after?: string,
-): GatewayRequest {
+export function listIntents(attempt: AttemptTrace, settings: Settings, intent: Intent, ranMs: number, after?: string): GatewayRequest {
   const from = Math.floor(attempt.startedAtMs / 1000) - 60;
   const to = Math.ceil((attempt.startedAtMs + ranMs) / 1000) + 60;
   const cursor = after === undefined ? "" : `&starting_after=${after}`;
@@ -142,22 +161,31 @@ function expansion(intent: Intent, prefix: string): string {
 }
 
 /** Ends an intent that took no money and never will. */
-export function cancelIntent(subject: Subject, settings: GatewaySettings, intent: Intent, id: string): GatewayRequest {
+export function cancelIntent(subject: Subject, settings: Settings, intent: Intent, id: string): GatewayRequest {
   return post(settings, subject, "cancel", `/v1/${intent}s/${id}/cancel`, []);
 }
 
-export function refundPayment(subject: Subject, settings: GatewaySettings, paymentIntent: string): GatewayRequest {
-  return post(settings, subject, "refund", "/v1/refunds", [["payment_intent", paymentIntent], ...metadata(subject)]);
+/** Sends back what an approved attempt took or stored. */
+export function reverse(
+  attempt: AttemptTrace,
+  settings: Settings,
+  processor: ProcessorFields,
+  capture: Approved["capture"],
+): GatewayRequest {
+  const { stripe_payment_intent_id: payment = "", stripe_customer_id: customer = "" } = processor;
+  if (attempt.mode === "tokenize") return deleteCustomer(attempt, settings, customer);
+  if (capture === "authorized") return cancelIntent(attempt, settings, "payment_intent", payment);
+  return post(settings, attempt, "refund", "/v1/refunds", [["payment_intent", payment], ...metadata(attempt)]);
 }
 
 /** Removes the customer and with it every card stored on it. Also tidies up after a refused tokenization. */
-export function deleteCustomer(subject: Subject, settings: GatewaySettings, customer: string): GatewayRequest {
+export function deleteCustomer(subject: Subject, settings: Settings, customer: string): GatewayRequest {
   return { ...get(settings, subject, `/v1/customers/${customer}`), method: "DELETE", timeoutMs: 5_000 };
 }
 
 /** What is wrong with a secret key for this environment, or null. */
-export function keyFault(key: Secret | undefined, environment: "test" | "live"): string | null {
-  const text = key?.reveal() ?? "";
+export function keyFault({ credentials, environment }: Settings): string | null {
+  const text = credentials.secret_key.reveal();
   if (text.startsWith("pk_"))
     return "secret_key holds a publishable key (pk_...); the secret key (sk_...) or a restricted one (rk_...) is needed";
   const kind = /^[sr]k_(test|live)_[A-Za-z0-9_]+$/.exec(text)?.[1];

@@ -137,7 +137,7 @@ describe("stripe requests", () => {
     assert.match(fault("sk_live_x", "test") ?? "", /live key, but these are the test settings/);
     assert.match(fault("sk_test_x", "live") ?? "", /test key, but these are the live settings/);
     assert.match(fault("sk_test_x\r\nX: y", "test") ?? "", /not a Stripe secret key/);
-    assert.match(stripe.checkSettings({ ...settings, credentials: {} }) ?? "", /not a Stripe secret key/);
+    assert.match(stripe.checkSettings({ ...settings, credentials: {} }) ?? "", /secret_key is missing/);
   });
 });
 
@@ -224,7 +224,7 @@ describe("stripe responses", () => {
     });
   }
 
-  test("a decline keeps the ids of the refused payment; its words lose long digit runs and end at 500 (R-423)", async () => {
+  test("a decline keeps the ids of the refused payment; its words lose long digit runs and end at 255 (R-423, R-436)", async () => {
     const error = {
       type: "card_error",
       code: "card_declined",
@@ -235,7 +235,7 @@ describe("stripe responses", () => {
     const outcome = await charge(() => answered(402, { error }));
     assert.ok(outcome.outcome === "declined");
     assert.deepEqual(outcome.processor, { stripe_payment_intent_id: "pi_3Nx", stripe_charge_id: "ch_3Nx" });
-    assert.equal(outcome.message?.length, 500);
+    assert.equal(outcome.message?.length, 255);
     assert.ok(!/\d/.test(outcome.message) && !outcome.message.includes("\u0007"));
   });
 

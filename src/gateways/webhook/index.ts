@@ -1,11 +1,13 @@
-import { Secret } from "#src/kernel/secret.ts";
-import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
-import { ANSWER_TIMEOUT_MS, forwardCard, isHttps, settingsFault } from "./requests.ts";
+import type { Order, Outcome } from "../contract.ts";
+import { defineGateway } from "../kit/index.ts";
+import type { Io } from "../kit/index.ts";
+import { ANSWER_TIMEOUT_MS, SETTINGS, addressFault, forwardCard, settingsFault } from "./requests.ts";
 import { noDecision, readDecision } from "./responses.ts";
 
 /** Card forwarding: the merchant's own HTTPS endpoint decides (docs/interface.md, Card forwarding; R-240 to R-262). */
-export const webhook: Gateway = {
+export const gateway = defineGateway({
   name: "webhook",
+  settings: SETTINGS,
   capabilities: {
     idempotency: "none",
     lookUp: "by rule",
@@ -27,34 +29,20 @@ export const webhook: Gateway = {
     },
     deadlineMs: ANSWER_TIMEOUT_MS,
   },
-  credentialFields: [
-    { name: "url", secret: false, required: true, meaning: "https address of the merchant's endpoint" },
-    {
-      name: "signing_secret",
-      secret: true,
-      required: true,
-      generated: true,
-      previous: "previous_signing_secret",
-      meaning:
-        "key of the X-Signature header, whsec_...; `apply` makes one and prints it once where the file has none; [new, old] signs with both while it is rolled",
-    },
-  ],
   credentialsIn: "block",
-  optionFields: [],
-  hosts: { test: "", live: "" },
-  sandboxCredentials: (endpoint) => ({
-    url: new Secret(endpoint.replace(/^http:/, "https:")),
-    signing_secret: new Secret("whsec_c2ltdWxhdG9yIHNlY3JldCBvZiBjYXJkIGZvcndhcmRpbmc="),
+  sandbox: (endpoint) => ({
+    url: endpoint.replace(/^http:/, "https:"),
+    signing_secret: "whsec_c2ltdWxhdG9yIHNlY3JldCBvZiBjYXJkIGZvcndhcmRpbmc=",
   }),
   checkSettings: settingsFault,
   charge: forward,
   tokenize: forward,
   // Nobody can be asked, and the card is sent once only: a lost attempt has failed (R-249).
   lookUp: () => Promise.resolve(noDecision("the attempt was cut off: the endpoint may have acted on the card")),
-};
+});
 
 /** Exactly one request, whatever comes of it (R-249). */
-async function forward(order: Order, io: GatewayIo): Promise<Outcome> {
-  if (!isHttps(io.settings)) return noDecision("the endpoint's address is not https: nothing was sent");
+async function forward(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
+  if (addressFault(io.settings) !== null) return noDecision("the endpoint's address is not https: nothing was sent");
   return readDecision(await io.send(forwardCard(order, io.settings, io.clock.now())), order.mode);
 }

@@ -1,7 +1,23 @@
 import type { Secret } from "#src/kernel/secret.ts";
-import type { GatewayRequest, GatewaySettings, Order } from "../contract.ts";
-import { jsonBody } from "../kit/body.ts";
-import { hmac } from "../kit/hmac.ts";
+import type { GatewayRequest, Order } from "../contract.ts";
+import { describeSettings, hmac, jsonBody, securityCode } from "../kit/index.ts";
+import type { SettingsOf } from "../kit/index.ts";
+
+/** The endpoint is the merchant's own, a credential; the vendor's host does not exist. */
+export const SETTINGS = describeSettings({
+  hosts: { test: "", live: "" },
+  credentials: {
+    url: { secret: false, meaning: "https address of the merchant's endpoint" },
+    signing_secret: {
+      secret: true,
+      generated: true,
+      previous: "previous_signing_secret",
+      meaning:
+        "key of the X-Signature header, whsec_...; `apply` makes one and prints it once where the file has none; [new, old] signs with both while it is rolled",
+    },
+  },
+});
+type Settings = SettingsOf<typeof SETTINGS>;
 
 /** Total time from the first byte sent to the last byte of the answer (R-250). */
 export const ANSWER_TIMEOUT_MS = 30_000;
@@ -9,7 +25,7 @@ const LONGEST_ANSWER = 64 * 1024;
 const LEAST_SECRET = 32;
 
 /** The one request of an attempt: the card and its session, signed (docs/interface.md, Card forwarding). */
-export function forwardCard(order: Order, settings: GatewaySettings, nowMs: number): GatewayRequest {
+export function forwardCard(order: Order, settings: Settings, nowMs: number): GatewayRequest {
   const { card } = order;
   const body = jsonBody({
     type: "payment_method.collected",
@@ -24,7 +40,7 @@ export function forwardCard(order: Order, settings: GatewaySettings, nowMs: numb
       number: card.number,
       exp_month: card.expMonth,
       exp_year: card.expYear,
-      cvv: card.cvv.length > 0 ? card.cvv : null,
+      cvv: securityCode(card) ?? null,
       cardholder_name: card.cardholderName,
       postal_code: card.postalCode,
       brand: card.brand,
@@ -33,7 +49,7 @@ export function forwardCard(order: Order, settings: GatewaySettings, nowMs: numb
   });
   return {
     method: "POST",
-    url: settings.credentials["url"]?.reveal() ?? "",
+    url: settings.credentials.url.reveal(),
     headers: {
       "Content-Type": "application/json",
       Accept: "application/json",
@@ -52,27 +68,22 @@ function signature(secrets: readonly Secret[], seconds: number, body: Uint8Array
   return [`t=${seconds}`, ...signatures].join(",");
 }
 
-function signingSecrets({ credentials }: GatewaySettings): Secret[] {
-  return [credentials["signing_secret"], credentials["previous_signing_secret"]].filter((secret) => secret !== undefined);
-}
-
-/** True when the address may be sent card data: plain HTTP never may (R-244). */
-export function isHttps(settings: GatewaySettings): boolean {
-  return addressFault(settings.credentials["url"]) === null;
+function signingSecrets({ credentials }: Settings): Secret[] {
+  return [credentials.signing_secret, credentials.previous_signing_secret].filter((secret) => secret !== undefined);
 }
 
 /** One sentence on what is wrong with the project's address or secrets, or null (R-244, R-261, R-262). */
-export function settingsFault(settings: GatewaySettings): string | null {
-  const secrets = signingSecrets(settings);
-  if (secrets.length === 0) return "signing_secret is missing";
-  const weak = secrets.some((secret) => secret.reveal().replace(/^whsec_/, "").length < LEAST_SECRET);
-  return addressFault(settings.credentials["url"]) ?? (weak ? `signing_secret is shorter than ${LEAST_SECRET} characters` : null);
+export function settingsFault(settings: Settings): string | null {
+  const weak = signingSecrets(settings).some((secret) => secret.reveal().replace(/^whsec_/, "").length < LEAST_SECRET);
+  return addressFault(settings) ?? (weak ? `signing_secret is shorter than ${LEAST_SECRET} characters` : null);
 }
 
-function addressFault(address: Secret | undefined): string | null {
-  const url = URL.parse(address?.reveal() ?? "");
+/** Why the address may not be sent card data, or null: plain HTTP never may (R-244). */
+export function addressFault({ credentials }: Settings): string | null {
+  const address = credentials.url.reveal();
+  const url = URL.parse(address);
   if (url === null) return "url is not an absolute https address";
   if (url.protocol !== "https:") return "url must begin with https: card data is never sent over plain HTTP";
   if (url.username !== "" || url.password !== "") return "url must not hold a user name or password";
-  return address?.reveal().includes("#") ? "url must not have a fragment (#...)" : null;
+  return address.includes("#") ? "url must not have a fragment (#...)" : null;
 }

@@ -87,7 +87,7 @@ describe("card forwarding, the request", () => {
     assert.match(fault("https://merchant.example/#cards") ?? "", /fragment/);
     assert.match(fault("merchant.example") ?? "", /absolute/);
     assert.match(fault("https://merchant.example/", "whsec_short") ?? "", /shorter/);
-    assert.match(webhook.checkSettings({ ...settings, credentials: {} }) ?? "", /signing_secret is missing/);
+    assert.match(webhook.checkSettings({ ...settings, credentials: {} }) ?? "", /url, signing_secret are missing/);
   });
 });
 

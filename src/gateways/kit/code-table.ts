@@ -1,0 +1,66 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+
+/**
+ * Tables from a vendor's words to ours. A vendor's word is never a key of an object: `constructor` would find something.
+ */
+
+/**
+ * A vendor's codes by the decline they mean, separated by blanks: single codes, `1401-1407` for every number between (padded
+ * as the first), `PMT-2*` for all that begin so. An exact code comes before a beginning, the longest beginning first. What the
+ * table does not know is `otherwise`.
+ */
+export function codeTable(rows: Readonly<Partial<Record<DeclineCode, string>>>): (code: string | undefined) => DeclineCode | undefined;
+export function codeTable(
+  rows: Readonly<Partial<Record<DeclineCode, string>>>,
+  otherwise: DeclineCode,
+): (code: string | undefined) => DeclineCode;
+export function codeTable(rows: Readonly<Partial<Record<DeclineCode, string>>>, otherwise?: DeclineCode) {
+  const exact = new Map<string, DeclineCode>();
+  const beginnings = new Map<string, DeclineCode>();
+  for (const [ours, theirs] of Object.entries(rows) as [DeclineCode, string][]) {
+    for (const word of theirs.split(" ").flatMap(codesIn)) {
+      const [table, key] = word.endsWith("*") ? [beginnings, word.slice(0, -1)] : [exact, word];
+      if (table.has(key) || key === "") throw new Error(`code table: ${word} stands there twice, or is empty`);
+      table.set(key, ours);
+    }
+  }
+  const longestFirst = [...beginnings].toSorted(([one], [other]) => other.length - one.length);
+  return (code: string | undefined) => {
+    if (code === undefined) return otherwise;
+    return exact.get(code) ?? longestFirst.find(([beginning]) => code.startsWith(beginning))?.[1] ?? otherwise;
+  };
+}
+
+function codesIn(word: string): string[] {
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(word) ?? [];
+  if (first === undefined || last === undefined) return [word];
+  const count = Number(last) - Number(first) + 1;
+  return Array.from({ length: count }, (_none, index) => String(Number(first) + index).padStart(first.length, "0"));
+}
+
+/** A vendor's words (statuses, states, results) and what each means; undefined for every other word. */
+export function wordTable<const T>(rows: Readonly<Record<string, T>>): (word: string | undefined) => T | undefined {
+  const table = new Map(Object.entries(rows));
+  return (word) => (word === undefined ? undefined : table.get(word));
+}
+
+/** Patterns of a vendor's texts, the first that fits counts: for codes that stand for a dozen things. */
+export function textTable<const T>(rows: readonly (readonly [RegExp, T])[]): (text: string | undefined) => T | undefined {
+  return (text) => (text === undefined ? undefined : rows.find(([pattern]) => pattern.test(text))?.[1]);
+}
+
+/** What HTTP itself says with a refusal whose body says nothing: 401 is about keys, other 4xx about our request or account. */
+export function codeOfStatus(status: number): DeclineCode | undefined {
+  if (status === 401 || status === 403) return "gateway_credentials_invalid";
+  if (status === 429) return "gateway_unavailable";
+  return status >= 400 && status < 500 ? "gateway_misconfigured" : undefined;
+}
+
+/**
+ * What a decline without a reason means when the checks say why: the security code did not match (`N`), or the ZIP code did
+ * not (AVS `N` nothing matched, `A` and `B` the street alone, `C` international without a match).
+ */
+export function codeOfChecks(checks: { avs?: string | undefined; cvv?: string | undefined }): DeclineCode | undefined {
+  if (checks.cvv === "N") return "incorrect_cvc";
+  return ["N", "A", "B", "C"].includes(checks.avs ?? "") ? "incorrect_zip" : undefined;
+}

@@ -1,0 +1,52 @@
+import type { AttemptTrace, Capabilities, Gateway, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import { guarded } from "./guard.ts";
+import { addressFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
+import type { Io, SandboxValues, SettingsDescription, SettingsOf } from "./settings.ts";
+
+/** A gateway as its adapter writes it; `defineGateway` makes the contract's `Gateway` of it. */
+export interface Adapter<D extends SettingsDescription> {
+  name: Gateway["name"];
+  settings: D;
+  capabilities: Capabilities;
+  credentialsIn?: Gateway["credentialsIn"];
+  /** Credentials that the gateway's simulator accepts. */
+  sandbox: SandboxValues<D> | ((endpoint: string) => SandboxValues<D>);
+  /** One sentence on what is wrong with a project's settings, or null; required credentials are there. */
+  checkSettings?(settings: SettingsOf<D>): string | null;
+  /** Header of the vendor's answers that its support asks for, lower case; its last value is kept for the operator. */
+  supportHeader?: string;
+  /** A sentence or two for the generated documentation. */
+  documentation?: string;
+  charge(order: Order, io: Io<D>): Promise<Outcome>;
+  tokenize(order: Order, io: Io<D>): Promise<Outcome>;
+  lookUp?(attempt: AttemptTrace, io: Io<D>): Promise<LookUpResult>;
+  void?(attempt: AttemptTrace, io: Io<D>): Promise<VoidResult>;
+}
+
+/** The gateway of an adapter, guarded: whatever the adapter or the vendor does, the promises of `guarded` hold. */
+export function defineGateway<const D extends SettingsDescription>(adapter: Adapter<D>): Gateway {
+  const { name, settings: description, capabilities, credentialsIn = "credentials", sandbox, supportHeader, documentation } = adapter;
+  return guarded(
+    {
+      name,
+      capabilities,
+      ...fieldsOf(description),
+      credentialsIn,
+      ...(documentation !== undefined && { documentation }),
+      sandboxCredentials: (endpoint) => sandboxSecrets(typeof sandbox === "function" ? sandbox(endpoint) : sandbox),
+      checkSettings: (settings) => {
+        const resolved = resolveSettings(description, settings);
+        if (resolved === null) return missingFault(description, settings.credentials);
+        return adapter.checkSettings?.(resolved) ?? addressFault(description, settings);
+      },
+    },
+    adapter,
+    { resolve: (settings) => resolveSettings(description, settings), supportHeader },
+  );
+}
+
+function missingFault(description: SettingsDescription, credentials: Readonly<Record<string, unknown>>): string {
+  const required = Object.entries(description.credentials).flatMap(([name, { optional }]) => (optional ? [] : name));
+  const missing = required.filter((name) => !credentials[name]);
+  return `${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing`;
+}
