@@ -20,7 +20,7 @@ import type { SettingsDescription, SettingsOf } from "./kit/index.ts";
 
 /** What src/gateways/behaviour.test.ts expects of one gateway beyond what it expects of all: `behaviour` of its folder's behaviour.ts. */
 export interface Behaviour {
-  /** SPEC, Processor object: the gateway's row, by the mode that fills the field; blanks between the names. */
+  /** docs/interface.md, Processor object: the gateway's row, by the mode that fills the field; blanks between the names. */
   specFields: Record<Mode, string>;
   /** The path of the request that takes the money or stores the card. */
   path: Record<Mode, string>;

@@ -72,7 +72,11 @@ export const DECLINES = {
 
 export type DeclineCode = keyof typeof DECLINES;
 
-/** Postal address of the card holder, as the merchant gave it (docs/interface.md, Billing address). */
+export function isDeclineCode(text: string): text is DeclineCode {
+  return Object.hasOwn(DECLINES, text);
+}
+
+/** Postal address of the card holder, as the merchant gave it (SPEC BillingAddress). */
 export interface BillingAddress {
   street: string;
   city: string;

@@ -2,7 +2,7 @@ import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts
 import type { Clock } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { DECLINES, DeclineCode, Environment, GatewayName } from "#src/kernel/payment.ts";
-import { DECLINES as DECLINE_TABLE } from "#src/kernel/payment.ts";
+import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Database, Db, Log, Outbound } from "#src/platform/index.ts";
 import type { Session, Sessions } from "#src/sessions/index.ts";
@@ -79,8 +79,8 @@ export function createPayments(deps: PaymentsDeps): Payments {
     async giveUp(session) {
       crashPoint("giving_up");
       const declined = await lastDecline(deps.database.db, session.id);
-      if (declined === null || !Object.hasOwn(DECLINE_TABLE, declined)) return await deps.sessions.apply(session.id, "abandon");
-      return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined as DeclineCode, message: null }));
+      if (declined === null || !isDeclineCode(declined)) return await deps.sessions.apply(session.id, "abandon");
+      return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined, message: null }));
     },
     startJanitor: () => startJanitor(deps, search, reversals),
   };

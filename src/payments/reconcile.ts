@@ -1,6 +1,8 @@
+import { REFUSED_AS } from "#src/gateways/index.ts";
 import type { Gateway, LookUpResult, Outcome } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { decisionOf, findAttempt } from "./attempts.ts";
@@ -118,7 +120,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
       crashPoint("look_up_asked");
       const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
       crashPoint("look_up_answered");
-      return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs) : null;
+      return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs, attempt.trace.notes) : null;
     }
     if (!gateway.void || !isOwnerThrough()) return null;
     await demandReversalOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
@@ -176,8 +178,13 @@ function ownerIsThroughAfter({ isLost, deadlineMs }: Attempt, gateway: Gateway |
   return isLost ? 0 : deadlineMs + (isAskable(gateway) ? GRACE : GRACE_UNASKABLE);
 }
 
-/** Absence proves that nothing was charged only once the vendor shows everything it took (`absenceIsProofAfterMs`). */
-function fromLookUp(result: LookUpResult, absenceIsProof: boolean): Outcome | null {
+/**
+ * Absence proves that nothing was charged only once the vendor shows everything it took (`absenceIsProofAfterMs`). A refusal
+ * that was no proof by itself, such as a duplicate, then counts.
+ */
+function fromLookUp(result: LookUpResult, absenceIsProof: boolean, notes: Readonly<Record<string, string>>): Outcome | null {
   if (result.outcome === "approved" || result.outcome === "declined") return result;
-  return result.outcome === "absent" && absenceIsProof ? declinedBy("gateway_unavailable") : null;
+  if (result.outcome !== "absent" || !absenceIsProof) return null;
+  const refusedAs = notes[REFUSED_AS];
+  return declinedBy(refusedAs !== undefined && isDeclineCode(refusedAs) ? refusedAs : "gateway_unavailable");
 }

@@ -103,6 +103,19 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal(fake.voids.length, 0);
   });
 
+  test("a refusal as a duplicate that nothing bears out counts once absence is proven", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    fake.onCharge = async (_order, io) => {
+      await io.note({ refused_as: "duplicate_transaction" });
+      return LOST;
+    };
+    fake.onLookUp = () => ({ outcome: "absent" });
+    const session = await collecting(fixture);
+    assert.deepEqual(await process.payments.settle({ session, card: testCard(), mayRetry: true }), { kind: "unknown" });
+    await timePasses(process.clock, isFinal(session));
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "duplicate_transaction"]);
+  });
+
   test("an unknown outcome ends as outcome_unknown after ten minutes (R-287)", async () => {
     const process = testProcess(fixture, fake.gateway());
     const session = await lost(process);

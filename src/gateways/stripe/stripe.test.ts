@@ -128,6 +128,30 @@ describe("stripe requests", () => {
     }
   });
 
+  test("thousandths of a currency with three decimals are refused before anything is sent; Stripe rounds nothing", async () => {
+    for (const currency of ["KWD", "BHD", "TND"]) {
+      const io = ioWith(() => answered(200, PAID));
+      const outcome = await stripe.charge(orderOf({ currency, amountMinor: 1_255 }), io);
+      assert.equal(outcome.outcome === "declined" && outcome.code, "gateway_misconfigured");
+      assert.equal(io.sent.length, 0);
+    }
+  });
+
+  test("the last Request-Id is kept for the operator, whatever the outcome", async () => {
+    const approved = await charge(() => answered(200, PAID, { "request-id": "req_1" }));
+    const refused = await charge(() => answered(402, cardError("card_declined"), { "request-id": "req_2" }));
+    const lost = await charge(() => answered(500, {}, { "request-id": "req_\u00003" }));
+    assert.deepEqual([approved.supportId, refused.supportId, lost.supportId], ["req_1", "req_2", undefined]);
+  });
+
+  test("a step before the charge that 409 and 424 refuse to the end is gateway_unavailable", async () => {
+    for (const status of [409, 424]) {
+      const io = testIo(settings, () => Promise.resolve(answered(status, { error: { type: "api_error", message: "later" } })));
+      const outcome = await stripe.charge(orderOf(), io);
+      assert.deepEqual([outcome.outcome === "declined" && outcome.code, io.sent.length], ["gateway_unavailable", 5]);
+    }
+  });
+
   test("keys are checked when they are saved: publishable, malformed and the other environment's are named", () => {
     const fault = (key: string, environment: "test" | "live") =>
       stripe.checkSettings({ ...settings, environment, credentials: { secret_key: new Secret(key) } });

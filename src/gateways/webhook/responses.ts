@@ -1,6 +1,6 @@
 import { JsonNumber } from "#src/kernel/json.ts";
-import { DECLINES } from "#src/kernel/payment.ts";
-import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import { isDeclineCode } from "#src/kernel/payment.ts";
+import type { Mode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer } from "../contract.ts";
 import { approved, declined, readJson, textAt, words } from "../kit/index.ts";
 import type { JsonObject } from "../kit/index.ts";
@@ -42,7 +42,7 @@ function refused(body: JsonObject): Declined {
     .replace(/[^A-Za-z0-9_.-]+/g, "")
     .replace(/[0-9]{12,}/g, "")
     .slice(0, 64);
-  const ours = Object.hasOwn(DECLINES, given) ? (given as DeclineCode) : "card_declined";
+  const ours = isDeclineCode(given) ? given : "card_declined";
   return {
     ...declined(ours),
     ...(given !== "" && given !== ours && { publicCode: given }),
