@@ -76,7 +76,7 @@ export function isDeclineCode(text: string): text is DeclineCode {
   return Object.hasOwn(DECLINES, text);
 }
 
-/** Postal address of the card holder, as the merchant gave it (SPEC BillingAddress). */
+/** Postal address of the card holder, as the merchant gave it (docs/interface.md, Billing address). */
 export interface BillingAddress {
   street: string;
   city: string;

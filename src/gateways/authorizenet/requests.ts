@@ -129,7 +129,7 @@ export function createTransaction(order: Order, settings: Settings): GatewayRequ
       order: { invoiceNumber: nameOf(order), description: text(order.description, 255) },
       billTo: billTo(order),
       customerIP: order.customerIp !== null && isIPv4(order.customerIp) ? order.customerIp : undefined,
-      retail: order.channel === "voice" && settings.options.moto !== false ? { marketType: "1" } : undefined,
+      retail: order.channel === "voice" && settings.options.moto ? { marketType: "1" } : undefined,
       transactionSettings: TRANSACTION_SETTINGS,
     },
   });

@@ -14,7 +14,7 @@ interface Verbs<I> {
 
 interface Guard {
   /** The settings as the adapter wants them; null when a required credential is missing. */
-  resolve(settings: GatewaySettings): unknown;
+  resolve: (settings: GatewaySettings) => unknown;
   supportHeader?: string | undefined;
 }
 
