@@ -4,10 +4,10 @@ import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner } from "./agent.ts";
 import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
-import type { Credentials } from "./digest.ts";
+import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
 import { NoAck } from "./errors.ts";
-import { admitAnswers, dispatch, type Draft, exchange, targetOf } from "./exchange.ts";
+import { admitAnswers, dispatchAck, type Draft, exchange, targetOf } from "./exchange.ts";
 import { ReliableAnswer } from "./reliable-answer.ts";
 import { type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.ts";
 
@@ -20,7 +20,7 @@ export interface CallParts {
   flow: Flow;
   /** The user part of our Contact. */
   contactUser: string | null;
-  credentials: Credentials | null;
+  digest: DigestClient | null;
 }
 
 /** RFC 3261 section 14.2: when to try again, s. */
@@ -100,10 +100,8 @@ export class CallDialog implements DialogOwner {
 
   /** Acknowledges the 2xx to `invite`, our own; the answered function does it again for each retransmission (section 13.2.2.4). */
   async acknowledge(invite: SipRequest): Promise<() => void> {
-    const ack = this.#dialog.request("ACK", invite.cseq.number);
-    ack.fields.copy("Authorization", invite.fields).copy("Proxy-Authorization", invite.fields);
-    const draft = this.#draft(ack);
-    const sent = draft && (await dispatch(this.#agent, draft));
+    const draft = this.#draft(this.#dialog.request("ACK", invite.cseq.number));
+    const sent = draft && (await dispatchAck(this.#agent, draft, invite));
     if (!sent) return () => {};
     const release = admitAnswers(this.#agent, sent.flow);
     if (this.ended) release();
@@ -245,6 +243,6 @@ export class CallDialog implements DialogOwner {
 
   #draft(request: SipRequest): Draft | null {
     const target = targetOf(this.#dialog.nextHop);
-    return target && { request, target, flow: this.#parts.flow, credentials: this.#parts.credentials };
+    return target && { request, target, flow: this.#parts.flow, digest: this.#parts.digest };
   }
 }

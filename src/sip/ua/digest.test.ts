@@ -4,22 +4,33 @@ import type { Random } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { Fields } from "../grammar/fields.ts";
 import { respond, SipRequest } from "../grammar/message.ts";
-import { authorize } from "./digest.ts";
+import { DigestClient } from "./digest.ts";
 
 const random: Random = { uuid: () => "", bytes: (count) => new Uint8Array(count), fraction: () => 0 };
-const credentials = { username: "Mufasa", password: new Secret("Circle of Life") };
+const TRUNK = "192.0.2.1";
+function client(): DigestClient {
+  const digest = new DigestClient({ username: "Mufasa", password: new Secret("Circle of Life") }, random);
+  digest.bind([TRUNK]);
+  return digest;
+}
 const request = (method = "GET", uri = "/dir/index.html") => new SipRequest(method, uri, new Fields().add("CSeq", `1 ${method}`));
 
 function answered(challenges: readonly string[], status = 401, asked = request()): string | null {
   const header = status === 401 ? "WWW-Authenticate" : "Proxy-Authenticate";
   const response = respond(asked, status, null, { headers: challenges.map((value) => [header, value] as const) });
-  return authorize(asked, response, credentials, random)?.header(status === 401 ? "Authorization" : "Proxy-Authorization") ?? null;
+  return (
+    client()
+      .authorize(asked, response, TRUNK)
+      ?.header(status === 401 ? "Authorization" : "Proxy-Authorization") ?? null
+  );
 }
 
-test("the response of a challenge without qop is RFC 2069's", () => {
-  // Computed with md5sum: HA1 = MD5(Mufasa:r:Circle of Life), HA2 = MD5(GET:/dir/index.html).
-  const value = answered(['Digest realm="r", nonce="n"']);
-  assert.equal(value, 'Digest username="Mufasa", realm="r", nonce="n", uri="/dir/index.html", response="0bab5c24c08a1ef94a6cc3d446ce558a"');
+test("MD5 with qop=auth is computed as RFC 7616 says", () => {
+  // Computed with md5sum: HA1 = MD5(Mufasa:r:Circle of Life), HA2 = MD5(GET:/dir/index.html), cnonce twenty zeros.
+  assert.equal(
+    answered(['Digest realm="r", nonce="n", qop="auth"']),
+    'Digest username="Mufasa", realm="r", nonce="n", uri="/dir/index.html", response="e53502665a965233dd1bda1c94f26732", qop=auth, nc=00000001, cnonce="00000000000000000000"',
+  );
 });
 
 test("SHA-256 with qop=auth counts and carries our own nonce (RFC 8760)", () => {
@@ -29,21 +40,20 @@ test("SHA-256 with qop=auth counts and carries our own nonce (RFC 8760)", () => 
 });
 
 test("the first challenge that can be answered is answered (RFC 8760 section 2.4)", () => {
-  assert.match(answered(['Digest realm="a", nonce="1", algorithm=SHA-512-256', 'Digest realm="b", nonce="2"']) ?? "", /realm="a"/);
-  assert.match(
-    answered(['Basic realm="a"', 'Digest realm="b", nonce="2", algorithm=MD5-sess', 'Digest realm="c", nonce="3"']) ?? "",
-    /realm="c"/,
-  );
+  const challenge = (realm: string, algorithm: string) => `Digest realm="${realm}", nonce="1", qop="auth", algorithm=${algorithm}`;
+  assert.match(answered([challenge("a", "SHA-512-256"), challenge("b", "MD5")]) ?? "", /realm="a"/);
+  assert.match(answered(['Basic realm="a"', challenge("b", "MD5-sess"), challenge("c", "MD5")]) ?? "", /realm="c"/);
 });
 
 test("a challenge that is malformed, or asks for what we cannot do, is not answered", () => {
   for (const challenge of [
     "",
     "Digest",
-    'Digest realm="r"',
+    'Digest realm="r", qop="auth"',
+    'Digest realm="r", nonce="n"',
     'Digest realm="r", nonce="n", qop="auth-int"',
-    'Digest realm="r',
-    'Digest realm="r", nonce="n", algorithm=constructor',
+    'Digest nonce="n", qop="auth", realm="r',
+    'Digest realm="r", nonce="n", qop="auth", algorithm=constructor',
     "Basic abc",
   ]) {
     assert.equal(answered([challenge]), null, challenge);
@@ -52,16 +62,28 @@ test("a challenge that is malformed, or asks for what we cannot do, is not answe
 
 test("the second refusal of one kind is final, a proxy's and a server's challenge are both answered", () => {
   const first = request();
+  const digest = client();
   const challenge = (status: number, header: string, asked: SipRequest) =>
-    respond(asked, status, null, { headers: [[header, 'Digest realm="r", nonce="n"']] });
-  const second = authorize(first, challenge(407, "Proxy-Authenticate", first), credentials, random);
+    respond(asked, status, null, { headers: [[header, 'Digest realm="r", nonce="n", qop="auth"']] });
+  const second = digest.authorize(first, challenge(407, "Proxy-Authenticate", first), TRUNK);
   assert.ok(second);
-  const third = authorize(second, challenge(401, "WWW-Authenticate", second), credentials, random);
+  const third = digest.authorize(second, challenge(401, "WWW-Authenticate", second), TRUNK);
   assert.equal(third?.cseq.number, 3);
   assert.deepEqual([third?.fields.all("Authorization").length, third?.fields.all("Proxy-Authorization").length], [1, 1]);
-  assert.equal(authorize(second, challenge(407, "Proxy-Authenticate", second), credentials, random), null);
+  assert.equal(digest.authorize(second, challenge(407, "Proxy-Authenticate", second), TRUNK), null);
+});
+
+test("another address and another realm than the first are not answered", () => {
+  const digest = client();
+  const asked = request();
+  const challenge = (realm: string) =>
+    respond(asked, 401, null, { headers: [["WWW-Authenticate", `Digest realm="${realm}", nonce="n", qop="auth"`]] });
+  digest.bind(["192.0.2.66"]);
+  assert.equal(digest.authorize(asked, challenge("r"), "192.0.2.66"), null);
+  assert.ok(digest.authorize(asked, challenge("r"), TRUNK));
+  assert.equal(digest.authorize(asked, challenge("s"), TRUNK), null);
 });
 
 test("quotes in a realm stay inside their quotes", () => {
-  assert.match(answered(['Digest realm="a\\"b\\\\c", nonce="n"']) ?? "", /realm="a\\"b\\\\c"/);
+  assert.match(answered(['Digest realm="a\\"b\\\\c", nonce="n", qop="auth"']) ?? "", /realm="a\\"b\\\\c"/);
 });

@@ -26,19 +26,56 @@ const HEADERS: ReadonlyMap<number, readonly [challenge: string, credentials: str
 ]);
 
 /**
- * The request again with the credentials `response` asks for and the next CSeq number (RFC 3261 section 22.2), or null when
- * it asks for none, for something we cannot compute, or for the second time: then the credentials are wrong.
+ * The credentials of one call (RFC 3261 section 22). They are given to the addresses of the trunk's own name, for the first realm
+ * that asked: a Contact, a Record-Route or another realm is the peer's choice, and whoever has a digest for a nonce of its own
+ * choice can guess the password.
  */
-export function authorize(request: SipRequest, response: SipResponse, credentials: Credentials, random: Random): SipRequest | null {
-  const [asks, answers] = HEADERS.get(response.status) ?? [];
-  if (asks === undefined || answers === undefined || request.fields.first(answers) !== null) return null;
-  // RFC 8760 section 2.4: the first challenge we can answer is the one the server likes best.
-  const challenge = response.fields.all(asks).map(parseChallenge).find(isAnswerable);
-  if (!challenge) return null;
-  const fields = request.fields.clone();
-  fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
-  fields.add(answers, digest(challenge, request, credentials, randomToken(random)));
-  return new SipRequest(request.method, request.requestUri, fields, request.body);
+export class DigestClient {
+  readonly #credentials: Credentials;
+  readonly #random: Random;
+  #addresses: ReadonlySet<string> | null = null;
+  #realm: string | null = null;
+
+  constructor(credentials: Credentials, random: Random) {
+    this.#credentials = credentials;
+    this.#random = random;
+  }
+
+  /** The addresses of the trunk, once and for all: the first request of a call goes to the trunk itself. */
+  bind(addresses: readonly string[]): void {
+    this.#addresses ??= new Set(addresses);
+  }
+
+  /** Whether the credentials may be sent to this address. */
+  isFor(address: string): boolean {
+    return this.#addresses?.has(address) ?? false;
+  }
+
+  /**
+   * The request again with the credentials that `response` asks for and the next CSeq number (section 22.2); null when it asks for
+   * none, for another realm, for something we cannot compute, or for the second time: then the credentials are wrong.
+   * `address`: where the response came from and the request will go.
+   */
+  authorize(request: SipRequest, response: SipResponse, address: string): SipRequest | null {
+    const [asks, answers] = HEADERS.get(response.status) ?? [];
+    if (asks === undefined || answers === undefined || !this.isFor(address) || request.fields.first(answers) !== null) return null;
+    // RFC 8760 section 2.4: the first challenge we can answer is the one the server likes best.
+    const challenge = response.fields
+      .all(asks)
+      .map(parseChallenge)
+      .find((one) => isAnswerable(one) && (this.#realm === null || one.get("realm") === this.#realm));
+    if (!challenge) return null;
+    this.#realm = challenge.get("realm") ?? null;
+    const fields = request.fields.clone();
+    fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
+    fields.add(answers, digest(challenge, request, this.#credentials, randomToken(this.#random)));
+    return new SipRequest(request.method, request.requestUri, fields, request.body);
+  }
+
+  /** Adds the credentials of `invite` to the ACK of its 2xx (section 13.2.2.4). */
+  repeat(ack: SipRequest, invite: SipRequest): void {
+    for (const [, name] of HEADERS.values()) ack.fields.copy(name, invite.fields);
+  }
 }
 
 /** A challenge's parameters, names in lower case, values unquoted; empty when it is no Digest challenge. */
@@ -60,9 +97,9 @@ function parseChallenge(value: string): ReadonlyMap<string, string> {
   return params;
 }
 
+/** Without qop the digest has no nonce of ours in it, and can be looked up in a table made before (RFC 7616 section 5.9). */
 function isAnswerable(challenge: ReadonlyMap<string, string>): boolean {
-  const qop = challenge.get("qop");
-  return challenge.has("realm") && challenge.has("nonce") && HASHES.has(algorithmOf(challenge)) && (qop === undefined || offersAuth(qop));
+  return challenge.has("realm") && challenge.has("nonce") && HASHES.has(algorithmOf(challenge)) && offersAuth(challenge.get("qop") ?? "");
 }
 
 function algorithmOf(challenge: ReadonlyMap<string, string>): string {
@@ -73,7 +110,7 @@ function offersAuth(qop: string): boolean {
   return qop.split(",").some((option) => option.trim().toLowerCase() === "auth");
 }
 
-/** The value of Authorization (RFC 7616 section 3.4; without qop RFC 2069's form). */
+/** The value of Authorization (RFC 7616 section 3.4). */
 function digest(challenge: ReadonlyMap<string, string>, request: SipRequest, credentials: Credentials, cnonce: string): string {
   const [realm = "", nonce = ""] = [challenge.get("realm"), challenge.get("nonce")];
   const username = toOctets(credentials.username);
@@ -84,18 +121,17 @@ function digest(challenge: ReadonlyMap<string, string>, request: SipRequest, cre
   const identity = hash(`${username}:${realm}:${toOctets(credentials.password.reveal())}`);
   const action = hash(`${request.method}:${request.requestUri}`);
   const count = "00000001";
-  const session = challenge.has("qop") ? `${count}:${cnonce}:auth:` : "";
   const params = [
     `username=${quote(username)}`,
     `realm=${quote(realm)}`,
     `nonce=${quote(nonce)}`,
     `uri=${quote(request.requestUri)}`,
-    `response="${hash(`${identity}:${nonce}:${session}${action}`)}"`,
+    `response="${hash(`${identity}:${nonce}:${count}:${cnonce}:auth:${action}`)}"`,
   ];
   const algorithm = challenge.get("algorithm");
   const opaque = challenge.get("opaque");
   if (algorithm !== undefined) params.push(`algorithm=${algorithm}`);
   if (opaque !== undefined) params.push(`opaque=${quote(opaque)}`);
-  if (session !== "") params.push("qop=auth", `nc=${count}`, `cnonce="${cnonce}"`);
+  params.push("qop=auth", `nc=${count}`, `cnonce="${cnonce}"`);
   return `Digest ${params.join(", ")}`;
 }

@@ -6,7 +6,7 @@ import { TRANSACTION_LIFE } from "../transaction/timers.ts";
 import { type Hop, locate, type Target } from "../transport/locate.ts";
 import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, randomToken } from "./agent.ts";
-import { authorize, type Credentials } from "./digest.ts";
+import type { DigestClient } from "./digest.ts";
 
 /** A request to be sent, still without Via and Contact: those depend on the way it takes. */
 export interface Draft {
@@ -16,7 +16,7 @@ export interface Draft {
   contactUser?: string | null;
   /** The connection the dialog came by, used when it leads to the target too or when the target cannot be connected to. */
   flow?: Flow | null;
-  credentials?: Credentials | null;
+  digest?: DigestClient | null;
 }
 
 /** How it ended: the final response, or a status of our own for silence (408) and for no way (503), RFC 3261 section 8.1.3.1. */
@@ -42,6 +42,7 @@ export interface Watcher {
  */
 export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}): Promise<Outcome> {
   const hops = await locate(draft.target, agent.resolver, agent.random).catch(() => []);
+  draft.digest?.bind(hops.map(({ address }) => address));
   let outcome: Outcome = { status: 503, reason: "no address for the target", response: null };
   for (const hop of hops) {
     outcome = await tryHop(agent, draft, hop, watcher);
@@ -59,7 +60,7 @@ async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): P
     for (;;) {
       if (watcher.givenUp?.()) return { status: 487, reason: "given up", response: null };
       const outcome = await send(agent, complete(agent, draft, request, flow), flow, watcher);
-      const again = draft.credentials && outcome.response && authorize(request, outcome.response, draft.credentials, agent.random);
+      const again = draft.digest && outcome.response && draft.digest.authorize(request, outcome.response, flow.address);
       if (!again) return outcome;
       request = again;
     }
@@ -94,13 +95,14 @@ export function admitAnswers(agent: Agent, flow: Flow): () => void {
 }
 
 /**
- * Sends a request that has no answer, the ACK to a 2xx; `again` repeats the very same octets. Null when there is no way
- * to the target.
+ * Sends the ACK to a 2xx, which has no answer; `again` repeats the very same octets. It carries the credentials of its `invite` where
+ * they may go. Null when there is no way to the target.
  */
-export async function dispatch(agent: Agent, draft: Draft): Promise<{ flow: Flow; again: () => void } | null> {
+export async function dispatchAck(agent: Agent, draft: Draft, invite: SipRequest): Promise<{ flow: Flow; again: () => void } | null> {
   const [hop] = await locate(draft.target, agent.resolver, agent.random).catch(() => []);
   const flow = hop && (await openFlow(agent, draft, hop));
   if (!flow) return null;
+  if (draft.digest?.isFor(flow.address)) draft.digest.repeat(draft.request, invite);
   const bytes = complete(agent, draft, draft.request, flow).toBytes();
   const again = () => void flow.send(bytes).catch(() => {});
   again();

@@ -74,7 +74,7 @@ export class IncomingCall implements DialogOwner {
   async answer(sdp: string): Promise<CallDialog> {
     if (this.#state !== "open") throw new CallOver();
     this.#close("over");
-    const parts = { dialog: this.#dialog, flow: this.#transaction.flow, contactUser: this.#contactUser, credentials: null };
+    const parts = { dialog: this.#dialog, flow: this.#transaction.flow, contactUser: this.#contactUser, digest: null };
     const dialog = new CallDialog(this.#agent, parts);
     dialog.remoteSdp = this.offer;
     const acknowledged = await dialog.accept(this.#transaction, sdp, this.#terms);

@@ -12,7 +12,7 @@ import type { Protocol } from "../transport/transport.ts";
 import { type Agent, randomToken } from "./agent.ts";
 import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
-import type { Credentials } from "./digest.ts";
+import { type Credentials, DigestClient } from "./digest.ts";
 import { InviteFailed } from "./errors.ts";
 import { exchange, targetOf } from "./exchange.ts";
 
@@ -26,6 +26,7 @@ export interface InviteOptions {
   headers?: readonly (readonly [name: string, value: string])[];
   /** Where to send the INVITE instead of the target's own host. */
   outboundProxy?: { host: string; port?: number; transport?: Protocol };
+  /** For the target, or the outbound proxy: nobody else is given them. */
   credentials?: Credentials;
   /** After this long without an answer the call is cancelled and fails with 408, ms. */
   ringTimeoutMs: number;
@@ -48,7 +49,7 @@ export class OutgoingCall {
   /** 18x: the peer's phone rings. */
   onRinging: ((status: number) => void) | null = null;
   readonly #agent: Agent;
-  readonly #credentials: Credentials | null;
+  readonly #digest: DigestClient | null;
   readonly #contactUser: string | null;
   readonly #settle = Promise.withResolvers<Answered>();
   /** By the tag of the 2xx: how to acknowledge it again. A proxy that forks may bring several. */
@@ -63,7 +64,7 @@ export class OutgoingCall {
   /** Throws SipSyntaxError for a malformed target or from, TypeError for a header that would break the message (S-87). */
   constructor(agent: Agent, options: InviteOptions) {
     this.#agent = agent;
-    this.#credentials = options.credentials ?? null;
+    this.#digest = options.credentials ? new DigestClient(options.credentials, agent.random) : null;
     this.answered = this.#settle.promise;
     // Who only wants to cancel need not watch the promise.
     this.answered.catch(() => {});
@@ -82,7 +83,7 @@ export class OutgoingCall {
 
   async #run(request: SipRequest, target: Target, ringTimeoutMs: number): Promise<void> {
     const stopRinging = this.#agent.clock.after(ringTimeoutMs, () => this.#giveUp(408, "no answer in time"));
-    const draft = { request, target, contactUser: this.#contactUser, credentials: this.#credentials };
+    const draft = { request, target, contactUser: this.#contactUser, digest: this.#digest };
     const outcome = await exchange(this.#agent, draft, {
       started: (transaction) => {
         this.#transaction = transaction;
@@ -108,7 +109,7 @@ export class OutgoingCall {
     const known = this.#acknowledgements.get(tag);
     if (known) return void known.then((again) => again());
     const target = contactOf(response) ?? new SipUri(invite.requestUri);
-    const parts = { dialog: Dialog.uac(invite, response, target), flow, contactUser: this.#contactUser, credentials: this.#credentials };
+    const parts = { dialog: Dialog.uac(invite, response, target), flow, contactUser: this.#contactUser, digest: this.#digest };
     const dialog = new CallDialog(this.#agent, parts);
     const acknowledged = dialog.acknowledge(invite);
     this.#acknowledgements.set(tag, acknowledged);

@@ -63,6 +63,8 @@ export interface RawPeer {
   readonly port: number;
   readonly protocol: "UDP" | "TCP";
   send(message: string | Uint8Array): void;
+  /** To another port of 127.0.0.1 than the one it was made for; UDP alone. */
+  sendTo(port: number, message: Uint8Array): void;
   /** The next response; requests wait in `requests`. */
   responses: Inbox<SipResponse>;
   requests: Inbox<SipRequest>;
@@ -85,6 +87,7 @@ export async function rawUdp(target: number, address = "127.0.0.1"): Promise<Raw
     port: socket.address().port,
     protocol: "UDP",
     send: (message) => socket.send(typeof message === "string" ? Buffer.from(message, "latin1") : message, target, "127.0.0.1"),
+    sendTo: (port, message) => socket.send(message, port, "127.0.0.1"),
     responses,
     requests,
     octets,
@@ -108,6 +111,9 @@ export async function rawTcp(target: number, localAddress = "127.0.0.1"): Promis
     port: socket.localPort ?? 0,
     protocol: "TCP",
     send: (message) => void socket.write(typeof message === "string" ? Buffer.from(message, "latin1") : message),
+    sendTo: () => {
+      throw new Error("a connection has one end");
+    },
     responses,
     requests,
     octets,
