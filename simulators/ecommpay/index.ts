@@ -1,8 +1,22 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, mask, passesLuhn, Refusal, textOf } from "../kit/index.ts";
+import { hmac, isSame } from "../kit/auth.ts";
+import {
+  allRequired,
+  coded,
+  country2,
+  currency,
+  digits,
+  email,
+  matching,
+  required,
+  rule,
+  text,
+  trueOrFalse,
+  under,
+  whole,
+} from "../kit/rules.ts";
 import { isIP } from "node:net";
-import { UNIFORM_CARDS, brandOf, mask, passesLuhn } from "../kit/cards.ts";
-import type { CardOutcome } from "../kit/cards.ts";
-import type { Simulator, SimulatorAnswer, SimulatorRequest, SimulatorTools } from "../kit/simulator.ts";
+import type { Answer, Call, Incoming, Issuer, Rules, SimulatorTools, Transaction } from "../kit/index.ts";
 
 /**
  * ecommpay's Gate API: requests are signed and queued, answers to status requests are signed too. A payment is unknown to
@@ -12,9 +26,8 @@ import type { Simulator, SimulatorAnswer, SimulatorRequest, SimulatorTools } fro
 /** The key of every project here: the one of the vendor sheet's worked examples. */
 const SECRET_KEY = "demo-secret-key";
 /** A project without automatic tokens: its verified cards are kept by `/v2/customer/card/tokenize` only. */
-const KEEPS_NO_CARDS = 99999;
-
-type Members = Record<string, unknown>;
+const KEEPS_NO_CARDS = "99999";
+const PROJECTS = ["12345", KEEPS_NO_CARDS];
 
 interface Card {
   number: string;
@@ -25,7 +38,7 @@ interface Card {
 
 interface Operation {
   id: string;
-  type: "sale" | "account verification" | "refund" | "cancel";
+  type: "sale" | "auth" | "account verification" | "capture" | "refund" | "cancel";
   status: "success" | "decline" | "awaiting 3ds result";
   code: string;
   message: string;
@@ -33,131 +46,82 @@ interface Operation {
   at: string;
 }
 
-interface Payment {
-  project: number;
-  id: string;
-  /** Its state once it is settled. */
-  state: string;
-  amount: number;
-  currency: string;
-  customer: string;
+interface Details {
   card: Card;
+  customer: string;
   token: string | null;
+  accountId: number | null;
   avs: string;
   operations: Operation[];
   polls: number;
 }
 
+interface Kept {
+  card: Card;
+  customer: string;
+}
+
+/** Stored cards by token and by account id. */
 interface State {
-  payments: Map<string, Payment>;
-  tokens: Map<string, { card: Card; customer: string; debitDeclines: boolean }>;
+  tokens: Map<string, Kept>;
+  accounts: Map<number, Kept>;
 }
 
-interface Call {
-  tools: SimulatorTools;
-  state: State;
-  leaves: ReadonlyMap<string, Leaf>;
-  project: number;
-}
+type Payment = Transaction<Details>;
+type EcommpayCall = Call<State, Details>;
 
-class Refused extends Error {
-  readonly code: string;
-  readonly status: number;
-
-  constructor(code: string, message: string, status = 400) {
-    super(message);
-    this.code = code;
-    this.status = status;
-  }
-}
-
-interface Rule {
-  required: boolean;
-  readonly holds: (value: unknown) => boolean;
-}
-
-const may = (holds: Rule["holds"]): Rule => ({ required: false, holds });
-const must = (holds: Rule["holds"]): Rule => ({ required: true, holds });
-const text = (longest: number) => (value: unknown) => typeof value === "string" && value !== "" && value.length <= longest;
-const like = (pattern: RegExp) => (value: unknown) => typeof value === "string" && pattern.test(value);
-const whole = (least: number, most: number) => (value: unknown) =>
-  Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
-
-type Rules = Readonly<Record<string, Rule>>;
-const PROJECT = must(whole(1, 1e15));
-const SIGNATURE = must(like(/^[A-Za-z0-9+/]{86}==$/));
-const GENERAL: Rules = {
-  "general:project_id": PROJECT,
-  "general:payment_id": must(like(/^[A-Za-z0-9_-]{1,64}$/)),
-  "general:signature": SIGNATURE,
-};
-const CUSTOMER: Rules = {
-  "customer:id": must(text(255)),
-  "customer:ip_address": must((value) => typeof value === "string" && isIP(value) > 0),
-  "customer:email": may(text(255)),
-  "customer:first_name": may(text(255)),
-  "customer:last_name": may(text(255)),
-};
-const CARD: Rules = {
-  "card:pan": must(like(/^[0-9]{12,19}$/)),
-  "card:year": must(whole(2000, 2999)),
-  "card:month": must(whole(0, 99)),
-  "card:card_holder": must(text(255)),
-};
-const CURRENCY = must(like(/^[A-Z]{3}$/));
+const numberOrText = (pattern: RegExp) => rule((value) => (pattern.test(String(value)) ? null : ["value", "is wrong"]));
+const GENERAL = under("general", {
+  project_id: required(whole(1, 1e15)),
+  payment_id: required(matching(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, _ and -")),
+  signature: required(text()),
+  merchant_callback_url: text(),
+  terminal_callback_url: text(),
+});
+const CUSTOMER = under("customer", {
+  id: required(text()),
+  ip_address: required(rule((value) => (typeof value === "string" && isIP(value) > 0 ? null : ["value", "must be an IP address"]))),
+  email: email(),
+  phone: digits(4, 24),
+  country: coded("2610", country2),
+  ...Object.fromEntries(
+    ["first_name", "middle_name", "last_name", "city", "state", "street", "building", "day_of_birth"].map((name) => [name, text()]),
+  ),
+});
+const CARD = under("card", {
+  pan: required(digits(12, 19)),
+  year: required(numberOrText(/^2[0-9]{3}$/)),
+  month: required(numberOrText(/^[0-9]{1,2}$/)),
+  card_holder: required(text()),
+});
+const CURRENCY = required(coded("3023", currency()));
 const PAYMENT: Rules = {
   ...GENERAL,
   ...CUSTOMER,
-  "general:merchant_callback_url": may(text(255)),
-  "payment:amount": must(whole(0, 1e12)),
-  "payment:currency": CURRENCY,
-  "payment:description": may(text(100)),
-  "payment:moto_type": may(whole(1, 2)),
-  "avs_data:avs_post_code": may(text(32)),
-  "avs_data:avs_street_address": may(text(255)),
+  "payment.amount": required(whole(0, 1e12)),
+  "payment.currency": CURRENCY,
+  "payment.description": text(100),
+  "payment.moto_type": whole(1, 2),
+  "avs_data.avs_post_code": text(32),
+  "avs_data.avs_street_address": text(),
+  "return_url.*": text(),
+  "acs_return_url.*": text(),
+  "interface_type.id": whole(),
 };
-const WITH_CARD: Rules = {
-  ...PAYMENT,
-  ...CARD,
-  "card:cvv": may(like(/^[0-9]{3,4}$/)),
-  "card:save": may((value) => typeof value === "boolean"),
-};
+const WITH_CARD: Rules = { ...PAYMENT, ...CARD, "card.cvv": digits(3, 4), "card.save": trueOrFalse };
+const AMOUNT: Rules = { "payment.amount": whole(1, 1e12), "payment.currency": coded("3023", currency()), "payment.description": text(100) };
 
-type Answered = Exclude<SimulatorAnswer, "reset">;
-
-const ENDPOINTS: Readonly<Record<string, { rules: Rules; run(call: Call): SimulatorAnswer }>> = {
-  "/v2/payment/card/sale": { rules: WITH_CARD, run: (call) => pay(call, "sale") },
-  "/v2/payment/card/account_verification": { rules: WITH_CARD, run: (call) => pay(call, "account verification") },
-  "/v2/payment/card/sale/token": { rules: { ...PAYMENT, token: must(like(/^[a-z]{64}$/)) }, run: payByToken },
-  "/v2/payment/card/refund": {
-    rules: {
-      ...GENERAL,
-      "payment:amount": must(whole(1, 1e12)),
-      "payment:currency": CURRENCY,
-      "payment:description": must(text(100)),
-    },
-    run: refund,
+/** Code and words of each refusal. */
+const ISSUER: Issuer<readonly [code: string, message: string]> = {
+  declines: {
+    card_declined: ["10000", "General decline"],
+    insufficient_funds: ["10105", "Insufficient funds on card"],
+    expired_card: ["10106", "Expired card"],
+    incorrect_cvc: ["10103", "Invalid CVV"],
+    lost_or_stolen: ["10203", "Lost or stolen card"],
+    processing_error: ["10501", "Processing error"],
   },
-  "/v2/payment/status": { rules: GENERAL, run: status },
-  "/v2/customer/card/tokenize": {
-    rules: { ...CUSTOMER, ...CARD, "customer:project_id": PROJECT, "customer:signature": SIGNATURE },
-    run: makeToken,
-  },
-};
-
-/** Code and words of each uniform card that is refused. */
-const REFUSALS: Readonly<Partial<Record<CardOutcome, readonly [code: string, message: string]>>> = {
-  card_declined: ["10000", "General decline"],
-  insufficient_funds: ["10105", "Insufficient funds on card"],
-  expired_card: ["10106", "Expired card"],
-  incorrect_cvc: ["10103", "Invalid CVV"],
-  lost_or_stolen: ["10203", "Lost or stolen card"],
-  processing_error: ["10501", "Processing error"],
-};
-/** The vendor's own cards; any other well-formed number is approved. */
-const VENDOR_REFUSALS: Readonly<Record<string, readonly [code: string, message: string]>> = {
-  "4111111111111111": ["10000", "General decline"],
-  "4539121411168251": ["10202", "Issuer is not available"],
+  vendorCards: { "4111111111111111": ["10000", "General decline"], "4539121411168251": ["10202", "Issuer is not available"] },
 };
 const DEBIT_DECLINES_LATER = "4000000000000135";
 const PARTIAL = ["5126160000356675", "4010571676223548"];
@@ -165,236 +129,232 @@ const PARTIAL_ABOVE = 12_000;
 /** Cards with a 3-D Secure challenge, which an order by telephone does not meet. */
 const CHALLENGED = ["4314220000000056", "5413330000000019", "5544330000000045"];
 
-export function simulator(tools: SimulatorTools): Simulator {
-  const state: State = { payments: new Map(), tokens: new Map() };
-  return {
-    handle: async (request) => {
-      try {
-        return await answer(request, tools, state);
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-        const { status, code, message } = error;
-        if (code !== "3061") tools.record({ kind: "refused", id: null, reference: null, outcome: null, details: { status, code } });
-        return json(status, { status: "error", code, message, request_id: tools.id("", 40) });
-      }
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  authenticate,
+  state: () => ({ tokens: new Map(), accounts: new Map() }),
+  endpoints: {
+    "POST /v2/payment/card/sale": { rules: WITH_CARD, run: (call) => pay(call, "sale") },
+    "POST /v2/payment/card/auth": { rules: WITH_CARD, run: (call) => pay(call, "auth") },
+    "POST /v2/payment/card/account_verification": { rules: WITH_CARD, run: (call) => pay(call, "account verification") },
+    "POST /v2/payment/card/sale/token": { rules: { ...PAYMENT, token: required(matching(/^[a-z]{64}$/, "a token")) }, run: payByKept },
+    "POST /v2/payment/card/sale/saved": {
+      rules: { ...PAYMENT, "account.id": required(whole()), "card.cvv": digits(3, 4) },
+      run: payByKept,
     },
-  };
+    "POST /v2/payment/card/capture": { rules: { ...GENERAL, ...AMOUNT }, run: (call) => follow(call, "capture") },
+    "POST /v2/payment/card/cancel": { rules: { ...GENERAL, ...AMOUNT }, run: (call) => follow(call, "cancel") },
+    "POST /v2/payment/card/refund": { rules: { ...GENERAL, ...allRequired(AMOUNT) }, run: (call) => follow(call, "refund") },
+    "POST /v2/payment/status": { rules: GENERAL, run: status },
+    "POST /v2/payment/status/request": {
+      rules: allRequired({ project_id: whole(), request_id: text(), signature: text() }),
+      run: requestStatus,
+    },
+    "POST /v2/customer/card/tokenize": {
+      rules: { ...CUSTOMER, ...CARD, "customer.project_id": required(whole(1, 1e15)), "customer.signature": required(text()) },
+      run: makeToken,
+    },
+  },
+  refuse: {
+    malformed: (request) => refusal(request, "2003", "The body is not JSON", 422),
+    path: (request) => refusal(request, "702", "Unknown request", 404),
+    field: ({ kind, field, words, code }, request) =>
+      field === "card.card_holder"
+        ? refusal(request, kind === "missing" ? "3162" : "3161", `Card holder ${words}`)
+        : refusal(request, code ?? "2004", `Required field not provided or wrong: ${field} ${words}`),
+  },
+});
+
+/** What was said to each request, by its request id. */
+const REQUESTS = new WeakMap<SimulatorTools, Map<string, { code: string; message: string }>>();
+
+function newRequestId({ tools }: Incoming, code: string, message: string): string {
+  const id = tools.id("", 40);
+  REQUESTS.set(tools, (REQUESTS.get(tools) ?? new Map<string, { code: string; message: string }>()).set(id, { code, message }));
+  return id;
 }
 
-async function answer(request: SimulatorRequest, tools: SimulatorTools, state: State): Promise<SimulatorAnswer> {
-  const { method, path, headers, body } = request;
-  const endpoint = ENDPOINTS[path];
-  if (endpoint === undefined || method !== "POST") throw new Refused("702", "Unknown request", 404);
-  if (!/^application\/json(;|$)/.test(headers["content-type"] ?? "")) throw new Refused("2003", "The body is not JSON", 422);
-  const members = parse(body);
-  const leaves = new Map(leavesOf(members, ""));
-  const signature = leaves.get("general:signature") ?? leaves.get("customer:signature");
-  if (typeof signature !== "string") throw new Refused("3262", "Signature not provided");
-  for (const [name, rule] of Object.entries(endpoint.rules)) {
-    const value = leaves.get(name);
-    if (value === undefined ? rule.required : !rule.holds(value))
-      throw new Refused("2004", `Required field not provided or wrong: ${name}`);
-  }
-  const unknown = [...leaves.keys()].find((name) => endpoint.rules[name] === undefined);
-  if (unknown !== undefined) throw new Refused("2004", `Unknown field: ${unknown}`);
-  if (!equal(signature, signatureOf(members))) throw new Refused("3261", "Signature is wrong");
-  await request.work();
-  const project = Number(leaves.get("general:project_id") ?? leaves.get("customer:project_id"));
-  return endpoint.run({ tools, state, leaves, project });
+function refusal(request: Incoming, code: string, message: string, statusCode = 400): Refusal {
+  const body = { status: "error", code, message, request_id: newRequestId(request, code, message) };
+  return new Refusal(escaped(statusCode, body), code, { isRecorded: code !== "3061" });
 }
 
-function parse(body: Buffer): Members {
-  try {
-    const value = JSON.parse(body.toString()) as unknown;
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
-  } catch {
-    // Told below.
-  }
-  throw new Refused("2003", "The body is not JSON", 422);
+function authenticate(request: Incoming): string {
+  if (!request.isReadable) throw refusal(request, "2003", "The body is not JSON", 422);
+  const part = ["general.", "customer.", ""].find((part) => request.fields.has(`${part}signature`));
+  if (part === undefined) throw refusal(request, "3262", "Signature not provided");
+  const project = textOf(request.fields, `${part}project_id`);
+  if (/^[0-9]+$/.test(project) && !PROJECTS.includes(project)) throw refusal(request, "2442", "Project not found");
+  const expected = signatureOf(JSON.parse(request.body.toString()));
+  if (!isSame(textOf(request.fields, `${part}signature`), expected)) throw refusal(request, "3261", "Signature is wrong");
+  return project;
 }
 
-type Leaf = string | number | boolean | null;
+/** The vendor's SDK: flattened, without the signature itself, in natural order, HMAC-SHA512 in Base64. */
+function signatureOf(body: unknown): string {
+  // A run of digits counts as a number: padded, it sorts as one.
+  const key = (path: string) => path.replace(/\d+/g, (digits) => digits.padStart(15, "0"));
+  const lines = leavesOf(body, "")
+    .filter(([path]) => !/(^|:)signature$/.test(path))
+    .toSorted(([one], [other]) => (key(one) < key(other) ? -1 : 1))
+    .map(([path, value]) => `${path}:${typeof value === "boolean" ? Number(value) : (value ?? "")}`);
+  return hmac("sha512", SECRET_KEY, lines.join(";"), "base64");
+}
 
-function leavesOf(value: unknown, path: string): (readonly [path: string, value: Leaf])[] {
-  if (typeof value !== "object" || value === null) return [[path, value as Leaf]];
+function leavesOf(value: unknown, path: string): (readonly [path: string, value: string | number | boolean | null])[] {
+  if (typeof value !== "object" || value === null) return [[path, value as string | number | boolean | null]];
   const prefix = path === "" ? "" : `${path}:`;
   return Object.entries(value).flatMap(([name, member]) => leavesOf(member, prefix + name.replaceAll(":", "::")));
 }
 
-/** The vendor's SDK: flattened, without the signature itself, in natural order, HMAC-SHA512 in Base64. */
-function signatureOf(members: Members): string {
-  // A run of digits counts as a number: padded, it sorts as one.
-  const key = (path: string) => path.replace(/\d+/g, (digits) => digits.padStart(15, "0"));
-  const lines = leavesOf(members, "")
-    .filter(([path]) => !/(^|:)signature$/.test(path))
-    .toSorted(([one], [other]) => (key(one) < key(other) ? -1 : 1))
-    .map(([path, value]) => `${path}:${String(typeof value === "boolean" ? Number(value) : (value ?? ""))}`);
-  return createHmac("sha512", SECRET_KEY).update(lines.join(";")).digest("base64");
+function escaped(statusCode: number, body: object): Answer {
+  return { ...json(statusCode, {}), body: JSON.stringify(body).replaceAll("/", "\\/") };
 }
 
-function equal(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+function accepted({ request, accountName, fields }: EcommpayCall): Answer {
+  const ids = { project_id: Number(accountName), payment_id: textOf(fields, "general.payment_id") };
+  return escaped(200, { status: "success", request_id: newRequestId(request, "0", "Success"), ...ids });
 }
 
-function json(statusCode: number, body: object): Answered {
-  const headers = { "content-type": "application/json" };
-  return { status: statusCode, headers, body: JSON.stringify(body).replaceAll("/", "\\/") };
+function refuse(call: EcommpayCall, code: string, message: string): never {
+  throw refusal(call.request, code, message);
 }
 
-function signed(body: Members): Answered {
-  return json(200, { ...body, signature: signatureOf(body) });
+function known(call: EcommpayCall): Payment {
+  const payment = call.transactions.all().find(({ reference }) => reference === call.text("general.payment_id"));
+  return payment ?? refuse(call, "3061", "Payment not found");
 }
 
-function accepted({ tools, project, leaves }: Call): Answered {
-  const payment = leaves.get("general:payment_id");
-  return json(200, { status: "success", request_id: tools.id("", 40), project_id: project, payment_id: payment });
-}
-
-const keyOf = ({ project, leaves }: Call) => `${project} ${String(leaves.get("general:payment_id"))}`;
-
-function refuseUsed(call: Call): void {
-  if (call.state.payments.has(keyOf(call))) throw new Refused("3041", "Payment with this id exists");
+function checkPayment(call: EcommpayCall): void {
+  const id = call.text("general.payment_id");
+  if (call.transactions.all().some(({ reference }) => reference === id)) refuse(call, "3041", "Payment with this id exists");
+  const numbers = call.text("payment.description").match(/\d(?:[ -]?\d){11,18}/g) ?? [];
+  if (numbers.some((number) => passesLuhn(number.replace(/\D/g, "")))) refuse(call, "2004", "payment.description holds card data");
 }
 
 /** The card as it stands in the request, checked before anybody is asked. */
-function cardIn({ leaves, tools }: Call): Card {
-  const [number, month, year] = [String(leaves.get("card:pan")), Number(leaves.get("card:month")), Number(leaves.get("card:year"))];
-  if (month < 1 || month > 12) throw new Refused("3020", "Card expiry is wrong");
-  const now = new Date(tools.now());
-  if (year * 12 + month - 1 < now.getUTCFullYear() * 12 + now.getUTCMonth()) throw new Refused("3021", "Card is expired");
-  return { number, month, year, holder: String(leaves.get("card:card_holder")) };
+function cardIn(call: EcommpayCall): Card {
+  const [number, month, year] = [call.text("card.pan"), call.number("card.month"), call.number("card.year")];
+  if (month < 1 || month > 12) refuse(call, "3020", "Card expiry is wrong");
+  if (isExpired(month, year, call.tools.now())) refuse(call, "3021", "Card is expired");
+  return { number, month, year, holder: call.text("card.card_holder") };
 }
 
-function pay(call: Call, type: "sale" | "account verification"): SimulatorAnswer {
-  const { leaves } = call;
-  refuseUsed(call);
+function pay(call: EcommpayCall, type: "sale" | "auth" | "account verification"): Answer {
+  checkPayment(call);
   const card = cardIn(call);
-  const moto = leaves.get("payment:moto_type") as number | undefined;
-  const mayOmit = moto === 1 ? ["visa", "mastercard", "amex"] : moto === 2 ? ["mastercard", "amex"] : [];
-  if (!leaves.has("card:cvv") && !mayOmit.includes(brandOf(card.number))) throw new Refused("3141", "CVV is wrong");
-  const amount = Number(leaves.get("payment:amount"));
-  if (type === "sale" ? amount === 0 : amount !== 0) throw new Refused("2004", "payment.amount is wrong");
-  return settle(call, type, card, { keeps: leaves.get("card:save") === true, debitDeclines: false });
+  const mayOmit = [[], ["visa", "mastercard", "amex"], ["mastercard", "amex"]][call.number("payment.moto_type")] ?? [];
+  const isCode = call.has("card.cvv") ? call.text("card.cvv").length === codeLength(card.number) : mayOmit.includes(brandOf(card.number));
+  if (!isCode) refuse(call, "3141", "CVV is wrong");
+  if ((type === "account verification") !== (call.number("payment.amount") === 0)) refuse(call, "2004", "payment.amount is wrong");
+  return settle(call, type, card, false);
 }
 
-function payByToken(call: Call): SimulatorAnswer {
-  refuseUsed(call);
-  const kept = call.state.tokens.get(String(call.leaves.get("token")));
-  if (kept === undefined || kept.customer !== call.leaves.get("customer:id")) throw new Refused("3181", "Token is not usable");
-  return settle(call, "sale", kept.card, { keeps: false, debitDeclines: kept.debitDeclines });
+function payByKept(call: EcommpayCall): Answer {
+  checkPayment(call);
+  const { tokens, accounts } = call.state;
+  const kept = call.has("token") ? tokens.get(call.text("token")) : accounts.get(call.number("account.id"));
+  if (kept === undefined || kept.customer !== call.text("customer.id"))
+    return refuse(call, call.has("token") ? "3181" : "3101", "Card is not usable");
+  if (call.number("payment.amount") === 0) refuse(call, "2004", "payment.amount is wrong");
+  return settle(call, "sale", kept.card, true);
 }
 
 /** The issuer's word, known to the vendor at once and to the merchant only by polling. */
-function settle(
-  call: Call,
-  type: "sale" | "account verification",
-  card: Card,
-  { keeps, debitDeclines }: { keeps: boolean; debitDeclines: boolean },
-): SimulatorAnswer {
-  const { tools, state, leaves, project } = call;
-  const uniform = UNIFORM_CARDS.get(card.number);
-  if (uniform === "reset") return "reset";
-  const refusal =
-    (uniform === undefined ? VENDOR_REFUSALS[card.number] : REFUSALS[uniform]) ??
-    (passesLuhn(card.number) ? undefined : (["10102", "Invalid card number"] as const)) ??
-    (debitDeclines ? (["10105", "Insufficient funds on card"] as const) : undefined);
-  const challenged = refusal === undefined && CHALLENGED.includes(card.number) && !leaves.has("payment:moto_type");
-  const asked = Number(leaves.get("payment:amount"));
-  const amount = PARTIAL.includes(card.number) && asked > PARTIAL_ABOVE ? PARTIAL_ABOVE : asked;
-  const outcome = refusal ? "decline" : challenged ? "awaiting 3ds result" : "success";
-  const [code, message] = refusal ?? (challenged ? ["9999", "Awaiting processing"] : ["0", "Success"]);
-  const customer = String(leaves.get("customer:id"));
-  const token = keeps && outcome === "success" && project !== KEEPS_NO_CARDS ? keep(call, card, customer) : null;
-  const postCode = leaves.has("avs_data:avs_post_code");
-  const payment: Payment = {
-    project,
-    id: String(leaves.get("general:payment_id")),
-    state: outcome,
-    amount,
-    currency: String(leaves.get("payment:currency")),
-    customer,
-    card,
-    token,
-    avs: leaves.has("avs_data:avs_street_address") ? "Y" : postCode ? "Z" : "U",
-    operations: [{ id: tools.digits(16), type, status: outcome, code, message, amount, at: timeOf(tools) }],
-    polls: 0,
-  };
-  state.payments.set(keyOf(call), payment);
-  tools.record({
-    kind: type === "sale" ? "charge" : "token",
-    id: payment.operations[0]?.id ?? null,
-    reference: payment.id,
-    outcome: outcome === "success" ? "approved" : "declined",
+function settle(call: EcommpayCall, type: Operation["type"], card: Card, isKept: boolean): Answer {
+  const { tools, state } = call;
+  const invalid = isCardNumber(card.number) ? null : (["10102", "Invalid card number"] as const);
+  const later = isKept && card.number === DEBIT_DECLINES_LATER ? (["10105", "Insufficient funds on card"] as const) : null;
+  const no = call.decide(ISSUER, card.number) ?? invalid ?? later;
+  const isChallenged = no === null && CHALLENGED.includes(card.number) && !call.has("payment.moto_type");
+  const asked = call.number("payment.amount");
+  const amount = PARTIAL.includes(card.number) ? Math.min(asked, PARTIAL_ABOVE) : asked;
+  const outcome = no ? "decline" : isChallenged ? "awaiting 3ds result" : "success";
+  const [code, message] = no ?? (isChallenged ? ["9999", "Awaiting processing"] : ["0", "Success"]);
+  const customer = call.text("customer.id");
+  const isSaved = call.text("card.save") === "true" && outcome === "success" && call.accountName !== KEEPS_NO_CARDS;
+  const accountId = isSaved ? Number(tools.digits(9)) : null;
+  if (accountId !== null) state.accounts.set(accountId, { card, customer });
+  const operation: Operation = { id: tools.digits(16), type, status: outcome, code, message, amount, at: timeOf(tools) };
+  call.transactions.add({
+    id: operation.id,
+    reference: call.text("general.payment_id"),
+    isApproved: outcome === "success",
+    kind: type === "sale" ? "charge" : type === "auth" ? "authorization" : "token",
     amountMinor: amount,
-    currency: payment.currency,
-    card: mask(card.number),
-    details: { code, moto: leaves.has("payment:moto_type") },
+    currency: call.text("payment.currency"),
+    card: card.number,
+    details: {
+      card,
+      customer,
+      token: isSaved ? keep(call, { card, customer }) : null,
+      accountId,
+      avs: call.has("avs_data.avs_street_address") ? "Y" : call.has("avs_data.avs_post_code") ? "Z" : "U",
+      operations: [operation],
+      polls: 0,
+    },
+    ledger: { code, moto: call.has("payment.moto_type") },
   });
-  return uniform === "lost answer" ? { ...accepted(call), lost: true } : accepted(call);
-}
-
-function keep({ tools, state }: Call, card: Card, customer: string): string {
-  const token = tools.id("", 64);
-  state.tokens.set(token, { card, customer, debitDeclines: card.number === DEBIT_DECLINES_LATER });
-  return token;
-}
-
-function makeToken(call: Call): SimulatorAnswer {
-  const customer = String(call.leaves.get("customer:id"));
-  const card = cardIn(call);
-  const token = keep(call, card, customer);
-  call.tools.record({ kind: "token", id: null, reference: customer, outcome: "approved", card: mask(card.number) });
-  return json(200, { status: "success", project_id: call.project, customer_id: customer, token, token_created_at: timeOf(call.tools) });
-}
-
-/** Asynchronous as well: the payment is at work for one poll. */
-function refund(call: Call): SimulatorAnswer {
-  const { leaves, tools } = call;
-  const payment = known(call);
-  const amount = Number(leaves.get("payment:amount"));
-  if (payment.state !== "success" || payment.currency !== leaves.get("payment:currency"))
-    throw new Refused("3023", "Refund is not possible");
-  if (amount > payment.amount) throw new Refused("3024", "Refund amount is too large");
-  payment.amount -= amount;
-  payment.state = payment.amount === 0 ? "refunded" : "partially refunded";
-  payment.polls = 1;
-  const operation: Operation = {
-    id: tools.digits(16),
-    type: "refund",
-    status: "success",
-    code: "0",
-    message: "Success",
-    amount,
-    at: timeOf(tools),
-  };
-  payment.operations.push(operation);
-  tools.record({ kind: "refund", id: operation.id, reference: payment.id, outcome: "approved", amountMinor: amount });
   return accepted(call);
 }
 
-function known(call: Call): Payment {
-  const payment = call.state.payments.get(keyOf(call));
-  if (payment === undefined) throw new Refused("3061", "Payment not found");
-  return payment;
+function keep({ tools, state }: EcommpayCall, kept: Kept): string {
+  const token = tools.id("", 64);
+  state.tokens.set(token, kept);
+  return token;
 }
 
-function status(call: Call): SimulatorAnswer {
+function makeToken(call: EcommpayCall): Answer {
+  const customer = call.text("customer.id");
+  const card = cardIn(call);
+  call.tools.record({ kind: "token", id: null, reference: customer, outcome: "approved", card: mask(card.number) });
+  const token = keep(call, { card, customer });
+  const ids = { project_id: Number(call.accountName), customer_id: customer };
+  return escaped(200, { status: "success", ...ids, token, token_created_at: timeOf(call.tools) });
+}
+
+/** capture, cancel and refund: asynchronous as well, the payment is at work for one poll. */
+function follow(call: EcommpayCall, type: "capture" | "cancel" | "refund"): Answer {
+  const { transactions, tools } = call;
   const payment = known(call);
-  call.tools.record({ kind: "look-up", id: null, reference: payment.id, outcome: null });
-  payment.polls++;
-  if (payment.polls === 1) throw new Refused("3061", "Payment not found");
-  const atWork = payment.polls === 2;
-  const { project, id, state, currency, card, token, customer, avs, operations } = payment;
-  const shown = atWork ? operations.slice(-1) : operations;
-  return signed({
-    project_id: project,
+  const amount = call.has("payment.amount") ? call.number("payment.amount") : payment.amountMinor;
+  if (call.has("payment.currency") && call.text("payment.currency") !== payment.currency) refuse(call, "3023", "Currency is wrong");
+  const id = tools.digits(16);
+  if (type === "capture" && !transactions.capture(payment, amount)) refuse(call, "3024", "Capture is not possible");
+  if (type === "cancel" && !transactions.void(payment, ["authorized"])) refuse(call, "3023", "Cancel is not possible");
+  if (type === "refund") {
+    const against = transactions.refund(payment, { id, amountMinor: amount, from: ["captured", "settled"] });
+    if (against !== null) refuse(call, against === "state" ? "3023" : "3024", `Refund is not possible: ${against}`);
+  }
+  payment.details.polls = 1;
+  payment.details.operations.push({ id, type, status: "success", code: "0", message: "Success", amount, at: timeOf(tools) });
+  return accepted(call);
+}
+
+function statusOf({ state, refundedMinor, details: { operations } }: Payment): string {
+  if (state === "declined") return operations[0]?.status ?? "decline";
+  if (state === "refunded" || state === "authorized" || state === "voided")
+    return { refunded: "refunded", authorized: "awaiting capture", voided: "cancelled" }[state];
+  return refundedMinor > 0 ? "partially refunded" : "success";
+}
+
+function status(call: EcommpayCall): Answer {
+  const payment = known(call);
+  const { details, currency: unit, reference: id } = payment;
+  const isSeen = call.lookUp(id, ({ id }) => id === payment.id).length > 0;
+  if (isSeen) details.polls++;
+  if (details.polls <= 1) refuse(call, "3061", "Payment not found");
+  const isAtWork = details.polls === 2;
+  const { card, token, accountId, customer, avs, operations } = details;
+  const body = {
+    project_id: Number(call.accountName),
     payment: {
       id,
       type: "purchase",
-      status: atWork ? "processing" : state,
+      status: isAtWork ? "processing" : statusOf(payment),
       date: operations.at(-1)?.at,
       method: "card",
-      sum: { amount: operations[0]?.amount, currency },
+      sum: { amount: operations[0]?.amount, currency: unit },
       description: "",
     },
     account: {
@@ -404,31 +364,44 @@ function status(call: Call): SimulatorAnswer {
       expiry_month: String(card.month).padStart(2, "0"),
       expiry_year: String(card.year),
       ...(token !== null && { token }),
+      ...(accountId !== null && { id: accountId }),
     },
     customer: { id: customer },
-    operations: shown.map((operation) => shownOperation(operation, currency, atWork)),
+    operations: (isAtWork ? operations.slice(-1) : operations).map((operation) => shownOperation(operation, unit, isAtWork)),
     avs_result: avs,
-    ...(!atWork && state === "awaiting 3ds result" && { acs: { acs_url: "https://acs.example/", pa_req: "", md: "", term_url: "" } }),
-  });
+    ...(statusOf(payment) === "awaiting 3ds result" && { acs: { acs_url: "https://acs.example/", pa_req: "", md: "", term_url: "" } }),
+  };
+  return escaped(200, { ...body, signature: signatureOf(body) });
 }
 
-function shownOperation({ id, type, status, code, message, amount, at }: Operation, currency: string, atWork: boolean): Members {
-  const success = status === "success" && !atWork;
+function shownOperation({ id, type, status, code, message, amount, at }: Operation, unit: string, isAtWork: boolean): object {
+  const sum = { amount, currency: unit };
   return {
     // Sixteen digits: within what a double can hold, so that it can be written as a number.
     id: Number(id),
     type,
-    status: atWork ? "processing" : status,
+    status: isAtWork ? "processing" : status,
     date: at,
     created_date: at,
     request_id: "",
-    sum_initial: { amount, currency },
-    sum_converted: { amount, currency },
-    code: atWork ? "9999" : code,
-    message: atWork ? "Awaiting processing" : message,
+    sum_initial: sum,
+    sum_converted: sum,
+    code: isAtWork ? "9999" : code,
+    message: isAtWork ? "Awaiting processing" : message,
     eci: "07",
-    provider: { id: 6, payment_id: "", date: at, auth_code: success ? id.slice(-6) : "", endpoint_id: 6 },
+    provider: { id: 6, payment_id: "", date: at, auth_code: status === "success" && !isAtWork ? id.slice(-6) : "", endpoint_id: 6 },
   };
+}
+
+function requestStatus(call: EcommpayCall): Answer {
+  const told = REQUESTS.get(call.tools)?.get(call.text("request_id")) ?? refuse(call, "3061", "Request not found");
+  const body = {
+    project_id: Number(call.accountName),
+    request_id: call.text("request_id"),
+    status: told.code === "0" ? "success" : "error",
+    ...told,
+  };
+  return escaped(200, { ...body, signature: signatureOf(body) });
 }
 
 /** 2026-11-20T21:00:03+0000 */

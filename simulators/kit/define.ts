@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { header } from "./auth.ts";
+import { AccessTokens, header } from "./auth.ts";
 import { READERS, textOf } from "./bodies.ts";
 import type { BodyFormat, Fields } from "./bodies.ts";
 import { UNIFORM_CARDS } from "./cards.ts";
@@ -74,6 +74,10 @@ export interface Incoming extends SimulatorRequest {
   /** Values of `:id` and the like in the path. */
   params: Readonly<Record<string, string>>;
   operation: string | undefined;
+  /** False: the body cannot be read, so there are no fields. Only who finds credentials in the body needs to ask. */
+  isReadable: boolean;
+  /** What this simulator has issued, for vendors whose requests carry access tokens. */
+  tokens: AccessTokens;
 }
 
 /** What an endpoint works on. */
@@ -168,6 +172,7 @@ export function defineSimulator<State extends object = object, Details extends o
   return (tools) => {
     const accounts = new Map<string, Account<State, Details>>();
     const kept = new Map<string, Kept>();
+    const tokens = new AccessTokens();
 
     const callOf = (request: Incoming, accountName: string) => {
       let account = accounts.get(accountName);
@@ -184,6 +189,7 @@ export function defineSimulator<State extends object = object, Details extends o
       if (onMethod[0] === undefined) throw definition.refuse.path(request, onPath.length > 0);
       const read = fieldsOf(request, onMethod[0].body ?? definition.body);
       request.fields = read ?? new Map();
+      request.isReadable = read !== null;
       request.operation = definition.operationOf?.(request.fields, request.headers);
       const route = onMethod.find(({ operation }) => operation === undefined || operation === request.operation) ?? onMethod[0];
       request.params = { ...route.pattern.exec(request.path)?.groups };
@@ -228,7 +234,7 @@ export function defineSimulator<State extends object = object, Details extends o
     };
 
     const handle = async (request: SimulatorRequest): Promise<SimulatorAnswer> => {
-      const incoming: Incoming = { ...request, fields: new Map(), tools, params: {}, operation: undefined };
+      const incoming = { ...request, fields: new Map(), tools, tokens, params: {}, operation: undefined, isReadable: true };
       const finish = (result: Answer) => definition.finish?.(result, incoming) ?? result;
       try {
         return finish(await answer(incoming));

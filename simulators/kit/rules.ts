@@ -47,7 +47,7 @@ export const under = (path: string, rules: Rules): Rules =>
 export const within = (path: string, rules: Rules): Rules =>
   Object.fromEntries(Object.entries(rules).map(([name, rule]) => [path + name.replace(/^[^[]+/, "[$&]"), rule]));
 
-const rule = (check: Rule["check"]): Rule => ({ check });
+export const rule = (check: Rule["check"]): Rule => ({ check });
 const string = (check: (value: string) => readonly [Wrong, string] | null): Rule =>
   rule((value) => (typeof value === "string" ? check(value) : ["type", "must be a string"]));
 

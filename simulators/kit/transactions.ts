@@ -24,17 +24,19 @@ export interface Transaction<Details = object> {
 interface Added<Details> {
   id: string;
   reference?: string | null | undefined;
-  state: TransactionState;
+  /** A charge is captured, an authorization authorized, a token (a stored or checked card) verified; or all of them declined. */
+  kind: "charge" | "authorization" | "token";
+  isApproved: boolean;
   amountMinor?: number;
+  /** ISO letters; left out where no amount is shown. */
   currency?: string;
   card: string;
   details: Details;
-  /** What the ledger calls it, where the state does not say: a declined authorization, a stored card. */
-  kind?: LedgerEntry["kind"];
+  /** What else the ledger keeps. */
   ledger?: LedgerEntry["details"];
 }
 
-const KINDS: Readonly<Partial<Record<TransactionState, LedgerEntry["kind"]>>> = { authorized: "authorization", verified: "token" };
+const STATES = { charge: "captured", authorization: "authorized", token: "verified" } as const;
 
 /** An account's transactions. What changes them writes the ledger; a look-up honours an ordered lag. */
 export class Transactions<Details = object> {
@@ -45,15 +47,25 @@ export class Transactions<Details = object> {
     this.#tools = tools;
   }
 
-  add({ kind, ledger, reference = null, amountMinor = 0, currency = "", ...rest }: Added<Details>): Transaction<Details> {
-    const capturedMinor = rest.state === "captured" ? amountMinor : 0;
-    const transaction = { ...rest, reference, amountMinor, currency, capturedMinor, refundedMinor: 0, at: this.#tools.now() };
+  add({ kind, isApproved, ledger, reference = null, amountMinor = 0, currency = "", ...rest }: Added<Details>): Transaction<Details> {
+    const state: TransactionState = isApproved ? STATES[kind] : "declined";
+    const capturedMinor = state === "captured" ? amountMinor : 0;
+    const transaction: Transaction<Details> = {
+      ...rest,
+      state,
+      reference,
+      amountMinor,
+      currency,
+      capturedMinor,
+      refundedMinor: 0,
+      at: this.#tools.now(),
+    };
     this.#all.set(transaction.id, transaction);
     this.#tools.record({
-      kind: kind ?? KINDS[rest.state] ?? "charge",
+      kind,
       id: transaction.id,
       reference,
-      outcome: rest.state === "declined" ? "declined" : "approved",
+      outcome: isApproved ? "approved" : "declined",
       ...(currency !== "" && { amountMinor, currency }),
       card: mask(rest.card),
       ...(ledger && { details: ledger }),

@@ -1,3 +1,7 @@
+import { request as httpRequest } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { RequestOptions } from "node:https";
 import type { Simulators } from "../index.ts";
 import { element, pairs } from "./answers.ts";
 
@@ -15,7 +19,7 @@ export interface WrongRequests {
   sign?: (sent: Sent) => Sent;
   /**
    * Which request, what is changed, what the vendor says. A change names a field as the rules do (`card.number`), `header:x`,
-   * `query:x`, `method` or `path`; undefined takes it away. Headers are changed after signing.
+   * `query:x`, `method`, `path`, `body` or `isSecure`; undefined takes it away. Headers are changed after signing.
    */
   cases: readonly (readonly [request: string, changes: Readonly<Record<string, unknown>>, code: string | RegExp])[];
 }
@@ -34,7 +38,7 @@ export interface Sent {
 
 export interface ReceivedAnswer {
   status: number;
-  headers: Headers;
+  headers: IncomingHttpHeaders;
   text: string;
   /** Undefined when the text is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers of 26 vendors, read by tests only
@@ -72,15 +76,26 @@ function xmlOf(name: string, value: unknown): string {
 }
 
 /** Sends to one gateway's simulator. */
-export function senderTo(simulators: Simulators, gateway: string, fetcher: typeof fetch = fetch): Send {
+export function senderTo(simulators: Simulators, gateway: string): Send {
   return async (sent) => {
     const [method = "", path = ""] = sent.at.split(" ");
-    const headers = { "Content-Type": TYPES[sent.format ?? "json"], ...sent.headers };
-    const body = method === "GET" ? null : written(sent);
-    const answer = await fetcher(`${simulators.url}/${gateway}${path}`, { method, headers, body });
-    const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, text, json: parsed(text) };
+    const headers = { "content-type": TYPES[sent.format ?? "json"], ...sent.headers };
+    const url = `${sent.isSecure ? simulators.httpsUrl : simulators.url}/${gateway}${path}`;
+    const { response, text } = await exchange(url, { method, headers, ca: simulators.ca }, method === "GET" ? "" : written(sent));
+    return { status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) };
   };
+}
+
+function exchange(url: string, options: RequestOptions, body: string): Promise<{ response: IncomingMessage; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = (url.startsWith("https") ? httpsRequest : httpRequest)(url, { ...options, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve({ response, text: Buffer.concat(chunks).toString() }));
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
 }
 
 function parsed(text: string): unknown {
@@ -103,6 +118,7 @@ export function changed(sent: Sent, changes: Readonly<Record<string, unknown>>, 
     const [method = "", path = ""] = copy.at.split(" ");
     if (name === "method") copy.at = `${asText(value)} ${path}`;
     else if (name === "path") copy.at = `${method} ${asText(value)}`;
+    else if (name === "isSecure") copy.isSecure = value === true;
     else if (name === "body") copy.body = value as string;
     else if (name.startsWith("query:")) {
       const url = new URL(path, "http://vendor");

@@ -1,31 +1,22 @@
+import { defineSimulator, Refusal, textOf } from "../kit/index.ts";
+import { element, pairs, plain } from "../kit/answers.ts";
+import { checkCredential } from "../kit/auth.ts";
+import { brandOf, isCardNumber, isExpired, mask, minorOf, UNIFORM_CARDS } from "../kit/cards.ts";
 import {
-  Refusal,
   amountText,
-  brandOf,
-  checkCredential,
   country2,
   currency,
-  defineSimulator,
   digits,
-  element,
   email,
   ipv4,
-  isCardNumber,
-  isExpired,
-  mask,
   matching,
-  minorOf,
   mmyy,
   oneOf,
-  pairs,
-  plain,
   required,
   state2,
   text,
-  textOf,
-  UNIFORM_CARDS,
   wholeText,
-} from "../kit/index.ts";
+} from "../kit/rules.ts";
 import type { Answer, Call, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
@@ -202,7 +193,7 @@ function pay(call: NmiCall): Answer {
   const transaction = call.transactions.add({
     id,
     reference: call.maybe("orderid") ?? id,
-    state: no !== null ? "declined" : type === "sale" ? "captured" : type === "auth" ? "authorized" : "verified",
+    isApproved: no === null,
     kind: type === "sale" ? "charge" : type === "auth" ? "authorization" : "token",
     amountMinor: minorOf(amount, unit),
     currency: unit,

@@ -1,21 +1,6 @@
-import {
-  Refusal,
-  basic,
-  bearer,
-  checkCredential,
-  country2,
-  currency,
-  defineSimulator,
-  email,
-  header,
-  json,
-  matching,
-  oneOf,
-  required,
-  text,
-  wholeText,
-  within,
-} from "../kit/index.ts";
+import { defineSimulator, json, Refusal } from "../kit/index.ts";
+import { basic, bearer, checkCredential, header } from "../kit/auth.ts";
+import { country2, currency, email, matching, oneOf, required, text, wholeText, within } from "../kit/rules.ts";
 import type { Incoming, Rule, Rules } from "../kit/index.ts";
 import {
   cancel,
