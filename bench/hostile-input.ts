@@ -8,7 +8,7 @@
  * quadratic, below a tenth of a millisecond noise). The last line names the worst of all; R-438 allows 5 ms. --all prints every pattern.
  */
 import { parseArgs } from "node:util";
-import { clientReader } from "#src/api/gate/client-address.ts";
+import { clientReader } from "#src/api/access/client-address.ts";
 import { parseCallback } from "#src/checkout/index.ts";
 import { uuidFault } from "#src/api/schemas/uuid.ts";
 import { readForm } from "#src/gateways/kit/form.ts";

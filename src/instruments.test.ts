@@ -12,12 +12,12 @@ test("sessions, charges, webhook tries and requests are counted, and pass unchan
   const instruments = createInstruments(metrics);
   const once = [{ replayed: false }, { replayed: true }, null];
   const made = once.values();
-  const sessions = instruments.sessions<Pick<Sessions, "create" | "createOnce">>({
+  const sessions = instruments.sessions<Pick<Sessions, "create" | "createIdempotent">>({
     create: async () => session as never,
-    createOnce: async () => made.next().value as never,
+    createIdempotent: async () => made.next().value as never,
   });
   assert.equal(await sessions.create({} as never, session as never), session);
-  for (const expected of once) assert.equal(await sessions.createOnce(session as never, {} as never), expected);
+  for (const expected of once) assert.equal(await sessions.createIdempotent(session as never, {} as never), expected);
 
   const verdicts = [{ kind: "declined" }, { kind: "approved" }, { kind: "unknown" }];
   const verdict = verdicts.values();

@@ -16,7 +16,10 @@ export function createInstruments(metrics: Metrics) {
   const settled = metrics.timings("charge_seconds", "From the card to the gateway's outcome.", ["gateway"]);
   const tries = metrics.counter("webhook_tries_total", "Tries to deliver a status webhook.", ["outcome"]);
   const requests = metrics.timings("http_request_seconds", "From a request's head to the end of its answer.", ["endpoint", "status"]);
-  const alone = metrics.counter("rate_limit_alone_total", "Requests that this process counted by itself because Redis did not answer.");
+  const rateFallbacks = metrics.counter(
+    "rate_limit_fallback_total",
+    "Requests that this process counted by itself because Redis did not answer.",
+  );
   const calls = metrics.counter("calls_total", "INVITEs that came from a trunk.");
 
   return {
@@ -24,15 +27,15 @@ export function createInstruments(metrics: Metrics) {
 
     countCall: () => calls(),
 
-    countAlone: () => alone(),
+    countRateFallback: () => rateFallbacks(),
 
-    sessions: <S extends Pick<Sessions, "create" | "createOnce">>(sessions: S): S => ({
+    sessions: <S extends Pick<Sessions, "create" | "createIdempotent">>(sessions: S): S => ({
       ...sessions,
-      createOnce: async (...args: Parameters<Sessions["createOnce"]>) => {
-        const answer = await sessions.createOnce(...args);
+      createIdempotent: async (...args: Parameters<Sessions["createIdempotent"]>) => {
+        const stored = await sessions.createIdempotent(...args);
         const [{ gateway, mode, environment }] = args;
-        if (answer && !answer.replayed) created({ gateway, mode, environment });
-        return answer;
+        if (stored && !stored.replayed) created({ gateway, mode, environment });
+        return stored;
       },
       create: async (...args: Parameters<Sessions["create"]>) => {
         const session = await sessions.create(...args);

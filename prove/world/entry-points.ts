@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { createApi } from "#src/api/index.ts";
-import { memoryHits } from "#src/api/gate/memory-hits.ts";
+import { memoryCounter } from "#src/api/access/memory-counter.ts";
 import { createCheckout } from "#src/checkout/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { TILL } from "./fixtures.ts";
@@ -87,7 +87,7 @@ export class Door {
       random: world.random,
       owner,
       log,
-      hits: memoryHits(clock),
+      rateCounter: memoryCounter(clock),
       sipUriFor: (id) => `sip:${id}@till.example`,
       probes: { sip: null, worker: null },
       settings: {

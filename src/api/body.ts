@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
 import { JsonError, JsonNumber, parseJson, type JsonValue } from "#src/kernel/json.ts";
-import { at, FAULTS, Invalid } from "./schemas/faults.ts";
+import { itemAt, FAULTS, Invalid } from "./schemas/faults.ts";
 
 /**
  * Bodies are read by the routes that want one, after the key was checked (R-045): Fastify's own parser would read them before
@@ -19,12 +19,12 @@ const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json[ \t]*(?:;|$)/i;
  */
 export async function readJson(request: FastifyRequest, reply: FastifyReply): Promise<{ [key: string]: JsonValue }> {
   const bytes = await readBody(request, reply, BODY_LIMIT);
-  if (bytes.length === 0) throw new Invalid([at(["body"], FAULTS.missing)]);
-  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Invalid([at(["body"], FAULTS.notAnObject)]);
+  if (bytes.length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
   const value = parse(bytes);
-  if (value === null) throw new Invalid([at(["body"], FAULTS.missing)]);
+  if (value === null) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
   if (typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {
-    throw new Invalid([at(["body"], FAULTS.notAnObject)]);
+    throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
   }
   return value;
 }
@@ -36,12 +36,12 @@ function parse(bytes: Uint8Array): JsonValue {
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw new Invalid([at(["body"], FAULTS.jsonInvalid)]);
+    throw new Invalid([itemAt(["body"], FAULTS.jsonInvalid)]);
   }
   try {
     return parseJson(text, { numbers: "text", maxDepth: MAX_DEPTH });
   } catch (error) {
-    if (error instanceof JsonError) throw new Invalid([at(["body", error.offset], FAULTS.jsonInvalid)]);
+    if (error instanceof JsonError) throw new Invalid([itemAt(["body", error.offset], FAULTS.jsonInvalid)]);
     throw error;
   }
 }
@@ -62,8 +62,8 @@ export async function readSecretBody(request: FastifyRequest, reply: FastifyRepl
     // Every chunk, those past the limit too, and after it was copied: listeners are called in order.
     request.raw.on("data", (chunk: Buffer) => void chunk.fill(0));
     await taken;
-    if (length === 0) throw new Invalid([at(["body"], FAULTS.missing)]);
-    if (!isJson) throw new Invalid([at(["body"], FAULTS.notAnObject)]);
+    if (length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
+    if (!isJson) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
     return body.subarray(0, length);
   } catch (error) {
     body.fill(0);

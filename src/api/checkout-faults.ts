@@ -1,7 +1,7 @@
 import type { CheckoutFault, CheckoutResult } from "#src/checkout/index.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { formatAmount } from "#src/kernel/money.ts";
-import { at, type Fault, FAULTS, Invalid, type Item } from "./schemas/faults.ts";
+import { itemAt, type Fault, FAULTS, Invalid, type Item } from "./schemas/faults.ts";
 
 type AmountField = "amount" | "amount_cents";
 
@@ -14,7 +14,7 @@ export function validOrThrow(result: CheckoutResult, amountField: AmountField): 
 
 function itemOf(fault: CheckoutFault, amountField: AmountField): Item {
   const names = { amount: amountField, gateway: "gateway", callback: "callback", connectedAccount: "stripe_account" } as const;
-  return at(["body", names[fault.field]], fault.field === "amount" ? amountFault(fault, amountField) : FAULT_OF[fault.fault]);
+  return itemAt(["body", names[fault.field]], fault.field === "amount" ? amountFault(fault, amountField) : FAULT_OF[fault.fault]);
 }
 
 const FAULT_OF: Readonly<Record<Exclude<CheckoutFault, { field: "amount" }>["fault"], Fault>> = {

@@ -5,7 +5,7 @@ import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import { readJson } from "./body.ts";
 import type { ApiDeps } from "./deps.ts";
 import { type Creation, createIdempotency, idempotencyHeaders } from "./idempotency.ts";
-import { demand, together } from "./schemas/validate.ts";
+import { parse, parseAll } from "./schemas/validate.ts";
 
 export interface CreationRoute<Body> {
   path: "/v1/sessions" | "/v1/widget-sessions";
@@ -21,12 +21,12 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, rout
   const idempotency = createIdempotency(deps.database, deps.sessions, deps.clock);
 
   app.post(route.path, { config: { access: route.access } }, async (request, reply) => {
-    const [status, headers, { body, sent }] = await together(
+    const [status, headers, { body, sent }] = await parseAll(
       () => route.statusFor?.(request.query) ?? 201,
-      () => demand(idempotencyHeaders, request.headers, "header"),
+      () => parse(idempotencyHeaders, request.headers, "header"),
       async () => {
         const sent = await readJson(request, reply);
-        return { body: demand(route.body, sent, "body"), sent };
+        return { body: parse(route.body, sent, "body"), sent };
       },
     );
     const once = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };

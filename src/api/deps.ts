@@ -5,7 +5,7 @@ import type { Database, Log, Metrics } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import type { Widget } from "#src/widget/index.ts";
-import type { HitStore } from "./gate/hits.ts";
+import type { RateCounter } from "./access/counter.ts";
 
 /** What the API asks of the projects. */
 export type ApiProjects = Pick<Projects, "authenticate" | "findProject" | "list" | "numbersOf" | "configuredGateways">;
@@ -13,7 +13,7 @@ export type ApiProjects = Pick<Projects, "authenticate" | "findProject" | "list"
 /** What the API asks of the sessions. */
 export type ApiSessions = Pick<
   Sessions,
-  "create" | "createOnce" | "findAnswer" | "forgetAnswers" | "find" | "findByCaller" | "cancel" | "watch"
+  "create" | "createIdempotent" | "findStoredResponse" | "deleteExpiredResponses" | "find" | "findByCaller" | "cancel" | "watch"
 >;
 
 /** Whether a part of this process works. null: the part does not run here. */
@@ -32,7 +32,7 @@ export interface ApiDeps {
   log: Log;
   settings: ApiSettings;
   /** Where requests are counted for the rate limits. Default: in PostgreSQL, or in memory when the database is embedded. */
-  hits?: HitStore;
+  rateCounter?: RateCounter;
   /** The address a call for this session is transferred to. */
   sipUriFor: (sessionId: string) => string;
   /** Widget sessions; without it there are no such paths. */

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { ManualClock, systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { silentLog } from "#src/platform/index.ts";
-import { createSessions, type NewSession, type OnceRequest } from "#src/sessions/index.ts";
+import { createSessions, type NewSession, type IdempotentRequest } from "#src/sessions/index.ts";
 import { BODY, callerOf, KEYS, keyWithScope, startTestApi, type TestApi } from "./testing.ts";
 
 let api: TestApi;
@@ -70,7 +70,7 @@ test("a session and its kept answer are one commit: where the one cannot be writ
   const caller = "+14155550148";
   const broken = {
     ...api.sessions,
-    createOnce: (input: NewSession, once: OnceRequest) => api.sessions.createOnce({ ...input, projectId: NOBODY }, once),
+    createIdempotent: (input: NewSession, once: IdempotentRequest) => api.sessions.createIdempotent({ ...input, projectId: NOBODY }, once),
   };
   const call = callerOf(api.another({ deps: { sessions: broken } }));
   const failed = await call("POST", "/v1/sessions", { body: { ...BODY, caller }, headers: { "idempotency-key": "order-9" } });

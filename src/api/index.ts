@@ -1,3 +1,3 @@
 export type { Probe } from "./deps.ts";
-export { redisHits } from "./gate/redis-hits.ts";
+export { redisCounter } from "./access/redis-counter.ts";
 export { createApi } from "./server.ts";

@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import { ERRORS, type ErrorCode } from "#src/kernel/errors.ts";
 import type { ApiDeps } from "./deps.ts";
 import { registerErrors } from "./errors.ts";
-import { registerGate } from "./gate/gate.ts";
+import { registerAccess } from "./access/access.ts";
 import { registerAccount } from "./routes/account.ts";
 import { registerDescription } from "./routes/description.ts";
 import { registerHealth } from "./routes/health.ts";
@@ -15,7 +15,7 @@ import { registerWidgetSessions } from "./routes/widget-sessions.ts";
 
 /** Room for the longest request line and the longest header section together; which of them is too long is told apart later. */
 const HEAD_BYTES = 24 * 1024;
-const LONGEST_LINE = 8 * 1024;
+const MAX_LINE_BYTES = 8 * 1024;
 /** How long a client may take to send a head, and a whole request (E10). */
 const HEAD_MS = 10_000;
 const WHOLE_REQUEST_MS = 15_000;
@@ -27,7 +27,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url }) => routable(url ?? "/"),
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_LINE },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_LINE_BYTES },
     requestTimeout: WHOLE_REQUEST_MS,
     keepAliveTimeout: 65_000,
     forceCloseConnections: "idle",
@@ -40,7 +40,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   askBeforeReading(app.server);
 
   registerErrors(app, deps);
-  registerGate(app, deps);
+  registerAccess(app, deps);
   if (deps.observe) observeWith(app, deps.observe);
   registerDescription(app);
   registerHealth(app, deps);
@@ -96,5 +96,5 @@ function answerParserError(error: Error & { code?: string; rawPacket?: unknown }
 function parserFault({ code, rawPacket }: { code?: string; rawPacket?: unknown }): ErrorCode {
   if (code !== "HPE_HEADER_OVERFLOW") return "bad_request";
   const line = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf("\n") : 0;
-  return line === -1 || line > LONGEST_LINE ? "uri_too_long" : "headers_too_large";
+  return line === -1 || line > MAX_LINE_BYTES ? "uri_too_long" : "headers_too_large";
 }

@@ -28,7 +28,7 @@ export function sessionCreation({ checkout, sipUriFor }: ApiDeps) {
     const { session, phoneNumber } = validOrThrow(result, "amount");
     return {
       session,
-      answer: ({ id, createdAt }) => ({
+      response: ({ id, createdAt }) => ({
         session_id: id,
         status: "created",
         phone_number: phoneNumber,

@@ -5,9 +5,9 @@ import { sessionView } from "./presenter.ts";
 
 const HEARTBEAT_MS = 15_000;
 /** Heartbeats in a row that may wait behind unread data: 30 s for a peer that went without a word. */
-const MOST_STUCK_HEARTBEATS = 2;
+const MAX_STUCK_HEARTBEATS = 2;
 /** A reader that lets more than this pile up is dropped. */
-const MOST_BUFFERED_BYTES = 64 * 1024;
+const MAX_BUFFERED_BYTES = 64 * 1024;
 /** When a read failed, and when our clock says expired and the database's does not yet. */
 const READ_AGAIN_MS = 250;
 
@@ -87,7 +87,7 @@ export class SessionStream {
   #heartbeatLater(): void {
     this.#after("heartbeat", HEARTBEAT_MS, () => {
       this.#stuck = this.#response.writableLength > 0 ? this.#stuck + 1 : 0;
-      if (this.#stuck >= MOST_STUCK_HEARTBEATS) this.#drop();
+      if (this.#stuck >= MAX_STUCK_HEARTBEATS) this.#drop();
       this.#write(":\n\n");
       this.#heartbeatLater();
     });
@@ -102,7 +102,7 @@ export class SessionStream {
   #write(text: string): void {
     if (this.#closed) return;
     const waiting = this.#response.writableLength;
-    if (waiting > 0 && waiting + text.length > MOST_BUFFERED_BYTES) this.#drop();
+    if (waiting > 0 && waiting + text.length > MAX_BUFFERED_BYTES) this.#drop();
     else this.#response.write(text);
   }
 

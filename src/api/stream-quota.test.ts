@@ -5,7 +5,7 @@ import { ManualClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { Database } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
-import { memoryStreamQuota, type StreamQuota, sharedPlaces } from "./stream-quota.ts";
+import { memoryStreamQuota, type StreamQuota, databaseStreamQuota } from "./stream-quota.ts";
 
 let database: Database;
 before(async () => {
@@ -20,11 +20,11 @@ beforeEach(async () => {
 });
 
 const lease = (owner: string) => database.db.insertInto("process_leases").values({ owner, roles: "api" }).execute();
-const shared = (owner: string, clock = new ManualClock()) => sharedPlaces(database, owner, clock, systemRandom);
+const shared = (owner: string, clock = new ManualClock()) => databaseStreamQuota(database, owner, clock, systemRandom);
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 const [KEY, OTHER_KEY] = [uuid(1), uuid(2)];
-const taken = async (places: StreamQuota, count: number, sessionId: (n: number) => string, keyId = KEY) =>
-  (await Promise.all(Array.from({ length: count }, (_, n) => places.take({ sessionId: sessionId(n), keyId })))).filter(
+const taken = async (quota: StreamQuota, count: number, sessionId: (n: number) => string, keyId = KEY) =>
+  (await Promise.all(Array.from({ length: count }, (_, n) => quota.take({ sessionId: sessionId(n), keyId })))).filter(
     (leave) => leave !== null,
   );
 const rowsLeft = async (count: number) => {
@@ -38,8 +38,8 @@ const BOTH: { name: string; open: () => [StreamQuota, StreamQuota] }[] = [
   {
     name: "in memory",
     open: () => {
-      const places = memoryStreamQuota();
-      return [places, places];
+      const quota = memoryStreamQuota();
+      return [quota, quota];
     },
   },
   { name: "in the database, by two processes", open: () => [shared("one"), shared("two")] },
@@ -48,14 +48,14 @@ for (const { name, open } of BOTH) {
   test(`${name}: five streams of a session and a hundred of a key may be open, however many are asked for at once (R-067)`, async () => {
     const [one, two] = open();
     const session = uuid(1000);
-    const leaves = (await Promise.all([taken(one, 4, () => session), taken(two, 4, () => session, OTHER_KEY)])).flat();
-    assert.equal(leaves.length, 5);
+    const releases = (await Promise.all([taken(one, 4, () => session), taken(two, 4, () => session, OTHER_KEY)])).flat();
+    assert.equal(releases.length, 5);
     assert.equal(await two.take({ sessionId: session, keyId: KEY }), null);
-    leaves.pop()!();
+    releases.pop()!();
     if (name !== "in memory") await rowsLeft(4);
-    leaves.push((await two.take({ sessionId: session, keyId: KEY }))!);
-    assert.ok(leaves.at(-1));
-    for (const leave of leaves) leave();
+    releases.push((await two.take({ sessionId: session, keyId: KEY }))!);
+    assert.ok(releases.at(-1));
+    for (const release of releases) release();
     if (name !== "in memory") await rowsLeft(0);
 
     const more = await Promise.all([taken(one, 60, (n) => uuid(2000 + n)), taken(two, 60, (n) => uuid(3000 + n))]);
@@ -78,16 +78,16 @@ test("streams of a process that has died do not count, and are swept away (R-067
   assert.equal(clock.pending, 0);
 });
 
-test("a place that could not be given back is given back with the next sweep (R-176)", async () => {
+test("a stream whose release failed is released by the next sweep (R-176)", async () => {
   const clock = new ManualClock();
   let fails = true;
   const batched: Database["batched"] = (work) => {
     const ask = database.batched(work);
     return async (item) => (fails ? Promise.reject(new Error("database gone")) : ask(item));
   };
-  const places = sharedPlaces({ ...database, batched }, "one", clock, systemRandom);
-  const [leave] = await taken(places, 1, () => uuid(1000));
-  leave!();
+  const quota = databaseStreamQuota({ ...database, batched }, "one", clock, systemRandom);
+  const [release] = await taken(quota, 1, () => uuid(1000));
+  release!();
   await rowsLeft(1);
   fails = false;
   clock.advance(60_000);

@@ -8,7 +8,7 @@ const PER_SESSION = 5;
 const PER_KEY = 100;
 const SWEEP_MS = 60_000;
 
-/** Who asks for a stream, and of what. */
+/** Which key wants a stream, and of which session. */
 export interface StreamQuotaRequest {
   sessionId: string;
   keyId: string;
@@ -16,8 +16,8 @@ export interface StreamQuotaRequest {
 
 /** Counts open streams. */
 export interface StreamQuota {
-  /** Takes a place under both limits; what it answers gives the place back. Null when one of the limits is reached. */
-  take(place: StreamQuotaRequest): Promise<(() => void) | null>;
+  /** Counts a stream under both limits and returns its release. Null when one of the limits is reached. */
+  take(request: StreamQuotaRequest): Promise<(() => void) | null>;
   stop(): void;
 }
 
@@ -44,10 +44,10 @@ export function memoryStreamQuota(): StreamQuota {
 
 /**
  * Counts in the table `open_streams`, shared by all processes; a row counts while the process named in it keeps its lease, of
- * which `owner` is this process's. A place that could not be given back is given back later.
+ * which `owner` is this process's. A row that could not be deleted is deleted later.
  */
-export function sharedPlaces(database: Database, owner: string, clock: Clock, random: Pick<Random, "uuid">): StreamQuota {
-  const left = new Set<string>();
+export function databaseStreamQuota(database: Database, owner: string, clock: Clock, random: Pick<Random, "uuid">): StreamQuota {
+  const released = new Set<string>();
   let stopped = false;
   let cancel = () => {};
 
@@ -55,15 +55,15 @@ export function sharedPlaces(database: Database, owner: string, clock: Clock, ra
     await db.deleteFrom("open_streams").where("id", "in", ids).execute();
     return ids;
   });
-  const leave = (id: string) => {
-    left.add(id);
+  const release = (id: string) => {
+    released.add(id);
     deleteTogether(id).then(
-      () => left.delete(id),
+      () => released.delete(id),
       () => {},
     );
   };
   const sweep = async () => {
-    for (const id of left) leave(id);
+    for (const id of released) release(id);
     await database.db
       .deleteFrom("open_streams")
       .where(isOwnerDead(sql.ref("open_streams.owner")))
@@ -83,10 +83,10 @@ export function sharedPlaces(database: Database, owner: string, clock: Clock, ra
   sweepLater();
 
   return {
-    async take(place) {
+    async take(request) {
       const id = random.uuid();
-      const taken = await database.transaction((tx) => insertPlace(tx, { id, owner, ...place }));
-      return taken ? () => leave(id) : null;
+      const taken = await database.transaction((tx) => insertStream(tx, { id, owner, ...request }));
+      return taken ? () => release(id) : null;
     },
     stop() {
       stopped = true;
@@ -96,8 +96,8 @@ export function sharedPlaces(database: Database, owner: string, clock: Clock, ra
 }
 
 /** Inserts a row if both limits allow it. Whoever asks for the same session or with the same key waits until that is committed. */
-async function insertPlace(tx: Db, { id, owner, sessionId, keyId }: StreamQuotaRequest & { id: string; owner: string }): Promise<boolean> {
-  // Sessions first, then keys, so that nobody waits for one who waits for him.
+async function insertStream(tx: Db, { id, owner, sessionId, keyId }: StreamQuotaRequest & { id: string; owner: string }): Promise<boolean> {
+  // Sessions first, then keys, so that no two wait for each other.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`stream of session ${sessionId}`}, 0))`.execute(tx);
   await sql`select pg_advisory_xact_lock(hashtextextended(${`stream with key ${keyId}`}, 0))`.execute(tx);
   const counts = sql`(owner = ${owner} or not ${isOwnerDead(sql.ref("open_streams.owner"))})`;

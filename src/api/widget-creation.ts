@@ -22,7 +22,7 @@ export function widgetCreation({ checkout }: ApiDeps, widget: Pick<Widget, "urlF
     const { session } = validOrThrow(result, "amount_cents");
     return {
       session,
-      answer: ({ id, createdAt, expiresAt }) => ({
+      response: ({ id, createdAt, expiresAt }) => ({
         session_id: id,
         status: "created",
         expires_at: expiresAt,

@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import { createApi, redisHits, type Probe } from "#src/api/index.ts";
+import { createApi, redisCounter, type Probe } from "#src/api/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Widget } from "#src/widget/index.ts";
 import type { Core } from "./core.ts";
@@ -11,8 +11,9 @@ export async function startApiRole(core: Core, { voice, widget }: { voice: Voice
   const host = config.sipPublicHost;
   const port = voice?.port ?? config.sipPort;
   const sipProbe: Probe = voice ? async () => true : null;
-  const hits = config.redisUrl && (await redisHits({ url: config.redisUrl, clock, log, onAlone: instruments.countAlone }));
-  if (hits) onEnd(() => hits.close());
+  const rateCounter =
+    config.redisUrl && (await redisCounter({ url: config.redisUrl, clock, log, onFallback: instruments.countRateFallback }));
+  if (rateCounter) onEnd(() => rateCounter.close());
   const app = createApi({
     database,
     sessions,
@@ -32,7 +33,7 @@ export async function startApiRole(core: Core, { voice, widget }: { voice: Voice
     widget,
     metrics,
     observe: instruments.observe,
-    ...(hits && { hits }),
+    ...(rateCounter && { rateCounter }),
     probes: { sip: sipProbe, worker: config.roles.includes("worker") ? async () => true : null },
   });
   onEnd(() => app.close());

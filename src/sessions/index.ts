@@ -13,12 +13,12 @@ import {
   type WaitingSession,
 } from "./repository.ts";
 import {
-  createOnce,
-  findAnswer,
-  forgetAnswers,
-  type KeptAnswer,
-  type Made,
-  type OnceRequest,
+  createIdempotent,
+  findStoredResponse,
+  deleteExpiredResponses,
+  type StoredResponse,
+  type CreatedFields,
+  type IdempotentRequest,
   type RequestName,
 } from "./idempotent-creation.ts";
 import type { Session } from "./session.ts";
@@ -29,7 +29,7 @@ import { Watchers } from "./watchers.ts";
 
 export { renderStates } from "./render-states.ts";
 export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
-export type { Created, KeptAnswer, Made, NewSession, OnceRequest, Scope, Session, SessionChanges, SessionFilter };
+export type { Created, StoredResponse, CreatedFields, NewSession, IdempotentRequest, Scope, Session, SessionChanges, SessionFilter };
 
 /** What a call that asks for a session is told. */
 export type Claim =
@@ -53,14 +53,14 @@ export interface Sessions {
    */
   create(db: Db, input: NewSession): Promise<Created>;
   /**
-   * Makes a session, or answers what the first request of that name was answered; null while that one is under way in another
-   * process. The session and its kept answer are one commit, which they may share with others. Outside transactions only.
+   * Creates a session and stores the response, or returns what is stored for the first request of that name; null while that one is
+   * under way in another process. Session and response are one commit, which they may share with others. Outside transactions only.
    */
-  createOnce(input: NewSession, once: OnceRequest): Promise<KeptAnswer | null>;
-  /** What a request was answered in the last 24 hours. */
-  findAnswer(db: Db, name: RequestName): Promise<KeptAnswer | null>;
-  /** Deletes the answers that are older. */
-  forgetAnswers(): Promise<void>;
+  createIdempotent(input: NewSession, request: IdempotentRequest): Promise<StoredResponse | null>;
+  /** The response to a request in the last 24 hours. */
+  findStoredResponse(db: Db, name: RequestName): Promise<StoredResponse | null>;
+  /** Deletes the responses that are older. */
+  deleteExpiredResponses(): Promise<void>;
   /** Reads apply the clock: an unused session past its time is expired, whether or not it has been swept. */
   find(db: Db, id: string, scope?: Scope): Promise<Session | null>;
   /** The caller's newest open session, else the one completed last. */
@@ -99,7 +99,7 @@ export interface SessionsDeps {
 
 export function createSessions({ database, clock, random, log, onFinal }: SessionsDeps): Sessions {
   const insertTogether = database.batched(insertSessions);
-  const createOnceTogether = database.batched(createOnce);
+  const createIdempotentTogether = database.batched(createIdempotent);
   const watchers = new Watchers();
   let stopListening = async () => {};
   let stopSweeping = async () => {};
@@ -111,9 +111,9 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
       const session = { id: random.uuid(), ...input };
       return db.isTransaction ? (await insertSessions(db, [session]))[0]! : insertTogether(session);
     },
-    createOnce: (input, once) => createOnceTogether({ ...once, session: { id: random.uuid(), ...input } }),
-    findAnswer,
-    forgetAnswers: () => forgetAnswers(database),
+    createIdempotent: (input, request) => createIdempotentTogether({ ...request, session: { id: random.uuid(), ...input } }),
+    findStoredResponse,
+    deleteExpiredResponses: () => deleteExpiredResponses(database),
     find: findSession,
     findByCaller: findSessionByCaller,
     list: listSessions,

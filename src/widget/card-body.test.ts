@@ -30,7 +30,7 @@ const cardOf = (fields: object) => {
 const faultsOf = (fields: object) => {
   const faults = read({ card: { ...CARD, ...fields } });
   assert.ok(Array.isArray(faults));
-  return faults.map(({ at, complaint }) => `${at.join(".")}: ${complaint}`);
+  return faults.map(({ loc, kind }) => `${loc.join(".")}: ${kind}`);
 };
 const text = (cell: { bytes(): Uint8Array }) => Buffer.from(cell.bytes()).toString();
 
@@ -122,8 +122,8 @@ test("what is no JSON object with a card says where it stops being one", () => {
     ["{}", ["card"], "missing"],
     ['{"card":"4242424242424242"}', ["card"], "not an object"],
   ];
-  for (const [body, at, complaint] of bodies) assert.deepEqual(read(body), [{ at, complaint }], body);
-  assert.deepEqual(readCardBody(Uint8Array.of(0x22, 0xff, 0x22), { nowMs: NOW, cvvNeeded: true }), [{ at: [0], complaint: "not JSON" }]);
+  for (const [body, loc, kind] of bodies) assert.deepEqual(read(body), [{ loc, kind }], body);
+  assert.deepEqual(readCardBody(Uint8Array.of(0x22, 0xff, 0x22), { nowMs: NOW, cvvNeeded: true }), [{ loc: [0], kind: "not JSON" }]);
 });
 
 test("of two members with one name the last counts", () => {

@@ -3,7 +3,7 @@ import { CardCells, type Cell, cvvLengthOf, isCompleteNumber, isUnexpired } from
 import { type CardField, scanCard, type Span, unescaped } from "./card-scan.ts";
 
 /** What is wrong with one value of a charge's body. Never what was sent. */
-export type CardComplaint =
+export type CardFaultKind =
   | "missing"
   | "not JSON"
   | "not an object"
@@ -19,13 +19,13 @@ export type CardComplaint =
 
 export interface CardFault {
   /** Below `body`: `["card", "number"]`, or the byte where JSON stops being JSON. */
-  at: (string | number)[];
-  complaint: CardComplaint;
+  loc: (string | number)[];
+  kind: CardFaultKind;
 }
 
 const DIGITS_IN_A_NAME = 5;
-const LONGEST_NAME = 100;
-const LONGEST_POSTAL_CODE = 10;
+const MAX_NAME_LENGTH = 100;
+const MAX_POSTAL_CODE_LENGTH = 10;
 const ZERO = 0x30;
 const SEPARATORS: ReadonlySet<number> = new Set([0x20, 0x2d]);
 
@@ -34,30 +34,30 @@ const SEPARATORS: ReadonlySet<number> = new Set([0x20, 0x2d]);
  * caller wipes the bytes, and the card once it was used. With faults no card is left behind.
  */
 export function readCardBody(bytes: Uint8Array, { nowMs, cvvNeeded }: { nowMs: number; cvvNeeded: boolean }): CardCells | CardFault[] {
-  if (!isUtf8(bytes)) return [{ at: [0], complaint: "not JSON" }];
+  if (!isUtf8(bytes)) return [{ loc: [0], kind: "not JSON" }];
   const scan = scanCard(bytes);
-  if (scan.kind === "broken") return [{ at: [scan.offset], complaint: "not JSON" }];
+  if (scan.kind === "broken") return [{ loc: [scan.offset], kind: "not JSON" }];
   if (scan.kind === "no object") {
-    return [{ at: scan.at === "card" ? ["card"] : [], complaint: scan.missing ? "missing" : "not an object" }];
+    return [{ loc: scan.at === "card" ? ["card"] : [], kind: scan.missing ? "missing" : "not an object" }];
   }
 
   const { fields } = scan;
   const card = new CardCells();
   const faults: CardFault[] = [];
-  const complain = (field: CardField, complaint: CardComplaint | null) => {
-    if (complaint !== null) faults.push({ at: ["card", field], complaint });
+  const addFault = (field: CardField, kind: CardFaultKind | null) => {
+    if (kind !== null) faults.push({ loc: ["card", field], kind });
   };
-  complain("number", readNumber(bytes, fields.number, card.number));
+  addFault("number", readNumber(bytes, fields.number, card.number));
   const month = readInteger(bytes, fields.exp_month, "not a month");
   const year = readInteger(bytes, fields.exp_year, "not a year");
-  complain("exp_month", typeof month === "number" ? null : month);
-  complain("exp_year", typeof year === "number" ? null : year);
-  if (typeof month === "number" && typeof year === "number") complain(...setExpiry(card, month, year, nowMs));
-  complain("cvv", readCvv(bytes, fields.cvv, card, cvvNeeded));
+  addFault("exp_month", typeof month === "number" ? null : month);
+  addFault("exp_year", typeof year === "number" ? null : year);
+  if (typeof month === "number" && typeof year === "number") addFault(...setExpiry(card, month, year, nowMs));
+  addFault("cvv", readCvv(bytes, fields.cvv, card, cvvNeeded));
   const name = readText(bytes, fields.cardholder_name, isName);
   const postalCode = readText(bytes, fields.postal_code, isPostalCode);
-  complain("cardholder_name", name.fits ? null : fields.cardholder_name?.kind === "string" ? "not a name" : "not a string");
-  complain("postal_code", postalCode.fits ? null : fields.postal_code?.kind === "string" ? "not a postal code" : "not a string");
+  addFault("cardholder_name", name.fits ? null : fields.cardholder_name?.kind === "string" ? "not a name" : "not a string");
+  addFault("postal_code", postalCode.fits ? null : fields.postal_code?.kind === "string" ? "not a postal code" : "not a string");
   if (faults.length > 0) {
     card.wipe();
     return faults;
@@ -67,7 +67,7 @@ export function readCardBody(bytes: Uint8Array, { nowMs, cvvNeeded }: { nowMs: n
   return card;
 }
 
-function readNumber(bytes: Uint8Array, span: Span | undefined, into: Cell): CardComplaint | null {
+function readNumber(bytes: Uint8Array, span: Span | undefined, into: Cell): CardFaultKind | null {
   if (!span || span.kind === "null") return "missing";
   if (span.kind !== "string") return "not a string";
   for (const character of unescaped(bytes, span)) {
@@ -77,19 +77,19 @@ function readNumber(bytes: Uint8Array, span: Span | undefined, into: Cell): Card
 }
 
 /** One or two digits, or four: a string or a number. */
-function readInteger(bytes: Uint8Array, span: Span | undefined, complaint: CardComplaint): number | CardComplaint {
+function readInteger(bytes: Uint8Array, span: Span | undefined, kind: CardFaultKind): number | CardFaultKind {
   if (!span || span.kind === "null") return "missing";
   if (span.kind === "other") return "not a string or number";
   let [value, length] = [0, 0];
   for (const character of unescaped(bytes, span)) {
-    if (character < ZERO || character > ZERO + 9 || ++length > 4) return complaint;
+    if (character < ZERO || character > ZERO + 9 || ++length > 4) return kind;
     value = value * 10 + character - ZERO;
   }
-  return length === 0 ? complaint : value;
+  return length === 0 ? kind : value;
 }
 
 /** Puts a year of two digits into this century (R-366 leaves its form open). */
-function setExpiry(card: CardCells, month: number, year: number, nowMs: number): [CardField, CardComplaint | null] {
+function setExpiry(card: CardCells, month: number, year: number, nowMs: number): [CardField, CardFaultKind | null] {
   const whole = year < 100 ? 2000 + year : year;
   if (month < 1 || month > 12) return ["exp_month", "not a month"];
   if (whole < 2000 || whole > 2099) return ["exp_year", "not a year"];
@@ -103,7 +103,7 @@ function fill(cell: Cell, value: number, width: number): void {
   for (let place = width - 1; place >= 0; place--) cell.push(Math.floor(value / 10 ** place) % 10);
 }
 
-function readCvv(bytes: Uint8Array, span: Span | undefined, card: CardCells, needed: boolean): CardComplaint | null {
+function readCvv(bytes: Uint8Array, span: Span | undefined, card: CardCells, needed: boolean): CardFaultKind | null {
   if (!span || span.kind === "null") return needed ? "missing" : null;
   if (span.kind !== "string") return "not a string";
   for (const character of unescaped(bytes, span)) {
@@ -146,7 +146,7 @@ const isDigit = (character: number) => character >= ZERO && character <= ZERO + 
 
 function isName(characters: readonly number[]): boolean {
   const hasControls = characters.some((character) => character < 0x20 || character === 0x7f);
-  return characters.length <= LONGEST_NAME && !hasControls && characters.filter(isDigitOfAnyScript).length < DIGITS_IN_A_NAME;
+  return characters.length <= MAX_NAME_LENGTH && !hasControls && characters.filter(isDigitOfAnyScript).length < DIGITS_IN_A_NAME;
 }
 
 /** A telephone set to Arabic or a full-width keyboard writes a card number without one ASCII digit. */
@@ -156,5 +156,5 @@ const isDigitOfAnyScript = (character: number) => /\p{Nd}/u.test(String.fromCode
 function isPostalCode(characters: readonly number[]): boolean {
   const isPlain = (character: number) =>
     isDigit(character) || SEPARATORS.has(character) || /[A-Za-z]/.test(String.fromCodePoint(character));
-  return characters.length <= LONGEST_POSTAL_CODE && characters.every(isPlain);
+  return characters.length <= MAX_POSTAL_CODE_LENGTH && characters.every(isPlain);
 }

@@ -30,7 +30,7 @@ beforeEach(() => {
 const pay = (sessionId: string) => widget.charge({ sessionId, nonce: nonces.issue(sessionId), card: testCard(), customerIp: null });
 const resultOf = async (id: string) => {
   const answer = await pay(id);
-  return answer.kind === "over" ? answer.result.split(";")[0] : answer.kind;
+  return answer.kind === "ended" ? answer.result.split(";")[0] : answer.kind;
 };
 
 test("a card that comes after the session's time is told how the session ended, the same as everybody else is (R-197, R-283)", async () => {

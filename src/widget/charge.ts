@@ -3,9 +3,9 @@ import { AppError } from "#src/kernel/errors.ts";
 import { type DeclineCode, DECLINES } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
-import type { Charge, ChargeResult, WidgetDeps } from "./index.ts";
 import type { Nonces } from "./nonce.ts";
-import { beginTry, endTry, isLate, MOST_TRIES, triesOf } from "./tries.ts";
+import { beginTry, endTry, isLate, MAX_TRIES, triesOf } from "./tries.ts";
+import type { Charge, ChargeResult, WidgetDeps } from "./types.ts";
 
 /** Who moved the session, for the audit log. */
 const ACTOR = "widget";
@@ -25,17 +25,17 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
   const name = nonces.read(sessionId, charge.nonce);
   crashPoint("card_posted");
   const begun = await database.transaction((tx) => begin(deps, tx, sessionId, name));
-  if (begun === "over") return await over(deps, nonces, sessionId);
+  if (begun === "ended") return await endedResult(deps, nonces, sessionId);
   if (typeof begun === "string") return { kind: begun };
   if (begun.kind === "late") {
     // As the sweeper will: what the shopper is told is then how it ended.
     await payments.giveUp(begun.session);
-    return await over(deps, nonces, sessionId);
+    return await endedResult(deps, nonces, sessionId);
   }
   crashPoint("try_committed");
   try {
     if (charge.card) return await settle(deps, nonces, charge, charge.card, begun);
-    if (begun.number < MOST_TRIES) return { kind: "malformed", nonce: nonces.issue(sessionId) };
+    if (begun.number < MAX_TRIES) return { kind: "malformed", nonce: nonces.issue(sessionId) };
     await sessions.apply(sessionId, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
     return { kind: "malformed", nonce: nonces.issue(sessionId) };
   } finally {
@@ -53,15 +53,15 @@ async function begin(
   tx: Db,
   id: string,
   nonce: string | null,
-): Promise<Begun | Late | "missing" | "over" | "busy" | "stranger"> {
+): Promise<Begun | Late | "missing" | "ended" | "busy" | "invalid nonce"> {
   const found = await sessions.find(tx, id);
   if (found?.channel !== "widget") return "missing";
-  if (isTerminal(found.status)) return "over";
+  if (isTerminal(found.status)) return "ended";
   if (found.phase !== null && found.phase !== "collecting") return "busy";
-  if (nonce === null) return "stranger";
+  if (nonce === null) return "invalid nonce";
   const claimed = found.status === "PENDING" ? await sessions.transition(tx, id, "claim", { claimedBy: owner, actor: ACTOR }) : found;
   // Another try claimed it in between, or its time is over.
-  if (!claimed) return (await hasEnded(sessions, tx, id)) ? "over" : "busy";
+  if (!claimed) return (await hasEnded(sessions, tx, id)) ? "ended" : "busy";
 
   const number = await beginTry(tx, id, nonce);
   if (number !== null) {
@@ -70,13 +70,13 @@ async function begin(
   }
   const { used, busy, spent } = await triesOf(tx, id, nonce);
   if (busy) return "busy";
-  if (used >= MOST_TRIES) {
+  if (used >= MAX_TRIES) {
     await sessions.transition(tx, id, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
-    return "over";
+    return "ended";
   }
   if (await isLate(tx, id)) return { kind: "late", session: claimed };
   // Not spent: the try that kept this one out has ended since.
-  return spent ? "stranger" : "busy";
+  return spent ? "invalid nonce" : "busy";
 }
 
 async function hasEnded(sessions: WidgetDeps["sessions"], tx: Db, id: string): Promise<boolean> {
@@ -94,17 +94,17 @@ async function settle(
   const { payments, log } = deps;
   const { brand, last4 } = card;
   try {
-    const verdict = await payments.settle({ session, card, mayRetry: number < MOST_TRIES, customerIp });
-    if (verdict.kind === "approved") {
-      return { kind: "paid", status: verdict.capture === "authorized" ? "payment-authorized" : "payment-success", brand, last4 };
+    const result = await payments.settle({ session, card, mayRetry: number < MAX_TRIES, customerIp });
+    if (result.kind === "approved") {
+      return { kind: "paid", status: result.capture === "authorized" ? "payment-authorized" : "payment-success", brand, last4 };
     }
     // Never "declined", never "try again": the frame waits until it is known.
-    if (verdict.kind === "unknown") return { kind: "busy" };
-    if (verdict.kind === "refused") return isTerminal(verdict.status) ? await over(deps, nonces, sessionId) : { kind: "busy" };
-    if (verdict.final) return await finalDecline(deps, nonces, sessionId, verdict.code);
-    const { message } = DECLINES[verdict.code];
-    const triesLeft = MOST_TRIES - number;
-    return { kind: "declined", code: verdict.code, message, retryable: true, triesLeft, nonce: nonces.issue(sessionId) };
+    if (result.kind === "unknown") return { kind: "busy" };
+    if (result.kind === "refused") return isTerminal(result.status) ? await endedResult(deps, nonces, sessionId) : { kind: "busy" };
+    if (result.final) return await finalDecline(deps, nonces, sessionId, result.code);
+    const { message } = DECLINES[result.code];
+    const triesLeft = MAX_TRIES - number;
+    return { kind: "declined", code: result.code, message, retryable: true, triesLeft, nonce: nonces.issue(sessionId) };
   } catch (error) {
     // Nothing was sent, and the same card may be tried again.
     if (error instanceof AppError && error.code === "unavailable") throw error;
@@ -127,9 +127,9 @@ async function finalDecline({ database, sessions }: WidgetDeps, nonces: Nonces, 
   };
 }
 
-async function over({ database, sessions }: WidgetDeps, nonces: Nonces, id: string): Promise<ChargeResult> {
+async function endedResult({ database, sessions }: WidgetDeps, nonces: Nonces, id: string): Promise<ChargeResult> {
   const session = await sessions.find(database.db, id);
-  return session && isTerminal(session.status) ? { kind: "over", result: nonces.result(id, session.status) } : { kind: "busy" };
+  return session && isTerminal(session.status) ? { kind: "ended", result: nonces.result(id, session.status) } : { kind: "busy" };
 }
 
 function errorOf(code: DeclineCode) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
-import { beginTry, endTry, MOST_TRIES, triesOf } from "./tries.ts";
+import { beginTry, endTry, MAX_TRIES, triesOf } from "./tries.ts";
 
 let fixture: Fixture;
 before(async () => {
@@ -31,7 +31,7 @@ test("while a try is under way another one, with a nonce of its own, is not coun
 
 test("five tries and no more, however they ended (R-367)", async () => {
   const { id } = await fixture.create({ channel: "widget" });
-  for (let number = 1; number <= MOST_TRIES; number++) {
+  for (let number = 1; number <= MAX_TRIES; number++) {
     assert.equal(await begin(id, `nonce ${number}`), number);
     await endTry(fixture.database.db, id, `nonce ${number}`);
   }

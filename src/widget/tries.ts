@@ -4,7 +4,7 @@ import type { Db } from "#src/platform/index.ts";
 /** Rows of widget_charges: how often a session was tried to be paid, and whether a try is under way. */
 
 /** Tries for one session (R-367). */
-export const MOST_TRIES = 5;
+export const MAX_TRIES = 5;
 /**
  * How long a try keeps others out when nobody ends it, because its process died: the gateway itself is guarded by the
  * session's phase, so this only has to outlast the time from here to there.
@@ -29,7 +29,7 @@ export async function beginTry(tx: Db, sessionId: string, nonce: string): Promis
     select id, array[${nonce}::text], clock_timestamp() + make_interval(secs => ${BUSY_SECONDS}) from sessions
     where id = ${sessionId} and expires_at > clock_timestamp()
     on conflict (session_id) do update set nonces = tried.nonces || excluded.nonces, busy_until = excluded.busy_until
-    where not tried.nonces @> excluded.nonces and cardinality(tried.nonces) < ${MOST_TRIES}
+    where not tried.nonces @> excluded.nonces and cardinality(tried.nonces) < ${MAX_TRIES}
       and (tried.busy_until is null or tried.busy_until <= clock_timestamp())
     returning cardinality(nonces) as used`.execute(tx);
   return rows[0]?.used ?? null;

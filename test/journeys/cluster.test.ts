@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { Client } from "pg";
-import { startRedis, withoutRedis } from "#src/api/gate/testing.ts";
+import { startRedis, withoutRedis } from "#src/api/access/testing.ts";
 import { openTelephone, type Telephone } from "#softphone/caller.ts";
 import { startSimulators, type Simulators } from "#simulators/index.ts";
 import { freePort } from "../free-port.ts";
@@ -362,7 +362,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
         const alone = await statuses("203.0.113.61");
         assert.equal(count(alone, 200), 30);
         for (const { baseUrl, output } of pair) {
-          assert.match(await (await fetch(`${baseUrl}/metrics`)).text(), /^voicetill_rate_limit_alone_total [1-9]/m);
+          assert.match(await (await fetch(`${baseUrl}/metrics`)).text(), /^voicetill_rate_limit_fallback_total [1-9]/m);
           assert.equal(output().match(/"event":"redis_lost"/g)?.length, 1);
           assert.doesNotMatch(output(), /hunter2/);
         }

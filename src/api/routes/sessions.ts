@@ -6,7 +6,7 @@ import { registerCreation } from "../creation-route.ts";
 import type { ApiDeps } from "../deps.ts";
 import { sessionView } from "../presenter.ts";
 import { createQuery, findQuery, sessionCreate, sessionPath } from "../schemas/session.ts";
-import { demand } from "../schemas/validate.ts";
+import { parse } from "../schemas/validate.ts";
 import { sessionCreation } from "../session-creation.ts";
 
 /** /v1/sessions and below, but for the stream (docs/interface.md, Endpoints). */
@@ -17,11 +17,11 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
     access: "sessions:create",
     body: sessionCreate,
     create: sessionCreation(deps),
-    statusFor: (query) => demand(createQuery, query, "query").response_status ?? 201,
+    statusFor: (query) => parse(createQuery, query, "query").response_status ?? 201,
   });
 
   app.get("/v1/sessions", { config: { access: "sessions:read" } }, async (request) => {
-    const { caller, project: idOrSlug } = demand(findQuery, request.query, "query");
+    const { caller, project: idOrSlug } = parse(findQuery, request.query, "query");
     const { organizationId, mode: environment } = request.identity;
     const project = idOrSlug === undefined ? null : await projects.findProject(database.db, organizationId, idOrSlug);
     if (idOrSlug !== undefined && !project) throw new AppError("project_not_found");
@@ -29,13 +29,13 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
   });
 
   app.get("/v1/sessions/:session_id", { config: { access: "sessions:read" } }, async (request) => {
-    const { session_id: id } = demand(sessionPath, request.params, "path");
+    const { session_id: id } = parse(sessionPath, request.params, "path");
     const { organizationId, mode: environment } = request.identity;
     return sessionView(found(await sessions.find(database.db, id, { organizationId, environment })));
   });
 
   app.post("/v1/sessions/:session_id/cancel", { config: { access: "sessions:cancel" } }, async (request, reply) => {
-    const { session_id: id } = demand(sessionPath, request.params, "path");
+    const { session_id: id } = parse(sessionPath, request.params, "path");
     const { organizationId, mode: environment, keyId } = request.identity;
     crashPoint("cancel_asked");
     const result = await sessions.cancel(id, { organizationId, environment }, `key:${keyId}`, request.client.address());

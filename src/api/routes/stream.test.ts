@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from "node:net";
 import { after, before, test, type TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { type Clock, ManualClock, systemClock } from "#src/kernel/clock.ts";
-import { memoryHits } from "../gate/memory-hits.ts";
+import { memoryCounter } from "../access/memory-counter.ts";
 import { KEYS, startTestApi, type TestApi } from "../testing.ts";
 
 let api: TestApi;
@@ -218,7 +218,7 @@ test("2000 clients that come and go leave nothing behind: no descriptor, no time
     t,
     api.another({
       clock,
-      deps: { sessions: { ...api.sessions, watch }, hits: memoryHits(clock) },
+      deps: { sessions: { ...api.sessions, watch }, rateCounter: memoryCounter(clock) },
       settings: { rateLimitPerMinute: 1_000_000 },
     }),
   );

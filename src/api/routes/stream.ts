@@ -4,9 +4,9 @@ import { AppError } from "#src/kernel/errors.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { ApiDeps } from "../deps.ts";
 import { sessionPath } from "../schemas/session.ts";
-import { demand } from "../schemas/validate.ts";
+import { parse } from "../schemas/validate.ts";
 import { eventId, SessionStream } from "../session-stream.ts";
-import { memoryStreamQuota, sharedPlaces, type StreamQuota, unlimitedStreams } from "../stream-quota.ts";
+import { memoryStreamQuota, databaseStreamQuota, type StreamQuota, unlimitedStreams } from "../stream-quota.ts";
 
 const HEAD = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -18,8 +18,8 @@ const HEAD = {
 export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
   const { database, sessions, clock } = deps;
   const open = new Set<SessionStream>();
-  const places = placesFor(deps);
-  app.addHook("onClose", () => places.stop());
+  const quota = quotaFor(deps);
+  app.addHook("onClose", () => quota.stop());
   let closing = false;
   app.addHook("preClose", async () => {
     closing = true;
@@ -27,17 +27,17 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
   });
 
   app.get("/v1/sessions/:session_id/stream", { config: { access: "sessions:read" } }, async (request, reply) => {
-    const { session_id: id } = demand(sessionPath, request.params, "path");
+    const { session_id: id } = parse(sessionPath, request.params, "path");
     const { organizationId, mode: environment, keyId } = request.identity;
     const read = () => sessions.find(database.db, id, { organizationId, environment });
     const session = await read();
     if (!session) throw new AppError("session_not_found");
     if (isTerminal(session.status) && request.headers["last-event-id"] === eventId(session)) return reply.code(204).send();
 
-    const leave = await places.take({ sessionId: id, keyId });
-    if (!leave) throw new AppError("rate_limited", "Too many open streams");
+    const release = await quota.take({ sessionId: id, keyId });
+    if (!release) throw new AppError("rate_limited", "Too many open streams");
     if (reply.raw.destroyed) {
-      leave();
+      release();
       return reply;
     }
     reply.hijack();
@@ -45,7 +45,7 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
     const stream = new SessionStream(reply.raw, read, clock, () => {
       open.delete(stream);
       unwatch();
-      leave();
+      release();
     });
     open.add(stream);
     stream.show(session);
@@ -57,7 +57,7 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
   });
 }
 
-function placesFor({ settings, database, owner, clock, random }: ApiDeps): StreamQuota {
+function quotaFor({ settings, database, owner, clock, random }: ApiDeps): StreamQuota {
   if (settings.rateLimitPerMinute === 0) return unlimitedStreams;
-  return database.kind === "pglite" || owner === undefined ? memoryStreamQuota() : sharedPlaces(database, owner, clock, random);
+  return database.kind === "pglite" || owner === undefined ? memoryStreamQuota() : databaseStreamQuota(database, owner, clock, random);
 }

@@ -7,7 +7,7 @@ import type { ApiDeps } from "../deps.ts";
 import { widgetView } from "../presenter.ts";
 import { Invalid } from "../schemas/faults.ts";
 import { sessionPath } from "../schemas/session.ts";
-import { demand } from "../schemas/validate.ts";
+import { parse } from "../schemas/validate.ts";
 import { cardItems, NONCE_HEADER, nonceHeader, widgetSessionCreate } from "../schemas/widget-session.ts";
 import { widgetCreation } from "../widget-creation.ts";
 
@@ -28,14 +28,14 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widg
   });
 
   app.get("/v1/widget-sessions/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
-    const { id, nonce } = asked(request);
+    const { id, nonce } = parseRequest(request);
     const found = opened(await widget.find(id, nonce), reply);
     if (widget.knows(id, nonce)) reply.header(NONCE_HEADER, found.nonce);
     return widgetView(found);
   });
 
   app.post("/v1/widget-sessions/:session_id/charge", { config: { access: "browser", perMinute: CHARGES } }, async (request, reply) => {
-    const { id, nonce } = asked(request);
+    const { id, nonce } = parseRequest(request);
     if (!isFromOwnPage(request, request.client.https, new URL(widget.urlFor(id)).origin)) throw new AppError("not_the_frame");
     const { project, session } = opened(await widget.find(id, nonce), reply);
     if (session.phase !== null && session.phase !== "collecting") throw new AppError("charge_in_progress");
@@ -58,7 +58,7 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widg
   });
 
   app.get("/widget/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
-    const { session_id: id } = demand(sessionPath, request.params, "path");
+    const { session_id: id } = parse(sessionPath, request.params, "path");
     const page = widget.frame.page(await widget.find(id));
     return reply.code(page.status).headers(page.headers).send(page.html);
   });
@@ -71,9 +71,9 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widg
   });
 }
 
-function asked(request: FastifyRequest): { id: string; nonce: string | undefined } {
-  const { session_id: id } = demand(sessionPath, request.params, "path");
-  return { id, nonce: demand(nonceHeader, request.headers, "header")[NONCE_HEADER] };
+function parseRequest(request: FastifyRequest): { id: string; nonce: string | undefined } {
+  const { session_id: id } = parse(sessionPath, request.params, "path");
+  return { id, nonce: parse(nonceHeader, request.headers, "header")[NONCE_HEADER] };
 }
 
 /** The open session, else 404 or 410; with the result for whoever may have it. */
@@ -122,14 +122,14 @@ function answerTo(result: ChargeResult, reply: FastifyReply): object {
     reply.code(402);
     return { detail: message, error: { code, message }, retryable, attempts_left: triesLeft };
   }
-  if (result.kind === "over") reply.header(RESULT_HEADER, result.result);
+  if (result.kind === "ended") reply.header(RESULT_HEADER, result.result);
   throw new AppError(REFUSALS[result.kind]);
 }
 
 const REFUSALS: Readonly<Record<Exclude<ChargeResult["kind"], "paid" | "declined">, ErrorCode>> = {
-  over: "session_over",
+  ended: "session_over",
   busy: "charge_in_progress",
-  stranger: "not_the_frame",
+  "invalid nonce": "not_the_frame",
   missing: "session_not_found",
   // Answered where what is wrong is known.
   malformed: "bad_request",

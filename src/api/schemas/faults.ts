@@ -33,7 +33,7 @@ export class Invalid extends Error {
 }
 
 /** `fault` at `loc`, as an item. */
-export function at(loc: (string | number)[], fault: Fault): Item {
+export function itemAt(loc: (string | number)[], fault: Fault): Item {
   return { type: fault.type, loc, msg: fault.msg };
 }
 

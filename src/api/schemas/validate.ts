@@ -6,14 +6,14 @@ import { Fault, FAULTS, Invalid, type Item } from "./faults.ts";
 export type Part = "path" | "query" | "header" | "body";
 
 /** Checks `value` against `schema`; throws Invalid with all its faults, in the order of the schema's fields (R-005). */
-export function demand<T>(schema: z.ZodType<T>, value: unknown, part: Part): T {
+export function parse<T>(schema: z.ZodType<T>, value: unknown, part: Part): T {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
   throw new Invalid(result.error.issues.map((issue) => itemOf(issue, part)));
 }
 
 /** Runs checks one after another and throws the faults of all of them together; anything else that one throws at once. */
-export async function together<T extends unknown[]>(...checks: { [K in keyof T]: () => T[K] | Promise<T[K]> }): Promise<T> {
+export async function parseAll<T extends unknown[]>(...checks: { [K in keyof T]: () => T[K] | Promise<T[K]> }): Promise<T> {
   const items: Item[] = [];
   const results: unknown[] = [];
   for (const check of checks) {
@@ -45,7 +45,7 @@ function faultOf(issue: z.core.$ZodIssue): Fault {
 /** How a field that only its own code understands is shown in the description: JSON Schema. */
 export type Shown = Record<string, unknown>;
 
-/** A field of its own kind: `read` sees what was sent (undefined when absent) and answers the value or the fault. */
+/** A field of its own kind: `read` sees what was sent (undefined when absent) and returns the value or the fault. */
 export function field<T>(shown: Shown, read: (input: unknown) => T | Fault): z.ZodType<T> {
   const schema = z.unknown().transform((input, context) => {
     const result = input === undefined ? FAULTS.missing : read(input);

@@ -2,9 +2,9 @@ import { CEILING } from "#src/checkout/index.ts";
 import { JsonNumber } from "#src/kernel/json.ts";
 import { GATEWAYS, type GatewayName, MODES, type Mode } from "#src/kernel/payment.ts";
 import { parseNumberToken, toMinor } from "#src/kernel/money.ts";
-import type { CardComplaint, CardFault } from "#src/widget/index.ts";
+import type { CardFaultKind, CardFault } from "#src/widget/index.ts";
 import { isOverflow } from "./amount.ts";
-import { at, type Fault, FAULTS, type Item } from "./faults.ts";
+import { itemAt, type Fault, FAULTS, type Item } from "./faults.ts";
 import { STRIPE_ACCOUNT_ID } from "./session.ts";
 import { field, model, text, textField } from "./validate.ts";
 
@@ -50,7 +50,7 @@ export interface WidgetSessionCreate {
 export const NONCE_HEADER = "x-widget-nonce";
 export const nonceHeader = model({ [NONCE_HEADER]: text({ max: 255 }).optional() });
 
-const WORDS: Readonly<Record<CardComplaint, Fault>> = {
+const WORDS: Readonly<Record<CardFaultKind, Fault>> = {
   missing: FAULTS.missing,
   "not JSON": FAULTS.jsonInvalid,
   "not an object": FAULTS.notAnObject,
@@ -67,5 +67,5 @@ const WORDS: Readonly<Record<CardComplaint, Fault>> = {
 
 /** What is wrong with a card, in the words of a 422: where, never what. */
 export function cardItems(faults: readonly CardFault[]): Item[] {
-  return faults.map(({ at: place, complaint }) => at(["body", ...place], WORDS[complaint]));
+  return faults.map(({ loc, kind }) => itemAt(["body", ...loc], WORDS[kind]));
 }

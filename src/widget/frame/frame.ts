@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { formatAmount } from "#src/kernel/money.ts";
 import type { VoiceField } from "#src/projects/index.ts";
 import type { Status } from "#src/sessions/index.ts";
-import type { Found, Opened } from "../index.ts";
+import type { Found, Opened } from "../types.ts";
 import { assetHeaders, pageHeaders } from "./headers.ts";
 import { filled, type TextName, TEXTS } from "./texts.ts";
 
@@ -65,8 +65,8 @@ ${body}
       const { project, session } = found;
       const data = { sessionid: session.id, status: session.status, origins: origins.join(" ") };
       const { theme } = project.widget.appearance;
-      if (found.kind === "over") {
-        const text = OVER[session.status];
+      if (found.kind === "ended") {
+        const text = ENDED_TEXTS[session.status];
         return { status: 410, headers, html: document(TEXTS[text], note(text, data), "", theme) };
       }
       const head = `<meta name="widget-nonce" content="${found.nonce}">\n`;
@@ -94,7 +94,7 @@ function originsOf({ project, session }: Exclude<Found, { kind: "missing" }>): r
 }
 
 /** What an ended session's page says: nothing of how it ended but what everybody who has the address may know. */
-const OVER: Readonly<Record<Status, TextName>> = {
+const ENDED_TEXTS: Readonly<Record<Status, TextName>> = {
   PENDING: "over",
   COLLECTING: "over",
   "payment-success": "over",

@@ -1,8 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { Clock } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
-import type { Hit, HitStore } from "./hits.ts";
-import { WINDOW_MS } from "./hits.ts";
+import { type Count, type RateCounter, WINDOW_MS } from "./counter.ts";
 
 /** Wrong keys an address may try in a minute (R-066). */
 const WRONG_KEYS = 10;
@@ -13,17 +12,17 @@ export interface RateLimiter {
   request(endpoint: string, client: string, reply: FastifyReply, limit?: number): Promise<void>;
   /** One wrong key from a client. */
   wrongKey(client: string, reply: FastifyReply): Promise<void>;
-  /** Ends the sweeping of old hits. */
+  /** Ends the sweeping of old counts. */
   stop(): void;
 }
 
 /** `perMinute` 0 turns every limit off. */
-export function createRateLimiter({ perMinute, hits, clock }: { perMinute: number; hits: HitStore; clock: Clock }): RateLimiter {
+export function createRateLimiter({ perMinute, counter, clock }: { perMinute: number; counter: RateCounter; clock: Clock }): RateLimiter {
   if (perMinute === 0) return { request: async () => {}, wrongKey: async () => {}, stop: () => {} };
 
-  const seconds = ({ resetMs }: Hit) => Math.max(1, Math.ceil(resetMs / 1000));
-  const refuse = (hit: Hit, reply: FastifyReply) => {
-    reply.header("retry-after", seconds(hit));
+  const seconds = ({ resetMs }: Count) => Math.max(1, Math.ceil(resetMs / 1000));
+  const refuse = (count: Count, reply: FastifyReply) => {
+    reply.header("retry-after", seconds(count));
     throw new AppError("rate_limited");
   };
 
@@ -34,7 +33,7 @@ export function createRateLimiter({ perMinute, hits, clock }: { perMinute: numbe
   };
   const sweep = async () => {
     try {
-      await hits.sweep();
+      await counter.sweep();
     } catch {
       // What is left over goes with the next sweep.
     }
@@ -44,17 +43,17 @@ export function createRateLimiter({ perMinute, hits, clock }: { perMinute: numbe
 
   return {
     async request(endpoint, client, reply, limit = perMinute) {
-      const hit = await hits.hit(`${endpoint}|${client}`, limit);
+      const count = await counter.count(`${endpoint}|${client}`, limit);
       reply.headers({
         "ratelimit-limit": limit,
-        "ratelimit-remaining": Math.max(0, limit - hit.used),
-        "ratelimit-reset": seconds(hit),
+        "ratelimit-remaining": Math.max(0, limit - count.used),
+        "ratelimit-reset": seconds(count),
       });
-      if (!hit.allowed) refuse(hit, reply);
+      if (!count.allowed) refuse(count, reply);
     },
     async wrongKey(client, reply) {
-      const hit = await hits.hit(`wrong key|${client}`, WRONG_KEYS);
-      if (!hit.allowed) refuse(hit, reply);
+      const count = await counter.count(`wrong key|${client}`, WRONG_KEYS);
+      if (!count.allowed) refuse(count, reply);
     },
     stop() {
       stopped = true;

@@ -6,9 +6,9 @@ import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { ApiDeps } from "../deps.ts";
 import { bearerKey } from "./bearer.ts";
 import { type Client, clientReader } from "./client-address.ts";
-import { memoryHits } from "./memory-hits.ts";
+import { memoryCounter } from "./memory-counter.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
-import { sharedHits } from "./shared-hits.ts";
+import { databaseCounter } from "./database-counter.ts";
 
 export type Scope = "sessions:create" | "sessions:read" | "sessions:cancel" | "widget:create" | "projects:read";
 
@@ -27,8 +27,8 @@ declare module "fastify" {
   }
 }
 
-const LONGEST_URL = 8 * 1024;
-const MOST_HEADERS = 100;
+const MAX_URL_LENGTH = 8 * 1024;
+const MAX_HEADERS = 100;
 const HEADER_BYTES = 16 * 1024;
 const HSTS_SECONDS = 365 * 24 * 3600;
 
@@ -36,7 +36,7 @@ const HSTS_SECONDS = 365 * 24 * 3600;
  * Everything that is decided before a body is read, in the order of R-045: size of the head, encryption, rate limit, path
  * and method, key, scope.
  */
-export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
+export function registerAccess(app: FastifyInstance, deps: ApiDeps): void {
   const { settings, database, projects, clock } = deps;
   const clientOf = clientReader(settings.trustedProxies);
   const secure = settings.baseUrl.startsWith("https:");
@@ -64,17 +64,22 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
     const { url } = request.routeOptions;
     await limiter.request(url === undefined ? "*" : `${request.method} ${url}`, client.key, reply, perMinute);
     if (request.is404) refuseUnknown(request, reply, allowedMethods);
-    if (access !== "browser") await admit(request, reply, client, access);
+    if (access !== "browser") await authorize(request, reply, client, access);
     return undefined;
   });
 
-  async function admit(request: FastifyRequest, reply: FastifyReply, client: Client, access: "any key" | Scope | undefined): Promise<void> {
-    const identity = await identify(request, reply, client);
+  async function authorize(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    client: Client,
+    access: "any key" | Scope | undefined,
+  ): Promise<void> {
+    const identity = await authenticated(request, reply, client);
     if (access !== "any key" && !(access && identity.scopes.includes(access))) throw new AppError("missing_scope");
     request.identity = identity;
   }
 
-  async function identify(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<ApiKeyIdentity> {
+  async function authenticated(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<ApiKeyIdentity> {
     try {
       const identity = await authenticate(bearerKey(request.raw));
       if (identity) return identity;
@@ -86,16 +91,16 @@ export function registerGate(app: FastifyInstance, deps: ApiDeps): void {
   }
 }
 
-function limiterFor({ settings, database, clock, hits: given }: ApiDeps): RateLimiter {
+function limiterFor({ settings, database, clock, rateCounter: given }: ApiDeps): RateLimiter {
   // The embedded database serves one process only: what is counted there need not be shared.
-  const hits = given ?? (database.kind === "pglite" ? memoryHits(clock) : sharedHits(database, clock));
-  return createRateLimiter({ perMinute: settings.rateLimitPerMinute, hits, clock });
+  const counter = given ?? (database.kind === "pglite" ? memoryCounter(clock) : databaseCounter(database, clock));
+  return createRateLimiter({ perMinute: settings.rateLimitPerMinute, counter, clock });
 }
 
 function checkHead({ raw }: FastifyRequest): void {
-  if ((raw.url?.length ?? 0) > LONGEST_URL) throw new AppError("uri_too_long");
+  if ((raw.url?.length ?? 0) > MAX_URL_LENGTH) throw new AppError("uri_too_long");
   const { rawHeaders } = raw;
-  if (rawHeaders.length > 2 * MOST_HEADERS) throw new AppError("headers_too_large");
+  if (rawHeaders.length > 2 * MAX_HEADERS) throw new AppError("headers_too_large");
   let bytes = 0;
   for (const part of rawHeaders) bytes += part.length + 2;
   if (bytes > HEADER_BYTES) throw new AppError("headers_too_large");
@@ -118,7 +123,7 @@ function refuseUnknown(request: FastifyRequest, reply: FastifyReply, methodsOf: 
   throw new AppError("method_not_allowed");
 }
 
-/** Learns each route as it is registered; answers the methods that a path has. */
+/** Learns each route as it is registered; returns the methods that a path has. */
 function methodTable(app: FastifyInstance): (path: string) => string[] {
   const routes: { pattern: RegExp; methods: string[] }[] = [];
   app.addHook("onRoute", ({ url, method }) => {

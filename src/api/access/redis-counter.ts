@@ -2,8 +2,8 @@ import { createClient, defineScript } from "@redis/client";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Log } from "#src/platform/index.ts";
-import { type Hit, type HitStore, SLOT_MS, WINDOW_MS } from "./hits.ts";
-import { memoryHits } from "./memory-hits.ts";
+import { type Count, type RateCounter, SLOT_MS, WINDOW_MS } from "./counter.ts";
+import { memoryCounter } from "./memory-counter.ts";
 
 /** A connection stands, with its handshake, or it is given up. */
 const CONNECT_MS = 1000;
@@ -12,10 +12,10 @@ const ANSWER_MS = 250;
 const RETRY_MS = 1000;
 
 /**
- * One hit, counted by the server's clock. A bucket is a hash: number of a slot to hits in it; it goes by itself when nothing
- * of it counts any more. A script runs alone, so parallel hits cannot pass together.
+ * Counts one request by the server's clock. A bucket is a hash, from a slot's number to the requests in it; it goes by itself when
+ * nothing of it counts any more. A script runs alone, so parallel requests cannot pass together.
  */
-const countHit = defineScript({
+const countScript = defineScript({
   SCRIPT: `
     local limit, slotMs, slots = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
     local time = redis.call('TIME')
@@ -40,34 +40,34 @@ const countHit = defineScript({
     return { allowed, used + allowed, (oldest + slots + 1) * slotMs - now }`,
   NUMBER_OF_KEYS: 1,
   parseCommand(parser, bucket: string, limit: number) {
-    parser.pushKey(`voicetill:hits:${bucket}`);
+    parser.pushKey(`voicetill:rate:${bucket}`);
     parser.push(String(limit), String(SLOT_MS), String(WINDOW_MS / SLOT_MS));
   },
-  transformReply: ([allowed, used, resetMs]: [number, number, number]): Hit => ({ allowed: allowed === 1, used, resetMs }),
+  transformReply: ([allowed, used, resetMs]: [number, number, number]): Count => ({ allowed: allowed === 1, used, resetMs }),
 });
 
 /** One connection. Never mended: a new one is opened in its place. */
 const clientOf = (url: string) =>
   createClient({
     url,
-    scripts: { countHit },
+    scripts: { countScript },
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
     disableClientInfo: true,
     maintNotifications: "disabled",
   });
 type Client = ReturnType<typeof clientOf>;
 
-export interface RedisHits extends HitStore {
-  /** Ends the connection; later hits are counted in this process. */
+export interface RedisCounter extends RateCounter {
+  /** Ends the connection; later requests are counted in this process. */
   close(): void;
 }
 
-export interface RedisHitsOptions {
+export interface RedisCounterOptions {
   url: Secret;
   clock: Clock;
   log: Log;
-  /** Called for each hit that was counted in this process alone. */
-  onAlone?: () => void;
+  /** Called for each request that was counted in this process alone. */
+  onFallback?: () => void;
 }
 
 /**
@@ -75,9 +75,9 @@ export interface RedisHitsOptions {
  * process counts for itself, so that a request is never refused or kept waiting for its sake; a new connection is tried
  * every second. Resolves when the first one stands or has failed.
  */
-export async function redisHits(options: RedisHitsOptions): Promise<RedisHits> {
-  const { url, clock, log, onAlone = () => {} } = options;
-  const alone = memoryHits(clock);
+export async function redisCounter(options: RedisCounterOptions): Promise<RedisCounter> {
+  const { url, clock, log, onFallback = () => {} } = options;
+  const fallback = memoryCounter(clock);
   let client: Client | null = null;
   let cancelRetry = () => {};
   let isLost = false;
@@ -108,17 +108,17 @@ export async function redisHits(options: RedisHitsOptions): Promise<RedisHits> {
 
   await connect();
   return {
-    async hit(bucket, limit) {
-      const asked = client;
+    async count(bucket, limit) {
+      const current = client;
       try {
-        if (asked?.isReady) return await within(clock, ANSWER_MS, asked.countHit(bucket, limit));
+        if (current?.isReady) return await within(clock, ANSWER_MS, current.countScript(bucket, limit));
       } catch (error) {
-        lose(asked!, error);
+        lose(current!, error);
       }
-      onAlone();
-      return alone.hit(bucket, limit);
+      onFallback();
+      return fallback.count(bucket, limit);
     },
-    sweep: () => alone.sweep(),
+    sweep: () => fallback.sweep(),
     close() {
       isClosed = true;
       cancelRetry();

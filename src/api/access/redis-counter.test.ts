@@ -10,21 +10,21 @@ import { Secret } from "#src/kernel/secret.ts";
 import { createLog } from "#src/platform/index.ts";
 import { createIdentity } from "#simulators/tls.ts";
 import { callerOf, startTestApi } from "../testing.ts";
-import type { HitStore } from "./hits.ts";
-import { redisHits } from "./redis-hits.ts";
+import type { RateCounter } from "./counter.ts";
+import { redisCounter } from "./redis-counter.ts";
 import { startRedis, type TestRedis, withoutRedis } from "./testing.ts";
 
-/** What is Redis's own: an outage, a password, TLS. What it counts is told by hits.test.ts. */
+/** What is Redis's own: an outage, a password, TLS. What it counts is told by counter.test.ts. */
 
-const stores: { close(): void }[] = [];
-after(() => stores.forEach((store) => store.close()));
+const counters: { close(): void }[] = [];
+after(() => counters.forEach((counter) => counter.close()));
 
-async function storeOf(url: string) {
-  let [log, alone] = ["", 0];
+async function counterOf(url: string) {
+  let [log, fallbacks] = ["", 0];
   /** How long it was ready to wait for anything, ms. */
   const waits = new Set<number>();
   const waiting: { event: string; done: () => void }[] = [];
-  const store = await redisHits({
+  const counter = await redisCounter({
     url: new Secret(url),
     clock: {
       ...systemClock,
@@ -41,21 +41,21 @@ async function storeOf(url: string) {
         waiting.filter(({ event }) => line.includes(event)).forEach(({ done }) => done());
       },
     }),
-    onAlone: () => alone++,
+    onFallback: () => fallbacks++,
   });
-  stores.push(store);
+  counters.push(counter);
   return {
-    store,
+    counter,
     waits,
     log: () => log,
-    alone: () => alone,
+    fallbacks: () => fallbacks,
     logged: (event: string) => new Promise<void>((done) => waiting.push({ event, done })),
   };
 }
 
-const allowedOf = async (hits: HitStore, bucket: string, count: number) => {
+const allowedOf = async (counter: RateCounter, bucket: string, count: number) => {
   let allowed = 0;
-  for (let n = 0; n < count; n++) if ((await hits.hit(bucket, 20)).allowed) allowed++;
+  for (let n = 0; n < count; n++) if ((await counter.count(bucket, 20)).allowed) allowed++;
   return allowed;
 };
 
@@ -68,50 +68,50 @@ describe("rate limits in Redis", { skip: withoutRedis }, () => {
 
   test("a Redis that is away, then there, then away again: nobody is refused for its sake, and it is used again when it is back (R-063)", async () => {
     await redis.stop();
-    const { store, log, alone, logged } = await storeOf(redis.url);
-    assert.equal(await allowedOf(store, "outage", 25), 20);
-    assert.equal(alone(), 25);
+    const { counter, log, fallbacks, logged } = await counterOf(redis.url);
+    assert.equal(await allowedOf(counter, "outage", 25), 20);
+    assert.equal(fallbacks(), 25);
     assert.equal(log().match(/"redis_lost"/g)?.length, 1);
 
     const back = logged("redis_back");
     await redis.start();
     await back;
-    assert.partialDeepStrictEqual(await store.hit("outage", 20), { allowed: true, used: 1 });
-    assert.equal(alone(), 25);
+    assert.partialDeepStrictEqual(await counter.count("outage", 20), { allowed: true, used: 1 });
+    assert.equal(fallbacks(), 25);
 
     const lost = logged("redis_lost");
     await redis.stop();
     await lost;
-    assert.equal((await store.hit("outage", 20)).allowed, false);
+    assert.equal((await counter.count("outage", 20)).allowed, false);
     const again = logged("redis_back");
     await redis.start();
     await again;
-    assert.equal((await store.hit("outage", 20)).used, 1);
+    assert.equal((await counter.count("outage", 20)).used, 1);
   });
 
-  test("a Redis that hangs delays the hits that wait for it once, no later ones, and is used again when it goes on", async () => {
-    const { store, waits, alone, logged } = await storeOf(redis.url);
+  test("a Redis that hangs delays the requests that wait for it once, no later ones, and is used again when it goes on", async () => {
+    const { counter, waits, fallbacks, logged } = await counterOf(redis.url);
     waits.clear();
     redis.freeze();
     const lost = logged("redis_lost");
     const back = logged("redis_back");
-    const hits = await Promise.all(Array.from({ length: 30 }, async () => store.hit("frozen", 20)));
-    assert.equal(hits.filter(({ allowed }) => allowed).length, 20);
+    const counts = await Promise.all(Array.from({ length: 30 }, async () => counter.count("frozen", 20)));
+    assert.equal(counts.filter(({ allowed }) => allowed).length, 20);
     assert.deepEqual([...waits], [250, 1000], "for the answer, and until the next connection");
     await lost;
-    await store.hit("frozen", 20);
-    assert.equal(alone(), 31);
+    await counter.count("frozen", 20);
+    assert.equal(fallbacks(), 31);
     redis.wake();
     await back;
-    await store.hit("thawed", 20);
-    assert.equal(alone(), 31);
+    await counter.count("thawed", 20);
+    assert.equal(fallbacks(), 31);
   });
 
   test("what is kept of an address goes by itself when its minute is over", async () => {
-    const { store } = await storeOf(redis.url);
-    await store.hit("fleeting", 20);
+    const { counter } = await counterOf(redis.url);
+    await counter.count("fleeting", 20);
     const client = await createClient({ url: redis.url }).connect();
-    const ttl = await client.pTTL("voicetill:hits:fleeting");
+    const ttl = await client.pTTL("voicetill:rate:fleeting");
     client.destroy();
     assert.ok(ttl > 60_000 && ttl <= 63_000, `${ttl} ms`);
   });
@@ -119,7 +119,9 @@ describe("rate limits in Redis", { skip: withoutRedis }, () => {
   test("over HTTP, two servers on one Redis give 20 of 30 requests, and go on when it dies in between (R-060, R-063)", async () => {
     const api = await startTestApi();
     const settings = { rateLimitPerMinute: 20 };
-    const servers = await Promise.all([1, 2].map(async () => api.another({ settings, deps: { hits: (await storeOf(redis.url)).store } })));
+    const servers = await Promise.all(
+      [1, 2].map(async () => api.another({ settings, deps: { rateCounter: (await counterOf(redis.url)).counter } })),
+    );
     const statusOf = async (n: number) => (await callerOf(servers[n % 2]!)("GET", "/v1/auth/check")).statusCode;
     const statuses = await Promise.all(Array.from({ length: 30 }, (_, n) => statusOf(n)));
     assert.deepEqual(
@@ -137,16 +139,16 @@ describe("rate limits in Redis", { skip: withoutRedis }, () => {
 test("the password of REDIS_URL is sent; a wrong one is named by its kind in the log and not shown", { skip: withoutRedis }, async () => {
   const redis = await startRedis(["--requirepass", "hunter2/%"]);
   try {
-    const right = await storeOf(`redis://:hunter2%2F%25@127.0.0.1:${redis.port}/3`);
-    await right.store.hit("bucket", 20);
-    assert.equal(right.alone(), 0);
+    const right = await counterOf(`redis://:hunter2%2F%25@127.0.0.1:${redis.port}/3`);
+    await right.counter.count("bucket", 20);
+    assert.equal(right.fallbacks(), 0);
     for (const [user, reason] of [
       [":swordfish@", "WRONGPASS"],
       ["", "NOAUTH"],
     ] as const) {
-      const wrong = await storeOf(`redis://${user}127.0.0.1:${redis.port}`);
-      assert.equal((await wrong.store.hit("bucket", 20)).used, 1);
-      assert.equal(wrong.alone(), 1);
+      const wrong = await counterOf(`redis://${user}127.0.0.1:${redis.port}`);
+      assert.equal((await wrong.counter.count("bucket", 20)).used, 1);
+      assert.equal(wrong.fallbacks(), 1);
       assert.match(wrong.log(), new RegExp(`"reason":"${reason}"`));
       assert.doesNotMatch(wrong.log(), /swordfish/);
     }
@@ -169,13 +171,13 @@ test("rediss:// verifies the certificate: an authority that is trusted is, anoth
   const redis = await startRedis([...tls, "--tls-auth-clients", "no"], "tls-port");
   const trusted = getCACertificates("default");
   try {
-    const stranger = await storeOf(`rediss://localhost:${redis.port}`);
-    await stranger.store.hit("bucket", 20);
-    assert.equal(stranger.alone(), 1);
+    const untrusted = await counterOf(`rediss://localhost:${redis.port}`);
+    await untrusted.counter.count("bucket", 20);
+    assert.equal(untrusted.fallbacks(), 1);
     setDefaultCACertificates([...trusted, identity.ca]);
-    const friend = await storeOf(`rediss://localhost:${redis.port}`);
-    await friend.store.hit("bucket", 20);
-    assert.equal(friend.alone(), 0);
+    const accepted = await counterOf(`rediss://localhost:${redis.port}`);
+    await accepted.counter.count("bucket", 20);
+    assert.equal(accepted.fallbacks(), 0);
   } finally {
     setDefaultCACertificates(trusted);
     await redis.close();

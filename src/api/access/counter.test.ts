@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createClient } from "@redis/client";
+import { sql } from "kysely";
+import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import { type Database, silentLog } from "#src/platform/index.ts";
+import { testDatabase } from "#src/platform/testing.ts";
+import { type RateCounter, SLOT_MS } from "./counter.ts";
+import { memoryCounter } from "./memory-counter.ts";
+import { type RedisCounter, redisCounter } from "./redis-counter.ts";
+import { databaseCounter } from "./database-counter.ts";
+import { startRedis, withoutRedis } from "./testing.ts";
+
+/** What every counter does, whichever it is. */
+
+interface Subject {
+  /** The counters of two processes. The one in memory serves one process: it is both. */
+  counters: [RateCounter, RateCounter];
+  /** Makes every request of the bucket older. */
+  age(bucket: string, ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function inMemory(): Promise<Subject> {
+  const clock = new ManualClock();
+  const counter = memoryCounter(clock);
+  return { counters: [counter, counter], age: async (_bucket, ms) => clock.advance(ms), close: async () => {} };
+}
+
+async function inDatabase(): Promise<Subject> {
+  const database = await testDatabase();
+  const clock = new ManualClock();
+  return {
+    counters: [databaseCounter(database, clock), databaseCounter(database, clock)],
+    async age(bucket, ms) {
+      clock.advance(ms);
+      await sql`update rate_buckets set window_start = window_start - make_interval(secs => ${ms / 1000}) where bucket = ${bucket}`.execute(
+        database.db,
+      );
+    },
+    close: () => database.close(),
+  };
+}
+
+async function inRedis(): Promise<Subject> {
+  const redis = await startRedis();
+  const open = () => redisCounter({ url: new Secret(redis.url), clock: systemClock, log: silentLog });
+  const counters: [RedisCounter, RedisCounter] = [await open(), await open()];
+  const client = await createClient({ url: redis.url }).connect();
+  return {
+    counters,
+    async age(bucket, ms) {
+      const key = `voicetill:rate:${bucket}`;
+      const slots = Object.entries(await client.hGetAll(key));
+      await client.del(key);
+      for (const [slot, count] of slots) await client.hSet(key, String(Number(slot) - Math.ceil(ms / SLOT_MS)), count);
+    },
+    async close() {
+      for (const counter of counters) counter.close();
+      client.destroy();
+      await redis.close();
+    },
+  };
+}
+
+const COUNTERS: { name: string; open: () => Promise<Subject>; skip: string | false }[] = [
+  { name: "in memory", open: inMemory, skip: false },
+  { name: "in the database", open: inDatabase, skip: false },
+  { name: "in Redis", open: inRedis, skip: withoutRedis },
+];
+
+const parallel = async (counter: RateCounter, bucket: string, count: number, limit: number) =>
+  (await Promise.all(Array.from({ length: count }, async () => counter.count(bucket, limit)))).filter(({ allowed }) => allowed).length;
+
+for (const { name, open, skip } of COUNTERS) {
+  describe(`counting ${name}`, { skip }, () => {
+    let subject: Subject;
+    before(async () => {
+      subject = await open();
+    });
+    after(() => subject?.close());
+
+    test("each count says how many count; one past the limit is refused and does not count (R-061)", async () => {
+      const [counter] = subject.counters;
+      for (const used of [1, 2, 3]) assert.partialDeepStrictEqual(await counter.count("few", 3), { allowed: true, used });
+      for (let again = 0; again < 3; again++) assert.partialDeepStrictEqual(await counter.count("few", 3), { allowed: false, used: 3 });
+      await subject.age("few", 66_000);
+      assert.partialDeepStrictEqual(await counter.count("few", 3), { allowed: true, used: 1 });
+    });
+
+    test("a request is forgotten a minute later and no sooner, and the wait that a refusal names suffices (R-061, R-062)", async () => {
+      const [counter] = subject.counters;
+      await counter.count("old", 2);
+      await subject.age("old", 30_000);
+      await counter.count("old", 2);
+      const refused = await counter.count("old", 2);
+      assert.ok(!refused.allowed && refused.resetMs > 25_000 && refused.resetMs <= 33_000, `${refused.resetMs} ms`);
+      await subject.age("old", 27_000);
+      assert.equal((await counter.count("old", 2)).allowed, false);
+      await subject.age("old", Math.max(0, refused.resetMs - 27_000));
+      assert.partialDeepStrictEqual(await counter.count("old", 2), { allowed: true, used: 2 });
+      assert.equal((await counter.count("old", 2)).allowed, false);
+    });
+
+    test("two processes share one limit, however many ask at once (R-063)", async () => {
+      const [one, two] = subject.counters;
+      const allowed = await Promise.all([parallel(one, "shared", 25, 20), parallel(two, "shared", 25, 20)]);
+      assert.equal(allowed[0] + allowed[1], 20);
+      assert.equal((await one.count("another", 20)).allowed, true);
+    });
+
+    test("requests that come together are kept apart by bucket, and what fits is allowed to the last one (R-061, R-063)", async () => {
+      const [counter] = subject.counters;
+      const counts = { three: 3, exact: 20, many: 30 };
+      const allowed = await Promise.all(Object.entries(counts).map(([bucket, count]) => parallel(counter, bucket, count, 20)));
+      assert.deepEqual(allowed, [3, 20, 20]);
+      assert.equal((await counter.count("three", 20)).used, 4);
+    });
+  });
+}
+
+test("in the database a refusal is remembered without a statement until its time is up, and a sweep deletes old rows (R-061)", async () => {
+  const database: Database = await testDatabase();
+  const clock = new ManualClock();
+  const counter = databaseCounter(database, clock);
+  await counter.count("old", 1);
+  const refused = await counter.count("old", 1);
+  const age = (seconds: number) =>
+    sql`update rate_buckets set window_start = window_start - make_interval(secs => ${seconds}) where bucket = 'old'`.execute(database.db);
+  await age(66);
+  assert.equal((await counter.count("old", 1)).allowed, false);
+  clock.advance(refused.resetMs);
+  assert.equal((await counter.count("old", 1)).used, 1);
+  await age(300);
+  await counter.sweep();
+  assert.deepEqual(await database.db.selectFrom("rate_buckets").select("bucket").execute(), []);
+  await database.close();
+});
