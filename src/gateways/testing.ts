@@ -27,19 +27,27 @@ export interface Behaviour {
   wrongCredentials: (settings: GatewaySettings) => Partial<GatewaySettings>;
   refusedCredentials: string;
   /** What a lost answer ends in, and whether the look-up had to be asked. */
-  lost: { outcome: string; code?: string };
+  lost: ByMode<{ outcome: string; code?: string }>;
   /** What the vendor is told of the attempt's reference; the whole of it when absent. */
   told?: (order: Order) => string;
   /** Refusals that the vendor itself does not tell apart: the uniform card's code, and what it comes out as. */
   folded?: Partial<Record<Mode, Record<string, string>>>;
   /** What the verb itself ends in when every answer to its payment request is lost; unknown when absent. */
-  everyAnswerLost?: string;
+  everyAnswerLost?: ByMode<string>;
   /** Charges a stored card by what was kept of it, as a merchant would; resolves whether the vendor took the money. */
   chargeStored?: (kept: ProcessorFields, order: Order, vendor: SimulatedVendor) => Promise<boolean>;
   /** A stored card cannot be taken out of the vendor's keeping again. */
   keepsStored?: boolean;
   /** The endpoint never came to act. */
-  neverActed: { outcome: string; code?: string };
+  neverActed: ByMode<{ outcome: string; code?: string }>;
+}
+
+/** One expectation, or one for each mode. */
+export type ByMode<T> = T | Readonly<Record<Mode, T>>;
+
+/** The expectation for one mode, where the two differ. */
+export function inMode<T extends object | string>(expected: ByMode<T>, mode: Mode): T {
+  return typeof expected === "object" && "charge" in expected ? expected[mode] : expected;
 }
 
 /** The expectations of every gateway that is built; a folder without them is a fault of its own. */
