@@ -54,25 +54,27 @@ export interface App {
 }
 
 export interface AppOptions {
+  /** Looks at what was opened before anything listens or works; what it throws stops the start. */
+  check?: (opened: Pick<App, "database" | "projects" | "keys">) => Promise<void>;
   /** Folder of rendered prompts; default: in the data folder. */
   promptCache?: string;
 }
 
 /** Builds the modules and starts the chosen roles. What was started is ended again when a later step fails. */
-export async function startApp(config: Config, log: Log, { promptCache = join(config.dataDir, "prompts") }: AppOptions = {}): Promise<App> {
+export async function startApp(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
   const ends: (() => unknown)[] = [];
   const stop = async () => {
     for (const end of ends.splice(0).toReversed()) await end();
   };
   try {
-    return await compose(config, log, promptCache, ends, stop);
+    return await compose(config, log, options, ends, stop);
   } catch (error) {
     await stop();
     throw taken(error);
   }
 }
 
-async function compose(config: Config, log: Log, promptCache: string, ends: (() => unknown)[], stop: () => Promise<void>): Promise<App> {
+async function compose(config: Config, log: Log, options: AppOptions, ends: (() => unknown)[], stop: () => Promise<void>): Promise<App> {
   const [clock, random] = [systemClock, systemRandom];
   const roles = new Set<string>(config.roles);
   const owner = `${hostname()}-${process.pid}-${random.uuid().slice(0, 8)}`;
@@ -97,6 +99,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     gateways,
     simulatorsUrl: () => simulators?.url ?? null,
   });
+  await options.check?.({ database, keys, projects });
   const webhooks = createWebhooks({ database, jobs, projects, gateways, outbound: instruments.webhooks(outbound), clock, random, log });
   const sessions = instruments.sessions(
     createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
@@ -152,7 +155,7 @@ async function compose(config: Config, log: Log, promptCache: string, ends: (() 
     key: new Uint8Array(hkdfSync("sha256", keys.pepper, "", "voicetill widget", 32)),
     publicUrl: () => publicUrl,
   });
-  voice = roles.has("voice") ? await startVoiceRole(core, promptCache) : null;
+  voice = roles.has("voice") ? await startVoiceRole(core, options.promptCache ?? join(config.dataDir, "prompts")) : null;
   const api = roles.has("api") ? await startApiRole(core, { voice, widget }) : null;
   publicUrl = api ?? publicUrl;
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;

@@ -15,11 +15,11 @@ const doctor = operation({
   options: {},
   opening: { asItIs: true },
   read: () => ({}),
-  work: gatherFromDatabase,
+  work: (modules) => gatherFromDatabase(modules),
   show: (facts) => JSON.stringify(facts),
 });
 
-/** The doctor's database half; the command itself adds the machine and the verdicts. */
+/** The doctor's database half; the command itself adds the machine and the checks. */
 export const operations: Operations = { doctor };
 
 /** Exit status 1 when any check fails; warnings are 0. */
@@ -51,7 +51,7 @@ async function gather(): Promise<Facts> {
     return { ...unknown, settingsFault: sentenceOf(error) };
   }
   const { database, databaseFault } = await askDatabase(config);
-  const host = await gatherFromHost(config);
+  const host = await gatherFromHost(config, { ports: true });
   const isOurs = ({ owner }: { owner: string }) => owner.startsWith(`${hostname()}-`);
   const runsHere = database?.installation?.processes.some(isOurs) ?? false;
   return { ...unknown, settingsFault: null, config, host, database, databaseFault, runsHere };
@@ -62,7 +62,7 @@ async function askDatabase(config: Config): Promise<Pick<Facts, "database" | "da
     if (config.embedded && !existsSync(join(config.dataDir, "database"))) {
       return { database: null, databaseFault: { text: `there is no installation in ${config.dataDir} yet`, absent: true } };
     }
-    // Opening the rooms would make a new key, with which nothing of the old opens.
+    // Opening the installation would make a new key, with which nothing of the old opens.
     if (config.embedded && config.masterKey === null && !existsSync(join(config.dataDir, "master.key"))) {
       return {
         database: null,

@@ -69,7 +69,7 @@ const show = operation({
       attempts.length === 0
         ? "No attempt: the gateway was never asked."
         : table(
-            ["ATTEMPT", "REFERENCE", "CARD", "OUTCOME", "CODE", "GIVE BACK", "STARTED", "FINISHED", "REASON"],
+            ["ATTEMPT", "REFERENCE", "CARD", "OUTCOME", "CODE", "REVERSAL", "STARTED", "FINISHED", "REASON"],
             attempts.map((attempt) => [
               attempt.number,
               attempt.reference,

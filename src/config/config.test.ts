@@ -87,7 +87,9 @@ for (const [env, sentence] of FAULTS) {
 test("a secret may stand in a file, its last line feed is not part of it", () => {
   const file = join(folder, "key");
   writeFileSync(file, `${KEY}\n`);
-  assert.equal(readConfig({ MASTER_KEY_FILE: file }, false).masterKey?.reveal(), KEY);
+  const config = readConfig({ MASTER_KEY_FILE: file }, false);
+  assert.equal(config.masterKey?.reveal(), KEY);
+  assert.deepEqual(config.masterKeyFiles, [file]);
 });
 
 test("a service's secrets are gone from the environment once they are read, and nothing else is (S-34)", () => {

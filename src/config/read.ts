@@ -29,7 +29,8 @@ export function readConfig(env: Environment, terminal: boolean = process.stderr.
   if (ANY_ADDRESS.has(sipPublicHost)) {
     throw new OperatorError(`SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`);
   }
-  return { ...settings, sipPublicHost, embedded: surroundings.embedded };
+  const masterKeyFiles = ["MASTER_KEY_FILE", "MASTER_KEY_PREVIOUS_FILE"].flatMap((name) => env[name] || []);
+  return { ...settings, sipPublicHost, masterKeyFiles, embedded: surroundings.embedded };
 }
 
 /**

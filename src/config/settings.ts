@@ -136,4 +136,6 @@ export interface Config extends Settings {
   readonly embedded: boolean;
   readonly sipPublicHost: string;
   readonly masterKey: Secret | null;
+  /** MASTER_KEY_FILE and MASTER_KEY_PREVIOUS_FILE, where they are set. */
+  readonly masterKeyFiles: readonly string[];
 }

@@ -5,9 +5,11 @@ import { examine, type Facts } from "./checks.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
 const KEY = { organization: "acme", name: "web", mode: "live", state: "active", expires_at: null } as const;
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
+const KEY_TEXT = base64(Uint8Array.from({ length: 32 }, (_, index) => index * 7 + 1));
 const ENV = {
   DATABASE_URL: "postgres://db/voicetill",
-  MASTER_KEY: Buffer.alloc(32).toString("base64"),
+  MASTER_KEY: KEY_TEXT,
   BASE_URL: "https://pay.example",
   SIP_HOST: "10.0.0.5",
   SIP_TRUNKS: "10.0.0.0/8",
@@ -24,7 +26,15 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
     node: "v26.10.0",
     settingsFault: null,
     config: readConfig({ ...ENV, ...env }),
-    host: { ports: [], publicAddresses: ["10.0.0.5"], coreLimit: "0", swaps: [], ephemeral: [32_768, 60_999], ...host },
+    host: {
+      ports: [],
+      publicAddresses: ["10.0.0.5"],
+      coreLimit: "0",
+      swaps: [],
+      keyFilesInCheckout: [],
+      ephemeral: [32_768, 60_999],
+      ...host,
+    },
     databaseFault: null,
     database: {
       kind: "postgres",
@@ -98,12 +108,27 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
   ["a private address for public trunks", { env: { SIP_TRUNKS: "198.51.100.0/24,54.172.60.0/30" } }, "SIP address", "warn"],
   ["no trunks", { env: { SIP_TRUNKS: "" } }, "SIP trunks", "warn"],
   ["trunks everywhere", { env: { SIP_TRUNKS: "0.0.0.0/0" } }, "SIP trunks", "fail"],
+  ["trunks everywhere, in halves (R-440)", { env: { SIP_TRUNKS: "0.0.0.0/1,128.0.0.0/1" } }, "SIP trunks", "fail"],
+  ["trunks everywhere in IPv6 (R-440)", { env: { SIP_TRUNKS: "10.0.0.0/8,::/1,8000::/1" } }, "SIP trunks", "fail"],
+  ["trunks everywhere for a process that takes no calls (R-440)", { env: { SIP_TRUNKS: "0.0.0.0/0", ROLES: "api" } }, "SIP trunks", "fail"],
   ["few media ports", { env: { RTP_PORTS: "20000-20019" } }, "media", "warn"],
   ["media ports among the outgoing ones", { env: { RTP_PORTS: "40000-49999" } }, "media", "warn"],
   ["the SIP port among the media ports", { env: { SIP_PORT: "20010" } }, "media", "fail"],
   ["a way to the metadata service", { env: { OUTBOUND_ALLOW: "0.0.0.0/0" } }, "outbound", "fail"],
+  ["a way to everybody, in halves (R-440)", { env: { OUTBOUND_ALLOW: "0.0.0.0/1,128.0.0.0/1" } }, "outbound", "fail"],
+  ["a way to everybody in IPv6 (R-440)", { env: { OUTBOUND_ALLOW: "2000::/3" } }, "outbound", "fail"],
   ["a way to this machine, with live keys", { env: { OUTBOUND_ALLOW: "127.0.0.0/8" } }, "outbound", "warn"],
   ["live keys without encryption", { env: { BASE_URL: "http://pay.example" } }, "encryption", "fail"],
+  ["live keys without encryption and without BASE_URL (R-440)", { env: { BASE_URL: "", HOST: "10.0.0.5" } }, "encryption", "fail"],
+  ["debug lines beside live keys (R-440)", { env: { LOG_LEVEL: "debug" } }, "log", "fail"],
+  ["a master key of zeros, with live keys (R-440)", { env: { MASTER_KEY: base64(new Uint8Array(32)) } }, "master key", "fail"],
+  [
+    "a short master key filled up with zeros, with live keys (R-440)",
+    { env: { MASTER_KEY: base64(Buffer.concat([Buffer.from("hunter2"), Buffer.alloc(25)])) } },
+    "master key",
+    "fail",
+  ],
+  ["a master key's file in a checkout, with live keys (R-440)", { host: { keyFilesInCheckout: ["./key"] } }, "master key", "fail"],
   ["a public listener without encryption", { env: { BASE_URL: "", HOST: "10.0.0.5" }, installation: NO_LIVE }, "encryption", "warn"],
   ["no key", { installation: { keys: [{ ...KEY, state: "revoked" }] } }, "keys", "warn"],
   ["a key about to expire", { installation: { keys: [{ ...KEY, expires_at: "2026-06-10T00:00:00Z" }] } }, "keys", "warn"],
@@ -205,6 +230,28 @@ for (const [what, changes, check, level] of FAULTS) {
     assert.ok(own[0]?.todo);
   });
 }
+
+for (const [what, env] of [
+  ["by name", { BASE_URL: "http://localhost:8080" }],
+  ["by address", { BASE_URL: "http://127.0.0.2" }],
+  ["by IPv6 address", { BASE_URL: "http://[::1]:8080" }],
+  ["without BASE_URL", { BASE_URL: "" }],
+] as const) {
+  test(`http on loopback, ${what}, is allowed with live keys (R-440)`, () => {
+    assert.deepEqual(
+      examine(facts({ env })).filter(({ level }) => level !== "ok"),
+      [],
+    );
+  });
+}
+
+test("what stops a start with live keys is no fault with test keys alone (R-440)", () => {
+  const env = { MASTER_KEY: base64(new Uint8Array(32)), LOG_LEVEL: "debug", BASE_URL: "http://pay.example" };
+  const failed = examine(facts({ env, installation: NO_LIVE, host: { keyFilesInCheckout: ["./key"] } })).filter(
+    ({ level }) => level === "fail",
+  );
+  assert.deepEqual(failed, []);
+});
 
 test("an http webhook is no fault for test sessions, or where there is no live key (R-431)", () => {
   const webhooks = [TEST_HOOK, { ...HOOK, scope: "live" }];

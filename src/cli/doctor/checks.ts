@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import type { Config } from "#src/config/index.ts";
+import { type Config, coversInternet } from "#src/config/index.ts";
 import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
 import type { Sent } from "../operation.ts";
 import type { DatabaseFacts, Installation } from "./database-facts.ts";
@@ -30,11 +30,11 @@ export interface Finding {
   todo: string | null;
 }
 
-type Verdict = Omit<Finding, "check">;
+type Result = Omit<Finding, "check">;
 
-const ok = (text: string): Verdict => ({ level: "ok", text, todo: null });
-const warn = (text: string, todo: string): Verdict => ({ level: "warn", text, todo });
-const fail = (text: string, todo: string): Verdict => ({ level: "fail", text, todo });
+const ok = (text: string): Result => ({ level: "ok", text, todo: null });
+const warn = (text: string, todo: string): Result => ({ level: "warn", text, todo });
+const fail = (text: string, todo: string): Result => ({ level: "fail", text, todo });
 
 const NODE_MAJOR = 26;
 /** S-19. */
@@ -44,7 +44,7 @@ const HOUR_S = 3600;
 const FEW_CALLS = 50;
 
 /** The checks in the order they are told. One that has nothing to look at answers nothing. */
-const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
+const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
   node: ({ node }) =>
     Number(node.slice(1).split(".")[0]) >= NODE_MAJOR
       ? [ok(`Node.js ${node}`)]
@@ -80,8 +80,9 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
     return [(hasLiveKeys(facts) ? fail : warn)(text, "run a time service (NTP) on both machines")];
   },
 
-  "master key": (facts) =>
-    installed(facts, ({ secrets: { opened, failed } }) => {
+  "master key": (facts) => {
+    const results = keyResults(facts);
+    const opens = installed(facts, ({ secrets: { opened, failed } }) => {
       if (failed.length > 0) {
         return [
           fail(
@@ -90,8 +91,15 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
           ),
         ];
       }
-      return [ok(opened === 0 ? "nothing is sealed yet" : `it opens what is sealed (${opened})`)];
-    }),
+      return results.length > 0 ? [] : [ok(opened === 0 ? "nothing is sealed yet" : `it opens what is sealed (${opened})`)];
+    });
+    return [...results, ...opens];
+  },
+
+  log: (facts) =>
+    facts.config?.logLevel === "debug" && hasLiveKeys(facts)
+      ? [fail("LOG_LEVEL is debug, and there are live keys", "set it to info: debug lines are for building, not for payments")]
+      : [],
 
   ports: ({ host, runsHere }) =>
     (host?.ports ?? []).map(({ setting, protocol, port, state }) => {
@@ -133,13 +141,14 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
   },
 
   "SIP trunks": ({ config }) => {
-    if (!config?.roles.includes("voice")) return [];
+    if (!config) return [];
+    const listed = config.sipTrunks.join(", ");
+    if (coversInternet(config.sipTrunks))
+      return [fail(`SIP_TRUNKS ${listed} is everybody: anybody may call`, "list only the addresses of your trunks and agents")];
+    if (!config.roles.includes("voice")) return [];
     if (config.sipTrunks.length === 0)
       return [warn("SIP_TRUNKS is empty: every call is ignored", "list the addresses of your trunks and agents")];
-    const open = config.sipTrunks.filter((trunk) => trunk.endsWith("/0"));
-    if (open.length > 0)
-      return [fail(`SIP_TRUNKS has ${open.join(", ")}: anybody may call`, "list only the addresses of your trunks and agents")];
-    return [ok(config.sipTrunks.join(", "))];
+    return [ok(listed)];
   },
 
   media: ({ config, host }) => {
@@ -148,17 +157,15 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
     const calls = Math.floor((last + 1 - first) / 2);
     if (config.sipPort >= first && config.sipPort <= last)
       return [fail(`SIP_PORT ${config.sipPort} lies in RTP_PORTS`, "move one of them")];
-    const verdicts = [];
+    const results = [];
     if (calls < FEW_CALLS)
-      verdicts.push(
+      results.push(
         warn(`RTP_PORTS ${first}-${last} is enough for ${calls} legs`, "widen it: a call takes one leg, a call handed back two"),
       );
     if (host?.ephemeral && first <= host.ephemeral[1] && last >= host.ephemeral[0]) {
-      verdicts.push(
-        warn(`RTP_PORTS ${first}-${last} overlaps the system's outgoing ports ${host.ephemeral.join("-")}`, "move one of them"),
-      );
+      results.push(warn(`RTP_PORTS ${first}-${last} overlaps the system's outgoing ports ${host.ephemeral.join("-")}`, "move one of them"));
     }
-    return verdicts.length > 0 ? verdicts : [ok(`RTP_PORTS ${first}-${last}: ${calls} legs, one a call, two when it is handed back`)];
+    return results.length > 0 ? results : [ok(`RTP_PORTS ${first}-${last}: ${calls} legs, one a call, two when it is handed back`)];
   },
 
   outbound: (facts) => {
@@ -167,6 +174,8 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
     if (config.outboundAllow.length === 0) return [ok("requests go to public addresses only")];
     const ranges = parseCidrs("OUTBOUND_ALLOW", config.outboundAllow);
     const listed = config.outboundAllow.join(", ");
+    if (coversInternet(config.outboundAllow))
+      return [fail(`OUTBOUND_ALLOW ${listed} is everybody: it guards nothing`, "list only the hosts that webhooks and gateways need")];
     if (isInside("169.254.169.254", ranges)) {
       return [fail(`OUTBOUND_ALLOW ${listed} reaches the cloud's metadata service`, "list only the hosts that webhooks and gateways need")];
     }
@@ -178,11 +187,12 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
 
   encryption: (facts) => {
     const { config } = facts;
-    if (!config?.roles.includes("api") || config.baseUrl?.startsWith("https:")) return [];
-    const text = `BASE_URL is ${config.baseUrl ?? "not set"}: API keys travel unencrypted`;
+    if (!config || (config.baseUrl === null && !config.roles.includes("api"))) return [];
+    if (config.baseUrl?.startsWith("https:") || isLoopback(config.baseUrl === null ? config.host : new URL(config.baseUrl).hostname))
+      return [];
+    const text = `BASE_URL is ${config.baseUrl ?? `not set and HOST is ${config.host}`}: API keys travel unencrypted`;
     const todo = "put a proxy with TLS before it and set BASE_URL to its https address";
-    if (hasLiveKeys(facts)) return [fail(`${text}, and there are live keys`, todo)];
-    return rangeOf(config.host) === "loopback" || config.host === "localhost" ? [] : [warn(text, todo)];
+    return [hasLiveKeys(facts) ? fail(`${text}, and there are live keys`, todo) : warn(text, todo)];
   },
 
   keys: (facts) =>
@@ -205,21 +215,21 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
 
   projects: (facts) =>
     installed(facts, ({ projects, keys }) => {
-      const verdicts: Verdict[] = [];
+      const results: Result[] = [];
       const own = projects.filter(({ archived, organization, project }) => !archived && !(organization === STARTER && project === STARTER));
       for (const { organization, project, gateways, webhooks } of own) {
         const name = `${organization}/${project}`;
         const isLive = keys.some((key) => key.organization === organization && key.mode === "live" && key.state === "active");
         const has = (environment: string) => gateways.some((gateway) => gateway.environment === environment);
         if (isLive && !has("live"))
-          verdicts.push(warn(`${name} has no live gateway credentials`, "apply them: voicetill gateways prints their names"));
+          results.push(warn(`${name} has no live gateway credentials`, "apply them: voicetill gateways prints their names"));
         else if (gateways.length === 0 && !isSimulated(facts))
-          verdicts.push(
+          results.push(
             warn(`${name} has no gateway credentials, and the simulators are off`, "apply them: voicetill gateways prints their names"),
           );
-        verdicts.push(...webhookVerdicts(name, webhooks, isLive));
+        results.push(...webhookResults(name, webhooks, isLive));
       }
-      return verdicts.length > 0 ? verdicts : [ok(`${own.length} set up`)];
+      return results.length > 0 ? results : [ok(`${own.length} set up`)];
     }),
 
   "phone numbers": (facts) =>
@@ -245,38 +255,40 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
 
   webhooks: (facts) =>
     installed(facts, ({ webhooks: { pending, oldestSeconds, overdue, dead }, processes }) => {
-      const verdicts: Verdict[] = [];
+      const results: Result[] = [];
       const works = processes.some(({ roles }) => roles.includes("worker"));
       if (overdue > 0 && works)
-        verdicts.push(
+        results.push(
           fail(`${overdue} are overdue although a worker runs`, "see the log of the worker: webhook_delivery_broken, webhook_sweep_failed"),
         );
-      if (overdue > 0 && !works) verdicts.push(warn(`${overdue} are overdue, and no worker runs`, "start a process with the role worker"));
+      if (overdue > 0 && !works) results.push(warn(`${overdue} are overdue, and no worker runs`, "start a process with the role worker"));
       if (oldestSeconds !== null && oldestSeconds > HOUR_S) {
-        verdicts.push(
+        results.push(
           warn(
             `the oldest of ${pending} pending waits for ${Math.floor(oldestSeconds / HOUR_S)} h`,
             "voicetill webhooks list --failed shows what the receiver answers",
           ),
         );
       }
-      if (dead > 0) verdicts.push(warn(`${dead} were given up`, "voicetill webhooks list --dead, then voicetill webhooks resend"));
-      return verdicts.length > 0 ? verdicts : [ok(`${pending} pending`)];
+      if (dead > 0) results.push(warn(`${dead} were given up`, "voicetill webhooks list --dead, then voicetill webhooks resend"));
+      return results.length > 0 ? results : [ok(`${pending} pending`)];
     }),
 
   payments: (facts) =>
     installed(facts, ({ payments: { stuck, searched, unsettled }, processes }) => {
-      const verdicts: Verdict[] = [];
+      const results: Result[] = [];
       if (stuck > 0 && processes.length > 0)
-        verdicts.push(fail(`${stuck} attempts are past their time and nobody takes them up`, "see the log: payment_janitor_failed"));
+        results.push(fail(`${stuck} attempts are past their time and nobody takes them up`, "see the log: payment_janitor_failed"));
       if (stuck > 0 && processes.length === 0)
-        verdicts.push(warn(`${stuck} attempts wait for a process to find their outcome`, "start the service"));
-      if (unsettled > 0) verdicts.push(warn(`${unsettled} need somebody to look into them`, "voicetill unmatched list"));
-      return verdicts.length > 0 ? verdicts : [ok(`${searched} being looked for at their gateway, none to look into`)];
+        results.push(warn(`${stuck} attempts wait for a process to find their outcome`, "start the service"));
+      if (unsettled > 0) results.push(warn(`${unsettled} need somebody to look into them`, "voicetill unmatched list"));
+      return results.length > 0 ? results : [ok(`${searched} being looked for at their gateway, none to look into`)];
     }),
 
   "audit log": (facts) =>
-    installed(facts, ({ audit: { verified, fault, overdue }, processes }) => {
+    installed(facts, ({ audit, processes }) => {
+      if (audit === null) return [];
+      const { verified, fault, overdue } = audit;
       if (fault !== null) return [fail(fault, "keep a copy of the database, and find out who had access: voicetill audit verify")];
       const works = processes.some(({ roles }) => roles.includes("worker"));
       if (overdue > 0 && works) return [fail(`${overdue} rows are not sealed although a worker runs`, "see the log of the worker")];
@@ -286,43 +298,43 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
 
   memory: ({ host }) => {
     if (!host) return [];
-    const verdicts: Verdict[] = [];
+    const results: Result[] = [];
     if (host.coreLimit !== null && host.coreLimit !== "0") {
-      verdicts.push(warn("core dumps are on: a crash could write a card to the disk", "start the service with ulimit -c 0 (LimitCORE=0)"));
+      results.push(warn("core dumps are on: a crash could write a card to the disk", "start the service with ulimit -c 0 (LimitCORE=0)"));
     }
     if (host.swaps.length > 0) {
-      verdicts.push(warn(`memory may be swapped to ${host.swaps.join(", ")}`, "turn swap off, or see that it is encrypted"));
+      results.push(warn(`memory may be swapped to ${host.swaps.join(", ")}`, "turn swap off, or see that it is encrypted"));
     }
-    return verdicts.length > 0 ? verdicts : [ok(host.coreLimit === null ? "no swap in use" : "no core dumps, no swap")];
+    return results.length > 0 ? results : [ok(host.coreLimit === null ? "no swap in use" : "no core dumps, no swap")];
   },
 };
 
-function webhookVerdicts(name: string, webhooks: Sent<Installation>["projects"][number]["webhooks"], isLive: boolean): Verdict[] {
+function webhookResults(name: string, webhooks: Sent<Installation>["projects"][number]["webhooks"], isLive: boolean): Result[] {
   const missing = (["test", "live"] as const).filter(
     (environment) => (environment === "test" || isLive) && !webhooks.some(({ scope }) => scope === "both" || scope === environment),
   );
-  const verdicts: Verdict[] = [];
+  const results: Result[] = [];
   if (webhooks.length === 0)
-    verdicts.push(
+    results.push(
       warn(`${name} has no status_webhook: outcomes are not told to anybody`, "apply one, unless the merchant polls or streams"),
     );
   else if (missing.length > 0)
-    verdicts.push(
+    results.push(
       warn(
         `${name} has no status_webhook for ${missing[0]} sessions: their outcomes are not told to anybody`,
         "apply one, unless the merchant polls or streams",
       ),
     );
   if (webhooks.some(({ state }) => state === "disabled"))
-    verdicts.push(warn(`${name}: its webhook is disabled, the receiver answered 410`, "mend the receiver, then voicetill webhooks resend"));
+    results.push(warn(`${name}: its webhook is disabled, the receiver answered 410`, "mend the receiver, then voicetill webhooks resend"));
   if (isLive && webhooks.some(({ scope, https }) => scope !== "test" && !https))
-    verdicts.push(
+    results.push(
       fail(
         `${name}: its status_webhook is not https, so outcomes of live sessions are not told to anybody`,
         "apply an https address, or one for each environment: status_webhook: { test: {...}, live: {...} }",
       ),
     );
-  return verdicts;
+  return results;
 }
 
 /** The demo project of an embedded installation: made to be tried out, not to be set up. */
@@ -332,8 +344,26 @@ export function examine(facts: Facts): Finding[] {
   return Object.entries(CHECKS).flatMap(([check, look]) => look(facts).map((verdict) => ({ check, ...verdict })));
 }
 
-function installed({ database }: Facts, look: (installation: Sent<Installation>) => Verdict[]): Verdict[] {
+function installed({ database }: Facts, look: (installation: Sent<Installation>) => Result[]): Result[] {
   return database?.installation ? look(database.installation) : [];
+}
+
+/** Half of the key's 32 bytes: with fewer that are not padding the key is as good as guessed. */
+const LEAST_KEY_BYTES = 16;
+
+/** What is wrong with the master key itself, which only matters once there is something to steal (R-440). */
+function keyResults(facts: Facts): Result[] {
+  if (!hasLiveKeys(facts)) return [];
+  const results: Result[] = [];
+  const key = facts.config?.masterKey;
+  const bytes = key && Buffer.from(key.reveal(), "base64");
+  const isZero = (byte: number) => byte === 0;
+  if (bytes?.every(isZero)) results.push(fail("MASTER_KEY is all zeros", "make one with openssl rand -base64 32, and rotate to it"));
+  else if (bytes && bytes.filter((byte) => !isZero(byte)).length < LEAST_KEY_BYTES)
+    results.push(fail("MASTER_KEY is a short key filled up with zeros", "make one with openssl rand -base64 32, and rotate to it"));
+  for (const file of facts.host?.keyFilesInCheckout ?? [])
+    results.push(fail(`the master key's file ${file} lies in a checkout, and there are live keys`, "move it out of every repository"));
+  return results;
 }
 
 function hasLiveKeys({ database }: Facts): boolean {
@@ -342,6 +372,12 @@ function hasLiveKeys({ database }: Facts): boolean {
 
 function isSimulated({ config }: Facts): boolean {
   return config !== null && config.simulatorsPort !== null;
+}
+
+/** `host` as in a URL or a setting. */
+function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, "");
+  return bare === "localhost" || bare.endsWith(".localhost") || rangeOf(bare) === "loopback";
 }
 
 /** What kind of address it is, or what kind of range begins there; null for a name. */

@@ -1,8 +1,10 @@
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Config } from "#src/config/index.ts";
 
 /** What this machine tells the doctor. Ports are tried by opening them for a moment. */
@@ -14,6 +16,8 @@ export interface HostFacts {
   coreLimit: string | null;
   /** Devices and files that memory is swapped to. */
   swaps: string[];
+  /** Files of master keys that lie in a checkout of some repository, this project's own folder included. */
+  keyFilesInCheckout: string[];
   /** First and last port that the system gives to outgoing connections; null where it cannot be read. */
   ephemeral: [number, number] | null;
 }
@@ -25,11 +29,12 @@ export interface PortFact {
   state: "free" | "taken" | "not allowed" | "no such address";
 }
 
-export async function gatherFromHost(config: Config): Promise<HostFacts> {
+/** Without `ports` none is tried: a service that starts opens them itself. */
+export async function gatherFromHost(config: Config, { ports }: { ports: boolean }): Promise<HostFacts> {
   const limits = read("/proc/self/limits");
   const range = read("/proc/sys/net/ipv4/ip_local_port_range")?.trim().split(/\s+/).map(Number);
   return {
-    ports: await tryPorts(config),
+    ports: ports ? await tryPorts(config) : [],
     publicAddresses: (await lookup(config.sipPublicHost, { all: true }).catch(() => [])).map(({ address }) => address),
     coreLimit: limits === null ? null : (/^Max core file size\s+(\S+)/m.exec(limits)?.[1] ?? null),
     swaps: (read("/proc/swaps") ?? "")
@@ -37,8 +42,22 @@ export async function gatherFromHost(config: Config): Promise<HostFacts> {
       .slice(1)
       .flatMap((line) => line.split(/\s+/, 1))
       .filter((name) => name !== ""),
+    keyFilesInCheckout: config.masterKeyFiles.filter(isInCheckout),
     ephemeral: range?.length === 2 ? [range[0]!, range[1]!] : null,
   };
+}
+
+const OWN_FOLDER = realpathSync(fileURLToPath(new URL("../../..", import.meta.url)));
+
+/** By where the file really is: what a repository holds is one commit away from everybody who has it. */
+function isInCheckout(file: string): boolean {
+  let folder = dirname(realpathSync(file));
+  for (;;) {
+    if (folder === OWN_FOLDER || existsSync(join(folder, ".git"))) return true;
+    const parent = dirname(folder);
+    if (parent === folder) return false;
+    folder = parent;
+  }
 }
 
 async function tryPorts({ roles, host, port, sipHost, sipPort, simulatorsPort }: Config): Promise<PortFact[]> {
