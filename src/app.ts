@@ -1,4 +1,3 @@
-import { hkdfSync } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createCheckout } from "./checkout/index.ts";
@@ -19,33 +18,31 @@ import {
   loadKeyring,
   openDatabase,
   openInstallationKeys,
-  startAuditSealer,
   startLease,
-  type Database,
-  type InstallationKeys,
   type Log,
 } from "./platform/index.ts";
-import { startApiRole, startVoiceRole, type Core, type VoiceRole } from "./roles/index.ts";
-import { createProjects, type Projects, type Starter } from "./projects/index.ts";
-import { createSessions, type Sessions } from "./sessions/index.ts";
-import { createWidget } from "./widget/index.ts";
-import { createWebhooks, type Webhooks } from "./webhooks/index.ts";
-import { startSimulators } from "#simulators/index.ts";
+import type { ApiRole } from "./roles/api.ts";
+import type { Modules, OnEnd } from "./roles/modules.ts";
+import type { VoiceRole } from "./roles/voice.ts";
+import { createProjects, type Starter } from "./projects/index.ts";
+import { createSessions } from "./sessions/index.ts";
+import { createWebhooks } from "./webhooks/index.ts";
+import type { Simulators } from "#simulators/index.ts";
 import { VERSION } from "./version.ts";
 
+/**
+ * The one composition root. `startApp` runs the service: it opens the modules, starts what every process runs, then its roles, whose
+ * code is loaded only where they run. `openModules` is also what commands work with when no service runs.
+ */
+
 /** A running service, for `serve`, `demo` and the tests. */
-export interface App {
+export interface App extends Pick<Modules, "database" | "keys" | "projects" | "sessions" | "webhooks"> {
   baseUrl: string;
   /** Host and port of the SIP listener; null when this process has no voice. */
   sip: { host: string; port: number } | null;
   simulatorsUrl: string | null;
   /** The demo project and its key; null with PostgreSQL. */
   starter: Starter | null;
-  database: Database;
-  keys: InstallationKeys;
-  projects: Projects;
-  sessions: Sessions;
-  webhooks: Webhooks;
   readonly activeCalls: number;
   /** No new calls and no new requests; resolves when the running calls and charges are over, at the latest after `ms`. */
   drain(ms: number): Promise<void>;
@@ -55,51 +52,62 @@ export interface App {
 
 export interface AppOptions {
   /** Looks at what was opened before anything listens or works; what it throws stops the start. */
-  check?: (opened: Pick<App, "database" | "projects" | "keys">) => Promise<void>;
+  check?: (opened: Modules) => Promise<void>;
   /** Folder of rendered prompts; default: in the data folder. */
   promptCache?: string;
 }
 
-/** Builds the modules and starts the chosen roles. What was started is ended again when a later step fails. */
+/** Opens the modules and starts the chosen roles. What was started is ended again when a later step fails. */
 export async function startApp(config: Config, log: Log, options: AppOptions = {}): Promise<App> {
-  const ends: (() => unknown)[] = [];
-  const stop = async () => {
-    for (const end of ends.splice(0).toReversed()) await end();
-  };
+  const { onEnd, endAll } = createEnds();
   try {
-    return await compose(config, log, options, ends, stop);
+    const simulators = await simulatorsOf(config, onEnd);
+    const modules = await openModules(config, log, onEnd, { simulators, isService: true });
+    await options.check?.(modules);
+    return await startRoles(modules, simulators, options, endAll);
   } catch (error) {
-    await stop();
+    await endAll();
     throw taken(error);
   }
 }
 
-async function compose(config: Config, log: Log, options: AppOptions, ends: (() => unknown)[], stop: () => Promise<void>): Promise<App> {
+/** What is to be ended: in the reverse order of its start. */
+export function createEnds(): { onEnd: OnEnd; endAll: () => Promise<void> } {
+  const ends: (() => unknown)[] = [];
+  return {
+    onEnd: (end) => void ends.push(end),
+    endAll: async () => {
+      for (const end of ends.splice(0).toReversed()) await end();
+    },
+  };
+}
+
+export interface Opening {
+  /** Bring the database to this version first. Default: yes. */
+  migrate?: boolean;
+  /** What test keys without credentials are charged at. Default: nothing. */
+  simulators?: Simulators | null;
+  /** The modules are for a process that goes on: count what it uses. Default: they are for one command. */
+  isService?: boolean;
+}
+
+/** Opens the database and builds the modules on it. Nothing of the service is started: no listener, no delivery, no recovery. */
+export async function openModules(config: Config, log: Log, onEnd: OnEnd, opening: Opening = {}): Promise<Modules> {
+  const { migrate = true, simulators = null, isService = false } = opening;
   const [clock, random] = [systemClock, systemRandom];
-  const roles = new Set<string>(config.roles);
   const owner = `${hostname()}-${process.pid}-${random.uuid().slice(0, 8)}`;
   const ownHosts = hostsOf(config.databaseUrl, config.redisUrl);
 
   const database = await openDatabase({ databaseUrl: config.databaseUrl?.reveal() ?? null, dataDir: config.dataDir, log });
-  ends.push(() => database.close());
-  await database.migrate();
-
-  const simulators = config.simulatorsPort === null ? null : await startSimulators({ port: config.simulatorsPort, host: "127.0.0.1" });
-  if (simulators) ends.push(() => simulators.close());
-
-  const metrics = createMetrics({ ofProcess: true });
+  onEnd(() => database.close());
+  if (migrate) await database.migrate();
+  const keys = await openInstallationKeys(database, loadKeyring(config));
+  const metrics = createMetrics({ ofProcess: isService });
   const instruments = createInstruments(metrics);
   const outbound = createOutbound({ allow: config.outboundAllow, ownHosts, extraCa: () => (simulators ? [simulators.ca] : []) });
   const jobs = createJobs(database, log);
-  const keys = await openInstallationKeys(database, loadKeyring(config));
-  const projects = createProjects({
-    database,
-    keys,
-    random,
-    gateways,
-    simulatorsUrl: () => simulators?.url ?? null,
-  });
-  await options.check?.({ database, keys, projects });
+
+  const projects = createProjects({ database, keys, random, gateways, simulatorsUrl: () => simulators?.url ?? null });
   const webhooks = createWebhooks({ database, jobs, projects, gateways, outbound: instruments.webhooks(outbound), clock, random, log });
   const sessions = instruments.sessions(
     createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
@@ -110,61 +118,54 @@ async function compose(config: Config, log: Log, options: AppOptions, ends: (() 
     createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log, onFound: instruments.countFound }),
     () => clock.monotonic(),
   );
+  const host = { config, clock, random, owner, log, metrics, instruments, ownHosts, onEnd };
+  return { ...host, database, keys, jobs, projects, webhooks, sessions, checkout, payments };
+}
 
-  ends.push(await startLease({ database, clock, owner, roles: config.roles.join(","), masterKeys: () => keys.keyring.ids, log }));
+async function simulatorsOf({ simulatorsPort: port }: Config, onEnd: OnEnd): Promise<Simulators | null> {
+  if (port === null) return null;
+  const { startSimulators } = await import("#simulators/index.ts");
+  const simulators = await startSimulators({ port, host: "127.0.0.1" });
+  onEnd(() => simulators.close());
+  return simulators;
+}
+
+async function startRoles(
+  modules: Modules,
+  simulators: Simulators | null,
+  { promptCache = join(modules.config.dataDir, "prompts") }: AppOptions,
+  stop: () => Promise<void>,
+): Promise<App> {
+  const { config, clock, owner, log, database, keys, jobs, projects, webhooks, sessions, payments, onEnd } = modules;
+  const roles = new Set<string>(config.roles);
+  const worker = roles.has("worker") ? await import("./roles/worker.ts") : null;
+
+  onEnd(await startLease({ database, clock, owner, roles: config.roles.join(","), masterKeys: () => keys.keyring.ids, log }));
+  // Ended after everything below: what ends writes rows too.
   let endSealing = async () => {};
-  ends.push(() => endSealing());
-  ends.push(await auditRun(database, log, { owner, roles: config.roles, version: VERSION }));
+  onEnd(() => endSealing());
+  onEnd(await auditRun(database, log, { owner, roles: config.roles, version: VERSION }));
+
   webhooks.registerDelivery();
-  await jobs.start({ work: roles.has("worker") });
-  ends.push(() => jobs.stop());
+  await jobs.start({ work: worker !== null });
+  onEnd(() => jobs.stop());
+  worker?.startWorkerRole(modules);
   let voice: VoiceRole | null = null;
   const own = { owner, calls: () => voice?.calls.callIds ?? [] };
   await sessions.start({ giveUp: (session) => payments.giveUp(session), own });
-  ends.push(() => sessions.stop());
+  onEnd(() => sessions.stop());
   // Wherever a card may be settled: a process takes up only its own attempts and those of the dead.
-  ends.push(payments.startJanitor());
-  if (roles.has("worker")) ends.push(webhooks.startSweep());
-
-  const core: Core = {
-    config,
-    clock,
-    random,
-    owner,
-    log,
-    metrics,
-    instruments,
-    database,
-    sessions,
-    projects,
-    checkout,
-    payments,
-    ownHosts,
-    onEnd: (end) => void ends.push(end),
-  };
-  let publicUrl = config.baseUrl ?? "";
-  const widget = createWidget({
-    database,
-    sessions,
-    projects,
-    payments,
-    clock,
-    random,
-    owner,
-    log,
-    key: new Uint8Array(hkdfSync("sha256", keys.pepper, "", "voicetill widget", 32)),
-    publicUrl: () => publicUrl,
-  });
-  voice = roles.has("voice") ? await startVoiceRole(core, options.promptCache ?? join(config.dataDir, "prompts")) : null;
-  const api = roles.has("api") ? await startApiRole(core, { voice, widget }) : null;
-  publicUrl = api ?? publicUrl;
+  onEnd(payments.startJanitor());
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;
-  // A start that fails tells its one sentence and no head; the next process seals its rows.
-  if (roles.has("worker")) endSealing = startAuditSealer({ database, key: keys.audit, clock, log });
+
+  if (roles.has("voice")) voice = await (await import("./roles/voice.ts")).startVoiceRole(modules, promptCache);
+  const api: ApiRole | null = roles.has("api") ? await (await import("./roles/api.ts")).startApiRole(modules, voice) : null;
+  // A start that fails tells its one sentence and no head of the audit log; the next process seals its rows.
+  if (worker) endSealing = worker.startSealing(modules);
   crashPoint("serving");
 
   return {
-    baseUrl: api ?? "",
+    baseUrl: api?.url ?? "",
     sip: voice && { host: config.sipPublicHost, port: voice.port },
     simulatorsUrl: simulators?.url ?? null,
     starter,
@@ -178,12 +179,11 @@ async function compose(config: Config, log: Log, options: AppOptions, ends: (() 
     },
     async drain(ms) {
       crashPoint("drain_begun");
-      voice?.calls.drain();
-      voice?.userAgent.drain();
-      widget.drain();
+      voice?.drain();
+      api?.drain();
       const late = Promise.withResolvers<void>();
       const cancel = clock.after(ms, late.resolve);
-      await Promise.race([Promise.all([voice?.calls.idle(), widget.idle()]), late.promise]);
+      await Promise.race([Promise.all([voice?.idle(), api?.idle()]), late.promise]);
       cancel();
       crashPoint("drained");
     },

@@ -8,7 +8,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import type { Log } from "#src/platform/index.ts";
 
 /**
- * The door by which commands reach a running service on embedded storage: only one process can hold that database. A socket
+ * The way by which commands reach a running service on embedded storage: only one process can hold that database. A socket
  * in the data folder that only its owner may open; whoever can write there owns the service anyway.
  */
 

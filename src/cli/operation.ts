@@ -1,12 +1,8 @@
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
-import type { App } from "../app.ts";
 import { type Config, readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { askRunning } from "./control.ts";
-import { openRooms, type Opening } from "./rooms.ts";
-
-/** The rooms that a command works in: those of the running service, or the same ones opened for the command alone. */
-export type Rooms = Pick<App, "database" | "keys" | "projects" | "sessions" | "webhooks">;
+import { type CommandModules, type CommandOpening, openForCommand } from "./modules.ts";
 
 /** A value as JSON brings it to the other side. */
 export type Sent<T> = T extends Date
@@ -28,13 +24,13 @@ export interface Operation<Options extends ParseArgsOptionsConfig, Input extends
   options: Options;
   /** Throws OperatorError for what cannot be meant. */
   read(values: ReturnType<typeof parseArgs<{ options: Options }>>["values"], positionals: readonly string[]): Input;
-  work(rooms: Rooms, input: Input): Promise<Output>;
+  work(modules: CommandModules, input: Input): Promise<Output>;
   /** For people; `--json` prints the output itself. */
   show(output: Sent<Output>): string;
   /** True when the output says that something is wrong: exit status 1. */
   fails?(output: Sent<Output>): boolean;
-  /** How the rooms are opened when no service runs. */
-  opening?: Opening;
+  /** How the modules are opened when no service runs. */
+  opening?: CommandOpening;
 }
 
 /** An operation whose types matter to itself alone. */
@@ -94,18 +90,23 @@ export async function perform(config: Config, name: string, chosen: AnyOperation
 }
 
 async function workHere(config: Config, chosen: AnyOperation, input: object): Promise<unknown> {
-  const rooms = await openRooms(config, chosen.opening ?? {});
+  const modules = await openForCommand(config, chosen.opening ?? {});
   try {
-    return JSON.parse(JSON.stringify((await chosen.work(rooms, input)) ?? null));
+    return JSON.parse(JSON.stringify((await chosen.work(modules, input)) ?? null));
   } finally {
-    await rooms.close();
+    await modules.close();
   }
 }
 
 /** The running service's side: what a command sent over the control socket. Null: this version has no such operation. */
-export async function answer(operations: Operations, rooms: Rooms, name: string, input: unknown): Promise<{ output: unknown } | null> {
+export async function answer(
+  operations: Operations,
+  modules: CommandModules,
+  name: string,
+  input: unknown,
+): Promise<{ output: unknown } | null> {
   if (!Object.hasOwn(operations, name)) return null;
-  return { output: (await operations[name]!.work(rooms, input)) ?? null };
+  return { output: (await operations[name]!.work(modules, input)) ?? null };
 }
 
 function usage(operations: Operations): string {

@@ -4,7 +4,8 @@ import { formatAmount } from "#src/kernel/money.ts";
 import { attemptsOf } from "#src/payments/index.ts";
 import { isTerminal, type Session, type Status, STATUSES } from "#src/sessions/index.ts";
 import { findEvent } from "#src/webhooks/index.ts";
-import { limitOf, none, only, operation, type Operations, type Rooms, runnerOf } from "./operation.ts";
+import type { CommandModules } from "./modules.ts";
+import { limitOf, none, only, operation, type Operations, runnerOf } from "./operation.ts";
 import { facts, moment, table } from "./table.ts";
 
 const list = operation({
@@ -40,9 +41,9 @@ const show = operation({
   summary: "One session: what it asked for, each attempt at the gateway, its webhook, how the caller was handed back.",
   options: {},
   read: (_, positionals) => ({ id: idOf(only(positionals, "sessions show ID")) }),
-  async work(rooms, { id }) {
-    const { db } = rooms.database;
-    const session = await find(rooms, id);
+  async work(modules, { id }) {
+    const { db } = modules.database;
+    const session = await find(modules, id);
     return { ...detailed(session), attempts: await attemptsOf(db, id), webhook: await findEvent(db, id) };
   },
   show({ attempts, webhook, ...session }) {
@@ -99,9 +100,9 @@ const cancel = operation({
   options: {},
   opening: { jobs: true },
   read: (_, positionals) => ({ id: idOf(only(positionals, "sessions cancel ID")) }),
-  async work(rooms, { id }) {
-    const { organizationId, environment } = await find(rooms, id);
-    const result = await rooms.sessions.cancel(id, { organizationId, environment }, "operator", "command");
+  async work(modules, { id }) {
+    const { organizationId, environment } = await find(modules, id);
+    const result = await modules.sessions.cancel(id, { organizationId, environment }, "operator", "command");
     if (result.kind === "cancelled") return listed(result.session);
     const why = result.kind === "missing" ? "it is gone" : result.phase === null ? `status: ${result.status}` : "payment in progress";
     throw new OperatorError(`Session ${id} cannot be cancelled (${why}).`);
@@ -112,7 +113,7 @@ const cancel = operation({
 export const operations: Operations = { "sessions list": list, "sessions show": show, "sessions cancel": cancel };
 export const run = runnerOf("sessions", operations);
 
-async function find({ sessions, database }: Rooms, id: string): Promise<Session> {
+async function find({ sessions, database }: CommandModules, id: string): Promise<Session> {
   const session = await sessions.find(database.db, id);
   if (!session) throw new OperatorError(`There is no session ${id}.`);
   return session;

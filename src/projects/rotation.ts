@@ -133,7 +133,7 @@ async function change(database: Database, row: SealedRow, next: (sealed: Uint8Ar
   });
 }
 
-/** Every value of this room that is sealed. */
+/** Every value of this module that is sealed. */
 async function sealedRows(db: Db): Promise<SealedRow[]> {
   return [...(await settingsRows(db)), ...(await endpointRows(db)), ...(await integrationRows(db))];
 }

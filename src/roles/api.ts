@@ -1,13 +1,25 @@
+import { hkdfSync } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { createApi, redisCounter, type Probe } from "#src/api/index.ts";
 import { VERSION } from "#src/version.ts";
-import type { Widget } from "#src/widget/index.ts";
-import type { Core } from "./core.ts";
+import { createWidget, type Widget } from "#src/widget/index.ts";
+import type { Modules } from "./modules.ts";
 import type { VoiceRole } from "./voice.ts";
 
-/** Opens the HTTP interface; answers the address that the world reaches it at. */
-export async function startApiRole(core: Core, { voice, widget }: { voice: VoiceRole | null; widget: Widget }): Promise<string> {
-  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, checkout, onEnd } = core;
+export interface ApiRole {
+  /** The address that the world reaches it at. */
+  url: string;
+  /** Refuses new charges of the widget; those that run go on. */
+  drain(): void;
+  /** Resolves when no charge is left. */
+  idle(): Promise<void>;
+}
+
+/** Opens the HTTP interface, and the widget with it. `voice`: the calls of the same process. */
+export async function startApiRole(modules: Modules, voice: VoiceRole | null): Promise<ApiRole> {
+  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, checkout, onEnd } = modules;
+  let url = config.baseUrl ?? "";
+  const widget = widgetOf(modules, () => url);
   const host = config.sipPublicHost;
   const port = voice?.port ?? config.sipPort;
   const sipProbe: Probe = voice ? async () => true : null;
@@ -39,5 +51,11 @@ export async function startApiRole(core: Core, { voice, widget }: { voice: Voice
   onEnd(() => app.close());
   await app.listen({ host: config.host, port: config.port });
   const { port: bound } = app.server.address() as AddressInfo;
-  return config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
+  url = config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
+  return { url, drain: () => widget.drain(), idle: () => widget.idle() };
+}
+
+function widgetOf({ keys, ...modules }: Modules, publicUrl: () => string): Widget {
+  const key = new Uint8Array(hkdfSync("sha256", keys.pepper, "", "voicetill widget", 32));
+  return createWidget({ ...modules, key, publicUrl });
 }

@@ -5,13 +5,16 @@ import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
 import { createRecogniser, createSynthesiser } from "#src/speech/index.ts";
 import { createCallService, parseTrunk, type CallService } from "#src/voice/index.ts";
 import { VERSION } from "#src/version.ts";
-import type { Core } from "./core.ts";
+import type { Modules } from "./modules.ts";
 
 export interface VoiceRole {
-  calls: CallService;
-  userAgent: UserAgent;
   /** The SIP listener's. */
   port: number;
+  calls: Pick<CallService, "activeCalls" | "callIds">;
+  /** Refuses new calls; those that run go on. */
+  drain(): void;
+  /** Resolves when no call is left. */
+  idle(): Promise<void>;
 }
 
 /** Calls at a time on one process; the next is told to come again (R-219). */
@@ -20,8 +23,8 @@ const MAX_CALLS = 1000;
 const SPEECH_WORKERS = 4;
 
 /** Takes calls: media, speech, the SIP listener. Rendered prompts are kept in the folder `promptCache`. */
-export async function startVoiceRole(core: Core, promptCache: string): Promise<VoiceRole> {
-  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, onEnd } = core;
+export async function startVoiceRole(modules: Modules, promptCache: string): Promise<VoiceRole> {
+  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, onEnd } = modules;
   const mediaHost = (await lookup(config.sipPublicHost)).address;
   const media = createMediaEngine({
     bindHost: (await lookup(config.sipHost)).address,
@@ -74,7 +77,7 @@ export async function startVoiceRole(core: Core, promptCache: string): Promise<V
     userAgent: `Voicetill/${VERSION}`,
     trunks: config.sipTrunks,
     log,
-    mayReach: sipReach(core, trunk?.host.replace(/^\[|\]$/g, "") ?? null),
+    mayReach: sipReach(modules, trunk?.host.replace(/^\[|\]$/g, "") ?? null),
     onInvite: (call) => {
       instruments.countCall();
       calls.onInvite(call);
@@ -85,11 +88,15 @@ export async function startVoiceRole(core: Core, promptCache: string): Promise<V
   metrics.gauge("sip_transactions", "SIP transactions under way.", () => userAgent.activeTransactions);
   onEnd(() => userAgent.stop());
   calls.preload().catch((error: unknown) => isStopping || log.error("prompts_not_rendered", { error }));
-  return { calls, userAgent, port };
+  const drain = () => {
+    calls.drain();
+    userAgent.drain();
+  };
+  return { port, calls, drain, idle: () => calls.idle() };
 }
 
 /** Callbacks are merchants' to choose, the trunk for numbers is the operator's. */
-function sipReach({ config, ownHosts }: Core, trunk: string | null): (address: string) => Promise<boolean> {
+function sipReach({ config, ownHosts }: Modules, trunk: string | null): (address: string) => Promise<boolean> {
   const mayReach = createReach({ allow: parseCidrs("OUTBOUND_ALLOW", config.outboundAllow), ownHosts });
   const isTrunk = async (address: string) => trunk !== null && (await resolveName(trunk).catch((): string[] => [])).includes(address);
   return async (address) => (await mayReach([address])) || (await isTrunk(address));

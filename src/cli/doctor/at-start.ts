@@ -1,7 +1,8 @@
 import type { Config } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Log } from "#src/platform/index.ts";
-import type { Rooms, Sent } from "../operation.ts";
+import type { CommandModules } from "../modules.ts";
+import type { Sent } from "../operation.ts";
 import { examine, type Facts } from "./checks.ts";
 import { type DatabaseFacts, gatherFromDatabase } from "./database-facts.ts";
 import { gatherFromHost } from "./host-facts.ts";
@@ -13,7 +14,11 @@ import { gatherFromHost } from "./host-facts.ts";
 const STOPPING: ReadonlySet<string> = new Set(["node", "clock", "master key", "log", "SIP trunks", "outbound", "encryption"]);
 
 /** Runs the doctor's checks when there are live keys. Throws OperatorError with one sentence for each that stops the start. */
-export async function checkBeforeStart(config: Config, opened: Pick<Rooms, "database" | "projects" | "keys">, log: Log): Promise<void> {
+export async function checkBeforeStart(
+  config: Config,
+  opened: Pick<CommandModules, "database" | "projects" | "keys">,
+  log: Log,
+): Promise<void> {
   // Live keys need PostgreSQL.
   if (opened.database.kind === "pglite") return;
   const keys = await opened.projects.listKeys(opened.database.db, null);

@@ -3,7 +3,7 @@ import { countOpen } from "#src/payments/index.ts";
 import { type ChainReport, livingProcesses, pendingMigrations, verifyChain } from "#src/platform/index.ts";
 import type { ApiKey, ProjectOverview } from "#src/projects/index.ts";
 import { type Backlog, backlogOf } from "#src/webhooks/index.ts";
-import type { Rooms } from "../operation.ts";
+import type { CommandModules } from "../modules.ts";
 
 /** What the database tells the doctor. Gathered where the database is: with embedded storage by the running service. */
 export interface DatabaseFacts {
@@ -28,7 +28,7 @@ export interface Installation {
 }
 
 export async function gatherFromDatabase(
-  { database, projects, keys }: Pick<Rooms, "database" | "projects" | "keys">,
+  { database, projects, keys }: Pick<CommandModules, "database" | "projects" | "keys">,
   { audit }: { audit: boolean } = { audit: true },
 ): Promise<DatabaseFacts> {
   const { db } = database;

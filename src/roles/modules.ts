@@ -4,12 +4,13 @@ import type { Instruments } from "#src/instruments.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Payments } from "#src/payments/index.ts";
-import type { Database, Log, Metrics } from "#src/platform/index.ts";
+import type { Database, InstallationKeys, Jobs, Log, Metrics } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
+import type { Webhooks } from "#src/webhooks/index.ts";
 
-/** What every role of a process stands on; `app.ts` builds it once. */
-export interface Core {
+/** The modules of one process, as `app.ts` builds them: what the roles and the commands work with. */
+export interface Modules {
   config: Config;
   clock: Clock;
   random: Random;
@@ -19,12 +20,17 @@ export interface Core {
   metrics: Metrics;
   instruments: Instruments;
   database: Database;
-  sessions: Sessions;
+  keys: InstallationKeys;
+  jobs: Jobs;
   projects: Projects;
+  sessions: Sessions;
+  webhooks: Webhooks;
   checkout: Checkout;
   payments: Payments;
   /** Hosts of our own services, which no merchant may make us send anything to (S-50). */
   ownHosts: readonly string[];
   /** Has something ended with the process, before what was started earlier. */
-  onEnd: (end: () => unknown) => void;
+  onEnd: OnEnd;
 }
+
+export type OnEnd = (end: () => unknown) => void;

@@ -1,0 +1,54 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "#src/config/index.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { ChainBrokenError, type Database, type InstallationKeys, sealRows, silentLog } from "#src/platform/index.ts";
+import { type App, createEnds, openModules } from "../app.ts";
+
+/** The modules that a command works with: those of the running service, or the same ones opened for the command alone. */
+export type CommandModules = Pick<App, "database" | "keys" | "projects" | "sessions" | "webhooks">;
+
+/** What a command needs when no service runs. */
+export interface CommandOpening {
+  /** The command may be the first ever to touch this installation, as `apply` may. */
+  creates?: boolean;
+  /** It may send a job: a webhook's wake-up. */
+  jobs?: boolean;
+  /** It looks at the database as it is and brings no migration. */
+  asItIs?: boolean;
+  /** It leaves the rows of the audit log as it found them, unsealed ones too. */
+  leavesAudit?: boolean;
+}
+
+/** Opens the modules for one command. */
+export async function openForCommand(
+  config: Config,
+  { creates, jobs: sendsJobs, asItIs, leavesAudit }: CommandOpening,
+): Promise<CommandModules & { close(): Promise<void> }> {
+  if (!creates && config.embedded && !existsSync(join(config.dataDir, "database"))) {
+    throw new OperatorError(`DATA_DIR: there is no installation in ${config.dataDir} yet; npm start or voicetill apply makes one.`);
+  }
+  const { onEnd, endAll } = createEnds();
+  try {
+    const modules = await openModules(config, silentLog, onEnd, { migrate: !asItIs });
+    const { database, keys, jobs, webhooks } = modules;
+    if (!asItIs && !leavesAudit) onEnd(() => sealAudit(database, keys));
+    if (sendsJobs) {
+      webhooks.registerDelivery();
+      onEnd(() => jobs.stop());
+      await jobs.start({ work: false });
+    }
+    return { ...modules, close: endAll };
+  } catch (error) {
+    await endAll();
+    throw error;
+  }
+}
+
+/** What the command wrote: no worker may run for long. */
+async function sealAudit(database: Database, { audit }: InstallationKeys): Promise<void> {
+  await sealRows(database, audit).catch((error: unknown) => {
+    // The command has done its work; `audit verify` tells.
+    if (!(error instanceof ChainBrokenError)) throw error;
+  });
+}
