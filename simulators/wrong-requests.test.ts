@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { simulatorNames, startSimulators } from "./index.ts";
 import type { Simulators } from "./index.ts";
@@ -16,7 +14,7 @@ before(async () => {
 });
 after(() => simulators.close());
 
-for (const name of simulatorNames().filter((name) => existsSync(join(import.meta.dirname, name, "wrong-requests.ts")))) {
+for (const name of simulatorNames()) {
   const { wrongRequests } = (await import(`./${name}/wrong-requests.ts`)) as { wrongRequests: WrongRequests };
   const { requests, cases, codeOf, sign } = wrongRequests;
   const send: Send = (sent) => senderTo(simulators, name)(sign?.(sent) ?? sent);

@@ -1,131 +1,111 @@
-import { mask } from "../kit/cards.ts";
-import { NOT_FOUND, OK, newLetters, shownNumber, textOf } from "./account.ts";
-import type { Call, CustomerProfile, Reply } from "./account.ts";
-import { accountTypeOf, verdictOn } from "./issuer.ts";
-import type { Address, Card, Verdict } from "./issuer.ts";
-import { namesOf } from "./transactions.ts";
+import { mask } from "../kit/index.ts";
+import type { Answer } from "../kit/index.ts";
+import { answer, notFound, OK, refusal } from "./replies.ts";
+import { accountTypeOf, cardIn, holderOf, judge, newLetters, shownNumber } from "./transactions.ts";
+import type { Address, AuthnetCall, Judged, Profile } from "./transactions.ts";
 
 /** Customer profiles (CIM): a customer with stored cards, checked before they are stored. */
 
-interface Requested {
-  merchantCustomerId?: string;
-  description?: string;
-  email?: string;
-  paymentProfiles?: { billTo?: Address; payment: { creditCard: Card } }[];
-}
-
-export function createCustomerProfile(call: Call): Reply | "reset" {
-  const { account, tools, request } = call;
-  const { merchantCustomerId = "", description = "", email = "", paymentProfiles = [] } = request["profile"] as Requested;
-  const mode = textOf(call, "validationMode") ?? "none";
-  if (merchantCustomerId + description + email === "") {
-    return { code: "E00041", text: "One or more fields must contain a value.", members: EMPTY };
-  }
-  const twin = [...account.profiles.values()].find(
-    (profile) => profile.merchantCustomerId === merchantCustomerId && profile.description === description && profile.email === email,
-  );
-  if (twin) return { code: "E00039", text: `A duplicate record with ID ${twin.customerProfileId} already exists.`, members: EMPTY };
-
-  const customerProfileId = tools.digits(9);
-  const profile: CustomerProfile = { customerProfileId, merchantCustomerId, description, email, paymentProfiles: [] };
-  const lines: string[] = [];
-  let lost = false;
-  for (const { billTo = {}, payment } of [paymentProfiles].flat()) {
-    const card = payment.creditCard;
-    const verdict = verdictOn(card, billTo, 0, false, new Date(tools.now()));
-    if (verdict === null) return "reset";
-    // Only liveMode asks the issuer: an error of form is an error in every mode.
-    const refused =
-      verdict.responseCode === "3" ? ["6", "7", "8"].includes(verdict.reason) || mode === "liveMode" : verdict.responseCode !== "1";
-    if (refused && (mode === "liveMode" || verdict.responseCode === "3")) {
-      record(call, profile, card, billTo, "declined");
-      const members = { ...EMPTY, ...(mode !== "none" && { validationDirectResponseList: [directResponse(call, card, verdict)] }) };
-      return { code: "E00027", text: verdict.text, members };
-    }
-    if (mode !== "none") lines.push(directResponse(call, card, verdict));
-    profile.paymentProfiles.push({ customerPaymentProfileId: tools.digits(9), card, billTo });
-    record(call, profile, card, billTo, "approved");
-    lost ||= verdict.lost === true;
-  }
-  account.profiles.set(customerProfileId, profile);
-  const customerPaymentProfileIdList = profile.paymentProfiles.map(({ customerPaymentProfileId }) => customerPaymentProfileId);
-  return { ...OK, members: { customerProfileId, ...EMPTY, customerPaymentProfileIdList, validationDirectResponseList: lines }, lost };
-}
-
 const EMPTY = { customerPaymentProfileIdList: [], customerShippingAddressIdList: [], validationDirectResponseList: [] };
 
-function record({ tools }: Call, profile: CustomerProfile, card: Card, billTo: Address, outcome: "approved" | "declined"): void {
+export function createCustomerProfile(call: AuthnetCall): Answer {
+  const { tools, state } = call;
+  const [merchantCustomerId = "", description = "", email = ""] = ["merchantCustomerId", "description", "email"].map((name) =>
+    call.text(`profile.${name}`),
+  );
+  if (merchantCustomerId + description + email === "") throw refusal("E00041", "One or more fields must contain a value.", EMPTY);
+  const isTwin = (profile: Profile) =>
+    profile.merchantCustomerId === merchantCustomerId && profile.description === description && profile.email === email;
+  const twin = [...state.profiles.values()].find(isTwin);
+  if (twin) throw refusal("E00039", `A duplicate record with ID ${twin.id} already exists.`, EMPTY);
+  const paths: string[] = [];
+  while (call.has(`profile.paymentProfiles[${paths.length}].payment.creditCard.cardNumber`))
+    paths.push(`profile.paymentProfiles[${paths.length}]`);
+  const mode = call.maybe("validationMode") ?? "none";
+  if (mode === "liveMode" && paths.length === 0) throw refusal("E00013", "Validation Mode is invalid.", EMPTY);
+  const profile: Profile = { id: tools.digits(9), merchantCustomerId, description, email, paymentProfiles: [] };
+  const lines = paths.map((path) => store(call, profile, path, mode));
+  const refused = lines.find(({ isRefused }) => isRefused);
+  const validationDirectResponseList = mode === "none" ? [] : (refused ? [refused] : lines).map(({ line }) => line);
+  if (refused) return answer({ code: "E00027", text: refused.text }, { ...EMPTY, validationDirectResponseList });
+  state.profiles.set(profile.id, profile);
+  const customerPaymentProfileIdList = profile.paymentProfiles.map(({ id }) => id);
+  return answer(OK, { customerProfileId: profile.id, ...EMPTY, customerPaymentProfileIdList, validationDirectResponseList });
+}
+
+/** A further card of a customer; one that he has already is refused with the ids of the first. */
+export function addPaymentProfile(call: AuthnetCall): Answer {
+  const profile = found(call);
+  const { number } = cardIn(call, "paymentProfile.payment");
+  const twin = profile.paymentProfiles.find(({ card }) => card.number === number);
+  const ids = (id: string) => ({ customerProfileId: profile.id, customerPaymentProfileId: id });
+  if (twin) throw refusal("E00039", "A duplicate customer payment profile already exists.", ids(twin.id));
+  const { isRefused, text, line } = store(call, profile, "paymentProfile", call.maybe("validationMode") ?? "none");
+  if (isRefused) return answer({ code: "E00027", text }, { validationDirectResponse: line });
+  return answer(OK, { ...ids(profile.paymentProfiles.at(-1)?.id ?? ""), validationDirectResponse: line });
+}
+
+/** Checks a card and puts it on the profile. Only liveMode asks the issuer: an error of form is an error in every mode. */
+function store(call: AuthnetCall, profile: Profile, path: string, mode: string): { isRefused: boolean; text: string; line: string } {
+  const { tools } = call;
+  const [card, billTo] = [cardIn(call, `${path}.payment`), call.under(`${path}.billTo.`) as Address];
+  const judged = judge(call, card, billTo, 0, false);
+  const isFormFault = judged.responseCode === "3" && ["6", "7", "8"].includes(judged.reason);
+  const isRefused = judged.responseCode !== "1" && (mode === "liveMode" || isFormFault);
+  if (!isRefused) profile.paymentProfiles.push({ id: tools.digits(9), card, billTo });
   tools.record({
     kind: "token",
-    id: outcome === "approved" ? profile.customerProfileId : null,
+    id: isRefused ? null : profile.id,
     reference: profile.merchantCustomerId || null,
-    outcome,
-    card: mask(card.cardNumber),
-    details: namesOf(billTo),
+    outcome: isRefused ? "declined" : "approved",
+    card: mask(card.number),
+    details: holderOf(billTo),
   });
+  return { isRefused, text: judged.text, line: directResponse(call, card.number, judged) };
 }
 
 /** The validation's result as one line: 0 response code, 2 reason, 3 text, 4 auth code, 5 AVS, 6 id, 38 and 39 codes, 50 and 51 card. */
-function directResponse({ tools }: Call, card: Card, { responseCode, reason, text, avs, cvv }: Verdict): string {
+function directResponse({ tools }: AuthnetCall, number: string, { responseCode, reason, text, avs, cvv }: Judged): string {
   const fields = Array.from({ length: 68 }, () => "");
-  const approved = responseCode === "1";
-  const set: Record<number, string> = {
-    0: responseCode,
-    1: "1",
-    2: reason,
-    3: text,
-    4: approved ? newLetters(tools, 6) : "",
-    5: avs,
-    6: responseCode === "3" ? "0" : tools.digits(11),
-    7: "none",
-    8: "Test transaction for ValidateCustomerPaymentProfile.",
-    9: "0.00",
-    10: "CC",
-    11: "auth_only",
-    38: cvv,
-    39: "",
-    50: shownNumber(card),
-    51: accountTypeOf(card),
-  };
-  for (const [index, value] of Object.entries(set)) fields[Number(index)] = value;
+  const id = responseCode === "3" ? "0" : tools.digits(11);
+  const start = [responseCode, "1", reason, text, responseCode === "1" ? newLetters(tools, 6) : "", avs, id, "none"];
+  fields.splice(0, 12, ...start, "Test transaction for ValidateCustomerPaymentProfile.", "0.00", "CC", "auth_only");
+  fields[38] = cvv;
+  fields.splice(50, 2, shownNumber(number), accountTypeOf(number));
   return fields.join(",");
 }
 
-function found(call: Call): CustomerProfile | undefined {
-  const { account } = call;
-  const [customerProfileId, merchantCustomerId, email] = ["customerProfileId", "merchantCustomerId", "email"].map((name) =>
-    textOf(call, name),
+/** The profile that a request names by id, by the merchant's id or by e-mail; refuses what is not there. */
+function found(call: AuthnetCall): Profile {
+  const [id, merchantCustomerId, email] = ["customerProfileId", "merchantCustomerId", "email"].map((name) => call.maybe(name));
+  const profile = [...call.state.profiles.values()].find((profile) =>
+    id !== undefined
+      ? profile.id === id
+      : merchantCustomerId !== undefined
+        ? profile.merchantCustomerId === merchantCustomerId
+        : email !== undefined && profile.email === email,
   );
-  if (customerProfileId !== undefined) return account.profiles.get(customerProfileId);
-  return [...account.profiles.values()].find((profile) =>
-    merchantCustomerId === undefined ? email !== undefined && profile.email === email : profile.merchantCustomerId === merchantCustomerId,
-  );
+  if (profile === undefined) throw notFound();
+  return profile;
 }
 
-export function getCustomerProfile(call: Call): Reply {
-  const profile = found(call);
-  call.tools.record({
-    kind: "look-up",
-    id: profile?.customerProfileId ?? null,
-    reference: profile?.merchantCustomerId ?? null,
-    outcome: null,
-  });
-  if (!profile) return NOT_FOUND;
-  const { paymentProfiles, customerProfileId, merchantCustomerId, description, email } = profile;
-  const shown = paymentProfiles.map(({ customerPaymentProfileId, card, billTo }) => ({
+export function getCustomerProfile(call: AuthnetCall): Answer {
+  if (call.request.lookUpLag() > 0) throw notFound();
+  const { paymentProfiles, id, merchantCustomerId, description, email } = found(call);
+  call.tools.record({ kind: "look-up", id, reference: merchantCustomerId, outcome: null });
+  const shown = paymentProfiles.map(({ id: customerPaymentProfileId, card: { number }, billTo }) => ({
     customerPaymentProfileId,
-    payment: { creditCard: { cardNumber: shownNumber(card), expirationDate: "XXXX", cardType: accountTypeOf(card) } },
+    payment: { creditCard: { cardNumber: shownNumber(number), expirationDate: "XXXX", cardType: accountTypeOf(number) } },
     customerType: "individual",
     billTo,
   }));
-  const members = { paymentProfiles: shown, profileType: "regular", customerProfileId, merchantCustomerId, description, email };
-  return { ...OK, members: { profile: members } };
+  const profile = { paymentProfiles: shown, profileType: "regular", customerProfileId: id, merchantCustomerId, description, email };
+  return answer(OK, { profile });
 }
 
-export function deleteCustomerProfile(call: Call): Reply {
-  const profile = found(call);
-  if (!profile) return NOT_FOUND;
-  call.account.profiles.delete(profile.customerProfileId);
-  call.tools.record({ kind: "void", id: profile.customerProfileId, reference: profile.merchantCustomerId, outcome: "approved" });
-  return OK;
+export function deleteCustomerProfile(call: AuthnetCall): Answer {
+  const { id, merchantCustomerId } = found(call);
+  call.state.profiles.delete(id);
+  call.tools.record({ kind: "void", id, reference: merchantCustomerId, outcome: "approved" });
+  return answer(OK);
 }

@@ -1,114 +1,108 @@
-import { NOT_FOUND, OK, batchOf, shownNumber, textOf } from "./account.ts";
-import type { Call, Reply, Transaction } from "./account.ts";
-import { accountTypeOf } from "./issuer.ts";
+import type { Answer } from "../kit/index.ts";
+import { answer, notFound, OK, refusal } from "./replies.ts";
+import type { Result } from "./replies.ts";
+import { accountTypeOf, batchIdOf, settleDue, shownNumber } from "./transactions.ts";
+import type { AuthnetCall, Payment } from "./transactions.ts";
 
 /** The Transaction Details API. Numbers are JSON numbers here, unlike in the answers to payments. */
 
-const NO_RECORDS: Reply = { code: "I00004", text: "No records found.", members: { totalNumInResultSet: 0 } };
-const DEFAULT_PAGE = { limit: "1000", offset: "1" };
+const NO_RECORDS: Result = { code: "I00004", text: "No records found." };
+const DAY_MS = 24 * 3_600_000;
 
 const utc = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
-function statusNow(transaction: Transaction, nowMs: number): string {
-  return batchOf(transaction, nowMs) ? "settledSuccessfully" : transaction.status;
-}
+const STATUSES: Readonly<Record<Payment["state"], string>> = {
+  declined: "declined",
+  authorized: "authorizedPendingCapture",
+  captured: "capturedPendingSettlement",
+  settled: "settledSuccessfully",
+  refunded: "settledSuccessfully",
+  voided: "voided",
+  verified: "voided",
+};
 
-function summaryOf(transaction: Transaction, nowMs: number): object {
-  const { transId, submittedMs, invoiceNumber, billTo, card, amountMinor, marketType } = transaction;
+/** What lists and details both show. */
+function shown({ id, at, state, card, details }: Payment): object {
+  const isHeld = state === "authorized" && details.judged.responseCode === "4";
   return {
-    transId,
-    submitTimeUTC: utc(submittedMs),
-    submitTimeLocal: utc(submittedMs).slice(0, -1),
-    transactionStatus: statusNow(transaction, nowMs),
-    ...(invoiceNumber !== "" && { invoiceNumber }),
-    ...(billTo.firstName !== undefined && { firstName: billTo.firstName }),
-    ...(billTo.lastName !== undefined && { lastName: billTo.lastName }),
+    transId: id,
+    submitTimeUTC: utc(at),
+    submitTimeLocal: utc(at).slice(0, -1),
+    transactionStatus: isHeld ? "FDSAuthorizedPendingReview" : STATUSES[state],
     accountType: accountTypeOf(card),
     accountNumber: shownNumber(card),
-    settleAmount: amountMinor / 100,
-    marketType: marketType === "1" ? "MOTO" : "eCommerce",
+    marketType: details.marketType === "1" ? "MOTO" : "eCommerce",
     product: "Card Not Present",
   };
 }
 
-function pageOf(call: Call, transactions: Transaction[]): Reply {
-  const { limit, offset } = (call.request["paging"] as typeof DEFAULT_PAGE | undefined) ?? DEFAULT_PAGE;
-  const { orderDescending } = (call.request["sorting"] as { orderDescending?: string } | undefined) ?? {};
-  const sorted = orderDescending === "true" ? transactions.toReversed() : transactions;
-  const start = (Number(offset) - 1) * Number(limit);
-  const page = sorted.slice(start, start + Number(limit));
-  call.tools.record({ kind: "look-up", id: null, reference: null, outcome: null, details: { found: page.length } });
-  if (page.length === 0) return NO_RECORDS;
-  const now = call.tools.now();
-  return { ...OK, members: { transactions: page.map((transaction) => summaryOf(transaction, now)), totalNumInResultSet: page.length } };
+const amountOf = ({ amountMinor, capturedMinor }: Payment): number => (capturedMinor || amountMinor) / 100;
+
+function pageOf(call: AuthnetCall, isListed: (transaction: Payment) => boolean): Answer {
+  settleDue(call);
+  const [limit, offset] = [call.number("paging.limit") || 1000, call.number("paging.offset") || 1];
+  const newestFirst = call.lookUp(null, isListed);
+  const sorted = call.text("sorting.orderDescending") === "true" ? newestFirst : newestFirst.toReversed();
+  const page = sorted.slice((offset - 1) * limit, offset * limit);
+  if (page.length === 0) return answer(NO_RECORDS, { totalNumInResultSet: 0 });
+  const transactions = page.map((transaction) => {
+    const { firstName, lastName } = transaction.details.billTo;
+    const invoice = transaction.reference === null ? {} : { invoiceNumber: transaction.reference };
+    return { ...shown(transaction), ...invoice, firstName, lastName, settleAmount: amountOf(transaction) };
+  });
+  return answer(OK, { transactions, totalNumInResultSet: page.length });
 }
 
-export function listUnsettled(call: Call): Reply {
-  const now = call.tools.now();
-  return pageOf(
-    call,
-    [...call.account.transactions.values()].filter((transaction) => !batchOf(transaction, now)),
-  );
-}
+const isSettled = ({ settledAt }: Payment): boolean => settledAt !== null;
 
-export function listBatch(call: Call): Reply {
-  const now = call.tools.now();
-  const wanted = textOf(call, "batchId");
-  return pageOf(
-    call,
-    [...call.account.transactions.values()].filter((transaction) => batchOf(transaction, now)?.id === wanted),
-  );
-}
+export const listUnsettled = (call: AuthnetCall): Answer => pageOf(call, (transaction) => !isSettled(transaction));
 
-export function listBatches(call: Call): Reply {
+export const listBatch = (call: AuthnetCall): Answer =>
+  pageOf(call, (transaction) => isSettled(transaction) && batchIdOf(transaction) === call.text("batchId"));
+
+export function listBatches(call: AuthnetCall): Answer {
+  settleDue(call);
   const now = call.tools.now();
-  const from = Date.parse(textOf(call, "firstSettlementDate") ?? utc(now - 24 * 3_600_000));
-  const to = Date.parse(textOf(call, "lastSettlementDate") ?? utc(now));
-  if (from > to) return { code: "E00003", text: "firstSettlementDate must not be later than lastSettlementDate." };
-  if (to - from > 31 * 24 * 3_600_000) return { code: "E00003", text: "The specified date range cannot be more than 31 days." };
-  const batches = [...call.account.transactions.values()].flatMap((transaction) => batchOf(transaction, now) ?? []);
-  const inRange = new Map(
-    batches.filter(({ settledMs }) => settledMs >= from && settledMs <= to).map((batch) => [batch.id, batch.settledMs]),
-  );
-  call.tools.record({ kind: "look-up", id: null, reference: null, outcome: null, details: { found: inRange.size } });
-  if (inRange.size === 0) return { ...NO_RECORDS, members: {} };
-  const batchList = [...inRange].map(([batchId, settledMs]) => ({
+  const from = Date.parse(call.maybe("firstSettlementDate") ?? utc(now - DAY_MS));
+  const to = Date.parse(call.maybe("lastSettlementDate") ?? utc(now));
+  if (from > to) throw refusal("E00003", "firstSettlementDate must not be later than lastSettlementDate.");
+  if (to - from > 31 * DAY_MS) throw refusal("E00003", "The specified date range cannot be more than 31 days.");
+  const found = call.lookUp(null, ({ settledAt }) => settledAt !== null && settledAt >= from && settledAt <= to);
+  if (found.length === 0) return answer(NO_RECORDS);
+  const batches = new Map(found.map((transaction) => [batchIdOf(transaction), transaction.settledAt ?? 0]));
+  const batchList = [...batches].map(([batchId, settledMs]) => ({
     batchId,
     settlementTimeUTC: utc(settledMs),
     settlementTimeLocal: utc(settledMs).slice(0, -1),
     settlementState: "settledSuccessfully",
     paymentMethod: "creditCard",
   }));
-  return { ...OK, members: { batchList } };
+  return answer(OK, { batchList });
 }
 
-export function getDetails(call: Call): Reply {
-  const transaction = call.account.transactions.get(textOf(call, "transId") ?? "");
-  call.tools.record({ kind: "look-up", id: transaction?.transId ?? null, reference: transaction?.invoiceNumber ?? null, outcome: null });
-  if (!transaction) return NOT_FOUND;
-  const { verdict, card, amountMinor, type } = transaction;
-  const now = call.tools.now();
-  const details = {
-    transId: transaction.transId,
-    submitTimeUTC: utc(transaction.submittedMs),
-    submitTimeLocal: utc(transaction.submittedMs).slice(0, -1),
-    transactionType: type,
-    transactionStatus: statusNow(transaction, now),
-    responseCode: Number(verdict.responseCode),
-    responseReasonCode: Number(verdict.reason),
-    responseReasonDescription: verdict.text,
-    ...(transaction.authCode !== "" && { authCode: transaction.authCode }),
-    AVSResponse: verdict.avs,
-    cardCodeResponse: verdict.cvv,
-    CAVVResponse: transaction.cavv,
-    order: { invoiceNumber: transaction.invoiceNumber },
-    authAmount: verdict.responseCode === "2" ? 0 : amountMinor / 100,
-    settleAmount: amountMinor / 100,
-    taxExempt: false,
-    payment: { creditCard: { cardNumber: shownNumber(card), expirationDate: "XXXX", cardType: accountTypeOf(card) } },
-    marketType: transaction.marketType === "1" ? "MOTO" : "eCommerce",
-    product: "Card Not Present",
-    ...(transaction.networkTransId !== "" && { networkTransId: transaction.networkTransId }),
-  };
-  return { ...OK, members: { transaction: details } };
+export function getDetails(call: AuthnetCall): Answer {
+  settleDue(call);
+  const [transaction] = call.lookUp(null, ({ id }) => id === call.text("transId"));
+  if (transaction === undefined) throw notFound();
+  const { card, reference, amountMinor, state, details } = transaction;
+  const { judged, authCode, cavv, networkTransId, type } = details;
+  return answer(OK, {
+    transaction: {
+      ...shown(transaction),
+      transactionType: type,
+      responseCode: Number(judged.responseCode),
+      responseReasonCode: Number(judged.reason),
+      responseReasonDescription: judged.text,
+      ...(authCode !== "" && { authCode }),
+      AVSResponse: judged.avs,
+      cardCodeResponse: judged.cvv,
+      CAVVResponse: cavv,
+      order: { invoiceNumber: reference ?? "" },
+      authAmount: state === "declined" ? 0 : amountMinor / 100,
+      settleAmount: amountOf(transaction),
+      taxExempt: false,
+      payment: { creditCard: { cardNumber: shownNumber(card), expirationDate: "XXXX", cardType: accountTypeOf(card) } },
+      ...(networkTransId !== "" && { networkTransId }),
+    },
+  });
 }

@@ -11,6 +11,7 @@ import {
   required,
   rule,
   text,
+  texts,
   trueOrFalse,
   under,
   whole,
@@ -84,9 +85,7 @@ const CUSTOMER = under("customer", {
   email: email(),
   phone: digits(4, 24),
   country: coded("2610", country2),
-  ...Object.fromEntries(
-    ["first_name", "middle_name", "last_name", "city", "state", "street", "building", "day_of_birth"].map((name) => [name, text()]),
-  ),
+  ...texts("first_name 255, middle_name 255, last_name 255, city 255, state 255, street 255, building 255, day_of_birth 255"),
 });
 const CARD = under("card", {
   pan: required(digits(12, 19)),

@@ -10,18 +10,20 @@ export function textOf(fields: Fields, name: string): string {
   return typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
-/** `null`: the body cannot be read. */
-export type BodyReader = (bytes: Buffer) => Fields | null;
+/** The content types that announce a format, and how it is read; null when the body cannot be. */
+export interface Reader {
+  readonly types: readonly string[];
+  read(bytes: Buffer): Fields | null;
+}
 
 export type BodyFormat = keyof typeof READERS;
 
-/** How each format is read and which content types announce it. */
 export const READERS = {
   json: { types: ["application/json"], read: (bytes) => jsonFields(utf8(bytes)) },
   form: { types: ["application/x-www-form-urlencoded"], read: (bytes) => parseForm(utf8(bytes)) },
   nameValue: { types: ["text/namevalue", "text/name value"], read: (bytes) => parseNameValue(utf8(bytes)) },
   xml: { types: ["application/xml", "text/xml"], read: (bytes) => xmlFields(utf8(bytes)) },
-} satisfies Record<string, { types: readonly string[]; read: BodyReader }>;
+} satisfies Record<string, Reader>;
 
 /** The text, or one that no reader takes when it is not UTF-8. */
 function utf8(bytes: Buffer): string {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { AccessTokens, header } from "./auth.ts";
 import { READERS, textOf } from "./bodies.ts";
-import type { BodyFormat, Fields } from "./bodies.ts";
+import type { BodyFormat, Fields, Reader } from "./bodies.ts";
 import { UNIFORM_CARDS } from "./cards.ts";
 import type { Issuer } from "./cards.ts";
 import { faultIn } from "./rules.ts";
@@ -16,10 +16,12 @@ import { Transactions } from "./transactions.ts";
  * then the endpoint runs. Whatever throws a `Refusal` on the way has charged nothing.
  */
 export interface Definition<State extends object, Details extends object> {
-  /** How bodies are written; an endpoint may differ. A GET's fields are its query. */
-  body: BodyFormat;
+  /** How bodies are written, or how to read them; an endpoint may differ. A GET's fields are its query. */
+  body: BodyFormat | Reader;
+  /** Fields must stand in the order of the rules, as in an XML sequence. */
+  isOrdered?: boolean;
   /** Which of several operations on one path a request asks for, as the endpoints' names end (`"POST / S"`). */
-  operationOf?(fields: Fields, headers: IncomingHttpHeaders): string | undefined;
+  operationOf?(fields: Fields, request: { headers: IncomingHttpHeaders; body: Buffer }): string | undefined;
   /** Name of the account that the request speaks for, each with its own transactions and state; throws a `Refusal`. */
   authenticate(request: Incoming): string;
   /** Headers that the vendor checks, in lower case. */
@@ -43,7 +45,7 @@ export interface Definition<State extends object, Details extends object> {
 export interface Endpoint<State extends object, Details extends object> {
   rules: Rules;
   run(call: Call<State, Details>): Answer | Promise<Answer>;
-  body?: BodyFormat;
+  body?: BodyFormat | Reader;
   /** The vendor ignores what it does not know. */
   isOpen?: boolean;
   /** False: the idempotency key means nothing here. */
@@ -190,7 +192,7 @@ export function defineSimulator<State extends object = object, Details extends o
       const read = fieldsOf(request, onMethod[0].body ?? definition.body);
       request.fields = read ?? new Map();
       request.isReadable = read !== null;
-      request.operation = definition.operationOf?.(request.fields, request.headers);
+      request.operation = definition.operationOf?.(request.fields, request);
       const route = onMethod.find(({ operation }) => operation === undefined || operation === request.operation) ?? onMethod[0];
       request.params = { ...route.pattern.exec(request.path)?.groups };
       const accountName = route.authenticate?.(request) ?? definition.authenticate(request);
@@ -198,10 +200,9 @@ export function defineSimulator<State extends object = object, Details extends o
       if (badHeader !== null) throw definition.refuse.field({ ...badHeader, field: `header ${badHeader.field}` }, request);
       if (read === null) throw definition.refuse.malformed(request);
       if (route.operation !== undefined && route.operation !== request.operation) throw definition.refuse.path(request, true);
-      const isOpen = route.isOpen ?? false;
-      const { idempotency } = definition;
+      const { idempotency, isOrdered = false } = definition;
       const run = async () => {
-        const fault = faultIn(request.fields, route.rules, { isOpen });
+        const fault = faultIn(request.fields, route.rules, { isOpen: route.isOpen ?? false, isOrdered });
         if (fault !== null) throw definition.refuse.field(fault, request);
         await request.work();
         const call = callOf(request, accountName);
@@ -249,8 +250,8 @@ export function defineSimulator<State extends object = object, Details extends o
 
     const operationOf = ({ path, headers, body }: { path: string; headers: IncomingHttpHeaders; body: Buffer }) => {
       const route = routes.find(({ pattern, operation }) => operation !== undefined && pattern.test(path));
-      const fields = route && READERS[route.body ?? definition.body].read(body);
-      return fields ? definition.operationOf?.(fields, headers) : undefined;
+      const fields = route && readerOf(route.body ?? definition.body).read(body);
+      return fields ? definition.operationOf?.(fields, { headers, body }) : undefined;
     };
 
     return {
@@ -262,10 +263,12 @@ export function defineSimulator<State extends object = object, Details extends o
 }
 
 /** The query of a GET, else the body; null when it cannot be read or announces another type. An empty body has no fields. */
-function fieldsOf(request: SimulatorRequest, format: BodyFormat): Fields | null {
+function fieldsOf(request: SimulatorRequest, format: BodyFormat | Reader): Fields | null {
   const query = () => new Map([...request.query].map(([name, value]) => [name, value] as const));
   if (request.method === "GET" || request.body.length === 0) return query();
-  const { types, read } = READERS[format];
+  const reader = readerOf(format);
   const type = header(request, "content-type").split(";")[0]?.trim().toLowerCase() ?? "";
-  return (types as readonly string[]).includes(type) ? read(request.body) : null;
+  return reader.types.includes(type) ? reader.read(request.body) : null;
 }
+
+const readerOf = (format: BodyFormat | Reader): Reader => (typeof format === "string" ? READERS[format] : format);

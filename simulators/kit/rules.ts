@@ -11,6 +11,8 @@ type Wrong = "type" | "length" | "value";
 export interface Rule {
   /** Left out: optional. With a function the rest of the request decides. */
   readonly need?: Need | ((fields: Fields) => Need);
+  /** Where it is required only together with others: the name above them all. */
+  readonly parent?: string;
   /** What is wrong with a value: the kind of mistake and words that follow the field's name; null when nothing is. */
   check(value: unknown): readonly [kind: Wrong, words: string] | null;
   /** What the vendor says when this very field is wrong, where that differs from field to field. */
@@ -20,7 +22,7 @@ export interface Rule {
 type Need = "optional" | "required" | "forbidden";
 
 export interface FieldFault {
-  kind: "unknown" | "missing" | "forbidden" | Wrong;
+  kind: "unknown" | "missing" | "forbidden" | "order" | Wrong;
   field: string;
   /** Words without the value. */
   words: string;
@@ -32,6 +34,8 @@ export const requiredIf = (rule: Rule, when: (fields: Fields) => boolean): Rule 
   ...rule,
   need: (fields) => (when(fields) ? "required" : "optional"),
 });
+/** Required as soon as anything below `parent`, a name of the same table, is sent: `requiredWith("card", digits(3))`. */
+export const requiredWith = (parent: string, rule: Rule): Rule => ({ ...rule, need: "required", parent });
 export const forbiddenIf = (rule: Rule, when: (fields: Fields) => boolean): Rule => ({
   ...rule,
   need: (fields) => (when(fields) ? "forbidden" : "optional"),
@@ -41,11 +45,18 @@ export const coded = (code: string, rule: Rule): Rule => ({ ...rule, code });
 /** Every rule of a table made required. */
 export const allRequired = (rules: Rules): Rules => Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, required(rule)]));
 /** The same rules below a field: `under("card", { number })` is `{ "card.number" }`. */
-export const under = (path: string, rules: Rules): Rules =>
-  Object.fromEntries(Object.entries(rules).map(([name, rule]) => [`${path}.${name}`, rule]));
+export const under = (path: string, rules: Rules): Rules => moved(rules, (name) => `${path}.${name}`);
 /** The same in a bracketed form: `card[number]`. */
-export const within = (path: string, rules: Rules): Rules =>
-  Object.fromEntries(Object.entries(rules).map(([name, rule]) => [path + name.replace(/^[^[]+/, "[$&]"), rule]));
+export const within = (path: string, rules: Rules): Rules => moved(rules, (name) => path + name.replace(/^[^[]+/, "[$&]"));
+
+function moved(rules: Rules, rename: (name: string) => string): Rules {
+  return Object.fromEntries(
+    Object.entries(rules).map(([name, rule]) => [
+      rename(name),
+      rule.parent === undefined ? rule : { ...rule, parent: rename(rule.parent) },
+    ]),
+  );
+}
 
 export const rule = (check: Rule["check"]): Rule => ({ check });
 const string = (check: (value: string) => readonly [Wrong, string] | null): Rule =>
@@ -65,6 +76,16 @@ export const text = (longest = 255, least = 1): Rule =>
         ? ["length", `must have at most ${longest} characters`]
         : null,
   );
+/** Several strings by name and longest length, `name least-longest` where an empty one is not meant: `texts("city 40, note 0-255")`. */
+export const texts = (names: string): Rules =>
+  Object.fromEntries(
+    names.split(",").map((entry) => {
+      const [name = "", lengths = ""] = entry.trim().split(" ");
+      const [first = 0, second] = lengths.split("-").map(Number);
+      return [name, second === undefined ? text(first) : text(second, first)];
+    }),
+  );
+
 /** A string of that form; `what` follows "must be". */
 export const matching = (pattern: RegExp, what: string, longest = Infinity): Rule =>
   string((value) =>
@@ -154,40 +175,69 @@ export const ipv4: Rule = matching(/^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}(?<!\.
 export const mmyy: Rule = matching(/^(0[1-9]|1[0-2])[0-9]{2}$/, "an expiry of the form MMYY");
 export const uuid: Rule = matching(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, "a UUID");
 
-function ruleOf(rules: Rules, field: string): Rule | undefined {
+/** The name in the table that a field falls under: its own, or one with `[*]` or `.*`. */
+function nameIn(rules: Rules, field: string): string | undefined {
   const anyIndex = field.replace(/\[[0-9]+\]/g, "[*]");
-  return (
-    own(rules, field) ??
-    own(rules, anyIndex) ??
-    own(rules, anyIndex.replace(/\[[^\]]*\]$/, "[*]")) ??
-    own(rules, anyIndex.replace(/\.[^.]*$/, ".*"))
-  );
+  const names = [field, anyIndex, anyIndex.replace(/\[[^\]]*\]$/, "[*]"), anyIndex.replace(/\.[^.]*$/, ".*")];
+  return names.find((name) => Object.hasOwn(rules, name));
 }
 
-function own(rules: Rules, name: string): Rule | undefined {
-  return Object.hasOwn(rules, name) ? rules[name] : undefined;
+function isBelow(name: string, path: string): boolean {
+  return name === path || name.startsWith(`${path}.`) || name.startsWith(`${path}[`);
 }
 
-/** The first field that breaks a rule, those that came before those that are missing; null when all is well. */
-export function faultIn(fields: Fields, rules: Rules, { isOpen = false } = {}): FieldFault | null {
+/**
+ * The first field that breaks a rule, those that came before those that are missing; null when all is well. `isOpen`: unknown
+ * fields are ignored. `isOrdered`: the fields must stand in the table's order, as in an XML sequence.
+ */
+export function faultIn(fields: Fields, rules: Rules, { isOpen = false, isOrdered = false } = {}): FieldFault | null {
+  const names = Object.keys(rules);
+  let last = "";
   for (const [field, value] of fields) {
-    const rule = ruleOf(rules, field);
+    const name = nameIn(rules, field);
+    const rule = name === undefined ? undefined : rules[name];
     const faultOf = (kind: FieldFault["kind"], words: string): FieldFault => ({ kind, field, words, code: rule?.code });
-    if (rule === undefined) {
-      const isContainer = Object.keys(rules).some((name) => name.startsWith(`${field}.`) || name.startsWith(`${field}[*]`));
+    if (rule === undefined || name === undefined) {
+      const isContainer = names.some(
+        (known) => known !== field && isBelow(known.replaceAll("[*]", "[0]"), field.replace(/\[[0-9]+\]/g, "[0]")),
+      );
       if (isContainer && typeof value === "object" && value !== null) continue;
       if (isContainer) return faultOf("type", "must be an object or a list");
       if (isOpen) continue;
       return faultOf("unknown", "is unknown");
     }
+    if (isOrdered && last !== "" && !isAfter(field, last, names, rules)) return faultOf("order", "stands in the wrong place");
+    last = field;
     if (needOf(rule, fields) === "forbidden") return faultOf("forbidden", "is not allowed here");
     const wrong = rule.check(value);
     if (wrong !== null) return faultOf(...wrong);
   }
-  const missing = Object.entries(rules).find(([field, rule]) => needOf(rule, fields) === "required" && !fields.has(field));
-  return missing ? { kind: "missing", field: missing[0], words: "is required", code: missing[1].code } : null;
+  for (const [name, rule] of Object.entries(rules)) {
+    if (needOf(rule, fields) !== "required") continue;
+    const field = placesOf(name, fields).find((place) => !fields.has(place));
+    if (field !== undefined) return { kind: "missing", field, words: "is required", code: rule.code };
+  }
+  return null;
 }
 
-function needOf({ need = "optional" }: Rule, fields: Fields): Need {
+/** Whether a field may follow another: a further item of the same list may begin again. */
+function isAfter(field: string, last: string, names: readonly string[], rules: Rules): boolean {
+  const at = Array.from(field).findIndex((letter, index) => letter !== last[index]);
+  if (/\[[0-9]*$/.test(field.slice(0, at))) return true;
+  return names.indexOf(nameIn(rules, last) ?? "") <= names.indexOf(nameIn(rules, field) ?? "");
+}
+
+/** Where a required field must stand: below a list in each of the items that were sent. */
+function placesOf(name: string, fields: Fields): string[] {
+  const at = name.lastIndexOf("[*]");
+  if (at < 0) return [name];
+  const [list, rest] = [name.slice(0, at + 3), name.slice(at + 3)];
+  const pattern = new RegExp(`^${list.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\[\\*\\]", "\\[[0-9]+\\]")}`);
+  const items = [...fields.keys()].map((field) => pattern.exec(field)?.[0] ?? "").filter((item) => item !== "");
+  return [...new Set(items)].map((item) => item + rest);
+}
+
+function needOf({ need = "optional", parent }: Rule, fields: Fields): Need {
+  if (parent !== undefined && ![...fields.keys()].some((name) => isBelow(name, parent))) return "optional";
   return typeof need === "function" ? need(fields) : need;
 }

@@ -18,6 +18,8 @@ export interface Transaction<Details = object> {
   readonly card: string;
   /** Ms since the epoch. */
   readonly at: number;
+  /** When its batch closed. */
+  settledAt: number | null;
   readonly details: Details;
 }
 
@@ -59,6 +61,7 @@ export class Transactions<Details = object> {
       capturedMinor,
       refundedMinor: 0,
       at: this.#tools.now(),
+      settledAt: null,
     };
     this.#all.set(transaction.id, transaction);
     this.#tools.record({
@@ -120,9 +123,12 @@ export class Transactions<Details = object> {
     return null;
   }
 
-  /** The batch closes. */
-  settle(): void {
-    for (const transaction of this.#all.values()) if (transaction.state === "captured") transaction.state = "settled";
+  /** The batch closes: what is captured is settled; by the vendor's own timetable where it has one: null is not due yet. */
+  settle(dueAtOf: (transaction: Transaction<Details>) => number | null = () => this.#tools.now()): void {
+    for (const transaction of this.#all.values()) {
+      const settledAt = transaction.state === "captured" ? dueAtOf(transaction) : null;
+      if (settledAt !== null) Object.assign(transaction, { state: "settled", settledAt });
+    }
   }
 
   #record(kind: LedgerEntry["kind"], { reference, currency }: Transaction<Details>, id: string, amountMinor?: number): void {

@@ -15,6 +15,7 @@ import {
   required,
   state2,
   text,
+  texts,
   wholeText,
 } from "../kit/rules.ts";
 import type { Answer, Call, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
@@ -42,18 +43,16 @@ type NmiCall = Call<Vault, Details>;
 type Payment = Transaction<Details>;
 
 const ID = matching(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, - and _");
-const KEY: Rules = { security_key: text(64), username: text(64), password: text(64) };
+const KEY = texts("security_key 64, username 64, password 64");
 const CARD: Rules = {
   ccnumber: text(32),
   ccexp: mmyy,
   cvv: digits(3, 4),
-  ...Object.fromEntries(
-    ["first_name", "last_name", "firstname", "lastname", "company", "address1", "address2", "city"].map((name) => [name, text(255)]),
+  ...texts(
+    "first_name 255, last_name 255, firstname 255, lastname 255, company 255, address1 255, address2 255, city 255, zip 32, phone 32",
   ),
   state: matching(/^[A-Za-z]{2}$/, "a state of two letters"),
-  zip: text(32),
   country: country2,
-  phone: text(32),
   email: email(),
 };
 const ORDER: Rules = {

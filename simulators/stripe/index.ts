@@ -1,6 +1,6 @@
 import { defineSimulator, json, Refusal } from "../kit/index.ts";
 import { basic, bearer, checkCredential, header } from "../kit/auth.ts";
-import { country2, currency, email, matching, oneOf, required, text, wholeText, within } from "../kit/rules.ts";
+import { country2, currency, email, matching, oneOf, required, text, texts, wholeText, within } from "../kit/rules.ts";
 import type { Incoming, Rule, Rules } from "../kit/index.ts";
 import {
   cancel,
@@ -25,15 +25,8 @@ const VERSION = "2022-11-15";
 const id = (prefix: string): Rule => matching(new RegExp(`^${prefix}_[A-Za-z0-9]+$`), `an id that begins with ${prefix}_`);
 const yesOrNo = oneOf("true", "false");
 const METADATA: Rules = { "metadata[*]": text(500, 0) };
-const ADDRESS: Rules = {
-  line1: text(200),
-  line2: text(200),
-  city: text(100),
-  state: text(100),
-  postal_code: text(20),
-  country: country2,
-};
-const BILLING: Rules = { name: text(255), email: email(512), phone: text(20), ...within("address", ADDRESS) };
+const ADDRESS: Rules = { ...texts("line1 200, line2 200, city 100, state 100, postal_code 20"), country: country2 };
+const BILLING: Rules = { ...texts("name 255, phone 20"), email: email(512), ...within("address", ADDRESS) };
 const expands = (...properties: string[]): Rules => ({ "expand[*]": oneOf(...properties) });
 const list = (property: string): Rules => ({
   limit: matching(/^([1-9][0-9]?|100)$/, "between 1 and 100"),
@@ -130,10 +123,8 @@ export const simulator = defineSimulator<Account>({
     "POST /v1/payment_intents/:id/capture": { rules: { amount_to_capture: wholeText(), ...expands("latest_charge") }, run: capture },
     "POST /v1/customers": {
       rules: {
-        name: text(256),
-        description: text(1000),
+        ...texts("name 256, description 1000, phone 20"),
         email: email(512),
-        phone: text(20),
         ...within("address", ADDRESS),
         ...METADATA,
       },
