@@ -8,11 +8,11 @@ import { SESSIONS_PER_WORLD } from "./world/world.ts";
 
 const USAGE = `Usage: npm run prove -- [--sessions N] [--seed S] [--until-break]
        npm run prove -- bugs [NAME ...]
-       npm run prove -- kill [--rounds N] [--seed S] [--lanes N] [--database embedded|postgres]
+       npm run prove -- kill [--rounds N] [--seed S] [--shards N] [--database embedded|postgres]
 Without a name, the deterministic simulation (docs/invariants.md, Simulation): N sessions (default 20000) in virtual time, under faults and races drawn
-from the seed. A run of ${SESSIONS_PER_WORLD} sessions or fewer is one world: it tells the stories of those that broke.
+from the seed. A run of ${SESSIONS_PER_WORLD} sessions or fewer is one world: it prints the traces of those that broke.
   bugs   the hand-made bugs of prove/bugs, each of which the simulation must find
-  kill   a real service, killed at every crash point and at other times, and judged by the simulators' ledgers
+  kill   a real service, killed at every crash point and at other times, and checked against the simulators' ledgers
 Ctrl-C ends the simulation with what it has so far. Exit status 0 when all was run, nothing broke and no fault or race was missed.`;
 
 async function prove(args: string[]): Promise<boolean> {
@@ -20,9 +20,9 @@ async function prove(args: string[]): Promise<boolean> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { sessions: text, seed: text, "until-break": { type: "boolean", default: false }, rounds: text, lanes: text, database: text },
+    options: { sessions: text, seed: text, "until-break": { type: "boolean", default: false }, rounds: text, shards: text, database: text },
   });
-  const whole = (name: "sessions" | "seed" | "rounds" | "lanes", otherwise: number) => {
+  const whole = (name: "sessions" | "seed" | "rounds" | "shards", otherwise: number) => {
     const value = Number(values[name] ?? otherwise);
     if (!Number.isInteger(value) || value < 1) throw new OperatorError(`--${name} takes a whole number from 1.`);
     return value;
@@ -37,7 +37,7 @@ async function prove(args: string[]): Promise<boolean> {
       if (database !== "embedded" && database !== "postgres") throw new OperatorError("--database takes embedded or postgres.");
       const { kill } = await import("./kill/index.ts");
       const print = (line: string) => console.log(line);
-      return (await kill({ rounds: whole("rounds", 60), seed, lanes: whole("lanes", 1), database, print })).breaks.length === 0;
+      return (await kill({ rounds: whole("rounds", 60), seed, shards: whole("shards", 1), database, print })).breaks.length === 0;
     }
     case undefined: {
       const sessions = whole("sessions", 20_000);
@@ -47,7 +47,7 @@ async function prove(args: string[]): Promise<boolean> {
         sessions,
         seed,
         untilBreak: values["until-break"],
-        tells: sessions <= SESSIONS_PER_WORLD,
+        traced: sessions <= SESSIONS_PER_WORLD,
         signal: interrupted.signal,
         onWorld: everyTenSeconds((soFar, worlds) => process.stderr.write(`${progress(soFar, worlds)}\n`)),
       });

@@ -4,7 +4,7 @@ import type { Simulation } from "./simulate.ts";
 const HEADINGS: Readonly<Record<string, string>> = { none: "look-up" };
 
 /** The matrix of faults by the state of the session they struck, the races that really happened, the breaks, and one closing line. */
-export function report({ sessions, worlds, perWorld, seconds, breaks, stories, counters }: Simulation, seed: number): string {
+export function report({ sessions, worlds, perWorld, seconds, breaks, traces, counters }: Simulation, seed: number): string {
   const lines = ["", ["fault".padEnd(32), ...COLUMNS.map((column) => (HEADINGS[column] ?? column).padStart(11))].join("")];
   for (const [fault] of [...counters.faults].sort(byName)) {
     const cells = COLUMNS.map((column) => String(countOf(counters, fault, column)).padStart(11));
@@ -19,7 +19,7 @@ export function report({ sessions, worlds, perWorld, seconds, breaks, stories, c
   for (const { seed, invariant, session, what } of breaks.slice(0, 20)) {
     lines.push(`  ${invariant}  seed ${seed}  ${session ?? ""}  ${what}`);
   }
-  if (stories.length > 0) lines.push("", ...stories);
+  if (traces.length > 0) lines.push("", ...traces);
   const [first] = breaks;
   if (first) lines.push("", `again: npm run prove -- --sessions ${perWorld} --seed ${first.seed}`);
   const never = missing({ worlds, perWorld, counters });

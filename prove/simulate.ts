@@ -11,7 +11,7 @@ export interface Simulation {
   perWorld: number;
   seconds: number;
   breaks: Break[];
-  stories: string[];
+  traces: string[];
   counters: Counters;
   /** By seed. */
   fingerprints: Map<number, string>;
@@ -24,8 +24,8 @@ export interface Options {
   seed: number;
   /** Ends with the first world that breaks something. */
   untilBreak?: boolean;
-  /** Keeps the stories of sessions that broke something. */
-  tells?: boolean;
+  /** Keeps the traces of sessions that broke something. */
+  traced?: boolean;
   /** Aborted: what has been simulated so far is the result. */
   signal?: AbortSignal;
   /** After each world. */
@@ -33,7 +33,7 @@ export interface Options {
 }
 
 /** Runs worlds on every core. The seeds alone decide what happens, whatever thread they run on. */
-export async function simulate({ sessions, seed, untilBreak = false, tells = false, signal, onWorld }: Options): Promise<Simulation> {
+export async function simulate({ sessions, seed, untilBreak = false, traced = false, signal, onWorld }: Options): Promise<Simulation> {
   const began = performance.now();
   const worlds = Math.max(1, Math.ceil(sessions / SESSIONS_PER_WORLD));
   const perWorld = Math.min(sessions, SESSIONS_PER_WORLD);
@@ -43,24 +43,24 @@ export async function simulate({ sessions, seed, untilBreak = false, tells = fal
     perWorld,
     seconds: 0,
     breaks: [],
-    stories: [],
+    traces: [],
     counters: new Counters(),
     fingerprints: new Map(),
   };
   const threads = Math.min(worlds, availableParallelism());
   const workers = Array.from({ length: threads }, (_, index) => {
     const seeds = Array.from({ length: worlds }, (_, world) => seed + world).filter((_, world) => world % threads === index);
-    return new Worker(new URL("worker.ts", import.meta.url), { workerData: { seeds, sessions: perWorld, tells } satisfies Task });
+    return new Worker(new URL("worker.ts", import.meta.url), { workerData: { seeds, sessions: perWorld, traced } satisfies Task });
   });
   const stop = () => {
     for (const worker of workers) void worker.terminate();
   };
   signal?.addEventListener("abort", stop, { once: true });
-  const take = ({ seed, sessions, breaks, stories, counters, fingerprint }: Finished) => {
+  const take = ({ seed, sessions, breaks, traces, counters, fingerprint }: Finished) => {
     result.worlds++;
     result.sessions += sessions;
     result.breaks.push(...breaks);
-    result.stories.push(...stories);
+    result.traces.push(...traces);
     result.counters.add(counters);
     result.fingerprints.set(seed, fingerprint);
     onWorld?.(result, worlds);

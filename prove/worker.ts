@@ -7,15 +7,15 @@ import { type Break, World } from "./world/world.ts";
 export interface Task {
   seeds: readonly number[];
   sessions: number;
-  tells: boolean;
+  traced: boolean;
 }
 
 export interface Finished {
   seed: number;
   sessions: number;
   breaks: Break[];
-  /** The stories of the sessions that broke something, when asked for. */
-  stories: string[];
+  /** The traces of the sessions that broke something, when asked for. */
+  traces: string[];
   counters: CounterValues;
   fingerprint: string;
 }
@@ -24,22 +24,22 @@ let world: World | null = null;
 // I12: nothing may fail unheard.
 process.on("unhandledRejection", (reason) => world?.break("I12", null, `unhandled rejection: ${String((reason as Error).stack)}`));
 
-const { seeds, sessions, tells } = workerData as Task;
+const { seeds, sessions, traced } = workerData as Task;
 for (const seed of seeds) {
-  world = new World(seed, { tells });
+  world = new World(seed, { traced });
   try {
     await world.run(sessions);
   } catch (error) {
     world.break("I12", null, `the world ended: ${String((error as Error).stack)}`);
   }
   const broken = new Set(world.breaks.flatMap(({ session }) => session ?? []));
-  const stories = [...broken].slice(0, 3).flatMap((id) => [`story of ${id}`, ...world!.storyOf(id)]);
+  const traces = [...broken].slice(0, 3).flatMap((id) => [`trace of ${id}`, ...world!.traceOf(id)]);
   const { faults, sometimes } = world.counters;
   const finished: Finished = {
     seed,
     sessions: world.tracks.size,
     breaks: world.breaks.slice(0, 20),
-    stories: tells ? stories : [],
+    traces: traced ? traces : [],
     counters: { faults, sometimes },
     fingerprint: world.fingerprint(),
   };

@@ -25,7 +25,7 @@ test("a mistake on the command line of the proofs ends in one sentence and statu
   assert.match(stdout, /--rounds N/);
 });
 
-test("a small simulation tells what really happened and ends with one line", () => {
+test("a small simulation traced what really happened and ends with one line", () => {
   const { status, stdout } = prove("--sessions", "20", "--seed", "3");
   assert.equal(status, 0);
   assert.match(stdout, /\n20 sessions asked for, .* 1 world from seed 3, .*: 0 broken invariants, 0 races missed\n$/);

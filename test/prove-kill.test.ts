@@ -3,30 +3,30 @@ import { test } from "node:test";
 import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import { endOf } from "../prove/kill/audit.ts";
-import { type Hook, judge } from "../prove/kill/judge.ts";
-import { Fates } from "../prove/kill/fates.ts";
+import { type ReceivedWebhook, checkInvariants } from "../prove/kill/invariants.ts";
+import { KillSchedule } from "../prove/kill/kill-schedule.ts";
 import { openedSince } from "../prove/kill/leaks.ts";
 import { SeededRandom } from "../prove/random.ts";
 import { findCards } from "../prove/kill/scan.ts";
-import { AFTER_SILENCE, GATEWAYS } from "../prove/kill/plans.ts";
-import { type Plan, type Seen, Track } from "../prove/kill/track.ts";
+import { AFTER_GATEWAY_SILENCE, GATEWAYS } from "../prove/kill/workload.ts";
+import { type Plan, type Observation, Track } from "../prove/kill/track.ts";
 
-/** The judge of `npm run prove -- kill` sees every invariant broken by hand. */
+/** The invariant checker of `npm run prove -- kill` finds every invariant that is broken by hand. */
 
 const ID = "3f6c0a5e-0000-4000-8000-000000000001";
 
 interface Case {
   plan: Plan;
-  seen: Seen[];
+  seen: Observation[];
   ledger: Partial<RecordedEntry>[];
-  hooks: Partial<Hook>[];
+  hooks: Partial<ReceivedWebhook>[];
   cancelAnswers: number[];
   otherIds: string[];
   unanswered: number;
   hasRungOff: boolean;
 }
 
-const seen = (status: string, more: Partial<Seen> = {}): Seen => ({
+const seen = (status: string, more: Partial<Observation> = {}): Observation => ({
   at: 0,
   status,
   completedAt: status.includes("-") ? "2026-01-01T00:00:00.000Z" : null,
@@ -42,7 +42,7 @@ const charge = (more: Partial<RecordedEntry> = {}): Partial<RecordedEntry> => ({
   currency: "USD",
   ...more,
 });
-const hook = (status: string, more: Partial<Hook> = {}): Partial<Hook> => ({
+const hook = (status: string, more: Partial<ReceivedWebhook> = {}): Partial<ReceivedWebhook> => ({
   id: "evt_1",
   body: { session_id: ID, status, amount_cents: 1234, currency: "USD" },
   answered: "204",
@@ -69,7 +69,7 @@ function invariantsOf({ plan, seen, ledger, hooks, cancelAnswers, otherIds, unan
   track.unanswered = unanswered;
   track.hasRungOff = hasRungOff;
   if (seen.at(-1)?.status !== "COLLECTING") track.finalAt = 1;
-  const breaks = judge({ tracks: [track], ledger: ledger as RecordedEntry[], hooks: hooks as Hook[] }, true);
+  const breaks = checkInvariants({ tracks: [track], ledger: ledger as RecordedEntry[], hooks: hooks as ReceivedWebhook[] }, true);
   return [...new Set(breaks.map(({ invariant }) => invariant))].toSorted();
 }
 
@@ -104,20 +104,20 @@ const BROKEN: readonly (readonly [what: string, change: Partial<Case>, invariant
   ["paid after a confirmed cancel", { cancelAnswers: [204] }, ["I11"]],
 ];
 for (const [what, change, invariants] of BROKEN) {
-  test(`the judge of kills sees: ${what}`, () => assert.deepEqual(invariantsOf({ ...paid(), ...change }), invariants));
+  test(`the checker of kills finds: ${what}`, () => assert.deepEqual(invariantsOf({ ...paid(), ...change }), invariants));
 }
 
-test("every point has its turn, the late ones when they are due, and every way to pay is struck as often", () => {
-  const fates = new Fates(new SeededRandom(1));
+test("every point has its turn, the late ones when they are due, and every way to pay is killed as often", () => {
+  const schedule = new KillSchedule(new SeededRandom(1));
   const [points, ways] = [new Set<string>(), new Map<string, number>()];
-  for (let life = 0; life < 200; life++) {
-    const fate = fates.next(life < 150 ? [] : AFTER_SILENCE);
-    const { channel, mode, gateway } = fate.scene;
+  for (let round = 0; round < 200; round++) {
+    const planned = schedule.next(round < 150 ? [] : AFTER_GATEWAY_SILENCE);
+    const { channel, mode, gateway } = planned.scenario;
     const way = `${channel} ${mode} ${gateway}`;
-    if (life < 150) ways.set(way, (ways.get(way) ?? 0) + 1);
-    if (fate.kind !== "point") continue;
-    points.add(fate.at.point);
-    fates.hit(fate.at.point);
+    if (round < 150) ways.set(way, (ways.get(way) ?? 0) + 1);
+    if (planned.kind !== "point") continue;
+    points.add(planned.at.point);
+    schedule.hit(planned.at.point);
   }
   assert.deepEqual([...points].toSorted(), Object.keys(CRASH_POINTS).toSorted());
   assert.equal(ways.size, 2 * 2 * GATEWAYS.length);
@@ -144,7 +144,7 @@ test("a card number is found in whatever form it was written", () => {
     Buffer.from(`x${card}`).toString("base64"),
     card.split("").toReversed().join(""),
   ];
-  const haystacks = hidden.map((text, index) => [String(index), Buffer.from(`{"a":"${text}"}`)] as const);
-  assert.equal(findCards(haystacks, [card], [card]).length, hidden.length);
+  const texts = hidden.map((text, index) => [String(index), Buffer.from(`{"a":"${text}"}`)] as const);
+  assert.equal(findCards(texts, [card], [card]).length, hidden.length);
   assert.deepEqual(findCards([["clean", Buffer.from("4916338506082831")]], [card], [card]), []);
 });

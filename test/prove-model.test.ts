@@ -15,7 +15,7 @@ import { keepUnmatched, listUnmatched } from "#src/voice/unmatched.ts";
 import { beginTry, endTry, isLate, triesOf } from "#src/widget/tries.ts";
 import { ModelDatabase } from "../prove/database/index.ts";
 import { SeededRandom } from "../prove/random.ts";
-import { databaseOver } from "../prove/world/driver.ts";
+import { databaseOver } from "../prove/world/database-link.ts";
 import { revokeKey } from "../prove/world/api-keys.ts";
 
 const ORGANIZATION = "00000000-0000-4000-8000-000000000001";
@@ -42,8 +42,8 @@ const NEW: NewSession = {
 
 /** The model with lines that neither delay nor break. */
 function modelDatabase(): Database {
-  const line = { travel: async () => {}, mishap: () => "none" as const, opened() {}, closed() {}, listen: () => () => {} };
-  return databaseOver(line, new ModelDatabase(() => Date.now()));
+  const link = { delay: async () => {}, databaseFault: () => "none" as const, opened() {}, closed() {}, listen: () => () => {} };
+  return databaseOver(link, new ModelDatabase(() => Date.now()));
 }
 
 /** Every statement of sessions, payments, webhooks and the widget, and what each of them answered. */

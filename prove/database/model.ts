@@ -9,7 +9,7 @@ import type { Row, Value } from "./values.ts";
 const JOBS = `create table jobs (id bigint generated always as identity, queue text, data jsonb, start_after timestamptz not null)`;
 
 /**
- * PostgreSQL as far as this house uses it, in memory and with a clock that is told to it: transactions at READ COMMITTED,
+ * PostgreSQL as far as this project uses it, in memory and with a clock that is told to it: transactions at READ COMMITTED,
  * row locks, NOTIFY at commit, and connections that can be cut at any moment (docs/decisions/0007).
  */
 export class ModelDatabase {
@@ -46,7 +46,7 @@ export class ModelDatabase {
     for (const [channel, payload] of notifications) this.onNotify(channel, payload);
   }
 
-  /** The committed rows of a table, or those with one value, for those who judge. */
+  /** The committed rows of a table, or those with one value, for the checks. */
   committed(name: string, [column, value]: [string?, string?] = []): Row[] {
     const table = this.tables.get(name);
     const holders = column === undefined ? table?.holders : table?.having(column, value ?? null);
@@ -55,7 +55,7 @@ export class ModelDatabase {
   }
 
   /** Inserts a row as it is: the furniture of a world. */
-  furnish(table: string, row: Row): void {
+  insertFixture(table: string, row: Row): void {
     const transaction = new Transaction();
     const into = this.tables.get(table);
     if (!into) throw new Error(`there is no table ${table}`);

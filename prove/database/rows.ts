@@ -71,8 +71,8 @@ export function check(table: Table, scope: Scope): void {
 }
 
 /**
- * Inserts the row or, where its twin stands, does what `on conflict` says; answers the row as it then is, null when it was left as
- * it stood. The twin stays locked either way, as in PostgreSQL.
+ * Inserts the row or, where a conflicting row stands, does what `on conflict` says; answers the row as it then is, null when it was left as
+ * it stood. The conflicting row stays locked either way, as in PostgreSQL.
  */
 export async function store(
   table: Table,
@@ -84,37 +84,37 @@ export async function store(
 ): Promise<Row | null> {
   check(table, { ...excluded, alias, outer: null });
   for (;;) {
-    const twin = twinOf(table, row);
-    if (!twin) {
+    const present = conflictingRow(table, row);
+    if (!present) {
       transaction.insert(table, row);
       return row;
     }
     // Whether it stands is its transaction's to say.
-    if (twin.lock !== null && twin.lock !== transaction) {
-      await transaction.wait(twin);
+    if (present.lock !== null && present.lock !== transaction) {
+      await transaction.wait(present);
       continue;
     }
     if (!conflict) throw new DatabaseError("23505", `duplicate key in ${table.name}`);
     if (conflict.set.length === 0) return null;
-    transaction.tryLock(twin);
-    const scope: Scope = { ...excluded, alias, row: transaction.visible(twin) ?? NOTHING, outer: excluded };
+    transaction.tryLock(present);
+    const scope: Scope = { ...excluded, alias, row: transaction.visible(present) ?? NOTHING, outer: excluded };
     if (conflict.where && conflict.where.run(scope) !== true) return null;
     const after = changed(scope.row, conflict.set, scope);
     check(table, { ...scope, row: after });
-    transaction.write(twin, after);
+    transaction.write(present, after);
     return after;
   }
 }
 
 /** A row, perhaps not committed yet, that has the same values under one of the table's unique keys. */
-function twinOf(table: Table, row: Row): Holder | null {
+function conflictingRow(table: Table, row: Row): Holder | null {
   for (const columns of table.unique) {
     const [first = ""] = columns;
     for (const holder of table.having(first, row[first] ?? null)) {
-      const isTwin = [holder.pending, holder.committed].some(
+      const isSimultaneous = [holder.pending, holder.committed].some(
         (version) => version && columns.every((name) => compare(version[name] ?? null, row[name] ?? null) === 0),
       );
-      if (isTwin) return holder;
+      if (isSimultaneous) return holder;
     }
   }
   return null;

@@ -6,7 +6,7 @@ import type { Transaction } from "./transaction.ts";
 import { cast, type Row, textOf } from "./values.ts";
 
 /**
- * The statements of this house, compiled once per text: select, insert, update and delete on one table each, with
+ * The statements of this project, compiled once per text: select, insert, update and delete on one table each, with
  * sub-selects, row locks, `skip locked`, `on conflict` and `returning`. What it cannot read it refuses aloud.
  */
 
@@ -117,7 +117,7 @@ class Statements {
     const forUpdate = reader.accept("for", "update");
     if (forUpdate && reader.accept("of")) reader.name();
     const skipLocked = reader.accept("skip", "locked");
-    if (forUpdate && !skipLocked) reader.fail("for update waits only at the top, and no statement of this house needs it");
+    if (forUpdate && !skipLocked) reader.fail("for update waits only at the top, and no statement of this project needs it");
     const maximum = items.length === 1 && items[0]?.name === "max" ? items[0] : null;
 
     const find = (statement: Statement, transaction: Transaction, outer: Scope | null): Scope[] => {

@@ -1,4 +1,4 @@
-/** Words of a SQL text: enough of PostgreSQL's lexical rules for what this house writes. */
+/** Words of a SQL text: enough of PostgreSQL's lexical rules for what this project writes. */
 
 export type Token =
   | { kind: "name"; text: string; quoted: boolean }

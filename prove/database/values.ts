@@ -1,4 +1,4 @@
-/** SQL values as the drivers give them to the program, and the operations on them that the statements of this house use. */
+/** SQL values as the drivers give them to the program, and the operations on them that the statements of this project use. */
 export type Value = null | string | number | boolean | Date | Interval | object;
 
 export type Row = Record<string, Value>;

@@ -5,12 +5,12 @@ import { stateOf, type SessionEvent, type State, TRANSITIONS } from "#src/sessio
 import { output } from "./child.ts";
 import type { Service } from "./service.ts";
 
-/** The audit log after everything (I9): its chain, and that it tells the life of every session. */
+/** The audit log after everything (I9): its chain, and that it tells the history of every session. */
 
-/** What `voicetill audit verify` finds wrong, also against the head that the first life wrote down; called when nothing runs. */
+/** What `voicetill audit verify` finds wrong, also against the head that the first run wrote down; called when nothing runs. */
 export async function verifyChain({ env, logFile }: Service): Promise<string[]> {
   const [, head] = /"audit_head":"([^"]+)"/.exec(readFileSync(logFile, "utf8")) ?? [];
-  if (head === undefined) return ["no life wrote its head down"];
+  if (head === undefined) return ["no run wrote its head down"];
   const { code, lines } = await output(["audit", "verify", "--json", "--head", head], env);
   const isWhole = code === 0 && (JSON.parse(lines.join("")) as { unsealed: number }).unsealed === 0;
   return isWhole ? [] : [`audit verify --head ${head} ended with ${code}: ${lines.join(" ")}`];

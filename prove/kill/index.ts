@@ -1,15 +1,15 @@
 /**
- * `npm run prove -- kill [--rounds N] [--seed S] [--database embedded|postgres] [--lanes N]`: a real service, killed at every
+ * `npm run prove -- kill [--rounds N] [--seed S] [--database embedded|postgres] [--shards N]`: a real service, killed at every
  * crash point and at random times, with real calls under way (E1, docs/decisions/0008).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SeededRandom } from "../random.ts";
-import { type Course, runLane } from "./course.ts";
-import { Fates, type Step } from "./fates.ts";
-import type { Break } from "./judge.ts";
-import type { RoundReport } from "./lane.ts";
+import { type RunContext, runShard } from "./run-shard.ts";
+import { KillSchedule, type ScriptedKill } from "./kill-schedule.ts";
+import type { Break } from "./invariants.ts";
+import type { RoundReport } from "./shard.ts";
 import { report } from "./report.ts";
 
 export interface KillOptions {
@@ -17,11 +17,11 @@ export interface KillOptions {
   seed: number;
   database: "embedded" | "postgres";
   /** Services that run side by side. */
-  lanes: number;
-  /** The lives one after another, instead of the seed's choice. */
-  script?: readonly Step[];
+  shards: number;
+  /** The runs one after another, instead of the seed's choice. */
+  script?: readonly ScriptedKill[];
   /** From the last kill until everything must be final and delivered, ms. */
-  peaceMs?: number;
+  recoveryMs?: number;
   print: (line: string) => void;
 }
 
@@ -33,20 +33,20 @@ export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rou
   const onInterrupt = () => interrupted.abort();
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onInterrupt);
-  const course: Course = {
+  const context: RunContext = {
     ...options,
     folder,
-    fates: new Fates(new SeededRandom(options.seed)),
+    schedule: new KillSchedule(new SeededRandom(options.seed)),
     interrupted: interrupted.signal,
     rounds: [],
-    lanes: [],
+    shards: [],
   };
-  const shares = Array.from({ length: options.lanes }, (_, lane) => Math.ceil((options.rounds - lane) / options.lanes));
+  const shares = Array.from({ length: options.shards }, (_, shard) => Math.ceil((options.rounds - shard) / options.shards));
   // One that fails ends the others, which end their children.
   const ends = await Promise.allSettled(
     shares.map(async (share, number) => {
       try {
-        return await runLane(course, share, number);
+        return await runShard(context, share, number);
       } catch (error) {
         interrupted.abort();
         throw error;
@@ -59,8 +59,8 @@ export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rou
     if (end.status === "rejected") throw end.reason;
     return end.value;
   });
-  const { rounds, lanes } = course;
-  const tracks = lanes.flatMap((lane) => lane.tracks);
+  const { rounds, shards } = context;
+  const tracks = shards.flatMap((shard) => shard.tracks);
   options.print(report({ rounds, tracks, breaks, seconds: (performance.now() - began) / 1000 }));
   if (breaks.length === 0) rmSync(folder, { recursive: true, force: true });
   else options.print(`evidence: ${folder}\nagain: npm run prove -- kill --rounds ${options.rounds} --seed ${options.seed}`);

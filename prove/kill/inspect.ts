@@ -1,15 +1,15 @@
 import { sql } from "kysely";
 import { createLog, openDatabase } from "#src/platform/index.ts";
 import { brokenTrails } from "./audit.ts";
-import { type Break, judgeUnknown } from "./judge.ts";
-import type { Haystack } from "./scan.ts";
+import { type Break, checkUnknown } from "./invariants.ts";
+import type { SearchedText } from "./scan.ts";
 import type { Track } from "./track.ts";
 
 /** What only the database can tell, read when no process is left on it. */
 export async function inspect(
   where: { databaseUrl: string | null; dataDir: string },
   tracks: readonly Track[],
-): Promise<{ breaks: Break[]; dump: Haystack[] }> {
+): Promise<{ breaks: Break[]; dump: SearchedText[] }> {
   const database = await openDatabase({ ...where, log: createLog({ level: "error", format: "json" }) });
   try {
     const { db } = database;
@@ -20,7 +20,7 @@ export async function inspect(
     const known = new Set(tracks.map(({ id }) => id));
     const sessions = await db.selectFrom("sessions").select(["id", "status", "amount_minor"]).execute();
     const unknown = sessions.filter(({ id }) => !known.has(id));
-    for (const { id, status, amount_minor } of unknown) breaks.push(...judgeUnknown({ id, status, amountMinor: amount_minor }, tracks));
+    for (const { id, status, amount_minor } of unknown) breaks.push(...checkUnknown({ id, status, amountMinor: amount_minor }, tracks));
     const most = tracks.reduce((sum, { unanswered }) => sum + unanswered, 0);
     if (unknown.length > most) broken("I1", `${unknown.length} sessions that nobody knows of, and ${most} creations without an answer`);
     const { rows: undelivered } = await sql<{ id: string }>`
@@ -34,7 +34,7 @@ export async function inspect(
     const { rows: tables } = await sql<{ name: string }>`
       select format('%I.%I', schemaname, tablename) as name from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema')`.execute(db);
-    const dump: Haystack[] = [];
+    const dump: SearchedText[] = [];
     for (const { name } of tables) {
       const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.raw(name)} t`.execute(db);
       dump.push([`table ${name}`, Buffer.from(rows.map(({ text }) => text).join("\n"))]);

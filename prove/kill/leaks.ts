@@ -26,7 +26,7 @@ export function openedSince(before: Readonly<Record<string, number>>, now: Reado
 }
 
 /** What is still there of a service that has ended: processes that have its settings, ports that are taken. */
-export async function leftBehind({ env, ports }: Service): Promise<string[]> {
+export async function remainingResources({ env, ports }: Service): Promise<string[]> {
   const mark = `DATA_DIR=${env["DATA_DIR"]}\0`;
   const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && environmentOf(name).includes(mark));
   const taken = await Promise.all(ports.map(async (port) => ((await isFreePort(port)) ? [] : [`port ${port}`])));
@@ -42,7 +42,7 @@ function environmentOf(pid: string): string {
 }
 
 /** Lines of a service's output that are neither entries of its log nor what it says when it is ended: a warning of Node's, a stack. */
-export function strangeLines({ logFile }: Service): string[] {
+export function unexpectedLogLines({ logFile }: Service): string[] {
   const written = readFileSync(logFile, "utf8").split("\n");
   return written.filter((line) => line !== "" && !/^(\{.*\}|killed at \w+|Draining \d+ calls.*)$/.test(line));
 }

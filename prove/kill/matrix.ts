@@ -1,6 +1,6 @@
 import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
-import type { RoundReport } from "./lane.ts";
-import { AFTER_SILENCE, GATEWAYS } from "./plans.ts";
+import type { RoundReport } from "./shard.ts";
+import { AFTER_GATEWAY_SILENCE, GATEWAYS } from "./workload.ts";
 import type { Plan } from "./track.ts";
 
 /** Where the kills fell: on which points, and on payments of which channel, mode and gateway. */
@@ -15,17 +15,17 @@ const NAME_WIDTH = 24;
 const CELL_WIDTH = 17;
 
 /**
- * For each row how many kills fell there, and how many of them struck a payment that the killed life had begun or gone on with.
+ * For each row how many kills fell there, and how many of them struck a payment that the killed run had begun or gone on with.
  * One kill may strike several.
  */
-export function strikes(rounds: readonly RoundReport[]): string[] {
+export function killMatrix(rounds: readonly RoundReport[]): string[] {
   const killsAt = Map.groupBy(rounds, ({ died }) => died);
   const ends = new Set([...Object.keys(CRASH_POINTS), ...killsAt.keys()]);
   return [
     heading("killed at"),
     ...Array.from(ends, (end) => {
       const kills = killsAt.get(end) ?? [];
-      const isLate = kills.length === 0 && AFTER_SILENCE.some((point) => point === end);
+      const isLate = kills.length === 0 && AFTER_GATEWAY_SILENCE.some((point) => point === end);
       return row(end, kills, () => true) + (isLate ? "   (only after ten minutes)" : "");
     }),
     "",

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isFinal } from "./judge.ts";
+import { isFinal } from "./invariants.ts";
 import type { Service } from "./service.ts";
 import type { Track } from "./track.ts";
 
-/** Before a request that a death swallowed is sent again. */
+/** Before a request that a crash swallowed is sent again. */
 const AGAIN_MS = 50;
 
-/** A merchant's server: makes sessions, cancels them and looks at them, through every death of the service. */
+/** A merchant's server: makes sessions, cancels them and looks at them, through every crash of the service. */
 export class Merchant {
   readonly #service: Service;
   readonly #callback: string | null;
@@ -53,16 +53,16 @@ export class Merchant {
     track.cancelAnswers.push(answer.status);
   }
 
-  /** Until an answer comes: a request that a death swallowed is sent again. */
+  /** Until an answer comes: a request that a crash swallowed is sent again. */
   async #request(track: Track, method: string, path: string, body?: object, headers?: Record<string, string>) {
     for (;;) {
       await this.#service.up;
       try {
         const answer = await this.#service.request(method, path, body, headers);
-        track.tell(`${method} ${path}: ${answer.status}`);
+        track.trace(`${method} ${path}: ${answer.status}`);
         return answer;
       } catch {
-        track.tell(`${method} ${path}: no answer`);
+        track.trace(`${method} ${path}: no answer`);
         if (track.id === null && track.plan.key === null) {
           track.unanswered++;
           track.unansweredAt = Date.now();
@@ -86,7 +86,7 @@ export class Merchant {
     const seen = { at: Date.now(), status, completedAt, errorCode: error?.code ?? null, processor };
     if (last?.status !== status || last.completedAt !== completedAt || last.processor !== processor) {
       track.seen.push(seen);
-      track.tell(`is ${status}${error ? ` (${error.code})` : ""}`);
+      track.trace(`is ${status}${error ? ` (${error.code})` : ""}`);
     }
     if (isFinal(status)) track.finalAt ??= seen.at;
   }

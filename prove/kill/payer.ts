@@ -1,6 +1,6 @@
 import { openTelephone, type Telephone } from "#softphone/caller.ts";
 import type { Turn } from "#softphone/script.ts";
-import { ringOff } from "./ring-off.ts";
+import { inviteAndCancel } from "./invite-and-cancel.ts";
 import type { Behaviour, Track } from "./track.ts";
 
 /** Somebody on the telephone who does with a session what its plan says. */
@@ -56,11 +56,11 @@ export async function openTelephonePayer(promptCache: string): Promise<Payer> {
       const { behaviour, cards } = track.plan;
       const turns = TURNS[behaviour];
       if (!turns) return;
-      track.tell("calls");
+      track.trace("calls");
       try {
         if (behaviour === "gives up while it rings") {
           track.hasRungOff = true;
-          return track.tell(`rang off: ${(await ringOff(track.sipUri)).join(", ")}`);
+          return track.trace(`rang off: ${(await inviteAndCancel(track.sipUri)).join(", ")}`);
         }
         const { status, endedBy } = await telephone.call({
           target: track.sipUri,
@@ -69,12 +69,12 @@ export async function openTelephonePayer(promptCache: string): Promise<Payer> {
           turns: turns(cards[0] ?? "", cards[1] ?? ""),
           keyTiming: KEY_TIMING,
           signal,
-          onEvent: (what) => track.tell(what),
+          onEvent: (what) => track.trace(what),
         });
         if (status === 487) track.hasRungOff = true;
-        track.tell(signal.aborted ? "the line is dead" : `call over: ${status}, by the ${endedBy}`);
+        track.trace(signal.aborted ? "the line is dead" : `call over: ${status}, by the ${endedBy}`);
       } catch (error) {
-        track.tell(`call failed: ${(error as Error).message}`);
+        track.trace(`call failed: ${(error as Error).message}`);
       }
     },
     close: () => telephone.close(),

@@ -1,8 +1,8 @@
 import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
-import type { Break } from "./judge.ts";
+import type { Break } from "./invariants.ts";
 import { countBy } from "./count.ts";
-import type { Lane, RoundReport } from "./lane.ts";
-import { strikes } from "./matrix.ts";
+import type { Shard, RoundReport } from "./shard.ts";
+import { killMatrix } from "./matrix.ts";
 import type { Track } from "./track.ts";
 
 export interface Tally {
@@ -12,17 +12,17 @@ export interface Tally {
   seconds: number;
 }
 
-export function progressLine(number: number, { fate, died, inFlight, restartMs }: RoundReport, lanes: readonly Lane[]): string {
-  const sessions = lanes.reduce((sum, { tracks }) => sum + tracks.length, 0);
+export function progressLine(number: number, { planned, died, inFlight, restartMs }: RoundReport, shards: readonly Shard[]): string {
+  const sessions = shards.reduce((sum, { tracks }) => sum + tracks.length, 0);
   const flying = Object.entries(inFlight).map(([status, count]) => `${count} ${status}`);
-  const end = fate.startsWith(`${died}:`) ? fate : `${fate} -> ${died}`;
+  const end = planned.startsWith(`${died}:`) ? planned : `${planned} -> ${died}`;
   const restart = restartMs === null ? "" : `  (up again after ${restartMs} ms)`;
   return `${String(number).padStart(4)}  ${end.padEnd(40)} ${flying.join(", ") || "nothing in flight"} of ${sessions}${restart}`;
 }
 
 /** The closing tables and the one line that matters. */
 export function report({ rounds, tracks, breaks, seconds }: Tally): string {
-  const lines = ["", ...strikes(rounds)];
+  const lines = ["", ...killMatrix(rounds)];
   const table = (title: string, names: readonly string[]) => {
     lines.push("", title);
     const counts = Object.entries(countBy(names)).sort(([one], [other]) => (one < other ? -1 : 1));
@@ -44,7 +44,7 @@ export function report({ rounds, tracks, breaks, seconds }: Tally): string {
   lines.push("", `up again after a kill: ${quantiles(restarts)}`, `a session's last kill to its end: ${quantiles(recoveries)}`);
   if (breaks.length > 0) lines.push("", "broken invariants");
   for (const { invariant, track, what } of breaks.slice(0, 30)) {
-    lines.push(`  ${invariant}  ${what}`, ...(track ? [`      ${track.describe()}`, ...track.story.map((line) => `      ${line}`)] : []));
+    lines.push(`  ${invariant}  ${what}`, ...(track ? [`      ${track.describe()}`, ...track.events.map((line) => `      ${line}`)] : []));
   }
   const points = new Set(rounds.map(({ died }) => died).filter((name) => Object.hasOwn(CRASH_POINTS, name)));
   lines.push(

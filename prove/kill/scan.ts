@@ -20,9 +20,9 @@ function formsOf(digits: string): readonly Buffer[] {
   ];
 }
 
-export type Haystack = readonly [where: string, bytes: Buffer];
+export type SearchedText = readonly [where: string, bytes: Buffer];
 
-export function filesBelow(folder: string): Haystack[] {
+export function filesBelow(folder: string): SearchedText[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => join(folder, name))
     .filter((path) => statSync(path).isFile())
@@ -30,9 +30,9 @@ export function filesBelow(folder: string): Haystack[] {
 }
 
 /** Where any of the cards stands: all of them as they are, the `thorough` ones in every other form too. */
-export function findCards(haystacks: readonly Haystack[], cards: readonly string[], thorough: readonly string[]): string[] {
+export function findCards(texts: readonly SearchedText[], cards: readonly string[], thorough: readonly string[]): string[] {
   const lasts = (number: string) => `a card that ends in ${number.slice(-4)}`;
-  return haystacks.flatMap(([where, bytes]) => [
+  return texts.flatMap(([where, bytes]) => [
     ...cards.filter((card) => bytes.includes(card)).map((card) => `${lasts(card)} in ${where}`),
     ...thorough
       .filter((card) => formsOf(card).some((form) => bytes.includes(form)))

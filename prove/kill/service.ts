@@ -23,8 +23,8 @@ export interface ServiceOptions {
   webhookUrl: string;
 }
 
-/** What became of one life. */
-export interface Death {
+/** What became of one run. */
+export interface ProcessEnd {
   /** The point at which it killed itself; null when it ended otherwise. */
   point: CrashPoint | null;
   /** By SIGKILL, in order after SIGTERM, or by a fault of its own. */
@@ -33,7 +33,7 @@ export interface Death {
 
 export class Service {
   readonly env: Record<string, string>;
-  /** Of HTTP and of SIP, the same for every life. */
+  /** Of HTTP and of SIP, the same for every run. */
   readonly ports: readonly [http: number, sip: number];
   readonly #options: ServiceOptions;
   #child: Child | null = null;
@@ -42,11 +42,11 @@ export class Service {
   #baseUrl = "";
   #up = Promise.withResolvers<void>();
   #lastPoint: CrashPoint | null = null;
-  /** Of the present life; rejects never. */
-  death: Promise<Death> = Promise.resolve({ point: null, end: "in order" });
+  /** Of the present run; rejects never. */
+  ended: Promise<ProcessEnd> = Promise.resolve({ point: null, end: "in order" });
   isUp = false;
-  /** Counts the lives. */
-  life = 0;
+  /** Counts the runs. */
+  run = 0;
   readyAt = 0;
 
   constructor(options: ServiceOptions, ports: Service["ports"]) {
@@ -70,7 +70,7 @@ export class Service {
     };
   }
 
-  /** What every life wrote. */
+  /** What every run wrote. */
   get logFile(): string {
     return join(this.#options.folder, "service.log");
   }
@@ -79,9 +79,9 @@ export class Service {
     return this.#child?.process.pid ?? 0;
   }
 
-  /** Starts the next life. Resolves when it serves, false when it died before. */
+  /** Starts the next run. Resolves when it serves, false when it died before. */
   async begin(crashAt: CrashAt | null): Promise<boolean> {
-    this.life++;
+    this.run++;
     this.#lastPoint = null;
     const child = start(
       ["serve", "--json"],
@@ -93,7 +93,7 @@ export class Service {
       },
     );
     this.#child = child;
-    this.death = child.ended.then(({ code, signal }) => {
+    this.ended = child.ended.then(({ code, signal }) => {
       if (this.isUp) this.#up = Promise.withResolvers<void>();
       this.isUp = false;
       return { point: this.#lastPoint, end: signal === "SIGKILL" ? "killed" : code === 0 ? "in order" : "fell" };
@@ -107,7 +107,7 @@ export class Service {
     return true;
   }
 
-  /** Resolves when a life serves. */
+  /** Resolves when a run serves. */
   get up(): Promise<void> {
     return this.#up.promise;
   }
@@ -116,7 +116,7 @@ export class Service {
     this.#child?.process.kill(signal);
   }
 
-  /** Writes organisation, project, key and gateways: with the first life. */
+  /** Writes organisation, project, key and gateways: with the first run. */
   async apply(): Promise<void> {
     const file = join(this.#options.folder, "apply.json");
     writeFileSync(file, JSON.stringify(applyFile(this.#options)));

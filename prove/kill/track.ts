@@ -31,7 +31,7 @@ export interface Plan {
 }
 
 /** One look at a session over the API. */
-export interface Seen {
+export interface Observation {
   at: number;
   status: string;
   completedAt: string | null;
@@ -47,10 +47,10 @@ export class Track {
   sipUri = "";
   /** Every id that an answer to this creation named. */
   readonly ids = new Set<string>();
-  readonly seen: Seen[] = [];
+  readonly seen: Observation[] = [];
   /** Statuses of the answers to its cancel. */
   readonly cancelAnswers: number[] = [];
-  readonly #story: string[] = [];
+  readonly #events: string[] = [];
   /** Its caller gave up before the answer: perhaps because the process died, whose successor is told of the call and its end. */
   hasRungOff = false;
   /** Creations without a key that were not answered: each may have made a session. */
@@ -66,12 +66,12 @@ export class Track {
     this.plan = plan;
   }
 
-  tell(what: string): void {
-    this.#story.push(`${new Date().toISOString().slice(11, 23)}  ${what}`);
+  trace(what: string): void {
+    this.#events.push(`${new Date().toISOString().slice(11, 23)}  ${what}`);
   }
 
-  get story(): readonly string[] {
-    return this.#story;
+  get events(): readonly string[] {
+    return this.#events;
   }
 
   get isFinal(): boolean {

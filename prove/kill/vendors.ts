@@ -6,7 +6,7 @@ import { type Child, start } from "./child.ts";
 import { pause } from "./wait.ts";
 
 /** Where each vendor takes money or keeps a card: faults strike there, and the search for what became of it goes through. */
-const TAKES = {
+const CHARGE_PATHS = {
   stripe: "/v1/payment_intents",
   nmi: "/api/transact.php",
   authorizenet: "/xml/v1/request.api/create",
@@ -15,7 +15,7 @@ const TAKES = {
 } satisfies Partial<Record<GatewayName, string>>;
 
 /** The vendor whose silence can be had for one payment alone: each question names the payment in its body. */
-export const SILENT: GatewayName = "ecommpay";
+export const SILENT_GATEWAY: GatewayName = "ecommpay";
 const SILENT_PATH = "/v2/payment/status";
 /** More questions than a run asks. */
 const ALWAYS = 1_000_000;
@@ -56,7 +56,7 @@ export class Vendors {
 
   /** The next requests with which money is taken are struck so at each vendor, after it has acted. */
   async strike(kind: VendorFault, times: number): Promise<void> {
-    for (const [gateway, path] of Object.entries(TAKES)) await this.#arm({ gateway, path, kind, times });
+    for (const [gateway, path] of Object.entries(CHARGE_PATHS)) await this.#arm({ gateway, path, kind, times });
   }
 
   /** Takes back what `strike` armed. */
@@ -67,7 +67,7 @@ export class Vendors {
   /** Nothing can be learnt of this session's payment from now on; `false`: it can be again. */
   async silence(sessionId: string, isSilent: boolean): Promise<void> {
     const times = isSilent ? ALWAYS : 0;
-    await this.#arm({ gateway: SILENT, path: SILENT_PATH, kind: "http_500", times, containing: sessionId });
+    await this.#arm({ gateway: SILENT_GATEWAY, path: SILENT_PATH, kind: "http_500", times, containing: sessionId });
   }
 
   async #arm(fault: { gateway: string; path: string; kind: VendorFault; times: number; containing?: string }): Promise<void> {

@@ -13,7 +13,7 @@ const REVOKED_WITHIN_MS = 1000;
 const READS = 5;
 const READING_MS = 60_000;
 
-interface Key {
+interface TrackedKey {
   id: string;
   token: string;
   track: Track;
@@ -21,10 +21,10 @@ interface Key {
   wasOpen: boolean;
 }
 
-export class Keys {
+export class ApiKeys {
   readonly #world: World;
-  readonly #keys = new Map<string, Key>();
-  readonly #ofSession = new Map<string, Key>();
+  readonly #keys = new Map<string, TrackedKey>();
+  readonly #ofSession = new Map<string, TrackedKey>();
 
   constructor(world: World) {
     this.#world = world;
@@ -34,15 +34,15 @@ export class Keys {
   watch(track: Track): void {
     const { random, scheduler, database } = this.#world;
     const token = newApiKey(random, "test");
-    const key: Key = { id: random.uuid(), token, track, revokedAt: null, wasOpen: false };
+    const key: TrackedKey = { id: random.uuid(), token, track, revokedAt: null, wasOpen: false };
     this.#keys.set(key.id, key);
     this.#ofSession.set(track.id, key);
     const organization = organizationOf(textOf(this.#world.rowOf(track.id)?.["project_id"]));
     const row = { id: key.id, organization_id: organization, name: key.id, mode: "test", digest: digestOf(token), ...visibleParts(token) };
-    database.furnish("api_keys", { ...row, scopes: ["sessions:read"], created_at: new Date(scheduler.now) });
+    database.insertFixture("api_keys", { ...row, scopes: ["sessions:read"], created_at: new Date(scheduler.now) });
     for (let reads = 0; reads < READS; reads++) scheduler.after(random.between(0, READING_MS), () => this.#read(key));
     scheduler.after(random.between(0, READING_MS), () => {
-      const process = this.#world.fleet.any();
+      const process = this.#world.supervisor.any();
       // Without the database the operator hears of it and tries again another day.
       if (process) revokeKey(process.database.db, key.id).catch(() => {});
     });
@@ -58,13 +58,13 @@ export class Keys {
 
   /** The session has ended as paid. */
   paid(id: string): void {
-    if (this.#ofSession.get(id)?.wasOpen) this.#world.counters.saw("a key was revoked in mid-session: the session was paid");
+    if (this.#ofSession.get(id)?.wasOpen) this.#world.counters.occurred("a key was revoked in mid-session: the session was paid");
   }
 
-  #read(key: Key): void {
+  #read(key: TrackedKey): void {
     const world = this.#world;
     const { scheduler, counters } = world;
-    const process = world.fleet.serving();
+    const process = world.supervisor.serving();
     if (!process) return;
     let arrivedAt = 0;
     const { id } = key.track;
@@ -75,11 +75,11 @@ export class Keys {
       else if (status === 200 && revokedAt !== null && arrivedAt > revokedAt + REVOKED_WITHIN_MS)
         world.break("R-290", id, `a key read ${arrivedAt - revokedAt} ms after it was revoked`);
       else if (status !== 200 && status !== 401) world.break("I1", id, `a merchant who read its session was answered ${status}`);
-      if (status === 401 && key.wasOpen) counters.saw("a key was revoked in mid-session: it could not read any more");
+      if (status === 401 && key.wasOpen) counters.occurred("a key was revoked in mid-session: it could not read any more");
     };
     const headers = { authorization: `Bearer ${key.token}` };
     const watch = { onArrival: () => void (arrivedAt = scheduler.now), onAnswer };
-    void process.door.ask({ method: "GET", path: `/v1/sessions/${id}`, headers }, watch);
+    void process.http.ask({ method: "GET", path: `/v1/sessions/${id}`, headers }, watch);
   }
 }
 

@@ -2,7 +2,7 @@ import { HASH, type DtmfDigit } from "#src/media/index.ts";
 import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
 import { CARDS, MISTYPED } from "./cards.ts";
 import type { Recognised } from "./speech-input.ts";
-import { DESCRIPTION, type Dialling, inviteOf } from "./invite.ts";
+import { DESCRIPTION, type CallSetup, inviteOf } from "./invite.ts";
 import type { ModelLeg } from "./leg.ts";
 import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
@@ -24,7 +24,7 @@ const MANGO: Recognised = { kind: "test_word" };
 type Act = (leg: ModelLeg) => void;
 
 export class Caller {
-  readonly dialling: Dialling;
+  readonly setup: CallSetup;
   /** Null until a call that named no session has taken one. */
   track: Track | null;
   readonly #world: World;
@@ -34,24 +34,24 @@ export class Caller {
   readonly began: number;
 
   /** `redial`: the network's next way when this process takes no calls any more. */
-  constructor(world: World, process: ServiceProcess, dialling: Dialling, track: Track | null, redial: () => void) {
+  constructor(world: World, process: ServiceProcess, setup: CallSetup, track: Track | null, redial: () => void) {
     const { random } = world;
     this.#world = world;
     this.track = track;
     this.#process = process;
     this.began = world.scheduler.now;
-    this.dialling = dialling;
+    this.setup = setup;
     const call = {
-      callId: dialling.callId,
+      callId: setup.callId,
       source: { address: "198.51.100.7" },
-      request: inviteOf(dialling),
+      request: inviteOf(setup),
       offer: DESCRIPTION,
       cancelled: false,
       answer: (description: string) => this.#answered(description),
       reject: (status: number) => {
-        world.lines.refused(this, status);
+        world.calls.refused(this, status);
         if (status !== 503 || !process.isDraining) return;
-        world.counters.saw("a draining process refused a call");
+        world.counters.occurred("a draining process refused a call");
         world.scheduler.after(random.between(50, 300), redial);
       },
     };
@@ -78,12 +78,12 @@ export class Caller {
 
   async #answered(description: string): Promise<CallDialog> {
     const { random } = this.#world;
-    this.#world.lines.answered(this);
+    this.#world.calls.answered(this);
     const port = Number(/m=audio (\d+)/.exec(description)?.[1]);
     const leg = this.#process.legs.get(port);
     if (leg) leg.caller = this;
     if (random.chance(NEVER_ACKNOWLEDGES)) {
-      await this.#process.pass(32_000);
+      await this.#process.sleep(32_000);
       throw new Error("no ACK");
     }
     const dialog = {
@@ -98,7 +98,7 @@ export class Caller {
       },
     };
     this.#dialog = dialog;
-    await this.#process.pass(random.between(5, 200));
+    await this.#process.sleep(random.between(5, 200));
     return dialog as unknown as CallDialog;
   }
 

@@ -3,20 +3,20 @@ export class Counters {
   readonly faults = new Map<string, Map<string, number>>();
   readonly sometimes = new Map<string, number>();
 
-  strike(fault: string, state: string): void {
+  struck(fault: string, state: string): void {
     const row = this.faults.get(fault) ?? new Map<string, number>();
     this.faults.set(fault, row);
     row.set(state, (row.get(state) ?? 0) + 1);
   }
 
-  saw(race: string): void {
+  occurred(race: string): void {
     this.sometimes.set(race, (this.sometimes.get(race) ?? 0) + 1);
   }
 
   add(other: CounterValues): void {
     for (const [fault, states] of other.faults) {
       for (const [state, count] of states) {
-        this.strike(fault, state);
+        this.struck(fault, state);
         this.faults.get(fault)!.set(state, this.faults.get(fault)!.get(state)! + count - 1);
       }
     }

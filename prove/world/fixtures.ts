@@ -20,14 +20,14 @@ export const PROJECTS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-
 
 /** Their telephone numbers, and one that is no project's. */
 export const NUMBERS = ["+18005550001", "+18005550002"] as const;
-export const NOBODYS_NUMBER = "+18005550009";
+export const UNASSIGNED_NUMBER = "+18005550009";
 
 export function organizationOf(projectId: string): string {
   return ORGANIZATIONS[PROJECTS.indexOf(projectId as (typeof PROJECTS)[0])]!;
 }
 
 /** What browsers know the service by. */
-export const TILL = "http://till.example";
+export const SERVICE_URL = "http://till.example";
 export const STRIPE = "https://stripe.example";
 export const MERCHANT = "https://merchant.example/cards";
 export const RECEIVER = "https://receiver.example/";
@@ -35,14 +35,14 @@ export const SIGNING_SECRET = "whsec_cHJvdmUgcHJvdmUgcHJvdmUgcHJvdmUgcHJvdmU=";
 
 export const digestOf = createKeyDigest(new Uint8Array(32).fill(5));
 
-export function furnish(world: World): void {
+export function insertFixtures(world: World): void {
   const { database } = world;
   const created = new Date(world.scheduler.now);
   for (const [index, id] of ORGANIZATIONS.entries())
-    database.furnish("organizations", { id, slug: `acme-${index}`, name: "Acme", created_at: created });
+    database.insertFixture("organizations", { id, slug: `acme-${index}`, name: "Acme", created_at: created });
   for (const [index, id] of PROJECTS.entries()) {
     const row = { id, organization_id: organizationOf(id), slug: `shop-${index}`, name: "Shop", currency: "USD", language: "en-US" };
-    database.furnish("projects", { ...row, country: "US", archived: false, created_at: created });
+    database.insertFixture("projects", { ...row, country: "US", archived: false, created_at: created });
   }
 }
 

@@ -1,7 +1,7 @@
 import { parseDatagram } from "#src/sip/grammar/parse.ts";
 
 /** What a call says of itself. */
-export interface Dialling {
+export interface CallSetup {
   callId: string;
   /** In X-Session-Id; null: it was lost on the way, and the caller's number must do. */
   sessionId: string | null;
@@ -21,7 +21,7 @@ export const DESCRIPTION = [
   "",
 ].join("\r\n");
 
-export function inviteOf({ callId, sessionId, from, to }: Dialling) {
+export function inviteOf({ callId, sessionId, from, to }: CallSetup) {
   const text = [
     `INVITE sip:${to}@till.example SIP/2.0`,
     "Via: SIP/2.0/UDP 198.51.100.7:5060;branch=z9hG4bKprove",

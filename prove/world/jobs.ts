@@ -19,15 +19,15 @@ export class JobQueue {
   committed({ after }: Change): void {
     if (!after) return;
     const { scheduler, random, isChaos, counters } = this.#world;
-    if (isChaos && random.chance(0.02)) return counters.saw("a job was lost");
+    if (isChaos && random.chance(0.02)) return counters.occurred("a job was lost");
     const wait = Number(after["start_after"]) - scheduler.now;
     const { projectId } = after["data"] as { projectId: string };
     scheduler.after(Math.max(wait, 0) + random.between(1, isChaos ? 2000 : 20), () => this.#run(projectId));
   }
 
   #run(projectId: string): void {
-    const { fleet, scheduler } = this.#world;
-    const process = fleet.any();
+    const { supervisor, scheduler } = this.#world;
+    const process = supervisor.any();
     if (process) process.wakeDelivery(projectId);
     else scheduler.after(2000, () => this.#run(projectId));
   }

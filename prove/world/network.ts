@@ -5,11 +5,11 @@ import { simulator as stripe } from "#simulators/stripe/index.ts";
 import { simulator as webhook } from "#simulators/webhook/index.ts";
 import { MERCHANT, RECEIVER } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
-import { Receiver } from "./receiver.ts";
+import { WebhookReceiver } from "./webhook-receiver.ts";
 import type { World } from "./world.ts";
 
-/** How an exchange with a gateway ends; weights in time of chaos. */
-const GATEWAY_FATES = {
+/** How an exchange with a gateway ends; weights while faults happen. */
+const EXCHANGE_WEIGHTS = {
   answered: 62,
   "not sent": 4,
   "lost before": 6,
@@ -20,13 +20,13 @@ const GATEWAY_FATES = {
   garbage: 3,
   duplicated: 2,
 } as const;
-type Fate = keyof typeof GATEWAY_FATES;
+type ExchangeOutcome = keyof typeof EXCHANGE_WEIGHTS;
 
 /** A request on its way to a vendor arrives at the latest so much later: less than any vendor's `absenceIsProofAfterMs` allows. */
 const LATEST_MS = 50_000;
 
 /** Requests with which money is taken or a card is stored. */
-export const TAKES = /\/v1\/(payment_intents|setup_intents)$|\/cards$/;
+export const CHARGE_PATHS = /\/v1\/(payment_intents|setup_intents)$|\/cards$/;
 
 const STUCK = 0.25;
 const STUCK_MS = 70_000;
@@ -37,7 +37,7 @@ export type Entry = LedgerEntry & { at: number };
 export class Network {
   readonly #stuck = new Map<string, number>();
   readonly #ledger = new Map<string, Entry[]>();
-  readonly receiver: Receiver;
+  readonly receiver: WebhookReceiver;
   /** The vendors cannot be reached until then. */
   outageUntil = 0;
   /** The vendors take payments and answer no look-up until then. */
@@ -47,7 +47,7 @@ export class Network {
 
   constructor(world: World) {
     this.#world = world;
-    this.receiver = new Receiver(world);
+    this.receiver = new WebhookReceiver(world);
     const { random, scheduler } = world;
     const tools = (gateway: string) => ({
       record: (entry: Omit<LedgerEntry, "gateway">) => this.#record({ gateway, at: scheduler.now, ...entry }),
@@ -70,7 +70,7 @@ export class Network {
     const sessionId = entry.reference.slice(0, 36);
     const entries = this.#ledger.get(sessionId) ?? [];
     entries.push(entry);
-    this.#world.tell(sessionId, () => `the vendor records ${entry.kind} ${entry.outcome ?? ""} of ${entry.reference}`);
+    this.#world.trace(sessionId, () => `the vendor records ${entry.kind} ${entry.outcome ?? ""} of ${entry.reference}`);
     this.#ledger.set(sessionId, entries);
   }
 
@@ -86,7 +86,7 @@ export class Network {
           if (isOver) return;
           isOver = true;
           if (what.kind === "answered" && request.url.startsWith(MERCHANT))
-            this.#world.judge.told(sessionOf(request, body), what.body, process);
+            this.#world.invariants.told(sessionOf(request, body), what.body, process);
           resolve(what);
         });
       answer(request.timeoutMs ?? 30_000, { kind: "lost", reason: "time-out" });
@@ -101,37 +101,37 @@ export class Network {
     const isLookUp = request.method === "GET";
     const isDown = scheduler.now < this.outageUntil || (isLookUp && scheduler.now < this.lookUpsFailUntil);
     const sessionId = sessionOf(request, body);
-    const isStuck = TAKES.test(request.url) && !isLookUp && world.isChaos && this.#isStuck(sessionId);
-    const fate: Fate = isDown
+    const isStuck = CHARGE_PATHS.test(request.url) && !isLookUp && world.isChaos && this.#isStuck(sessionId);
+    const outcome: ExchangeOutcome = isDown
       ? random.pick(["not sent", "lost before"] as const)
       : isStuck
         ? random.pick(["lost after", "lost after", "lost before", "late", "500 after", "garbage"] as const)
         : world.isChaos
-          ? random.weighted(GATEWAY_FATES)
+          ? random.weighted(EXCHANGE_WEIGHTS)
           : "answered";
-    if (request.method === "POST") world.judge.sent(process, sessionId, request.url);
-    world.tell(sessionId, () => `${process.owner} sends ${request.method} ${request.url}: ${fate}`);
+    if (request.method === "POST") world.invariants.sent(process, sessionId, request.url);
+    world.trace(sessionId, () => `${process.owner} sends ${request.method} ${request.url}: ${outcome}`);
     const row = sessionId === null ? undefined : world.rowOf(sessionId);
-    if (fate !== "answered") world.strike(isDown ? "gateway down" : `gateway: ${fate}`, row);
+    if (outcome !== "answered") world.strike(isDown ? "gateway down" : `gateway: ${outcome}`, row);
 
-    const there = fate === "late" ? random.between(1000, LATEST_MS) : random.between(5, 200);
+    const there = outcome === "late" ? random.between(1000, LATEST_MS) : random.between(5, 200);
     const back = random.between(5, 400);
-    if (fate === "not sent") return answer(there, { kind: "not sent", reason: "connection refused" });
-    if (fate === "lost before") return answer(there, { kind: "lost", reason: "connection reset" });
-    if (fate === "500 before") return answer(there, { kind: "answered", status: 500, headers: {}, body: Buffer.from("{}") });
+    if (outcome === "not sent") return answer(there, { kind: "not sent", reason: "connection refused" });
+    if (outcome === "lost before") return answer(there, { kind: "lost", reason: "connection reset" });
+    if (outcome === "500 before") return answer(there, { kind: "answered", status: 500, headers: {}, body: Buffer.from("{}") });
 
     const arrive = (isFirst: boolean) => {
       void this.#handle(request, body).then((result) => {
         if (!isFirst) return;
-        if (result === "reset" || fate === "lost after") answer(back, { kind: "lost", reason: "connection reset" });
+        if (result === "reset" || outcome === "lost after") answer(back, { kind: "lost", reason: "connection reset" });
         else if (result.lost === true) return;
-        else if (fate === "500 after") answer(back, { kind: "answered", status: 500, headers: {}, body: Buffer.from("oops") });
-        else if (fate === "garbage") answer(back, { kind: "answered", status: 200, headers: {}, body: Buffer.from('{"id":') });
+        else if (outcome === "500 after") answer(back, { kind: "answered", status: 500, headers: {}, body: Buffer.from("oops") });
+        else if (outcome === "garbage") answer(back, { kind: "answered", status: 200, headers: {}, body: Buffer.from('{"id":') });
         else answer(back, readable(result));
       });
     };
     scheduler.after(there, () => arrive(true));
-    if (fate === "duplicated") scheduler.after(there + random.between(0, 500), () => arrive(false));
+    if (outcome === "duplicated") scheduler.after(there + random.between(0, 500), () => arrive(false));
   }
 
   /** Now and then no answer about a session comes through for as long as an attempt may last, however often it is asked for. */
@@ -154,7 +154,7 @@ export class Network {
       headers,
       body,
       secure: url.protocol === "https:",
-      work: () => world.pass(world.random.between(20, 800)),
+      work: () => world.sleep(world.random.between(20, 800)),
       lookUpLag: () => 0,
     });
   }

@@ -9,10 +9,10 @@ import { createCallService, type CallService } from "#src/voice/index.ts";
 import { createWebhooks } from "#src/webhooks/index.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
 import type { Connection } from "../database/index.ts";
-import { databaseOver, type Line, type Mishap } from "./driver.ts";
-import { Door } from "./entry-points.ts";
+import { databaseOver, type DatabaseLink, type DatabaseFault } from "./database-link.ts";
+import { HttpEntryPoint } from "./http-entry-point.ts";
 import { ModelRecogniser } from "./speech-input.ts";
-import { projectsOf, TILL } from "./fixtures.ts";
+import { projectsOf, SERVICE_URL } from "./fixtures.ts";
 import { ModelLeg } from "./leg.ts";
 import type { World } from "./world.ts";
 
@@ -26,7 +26,7 @@ const LOSING = 12;
 const DRAIN_MS = 120_000;
 
 /** One run of one process of the service: the real modules, with everything they touch held by the world. */
-export class ServiceProcess implements Line {
+export class ServiceProcess implements DatabaseLink {
   readonly world: World;
   readonly owner: string;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export class ServiceProcess implements Line {
   readonly projects: Projects;
   readonly voice: CallService;
   readonly widget: Widget;
-  readonly door: Door;
+  readonly http: HttpEntryPoint;
   isAlive = true;
   /** It was told to end. */
   isDraining = false;
@@ -67,8 +67,8 @@ export class ServiceProcess implements Line {
       after: (ms, task) => this.after(ms, task),
     };
     this.clock = clock;
-    const hear = (event: string, fields: object = {}) => world.judge.logged(event, fields);
-    const log: Log = { debug: hear, info: hear, warn: hear, error: hear, child: () => log };
+    const notify = (event: string, fields: object = {}) => world.invariants.logged(event, fields);
+    const log: Log = { debug: notify, info: notify, warn: notify, error: notify, child: () => log };
     this.log = log;
     const database = databaseOver(this, world.database);
     this.database = database;
@@ -113,8 +113,8 @@ export class ServiceProcess implements Line {
       () => ({ invite: () => Promise.reject(new Error("no callbacks in this world")) }) as never,
     );
     const key = new Uint8Array(32).fill(6);
-    this.widget = createWidget({ database, sessions, projects, payments, clock, random, owner, log, key, publicUrl: () => TILL });
-    this.door = new Door(this);
+    this.widget = createWidget({ database, sessions, projects, payments, clock, random, owner, log, key, publicUrl: () => SERVICE_URL });
+    this.http = new HttpEntryPoint(this);
     this.#startDelivery = () => webhooks.startSweep();
   }
 
@@ -134,7 +134,7 @@ export class ServiceProcess implements Line {
       }
       this.#ends.push(this.#startDelivery());
     } catch {
-      this.world.fleet.crash(this);
+      this.world.supervisor.crash(this);
     }
   }
 
@@ -145,23 +145,23 @@ export class ServiceProcess implements Line {
     this.voice.drain();
     this.widget.drain();
     const idle = Promise.all([this.voice.idle(), this.widget.idle()]).then(() => true);
-    const isIdle = await Promise.race([idle, this.pass(DRAIN_MS).then(() => false)]);
-    this.world.judge.drained(this, { since, isIdle });
+    const isIdle = await Promise.race([idle, this.sleep(DRAIN_MS).then(() => false)]);
+    this.world.invariants.drained(this, { since, isIdle });
     try {
       for (const end of this.#ends.splice(0).toReversed()) await end();
     } catch {
       // Without the database its lease stays behind and runs out.
     }
-    this.die();
+    this.crash();
   }
 
   /** The end, as by SIGKILL: nothing of it goes on, and the database rolls back what it had not committed. */
-  die(): void {
+  crash(): void {
     this.isAlive = false;
     for (const connection of this.#connections) connection.cut();
     this.#connections.clear();
     this.#listeners.clear();
-    this.door.close();
+    this.http.close();
   }
 
   wakeDelivery(projectId: string): void {
@@ -175,26 +175,26 @@ export class ServiceProcess implements Line {
   }
 
   /** Resolves in `ms`, unless the process is dead by then. */
-  pass(ms: number): Promise<void> {
+  sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.after(ms, resolve));
   }
 
-  travel(): Promise<void> {
-    return this.pass(this.world.random.between(0.1, 2));
+  delay(): Promise<void> {
+    return this.sleep(this.world.random.between(0.1, 2));
   }
 
-  mishap(what: "statement" | "begin" | "commit", connection: Connection): Mishap {
+  databaseFault(what: "statement" | "begin" | "commit", connection: Connection): DatabaseFault {
     const { world } = this;
     if (world.scheduler.now < this.cutOffUntil) return "lost before";
     if (!world.isChaos || connection.isCut) return "none";
     const changed = connection.changed("sessions");
     const isLosing = changed.some((row) => row["phase"] === "unknown");
     if (!world.random.chance((what === "commit" ? 0.02 : 0.002) * (isLosing ? LOSING : 1))) return "none";
-    const mishap = world.random.chance(0.5) ? "lost before" : "lost after";
+    const fault = world.random.chance(0.5) ? "lost before" : "lost after";
     this.failedAt = world.scheduler.now;
-    const name = what === "commit" ? (mishap === "lost before" ? "commit failed" : "commit's answer lost") : "statement lost";
+    const name = what === "commit" ? (fault === "lost before" ? "commit failed" : "commit's answer lost") : "statement lost";
     for (const row of changed) world.strike(name, row, textOf(row["phase"] ?? row["status"]));
-    return mishap;
+    return fault;
   }
 
   opened(connection: Connection): void {

@@ -1,4 +1,4 @@
-import type { Answer, Asked } from "./entry-points.ts";
+import type { HttpResponse, HttpRequest } from "./http-entry-point.ts";
 import { CARDS, MISTYPED } from "./cards.ts";
 import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
@@ -79,8 +79,8 @@ export class Shopper {
     const tab = new Tab(world, this);
     if (!(await tab.open())) return;
     this.#tabs.push(tab);
-    await world.pass(typeof think === "number" ? think : think());
-    for (let next: Next = "again"; next === "again" && !this.hasLeft; await world.pass(this.#hesitation())) {
+    await world.sleep(typeof think === "number" ? think : think());
+    for (let next: Next = "again"; next === "again" && !this.hasLeft; await world.sleep(this.#hesitation())) {
       next = random.chance(CLICKS_TWICE) ? await this.#clickTwice(tab) : await tab.post();
       if (next === "repeat") next = await this.#repeat(tab);
       if (next === "look") next = await tab.look();
@@ -97,7 +97,7 @@ export class Shopper {
 
   async #clickTwice(tab: Tab): Promise<Next> {
     const world = this.#world;
-    const second = world.pass(world.random.between(0, 5)).then(() => tab.post());
+    const second = world.sleep(world.random.between(0, 5)).then(() => tab.post());
     const [first, other] = await Promise.all([tab.post(), second]);
     return first === "look" || first === "repeat" ? other : first;
   }
@@ -108,8 +108,8 @@ export class Shopper {
     const { random, scheduler } = world;
     const free = world.triesOf(this.track.id).busyUntil;
     const isPatient = free > scheduler.now && random.chance(0.5) && (await tab.refresh());
-    await world.pass(isPatient ? free - scheduler.now - random.between(0, 45) : random.between(0, 2000));
-    if (isPatient) world.counters.saw("a card was posted in the moment in which a dead process's try ends");
+    await world.sleep(isPatient ? free - scheduler.now - random.between(0, 45) : random.between(0, 2000));
+    if (isPatient) world.counters.occurred("a card was posted in the moment in which a dead process's try ends");
     const next = await tab.post({ isRepeat: true });
     return next === "repeat" ? "look" : next;
   }
@@ -136,13 +136,13 @@ class Tab {
   async post({ isRepeat = false } = {}): Promise<Next> {
     const world = this.#world;
     const { random } = world;
-    const process = world.fleet.serving();
+    const process = world.supervisor.serving();
     if (!process || this.nonce === null) return "look";
     const post: Post = { nonce: this.nonce, process, isRepeat, isUnderWay: false, status: null };
     this.#shopper.posts.push(post);
-    if (random.chance(CANCELLED_MEANWHILE)) world.scheduler.after(random.between(0, 60), () => world.people.cancel(this.#shopper.track));
+    if (random.chance(CANCELLED_MEANWHILE)) world.scheduler.after(random.between(0, 60), () => world.workload.cancel(this.#shopper.track));
     const asked = chargeOf(this.#shopper.track.id, post.nonce, random.chance(MISTYPES) ? MISTYPED : random.weighted(CARDS));
-    const answer = await process.door.ask(asked, world.answers.follow(this.#shopper, post));
+    const answer = await process.http.ask(asked, world.responses.follow(this.#shopper, post));
     post.isUnderWay = false;
     if (!answer || random.chance(LOSES_THE_ANSWER)) return random.chance(0.6) ? "repeat" : "look";
     this.nonce = answer.header("x-widget-nonce") ?? this.nonce;
@@ -161,7 +161,7 @@ class Tab {
         this.nonce = answer.header("x-widget-nonce") ?? this.nonce;
         if (!(JSON.parse(answer.text) as { processing: boolean }).processing) return "again";
       }
-      await world.pass(wait);
+      await world.sleep(wait);
     }
     return "over";
   }
@@ -173,21 +173,21 @@ class Tab {
     return answer?.status === 200;
   }
 
-  #read(): Promise<Answer | null> {
+  #read(): Promise<HttpResponse | null> {
     const { id } = this.#shopper.track;
     return this.#ask({ method: "GET", path: `/v1/widget-sessions/${id}`, headers: { "x-widget-nonce": this.nonce ?? "" } });
   }
 
-  async #ask(asked: Asked): Promise<Answer | null> {
+  async #ask(asked: HttpRequest): Promise<HttpResponse | null> {
     const world = this.#world;
-    const process = world.fleet.serving();
+    const process = world.supervisor.serving();
     if (!process) return null;
-    return await process.door.ask(asked, world.answers.followRead(this.#shopper.track));
+    return await process.http.ask(asked, world.responses.followRead(this.#shopper.track));
   }
 }
 
 /** A card as the frame posts it. */
-export function chargeOf(sessionId: string, nonce: string, number: string): Asked {
+export function chargeOf(sessionId: string, nonce: string, number: string): HttpRequest {
   return {
     method: "POST",
     path: `/v1/widget-sessions/${sessionId}/charge`,

@@ -6,7 +6,7 @@ import type { Shopper } from "./shopper.ts";
 /** Statuses of a session whose money or card the merchant has. */
 export const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
 
-/** All that the world's people saw of one session, for the judge. */
+/** All that clients observed of one session, for the checks. */
 export interface Track {
   id: string;
   channel: "voice" | "widget";

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import { type Change, ModelDatabase, type Row, textOf } from "../database/index.ts";
 import { SeededRandom } from "../random.ts";
-import { AnswerJudge } from "./answers.ts";
+import { ResponseChecker } from "./response-checker.ts";
 import { Counters } from "./counters.ts";
-import { Deliveries } from "./deliveries.ts";
-import { Fleet } from "./fleet.ts";
-import { furnish } from "./fixtures.ts";
+import { WebhookChecker } from "./webhook-checker.ts";
+import { Supervisor } from "./supervisor.ts";
+import { insertFixtures } from "./fixtures.ts";
 import { JobQueue } from "./jobs.ts";
-import { Judge } from "./judge.ts";
-import { Keys } from "./api-keys.ts";
-import { Lines } from "./lines.ts";
-import { Nemesis } from "./nemesis.ts";
+import { InvariantChecker } from "./invariant-checker.ts";
+import { ApiKeys } from "./api-keys.ts";
+import { CallChecker } from "./call-checker.ts";
+import { FaultInjector } from "./fault-injector.ts";
 import { Network } from "./network.ts";
-import { People } from "./merchants.ts";
+import { Workload } from "./workload.ts";
 import { Scheduler } from "./scheduler.ts";
 import { newTrack, stateOf, type Track } from "./track.ts";
 
@@ -29,7 +29,7 @@ const START = Date.UTC(2026, 10, 18, 12);
 const CREATING_MS = 4 * MINUTE;
 const CHAOS_MS = 11 * MINUTE;
 /** By then every session has ended (I10): the search for a lost answer takes ten minutes, the rest is margin. Where all is settled earlier, until then. */
-const PEACE_MS = 26 * MINUTE;
+const RECOVERY_MS = 26 * MINUTE;
 /** The webhooks' schedule is over by then. */
 const DELIVERY_MS = 80 * HOUR;
 
@@ -40,7 +40,7 @@ export interface Break {
   what: string;
 }
 
-/** One seeded run: a database, a few processes that die and come back, vendors, receivers, merchants, callers, shoppers, and judges. */
+/** One seeded run: a database, a few processes that die and come back, vendors, receivers, merchants, callers, shoppers, and checkers. */
 export class World {
   readonly seed: number;
   readonly random: SeededRandom;
@@ -50,14 +50,14 @@ export class World {
   readonly database: ModelDatabase;
   readonly jobs: JobQueue;
   readonly network: Network;
-  readonly judge: Judge;
-  readonly answers: AnswerJudge;
-  readonly lines: Lines;
-  readonly keys: Keys;
-  readonly people: People;
-  readonly nemesis: Nemesis;
-  readonly fleet: Fleet;
-  readonly deliveries: Deliveries;
+  readonly invariants: InvariantChecker;
+  readonly responses: ResponseChecker;
+  readonly calls: CallChecker;
+  readonly apiKeys: ApiKeys;
+  readonly workload: Workload;
+  readonly faults: FaultInjector;
+  readonly supervisor: Supervisor;
+  readonly webhooks: WebhookChecker;
   readonly tracks = new Map<string, Track>();
   /** Faults happen. */
   isChaos = true;
@@ -68,7 +68,7 @@ export class World {
   /** How often each project's webhook address was changed, and when last. */
   readonly addresses = new Map<string, { version: number; since: number }>();
   /** What happened to each session, line by line; null when nobody asked. */
-  readonly #stories: Map<string, string[]> | null;
+  readonly #traces: Map<string, string[]> | null;
   readonly #rows = new Map<string, Row>();
   readonly #tries = new Map<string, Row>();
   /** Who has the open attempt of a session. */
@@ -77,52 +77,52 @@ export class World {
   readonly #unsettled = new Set<string>();
   readonly #ofCaller = new Map<string, Set<string>>();
 
-  constructor(seed: number, { tells = false }: { tells?: boolean } = {}) {
+  constructor(seed: number, { traced = false }: { traced?: boolean } = {}) {
     this.seed = seed;
-    this.#stories = tells ? new Map() : null;
+    this.#traces = traced ? new Map() : null;
     this.random = new SeededRandom(seed);
     this.isBlind = this.random.chance(0.2);
     this.database = new ModelDatabase(() => this.scheduler.now);
     this.jobs = new JobQueue(this);
     this.network = new Network(this);
-    this.judge = new Judge(this);
-    this.answers = new AnswerJudge(this);
-    this.lines = new Lines(this);
-    this.keys = new Keys(this);
-    this.people = new People(this);
-    this.nemesis = new Nemesis(this);
-    this.fleet = new Fleet(this);
-    this.deliveries = new Deliveries(this);
+    this.invariants = new InvariantChecker(this);
+    this.responses = new ResponseChecker(this);
+    this.calls = new CallChecker(this);
+    this.apiKeys = new ApiKeys(this);
+    this.workload = new Workload(this);
+    this.faults = new FaultInjector(this);
+    this.supervisor = new Supervisor(this);
+    this.webhooks = new WebhookChecker(this);
     this.database.onCommit = (changes) => this.#committed(changes);
-    this.database.onNotify = (channel, payload) => this.fleet.hear(channel, payload);
-    furnish(this);
+    this.database.onNotify = (channel, payload) => this.supervisor.notify(channel, payload);
+    insertFixtures(this);
   }
 
   async run(sessions = SESSIONS_PER_WORLD): Promise<void> {
     const { scheduler, random, network } = this;
-    for (let index = 0; index < PROCESSES; index++) this.fleet.boot();
-    for (let index = 0; index < sessions; index++) scheduler.after(random.between(1000, CREATING_MS), () => this.people.create());
-    this.nemesis.plan({ creating: CREATING_MS, chaos: CHAOS_MS });
+    for (let index = 0; index < PROCESSES; index++) this.supervisor.boot();
+    for (let index = 0; index < sessions; index++) scheduler.after(random.between(1000, CREATING_MS), () => this.workload.create());
+    this.faults.plan({ creating: CREATING_MS, chaos: CHAOS_MS });
     await scheduler.run(START + CHAOS_MS);
 
-    // Peace: everything can be reached again, and all must come to its end, whether the processes live on or not.
+    // Recovery: everything can be reached again, and all must come to its end, whether the processes live on or not.
     this.isChaos = false;
     network.outageUntil = 0;
-    if (random.chance(0.4)) this.fleet.keep();
-    else this.fleet.replace();
-    await scheduler.run(START + CHAOS_MS + PEACE_MS, () => this.#unsettled.size === 0);
-    this.judge.atRest();
+    if (random.chance(0.4)) this.supervisor.reconnectAll();
+    else this.supervisor.replace();
+    await scheduler.run(START + CHAOS_MS + RECOVERY_MS, () => this.#unsettled.size === 0);
+    this.invariants.atRest();
 
     network.receiver.outageUntil = 0;
-    this.fleet.replace({ onlyDelivery: true });
-    await scheduler.run(START + DELIVERY_MS, () => this.deliveries.isEverythingDelivered());
-    this.deliveries.atTheEnd();
-    this.fleet.end();
+    this.supervisor.replace({ onlyDelivery: true });
+    await scheduler.run(START + DELIVERY_MS, () => this.webhooks.isEverythingDelivered());
+    this.webhooks.atTheEnd();
+    this.supervisor.end();
   }
 
   /** A fault struck a session; what strikes the widget's is counted by itself. */
   strike(fault: string, row: Row | undefined, state = stateOf(row)): void {
-    this.counters.strike(row?.["channel"] === "widget" ? `widget: ${fault}` : fault, state);
+    this.counters.struck(row?.["channel"] === "widget" ? `widget: ${fault}` : fault, state);
   }
 
   /** The process that has a session's open attempt. */
@@ -169,20 +169,20 @@ export class World {
   }
 
   /** Resolves in `ms` of the world's time. */
-  pass(ms: number): Promise<void> {
+  sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.scheduler.after(ms, resolve));
   }
 
-  /** A line of the session's story. */
-  tell(id: string | null, what: () => string): void {
-    if (!this.#stories || id === null) return;
-    const story = this.#stories.get(id) ?? [];
-    this.#stories.set(id, story);
-    story.push(`${((this.scheduler.now - START) / SECOND).toFixed(3).padStart(10)} s  ${what()}`);
+  /** A line of the session's trace. */
+  trace(id: string | null, what: () => string): void {
+    if (!this.#traces || id === null) return;
+    const trace = this.#traces.get(id) ?? [];
+    this.#traces.set(id, trace);
+    trace.push(`${((this.scheduler.now - START) / SECOND).toFixed(3).padStart(10)} s  ${what()}`);
   }
 
-  storyOf(id: string): readonly string[] {
-    return this.#stories?.get(id) ?? [];
+  traceOf(id: string): readonly string[] {
+    return this.#traces?.get(id) ?? [];
   }
 
   /** The same for every run of the same seed: what the database holds at the end. */
@@ -202,8 +202,8 @@ export class World {
       const { table, after } = change;
       if (table === "jobs") this.jobs.committed(change);
       if (table === "payment_attempts") this.#attemptCommitted(change);
-      if (table === "webhook_events") this.deliveries.eventCommitted(change);
-      if (table === "api_keys") this.keys.committed(after);
+      if (table === "webhook_events") this.webhooks.eventCommitted(change);
+      if (table === "api_keys") this.apiKeys.committed(after);
       if (table === "widget_charges" && after) this.#tries.set(textOf(after["session_id"]), after);
       if (table === "sessions" && after) this.#sessionCommitted(change, after, changes);
     }
@@ -224,7 +224,7 @@ export class World {
       const isLost = after["outcome"] === null || after["outcome"] === "unknown";
       this.#settle(textOf(after["id"]), !isLost && after["reversal"] !== "due");
     }
-    this.judge.attemptCommitted(change);
+    this.invariants.attemptCommitted(change);
   }
 
   #sessionCommitted(change: Change, row: Row, changes: readonly Change[]): void {
@@ -234,15 +234,15 @@ export class World {
       const made = this.#ofCaller.get(row["caller"]) ?? new Set();
       this.#ofCaller.set(row["caller"], made.add(id));
     }
-    this.judge.sessionCommitted(change, changes);
-    this.lines.sessionCommitted(change, changes);
+    this.invariants.sessionCommitted(change, changes);
+    this.calls.sessionCommitted(change, changes);
     const state = stateOf(row);
     this.#settle(id, state === "final");
     if (stateOf(change.before) === state) return;
-    this.tell(id, () => `${stateOf(change.before)} -> ${textOf(row["phase"] ?? row["status"])}`);
+    this.trace(id, () => `${stateOf(change.before)} -> ${textOf(row["phase"] ?? row["status"])}`);
     const track = this.trackOf(id);
     if (state === "charging") track.chargingAt = this.scheduler.now;
     if (state === "final") track.finalAt = this.scheduler.now;
-    this.nemesis.reached(track, state);
+    this.faults.reached(track, state);
   }
 }

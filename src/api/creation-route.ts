@@ -36,7 +36,7 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, rout
       return creation;
     };
     const answer = await idempotency.create(once, prepare);
-    crashPoint("create_answering");
+    crashPoint("create_responding");
     if (answer.replayed) reply.header("idempotent-replayed", "true");
     return reply.code(answer.status).type("application/json; charset=utf-8").send(answer.text);
   });

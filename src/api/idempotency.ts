@@ -64,7 +64,7 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
       status: request.status,
       response: creation.response,
     });
-    crashPoint("create_kept");
+    crashPoint("create_stored");
     if (clock.monotonic() >= nextDeletion) await deleteExpired();
     if (!stored) throw new AppError("idempotency_key_in_use");
     return replay(stored, digest);

@@ -47,7 +47,7 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
       const timeoutMs = Math.min(request.timeoutMs ?? left(), left());
       crashPoint("request_built");
       const answer = await outbound.send({ ...request, timeoutMs, httpsOnly: settings.environment === "live" });
-      crashPoint("answer_read");
+      crashPoint("response_read");
       if (answer.kind !== "answered") {
         const event = answer.kind === "lost" ? "gateway_answer_lost" : "gateway_not_reached";
         log.warn(event, { session: sessionId, gateway, reason: answer.reason });

@@ -77,7 +77,7 @@ export function createPayments(deps: PaymentsDeps): Payments {
     settle: (input) => settle(deps, tokens, search, reversals, input),
     skip: (session) => skip(deps, session),
     async giveUp(session) {
-      crashPoint("giving_up");
+      crashPoint("abandoning");
       const declined = await lastDecline(deps.database.db, session.id);
       if (declined === null || !isDeclineCode(declined)) return await deps.sessions.apply(session.id, "abandon");
       return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined, message: null }));

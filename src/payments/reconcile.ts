@@ -117,7 +117,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
     if (gateway.lookUp) {
       if (!isAskable(gateway) && !isOwnerThrough()) return null;
-      crashPoint("look_up_asked");
+      crashPoint("look_up_started");
       const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
       crashPoint("look_up_answered");
       return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs, attempt.trace.notes) : null;
@@ -129,7 +129,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   }
 
   async function decide(attempt: Attempt, conclusion: Conclusion): Promise<void> {
-    crashPoint("search_decided");
+    crashPoint("reconciliation_decided");
     const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, conclusion);
     if (written === "written") deps.onFound?.(attempt.gateway, conclusion.attempt.outcome);
     else if (conclusion.attempt.outcome === "approved") {
@@ -143,7 +143,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const { changes } = conclude(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
     const reason = "the outcome could not be established";
     await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true }, event: "fail", changes });
-    crashPoint("search_given_up");
+    crashPoint("reconciliation_given_up");
     log.error("payment_outcome_unknown", facts(attempt));
   }
 

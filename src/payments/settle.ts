@@ -74,7 +74,7 @@ export async function settle(
     const conclusion = conclude(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
     const written = await writeResult(deps, { id, sessionId: session.id }, conclusion);
     if (conclusion.event === "retry") crashPoint("retry_committed");
-    if (lost) crashPoint("loss_committed");
+    if (lost) crashPoint("unknown_committed");
     if (written === "late" && outcome.outcome === "approved") {
       deps.log.error("payment_approved_too_late", { session: session.id, gateway: gateway.name, attempt: intent.number });
       reversals.begin(id);

@@ -89,7 +89,7 @@ export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resol
         reset: true,
         signal,
       });
-      crashPoint("answer_begun");
+      crashPoint("response_begun");
       const headers = Object.fromEntries(
         Object.entries(answer.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
       );

@@ -65,7 +65,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
     suspicions = new Map(found.map(({ id }) => [id, (suspicions.get(id) ?? 0) + 1]));
     for (const session of found) {
       if (suspicions.get(session.id)! < SUSPICIONS) continue;
-      crashPoint("orphan_found");
+      crashPoint("unowned_session_found");
       await attempt(session.id, () => deps.giveUp(session));
     }
   };

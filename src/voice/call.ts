@@ -78,14 +78,14 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     onFinish: over.resolve,
   });
   leg.on.dtmfDigit = (digit) => {
-    crashPoint("key_heard");
+    crashPoint("digit_received");
     conversation.feed({ type: "dtmf", digit });
   };
   leg.on.speechStarted = () => speechInput.speechStarted();
   leg.on.played = (id) => conversation.played(id);
 
   const hangUp = () => {
-    crashPoint("hang_up_heard");
+    crashPoint("hang_up_received");
     hungUp.abort();
     conversation.feed({ type: "hung_up" });
   };

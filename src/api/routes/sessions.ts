@@ -37,7 +37,7 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
   app.post("/v1/sessions/:session_id/cancel", { config: { access: "sessions:cancel" } }, async (request, reply) => {
     const { session_id: id } = parse(sessionPath, request.params, "path");
     const { organizationId, mode: environment, keyId } = request.identity;
-    crashPoint("cancel_asked");
+    crashPoint("cancel_requested");
     const result = await sessions.cancel(id, { organizationId, environment }, `key:${keyId}`, request.client.address());
     crashPoint("cancel_committed");
     if (result.kind === "cancelled") return reply.code(204).send();

@@ -1,8 +1,8 @@
 import { textOf } from "../database/index.ts";
 import type { NewSession } from "#src/sessions/index.ts";
 import { Caller } from "./caller.ts";
-import { NOBODYS_NUMBER, NUMBERS, organizationOf, PROJECTS } from "./fixtures.ts";
-import type { Dialling } from "./invite.ts";
+import { UNASSIGNED_NUMBER, NUMBERS, organizationOf, PROJECTS } from "./fixtures.ts";
+import type { CallSetup } from "./invite.ts";
 import type { ServiceProcess } from "./process.ts";
 import { chargeOf, Shopper } from "./shopper.ts";
 import type { Track } from "./track.ts";
@@ -11,14 +11,14 @@ import type { World } from "./world.ts";
 /** Merchants make sessions, callers and shoppers come to pay them, polls look at them. */
 
 /** How a session is found by whoever pays it: named in the call, by the caller's number, at its address in a browser. */
-const WAYS = { named: 66, "by number": 8, widget: 26 } as const;
-type Way = keyof typeof WAYS;
+const ROUTE_WEIGHTS = { named: 66, "by number": 8, widget: 26 } as const;
+type Route = keyof typeof ROUTE_WEIGHTS;
 
 /** Callers who pay several merchants, and one merchant several times. */
-const REGULARS = ["+14155550101", "+14155550102", "+14155550103", "+14155550104"] as const;
-const STRANGER = "+14155550100";
+const REPEAT_CALLERS = ["+14155550101", "+14155550102", "+14155550103", "+14155550104"] as const;
+const UNKNOWN_CALLER = "+14155550100";
 
-export class People {
+export class Workload {
   readonly #world: World;
   #calls = 0;
 
@@ -30,10 +30,10 @@ export class People {
   create(): void {
     const world = this.#world;
     const { random } = world;
-    const process = world.fleet.serving();
+    const process = world.supervisor.serving();
     if (!process) return;
     const gateway = random.chance(0.8) ? "stripe" : "webhook";
-    const way = random.weighted(WAYS);
+    const way = random.weighted(ROUTE_WEIGHTS);
     const projectId = random.pick(PROJECTS);
     const input: NewSession = {
       organizationId: organizationOf(projectId),
@@ -44,7 +44,7 @@ export class People {
       gateway,
       amountMinor: 100 + Math.floor(random.between(0, 100_000)),
       currency: "USD",
-      caller: way === "by number" ? random.pick(REGULARS) : null,
+      caller: way === "by number" ? random.pick(REPEAT_CALLERS) : null,
       description: null,
       callback: null,
       memory: null,
@@ -56,26 +56,26 @@ export class People {
       ({ id }) => {
         const track = world.trackOf(id);
         track.isCreated = true;
-        process.after(0, () => this.#live(track, input, way));
+        process.after(0, () => this.#schedulePayments(track, input, way));
       },
-      () => world.counters.saw("a session was refused: the database was away"),
+      () => world.counters.occurred("a session was refused: the database was away"),
     );
   }
 
-  #live(track: Track, input: NewSession, way: Way): void {
-    const { random, scheduler, keys } = this.#world;
+  #schedulePayments(track: Track, input: NewSession, way: Route): void {
+    const { random, scheduler, apiKeys } = this.#world;
     const ends = scheduler.now + input.ttlSeconds * 1000;
-    if (way === "named") this.#isCalled(track, ends);
-    if (way === "by number") this.#isCalledByNumber(input);
-    if (way === "widget") this.#isVisited(track, ends);
+    if (way === "named") this.#scheduleCalls(track, ends);
+    if (way === "by number") this.#scheduleCallsByNumber(input);
+    if (way === "widget") this.#scheduleVisits(track, ends);
     for (let polls = 0; polls < 2; polls++) scheduler.after(random.between(0, 90_000), () => this.poll(track));
     if (random.chance(0.05)) scheduler.after(ends - scheduler.now + random.between(-10, 10), () => this.cancel(track));
-    if (random.chance(0.05)) keys.watch(track);
-    if (random.chance(0.02)) scheduler.after(random.between(0, 60_000), () => this.mistake(track));
+    if (random.chance(0.05)) apiKeys.watch(track);
+    if (random.chance(0.02)) scheduler.after(random.between(0, 60_000), () => this.misuse(track));
   }
 
-  #isCalled(track: Track, ends: number): void {
-    const { random, scheduler, nemesis } = this.#world;
+  #scheduleCalls(track: Track, ends: number): void {
+    const { random, scheduler, faults } = this.#world;
     const first = random.weighted({ soon: 78, late: 10, never: 8, twice: 4 });
     if (first === "soon") scheduler.after(random.between(500, 20_000), () => this.call(track));
     if (first === "twice") {
@@ -87,19 +87,19 @@ export class People {
       const late = random.chance(0.5) ? random.between(-25, 5) : random.between(0, 1500);
       scheduler.after(ends - scheduler.now + late, () => this.call(track));
     }
-    if (random.chance(0.03)) scheduler.after(random.between(0, 60_000), () => nemesis.act("hang up", track));
+    if (random.chance(0.03)) scheduler.after(random.between(0, 60_000), () => faults.inject("hang up", track));
   }
 
   /** The caller dials the merchant that it means, or another, or a number that names none. */
-  #isCalledByNumber({ caller, projectId }: NewSession): void {
+  #scheduleCallsByNumber({ caller, projectId }: NewSession): void {
     const { random, scheduler } = this.#world;
     const own = NUMBERS[PROJECTS.indexOf(projectId as (typeof PROJECTS)[0])]!;
-    const to = random.chance(0.6) ? own : random.pick([NOBODYS_NUMBER, NOBODYS_NUMBER, ...NUMBERS]);
+    const to = random.chance(0.6) ? own : random.pick([UNASSIGNED_NUMBER, UNASSIGNED_NUMBER, ...NUMBERS]);
     for (const at of [random.between(2000, 40_000), random.between(40_000, 80_000)])
       scheduler.after(at, () => this.#dial({ sessionId: null, from: caller!, to }, null));
   }
 
-  #isVisited(track: Track, ends: number): void {
+  #scheduleVisits(track: Track, ends: number): void {
     const { random, scheduler } = this.#world;
     const shopper = (track.shopper = new Shopper(this.#world, track));
     const first = random.weighted({ soon: 66, late: 12, never: 6, "two tabs": 16 });
@@ -109,49 +109,50 @@ export class People {
   }
 
   call({ id }: Track): void {
-    this.#dial({ sessionId: id, from: STRANGER, to: id }, this.#world.trackOf(id));
+    this.#dial({ sessionId: id, from: UNKNOWN_CALLER, to: id }, this.#world.trackOf(id));
   }
 
-  #dial(what: Omit<Dialling, "callId">, track: Track | null): void {
+  #dial(what: Omit<CallSetup, "callId">, track: Track | null): void {
     const world = this.#world;
-    const process = world.fleet.serving();
+    const process = world.supervisor.serving();
     if (!process) return;
-    const dialling = { ...what, callId: `call-${++this.#calls}` };
-    const caller = new Caller(world, process, dialling, track, () => this.#dial(what, track));
-    world.lines.dialled(caller);
+    const setup = { ...what, callId: `call-${++this.#calls}` };
+    const caller = new Caller(world, process, setup, track, () => this.#dial(what, track));
+    world.calls.dialled(caller);
   }
 
   /** A widget's session is called, by somebody for whom another may be waiting; a telephone's is asked for in a browser. */
-  mistake(track: Track): void {
+  misuse(track: Track): void {
     const world = this.#world;
-    if (track.channel === "widget") return this.#dial({ sessionId: track.id, from: world.random.pick(REGULARS), to: NUMBERS[0] }, track);
-    const process = world.fleet.serving();
+    if (track.channel === "widget")
+      return this.#dial({ sessionId: track.id, from: world.random.pick(REPEAT_CALLERS), to: NUMBERS[0] }, track);
+    const process = world.supervisor.serving();
     const nonce = `${"A".repeat(22)}.${"A".repeat(43)}`;
-    void process?.door.ask(chargeOf(track.id, nonce, "4242424242424242"), world.answers.followStray(track));
-    void process?.door.ask({ method: "GET", path: `/widget/${track.id}` }, world.answers.followStray(track));
+    void process?.http.ask(chargeOf(track.id, nonce, "4242424242424242"), world.responses.followStray(track));
+    void process?.http.ask({ method: "GET", path: `/widget/${track.id}` }, world.responses.followStray(track));
   }
 
   cancel(track: Track): void {
     const world = this.#world;
-    const process = world.fleet.any();
+    const process = world.supervisor.any();
     if (!process) return;
     const row = world.rowOf(track.id);
     world.strike("cancel", row);
     const organizationId = organizationOf(textOf(row?.["project_id"]));
     process.sessions.cancel(track.id, { organizationId, environment: "test" }).then(
-      (answer) => world.judge.cancelled(track, answer),
+      (answer) => world.invariants.cancelled(track, answer),
       () => {},
     );
   }
 
   poll(track: Track): void {
-    const process: ServiceProcess | null = this.#world.fleet.any();
+    const process: ServiceProcess | null = this.#world.supervisor.any();
     if (!process) return;
     const before = track.seen.length;
     process.sessions.find(process.database.db, track.id).then(
       (session) => {
         // One poll at a time: answers that crossed prove nothing about their order.
-        if (track.seen.length === before) this.#world.judge.polled(track, session);
+        if (track.seen.length === before) this.#world.invariants.polled(track, session);
       },
       () => {},
     );

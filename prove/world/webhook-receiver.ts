@@ -13,10 +13,10 @@ export interface Delivery {
 const UNDER_WAY_MS = 1000;
 /** Of a signature's time, less a minute for the way. */
 const TOLERANCE_MS = 4 * 60_000;
-const FATES = { taken: 80, "500": 8, "time-out": 4, "not sent": 4, "answer lost": 4 } as const;
+const DELIVERY_WEIGHTS = { taken: 80, "500": 8, "time-out": 4, "not sent": 4, "answer lost": 4 } as const;
 
 /** The merchants' receiver of status webhooks: checks each as a careful merchant does, and keeps all it was sent. */
-export class Receiver {
+export class WebhookReceiver {
   readonly deliveries: Delivery[] = [];
   /** Down until then. */
   outageUntil = 0;
@@ -32,19 +32,19 @@ export class Receiver {
   take(request: OutboundRequest, body: Buffer, skew: number, answer: (ms: number, what: OutboundAnswer) => void): void {
     const { random, scheduler, counters, isChaos } = this.#world;
     const isDown = scheduler.now < this.outageUntil;
-    const fate = isDown ? random.pick(["500", "not sent", "time-out"] as const) : isChaos ? random.weighted(FATES) : "taken";
+    const outcome = isDown ? random.pick(["500", "not sent", "time-out"] as const) : isChaos ? random.weighted(DELIVERY_WEIGHTS) : "taken";
     const sessionId = /"session_id":"([^"]+)"/.exec(body.toString())?.[1] ?? null;
-    if (fate !== "taken") counters.strike(isDown ? "receiver down" : `receiver: ${fate}`, this.#world.stateOf(sessionId));
+    if (outcome !== "taken") counters.struck(isDown ? "receiver down" : `receiver: ${outcome}`, this.#world.stateOf(sessionId));
     this.#checkAddress(request, sessionId);
     const there = random.between(5, 100);
-    if (fate === "not sent") return answer(there, { kind: "not sent", reason: "connection refused" });
-    if (fate === "500") return answer(there, { kind: "answered", status: 500, headers: {}, body: new Uint8Array() });
-    if (fate === "time-out" && random.chance(0.5)) return;
+    if (outcome === "not sent") return answer(there, { kind: "not sent", reason: "connection refused" });
+    if (outcome === "500") return answer(there, { kind: "answered", status: 500, headers: {}, body: new Uint8Array() });
+    if (outcome === "time-out" && random.chance(0.5)) return;
     scheduler.after(there, () => {
       if (!this.#keep(request, body.toString(), sessionId, skew))
         return answer(10, { kind: "answered", status: 400, headers: {}, body: new Uint8Array() });
-      if (fate === "answer lost") answer(10, { kind: "lost", reason: "connection reset" });
-      if (fate === "taken") answer(10, { kind: "answered", status: 200, headers: {}, body: new Uint8Array() });
+      if (outcome === "answer lost") answer(10, { kind: "lost", reason: "connection reset" });
+      if (outcome === "taken") answer(10, { kind: "answered", status: 200, headers: {}, body: new Uint8Array() });
     });
   }
 
@@ -61,7 +61,7 @@ export class Receiver {
       );
     const id = headers["webhook-id"] ?? "";
     const first = this.#firstTries.get(id) ?? Number(version);
-    if (first !== Number(version)) world.counters.saw("a webhook's retry went to the address it was changed to");
+    if (first !== Number(version)) world.counters.occurred("a webhook's retry went to the address it was changed to");
     this.#firstTries.set(id, Number(version));
   }
 
@@ -73,12 +73,12 @@ export class Receiver {
     if (!verdict.verified) {
       // Signed by a process whose clock has jumped: refused, and signed anew by the next try.
       if (/five minutes/.test(verdict.reason) && Math.abs(skew) > TOLERANCE_MS)
-        world.counters.saw("a webhook was refused: its process's clock had jumped");
+        world.counters.occurred("a webhook was refused: its process's clock had jumped");
       else world.break("I5", sessionId, `a webhook with a bad signature: ${verdict.reason}`);
       return false;
     }
     this.deliveries.push({ id: verdict.id, body, at: now });
-    world.deliveries.delivered(sessionId, verdict.id, body);
+    world.webhooks.delivered(sessionId, verdict.id, body);
     return true;
   }
 }

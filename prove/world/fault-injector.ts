@@ -3,27 +3,27 @@ import type { ServiceProcess } from "./process.ts";
 import { stateOf, type Track } from "./track.ts";
 import type { World } from "./world.ts";
 
-/** The nemesis: makes faults and races happen where they hurt instead of hoping for them. */
+/** The fault injector: makes faults and races happen where they hurt instead of hoping for them. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** What is done to a session that reaches a state. "hang up": a browser's tabs are closed; "second call": another post. */
-const DEEDS = { cancel: 25, "hang up": 20, "second call": 15, crash: 12, "cut off": 10, drain: 6, poll: 25 } as const;
+const FAULT_WEIGHTS = { cancel: 25, "hang up": 20, "second call": 15, crash: 12, "cut off": 10, drain: 6, poll: 25 } as const;
 /** How often, in percent. */
-const MOMENTS = { PENDING: 5, collecting: 10, charging: 45, unknown: 95, final: 15 } as const;
+const PERCENT_BY_STATE = { PENDING: 5, collecting: 10, charging: 45, unknown: 95, final: 15 } as const;
 /** A widget's session is being collected for a few milliseconds only. */
 const WIDGET_COLLECTING = 40;
-export type Deed = keyof typeof DEEDS;
+export type SessionFault = keyof typeof FAULT_WEIGHTS;
 
 /** Not so often that nobody ever comes to pay. */
-const DEATHS_APART_MS = 8 * SECOND;
+const CRASHES_APART_MS = 8 * SECOND;
 const DRAINS_APART_MS = 15 * SECOND;
 
-export class Nemesis {
+export class FaultInjector {
   readonly #world: World;
-  #lastDeath = 0;
+  #lastCrash = 0;
   #lastDrain = 0;
 
   constructor(world: World) {
@@ -49,10 +49,10 @@ export class Nemesis {
     }
     scheduler.after(soon(), () => void (world.withdrawnUntil = scheduler.now + random.between(2, 15) * SECOND));
     for (let index = 0; index < 3; index++) {
-      scheduler.after(random.between(0, chaos), () => this.#kill(world.fleet.any()));
-      scheduler.after(random.between(0, creating), () => this.#drain(world.fleet.serving()));
+      scheduler.after(random.between(0, chaos), () => this.#kill(world.supervisor.any()));
+      scheduler.after(random.between(0, creating), () => this.#drain(world.supervisor.serving()));
       scheduler.after(random.between(0, creating), () => {
-        const process = world.fleet.any();
+        const process = world.supervisor.any();
         if (process) this.#stepClock(process, random.pick([-1, 1]) * random.pick([random.between(1, 60) * SECOND, HOUR]));
       });
       scheduler.after(random.between(0, chaos), () => {
@@ -66,32 +66,32 @@ export class Nemesis {
   reached(track: Track, state: string): void {
     const world = this.#world;
     const { random, scheduler } = world;
-    if (!world.isChaos || !(state in MOMENTS)) return;
+    if (!world.isChaos || !(state in PERCENT_BY_STATE)) return;
     const isBrief = state === "collecting" && track.channel === "widget";
-    if (!random.chance((isBrief ? WIDGET_COLLECTING : MOMENTS[state as keyof typeof MOMENTS]) / 100)) return;
+    if (!random.chance((isBrief ? WIDGET_COLLECTING : PERCENT_BY_STATE[state as keyof typeof PERCENT_BY_STATE]) / 100)) return;
     // Only its owner knows what becomes of a forwarded card.
     if (state === "charging" && world.rowOf(track.id)?.["gateway"] === "webhook" && random.chance(0.15))
-      scheduler.after(random.between(0, 300), () => this.act("cut off", track));
+      scheduler.after(random.between(0, 300), () => this.inject("cut off", track));
     // The answer is lost seldom, and then for long: more happens to it.
-    for (let deeds = state === "unknown" ? 2 : 1; deeds > 0; deeds--) {
-      const deed = random.weighted(DEEDS);
+    for (let count = state === "unknown" ? 2 : 1; count > 0; count--) {
+      const fault = random.weighted(FAULT_WEIGHTS);
       const soon = random.between(0, 4);
       const delay = isBrief ? soon : random.pick([soon, soon, random.between(0, 400), random.between(0, 10_000)]);
-      scheduler.after(delay, () => this.act(deed, track));
+      scheduler.after(delay, () => this.inject(fault, track));
     }
   }
 
-  act(deed: Deed, track: Track): void {
+  inject(fault: SessionFault, track: Track): void {
     const world = this.#world;
-    const holder = world.fleet.holderOf(track.id);
-    world.tell(track.id, () => deed);
-    if (deed === "poll") return world.people.poll(track);
-    if (deed === "cancel") return world.people.cancel(track);
-    if (deed === "second call") return this.#comeAgain(track);
-    if (deed === "hang up") return this.#leave(track);
+    const holder = world.supervisor.holderOf(track.id);
+    world.trace(track.id, () => fault);
+    if (fault === "poll") return world.workload.poll(track);
+    if (fault === "cancel") return world.workload.cancel(track);
+    if (fault === "second call") return this.#payTwice(track);
+    if (fault === "hang up") return this.#hangUp(track);
     if (!holder || !world.isChaos) return;
-    if (deed === "crash") return this.#kill(holder);
-    if (deed === "drain") return this.#drain(holder);
+    if (fault === "crash") return this.#kill(holder);
+    if (fault === "drain") return this.#drain(holder);
     // Where nobody can be asked, for longer than its attempt may last.
     const long = () => (world.isBlind ? world.random.between(60_000, 150_000) : world.random.between(20_000, 40_000));
     const length = world.random.pick([50, 2000, long(), long()]);
@@ -99,14 +99,14 @@ export class Nemesis {
     holder.cutOffUntil = Math.max(holder.cutOffUntil, world.scheduler.now + length);
   }
 
-  #comeAgain(track: Track): void {
+  #payTwice(track: Track): void {
     const world = this.#world;
     world.strike(track.channel === "voice" ? "second call" : "second post", world.rowOf(track.id));
-    if (track.channel === "voice") world.people.call(track);
+    if (track.channel === "voice") world.workload.call(track);
     else track.shopper?.postAgain();
   }
 
-  #leave(track: Track): void {
+  #hangUp(track: Track): void {
     const world = this.#world;
     if (track.shopper) {
       world.strike("tabs closed", world.rowOf(track.id));
@@ -116,29 +116,29 @@ export class Nemesis {
     if (!caller) return;
     world.strike("hang-up", world.rowOf(track.id));
     if (track.chargingAt !== null && world.scheduler.now - track.chargingAt <= 20)
-      world.counters.saw("a caller hung up within 20 ms after the charge began");
+      world.counters.occurred("a caller hung up within 20 ms after the charge began");
     caller.hangUp();
   }
 
   #kill(process: ServiceProcess | null): void {
     const { scheduler } = this.#world;
-    if (!process || scheduler.now - this.#lastDeath < DEATHS_APART_MS) return;
-    this.#lastDeath = scheduler.now;
-    this.#world.fleet.crash(process);
+    if (!process || scheduler.now - this.#lastCrash < CRASHES_APART_MS) return;
+    this.#lastCrash = scheduler.now;
+    this.#world.supervisor.crash(process);
   }
 
   #drain(process: ServiceProcess | null): void {
     const { scheduler } = this.#world;
     if (!process || process.isDraining || scheduler.now - this.#lastDrain < DRAINS_APART_MS) return;
     this.#lastDrain = scheduler.now;
-    this.#world.fleet.drain(process);
+    this.#world.supervisor.drain(process);
   }
 
   /** Its wall clock jumps. */
   #stepClock(process: ServiceProcess, ms: number): void {
     process.skew = ms;
     for (const row of this.#world.openRows()) {
-      if (stateOf(row) === "PENDING" || this.#world.fleet.isHeldBy(row, process)) this.#world.strike("clock step", row);
+      if (stateOf(row) === "PENDING" || this.#world.supervisor.isHeldBy(row, process)) this.#world.strike("clock step", row);
     }
   }
 }

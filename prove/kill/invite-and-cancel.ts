@@ -9,7 +9,7 @@ const LISTEN_MS = 1_500;
  * Calls and gives up in the same moment: INVITE and CANCEL as two datagrams (RFC 3261 section 9). A user agent waits with its
  * CANCEL for a provisional answer, and the service's real answer is quicker than that. Answers the statuses that came.
  */
-export async function ringOff(sipUri: string): Promise<number[]> {
+export async function inviteAndCancel(sipUri: string): Promise<number[]> {
   const [, host = "", port = ""] = /@([^:;]+):(\d+)/.exec(sipUri) ?? [];
   const socket = createSocket("udp4");
   const statuses: number[] = [];

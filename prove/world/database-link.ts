@@ -14,13 +14,13 @@ import { TransactionScope } from "#src/platform/db/transaction-scope.ts";
 import { type Connection, DatabaseError, type ModelDatabase, type Value } from "../database/index.ts";
 
 /** What can happen to one exchange with the database. */
-export type Mishap = "none" | "lost before" | "lost after";
+export type DatabaseFault = "none" | "lost before" | "lost after";
 
 /** A process on the way to the database. */
-export interface Line {
+export interface DatabaseLink {
   /** Resolves when the message has arrived; never, when the process died on the way. */
-  travel(): Promise<void>;
-  mishap(what: "statement" | "begin" | "commit", connection: Connection): Mishap;
+  delay(): Promise<void>;
+  databaseFault(what: "statement" | "begin" | "commit", connection: Connection): DatabaseFault;
   opened(connection: Connection): void;
   closed(connection: Connection): void;
   listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): () => void;
@@ -29,12 +29,12 @@ export interface Line {
 const terminated = () => new DatabaseError("08006", "Connection terminated unexpectedly");
 
 /** The model of the database as one process sees it: over a line that can break before or after anything is done. */
-export function databaseOver(line: Line, model: ModelDatabase): Database {
+export function databaseOver(link: DatabaseLink, model: ModelDatabase): Database {
   const scope = new TransactionScope();
   const db = new Kysely<Tables>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new LineDriver(line, model, scope),
+      createDriver: () => new LinkDriver(link, model, scope),
       createIntrospector: (introspected) => new PostgresIntrospector(introspected),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
@@ -45,7 +45,7 @@ export function databaseOver(line: Line, model: ModelDatabase): Database {
     transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
     batched: (work) => batched(scope, (items) => work(db, items)),
     listen: async (channel, onPayload, onGap = () => {}) => {
-      const stop = line.listen(channel, onPayload, onGap);
+      const stop = link.listen(channel, onPayload, onGap);
       return async () => stop();
     },
     migrate: async () => [],
@@ -55,13 +55,13 @@ export function databaseOver(line: Line, model: ModelDatabase): Database {
   };
 }
 
-class LineDriver implements Driver {
-  readonly #line: Line;
+class LinkDriver implements Driver {
+  readonly #link: DatabaseLink;
   readonly #model: ModelDatabase;
   readonly #scope: TransactionScope;
 
-  constructor(line: Line, model: ModelDatabase, scope: TransactionScope) {
-    this.#line = line;
+  constructor(link: DatabaseLink, model: ModelDatabase, scope: TransactionScope) {
+    this.#link = link;
     this.#model = model;
     this.#scope = scope;
   }
@@ -71,54 +71,54 @@ class LineDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     this.#scope.assertOutside();
     const connection = this.#model.connect();
-    this.#line.opened(connection);
-    return new LineConnection(this.#line, connection);
+    this.#link.opened(connection);
+    return new LinkConnection(this.#link, connection);
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await (connection as LineConnection).exchange("begin", (session) => session.begin());
+    await (connection as LinkConnection).exchange("begin", (session) => session.begin());
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await (connection as LineConnection).exchange("commit", (session) => session.commit());
+    await (connection as LinkConnection).exchange("commit", (session) => session.commit());
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    const { session } = connection as LineConnection;
-    await this.#line.travel();
+    const { session } = connection as LinkConnection;
+    await this.#link.delay();
     session.rollback();
   }
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
-    const { session } = connection as LineConnection;
+    const { session } = connection as LinkConnection;
     session.rollback();
-    this.#line.closed(session);
+    this.#link.closed(session);
   }
 
   async destroy(): Promise<void> {}
 }
 
-class LineConnection implements DatabaseConnection {
+class LinkConnection implements DatabaseConnection {
   readonly session: Connection;
-  readonly #line: Line;
+  readonly #link: DatabaseLink;
 
-  constructor(line: Line, session: Connection) {
-    this.#line = line;
+  constructor(link: DatabaseLink, session: Connection) {
+    this.#link = link;
     this.session = session;
   }
 
   async exchange<T>(what: "statement" | "begin" | "commit", work: (session: Connection) => T | Promise<T>): Promise<T> {
-    const mishap = this.#line.mishap(what, this.session);
-    await this.#line.travel();
-    if (mishap === "lost before") {
+    const fault = this.#link.databaseFault(what, this.session);
+    await this.#link.delay();
+    if (fault === "lost before") {
       this.session.cut();
       throw terminated();
     }
     try {
       return await work(this.session);
     } finally {
-      await this.#line.travel();
-      if (mishap === "lost after") {
+      await this.#link.delay();
+      if (fault === "lost after") {
         this.session.cut();
         // The program hears of the broken line instead of whatever was done.
         // oxlint-disable-next-line no-unsafe-finally
@@ -134,6 +134,6 @@ class LineConnection implements DatabaseConnection {
 
   // oxlint-disable-next-line require-yield -- the interface asks for a generator
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error("no statement of this house streams");
+    throw new Error("no statement of this project streams");
   }
 }

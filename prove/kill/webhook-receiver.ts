@@ -3,23 +3,23 @@ import type { AddressInfo } from "node:net";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { verifyWebhook } from "#src/webhooks/index.ts";
-import type { Hook } from "./judge.ts";
+import type { ReceivedWebhook } from "./invariants.ts";
 
 /** A failed first try is tried again after 5 s, a second one only after five minutes: so only fresh events fail. */
 const FRESH_MS = 3_000;
 
 /** How a receiver may fail an event's first arrival. */
-export type Mood = "well" | "answers 500" | "drops the connection";
+export type ReceiverFault = "none" | "answers 500" | "drops the connection";
 
 export interface Receiver {
   url: string;
-  hooks: readonly Hook[];
+  hooks: readonly ReceivedWebhook[];
   close(): void;
 }
 
 /** Receives status webhooks, journals each before it answers, and now and then fails. */
-export async function startReceiver(options: { secret: string; folder: string; mood: () => Mood }): Promise<Receiver> {
-  const hooks: Hook[] = [];
+export async function startReceiver(options: { secret: string; folder: string; receiverFault: () => ReceiverFault }): Promise<Receiver> {
+  const hooks: ReceivedWebhook[] = [];
   const known = new Set<string>();
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
@@ -28,13 +28,13 @@ export async function startReceiver(options: { secret: string; folder: string; m
     incoming.on("end", () => {
       const text = Buffer.concat(chunks).toString();
       const check = verifyWebhook(incoming.headers, text, options.secret, Date.now());
-      const body = JSON.parse(text) as Hook["body"] & { completed_at?: string };
+      const body = JSON.parse(text) as ReceivedWebhook["body"] & { completed_at?: string };
       const id = check.verified ? check.id : null;
       const isFresh = Date.now() - Date.parse(body.completed_at ?? "") < FRESH_MS;
-      const mood = id !== null && isFresh && !known.has(id) ? options.mood() : "well";
+      const receiverFault = id !== null && isFresh && !known.has(id) ? options.receiverFault() : "none";
       if (id !== null) known.add(id);
-      const answered = { well: "204", "answers 500": "500", "drops the connection": "dropped" }[mood];
-      const hook: Hook = { at: Date.now(), id, why: check.verified ? null : check.reason, body, answered };
+      const answered = { none: "204", "answers 500": "500", "drops the connection": "dropped" }[receiverFault];
+      const hook: ReceivedWebhook = { at: Date.now(), id, why: check.verified ? null : check.reason, body, answered };
       appendFileSync(join(options.folder, "webhooks.jsonl"), `${JSON.stringify(hook)}\n`);
       hooks.push(hook);
       if (answered === "dropped") incoming.socket.resetAndDestroy();

@@ -3,7 +3,7 @@ import type { GatewayName } from "#src/kernel/payment.ts";
 import { passesLuhn } from "#simulators/kit/cards.ts";
 import type { SeededRandom } from "../random.ts";
 import type { Behaviour, Plan } from "./track.ts";
-import { SILENT } from "./vendors.ts";
+import { SILENT_GATEWAY } from "./vendors.ts";
 
 /** Gateways by how a lost answer is cleared up: idempotency key; look-up; look-up; nothing, one attempt; polled. */
 export const GATEWAYS: readonly GatewayName[] = ["stripe", "nmi", "authorizenet", "webhook", "ecommpay"];
@@ -34,7 +34,7 @@ const BY_WIDGET: ReadonlySet<Behaviour> = new Set([
 ]);
 
 /** What must happen for a point to be reached: where the usual mixture would take long to get there. */
-export interface Scene {
+export interface Scenario {
   behaviour?: Behaviour;
   channel?: Plan["channel"];
   gateway?: GatewayName;
@@ -43,7 +43,7 @@ export interface Scene {
   fault?: "reset_after" | "slow" | "hang";
   /** The process is asked to end in order, ms after it began to serve. */
   terminateAfterMs?: number;
-  /** How long the life may last until the point is reached, ms. */
+  /** How long the run may last until the point is reached, ms. */
   patienceMs?: number;
   /** The receiver fails every fresh webhook. */
   badReceiver?: boolean;
@@ -53,10 +53,10 @@ export interface Scene {
   keyless?: boolean;
 }
 
-const VOICE: Scene = { channel: "voice" };
-const WIDGET: Scene = { channel: "widget" };
+const VOICE: Scenario = { channel: "voice" };
+const WIDGET: Scenario = { channel: "widget" };
 
-export const SCENES: Readonly<Partial<Record<CrashPoint, Scene>>> = {
+export const SCENARIOS: Readonly<Partial<Record<CrashPoint, Scenario>>> = {
   create_inserted: { keyless: true },
   card_posted: WIDGET,
   try_counted: WIDGET,
@@ -66,28 +66,28 @@ export const SCENES: Readonly<Partial<Record<CrashPoint, Scene>>> = {
   call_matched: VOICE,
   call_claimed: VOICE,
   call_answered: VOICE,
-  key_heard: VOICE,
+  digit_received: VOICE,
   card_collected: VOICE,
   call_collected: VOICE,
   call_released: { behaviour: "gives up while it rings" },
-  giving_up: { behaviour: "hangs up while keying" },
-  hang_up_heard: { behaviour: "hangs up while keying" },
+  abandoning: { behaviour: "hangs up while keying" },
+  hang_up_received: { behaviour: "hangs up while keying" },
   call_ending: { behaviour: "is declined for good", patienceMs: 15_000 },
-  cancel_asked: { behaviour: "cancels during the call" },
+  cancel_requested: { behaviour: "cancels during the call" },
   cancel_committed: { behaviour: "cancels before the call" },
   transfer_dialling: { behaviour: "is handed back", patienceMs: 18_000 },
   transfer_answered: { behaviour: "is handed back", patienceMs: 18_000 },
   transfer_reported: { behaviour: "is handed back", patienceMs: 18_000 },
   notes_written: { behaviour: "pays and hangs up", gateway: "stripe" },
   retry_committed: { behaviour: "is declined, then pays", gateway: "stripe" },
-  loss_committed: { behaviour: "pays and hangs up", gateway: "nmi", fault: "reset_after" },
-  look_up_asked: { behaviour: "pays and hangs up", gateway: "authorizenet", mode: "charge", fault: "reset_after" },
+  unknown_committed: { behaviour: "pays and hangs up", gateway: "nmi", fault: "reset_after" },
+  look_up_started: { behaviour: "pays and hangs up", gateway: "authorizenet", mode: "charge", fault: "reset_after" },
   look_up_answered: { behaviour: "pays and hangs up", gateway: "nmi", mode: "charge", fault: "reset_after" },
-  search_decided: { behaviour: "pays and hangs up", gateway: "nmi", mode: "tokenize", fault: "reset_after" },
+  reconciliation_decided: { behaviour: "pays and hangs up", gateway: "nmi", mode: "tokenize", fault: "reset_after" },
   lease_renewed: { patienceMs: 8_000 },
   attempt_adopted: { patienceMs: 22_000 },
   expiry_due: { behaviour: "never calls", patienceMs: 22_000 },
-  orphan_found: { behaviour: "hangs up while keying", patienceMs: 28_000 },
+  unowned_session_found: { behaviour: "hangs up while keying", patienceMs: 28_000 },
   webhook_waiting: { badReceiver: true, behaviour: "cancels before the call" },
   drain_begun: { terminateAfterMs: 1_500 },
   drained: { terminateAfterMs: 1_500, behaviour: "pays and hangs up", patienceMs: 40_000 },
@@ -97,18 +97,18 @@ export const SCENES: Readonly<Partial<Record<CrashPoint, Scene>>> = {
 export const AT_START: ReadonlySet<CrashPoint> = new Set(["lease_written", "serving"]);
 /**
  * Points at the end of a search that found nothing. A session whose vendor is silent comes there ten minutes after its charge,
- * while the other lives go on: a shorter run does not reach them.
+ * while the other runs go on: a shorter run does not reach them.
  */
-export const AFTER_SILENCE = ["search_given_up", "reversal_begun"] as const satisfies readonly CrashPoint[];
-export const SILENCE: Scene = {
+export const AFTER_GATEWAY_SILENCE = ["reconciliation_given_up", "reversal_begun"] as const satisfies readonly CrashPoint[];
+export const GATEWAY_SILENCE: Scenario = {
   behaviour: "waits for a silent vendor",
-  gateway: SILENT,
+  gateway: SILENT_GATEWAY,
   mode: "charge",
   keyless: false,
 };
 
 /** Makes plans from the seed; amounts and cards are never used twice where a vendor would take that for the same payment. */
-export class Planner {
+export class WorkloadPlanner {
   readonly #random: SeededRandom;
   readonly #pool: readonly string[];
   readonly #fresh: string[] = [];
@@ -129,13 +129,13 @@ export class Planner {
     return [...this.#pool, ...this.#fresh.slice(0, 4)];
   }
 
-  next(scene: Scene): Plan {
+  next(scenario: Scenario): Plan {
     const random = this.#random;
-    const behaviour = scene.behaviour ?? this.#behaviour(scene.channel);
-    const gateway = scene.gateway ?? random.pick(GATEWAYS);
-    const isKeyless = scene.keyless ?? (scene.channel === undefined && random.chance(0.1));
-    const channel = !BY_WIDGET.has(behaviour) || isKeyless ? "voice" : (scene.channel ?? random.pick(["voice", "widget"] as const));
-    const mode = isKeyless ? "charge" : (scene.mode ?? (random.chance(0.3) ? "tokenize" : "charge"));
+    const behaviour = scenario.behaviour ?? this.#behaviour(scenario.channel);
+    const gateway = scenario.gateway ?? random.pick(GATEWAYS);
+    const isKeyless = scenario.keyless ?? (scenario.channel === undefined && random.chance(0.1));
+    const channel = !BY_WIDGET.has(behaviour) || isKeyless ? "voice" : (scenario.channel ?? random.pick(["voice", "widget"] as const));
+    const mode = isKeyless ? "charge" : (scenario.mode ?? (random.chance(0.3) ? "tokenize" : "charge"));
     const number = ++this.#count;
     const good = mode === "tokenize" ? this.#freshCard() : random.pick(this.#pool);
     const cards = { "is declined, then pays": [DECLINED, good], "is declined for good": [DECLINED], "loses the answer": [LOST] };

@@ -3,8 +3,8 @@ import type { Cancellation, Session } from "#src/sessions/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { Change, Row } from "../database/index.ts";
 import { CARD_NUMBERS } from "./cards.ts";
-import { isSkipped } from "./lines.ts";
-import { type Entry, TAKES } from "./network.ts";
+import { isSkipped } from "./call-checker.ts";
+import { type Entry, CHARGE_PATHS } from "./network.ts";
 import type { ServiceProcess } from "./process.ts";
 import { PAID, stateOf, type Track } from "./track.ts";
 import type { World } from "./world.ts";
@@ -17,7 +17,7 @@ const IN_TIME_MS = 59_000;
 const ENOUGH_TO_WRITE_MS = 6_000;
 
 /** Holds everything that happens against the invariants of docs/invariants.md, as it happens and at the end. */
-export class Judge {
+export class InvariantChecker {
   readonly #world: World;
   /** Sessions whose process died after the vendor had taken the money and before the result was written. */
   readonly #takenAndCrashed = new Set<string>();
@@ -64,25 +64,26 @@ export class Judge {
     const now = this.#world.scheduler.now;
     if (row["status"] === "expired" && now < Number(row["expires_at"])) this.#break("E5", id, "expired before its time");
     if (row["status"] === "expired" && stateOf(before) === "PENDING" && this.#world.trackOf(id).callers.length > 0) {
-      this.#world.counters.saw("a session expired although somebody had called");
+      this.#world.counters.occurred("a session expired although somebody had called");
     }
     const { counters } = this.#world;
-    if (PAID.has(textOf(row["status"]))) this.#world.keys.paid(id);
+    if (PAID.has(textOf(row["status"]))) this.#world.apiKeys.paid(id);
     if (stateOf(before) === "collecting" && row["status"] === "payment-failed") {
       const who = row["channel"] === "voice" ? "caller" : "shopper";
-      if (this.#attemptsOf(id).length > 0) counters.saw(`a ${who} left after a decline: payment-failed with it`);
-      if (row["error_code"] === "gateway_credentials_invalid") counters.saw("a project had no credentials at the charge: payment-failed");
+      if (this.#attemptsOf(id).length > 0) counters.occurred(`a ${who} left after a decline: payment-failed with it`);
+      if (row["error_code"] === "gateway_credentials_invalid")
+        counters.occurred("a project had no credentials at the charge: payment-failed");
     }
-    if (stateOf(before) === "unknown") this.#world.counters.saw(`a lost answer was cleared up: ${textOf(row["status"])}`);
+    if (stateOf(before) === "unknown") this.#world.counters.occurred(`a lost answer was cleared up: ${textOf(row["status"])}`);
   }
 
   attemptCommitted({ before, after }: Change): void {
     if (!after) return;
     if (!before) return this.#attemptBegun(after);
     if (before["owner"] !== after["owner"]) {
-      this.#world.counters.saw("another process took up an attempt");
+      this.#world.counters.occurred("another process took up an attempt");
       this.#adopted.add(textOf(after["session_id"]));
-      const former = this.#world.fleet.processes.find(({ owner, isAlive }) => isAlive && owner === before["owner"]);
+      const former = this.#world.supervisor.processes.find(({ owner, isAlive }) => isAlive && owner === before["owner"]);
       // One that has ended in order gives its lease away as the last thing it does.
       const hasLease = this.#world.database.committed("process_leases", ["owner", textOf(before["owner"])]).length > 0;
       if (former?.cutOffUntil === 0 && hasLease)
@@ -107,28 +108,30 @@ export class Judge {
       this.#break("R-282", id, `${attempts.length} charges in ${nonces.length} tries with ${kinds} nonces`);
   }
 
-  /** What must be given back is known, worked off, or handed to the operator; a process that dies with it in mind changes nothing. */
+  /** What must be given back is known, worked off, or handed to the operator; a crash meanwhile changes nothing. */
   #followReversal(before: Row, after: Row): void {
     const { counters, random, scheduler } = this.#world;
     const [id, session] = [textOf(after["id"]), textOf(after["session_id"])];
     const [was, is] = [before["reversal"] ?? null, after["reversal"] ?? null];
     if (was === is) return;
-    this.#world.tell(session, () => `reversal ${textOf(was)} -> ${textOf(is)}: ${textOf(after["reason"])}`);
+    this.#world.trace(session, () => `reversal ${textOf(was)} -> ${textOf(is)}: ${textOf(after["reason"])}`);
     if (is === "due") {
-      if (after["outcome"] === null) this.#world.fleet.bringBack(session);
-      counters.saw(
+      if (after["outcome"] === null) this.#world.supervisor.reconnectOwnerOf(session);
+      counters.occurred(
         after["outcome"] === null || after["outcome"] === "unknown" ? "an attempt is voided unseen" : "money was found after the end",
       );
       if (!random.chance(0.3)) return;
       this.#crashedBeforeUndo.add(id);
-      scheduler.after(random.pick([0, random.between(0, 20)]), () => this.#world.fleet.crashBeforeUndo(session, textOf(after["owner"])));
+      scheduler.after(random.pick([0, random.between(0, 20)]), () =>
+        this.#world.supervisor.crashBeforeReversal(session, textOf(after["owner"])),
+      );
       return;
     }
     const how = this.#crashedBeforeUndo.has(id) ? ", after a crash" : "";
-    counters.saw(is === "done" ? `a reversal is done${how}` : `a reversal is the operator's${how}`);
+    counters.occurred(is === "done" ? `a reversal is done${how}` : `a reversal is the operator's${how}`);
   }
 
-  /** The merchant's endpoint decided about a forwarded card, and its answer reached the process; does it live to write it down? */
+  /** The merchant's endpoint decided about a forwarded card, and its answer reached the process; is it still there to write it down? */
   told(id: string | null, answer: Uint8Array, process: ServiceProcess): void {
     // What says nothing (an error, half an answer) is a lost answer.
     if (id === null || !/"success":true/.test(Buffer.from(answer).toString())) return;
@@ -149,10 +152,10 @@ export class Judge {
 
   /** A process sent a request to a vendor. */
   sent({ owner }: ServiceProcess, id: string | null, url: string): void {
-    if (id === null || !TAKES.test(url)) return;
+    if (id === null || !CHARGE_PATHS.test(url)) return;
     const row = this.#world.rowOf(id);
     // A process that could not reach the database for so long that it was taken for dead goes on with its attempt, under the same key.
-    if (this.#adopted.has(id)) return this.#world.counters.saw("a process that was taken for dead went on with its attempt");
+    if (this.#adopted.has(id)) return this.#world.counters.occurred("a process that was taken for dead went on with its attempt");
     if (row?.["phase"] !== "charging") this.#break("I11", id, `the vendor was asked for money while the session was ${stateOf(row)}`);
     const open = this.#attemptsOf(id).find(({ outcome }) => outcome === null);
     if (open) this.#asked.add(`${owner} ${textOf(open["id"])}`);
@@ -165,12 +168,12 @@ export class Judge {
     if (answer.kind === "cancelled") {
       const { completedAt, expiresAt, callId } = answer.session;
       const wasPending = callId === null && track.channel === "voice";
-      if (track.channel === "voice") counters.saw(wasPending ? "a cancel was obeyed: PENDING" : "a cancel was obeyed: collecting");
-      if (wasPending && Number(expiresAt) - Number(completedAt) <= 10) counters.saw("a cancel was obeyed in the last 10 ms");
+      if (track.channel === "voice") counters.occurred(wasPending ? "a cancel was obeyed: PENDING" : "a cancel was obeyed: collecting");
+      if (wasPending && Number(expiresAt) - Number(completedAt) <= 10) counters.occurred("a cancel was obeyed in the last 10 ms");
     }
-    if (answer.kind === "refused" && answer.status === "expired") counters.saw("a cancel came after the time was over");
+    if (answer.kind === "refused" && answer.status === "expired") counters.occurred("a cancel came after the time was over");
     const whose = track.channel === "widget" ? " for a widget" : "";
-    if (answer.kind === "refused" && answer.phase !== null) counters.saw(`a cancel came too late${whose}: ${answer.phase}`);
+    if (answer.kind === "refused" && answer.phase !== null) counters.occurred(`a cancel came too late${whose}: ${answer.phase}`);
     if (answer.kind === "missing") this.#break("I1", track.id, "a session that was created is missing");
   }
 
@@ -179,7 +182,7 @@ export class Judge {
     const last = track.seen.at(-1);
     const seen = { status: session.status, revision: session.revision };
     if (isTerminal(session.status) && track.webhooks.length === 0)
-      this.#world.counters.saw("a poll saw the end before its webhook arrived");
+      this.#world.counters.occurred("a poll saw the end before its webhook arrived");
     track.seen.push(seen);
     if (!last) return;
     if (seen.revision < last.revision) this.#break("I7", track.id, `revision ${last.revision}, then ${seen.revision}`);
@@ -189,12 +192,12 @@ export class Judge {
   /** A process that drained ends now: because nothing was left, or because its time is over (R-292). */
   drained({ owner }: ServiceProcess, { since, isIdle }: { since: number; isIdle: boolean }): void {
     const { counters, database } = this.#world;
-    counters.saw(isIdle ? "a drain ended when nothing was left" : "a drain's time was over");
+    counters.occurred(isIdle ? "a drain ended when nothing was left" : "a drain's time was over");
     for (const row of database.committed("payment_attempts", ["owner", owner])) {
       const isOwn = this.#asked.has(`${owner} ${textOf(row["id"])}`) && Number(row["started_at"]) < since;
       if (!isOwn) continue;
       const finishedAt = row["outcome"] === "unknown" ? 0 : Number(row["finished_at"]);
-      if (finishedAt >= since) counters.saw("a draining process finished a charge");
+      if (finishedAt >= since) counters.occurred("a draining process finished a charge");
       if (isIdle && row["outcome"] === null)
         this.#break("R-292", textOf(row["session_id"]), "its process drained in time and left its charge to the janitor");
     }
@@ -203,13 +206,13 @@ export class Judge {
   crashedWhileCharging(id: string): void {
     const { counters } = this.#world;
     const taken = this.#net(id) > 0;
-    counters.saw(taken ? "a crash after the money was taken" : "a crash while charging, no money taken yet");
+    counters.occurred(taken ? "a crash after the money was taken" : "a crash while charging, no money taken yet");
     if (taken) this.#takenAndCrashed.add(id);
   }
 
   logged(event: string, fields: object): void {
-    if (event === "payment_outcome_unknown") this.#world.counters.saw("a search was given up after ten minutes");
-    if (event === "call_failed") this.#world.counters.saw("a call was lost to a fault of our own side");
+    if (event === "payment_outcome_unknown") this.#world.counters.occurred("a search was given up after ten minutes");
+    if (event === "call_failed") this.#world.counters.occurred("a call was lost to a fault of our own side");
     this.#scan(
       event,
       JSON.stringify(fields, (name, value: unknown) => (name === "error" ? undefined : value)),
@@ -223,17 +226,17 @@ export class Judge {
   /** When everything has had its time: no session stuck, money and words agree. */
   atRest(): void {
     const { database, tracks } = this.#world;
-    for (const row of database.committed("sessions")) this.#judgeSession(row);
+    for (const row of database.committed("sessions")) this.#checkSession(row);
     for (const { id, isCreated } of tracks.values()) if (isCreated && !this.#world.rowOf(id)) this.#break("I1", id, "created and gone");
     for (const table of ["sessions", "payment_attempts", "webhook_events", "audit_log", "jobs"])
       this.#scan(`the table ${table}`, JSON.stringify(database.committed(table)));
   }
 
-  #judgeSession(row: Row): void {
+  #checkSession(row: Row): void {
     const id = textOf(row["id"]);
     const status = textOf(row["status"]);
     const { counters } = this.#world;
-    if (!isTerminal(status)) return this.#break("I10", id, `still ${stateOf(row)} after twenty minutes of peace`);
+    if (!isTerminal(status)) return this.#break("I10", id, `still ${stateOf(row)} after twenty minutes without faults`);
     for (const result of this.#world.trackOf(id).results)
       if (result !== status) this.#break("R-283", id, `a browser was given the signed result ${result}, and the session is ${status}`);
     const entries = this.#entriesOf(id);
@@ -242,22 +245,22 @@ export class Judge {
     const owed = this.#attemptsOf(id).filter(
       ({ reversal }) => reversal === "due" || (reversal === "failed" && row["gateway"] !== "webhook"),
     );
-    if (owed.length > 0) this.#break("I4", id, "what must be sent back was not, in twenty minutes of peace");
+    if (owed.length > 0) this.#break("I4", id, "what must be sent back was not, in twenty minutes without faults");
     if (net > 1) this.#break("I2", id, `${net} charges stand at the vendor`);
     if (PAID.has(status)) {
       if (net !== (isSkipped(row) ? 0 : 1)) this.#break("I3", id, `${status} with ${net} charges at the vendor`);
       const charge = taken.find(({ kind }) => kind === "charge");
       if (charge && (charge.amountMinor !== row["amount_minor"] || charge.currency !== row["currency"]))
         this.#break("I3", id, "another amount was charged");
-      if (this.#takenAndCrashed.has(id)) counters.saw("money taken before a crash became a success");
+      if (this.#takenAndCrashed.has(id)) counters.occurred("money taken before a crash became a success");
     } else if (net > 0) {
       // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249); nobody
       // can void what was decided either, so what came too late stands on the operator's list.
       const isForwarded = row["gateway"] === "webhook" && row["error_code"] === "webhook_gateway_error";
       const isFlagged = this.#attemptsOf(id).some(({ reversal }) => reversal === "failed");
       if (isForwarded && this.#knewInTime.has(id)) this.#break("I4", id, "an answer that came in time was called lost");
-      else if (isForwarded && isFlagged) counters.saw("a forwarded card was decided, and its answer came too late");
-      else if (isForwarded && !this.#knew.has(id)) counters.saw("a forwarded card was decided, and its answer lost");
+      else if (isForwarded && isFlagged) counters.occurred("a forwarded card was decided, and its answer came too late");
+      else if (isForwarded && !this.#knew.has(id)) counters.occurred("a forwarded card was decided, and its answer lost");
       else this.#break("I4", id, `${status} (${textOf(row["error_code"])}), and ${net} charges stand at the vendor`);
     }
     if (row["gateway"] === "webhook" && taken.length > 1) this.#break("I2", id, "a card was forwarded twice");
@@ -281,7 +284,7 @@ export class Judge {
       if (outcome !== "approved" || reference === null) continue;
       const before = standing.get(reference) ?? 0;
       if (kind === "charge" || kind === "token") standing.set(reference, before + 1);
-      // Tidying up after a refusal gives nothing back.
+      // Clean-up after a refusal reverses nothing.
       if (kind === "refund" || kind === "void") standing.set(reference, Math.max(0, before - 1));
     }
     return [...standing.values()].reduce((sum, count) => sum + count, 0);

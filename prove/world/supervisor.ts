@@ -4,7 +4,7 @@ import { stateOf } from "./track.ts";
 import type { World } from "./world.ts";
 
 /** The processes of the service and the supervisor that starts them again. */
-export class Fleet {
+export class Supervisor {
   readonly #world: World;
   processes: ServiceProcess[] = [];
   #runs = 0;
@@ -22,16 +22,16 @@ export class Fleet {
   }
 
   /** All go on, and can reach the database again. */
-  keep(): void {
+  reconnectAll(): void {
     for (const process of this.processes) process.cutOffUntil = 0;
   }
 
   end(): void {
-    for (const process of this.processes) process.die();
+    for (const process of this.processes) process.crash();
   }
 
   /** A notification that was committed. */
-  hear(channel: string, payload: string): void {
+  notify(channel: string, payload: string): void {
     for (const process of this.processes) if (process.isAlive) process.hear(channel, payload);
   }
 
@@ -45,7 +45,7 @@ export class Fleet {
   crash(process: ServiceProcess): void {
     if (!process.isAlive) return;
     if (this.#world.isChaos) for (const row of this.#world.openRows()) if (this.isHeldBy(row, process)) this.#struck(row);
-    process.die();
+    process.crash();
     if (process.isDraining && this.#world.isChaos) return;
     const wasChaos = this.#world.isChaos;
     this.#world.scheduler.after(this.#world.random.pick([500, 2000, 30_000]), () => {
@@ -58,7 +58,7 @@ export class Fleet {
   drain(process: ServiceProcess): void {
     for (const row of this.#world.openRows()) {
       if (!this.isHeldBy(row, process)) continue;
-      this.#world.tell(textOf(row["id"]), () => `${process.owner} drains`);
+      this.#world.trace(textOf(row["id"]), () => `${process.owner} drains`);
       this.#world.strike("drain", row);
     }
     this.boot();
@@ -66,24 +66,24 @@ export class Fleet {
   }
 
   /** An attempt is being voided because its owner seemed dead: it was cut off, and is back just now. */
-  bringBack(id: string): void {
+  reconnectOwnerOf(id: string): void {
     const owner = this.holderOf(id);
     if (!owner || owner.cutOffUntil <= this.#world.scheduler.now) return;
-    this.#world.counters.saw("a cut-off owner came back while its attempt was voided");
+    this.#world.counters.occurred("a cut-off owner came back while its attempt was voided");
     owner.cutOffUntil = this.#world.scheduler.now + this.#world.random.between(0, 1500);
   }
 
   /** Money is to be given back, and just now the process that knows of it dies. */
-  crashBeforeUndo(id: string, owner: string): void {
-    this.#world.tell(id, () => "money is to be given back, and its process is killed");
+  crashBeforeReversal(id: string, owner: string): void {
+    this.#world.trace(id, () => "money is to be given back, and its process is killed");
     this.#world.strike("crash before the reversal", this.#world.rowOf(id));
     for (const process of this.processes) if (process === this.holderOf(id) || process.owner === owner) this.crash(process);
   }
 
   #struck(row: Row): void {
-    this.#world.tell(textOf(row["id"]), () => "its process is killed");
+    this.#world.trace(textOf(row["id"]), () => "its process is killed");
     this.#world.strike("crash", row);
-    if (stateOf(row) === "charging") this.#world.judge.crashedWhileCharging(textOf(row["id"]));
+    if (stateOf(row) === "charging") this.#world.invariants.crashedWhileCharging(textOf(row["id"]));
   }
 
   any(): ServiceProcess | null {

@@ -1,13 +1,13 @@
 import { textOf } from "../database/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
-import type { Answer, Watch } from "./entry-points.ts";
+import type { HttpResponse, ExchangeObserver } from "./http-entry-point.ts";
 import type { Post, Shopper } from "./shopper.ts";
 import { PAID, stateOf, type Track } from "./track.ts";
 import type { World } from "./world.ts";
 
 /** What a browser was told, held against the session's row as it was while the service had the request (R-282 to R-284). */
 
-interface Moment {
+interface SessionSnapshot {
   revision: number;
   state: string;
   isOver: boolean;
@@ -17,7 +17,7 @@ interface Moment {
 const TRIED: ReadonlySet<number | null> = new Set([200, 402, 422]);
 const OPEN_AT_THE_GATEWAY: ReadonlySet<string> = new Set(["charging", "unknown"]);
 
-export class AnswerJudge {
+export class ResponseChecker {
   readonly #world: World;
 
   constructor(world: World) {
@@ -25,30 +25,30 @@ export class AnswerJudge {
   }
 
   /** Follows one post of a card. */
-  follow(shopper: Shopper, post: Post): Watch {
+  follow(shopper: Shopper, post: Post): ExchangeObserver {
     const { track } = shopper;
-    let before: Moment;
+    let before: SessionSnapshot;
     let rivals: Post[] = [];
     return {
       onArrival: () => {
         before = this.#moment(track.id);
         rivals = shopper.posts.filter(({ isUnderWay }) => isUnderWay);
         post.isUnderWay = true;
-        this.#world.tell(track.id, () => `${post.process.owner} is posted a card`);
+        this.#world.trace(track.id, () => `${post.process.owner} is posted a card`);
       },
       onAnswer: (answer) => {
         post.status = answer.status;
-        this.#world.tell(track.id, () => `${post.process.owner} answers ${answer.status} ${answer.text.slice(0, 120)}`);
+        this.#world.trace(track.id, () => `${post.process.owner} answers ${answer.status} ${answer.text.slice(0, 120)}`);
         const after = this.#moment(track.id);
-        this.#judge(shopper, post, answer, before, after);
+        this.#check(shopper, post, answer, before, after);
         this.#count(post, answer, before, rivals);
       },
     };
   }
 
   /** Follows a look at the page or at the session. */
-  followRead(track: Track): Watch {
-    let before: Moment;
+  followRead(track: Track): ExchangeObserver {
+    let before: SessionSnapshot;
     return {
       onArrival: () => (before = this.#moment(track.id)),
       onAnswer: ({ status, text }) => {
@@ -63,17 +63,17 @@ export class AnswerJudge {
   }
 
   /** A telephone's session was asked for in a browser (R-281). */
-  followStray(track: Track): Watch {
+  followStray(track: Track): ExchangeObserver {
     return {
       onArrival: () => {},
       onAnswer: ({ status }) => {
-        if (status === 404) this.#world.counters.saw("a card was posted to a voice session: 404");
+        if (status === 404) this.#world.counters.occurred("a card was posted to a voice session: 404");
         else if (status < 500) this.#break("R-281", track.id, `a browser that asked for a voice session was answered ${status}`);
       },
     };
   }
 
-  #judge({ track, posts }: Shopper, post: Post, answer: Answer, before: Moment, after: Moment): void {
+  #check({ track, posts }: Shopper, post: Post, answer: HttpResponse, before: SessionSnapshot, after: SessionSnapshot): void {
     const { status } = answer;
     const breaks = (invariant: string, what: string) => this.#break(invariant, track.id, what);
     if (status >= 500) return;
@@ -99,27 +99,29 @@ export class AnswerJudge {
   }
 
   /** What this answer proves to have happened. */
-  #count(post: Post, answer: Answer, before: Moment, rivals: readonly Post[]): void {
+  #count(post: Post, answer: HttpResponse, before: SessionSnapshot, rivals: readonly Post[]): void {
     const { counters } = this.#world;
     const { status } = answer;
     const result = answer.header("x-widget-result")?.split(";")[0];
-    if (status === 503 && post.process.isDraining) counters.saw("a draining process refused a card");
+    if (status === 503 && post.process.isDraining) counters.occurred("a draining process refused a card");
     if (status === 409 || status === 403) {
       const [rival] = rivals;
       if (rival) {
-        counters.saw(
+        counters.occurred(
           rival.nonce === post.nonce ? "a card was posted twice at once: one was refused" : "two tabs paid at once: one was refused",
         );
-        if (rival.process !== post.process) counters.saw("two processes were posted a card at once: one was refused");
+        if (rival.process !== post.process) counters.occurred("two processes were posted a card at once: one was refused");
       }
     }
-    if (post.isRepeat && status === 409) counters.saw("a card's answer was lost and it was posted again: 409");
-    if (post.isRepeat && status === 410 && result) counters.saw("a card's answer was lost and it was posted again: 410, with the result");
-    if (result === "cancelled" && before.state !== "final") counters.saw("a cancel was obeyed while a card was on its way");
-    if (status === 410 && before.state === "PENDING" && before.isOver) counters.saw("a card came after the time was over, not yet swept");
+    if (post.isRepeat && status === 409) counters.occurred("a card's answer was lost and it was posted again: 409");
+    if (post.isRepeat && status === 410 && result)
+      counters.occurred("a card's answer was lost and it was posted again: 410, with the result");
+    if (result === "cancelled" && before.state !== "final") counters.occurred("a cancel was obeyed while a card was on its way");
+    if (status === 410 && before.state === "PENDING" && before.isOver)
+      counters.occurred("a card came after the time was over, not yet swept");
   }
 
-  #moment(id: string): Moment {
+  #moment(id: string): SessionSnapshot {
     const row = this.#world.rowOf(id);
     const status = textOf(row?.["status"]);
     const isOverdue = Number(row?.["expires_at"]) <= this.#world.scheduler.now;

@@ -2,7 +2,7 @@ import { type Change, type Row, textOf } from "../database/index.ts";
 import type { World } from "./world.ts";
 
 /** Holds the status webhooks that arrive against the sessions they tell of (I5). */
-export class Deliveries {
+export class WebhookChecker {
   readonly #world: World;
   #undelivered = 0;
   readonly #eventOf = new Map<string, string>();
@@ -22,7 +22,7 @@ export class Deliveries {
     const known = this.#eventOf.get(track.id) ?? eventId;
     if (known !== eventId) this.#break("I5", id, "two webhooks with two ids");
     this.#eventOf.set(track.id, eventId);
-    if (track.webhooks.length === 1) this.#world.counters.saw("a webhook arrived twice");
+    if (track.webhooks.length === 1) this.#world.counters.occurred("a webhook arrived twice");
     track.webhooks.push(eventId);
   }
 

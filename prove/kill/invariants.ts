@@ -10,7 +10,7 @@ export interface Break {
 }
 
 /** One status webhook as the receiver journalled it. */
-export interface Hook {
+export interface ReceivedWebhook {
   at: number;
   /** Null: the signature did not hold. */
   id: string | null;
@@ -23,7 +23,7 @@ export interface Evidence {
   tracks: readonly Track[];
   /** The simulators' ledger, as its file has it. */
   ledger: readonly RecordedEntry[];
-  hooks: readonly Hook[];
+  hooks: readonly ReceivedWebhook[];
 }
 
 const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
@@ -53,7 +53,7 @@ function standing(entries: readonly RecordedEntry[]): RecordedEntry[] {
 }
 
 /** Holds what clients, vendors and receivers saw against the invariants. `atEnd`: everything has had its time. */
-export function judge({ tracks, ledger, hooks }: Evidence, atEnd: boolean): Break[] {
+export function checkInvariants({ tracks, ledger, hooks }: Evidence, atEnd: boolean): Break[] {
   const entriesBy = Map.groupBy(ledger, ({ reference }) => reference ?? "");
   const hooksBy = Map.groupBy(hooks, ({ body }) => body.session_id ?? "");
   const breaks = tracks.flatMap((track) => {
@@ -61,24 +61,24 @@ export function judge({ tracks, ledger, hooks }: Evidence, atEnd: boolean): Brea
     const broken = (invariant: string, what: string) => void found.push({ invariant, track, what });
     if (track.id !== null) {
       const entries = referencesOf(track.id).flatMap((reference) => entriesBy.get(reference) ?? []);
-      judgeViews(track, broken);
-      if (track.isFinal) judgeMoney(track, entries, atEnd, broken);
+      checkViews(track, broken);
+      if (track.isFinal) checkMoney(track, entries, atEnd, broken);
       else if (atEnd) broken("I10", `still ${track.seen.at(-1)?.status ?? "never seen"} at the end`);
-      judgeHooks(track, hooksBy.get(track.id) ?? [], atEnd, broken);
+      checkWebhooks(track, hooksBy.get(track.id) ?? [], atEnd, broken);
     } else if (atEnd) broken("I1", "its creation was never answered");
     return found;
   });
   for (const [id, [hook]] of hooksBy) {
     if (tracks.some((track) => track.id === id)) continue;
-    breaks.push(...judgeUnknown({ id, status: hook?.body.status ?? "", amountMinor: hook?.body.amount_cents ?? 0 }, tracks));
+    breaks.push(...checkUnknown({ id, status: hook?.body.status ?? "", amountMinor: hook?.body.amount_cents ?? 0 }, tracks));
   }
-  if (atEnd) breaks.push(...strangers(tracks, ledger));
+  if (atEnd) breaks.push(...unknownSessions(tracks, ledger));
   return breaks;
 }
 
 type Broken = (invariant: string, what: string) => void;
 
-function judgeViews(track: Track, broken: Broken): void {
+function checkViews(track: Track, broken: Broken): void {
   if (track.ids.size > 1) broken("I1", `one Idempotency-Key made ${track.ids.size} sessions`);
   let before: Track["seen"][number] | null = null;
   for (const seen of track.seen) {
@@ -95,7 +95,7 @@ function judgeViews(track: Track, broken: Broken): void {
   }
 }
 
-function judgeMoney(track: Track, entries: readonly RecordedEntry[], atEnd: boolean, broken: Broken): void {
+function checkMoney(track: Track, entries: readonly RecordedEntry[], atEnd: boolean, broken: Broken): void {
   const { status = "", errorCode = null } = track.seen.at(-1) ?? {};
   const { gateway, mode, amountMinor } = track.plan;
   const stands = standing(entries);
@@ -119,7 +119,7 @@ function judgeMoney(track: Track, entries: readonly RecordedEntry[], atEnd: bool
   }
 }
 
-function judgeHooks(track: Track, hooks: readonly Hook[], atEnd: boolean, broken: Broken): void {
+function checkWebhooks(track: Track, hooks: readonly ReceivedWebhook[], atEnd: boolean, broken: Broken): void {
   const status = track.seen.at(-1)?.status;
   for (const hook of hooks) {
     if (hook.id === null) broken("I5", `a webhook whose signature does not hold: ${hook.why}`);
@@ -136,7 +136,7 @@ function judgeHooks(track: Track, hooks: readonly Hook[], atEnd: boolean, broken
  * A session whose creation was not answered may stand there when its client sent no Idempotency-Key and made another one: nobody
  * can have used it.
  */
-export function judgeUnknown(
+export function checkUnknown(
   { id, status, amountMinor }: { id: string; status: string; amountMinor: number },
   tracks: readonly Track[],
 ): Break[] {
@@ -146,14 +146,14 @@ export function judgeUnknown(
 }
 
 /** What was taken for a session that has ended as unknown: to be given back, sooner or later (R-287). */
-export function owed(track: Track, ledger: readonly RecordedEntry[]): RecordedEntry[] {
+export function unreversed(track: Track, ledger: readonly RecordedEntry[]): RecordedEntry[] {
   if (track.id === null || track.seen.at(-1)?.errorCode !== "outcome_unknown") return [];
   const references = new Set(referencesOf(track.id));
   return standing(ledger.filter(({ reference }) => references.has(reference ?? "")));
 }
 
 /** Money in the ledger that belongs to no session of ours. */
-function strangers(tracks: readonly Track[], ledger: readonly RecordedEntry[]): Break[] {
+function unknownSessions(tracks: readonly Track[], ledger: readonly RecordedEntry[]): Break[] {
   const known = new Set(tracks.flatMap(({ id }) => (id === null ? [] : referencesOf(id))));
   return ledger
     .filter(({ kind, reference }) => kind === "charge" && !known.has(reference ?? ""))

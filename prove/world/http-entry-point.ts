@@ -3,31 +3,31 @@ import { createApi } from "#src/api/index.ts";
 import { memoryCounter } from "#src/api/access/memory-counter.ts";
 import { createCheckout } from "#src/checkout/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
-import { TILL } from "./fixtures.ts";
+import { SERVICE_URL } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
 
 /** One request of a browser or a merchant. */
-export interface Asked {
+export interface HttpRequest {
   method: "GET" | "POST";
   path: string;
   headers?: Record<string, string>;
   body?: string;
 }
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   header(name: string): string | null;
   text: string;
 }
 
 /** Called where the service is, in the moment in which it has the request and in which it has answered. */
-export interface Watch {
+export interface ExchangeObserver {
   onArrival(): void;
-  onAnswer(answer: Answer): void;
+  onAnswer(answer: HttpResponse): void;
 }
 
 /** The HTTP interface of one process, whole, behind a network that loses what a dying process had not answered. */
-export class Door {
+export class HttpEntryPoint {
   readonly #process: ServiceProcess;
   readonly #waiting = new Set<() => void>();
   #app: FastifyInstance | null = null;
@@ -37,8 +37,8 @@ export class Door {
   }
 
   /** Null: the connection broke. */
-  async ask(asked: Asked, watch: Watch): Promise<Answer | null> {
-    await this.#travel();
+  async ask(asked: HttpRequest, watch: ExchangeObserver): Promise<HttpResponse | null> {
+    await this.#delay();
     if (!this.#process.isAlive) return null;
     watch.onArrival();
     const broken = Promise.withResolvers<null>();
@@ -47,7 +47,7 @@ export class Door {
     const answer = await Promise.race([this.#answer(asked), broken.promise]);
     this.#waiting.delete(breaks);
     if (answer) watch.onAnswer(answer);
-    await this.#travel();
+    await this.#delay();
     return answer;
   }
 
@@ -58,7 +58,7 @@ export class Door {
     this.#app = null;
   }
 
-  async #answer({ method, path, headers = {}, body }: Asked): Promise<Answer> {
+  async #answer({ method, path, headers = {}, body }: HttpRequest): Promise<HttpResponse> {
     this.#app ??= this.#open();
     const response = await this.#app.inject({ method, url: path, headers, ...(body !== undefined && { payload: body }) });
     const header = (name: string) => {
@@ -91,7 +91,7 @@ export class Door {
       sipUriFor: (id) => `sip:${id}@till.example`,
       probes: { sip: null, worker: null },
       settings: {
-        baseUrl: TILL,
+        baseUrl: SERVICE_URL,
         version: "0.0.0",
         rateLimitPerMinute: 0,
         trustedProxies: [],
@@ -99,8 +99,8 @@ export class Door {
     });
   }
 
-  #travel(): Promise<void> {
+  #delay(): Promise<void> {
     const { world } = this.#process;
-    return world.pass(world.random.between(1, 40));
+    return world.sleep(world.random.between(1, 40));
   }
 }

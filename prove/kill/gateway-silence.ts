@@ -1,16 +1,16 @@
-import type { AFTER_SILENCE } from "./plans.ts";
-import { owed } from "./judge.ts";
+import type { AFTER_GATEWAY_SILENCE } from "./workload.ts";
+import { unreversed } from "./invariants.ts";
 import type { Track } from "./track.ts";
 import type { Vendors } from "./vendors.ts";
 
-/** A search is given up at ten minutes: the life that is to die of it begins a little earlier, so that no other one is there then. */
-const SILENCE_MS = 585_000;
+/** A search is given up at ten minutes: the run that is to die of it begins a little earlier, so that no other one is there then. */
+const NEARLY_GIVEN_UP_MS = 585_000;
 
 /**
  * Payments that were taken and whose vendor tells nothing of them for ten minutes: then their search is given up, and once the
- * vendor speaks again, what it took is given back. The other lives go on meanwhile.
+ * vendor speaks again, what it took is given back. The other runs go on meanwhile.
  */
-export class Silence {
+export class GatewaySilence {
   readonly #vendors: Vendors;
   readonly #silent = new Map<string, Track>();
 
@@ -29,16 +29,16 @@ export class Silence {
     for (const [id, { isFinal }] of this.#silent) if (everything || isFinal) await this.#vendors.silence(id, false);
   }
 
-  /** The points that a life can come to now. */
-  due(): (typeof AFTER_SILENCE)[number][] {
+  /** The points that a run can come to now. */
+  due(): (typeof AFTER_GATEWAY_SILENCE)[number][] {
     const ledger = this.#vendors.ledger();
-    const isOld = (at: string) => Date.now() - Date.parse(at) > SILENCE_MS;
+    const isOld = (at: string) => Date.now() - Date.parse(at) > NEARLY_GIVEN_UP_MS;
     const tracks = [...this.#silent];
     const canBeGivenUp = ([id, { isFinal }]: (typeof tracks)[number]) =>
       !isFinal && ledger.some(({ reference, at }) => reference?.startsWith(id) && isOld(at));
     return [
-      ...(tracks.some(([, track]) => owed(track, ledger).length > 0) ? (["reversal_begun"] as const) : []),
-      ...(tracks.some(canBeGivenUp) ? (["search_given_up"] as const) : []),
+      ...(tracks.some(([, track]) => unreversed(track, ledger).length > 0) ? (["reversal_begun"] as const) : []),
+      ...(tracks.some(canBeGivenUp) ? (["reconciliation_given_up"] as const) : []),
     ];
   }
 }

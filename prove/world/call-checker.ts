@@ -10,10 +10,10 @@ import type { World } from "./world.ts";
 
 /** What was committed so long before a claim was there when its call looked for a session. */
 const SEEN_MS = 1000;
-const TWIN_MS = 5;
+const SIMULTANEOUS_MS = 5;
 const LAST_MOMENT_MS = 25;
 
-export class Lines {
+export class CallChecker {
   readonly #world: World;
   readonly #callers = new Map<string, Caller>();
   /** Sessions of which one made for the same caller has ended. */
@@ -24,7 +24,7 @@ export class Lines {
   }
 
   dialled(caller: Caller): void {
-    this.#callers.set(caller.dialling.callId, caller);
+    this.#callers.set(caller.setup.callId, caller);
     caller.track?.callers.push(caller);
   }
 
@@ -37,14 +37,14 @@ export class Lines {
     const { track } = caller;
     if (!track) return this.#unmatched(caller, status);
     if (track.channel === "widget") {
-      if (status === 404) counters.saw("a widget session was called: 404");
+      if (status === 404) counters.occurred("a widget session was called: 404");
       else if (status !== 503) this.#world.break("R-280", track.id, `a call that named a widget session was refused with ${status}`);
     }
-    if (status === 410) counters.saw(`a call was refused: ${this.#world.statusOf(track.id)}`);
+    if (status === 410) counters.occurred(`a call was refused: ${this.#world.statusOf(track.id)}`);
     if (status !== 486) return;
-    counters.saw("a second call was refused: the session was being collected");
-    const isTwin = track.callers.some((other) => other !== caller && caller.began - other.began <= TWIN_MS);
-    if (isTwin) counters.saw("two calls within 5 ms: one was refused");
+    counters.occurred("a second call was refused: the session was being collected");
+    const isSimultaneous = track.callers.some((other) => other !== caller && caller.began - other.began <= SIMULTANEOUS_MS);
+    if (isSimultaneous) counters.occurred("two calls within 5 ms: one was refused");
   }
 
   sessionCommitted({ before, after }: Change, all: readonly Change[]): void {
@@ -65,7 +65,7 @@ export class Lines {
       world.break(isCall ? "R-280" : "R-281", id, `a ${textOf(row["channel"])} session was taken ${isCall ? "by a call" : "without one"}`);
     }
     if (Number(row["expires_at"]) - world.scheduler.now <= LAST_MOMENT_MS)
-      world.counters.saw(isCall ? "a call took the session in its last 25 ms" : "a card took the session in its last 25 ms");
+      world.counters.occurred(isCall ? "a call took the session in its last 25 ms" : "a card took the session in its last 25 ms");
     const caller = this.#callers.get(textOf(row["call_id"]));
     if (!caller) return;
     if (caller.track && caller.track.id !== id) world.break("R-276", id, `taken by a call that named ${caller.track.id}`);
@@ -76,15 +76,15 @@ export class Lines {
   }
 
   /** A call that named no session got none. */
-  #unmatched({ dialling: { from, to } }: Caller, status: number): void {
+  #unmatched({ setup: { from, to } }: Caller, status: number): void {
     if (status !== 404 || projectOfNumber(to)) return;
     const waiting = this.#world.sessionsOf(from).filter((row) => this.#isWaiting(row));
     if (new Set(waiting.map((row) => row["organization_id"])).size > 1)
-      this.#world.counters.saw("two organisations' sessions of one caller, and nobody's number: neither");
+      this.#world.counters.occurred("two organisations' sessions of one caller, and nobody's number: neither");
   }
 
   /** A call that named no session has one: the newest of its caller, in the project whose number was dialled or of a single organisation (R-217, R-277). */
-  #matched(row: Row, { dialling: { from, to } }: Caller): void {
+  #matched(row: Row, { setup: { from, to } }: Caller): void {
     const { counters } = this.#world;
     const id = textOf(row["id"]);
     const project = projectOfNumber(to)?.id ?? null;
@@ -98,10 +98,10 @@ export class Lines {
     const rivals = newer.filter((other) => project === null || other["project_id"] === project);
     if (rivals.length > 0) this.#world.break("R-276", id, "taken although a newer one was waiting for the same caller");
     const isOneMerchants = others.every((other) => other["project_id"] === row["project_id"]);
-    if (isOneMerchants && waiting.length > 0) counters.saw("two sessions of one caller: a call took the newest");
-    if (this.#bereaved.has(id)) counters.saw("two sessions of one caller: one had ended, and a call took the other");
+    if (isOneMerchants && waiting.length > 0) counters.occurred("two sessions of one caller: a call took the newest");
+    if (this.#bereaved.has(id)) counters.occurred("two sessions of one caller: one had ended, and a call took the other");
     if (isOneMerchants) return;
-    if (newer.length > 0) counters.saw("two merchants' sessions of one caller: the number that was dialled chose the older");
+    if (newer.length > 0) counters.occurred("two merchants' sessions of one caller: the number that was dialled chose the older");
   }
 
   #isWaiting(row: Row): boolean {
@@ -112,7 +112,7 @@ export class Lines {
   #charging(id: string): void {
     const { mangoAt } = this.#world.trackOf(id);
     if (mangoAt === null || Math.abs(this.#world.scheduler.now - mangoAt) > 500) return;
-    this.#world.counters.saw("mango and a complete card at once: the card won");
+    this.#world.counters.occurred("mango and a complete card at once: the card won");
   }
 
   #ended(before: Row, row: Row): void {
@@ -123,10 +123,10 @@ export class Lines {
         if (other["id"] !== id && this.#isWaiting(other)) this.#bereaved.add(textOf(other["id"]));
     }
     if (!isSkipped(row)) return;
-    counters.saw("the test word took the place of a card");
+    counters.occurred("the test word took the place of a card");
     if (before["phase"] !== "collecting") this.#world.break("R-293", id, `mango won although the session was ${stateOf(before)}`);
     const { mangoAt } = this.#world.trackOf(id);
-    if (mangoAt !== null && this.#world.scheduler.now - mangoAt <= 500) counters.saw("mango and a complete card at once: mango won");
+    if (mangoAt !== null && this.#world.scheduler.now - mangoAt <= 500) counters.occurred("mango and a complete card at once: mango won");
   }
 }
 
