@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { createCheckout } from "./checkout/index.ts";
+import { createCheckout, createTrunks } from "./checkout/index.ts";
 import type { Config } from "./config/index.ts";
 import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -112,8 +112,10 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   const sessions = instruments.sessions(
     createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
   );
+  const { isTrunkHost, outbound: trunk } = createTrunks(config);
   const { phoneNumber, sessionTtlSeconds } = config;
-  const checkout = createCheckout({ database, projects, gateways, clock, settings: { phoneNumber, sessionTtlSeconds } });
+  const rules = { phoneNumber, sessionTtlSeconds, isTrunkHost, dialsNumbers: trunk !== null };
+  const checkout = createCheckout({ database, projects, gateways, clock, log, settings: rules });
   const payments = instruments.payments(
     createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log, onFound: instruments.countFound }),
     () => clock.monotonic(),

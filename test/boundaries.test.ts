@@ -21,7 +21,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   sip: ["kernel"],
   media: ["kernel"],
   speech: ["kernel", "platform"],
-  voice: ["kernel", "platform", "sessions", "projects", "payments", "conversation", "sip", "media", "speech"],
+  voice: ["kernel", "platform", "sessions", "projects", "checkout", "payments", "conversation", "sip", "media", "speech"],
   webhooks: ["kernel", "platform", "sessions", "projects", "gateways"],
   widget: ["kernel", "platform", "sessions", "projects", "payments"],
   api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "checkout", "payments", "webhooks", "widget"],

@@ -106,11 +106,13 @@ export class ServiceProcess implements DatabaseLink {
           owner,
           mediaHost: "192.0.2.1",
           publicHost: "till.example",
-          trunk: null,
+          phoneNumber: null,
+          trunks: { outbound: null, isTrunkHost: () => false, isTrunkAddress: async () => false },
+          transfers: { atOnce: 50, perDay: 500 },
           maxCalls: 1000,
         },
       },
-      () => ({ invite: () => Promise.reject(new Error("no callbacks in this world")) }) as never,
+      () => ({ mayReach: async () => false, invite: () => Promise.reject(new Error("no callbacks in this world")) }) as never,
     );
     const key = new Uint8Array(32).fill(6);
     this.widget = createWidget({ database, sessions, projects, payments, clock, random, owner, log, key, publicUrl: () => SERVICE_URL });

@@ -1,13 +1,13 @@
 import { parseE164 } from "#src/kernel/phone.ts";
 
-/** Where a caller is transferred back to. */
-export type Callback = { kind: "phone"; number: string } | { kind: "sip"; host: string };
+/** Where a caller is transferred back to. `number` in E.164 form; `user` as written, `host` in lower case. */
+export type Callback = { kind: "phone"; number: string } | { kind: "sip"; user: string | null; host: string };
 
 /**
  * A SIP or SIPS URI (RFC 3261 section 19.1) that cannot smuggle anything: no password, no header part (`?Replaces=`), no
  * escaped control character, nothing that ends a header field (R-124).
  */
-const USER = "(?:[A-Za-z0-9\\-_.!~*'()&=+$,;/]|%[2-9A-Fa-f][0-9A-Fa-f])+@";
+const USER = "(?<user>(?:[A-Za-z0-9\\-_.!~*'()&=+$,;/]|%[2-9A-Fa-f][0-9A-Fa-f])+)@";
 const HOST = "(?:[A-Za-z0-9-]+\\.)*[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?\\.?|[0-9]{1,3}(?:\\.[0-9]{1,3}){3}|\\[[0-9A-Fa-f:.]+\\]";
 const PARAMETERS = "(?:;[A-Za-z0-9\\-_.!~*'%[\\]/:&+$]+(?:=[A-Za-z0-9\\-_.!~*'%[\\]/:&+$]*)?)*";
 const SIP_URI = new RegExp(`^sips?:(?:${USER})?(?<host>${HOST})(?::(?<port>[0-9]{1,5}))?${PARAMETERS}$`, "i");
@@ -18,6 +18,7 @@ export function parseCallback(text: string): Callback | null {
   if (number) return { kind: "phone", number };
   const groups = SIP_URI.exec(text)?.groups;
   const port = Number(groups?.["port"] ?? 5060);
-  if (groups?.["host"] && port > 0 && port < 65_536) return { kind: "sip", host: groups["host"].toLowerCase() };
+  if (groups?.["host"] && port > 0 && port < 65_536)
+    return { kind: "sip", user: groups["user"] ?? null, host: groups["host"].toLowerCase() };
   return null;
 }

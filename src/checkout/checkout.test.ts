@@ -15,10 +15,20 @@ interface Setting {
   options?: Record<string, boolean> | null;
   capabilities?: { takesBillingAddress: boolean; connectedAccountOption: string | null };
   numbers?: string[];
+  dialsNumbers?: boolean;
+  /** Log events, added here. */
+  warnings?: string[];
 }
 
 /** A checkout of an organisation whose one project, "shop", and its gateway are as said. */
-function checkoutOf({ project = {}, options = {}, capabilities = NO_ADDRESS, numbers = [] }: Setting = {}) {
+function checkoutOf({
+  project = {},
+  options = {},
+  capabilities = NO_ADDRESS,
+  numbers = [],
+  dialsNumbers = true,
+  warnings = [],
+}: Setting = {}) {
   const shop = {
     id: "p",
     slug: "shop",
@@ -37,7 +47,8 @@ function checkoutOf({ project = {}, options = {}, capabilities = NO_ADDRESS, num
     },
     gateways: { stripe: { capabilities } },
     clock: new ManualClock(),
-    settings: { phoneNumber: "+15550009999", sessionTtlSeconds: 300 },
+    settings: { phoneNumber: "+15550009999", sessionTtlSeconds: 300, dialsNumbers, isTrunkHost: (host) => host === "trunk.example" },
+    log: { warn: (event) => void warnings.push(event) },
   });
 }
 
@@ -155,4 +166,26 @@ test("an address reaches the gateways that take one, from the US where it names 
   const british = { ...ADDRESS, country: "GB" };
   assert.deepEqual(sessionOf(await voice({ billingAddress: british }, { capabilities })).billingAddress, british);
   assert.equal(sessionOf(await voice({ billingAddress: ADDRESS })).billingAddress, null);
+});
+
+test("a callback that is a number is taken without a trunk, and the log says that it cannot be dialled (R-432)", async () => {
+  const warningsOf = async (callback: string | null, dialsNumbers: boolean) => {
+    const warnings: string[] = [];
+    sessionOf(await voice({ callback }, { dialsNumbers, warnings }));
+    return warnings;
+  };
+  assert.deepEqual(await warningsOf("+14155550100", false), ["callback_without_trunk"]);
+  assert.deepEqual(await warningsOf("tel:+14155550100", false), ["callback_without_trunk"]);
+  for (const [callback, dialsNumbers] of [
+    ["+14155550100", true],
+    ["sip:agent@pbx.example", false],
+    [null, false],
+  ] as const)
+    assert.deepEqual(await warningsOf(callback, dialsNumbers), []);
+});
+
+test("a callback at a trunk's host obeys the rules for numbers (R-330)", async () => {
+  const result = await voice({ callback: "sip:+19005551234@trunk.example" });
+  assert.deepEqual(result, { kind: "invalid", faults: [{ field: "callback", fault: "not allowed" }] });
+  sessionOf(await voice({ callback: "sip:+14155550100@trunk.example" }));
 });

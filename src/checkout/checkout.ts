@@ -2,7 +2,7 @@ import type { Gateway } from "#src/gateways/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { decimalsOf } from "#src/kernel/money.ts";
 import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
-import { type Database, ttlCached } from "#src/platform/index.ts";
+import { type Database, type Log, ttlCached } from "#src/platform/index.ts";
 import type { Project, Projects } from "#src/projects/index.ts";
 import { amountInMinor, ceilingOf } from "./amount.ts";
 import { parseCallback } from "./callback.ts";
@@ -31,7 +31,12 @@ export interface CheckoutDeps {
     phoneNumber: string | null;
     /** Unused voice sessions live this long. */
     sessionTtlSeconds: number;
+    /** There is a trunk that dials numbers (`SIP_OUTBOUND`). */
+    dialsNumbers: boolean;
+    /** Whether the host of a SIP URI, without brackets, is a trunk's. */
+    isTrunkHost(host: string): boolean;
   };
+  log: Pick<Log, "warn">;
 }
 
 /** What a new session needs to know of its project. */
@@ -43,7 +48,7 @@ interface ProjectFacts {
 }
 
 /** The rules of a valid new session that only its project and gateway can tell. Nothing is written. */
-export function createCheckout({ database, projects, gateways, clock, settings }: CheckoutDeps): Checkout {
+export function createCheckout({ database, projects, gateways, clock, settings, log }: CheckoutDeps): Checkout {
   const factsOf = ttlCached(
     clock,
     (organizationId: string, environment: Environment, gateway: GatewayName, project: string) =>
@@ -79,11 +84,14 @@ export function createCheckout({ database, projects, gateways, clock, settings }
       const faults = [
         ...amountFaults(amountMinor, request.mode, project.currency),
         ...gatewayFaults(facts),
-        ...callbackFaults(request.callback, project),
+        ...callbackFaults(request.callback, project, (host) => settings.isTrunkHost(host)),
         ...accountFaults(request, facts),
       ];
       if (faults.length > 0 || typeof amountMinor === "string") return { kind: "invalid", faults };
       const { caller, callback, memory, billingAddress } = request;
+      // R-432: the session is made all the same, and its transfer will fail.
+      if (!settings.dialsNumbers && callback !== null && parseCallback(callback)?.kind === "phone")
+        log.warn("callback_without_trunk", { organization: requester.organizationId, project: project.id });
       return {
         kind: "valid",
         session: {
@@ -135,11 +143,11 @@ function gatewayFaults({ gateway }: ProjectFacts): CheckoutFault[] {
   return gateway === null ? [{ field: "gateway", fault: "not configured" }] : [];
 }
 
-function callbackFaults(callback: string | null, project: Project): CheckoutFault[] {
+function callbackFaults(callback: string | null, project: Project, isTrunkHost: (host: string) => boolean): CheckoutFault[] {
   if (callback === null) return [];
   const target = parseCallback(callback);
   if (!target) return [{ field: "callback", fault: "not a destination" }];
-  return callbackAllowed(target, project) ? [] : [{ field: "callback", fault: "not allowed" }];
+  return callbackAllowed(target, project, isTrunkHost) ? [] : [{ field: "callback", fault: "not allowed" }];
 }
 
 /** A connected account is charged with the platform's key, or not at all. */

@@ -1,4 +1,6 @@
 export { type Amount, CEILING } from "./amount.ts";
 export { parseCallback } from "./callback.ts";
+export { callbackAllowed, type TransferPolicy, userAllowed } from "./transfer-rules.ts";
 export { type Checkout, createCheckout } from "./checkout.ts";
 export type { CheckoutFault, CheckoutResult, Requester, VoiceRequest, WidgetRequest } from "./types.ts";
+export { createTrunks, parseTrunk, type Trunk, type Trunks } from "./trunks.ts";

@@ -46,10 +46,12 @@ test("a callback is a phone number or a SIP URI with a host, and nothing that co
 });
 
 const project = (country: string, ...allow: string[]) => ({ country, voice: { transfer: { allow } } });
+/** SIP_OUTBOUND=sip:trunk.example, SIP_TRUNKS=192.0.2.0/24. */
+const isTrunkHost = (host: string) => host === "trunk.example" || host.startsWith("192.0.2.");
 function allowed(text: string, of: ReturnType<typeof project>): boolean {
   const target = parseCallback(text);
   assert.ok(target, text);
-  return callbackAllowed(target, of);
+  return callbackAllowed(target, of, isTrunkHost);
 }
 
 test("without a list callers go to the project's own country and to SIP hosts, never to dear numbers (R-330)", () => {
@@ -83,4 +85,61 @@ test("with a list they go where it says (R-330)", () => {
   ];
   for (const [text, expected] of rows) assert.equal(allowed(text, listed), expected, text);
   assert.equal(allowed("sip:agent@pbx.example", project("US", "+1")), false);
+});
+
+test("numbers that cost extra are refused whatever is allowed: premium-rate, shared-cost, personal and satellite ones (R-330)", () => {
+  const everything = project("US", "+", "+1", "+4", "+8", "+9", "sip:*.example", "sip:trunk.example");
+  for (const [what, number] of [
+    ["premium rate, US", "+19005551234"],
+    ["premium rate, GB", "+449012345678"],
+    ["premium rate, with digits dialled on behind it", "+1900555123499"],
+    ["shared cost, GB", "+448431234567"],
+    ["shared cost, DE", "+491801234567"],
+    ["personal number, GB", "+447012345678"],
+    ["personal number, US", "+15002345678"],
+    ["satellite, Inmarsat", "+870773123456"],
+    ["satellite, Iridium", "+881612345678"],
+    ["international network", "+882162345678"],
+    ["international network", "+883510000000001"],
+    ["universal personal telecommunication", "+878101234567"],
+    ["international shared cost", "+80812345678"],
+    ["international premium rate", "+979123456789"],
+    ["a code without a country", "+888123456789"],
+  ] as const) {
+    assert.equal(allowed(number, everything), false, `${what} ${number}`);
+    assert.equal(allowed(`sip:${number}@trunk.example`, everything), false, `${what} ${number} at the trunk`);
+  }
+  for (const number of ["+14155550100", "+442079460958", "+493012345678", "+80012345678"])
+    assert.equal(allowed(number, everything), true, number);
+});
+
+test("a sip callback at a trunk obeys the rules for numbers when its user part reads as one (R-330)", () => {
+  const rows: [string, boolean][] = [
+    ["sip:+19005551234@trunk.example", false],
+    ["sip:19005551234@trunk.example", false],
+    ["sip:9005551234@trunk.example", false],
+    ["sip:01119005551234@trunk.example", false],
+    ["sip:0019005551234@trunk.example", false],
+    ["sip:1-900-555-1234@TRUNK.example.", false],
+    ["sip:1.900.(555).1234@192.0.2.7:5080", false],
+    ["sip:%2B19005551234@trunk.example", false],
+    ["sip:+1900%35551234@trunk.example", false],
+    ["sip:+19005551234;phone-context=+44@trunk.example;user=phone", false],
+    ["sip:+442079460958@trunk.example", false],
+    ["sip:*67+14155550100@trunk.example", false],
+    ["sip:+14155550100@trunk.example", true],
+    ["sip:14155550100@trunk.example", true],
+    ["sip:4155550100@192.0.2.7", true],
+    ["sip:12345@trunk.example", true],
+    ["sip:agent@trunk.example", true],
+    ["sip:agent900555@trunk.example", true],
+    ["sip:trunk.example", true],
+    ["sip:+19005551234@pbx.example", true],
+    ["sip:+442079460958@pbx.example", true],
+  ];
+  for (const [text, expected] of rows) assert.equal(allowed(text, project("US")), expected, text);
+  const listed = project("US", "+44", "sip:trunk.example");
+  assert.equal(allowed("sip:+442079460958@trunk.example", listed), true);
+  assert.equal(allowed("sip:+14155550100@trunk.example", listed), false);
+  assert.equal(allowed("sip:+442079460958@trunk.example", project("US", "+44")), false, "the host must be allowed too");
 });

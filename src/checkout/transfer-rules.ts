@@ -1,29 +1,103 @@
-import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { type CountryCode, getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
 import type { Callback } from "./callback.ts";
 
 /** Kinds of number that cost whoever dials them more than a call: the way of toll fraud. */
-const DEAR = new Set<string | undefined>(["PREMIUM_RATE", "SHARED_COST"]);
+const PREMIUM_TYPES: ReadonlySet<string | undefined> = new Set(["PREMIUM_RATE", "SHARED_COST", "PERSONAL_NUMBER"]);
 
 /**
- * Whether a project lets its callers be handed to this destination (R-330). `allow` is the project's list, of number prefixes (`+44`) and
- * host patterns (`sip:*.merchant.example`); without one, numbers of the project's own country and any SIP host. Premium
- * numbers are never allowed. Which network addresses may be reached is decided when the call is placed.
+ * Calling codes that belong to no country, but for +800, which is free (ITU-T E.164, list of assigned codes): shared cost (808),
+ * satellite networks (870 and what Inmarsat had before, 881), personal numbers (878), international networks (882, 883), trials (888,
+ * 991), premium rate (979).
  */
-export function callbackAllowed(
-  target: Callback,
-  project: { country: string; voice: { transfer: { allow: readonly string[] } } },
-): boolean {
+const PREMIUM_CODES = /^\+(?:808|87\d|881|882|883|888|979|991)/;
+
+/** The shortest telephone number that anything is said of, calling code included. */
+const SHORTEST = "+1".length + 4;
+
+/** A project's say on transfers. */
+export interface TransferPolicy {
+  /** ISO 3166-1 alpha-2. */
+  country: string;
+  voice: { transfer: { allow: readonly string[] } };
+}
+
+/**
+ * Whether a project lets its callers be transferred to this destination (R-330). `allow` is the project's list, of number prefixes
+ * (`+44`) and host patterns (`sip:*.merchant.example`); without one, numbers of the project's own country and any SIP host.
+ * Numbers that cost extra are never allowed. A SIP host that is a trunk's turns a user part that reads as a number into a telephone
+ * call, so such a number obeys the rules for numbers besides. Which network addresses may be reached is decided when the call is placed.
+ */
+export function callbackAllowed(target: Callback, project: TransferPolicy, isTrunkHost: (host: string) => boolean): boolean {
+  if (target.kind === "phone") return numberAllowed(target.number, project);
   const { allow } = project.voice.transfer;
-  if (target.kind === "sip") return allow.length === 0 || allow.some((rule) => hostMatches(rule, target.host));
-  const number = parsePhoneNumberFromString(target.number);
-  if (!number || DEAR.has(number.getType())) return false;
-  if (allow.length > 0) return allow.some((rule) => rule.startsWith("+") && target.number.startsWith(rule));
+  if (allow.length > 0 && !allow.some((rule) => hostMatches(rule, target.host))) return false;
+  return !isTrunkHost(target.host.replace(/^\[|\]$|\.$/g, "")) || userAllowed(target.user, project);
+}
+
+/** Whether a trunk may be given this user part of a SIP URI: one that does not read as a number, or an allowed number. */
+export function userAllowed(user: string | null, project: TransferPolicy): boolean {
+  const digits = digitsOf(user ?? "");
+  if (digits === null) return true;
+  const numbers = numbersMeant(digits, project.country);
+  return numbers.length > 0 && numbers.every((number) => numberAllowed(number, project));
+}
+
+/** `number` in E.164 form. */
+function numberAllowed(number: string, { country, voice: { transfer } }: TransferPolicy): boolean {
+  if (costsExtra(number)) return false;
+  if (transfer.allow.length > 0) return transfer.allow.some((rule) => rule.startsWith("+") && number.startsWith(rule));
+  const parsed = parsePhoneNumberFromString(number);
+  if (!parsed) return false;
   // A number that no country's plan has (a fictitious one) belongs to whoever has the calling code.
-  return number.country ? number.country === project.country : number.countryCallingCode === callingCodeOf(project.country);
+  return parsed.country ? parsed.country === country : parsed.countryCallingCode === callingCodeOf(country);
+}
+
+/** Exchanges ignore digits after a complete number, so that a premium number stays one with more behind it. */
+function costsExtra(number: string): boolean {
+  if (PREMIUM_CODES.test(number)) return true;
+  const whole = parsePhoneNumberFromString(number);
+  if (whole?.isValid()) return PREMIUM_TYPES.has(whole.getType());
+  for (let length = number.length - 1; length >= SHORTEST; length--) {
+    if (PREMIUM_TYPES.has(parsePhoneNumberFromString(number.slice(0, length))?.getType())) return true;
+  }
+  return false;
+}
+
+const LEAST_DIGITS = 6;
+const NOT_DIALLED = /[\s\-._~!'()/]/g;
+
+/**
+ * What would be dialled for this user part, without separators and parameters: digits with or without a plus, or with the signs * and #;
+ * null when it is no number.
+ */
+function digitsOf(user: string): string | null {
+  const bare = (decoded(user).split(/[;,]/, 1)[0] ?? "").normalize("NFKC").replace(NOT_DIALLED, "");
+  return /^[+*#0-9]*$/.test(bare) && bare.replace(/[^0-9]/g, "").length >= LEAST_DIGITS ? bare : null;
+}
+
+/**
+ * The E.164 numbers that a trunk may take the digits for: as they are, national in this country, behind an international prefix. Of
+ * several the possible ones. Empty for service codes, which do something before they dial.
+ */
+function numbersMeant(digits: string, country: string): string[] {
+  if (/[*#]|.\+/.test(digits)) return [];
+  if (digits.startsWith("+")) return [digits];
+  const national = isSupportedCountry(country) ? parsePhoneNumberFromString(digits, country)?.number : undefined;
+  const meant = [national, `+${digits.replace(/^(?:00|011)/, "")}`].filter((number) => number !== undefined);
+  const possible = meant.filter((number) => parsePhoneNumberFromString(number)?.isPossible());
+  return [...new Set(possible.length > 0 ? possible : meant)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function callingCodeOf(country: string): string | null {
-  return isSupportedCountry(country) ? getCountryCallingCode(country) : null;
+  return isSupportedCountry(country) ? getCountryCallingCode(country as CountryCode) : null;
 }
 
 /** `sip:pbx.example`, or `sip:*.example` for any host below; `sips:` as well. */

@@ -2,6 +2,7 @@ import type { Secret } from "#src/kernel/secret.ts";
 import {
   baseUrl,
   cidrs,
+  count,
   crashAt,
   folder,
   host,
@@ -117,6 +118,9 @@ export const SETTINGS = {
     "pretty on a terminal, else json",
   ),
   PHONE_NUMBER: optional(phone, "number answered where a project has none"),
+  MAX_CALLS: required(count, "1000", "calls at once; the next one is refused with 503"),
+  TRANSFERS_AT_ONCE: required(count, "50", "callbacks dialled at once, by all processes together; beyond, transfers fail"),
+  TRANSFERS_PER_DAY: required(count, "500", "callbacks dialled for each project in a day (UTC); beyond, transfers fail"),
   SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
   CRASH_AT: optional(crashAt, "tests only: the process kills itself at this point", { forTests: true }),
 } satisfies Record<string, Setting<unknown>>;

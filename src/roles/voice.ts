@@ -1,9 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { createMediaEngine } from "#src/media/index.ts";
-import { createReach, parseCidrs, resolveName } from "#src/platform/index.ts";
+import { createReach, parseCidrs } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
 import { createRecogniser, createSynthesiser } from "#src/speech/index.ts";
-import { createCallService, parseTrunk, type CallService } from "#src/voice/index.ts";
+import { createCallService, type CallService } from "#src/voice/index.ts";
+import { createTrunks, type Trunks } from "#src/checkout/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Modules } from "./modules.ts";
 
@@ -17,8 +18,6 @@ export interface VoiceRole {
   idle(): Promise<void>;
 }
 
-/** Calls at a time on one process; the next is told to come again (R-219). */
-const MAX_CALLS = 1000;
 /** Speech workers kept ready. A call takes one when its caller first speaks. */
 const SPEECH_WORKERS = 4;
 
@@ -45,7 +44,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     await recogniser.start();
     onEnd(() => recogniser.stop());
   }
-  const trunk = config.sipOutbound && parseTrunk(config.sipOutbound.reveal());
+  const trunks = createTrunks(config);
   const calls = createCallService(
     {
       database,
@@ -62,8 +61,10 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
         owner,
         mediaHost,
         publicHost: config.sipPublicHost,
-        trunk,
-        maxCalls: MAX_CALLS,
+        phoneNumber: config.phoneNumber,
+        trunks,
+        transfers: { atOnce: config.transfersAtOnce, perDay: config.transfersPerDay },
+        maxCalls: config.maxCalls,
       },
     },
     () => userAgent,
@@ -77,7 +78,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     userAgent: `Voicetill/${VERSION}`,
     trunks: config.sipTrunks,
     log,
-    mayReach: sipReach(modules, trunk?.host.replace(/^\[|\]$/g, "") ?? null),
+    mayReach: sipReach(modules, trunks),
     onInvite: (call) => {
       instruments.countCall();
       calls.onInvite(call);
@@ -95,9 +96,11 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
   return { port, calls, drain, idle: () => calls.idle() };
 }
 
-/** Callbacks are merchants' to choose, the trunk for numbers is the operator's. */
-function sipReach({ config, ownHosts }: Modules, trunk: string | null): (address: string) => Promise<boolean> {
+/** Callbacks are merchants' to choose, the trunk for numbers is the operator's; ports below 1024 are other services' (R-260). */
+function sipReach({ config, ownHosts }: Modules, trunks: Trunks): (address: string, port: number) => Promise<boolean> {
   const mayReach = createReach({ allow: parseCidrs("OUTBOUND_ALLOW", config.outboundAllow), ownHosts });
-  const isTrunk = async (address: string) => trunk !== null && (await resolveName(trunk).catch((): string[] => [])).includes(address);
-  return async (address) => (await mayReach([address])) || (await isTrunk(address));
+  return async (address, port) => {
+    if (port <= 1023 && port !== trunks.outbound?.port) return false;
+    return (port > 1023 && (await mayReach([address]))) || (await trunks.isTrunkAddress(address));
+  };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Database, Db, Log } from "#src/platform/index.ts";
+export { countNumberCallbacks } from "./listing.ts";
 import { listSessions, type SessionFilter } from "./listing.ts";
 import {
   type Created,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
+import { countNumberCallbacks } from "./index.ts";
 import { type Fixture, sessionsFixture } from "./testing.ts";
 
 let fixture: Fixture;
@@ -35,4 +36,15 @@ test("the operator's list has the newest first, however old they are, and tells 
   assert.deepEqual(await idsOf({ project: "shop", status: "PENDING", limit: 1 }), [newest]);
   assert.deepEqual(await idsOf({ project: fixture.projectId.toUpperCase(), limit: 1 }), [newest]);
   assert.deepEqual(await idsOf({ project: "other" }), []);
+});
+
+test("sessions of the last week that ask for a transfer to a telephone number are counted (R-432)", async () => {
+  const { db } = fixture.database;
+  const before = await countNumberCallbacks(db);
+  for (const callback of ["+14155550100", "tel:+14155550100", "sip:agent@pbx.example", "SIPS:agent@pbx.example", null])
+    await fixture.create({ callback });
+  const { id } = await fixture.create({ callback: "+14155550100" });
+  const old = sql<Date>`clock_timestamp() - interval '8 days'`;
+  await db.updateTable("sessions").set({ created_at: old }).where("id", "=", id).execute();
+  assert.equal((await countNumberCallbacks(db)) - before, 2);
 });

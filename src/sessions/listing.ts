@@ -35,3 +35,11 @@ export function listSessions(db: Db, { status, project, limit }: SessionFilter):
     return (await query.execute()).map(fromRow);
   });
 }
+
+/** Sessions of the last week whose callback is a telephone number: each needs a trunk to dial it (R-432). */
+export async function countNumberCallbacks(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from sessions
+    where created_at > clock_timestamp() - interval '7 days' and callback is not null and callback !~* '^sips?:'`.execute(db);
+  return rows[0]?.count ?? 0;
+}

@@ -1,23 +1,54 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { destinationOf, parseTrunk } from "./destination.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import { destinationOf } from "./destination.ts";
+import { createTrunks, parseTrunk } from "#src/checkout/index.ts";
+
+const shop = { country: "US", voice: { transfer: { allow: [] } } };
+const trunks = createTrunks({ sipTrunks: ["192.0.2.0/24"], sipOutbound: new Secret("sip:Trunk.Example") }, async () => ["198.51.100.9"]);
+const noTrunk = createTrunks({ sipTrunks: [], sipOutbound: null });
 
 test("a trunk is read with and without credentials, and anything else is refused", () => {
   const trunk = parseTrunk("sip:ada:s%40crets@trunk.example:5080;transport=tcp");
   assert.deepEqual([trunk?.host, trunk?.port, trunk?.transport, trunk?.credentials?.username], ["trunk.example", 5080, "tcp", "ada"]);
   assert.equal(trunk?.credentials?.password.reveal(), "s@crets");
   assert.deepEqual(parseTrunk("sip:10.0.0.1"), { host: "10.0.0.1", port: 5060, transport: "udp", credentials: null });
-  for (const bad of ["http://trunk", "sip:", "sip:host:port", "sip:host;transport=ws"]) assert.equal(parseTrunk(bad), null, bad);
+  for (const bad of ["http://trunk", "sip:", "sip:host:port", "sip:host;transport=ws", "sip:a%zz@host"])
+    assert.equal(parseTrunk(bad), null, bad);
 });
 
-test("a SIP URI is called directly, a number through the trunk, and without a trunk not at all", () => {
-  const trunk = parseTrunk("sip:trunk.example");
-  assert.deepEqual(destinationOf("sip:agent@sip.example;transport=tcp", trunk), {
+test("a trunk that cannot be read stops the start, and is not repeated: it holds a password", () => {
+  const broken = () => createTrunks({ sipTrunks: [], sipOutbound: new Secret("sip:a:hunter2@b;transport=ws") });
+  assert.throws(broken, (error) => error instanceof OperatorError && !error.message.includes("hunter2"));
+});
+
+test("a trunk's hosts are those of SIP_TRUNKS and SIP_OUTBOUND, its addresses those that their names lead to", async () => {
+  for (const host of ["192.0.2.7", "trunk.example", "TRUNK.example."]) assert.ok(trunks.isTrunkHost(host), host);
+  for (const host of ["198.51.100.9", "pbx.example", ""]) assert.ok(!trunks.isTrunkHost(host), host);
+  for (const address of ["192.0.2.7", "198.51.100.9"]) assert.ok(await trunks.isTrunkAddress(address), address);
+  assert.equal(await trunks.isTrunkAddress("198.51.100.10"), false);
+  assert.equal(await noTrunk.isTrunkAddress("127.0.0.1"), false);
+});
+
+test("a SIP URI is called directly, a number through the trunk, and without a trunk not at all (R-432)", () => {
+  assert.deepEqual(destinationOf("sip:agent@sip.example;transport=tcp", shop, trunks), {
     target: "sip:agent@sip.example;transport=tcp",
     via: null,
+    avoidsTrunks: false,
   });
-  assert.equal(destinationOf("sip:[::1]:5070", null)?.target, "sip:[::1]:5070");
-  assert.equal(destinationOf("tel:+1-415-555-0100", trunk)?.target, "sip:+14155550100@trunk.example:5060");
-  assert.equal(destinationOf("+14155550100", null), null);
-  assert.equal(destinationOf("nobody", trunk), null);
+  const number = destinationOf("tel:+1-415-555-0100", shop, trunks);
+  assert.ok(typeof number === "object");
+  assert.deepEqual([number.target, number.via], ["sip:+14155550100@Trunk.Example:5060", trunks.outbound]);
+  assert.equal(destinationOf("+14155550100", shop, noTrunk), "no trunk");
+  assert.equal(destinationOf("nobody", shop, trunks), "not allowed");
+});
+
+test("a number that the project may not dial goes to no trunk, under whatever name (R-330)", () => {
+  assert.equal(destinationOf("+19005551234", shop, trunks), "not allowed");
+  assert.equal(destinationOf("sip:+19005551234@trunk.example", shop, trunks), "not allowed");
+  const alias = destinationOf("sip:+19005551234@alias.example", shop, trunks);
+  assert.equal(typeof alias === "object" && alias.avoidsTrunks, true);
+  const own = destinationOf("sip:+14155550100@alias.example", shop, trunks);
+  assert.equal(typeof own === "object" && own.avoidsTrunks, false);
 });

@@ -1,38 +1,23 @@
-import { parseE164 } from "#src/kernel/phone.ts";
-import { Secret } from "#src/kernel/secret.ts";
-
-/** The trunk that takes calls to phone numbers (`SIP_OUTBOUND`). */
-export interface Trunk {
-  host: string;
-  port: number;
-  transport: "udp" | "tcp";
-  credentials: { username: string; password: Secret } | null;
-}
-
-const TRUNK = /^sip:(?:([^:@]+)(?::([^@]*))?@)?(\[[^\]]+\]|[^:;@]+)(?::([0-9]{1,5}))?(?:;transport=(udp|tcp))?$/i;
-
-/** Reads `sip:user:password@host:port;transport=tcp`; null when it is none. */
-export function parseTrunk(text: string): Trunk | null {
-  const match = TRUNK.exec(text);
-  if (!match) return null;
-  const [, username, password = "", host = "", port = "5060", transport = "udp"] = match;
-  const credentials =
-    username === undefined ? null : { username: decodeURIComponent(username), password: new Secret(decodeURIComponent(password)) };
-  return { host, port: Number(port), transport: transport.toLowerCase() as "udp" | "tcp", credentials };
-}
+import { callbackAllowed, parseCallback, type TransferPolicy, userAllowed } from "#src/checkout/index.ts";
+import type { Trunk, Trunks } from "#src/checkout/index.ts";
 
 export interface Destination {
   target: string;
   /** Null: straight to the target. */
   via: Trunk | null;
+  /** No trunk may be reached by it: there its user part would be a number that the project may not dial. */
+  avoidsTrunks: boolean;
 }
 
 /**
- * Where a callback leads: a SIP URI by itself, a number (plain or `tel:`) through the trunk. Null when it is a number and
- * there is no trunk, or when it is neither.
+ * Where a callback leads: a SIP URI by itself, a number (plain or `tel:`) through the trunk (R-330). A text says why it leads nowhere: the
+ * project's rules are looked at again when the call is placed, and may have changed since the session was made.
  */
-export function destinationOf(callback: string, trunk: Trunk | null): Destination | null {
-  if (/^sips?:(?:[^@]+@)?(?:\[[^\]]+\]|[^:;?]+)/i.test(callback)) return { target: callback, via: null };
-  const number = parseE164(callback.replace(/^tel:/i, ""));
-  return number && trunk ? { target: `sip:${number}@${trunk.host}:${trunk.port}`, via: trunk } : null;
+export function destinationOf(callback: string, project: TransferPolicy, trunks: Trunks): Destination | "not allowed" | "no trunk" {
+  const target = parseCallback(callback);
+  if (!target || !callbackAllowed(target, project, trunks.isTrunkHost)) return "not allowed";
+  if (target.kind === "sip") return { target: callback, via: null, avoidsTrunks: !userAllowed(target.user, project) };
+  const { outbound } = trunks;
+  if (!outbound) return "no trunk";
+  return { target: `sip:${target.number}@${outbound.host}:${outbound.port}`, via: outbound, avoidsTrunks: false };
 }

@@ -1,5 +1,5 @@
 import { fixedPrompts } from "#src/conversation/index.ts";
-import type { IncomingCall, UserAgent } from "#src/sip/index.ts";
+import type { IncomingCall } from "#src/sip/index.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
 import type { CallDeps } from "./types.ts";
@@ -10,7 +10,6 @@ import { TRANSFER_PROMPTS } from "./transfer.ts";
 import { keepUnmatched } from "./unmatched.ts";
 
 export { listUnmatched } from "./unmatched.ts";
-export { parseTrunk } from "./destination.ts";
 
 export type CallServiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
 
@@ -35,12 +34,16 @@ const RETRY_AFTER_S = 30;
 const MOST_REMEMBERING = 4;
 
 /** Takes inbound calls: joins SIP, media, speech, conversation and payment to one call. */
-export function createCallService(deps: CallServiceDeps, userAgent: () => Pick<UserAgent, "invite">): CallService {
+export function createCallService(deps: CallServiceDeps, userAgent: () => CallDeps["userAgent"]): CallService {
   const prompts = createPrompts(deps);
   const calls = new Map<Promise<void>, string>();
   let isDraining = false;
   let remembering = 0;
-  const callDeps: CallDeps = { ...deps, prompts, userAgent: { invite: (options) => userAgent().invite(options) } };
+  const callDeps: CallDeps = {
+    ...deps,
+    prompts,
+    userAgent: { invite: (options) => userAgent().invite(options), mayReach: (address, port) => userAgent().mayReach(address, port) },
+  };
 
   /** After the answer, and never in its way: a trunk that floods us writes no more than a few rows at a time. */
   const remember = async ({ callId, source }: IncomingCall, misses: readonly Miss[], log: Log): Promise<void> => {

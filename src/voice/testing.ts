@@ -1,13 +1,15 @@
 /** Stand-ins for the tests of this module: calls, media and a user agent without sockets, over a real database. */
+import { Secret } from "#src/kernel/secret.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { LegHandlers, LegStats, MediaEngine, MediaLeg, PlayPart, RemoteMedia } from "#src/media/index.ts";
 import { FakeGateway, testProcess, type TestProcess } from "#src/payments/testing.ts";
 import { createKeyring, firstKeys, silentLog } from "#src/platform/index.ts";
 import { createProjects } from "#src/projects/index.ts";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
-import type { CallDialog, IncomingCall, OutgoingCall } from "#src/sip/index.ts";
+import type { CallDialog, IncomingCall, OutgoingCall, UserAgent } from "#src/sip/index.ts";
 import { inviteRequest } from "#src/sip/testing.ts";
 import { createPrompts } from "./prompts.ts";
+import { createTrunks } from "#src/checkout/index.ts";
 import type { CallDeps } from "./types.ts";
 
 export const OFFER = "v=0\r\no=- 1 1 IN IP4 192.0.2.7\r\ns=-\r\nc=IN IP4 192.0.2.7\r\nt=0 0\r\nm=audio 40000 RTP/AVP 0\r\n";
@@ -80,9 +82,16 @@ export class TestLeg implements MediaLeg {
 
 export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadClip"> {
   readonly legs: TestLeg[] = [];
+  readonly #bridges = new Events();
   readonly bridges: (readonly [MediaLeg, MediaLeg])[] = [];
 
   loadClip(): void {}
+
+  /** The legs that are joined, as soon as some are. */
+  async bridged(): Promise<TestMedia["bridges"]> {
+    await this.#bridges.until("bridged");
+    return this.bridges;
+  }
 
   open(): Promise<TestLeg> {
     const leg = new TestLeg(20_000 + 2 * this.legs.length);
@@ -92,6 +101,7 @@ export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadCli
 
   bridge(a: MediaLeg, b: MediaLeg): void {
     this.bridges.push([a, b]);
+    this.#bridges.note("bridged");
   }
 }
 
@@ -161,11 +171,18 @@ export class TestCall {
 type Invitation = Parameters<CallDeps["userAgent"]["invite"]>[0];
 
 /** Places calls that the test answers. */
-export class TestUserAgent {
+export class TestUserAgent implements Pick<UserAgent, "mayReach"> {
   readonly invitations: Invitation[] = [];
   readonly events = new Events();
   readonly dialog = new TestDialog();
+  /** Addresses that may not be reached. */
+  readonly unreachable = new Set<string>();
   #answer = Promise.withResolvers<{ dialog: CallDialog; sdp: string }>();
+
+  constructor() {
+    // The test may refuse before anybody waits for the answer.
+    this.#answer.promise.catch(() => {});
+  }
 
   invite = (options: Invitation): OutgoingCall => {
     this.invitations.push(options);
@@ -174,9 +191,10 @@ export class TestUserAgent {
       this.events.note("cancelled");
       this.refuse(487);
     };
-    this.#answer.promise.catch(() => {});
     return { answered: this.#answer.promise, cancel } as unknown as OutgoingCall;
   };
+
+  mayReach = (address: string): Promise<boolean> => Promise.resolve(!this.unreachable.has(address));
 
   /** The target answers the call with this session description. */
   pickUp(sdp: string = OFFER): void {
@@ -221,7 +239,16 @@ export async function voiceFixture(settings: Partial<CallDeps["settings"]> = {})
     clock: process.clock,
     random: systemRandom,
     log: silentLog,
-    settings: { owner: "process-1", mediaHost: "192.0.2.1", publicHost: "till.example", trunk: null, maxCalls: 1000, ...settings },
+    settings: {
+      owner: "process-1",
+      mediaHost: "192.0.2.1",
+      publicHost: "till.example",
+      phoneNumber: "+15550009999",
+      trunks: createTrunks({ sipTrunks: ["192.0.2.64/26"], sipOutbound: new Secret("sip:shop:geheim@trunk.example") }),
+      transfers: { atOnce: 50, perDay: 500 },
+      maxCalls: 1000,
+      ...settings,
+    },
   };
   return {
     ...fixture,

@@ -1,11 +1,12 @@
 import { sleep } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
-import { createOffer, readAnswer, type LocalMedia, type MediaLeg } from "#src/media/index.ts";
+import { createOffer, readAnswer, type LocalMedia, type MediaLeg, type RemoteMedia } from "#src/media/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { CallDialog, OutgoingCall } from "#src/sip/index.ts";
 import type { CallDeps } from "./types.ts";
-import { destinationOf } from "./destination.ts";
+import { type Destination, destinationOf } from "./destination.ts";
 import { transferHeaders } from "./transfer-headers.ts";
+import { beginTransfer, endTransfer } from "./transfer-quota.ts";
 
 /** How long the target may ring (R-330). */
 const RING_MS = 60_000;
@@ -46,18 +47,43 @@ export async function transferBack(caller: Caller, deps: CallDeps): Promise<void
   if (!AFTER.has(session.status)) return await report("skipped");
   if (caller.signal.aborted) return await report("caller_hung_up");
 
-  const outcome = await dial(session.callback, caller, deps).catch((error: unknown): "failed" => {
+  const outcome = await attempt(session.callback, caller, deps).catch((error: unknown): "failed" => {
     log.error("transfer_failed", { session: session.id, error });
     return "failed";
   });
-  if (typeof outcome === "string") {
-    await report(outcome);
-    if (outcome !== "caller_hung_up") await apologise(caller, deps);
-    return;
+  if (outcome === "completed") return;
+  await report(outcome);
+  if (outcome !== "caller_hung_up") await apologise(caller, deps);
+}
+
+/** Dials within the project's rules and the installation's limits (R-330); the bridge is over when it resolves with `completed`. */
+async function attempt(callback: string, caller: Caller, deps: CallDeps): Promise<"completed" | Unanswered> {
+  const { session } = caller;
+  const { database, projects, settings, log } = deps;
+  const project = await projects.projectById(database.db, session.projectId);
+  const destination = project ? destinationOf(callback, project, settings.trunks) : "not allowed";
+  if (typeof destination === "string") {
+    log.warn("transfer_not_allowed", { session: session.id, project: session.projectId, reason: destination });
+    return "failed";
   }
-  await report("completed");
-  crashPoint("transfer_reported");
-  await bridged(caller, outcome, deps);
+  const counted = { sessionId: session.id, projectId: session.projectId, owner: settings.owner };
+  const transfer = await beginTransfer(database, counted, settings.transfers);
+  if (typeof transfer === "string") {
+    log.warn("transfer_limit_reached", { session: session.id, project: session.projectId, reason: transfer });
+    return "failed";
+  }
+  try {
+    const target = await dial(destination, caller, deps);
+    if (typeof target === "string") return target;
+    await deps.sessions.setTransferStatus(session.id, "completed");
+    crashPoint("transfer_reported");
+    await bridged(caller, target, deps);
+    return "completed";
+  } finally {
+    await endTransfer(database, transfer.id).catch((error: unknown) =>
+      log.warn("transfer_end_not_written", { session: session.id, error }),
+    );
+  }
 }
 
 interface Target {
@@ -65,13 +91,10 @@ interface Target {
   dialog: CallDialog;
 }
 
-async function dial(callback: string, { session, signal }: Caller, deps: CallDeps): Promise<Target | Unanswered> {
-  const { settings, media, random, userAgent, log } = deps;
-  const destination = destinationOf(callback, settings.trunk);
-  if (!destination) {
-    log.warn("transfer_not_allowed", { session: session.id });
-    return "failed";
-  }
+async function dial({ target, via, avoidsTrunks }: Destination, { session, signal }: Caller, deps: CallDeps): Promise<Target | Unanswered> {
+  const { settings, media, random, userAgent, projects, database } = deps;
+  const { trunks } = settings;
+  const [ownNumber] = await projects.numbersOf(database.db, session.projectId);
   crashPoint("transfer_dialling");
   const leg = await media.open();
   const local: LocalMedia = {
@@ -82,21 +105,21 @@ async function dial(callback: string, { session, signal }: Caller, deps: CallDep
   };
   const offer = createOffer(local);
   const outgoing: OutgoingCall = userAgent.invite({
-    target: destination.target,
-    from: `sip:${session.caller ?? "anonymous"}@${settings.publicHost}`,
+    target,
+    // R-330: never the caller's own number, which a trunk would have to take our word for.
+    from: `sip:${ownNumber ?? settings.phoneNumber ?? "anonymous"}@${settings.publicHost}`,
     offer,
     headers: transferHeaders({ ...session, status: session.phase === "unknown" ? "unknown" : session.status }),
     ringTimeoutMs: RING_MS,
-    ...(destination.via
-      ? { transport: destination.via.transport, ...(destination.via.credentials ? { credentials: destination.via.credentials } : {}) }
-      : {}),
+    ...(avoidsTrunks ? { mayReach: async (address) => !(await trunks.isTrunkAddress(address)) } : {}),
+    ...(via ? { transport: via.transport, ...(via.credentials ? { credentials: via.credentials } : {}) } : {}),
   });
   const giveUp = () => outgoing.cancel();
   signal.addEventListener("abort", giveUp, { once: true });
   try {
     const { dialog, sdp } = await outgoing.answered;
     const agreed = readAnswer(sdp, offer);
-    if (signal.aborted || agreed.kind === "refused") {
+    if (signal.aborted || agreed.kind === "refused" || !(await isReachable(agreed.remote, deps))) {
       await Promise.all([dialog.bye(), leg.close()]);
       return signal.aborted ? "caller_hung_up" : "failed";
     }
@@ -109,6 +132,13 @@ async function dial(callback: string, { session, signal }: Caller, deps: CallDep
   } finally {
     signal.removeEventListener("abort", giveUp);
   }
+}
+
+/** Whoever answers names where our audio goes: an address that signalling may reach, and no port of another service (S-50). */
+async function isReachable({ host, port }: RemoteMedia, { userAgent, log }: CallDeps): Promise<boolean> {
+  if (port > 1023 && (await userAgent.mayReach(host, port))) return true;
+  log.warn("media_address_not_allowed", { host, port });
+  return false;
 }
 
 /** Relays until one side hangs up, then ends the other. */

@@ -7,7 +7,8 @@ import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import type { UserAgent } from "#src/sip/index.ts";
 import type { Recogniser } from "#src/speech/index.ts";
-import type { Trunk } from "./destination.ts";
+import type { TransferLimits } from "./transfer-quota.ts";
+import type { Trunks } from "#src/checkout/index.ts";
 import type { Prompts } from "./prompts.ts";
 
 /** What a call needs; `voice/index.ts` fills it once. */
@@ -16,7 +17,7 @@ export interface CallDeps {
   sessions: Sessions;
   projects: Projects;
   payments: Payments;
-  userAgent: Pick<UserAgent, "invite">;
+  userAgent: Pick<UserAgent, "invite" | "mayReach">;
   media: Pick<MediaEngine, "open" | "bridge" | "loadClip">;
   prompts: Prompts;
   /** Null: keypad only. */
@@ -34,8 +35,10 @@ export interface VoiceSettings {
   mediaHost: string;
   /** Host in Contact, From and `sip_uri`. */
   publicHost: string;
-  /** The trunk for callbacks that are phone numbers. */
-  trunk: Trunk | null;
+  /** The number presented to a callback whose project has none (R-330). */
+  phoneNumber: string | null;
+  trunks: Trunks;
+  transfers: TransferLimits;
   /** Calls at a time, at most; the next one is refused with 503. */
   maxCalls: number;
 }

@@ -56,6 +56,7 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
         ],
         webhooks: { pending: 0, oldestSeconds: null, overdue: 0, dead: 0 },
         payments: { stuck: 0, searched: 0, unsettled: 0 },
+        numberCallbacks: 0,
         processes: [{ owner: "a-1", roles: ["worker"] }],
         audit: { verified: 7, fault: null, overdue: 0 },
         ...installation,
@@ -190,6 +191,7 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
     "payments",
     "warn",
   ],
+  ["callbacks by number without a trunk (R-432)", { installation: { numberCallbacks: 3 } }, "transfers", "warn"],
   ["payments for the operator", { installation: { payments: { stuck: 0, searched: 0, unsettled: 1 } } }, "payments", "warn"],
   [
     "a broken audit chain (S-16)",
@@ -275,6 +277,12 @@ test("a number that is shared inside one organisation, or is every project's own
     const found = examine(facts({ env, installation: { projects } })).find(({ check }) => check === "phone numbers");
     assert.equal(found?.level, "ok");
   }
+});
+
+test("callbacks by number are no fault where there is a trunk (R-432)", () => {
+  const env = { SIP_OUTBOUND: "sip:trunk.example" };
+  const found = examine(facts({ env, installation: { numberCallbacks: 3 } })).find(({ check }) => check === "transfers");
+  assert.equal(found?.level, "ok");
 });
 
 test("a taken port is no fault while this installation's service runs here", () => {

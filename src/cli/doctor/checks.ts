@@ -274,6 +274,15 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       return results.length > 0 ? results : [ok(`${pending} pending`)];
     }),
 
+  transfers: (facts) =>
+    installed(facts, ({ numberCallbacks }) => {
+      if (!facts.config?.roles.includes("voice") || numberCallbacks === 0) return [];
+      if (facts.config.sipOutbound !== null)
+        return [ok(`telephone numbers are dialled by SIP_OUTBOUND (${numberCallbacks} callbacks in a week)`)];
+      const text = `${numberCallbacks} sessions of the last week asked for a transfer to a telephone number, and there is no trunk that dials one`;
+      return [warn(`${text}: their transfer_status is failed`, "set SIP_OUTBOUND to the trunk that takes such calls")];
+    }),
+
   payments: (facts) =>
     installed(facts, ({ payments: { stuck, searched, unsettled }, processes }) => {
       const results: Result[] = [];

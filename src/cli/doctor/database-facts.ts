@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { countOpen } from "#src/payments/index.ts";
 import { type ChainReport, livingProcesses, pendingMigrations, verifyChain } from "#src/platform/index.ts";
 import type { ApiKey, ProjectOverview } from "#src/projects/index.ts";
+import { countNumberCallbacks } from "#src/sessions/index.ts";
 import { type Backlog, backlogOf } from "#src/webhooks/index.ts";
 import type { CommandModules } from "../modules.ts";
 
@@ -22,6 +23,8 @@ export interface Installation {
   projects: ProjectOverview[];
   webhooks: Backlog;
   payments: { stuck: number; searched: number; unsettled: number };
+  /** Sessions of the last week whose callback is a telephone number. */
+  numberCallbacks: number;
   processes: { owner: string; roles: string[] }[];
   /** null when it was not asked: reading the whole log takes its time. */
   audit: Pick<ChainReport, "verified" | "fault" | "overdue"> | null;
@@ -57,6 +60,7 @@ export async function gatherFromDatabase(
             projects: await projects.overview(db),
             webhooks: await backlogOf(db),
             payments: await countOpen(db),
+            numberCallbacks: await countNumberCallbacks(db),
             processes: await livingProcesses(db),
             audit: audit ? await verifyChain(db, keys.audit) : null,
           },

@@ -126,6 +126,14 @@ export interface Tables {
     dead_at: Date | null;
     created_at: Timestamp;
   };
+  transfers: {
+    id: Generated<number>;
+    session_id: string;
+    project_id: string;
+    owner: string;
+    started_at: Timestamp;
+    ended_at: Date | null;
+  };
   unmatched_calls: { id: Generated<number>; at: Timestamp; call_id: string; source: string; misses: Json };
   audit_log: {
     id: Generated<number>;

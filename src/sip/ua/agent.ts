@@ -21,6 +21,7 @@ export interface SipLogFields {
   reason?: string;
   /** IP address of the peer. */
   host?: string;
+  port?: number;
   count?: number;
   error?: unknown;
 }
@@ -45,8 +46,8 @@ export interface Agent {
   readonly transports: TransportLayer;
   readonly transactions: TransactionLayer;
   readonly resolver: Resolver;
-  /** Whether an IP address may be sent to. */
-  mayReach(address: string): Promise<boolean>;
+  /** Whether an IP address and port may be sent to. */
+  mayReach(address: string, port: number): Promise<boolean>;
   /** By `dialogKey`. */
   readonly dialogs: Map<string, DialogOwner>;
 }

@@ -17,6 +17,8 @@ export interface Draft {
   /** The connection the dialog came by, used when it leads to the target too or when the target cannot be connected to. */
   flow?: Flow | null;
   digest?: DigestClient | null;
+  /** Keeps this request from addresses that others may reach. */
+  mayReach?: ((address: string, port: number) => Promise<boolean>) | null;
 }
 
 /** How it ended: the final response, or a status of our own for silence (408) and for no way (503), RFC 3261 section 8.1.3.1. */
@@ -74,8 +76,9 @@ async function openFlow(agent: Agent, draft: Draft, hop: Hop): Promise<Flow | nu
   const own = draft.flow?.reliable && draft.flow.open ? draft.flow : null;
   const fits = draft.target.protocol === null || draft.target.protocol === own?.protocol;
   if (own && fits && own.address === hop.address) return own;
-  if (!(await agent.mayReach(hop.address))) {
-    agent.log.warn("sip_address_not_allowed", { method: draft.request.method, host: hop.address });
+  const { address, port } = hop;
+  if (!(await agent.mayReach(address, port)) || (await draft.mayReach?.(address, port)) === false) {
+    agent.log.warn("sip_address_not_allowed", { method: draft.request.method, host: address, port });
     return own;
   }
   return agent.transports.flowTo(hop, draft.request, draft.target.protocol !== null).catch(() => own);

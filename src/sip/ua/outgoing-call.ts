@@ -32,6 +32,8 @@ export interface InviteOptions {
   ringTimeoutMs: number;
   /** Keeps the call on this transport. */
   transport?: Protocol;
+  /** Keeps the call from addresses that others may reach. */
+  mayReach?: (address: string, port: number) => Promise<boolean>;
 }
 
 export interface Answered {
@@ -72,7 +74,7 @@ export class OutgoingCall {
     const request = invitation(this.callId, options, randomToken(agent.random));
     this.#contactUser = request.from.uri.user;
     const target = destination(options);
-    if (target) void this.#run(request, target, options.ringTimeoutMs);
+    if (target) void this.#run(request, target, options);
     else this.#fail(416, "scheme or transport not supported");
   }
 
@@ -81,9 +83,9 @@ export class OutgoingCall {
     this.#giveUp(487, "cancelled");
   }
 
-  async #run(request: SipRequest, target: Target, ringTimeoutMs: number): Promise<void> {
+  async #run(request: SipRequest, target: Target, { ringTimeoutMs, mayReach }: InviteOptions): Promise<void> {
     const stopRinging = this.#agent.clock.after(ringTimeoutMs, () => this.#giveUp(408, "no answer in time"));
-    const draft = { request, target, contactUser: this.#contactUser, digest: this.#digest };
+    const draft = { request, target, contactUser: this.#contactUser, digest: this.#digest, mayReach: mayReach ?? null };
     const outcome = await exchange(this.#agent, draft, {
       started: (transaction) => {
         this.#transaction = transaction;

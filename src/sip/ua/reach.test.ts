@@ -4,6 +4,7 @@ import type { Resolver } from "../transport/locate.ts";
 import type { SipLogFields } from "./agent.ts";
 import { InviteFailed } from "./errors.ts";
 import { ANSWER, Inbox, OFFER, rawUdp, testAgent } from "./testing.ts";
+import type { InviteOptions } from "./outgoing-call.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
 
 /** A callback's host is chosen by a merchant, and what it leads to by whoever answers for that name (S-50). */
@@ -24,8 +25,9 @@ async function cautious(allowed: string, options: Partial<UserAgentOptions> = {}
     debug: () => {},
     warn: (event: string, fields?: SipLogFields) => void (event === "sip_address_not_allowed" && refusals.put(fields)),
   };
-  const made = await agent({ trunks: [], mayReach: async (address) => address === allowed, log, ...options });
-  const invite = (target: string) => made.agent.invite({ target, from: "sip:pay@till.example", offer: OFFER, ringTimeoutMs: 20_000 });
+  const made = await agent({ trunks: [], mayReach: async (address, port) => address === allowed && port > 1023, log, ...options });
+  const invite = (target: string, more: Partial<InviteOptions> = {}) =>
+    made.agent.invite({ target, from: "sip:pay@till.example", offer: OFFER, ringTimeoutMs: 20_000, ...more });
   return { invite, refusals };
 }
 
@@ -41,10 +43,36 @@ test("an address that may not be reached is sent nothing, written as it is or fo
   const { invite, refusals } = await cautious("192.0.2.1", { resolver });
   for (const host of [`127.0.0.1:${internal.port}`, `rebound.example:${internal.port}`, "services.example"]) {
     await assert.rejects(invite(`sip:agent@${host}`).answered, unreachable, host);
-    assert.deepEqual(await refusals.next(), { method: "INVITE", host: "127.0.0.1" });
+    assert.deepEqual(await refusals.next(), { method: "INVITE", host: "127.0.0.1", port: internal.port });
   }
   assert.deepEqual(internal.octets.waiting, []);
   await internal.close();
+});
+
+test("a port that may not be reached is sent nothing, written as it is or found by service record (S-50)", async () => {
+  const resolver: Resolver = {
+    addresses: async () => ["127.0.0.1"],
+    services: async () => [{ name: "inside.example", port: 25, priority: 1, weight: 1 }],
+  };
+  const { invite, refusals } = await cautious("127.0.0.1", { resolver });
+  for (const [target, port] of [
+    ["sip:agent@127.0.0.1:22", 22],
+    ["sip:agent@127.0.0.1:1023;transport=tcp", 1023],
+    ["sip:agent@services.example", 25],
+  ] as const) {
+    await assert.rejects(invite(target).answered, unreachable, target);
+    assert.deepEqual(await refusals.next(), { method: "INVITE", host: "127.0.0.1", port });
+  }
+});
+
+test("one call can be kept from addresses that others may reach, a trunk's among them (R-330)", async () => {
+  const trunk = await rawUdp(9);
+  const { invite, refusals } = await cautious("192.0.2.1", { trunks: ["127.0.0.1"] });
+  const { answered } = invite(`sip:+19005551234@localhost:${trunk.port}`, { mayReach: async (address) => address !== "127.0.0.1" });
+  await assert.rejects(answered, unreachable);
+  assert.deepEqual((await refusals.next())?.host, "127.0.0.1");
+  assert.deepEqual(trunk.octets.waiting, []);
+  await trunk.close();
 });
 
 test("a trunk may be reached whatever else may not", async () => {
@@ -62,5 +90,5 @@ test("an answer's Contact leads to no address that may not be reached (S-50)", a
   const incoming = await callee.calls.next();
   void incoming.answer(ANSWER).catch(() => {});
   await answered;
-  assert.deepEqual(await refusals.next(), { method: "ACK", host: "127.0.0.2" });
+  assert.deepEqual(await refusals.next(), { method: "ACK", host: "127.0.0.2", port: callee.port });
 });

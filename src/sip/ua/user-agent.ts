@@ -37,10 +37,10 @@ export interface UserAgentOptions {
   log?: SipLog;
   resolver?: Resolver;
   /**
-   * Whether anything of ours may be sent to this IP address; a trunk's always may. Asked for each place that a target, a Contact or
-   * a Record-Route leads to, however it was found. Default: every address.
+   * Whether anything of ours may be sent to this IP address and port. Asked for each place that a target, a Contact or a Record-Route leads
+   * to, however it was found; not for a trunk's address with a port over 1023. Default: everywhere.
    */
-  mayReach?(address: string): Promise<boolean>;
+  mayReach?(address: string, port: number): Promise<boolean>;
   /** A call: ring, answer or reject it. */
   onInvite(call: IncomingCall): void;
 }
@@ -52,6 +52,8 @@ export interface UserAgent {
   invite(options: InviteOptions): OutgoingCall;
   /** Asks a SIP URI for its OPTIONS and answers the status; 408 when it is silent, 503 when it cannot be reached. Rejects with SipSyntaxError. */
   options(target: string): Promise<number>;
+  /** Whether anything of ours may be sent to this IP address and port. */
+  mayReach(address: string, port: number): Promise<boolean>;
   /** From here on OPTIONS and new INVITEs are answered 503; calls go on. */
   drain(): void;
   /** Ends what is left with BYE, waits a moment for the answers, closes the sockets. */
@@ -145,8 +147,8 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     await this.transports.close();
   }
 
-  async mayReach(address: string): Promise<boolean> {
-    return this.access.isTrunk(address) || (await this.#options.mayReach?.(address)) !== false;
+  async mayReach(address: string, port: number): Promise<boolean> {
+    return (port > 1023 && this.access.isTrunk(address)) || (await this.#options.mayReach?.(address, port)) !== false;
   }
 
   get activeTransactions(): number {

@@ -1,0 +1,70 @@
+import { isIP } from "node:net";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import { isInside, parseCidrs, resolveName } from "#src/platform/index.ts";
+
+/** The trunk that takes calls to phone numbers (`SIP_OUTBOUND`). */
+export interface Trunk {
+  host: string;
+  port: number;
+  transport: "udp" | "tcp";
+  credentials: { username: string; password: Secret } | null;
+}
+
+/** What turns SIP calls into telephone calls, and so costs money: the operator's trunks. */
+export interface Trunks {
+  /** Null: callbacks that are numbers cannot be dialled. */
+  outbound: Trunk | null;
+  /** Whether a host as a URI spells it (no brackets) is a trunk's. A name that leads to a trunk's address is known when it is called. */
+  isTrunkHost: (host: string) => boolean;
+  /** Whether this IP address is a trunk's, `SIP_OUTBOUND`'s name resolved. */
+  isTrunkAddress: (address: string) => Promise<boolean>;
+}
+
+export interface TrunkSettings {
+  /** `SIP_TRUNKS`: addresses and CIDRs. */
+  sipTrunks: readonly string[];
+  sipOutbound: Secret | null;
+}
+
+const TRUNK = /^sip:(?:([^:@]+)(?::([^@]*))?@)?(\[[^\]]+\]|[^:;@]+)(?::([0-9]{1,5}))?(?:;transport=(udp|tcp))?$/i;
+
+/** Parses `sip:user:password@host:port;transport=tcp`; null when it is none. */
+export function parseTrunk(text: string): Trunk | null {
+  const match = TRUNK.exec(text);
+  if (!match) return null;
+  const [, username, password = "", host = "", port = "5060", transport = "udp"] = match;
+  try {
+    const credentials =
+      username === undefined ? null : { username: decodeURIComponent(username), password: new Secret(decodeURIComponent(password)) };
+    return { host, port: Number(port), transport: transport.toLowerCase() as "udp" | "tcp", credentials };
+  } catch {
+    return null;
+  }
+}
+
+/** `resolve`: all addresses of a name. Throws OperatorError when `SIP_OUTBOUND` is no trunk. */
+export function createTrunks(
+  { sipTrunks, sipOutbound }: TrunkSettings,
+  resolve: (name: string) => Promise<string[]> = resolveName,
+): Trunks {
+  const outbound = sipOutbound && parseTrunk(sipOutbound.reveal());
+  if (sipOutbound && !outbound)
+    throw new OperatorError("SIP_OUTBOUND: it is not a trunk's address such as sip:user:password@host:port;transport=udp.");
+  const name = outbound && plainHost(outbound.host);
+  const ranges = parseCidrs("SIP_TRUNKS", sipTrunks);
+  return {
+    outbound,
+    isTrunkHost: (host) => plainHost(host) === name || isInside(plainHost(host), ranges),
+    async isTrunkAddress(address) {
+      if (isInside(address, ranges)) return true;
+      if (name === null) return false;
+      return (isIP(name) ? [name] : await resolve(name).catch((): string[] => [])).includes(address);
+    },
+  };
+}
+
+/** Without case, brackets and the dot that ends an absolute name. */
+function plainHost(host: string): string {
+  return host.toLowerCase().replace(/^\[|\]$|\.$/g, "");
+}

@@ -1,0 +1,54 @@
+import { sql } from "kysely";
+import { type Database, isOwnerDead } from "#src/platform/index.ts";
+
+/** How many transfers there may be: calls cost the operator money, and whoever holds an API key names their destination (R-330). */
+export interface TransferLimits {
+  /** Of the installation, from the dialling to the hang-up. */
+  atOnce: number;
+  /** Of one project, in a day of UTC. */
+  perDay: number;
+}
+
+export interface NewTransfer {
+  sessionId: string;
+  projectId: string;
+  /** This run of this process, as in its lease. */
+  owner: string;
+}
+
+/** Longer than any transfer lasts: one whose end could not be written counts no more. */
+const LONGEST = "3 hours";
+const KEPT = "2 days";
+/** Any number that no other advisory lock has: transfers are counted one after the other. */
+const LOCK = 7_330_001;
+
+/** Counts a transfer, over all processes; a limit that it would pass is the answer instead. Outside transactions only. */
+export function beginTransfer(
+  database: Database,
+  { sessionId, projectId, owner }: NewTransfer,
+  limits: TransferLimits,
+): Promise<{ id: number } | "at once" | "per day"> {
+  return database.transaction(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+    await sql`delete from transfers where started_at < clock_timestamp() - ${KEPT}::interval`.execute(tx);
+    const { rows } = await sql<{ running: number; today: number }>`
+      select
+        (select count(*) from transfers
+          where ended_at is null and started_at > clock_timestamp() - ${LONGEST}::interval and not ${isOwnerDead(sql.ref("transfers.owner"))}) as running,
+        (select count(*) from transfers
+          where project_id = ${projectId} and started_at >= date_trunc('day', clock_timestamp(), 'UTC')) as today`.execute(tx);
+    if (rows[0]!.running >= limits.atOnce) return "at once";
+    if (rows[0]!.today >= limits.perDay) return "per day";
+    const row = { session_id: sessionId, project_id: projectId, owner };
+    return await tx.insertInto("transfers").values(row).returning("id").executeTakeFirstOrThrow();
+  });
+}
+
+/** The transfer is over. */
+export async function endTransfer({ db }: Pick<Database, "db">, id: number): Promise<void> {
+  await db
+    .updateTable("transfers")
+    .set({ ended_at: sql<Date>`clock_timestamp()` })
+    .where("id", "=", id)
+    .execute();
+}
