@@ -1,4 +1,4 @@
-import { type CountryCode, getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
 import type { Callback } from "./callback.ts";
 
 /** Kinds of number that cost whoever dials them more than a call: the way of toll fraud. */
@@ -97,7 +97,7 @@ function decoded(text: string): string {
 }
 
 function callingCodeOf(country: string): string | null {
-  return isSupportedCountry(country) ? getCountryCallingCode(country as CountryCode) : null;
+  return isSupportedCountry(country) ? getCountryCallingCode(country) : null;
 }
 
 /** `sip:pbx.example`, or `sip:*.example` for any host below; `sips:` as well. */
