@@ -64,11 +64,7 @@ export function databaseStreamQuota(database: Database, owner: string, clock: Cl
   };
   const sweep = async () => {
     for (const id of released) release(id);
-    await database.db
-      .deleteFrom("open_streams")
-      .where(isOwnerDead(sql.ref("open_streams.owner")))
-      .where("owner", "!=", owner)
-      .execute();
+    await deleteStreamsOfDead(database.db, owner);
   };
   const sweepLater = () => {
     if (!stopped)
@@ -93,6 +89,15 @@ export function databaseStreamQuota(database: Database, owner: string, clock: Cl
       cancel();
     },
   };
+}
+
+/** The streams of processes that are dead; never those of `owner`, this process. */
+export async function deleteStreamsOfDead(db: Db, owner: string): Promise<void> {
+  await db
+    .deleteFrom("open_streams")
+    .where(isOwnerDead(sql.ref("open_streams.owner")))
+    .where("owner", "!=", owner)
+    .execute();
 }
 
 /** Inserts a row if both limits allow it. Whoever asks for the same session or with the same key waits until that is committed. */

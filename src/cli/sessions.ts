@@ -2,7 +2,8 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { formatAmount } from "#src/kernel/money.ts";
 import { attemptsOf } from "#src/payments/index.ts";
-import { isTerminal, type Session, type Status, STATUSES } from "#src/sessions/index.ts";
+import { eraseSession } from "#src/retention/index.ts";
+import { erasedAt, isTerminal, type Session, type Status, STATUSES } from "#src/sessions/index.ts";
 import { findEvent } from "#src/webhooks/index.ts";
 import type { CommandModules } from "./modules.ts";
 import { limitOf, none, only, operation, type Operations, runnerOf } from "./operation.ts";
@@ -44,7 +45,12 @@ const show = operation({
   async work(modules, { id }) {
     const { db } = modules.database;
     const session = await find(modules, id);
-    return { ...detailed(session), attempts: await attemptsOf(db, id), webhook: await findEvent(db, id) };
+    return {
+      ...detailed(session),
+      erased_at: await erasedAt(db, id),
+      attempts: await attemptsOf(db, id),
+      webhook: await findEvent(db, id),
+    };
   },
   show({ attempts, webhook, ...session }) {
     const sections = [
@@ -64,6 +70,7 @@ const show = operation({
         ["changed", moment(session.updated_at)],
         ["expires", session.completed_at === null ? moment(session.expires_at) : null],
         ["completed", moment(session.completed_at)],
+        ["erased", moment(session.erased_at)],
         ["held by", session.claimed_by],
         ["call", session.call_id],
       ]),
@@ -110,7 +117,26 @@ const cancel = operation({
   show: ({ session_id }) => `Session ${session_id} is cancelled.`,
 });
 
-export const operations: Operations = { "sessions list": list, "sessions show": show, "sessions cancel": cancel };
+const erase = operation({
+  arguments: "ID",
+  summary: "Erases who called and what for: caller, memory, description, billing address, the webhook's body. The outcome stays.",
+  options: {},
+  read: (_, positionals) => ({ id: idOf(only(positionals, "sessions erase ID")) }),
+  async work({ database }, { id }) {
+    const found = await eraseSession(database, id);
+    if (found === "missing") throw new OperatorError(`There is no session ${id}.`);
+    if (found === "open") throw new OperatorError(`Session ${id} has not ended: cancel it first, or erase it when it has.`);
+    return { session_id: id, erased_at: await erasedAt(database.db, id) };
+  },
+  show: ({ session_id }) => `Session ${session_id} is erased: only its outcome is left.`,
+});
+
+export const operations: Operations = {
+  "sessions list": list,
+  "sessions show": show,
+  "sessions cancel": cancel,
+  "sessions erase": erase,
+};
 export const run = runnerOf("sessions", operations);
 
 async function find({ sessions, database }: CommandModules, id: string): Promise<Session> {

@@ -58,6 +58,7 @@ const resend = operation({
           `The project ${event.organization}/${event.project} has no status_webhook: apply one, then resend ${event.id}.`,
         );
       }
+      if (event.erased) throw new OperatorError(`The body of ${event.id} is erased: its time is over, or its session was erased.`);
       found.push(event);
     }
     for (const { id } of found) await webhooks.resend(id);

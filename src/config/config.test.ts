@@ -29,6 +29,8 @@ test("with nothing set the service runs embedded on loopback, simulators on", ()
     speech: "embedded",
     logFormat: "json",
     sessionTtlSeconds: 300,
+    retentionPersonalDays: 30,
+    retentionDays: 400,
   });
   assert.equal(readConfig({}, true).logFormat, "pretty");
 });
@@ -67,6 +69,8 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ SPEECH: "telepathy" }, /^SPEECH: "telepathy" is not one of embedded, off\.$/],
   [{ PHONE_NUMBER: "555" }, /^PHONE_NUMBER: /],
   [{ SESSION_TTL_SECONDS: "5" }, /^SESSION_TTL_SECONDS: /],
+  [{ RETENTION_DAYS: "-1" }, /^RETENTION_DAYS: "-1" is not a number of days from 0 to 36500\.$/],
+  [{ RETENTION_PERSONAL_DAYS: "a month" }, /^RETENTION_PERSONAL_DAYS: /],
   [{ RATE_LIMIT_PER_MINUTE: "1.5" }, /^RATE_LIMIT_PER_MINUTE: /],
 ];
 

@@ -4,6 +4,7 @@ import {
   cidrs,
   count,
   crashAt,
+  days,
   folder,
   host,
   type Kind,
@@ -121,6 +122,12 @@ export const SETTINGS = {
   MAX_CALLS: required(count, "1000", "calls at once; the next one is refused with 503"),
   TRANSFERS_AT_ONCE: required(count, "50", "callbacks dialled at once, by all processes together; beyond, transfers fail"),
   TRANSFERS_PER_DAY: required(count, "500", "callbacks dialled for each project in a day (UTC); beyond, transfers fail"),
+  RETENTION_PERSONAL_DAYS: required(
+    days,
+    "30",
+    "days after its end until a session forgets caller, memory, description and billing address; 0 = never",
+  ),
+  RETENTION_DAYS: required(days, "400", "days after its end until a session is deleted with its attempts and webhook; 0 = never"),
   SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
   CRASH_AT: optional(crashAt, "tests only: the process kills itself at this point", { forTests: true }),
 } satisfies Record<string, Setting<unknown>>;

@@ -16,6 +16,7 @@ import { settle } from "./settle.ts";
 import type { SettleInput } from "./settle.ts";
 import { skip } from "./skip.ts";
 
+export { deleteAttempts, isUnsettled } from "./retention.ts";
 export { type AttemptView, attemptsOf, countOpen, needsOperator } from "./work-list.ts";
 export type { SettleInput };
 

@@ -14,6 +14,7 @@ export { isOwnerDead, livingProcesses, ownersWithoutKey, startLease } from "./le
 export { filterLine } from "./log-filter.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
+export { repeat } from "./repeat.ts";
 export { firstKeys, type InstallationKeys, openInstallationKeys, rewrapInstallationKeys } from "./seal-installation.ts";
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
 export { loadKeyring } from "./master-keys.ts";

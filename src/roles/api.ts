@@ -1,6 +1,6 @@
 import { hkdfSync } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { createApi, redisCounter, type Probe } from "#src/api/index.ts";
+import { createApi, deleteStreamsOfDead, redisCounter, type Probe } from "#src/api/index.ts";
 import { VERSION } from "#src/version.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
 import type { Modules } from "./modules.ts";
@@ -26,6 +26,8 @@ export async function startApiRole(modules: Modules, voice: VoiceRole | null): P
   const rateCounter =
     config.redisUrl && (await redisCounter({ url: config.redisUrl, clock, log, onFallback: instruments.countRateFallback }));
   if (rateCounter) onEnd(() => rateCounter.close());
+  // Without limits nobody counts streams, and nobody else deletes what a process left that did.
+  if (config.rateLimitPerMinute === 0) await deleteStreamsOfDead(database.db, owner);
   const app = createApi({
     database,
     sessions,

@@ -1,9 +1,9 @@
 import { lookup } from "node:dns/promises";
 import { createMediaEngine } from "#src/media/index.ts";
-import { createReach, parseCidrs } from "#src/platform/index.ts";
+import { createReach, parseCidrs, repeat } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
 import { createRecogniser, createSynthesiser } from "#src/speech/index.ts";
-import { createCallService, type CallService } from "#src/voice/index.ts";
+import { createCallService, deleteOldUnmatched, type CallService } from "#src/voice/index.ts";
 import { createTrunks, type Trunks } from "#src/checkout/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Modules } from "./modules.ts";
@@ -20,6 +20,7 @@ export interface VoiceRole {
 
 /** Speech workers kept ready. A call takes one when its caller first speaks. */
 const SPEECH_WORKERS = 4;
+const HOUR_MS = 3_600_000;
 
 /** Takes calls: media, speech, the SIP listener. Rendered prompts are kept in the folder `promptCache`. */
 export async function startVoiceRole(modules: Modules, promptCache: string): Promise<VoiceRole> {
@@ -45,6 +46,14 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     onEnd(() => recogniser.stop());
   }
   const trunks = createTrunks(config);
+  onEnd(
+    repeat({
+      clock,
+      everyMs: HOUR_MS,
+      task: () => deleteOldUnmatched(database.db),
+      onFailure: (error) => log.warn("unmatched_not_deleted", { error }),
+    }),
+  );
   const calls = createCallService(
     {
       database,

@@ -28,6 +28,7 @@ import { type OwnCalls, startSweeper } from "./sweeper.ts";
 import { type OnFinal, type Scope, type SessionChanges, transition } from "./transition.ts";
 import { Watchers } from "./watchers.ts";
 
+export { deleteSessions, eraseCallers, erasedAt, lockCompleted, lockToErase } from "./retention.ts";
 export { renderStates } from "./render-states.ts";
 export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
 export type { Created, StoredResponse, CreatedFields, NewSession, IdempotentRequest, Scope, Session, SessionChanges, SessionFilter };

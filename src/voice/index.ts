@@ -9,7 +9,7 @@ import type { Miss } from "./match.ts";
 import { TRANSFER_PROMPTS } from "./transfer.ts";
 import { keepUnmatched } from "./unmatched.ts";
 
-export { listUnmatched } from "./unmatched.ts";
+export { deleteOldUnmatched, listUnmatched } from "./unmatched.ts";
 
 export type CallServiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
 

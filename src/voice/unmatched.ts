@@ -15,7 +15,7 @@ export interface UnmatchedCall {
 }
 
 const MOST_CALLS = 1000;
-const OLDEST = "7 days";
+const OLDEST = sql<Date>`clock_timestamp() - interval '7 days'`;
 const LONGEST_VALUE = 80;
 /** A peer may send 8 KiB; a card number that begins among the characters kept is seen whole in these. */
 const LOOKED_AT = 512;
@@ -37,8 +37,13 @@ export async function keepUnmatched(
     .executeTakeFirstOrThrow();
   await db
     .deleteFrom("unmatched_calls")
-    .where((row) => row.or([row("id", "<=", id - MOST_CALLS), row("at", "<", sql<Date>`clock_timestamp() - ${OLDEST}::interval`)]))
+    .where((row) => row.or([row("id", "<=", id - MOST_CALLS), row("at", "<", OLDEST)]))
     .execute();
+}
+
+/** What is too old, where no further call makes `keepUnmatched` see to it. */
+export async function deleteOldUnmatched(db: Db): Promise<void> {
+  await db.deleteFrom("unmatched_calls").where("at", "<", OLDEST).execute();
 }
 
 /** The newest first. */

@@ -88,12 +88,13 @@ export async function markWaiting(db: Db, id: string, status: string, waitMs: nu
     .execute();
 }
 
-/** Starts the schedule of an event afresh, delivered or dead or waiting; returns whose it is, or null when there is no such event. */
+/** Starts the schedule of an event afresh, delivered or dead or waiting; returns whose it is, or null when there is none with a body. */
 export async function reviveEvent(db: Db, id: string): Promise<Pick<WebhookEvent, "projectId" | "environment"> | null> {
   const row = await db
     .updateTable("webhook_events")
     .set({ delivered_at: null, dead_at: null, tries: 0, next_try_at: sql<Date>`clock_timestamp()` })
     .where("id", "=", id)
+    .where("body", "is not", null)
     .returning(["project_id", "session_id"])
     .executeTakeFirst();
   return row ? { projectId: row.project_id, environment: await environmentOf(db, row.session_id) } : null;

@@ -8,6 +8,7 @@ import { eventName, webhookBody } from "./payload.ts";
 
 export { webhookBody } from "./payload.ts";
 export { type Backlog, backlogOf, type EventFilter, findEvent, listEvents } from "./listing.ts";
+export { deleteEvents, eraseBodies, eraseSettledBodies, isUndelivered } from "./retention.ts";
 export { verifyWebhook } from "./signature.ts";
 
 export interface Webhooks {
@@ -19,7 +20,7 @@ export interface Webhooks {
   startSweep(): () => Promise<void>;
   /**
    * Sends an event again from the start of its schedule, whatever became of it, and switches an endpoint on again that a 410
-   * had switched off; false when there is no such event.
+   * had switched off; false when there is no such event or its body is erased.
    */
   resend(id: string): Promise<boolean>;
 }

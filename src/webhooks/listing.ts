@@ -19,6 +19,8 @@ export interface ListedEvent {
   delivered_at: Date | null;
   /** The endpoint that is told of it, now. `disabled`: it answered 410 and gets nothing until a resend or an apply. */
   endpoint: "on" | "disabled" | "none";
+  /** Its body is no longer there (R-433): it cannot be sent again. */
+  erased: boolean;
 }
 
 /** What `webhooks list` can be narrowed to. `failed`: at least one try has failed and the event is not delivered, dead or not. */
@@ -88,6 +90,7 @@ function select(db: Db) {
     ])
     .select([
       sql<string>`case when delivered_at is not null then 'delivered' when dead_at is not null then 'dead' else 'pending' end`.as("state"),
+      sql<boolean>`webhook_events.body is null`.as("erased"),
       sql<Date | null>`case when delivered_at is null and dead_at is null then next_try_at end`.as("next_try_at"),
       sql<string>`case when webhook_endpoints.url is null then 'none' when disabled_at is null then 'on' else 'disabled' end`.as(
         "endpoint",

@@ -46,7 +46,7 @@ describe(
       test(`the service refuses to start on ${what}, in a sentence (R-440)`, () => refuses(env, sentence));
     }
 
-    test("each fault has its own sentence (R-440)", async () => {
+    test("each fault has its own sentence (R-440, S-02)", async () => {
       const env = { LOG_LEVEL: "debug", BASE_URL: "http://pay.example" };
       await refuses(env, /^- LOG_LEVEL/m);
       await refuses(env, /^- BASE_URL/m);

@@ -83,6 +83,7 @@ export interface Tables {
     updated_at: Timestamp;
     expires_at: Date;
     completed_at: Date | null;
+    erased_at: Date | null;
   };
   payment_attempts: {
     id: string;
@@ -118,7 +119,9 @@ export interface Tables {
     session_id: string;
     project_id: string;
     event: string;
-    body: Json;
+    /** null: erased. */
+    body: ColumnType<unknown, string | undefined, string | null>;
+    erase_when_settled: Generated<boolean>;
     tries: Generated<number>;
     last_status: string | null;
     next_try_at: Timestamp;
