@@ -96,7 +96,7 @@ export class ServiceProcess implements DatabaseLink {
         sessions,
         projects,
         payments,
-        media: { open: async () => this.#openLeg(), loadClip: () => {} } as never,
+        media: { open: async () => this.#openLeg(), loadClip: () => {}, unloadClip: () => {} } as never,
         voice: { render: async () => new Uint8Array(1) },
         recogniser: new ModelRecogniser(this),
         clock,

@@ -127,6 +127,18 @@ test("two legs play to each other and each hears the other's prompt whole", asyn
   assert.deepEqual(heard.slice(start, start + speech.length), [...speech]);
 });
 
+test("a clip that was unloaded is played no more, but where it is being played it is heard to its end", async (t) => {
+  const a = await engine.open();
+  t.after(() => a.close());
+  a.start(remote(9));
+  engine.loadClip("gone", speech);
+  const played = once(events(a), "played");
+  a.play("prompt", [{ clip: "gone" }]);
+  engine.unloadClip("gone");
+  assert.throws(() => a.play("again", [{ clip: "gone" }]), /not loaded/);
+  assert.deepEqual(await played, ["prompt"]);
+});
+
 test("digits sent by one leg arrive at the other once each and in order (R-228)", async (t) => {
   const a = await engine.open();
   const b = await engine.open();

@@ -23,6 +23,8 @@ export interface MediaEngine {
   start(): Promise<void>;
   /** Registers mu-law audio at 8 kHz under `name`, once for all legs. */
   loadClip(name: string, ulaw: Uint8Array): void;
+  /** Forgets a clip; whoever is playing it plays it to its end. */
+  unloadClip(name: string): void;
   /** Binds a leg to a random free port of the range. Rejects when none can be had. */
   open(options?: Partial<LegOptions>): Promise<MediaLeg>;
   /** Joins two legs until one closes: each peer hears the other, digits included, and nothing from before (R-425). */
@@ -107,7 +109,12 @@ class Engine implements MediaEngine {
 
   loadClip(name: string, ulaw: Uint8Array): void {
     this.#clips.add(name);
-    this.tell({ type: "clip", name, ulaw });
+    this.tell({ type: "loadClip", name, ulaw });
+  }
+
+  unloadClip(name: string): void {
+    this.#clips.delete(name);
+    this.tell({ type: "unloadClip", name });
   }
 
   async open({ muted = false, capture = false }: Partial<LegOptions> = {}): Promise<MediaLeg> {

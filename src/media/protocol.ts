@@ -39,7 +39,8 @@ export interface EngineSettings {
 
 /** Main thread to media worker. `leg` is the engine's number of a leg. */
 export type ToWorker =
-  | { type: "clip"; name: string; ulaw: Uint8Array }
+  | { type: "loadClip"; name: string; ulaw: Uint8Array }
+  | { type: "unloadClip"; name: string }
   | { type: "open"; leg: number; port: number; options: LegOptions; seed: StreamSeed }
   | { type: "remote"; leg: number; remote: RemoteMedia }
   | { type: "play"; leg: number; id: string; parts: PlayPart[] }

@@ -43,7 +43,8 @@ function partOf(part: PlayPart): PlaylistPart[] {
 }
 
 function handle(message: ToWorker): void {
-  if (message.type === "clip") return void clips.set(message.name, new Clip(message.ulaw));
+  if (message.type === "loadClip") return void clips.set(message.name, new Clip(message.ulaw));
+  if (message.type === "unloadClip") return void clips.delete(message.name);
   if (message.type === "open") return open(message);
   const leg = legs.get(message.leg);
   if (!leg) return;

@@ -34,6 +34,13 @@ test("a text that is on disk is read from there", async (context) => {
   assert.deepEqual([...(await voice.render("Cleared."))], [1, 2, 3]);
 });
 
+test("a text that is not to be kept leaves nothing on disk", async (context) => {
+  const cacheDir = await folder(context);
+  const voice = await voiceIn(context, cacheDir);
+  assert.ok((await voice.render("forty nine dollars", { keep: false })).length > 1_000);
+  assert.deepEqual(await readdir(cacheDir), []);
+});
+
 test("a cache folder that cannot be written does not stop the voice", async (context) => {
   const file = join(await folder(context), "file");
   await writeFile(file, "");

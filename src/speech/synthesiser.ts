@@ -7,14 +7,17 @@ import { Renderers } from "./renderers.ts";
 
 /** A synthesiser for the telephone. */
 export interface Synthesiser {
-  /** `text` spoken: mu-law at 8000 Hz, without silence around it. The same text gives the same bytes. Rejects when the engine fails. */
-  render(text: string): Promise<Uint8Array>;
+  /**
+   * `text` spoken: mu-law at 8000 Hz, without silence around it. The same text gives the same bytes. Rejects when the engine fails.
+   * Without `keep` (the default is with) the rendering is not put on disk: for texts of which there is no end.
+   */
+  render(text: string, options?: { keep: boolean }): Promise<Uint8Array>;
   /** Ends the worker threads; renderings under way reject. */
   stop(): Promise<void>;
 }
 
 export interface SynthesiserOptions {
-  /** Folder where renderings are kept, made when missing; null: nothing is kept. Only fixed prompts and amounts are spoken, no secrets. */
+  /** Folder where renderings are kept, made when missing; null: nothing is kept. Only fixed prompts are kept, no secrets. */
   cacheDir: string | null;
   voice?: FliteVoice;
 }
@@ -28,10 +31,10 @@ const NOTHING_TO_SAY = new Uint8Array(SAMPLE_RATE_HZ / 10).fill(ULAW_SILENCE);
 export function createSynthesiser({ cacheDir, voice = "slt" }: SynthesiserOptions): Synthesiser {
   const renderers = new Renderers(voice);
 
-  const render = async (text: string): Promise<Uint8Array> => {
+  const render: Synthesiser["render"] = async (text, { keep: isKept } = { keep: true }) => {
     const spoken = plain(text);
     if (!/[a-z0-9]/i.test(spoken)) return NOTHING_TO_SAY;
-    if (cacheDir === null) return await renderers.render(spoken);
+    if (cacheDir === null || !isKept) return await renderers.render(spoken);
     const key = createHash("sha256")
       .update(JSON.stringify([ENGINE, SOUND, voice, spoken]))
       .digest("hex");

@@ -3,7 +3,7 @@ import type { IncomingCall } from "#src/sip/index.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
 import type { CallDeps } from "./types.ts";
-import { createPrompts } from "./prompts.ts";
+import { createPrompts, type PromptDeps } from "./prompts.ts";
 import type { Log } from "#src/platform/index.ts";
 import type { Miss } from "./match.ts";
 import { TRANSFER_PROMPTS } from "./transfer.ts";
@@ -11,7 +11,7 @@ import { keepUnmatched } from "./unmatched.ts";
 
 export { deleteOldUnmatched, listUnmatched } from "./unmatched.ts";
 
-export type CallServiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: { render(text: string): Promise<Uint8Array> } };
+export type CallServiceDeps = Omit<CallDeps, "prompts" | "userAgent"> & { voice: PromptDeps["voice"] };
 
 export interface CallService {
   /** Takes a call: the handler of the user agent's INVITEs. */

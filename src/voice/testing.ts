@@ -80,12 +80,13 @@ export class TestLeg implements MediaLeg {
   }
 }
 
-export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadClip"> {
+export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadClip" | "unloadClip"> {
   readonly legs: TestLeg[] = [];
   readonly #bridges = new Events();
   readonly bridges: (readonly [MediaLeg, MediaLeg])[] = [];
 
   loadClip(): void {}
+  unloadClip(): void {}
 
   /** The legs that are joined, as soon as some are. */
   async bridged(): Promise<TestMedia["bridges"]> {

@@ -18,7 +18,7 @@ export interface CallDeps {
   projects: Projects;
   payments: Payments;
   userAgent: Pick<UserAgent, "invite" | "mayReach">;
-  media: Pick<MediaEngine, "open" | "bridge" | "loadClip">;
+  media: Pick<MediaEngine, "open" | "bridge" | "loadClip" | "unloadClip">;
   prompts: Prompts;
   /** Null: keypad only. */
   recogniser: Recogniser | null;
