@@ -146,6 +146,7 @@ async function serve({ name, simulator, faults, request, response, url, path, bo
   const fault = faults.strike(struck);
   if (fault === "reset_before") return cut();
   if (faults.settles(struck)) simulator.settle?.();
+  if (faults.expiresTokens(struck)) simulator.expireTokens?.();
   let lag: number | undefined;
   const answer = await simulator.handle({
     method: request.method ?? "",

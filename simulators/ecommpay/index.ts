@@ -164,12 +164,10 @@ export const simulator = defineSimulator<State, Details>({
   },
 });
 
-/** What was said to each request, by its request id. */
-const REQUESTS = new WeakMap<SimulatorTools, Map<string, { code: string; message: string }>>();
-
-function newRequestId({ tools }: Incoming, code: string, message: string): string {
+/** The id of a request; what was said to it is kept for `/v2/payment/status/request`. */
+function newRequestId({ tools, shared }: Incoming, code: string, message: string): string {
   const id = tools.id("", 40);
-  REQUESTS.set(tools, (REQUESTS.get(tools) ?? new Map<string, { code: string; message: string }>()).set(id, { code, message }));
+  shared.set(id, { code, message });
   return id;
 }
 
@@ -393,7 +391,8 @@ function shownOperation({ id, type, status, code, message, amount, at }: Operati
 }
 
 function requestStatus(call: EcommpayCall): Answer {
-  const told = REQUESTS.get(call.tools)?.get(call.text("request_id")) ?? refuse(call, "3061", "Request not found");
+  const told = call.request.shared.get(call.text("request_id")) as { code: string; message: string } | undefined;
+  if (told === undefined) return refuse(call, "3061", "Request not found");
   const body = {
     project_id: Number(call.accountName),
     request_id: call.text("request_id"),

@@ -60,28 +60,34 @@ export function isSame(one: string, other: string): boolean {
 /** Access tokens that a simulator has issued, and refresh tokens that are replaced at each use. */
 export class AccessTokens {
   readonly #issued = new Map<string, { account: string; endsAt: number }>();
-  readonly #refresh = new Map<string, string>();
+  /** When each refresh token was replaced; null while it is the newest. */
+  readonly #refresh = new Map<string, number | null>();
 
   /** Keeps a token that was made for an account; `nowMs` of the simulator's clock. */
   issue(token: string, account: string, seconds: number, nowMs: number): void {
     this.#issued.set(token, { account, endsAt: nowMs + seconds * 1000 });
   }
 
-  /** The account of a token, or why it has none. */
-  accountOf(token: string, nowMs: number): { account: string } | "unknown" | "expired" {
+  /** The account of a token; null when it was never issued or its time is over. */
+  accountOf(token: string, nowMs: number): string | null {
     const issued = this.#issued.get(token);
-    if (issued === undefined) return "unknown";
-    return issued.endsAt <= nowMs ? "expired" : { account: issued.account };
+    return issued !== undefined && issued.endsAt > nowMs ? issued.account : null;
+  }
+
+  /** No access token that was issued until now is good any more. */
+  expire(): void {
+    this.#issued.clear();
   }
 
   /**
-   * Takes a refresh token and gives its successor. The first one of an account is whatever the merchant was given, so an unknown
-   * one is taken as such; one that has been replaced is refused: null.
+   * Replaces a refresh token; false when it was itself replaced longer than `graceMs` ago. The first one of a merchant is whatever he
+   * was given at the vendor's site, so one that was never issued is taken as that.
    */
-  rotate(account: string, given: string, successor: string): string | null {
-    const current = this.#refresh.get(account);
-    if (current !== undefined && current !== given) return null;
-    this.#refresh.set(account, successor);
-    return successor;
+  rotate(given: string, successor: string, graceMs: number, nowMs: number): boolean {
+    const replacedAt = this.#refresh.get(given) ?? null;
+    if (replacedAt !== null && nowMs - replacedAt > graceMs) return false;
+    this.#refresh.set(given, replacedAt ?? nowMs);
+    this.#refresh.set(successor, null);
+    return true;
   }
 }

@@ -80,6 +80,8 @@ export interface Incoming extends SimulatorRequest {
   isReadable: boolean;
   /** What this simulator has issued, for vendors whose requests carry access tokens. */
   tokens: AccessTokens;
+  /** What the simulator keeps that belongs to no account, by names of its own. */
+  shared: Map<string, unknown>;
 }
 
 /** What an endpoint works on. */
@@ -175,6 +177,7 @@ export function defineSimulator<State extends object = object, Details extends o
     const accounts = new Map<string, Account<State, Details>>();
     const kept = new Map<string, Kept>();
     const tokens = new AccessTokens();
+    const shared = new Map<string, unknown>();
 
     const callOf = (request: Incoming, accountName: string) => {
       let account = accounts.get(accountName);
@@ -235,7 +238,7 @@ export function defineSimulator<State extends object = object, Details extends o
     };
 
     const handle = async (request: SimulatorRequest): Promise<SimulatorAnswer> => {
-      const incoming = { ...request, fields: new Map(), tools, tokens, params: {}, operation: undefined, isReadable: true };
+      const incoming = { ...request, fields: new Map(), tools, tokens, shared, params: {}, operation: undefined, isReadable: true };
       const finish = (result: Answer) => definition.finish?.(result, incoming) ?? result;
       try {
         return finish(await answer(incoming));
@@ -257,6 +260,7 @@ export function defineSimulator<State extends object = object, Details extends o
     return {
       ...(definition.operationOf && { operationOf }),
       handle,
+      expireTokens: () => tokens.expire(),
       settle: () => accounts.forEach(({ transactions }) => transactions.settle()),
     };
   };

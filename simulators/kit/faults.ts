@@ -1,12 +1,13 @@
 const FAULTS = ["reset_before", "reset_after", "hang", "slow", "http_500", "garbage", "truncated"] as const;
 /** How the vendor stands when a request comes, rather than what happens to the request. */
-const CONDITIONS = ["lookup_lag", "settle"] as const;
+const CONDITIONS = ["lookup_lag", "settle", "expire_tokens"] as const;
 type FaultKind = (typeof FAULTS)[number];
 
 /**
  * An armed fault. Only `reset_before` stops the vendor from acting; every other kind strikes after it has acted, because
  * that is the hard case: the money is taken and the answer is lost, late or broken. `lookup_lag`: look-ups do not find what is
- * younger than `ms` (nothing at all without `ms`). `settle`: the batch closes before the request is worked on.
+ * younger than `ms` (nothing at all without `ms`). `settle`: the batch closes before the request is worked on. `expire_tokens`: access tokens that
+ * were issued are good no more when the request comes.
  */
 export interface Fault {
   gateway: string;
@@ -63,6 +64,11 @@ export class Faults {
   /** True when the batch closes before this request. */
   settles(request: Struck): boolean {
     return this.#use(request, (kind) => kind === "settle") !== null;
+  }
+
+  /** True when access tokens end before this request. */
+  expiresTokens(request: Struck): boolean {
+    return this.#use(request, (kind) => kind === "expire_tokens") !== null;
   }
 
   /** Ms for which look-ups do not see what was made; 0 when none is armed. */

@@ -35,6 +35,8 @@ export interface Simulator {
   handle(request: SimulatorRequest): Promise<SimulatorAnswer>;
   /** The batch closes: all that is captured is settled. */
   settle?(): void;
+  /** Access tokens that were issued end. */
+  expireTokens?(): void;
 }
 
 export interface SimulatorTools {

@@ -92,9 +92,9 @@ export class Transactions<Details = object> {
     return this.all().filter((transaction) => (lagMs === 0 || transaction.at <= seenUntil) && isMeant(transaction));
   }
 
-  /** False when it is not merely authorized, or for more than was authorized. */
-  capture(transaction: Transaction<Details>, amountMinor = transaction.amountMinor): boolean {
-    if (transaction.state !== "authorized" || amountMinor < 1 || amountMinor > transaction.amountMinor) return false;
+  /** False when it is not merely authorized, or for more than was authorized, unless the vendor allows up to `mostMinor`. */
+  capture(transaction: Transaction<Details>, amountMinor = transaction.amountMinor, mostMinor = transaction.amountMinor): boolean {
+    if (transaction.state !== "authorized" || !(amountMinor >= 1 && amountMinor <= mostMinor)) return false;
     Object.assign(transaction, { state: "captured", capturedMinor: amountMinor });
     this.#record("capture", transaction, transaction.id, amountMinor);
     return true;
@@ -116,7 +116,7 @@ export class Transactions<Details = object> {
     if (!from.includes(transaction.state)) return "state";
     const left = transaction.capturedMinor - transaction.refundedMinor;
     const amount = amountMinor ?? left;
-    if (amount < 1 || amount > left) return "amount";
+    if (!(amount >= 1 && amount <= left)) return "amount";
     transaction.refundedMinor += amount;
     if (amount === left) transaction.state = "refunded";
     this.#record("refund", transaction, id, amount);

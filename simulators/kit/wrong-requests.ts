@@ -54,6 +54,11 @@ const TYPES = {
   xml: "text/xml",
 } as const;
 
+/** The value of an Authorization header (RFC 7617). */
+export function basicOf(user: string, password = ""): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+}
+
 /** The body as text: an object in its format, anything else as it is. */
 export function written({ body = "", format = "json" }: Sent): string {
   if (typeof body === "string") return body;

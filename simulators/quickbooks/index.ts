@@ -1,0 +1,398 @@
+import { basic, bearer, header, isAccepted } from "../kit/auth.ts";
+import { brandOf, defineSimulator, isCardNumber, isExpired, json, majorOf, mask, minorOf, Refusal } from "../kit/index.ts";
+import type { Answer, Call, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { amountText, anything, country2, digits, matching, oneOf, required, requiredWith, text, texts, under } from "../kit/rules.ts";
+
+/**
+ * QuickBooks Payments: charges and stored cards in JSON under OAuth 2.0 tokens, with the token endpoint of Intuit's other host
+ * beside them. A decline is a charge with status 201, or an errors object; the Request-Id is the idempotency key.
+ */
+
+const ACCESS_SECONDS = 3600;
+const REFRESH_SECONDS = 8_726_400;
+/** A refresh token that was replaced goes on for a day. */
+const REFRESH_GRACE_MS = 24 * 3_600_000;
+/** A capture may exceed its authorization by half. */
+const CAPTURE_SHARE = 1.5;
+
+interface Card {
+  number: string;
+  expMonth: string;
+  expYear: string;
+  name: string;
+  address: Record<string, string>;
+}
+
+interface Details {
+  card: Card;
+  code: string;
+  requestId: string;
+  isEcommerce: boolean;
+}
+
+interface Stored extends Card {
+  id: string;
+  customerId: string;
+}
+
+interface State {
+  cards: Map<string, Stored>;
+}
+
+type QuickbooksCall = Call<State, Details>;
+type Charge = Transaction<Details>;
+
+/** A code of the vendor's, with words; `DECLINED` is a charge of that status. */
+type No = readonly [code: string, type: string, message: string, detail?: string];
+const DECLINED: No = ["DECLINED", "", ""];
+const FAILED: No = ["PMT-6000", "system_error", "A temporary Issue prevented this request from being processed."];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: DECLINED,
+    insufficient_funds: [
+      "PMT-5000",
+      "transaction_declined",
+      "The request to process this transaction has been declined: insufficient funds.",
+    ],
+    expired_card: ["PMT-5000", "transaction_declined", "The request to process this transaction has been declined: expired card."],
+    incorrect_cvc: ["PMT-2000", "fraud_warning", "The card security code does not match; the transaction was voided."],
+    lost_or_stolen: DECLINED,
+    processing_error: FAILED,
+  },
+};
+/** By the card holder's name. */
+const EMULATED: ReadonlyMap<string, No> = new Map([
+  ["emulate=10401", DECLINED],
+  ["emulate=10301", ["PMT-4000", "invalid_request", "card.number is invalid.", "card.number"]],
+  ["emulate=10201", FAILED],
+]);
+
+const yesOrNo = oneOf(true, false, "true", "false");
+const CARD: Rules = {
+  number: digits(12, 19),
+  expMonth: matching(/^(0[1-9]|1[0-2])$/, "MM"),
+  expYear: matching(/^20[0-9]{2}$/, "YYYY"),
+  cvc: digits(3, 4),
+  ...texts("name 64, commercialCardCode 64"),
+  ...under("address", { ...texts("streetAddress 255, city 255, region 255, postalCode 32"), country: country2 }),
+};
+const NEEDED = ["number", "expMonth", "expYear"];
+const CARD_AT_TOP: Rules = { ...CARD, ...Object.fromEntries(NEEDED.map((name) => [name, required(CARD[name] ?? anything)])) };
+const CARD_BELOW: Rules = {
+  ...under("card", CARD),
+  ...Object.fromEntries(NEEDED.map((name) => [`card.${name}`, requiredWith("card", CARD[name] ?? anything)])),
+};
+const CONTEXT = under("context", {
+  mobile: yesOrNo,
+  isEcommerce: yesOrNo,
+  recurring: yesOrNo,
+  ...texts("tax 32, clientTransID 64"),
+  ...under("deviceInfo", texts("id 64, type 64, longitude 32, latitude 32, phoneNumber 32, macAddress 64, ipAddress 64")),
+});
+const AMOUNT = required(amountText(9_999_999.99));
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ cards: new Map() }),
+  authenticate(request) {
+    const account = request.tokens.accountOf(bearer(request), request.tools.now());
+    if (account !== null) return account;
+    const flat = { code: "AuthenticationFailed", type: "INPUT", message: null, detail: null, moreInfo: null };
+    throw new Refusal(json(401, flat, { "www-authenticate": 'Bearer realm="Intuit", error="invalid_token"' }), flat.code);
+  },
+  idempotency: {
+    keyOf(request) {
+      const id = request.method === "POST" ? header(request, "request-id") : "";
+      if (request.method === "POST" && (id === "" || id.length > 50))
+        throw refusal("PMT-4000", "invalid_request", "Request-Id is invalid.", "Request-Id");
+      return id;
+    },
+    mismatch: () => refusal("PMT-4000", "invalid_request", "Request-Id was used for another request.", "Request-Id"),
+  },
+  finish: (answer, { tools }) => ({ ...answer, headers: { ...answer.headers, intuit_tid: tools.id("1-", 30) } }),
+  endpoints: {
+    "POST /oauth2/v1/tokens/bearer": {
+      body: "form",
+      isIdempotent: false,
+      rules: { grant_type: required(oneOf("refresh_token")), refresh_token: required(text(512)) },
+      authenticate(request) {
+        const client = basic(request);
+        if (client && client.user !== "" && client.password !== "" && isAccepted(client.user) && isAccepted(client.password))
+          return client.user;
+        throw new Refusal(json(401, { error: "invalid_client" }), "invalid_client");
+      },
+      run: refresh,
+    },
+    "POST /quickbooks/v4/payments/charges": {
+      rules: {
+        amount: AMOUNT,
+        currency: required(oneOf("USD")),
+        capture: yesOrNo,
+        description: text(4000),
+        ...CARD_BELOW,
+        ...texts("cardOnFile 64, token 64"),
+        ...CONTEXT,
+      },
+      run: charge,
+    },
+    "GET /quickbooks/v4/payments/charges/:id": { rules: {}, run: (call) => json(200, shown(known(call, true))) },
+    "POST /quickbooks/v4/payments/charges/:id/capture": { rules: { amount: AMOUNT, ...CONTEXT }, run: capture },
+    "POST /quickbooks/v4/payments/charges/:id/refunds": {
+      rules: { amount: AMOUNT, description: text(4000), ...CONTEXT },
+      run: (call) => giveBack(call, known(call), minorOf(call.text("amount"), "USD")),
+    },
+    "POST /quickbooks/v4/payments/txn-requests/:requestId/void": { rules: CONTEXT, run: undo },
+    "POST /quickbooks/v4/payments/tokens": { rules: { ...under("card", CARD_AT_TOP) }, authenticate: () => "anybody", run: newToken },
+    "POST /quickbooks/v4/customers/:customerId/cards": { rules: CARD_AT_TOP, run: (call) => store(call, cardIn(call, "")) },
+    "POST /quickbooks/v4/customers/:customerId/cards/createFromToken": { rules: { value: required(text(64)) }, run: storeToken },
+    "GET /quickbooks/v4/customers/:customerId/cards": { rules: {}, run: (call) => json(200, cardsOf(call).map(shownCard)) },
+    "GET /quickbooks/v4/customers/:customerId/cards/:id": { rules: {}, run: (call) => json(200, shownCard(storedIn(call))) },
+    "DELETE /quickbooks/v4/customers/:customerId/cards/:id": { rules: {}, run: remove },
+  },
+  refuse: {
+    malformed: () => refusal("PMT-4000", "invalid_request", "The request body is invalid."),
+    path: (_request, isKnown) => refusal("PMT-4002", "invalid_request", "No such resource.", undefined, isKnown ? 405 : 404),
+    field: ({ field, kind }, { path }) =>
+      path === "/oauth2/v1/tokens/bearer"
+        ? new Refusal(json(400, { error: field === "grant_type" ? "unsupported_grant_type" : "invalid_request" }), field)
+        : refusal("PMT-4000", "invalid_request", `${field} is ${kind === "missing" ? "required" : "invalid"}.`, field),
+  },
+});
+
+function refusal(code: string, type: string, message: string, detail?: string, status = 400): Refusal {
+  const infoLink = `https://developer.intuit.com/v2/docs?redirectID=PayErrors#${code}`;
+  return new Refusal(json(status, { errors: [{ code, type, message, ...(detail && { detail }), infoLink }] }), code);
+}
+
+function refuse(message: string, detail: string): never {
+  throw refusal("PMT-4000", "invalid_request", message, detail);
+}
+
+/** A new access token; the refresh token is replaced each time. */
+function refresh(call: QuickbooksCall): Answer {
+  const { tools, request } = call;
+  const given = call.text("refresh_token");
+  const [access_token, refresh_token] = [tools.id("eyJ", 60), tools.id("RT1-", 40)];
+  const isGood = isAccepted(given) && request.tokens.rotate(given, refresh_token, REFRESH_GRACE_MS, tools.now());
+  if (!isGood) throw new Refusal(json(400, { error: "invalid_grant", error_description: "Token invalid" }), "invalid_grant");
+  request.tokens.issue(access_token, call.accountName, ACCESS_SECONDS, tools.now());
+  return json(200, {
+    token_type: "bearer",
+    access_token,
+    expires_in: ACCESS_SECONDS,
+    refresh_token,
+    x_refresh_token_expires_in: REFRESH_SECONDS,
+  });
+}
+
+/** The card below `path`, as the gateway checks it before it asks anybody. */
+function cardIn(call: QuickbooksCall, path: string): Card {
+  const [number, expMonth, expYear, name] = ["number", "expMonth", "expYear", "name"].map((field) => call.text(path + field));
+  if (!isCardNumber(number ?? "")) refuse(`${path}number is invalid.`, `${path}number`);
+  if (isExpired(Number(expMonth), Number(expYear), call.tools.now())) refuse(`${path}expYear is invalid.`, `${path}expYear`);
+  return {
+    number: number ?? "",
+    expMonth: expMonth ?? "",
+    expYear: expYear ?? "",
+    name: name ?? "",
+    address: call.under(`${path}address.`),
+  };
+}
+
+/** The card to charge: exactly one of a card, a stored one and a single-use token. */
+function chosen(call: QuickbooksCall): Card {
+  const hasCard = call.has("card.number");
+  const [cardOnFile, token] = [call.maybe("cardOnFile"), call.maybe("token")];
+  if ([hasCard, cardOnFile !== undefined, token !== undefined].filter(Boolean).length !== 1)
+    refuse("Exactly one of card, cardOnFile and token is needed.", "card");
+  if (hasCard) return cardIn(call, "card.");
+  if (cardOnFile !== undefined) return call.state.cards.get(cardOnFile) ?? refuse("cardOnFile is invalid.", "cardOnFile");
+  return usedToken(call, token ?? "", "token");
+}
+
+/** A single-use token's card; tokens are made without credentials, so they belong to no account. */
+function usedToken({ request: { shared } }: QuickbooksCall, token: string, field: string): Card {
+  const card = shared.get(token) as Card | undefined;
+  if (card === undefined) return refuse(`${field} is invalid.`, field);
+  shared.delete(token);
+  return card;
+}
+
+function newToken(call: QuickbooksCall): Answer {
+  const value = call.tools.id("", 32);
+  call.request.shared.set(value, cardIn(call, "card."));
+  return json(201, { value });
+}
+
+function charge(call: QuickbooksCall): Answer {
+  const { tools } = call;
+  if (![...call.fields.keys()].some((name) => name.startsWith("context."))) refuse("context is required.", "context");
+  const amountMinor = minorOf(call.text("amount"), "USD");
+  if (amountMinor <= 0) refuse("amount is invalid.", "amount");
+  const card = chosen(call);
+  const no = EMULATED.get(card.name) ?? call.decide(ISSUER, card.number);
+  const isCharge = call.text("capture") !== "false";
+  const id = tools.id("E", 11).toUpperCase();
+  // A fault of the system and a wrong field leave no charge behind.
+  if (no === FAILED || no?.[0] === "PMT-4000") throw refusal(...no);
+  const transaction = call.transactions.add({
+    id,
+    reference: header(call.request, "request-id"),
+    kind: isCharge ? "charge" : "authorization",
+    isApproved: no === null,
+    amountMinor,
+    currency: "USD",
+    card: card.number,
+    details: {
+      card,
+      code: no === null ? tools.digits(6) : "",
+      requestId: header(call.request, "request-id"),
+      isEcommerce: call.text("context.isEcommerce") === "true",
+    },
+    ledger: { is_ecommerce: call.text("context.isEcommerce") === "true", card_on_file: call.maybe("cardOnFile") ?? null },
+  });
+  const hasCode = call.has("card.cvc");
+  return no === null || no === DECLINED ? json(201, shown(transaction, hasCode)) : refusal(...no).answer;
+}
+
+const STATUSES: Readonly<Record<Charge["state"], string>> = {
+  declined: "DECLINED",
+  authorized: "AUTHORIZED",
+  captured: "CAPTURED",
+  settled: "SETTLED",
+  refunded: "REFUNDED",
+  voided: "CANCELLED",
+  verified: "CAPTURED",
+};
+
+function shown({ id, state, at, amountMinor, capturedMinor, details }: Charge, hasCode = false): object {
+  const { card, code, isEcommerce } = details;
+  const { number, ...rest } = card;
+  return {
+    created: new Date(at).toISOString().replace(/\.\d+Z$/, "Z"),
+    status: STATUSES[state],
+    amount: majorOf(capturedMinor || amountMinor, "USD"),
+    currency: "USD",
+    card: { number: masked(number), ...rest, cardType: TYPES.get(brandOf(number)) ?? "Visa", ...(hasCode && { cvc: "xxx" }) },
+    capture: state !== "authorized",
+    avsStreet: card.address["streetAddress"] === undefined ? "NotAvailable" : "Pass",
+    avsZip: card.address["postalCode"] === undefined ? "NotAvailable" : "Pass",
+    cardSecurityCodeMatch: hasCode ? "Pass" : "NotAvailable",
+    id,
+    context: { mobile: false, deviceInfo: {}, recurring: false, isEcommerce },
+    ...(code !== "" && { authCode: code }),
+  };
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ visa: "Visa", mastercard: "MC", amex: "AMEX", discover: "DISC", diners: "DINERS", jcb: "JCB" }),
+);
+const masked = (number: string): string => number.slice(-4).padStart(number.length, "x");
+const notFound = (): Refusal =>
+  new Refusal(refusal("PMT-10305", "invalid_request", "No records found.", undefined, 404).answer, "PMT-10305", { isRecorded: false });
+
+function known(call: QuickbooksCall, isLookUp = false): Charge {
+  const id = call.params["id"] ?? "";
+  const charge = isLookUp ? call.lookUp(null, (found) => found.id === id)[0] : call.transactions.get(id);
+  if (charge === undefined) throw notFound();
+  return charge;
+}
+
+function capture(call: QuickbooksCall): Answer {
+  const held = known(call);
+  const amountMinor = minorOf(call.text("amount"), "USD");
+  if (!call.transactions.capture(held, amountMinor, Math.floor(held.amountMinor * CAPTURE_SHARE))) refuse("amount is invalid.", "amount");
+  return json(201, shown(held));
+}
+
+/** Intuit itself decides whether money that is given back becomes a void or a refund. */
+function giveBack(call: QuickbooksCall, charge: Charge, amountMinor: number): Answer {
+  const { transactions, tools } = call;
+  const id = tools.id("R", 11).toUpperCase();
+  const isVoid = charge.state === "captured" && amountMinor === charge.capturedMinor;
+  const isEmulated = header(call.request, "emulation") === "emulate=10401";
+  const against =
+    isEmulated || (isVoid && transactions.void(charge))
+      ? null
+      : transactions.refund(charge, { id, amountMinor, from: ["captured", "settled"] });
+  if (against !== null) refuse(against === "amount" ? "amount is invalid." : "The charge cannot be refunded.", "amount");
+  const status = isEmulated ? "DECLINED" : "ISSUED";
+  const created = new Date(tools.now()).toISOString().replace(/\.\d+Z$/, "Z");
+  return json(201, {
+    id,
+    created,
+    status,
+    amount: call.text("amount"),
+    description: call.text("description"),
+    type: isVoid ? "VOID" : "REFUND",
+    context: {},
+  });
+}
+
+/** By the Request-Id of the charge, before settlement. */
+function undo(call: QuickbooksCall): Answer {
+  const charge = call.transactions.all().find(({ details }) => details.requestId === call.params["requestId"]);
+  if (charge === undefined) throw notFound();
+  if (!call.transactions.void(charge)) refuse("The transaction cannot be voided.", "request");
+  return json(201, {
+    id: call.tools.id("V", 11).toUpperCase(),
+    status: "ISSUED",
+    type: "VOID",
+    amount: majorOf(charge.amountMinor, "USD"),
+  });
+}
+
+const cardsOf = ({ state, params }: QuickbooksCall): Stored[] =>
+  [...state.cards.values()].filter(({ customerId }) => customerId === params["customerId"]);
+
+function store(call: QuickbooksCall, card: Card): Answer {
+  const { tools, state, params } = call;
+  const no = EMULATED.get(card.name) ?? call.decide(ISSUER, card.number);
+  const customerId = params["customerId"] ?? "";
+  if (cardsOf(call).some(({ number }) => number === card.number)) refuse("The card is stored already.", "number");
+  const stored = { ...card, id: tools.digits(13), customerId };
+  tools.record({
+    kind: "token",
+    id: no === null ? stored.id : null,
+    reference: customerId,
+    outcome: no === null ? "approved" : "declined",
+    card: mask(card.number),
+  });
+  if (no !== null)
+    return refusal(...(no === DECLINED ? (["PMT-5000", "transaction_declined", "The card was declined."] as const) : no)).answer;
+  state.cards.set(stored.id, stored);
+  return json(201, shownCard(stored));
+}
+
+function storeToken(call: QuickbooksCall): Answer {
+  return store(call, usedToken(call, call.text("value"), "value"));
+}
+
+function shownCard({ id, number, customerId, ...card }: Stored): object {
+  const cardType = TYPES.get(brandOf(number))?.toUpperCase() ?? "VISA";
+  const flags = { default: false, isBusiness: false, isLevel3Eligible: false };
+  return {
+    id,
+    number: masked(number),
+    ...card,
+    entityVersion: "1",
+    entityId: customerId,
+    entityType: "USER",
+    status: "ACTIVE",
+    ...flags,
+    cardType,
+  };
+}
+
+function storedIn(call: QuickbooksCall): Stored {
+  const card = cardsOf(call).find(({ id }) => id === call.params["id"]);
+  if (card === undefined) throw notFound();
+  return card;
+}
+
+function remove(call: QuickbooksCall): Answer {
+  const { id, customerId } = storedIn(call);
+  call.state.cards.delete(id);
+  call.tools.record({ kind: "void", id, reference: customerId, outcome: "approved" });
+  return { status: 204, body: "" };
+}
