@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { GATEWAYS } from "#src/kernel/payment.ts";
 
 /**
- * The modules and what each may import (ARCHITECTURE.md, "The modules"). Imports run downwards only; another module is entered
- * through its `index.ts`, except the kernel, whose files are imported one by one, and the roles, which are loaded one by one.
+ * The modules and what each may import (ARCHITECTURE.md, "The modules"): only what stands above it here, `*` being all of that. Another
+ * module is entered through its `index.ts`, except the kernel, whose files are imported one by one, and the roles, which are loaded
+ * one by one.
  */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
@@ -26,13 +28,16 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   widget: ["kernel", "platform", "sessions", "projects", "payments"],
   retention: ["kernel", "platform", "sessions", "payments", "webhooks"],
   api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "checkout", "payments", "webhooks", "widget"],
-  roles: ["*"],
-  cli: ["*"],
-  "main.ts": ["*"],
-  "version.ts": [],
-  "app.ts": ["*"],
   "instruments.ts": ["kernel", "platform", "sessions", "payments"],
+  "version.ts": [],
+  roles: ["*"],
+  "app.ts": ["*"],
+  cli: ["*"],
+  "main.ts": ["cli"],
 };
+
+/** The scripted test caller, outside of `src`. */
+const SOFTPHONE: readonly string[] = ["kernel", "conversation", "sip", "media", "speech"];
 
 /** What a module may reach past another module's index: the database's test double, for tests alone. */
 const OPEN_FILES = new Set(["platform/testing.ts", "sessions/testing.ts", "gateways/testing.ts", "payments/testing.ts", "sip/testing.ts"]);
@@ -67,13 +72,14 @@ const isTestCode = (file: string) => /(\.test|\/testing|\/behaviour)\.ts$/.test(
 const product = files.filter((file) => !isTestCode(file));
 const moduleOf = (file: string) => relative(src, file).split("/")[0] ?? "";
 
-function importsOf(file: string): string[] {
-  const text = readFileSync(file, "utf8");
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g), ...text.matchAll(/new URL\("(\.[^"]+)"/g)].map((match) => match[1] ?? "");
-}
+const matchesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map((match) => match[1] ?? "");
+/** What a file imports, of types alone too. */
+const importsOf = (file: string) => matchesIn(readFileSync(file, "utf8"), /(?:from|import)\s*\(?\s*"([^"]+)"/g);
+/** Those and the files that it starts as threads or reads. */
+const usesOf = (file: string) => [...importsOf(file), ...matchesIn(readFileSync(file, "utf8"), /new URL\("(\.[^"]+)"/g)];
 
 function targetOf(file: string, specifier: string): string | null {
-  if (specifier.startsWith("#src/")) return join(src, specifier.slice("#src/".length));
+  if (specifier.startsWith("#")) return join(root, specifier.slice(1));
   if (specifier.startsWith(".")) return resolve(dirname(file), specifier);
   return null;
 }
@@ -93,28 +99,82 @@ test("the boundary check sees every file", () => {
   );
 });
 
+/** What a line of the table allows; every line names lines above it only. */
+function allowedFor(module: string): readonly string[] {
+  const above = Object.keys(MODULES).slice(0, Object.keys(MODULES).indexOf(module));
+  const allowed = MODULES[module]?.includes("*") ? above : (MODULES[module] ?? []);
+  assert.deepEqual(
+    allowed.filter((other) => !above.includes(other)),
+    [],
+    `${module} stands above what it may import`,
+  );
+  return allowed;
+}
+
 test("imports run downwards only and enter another module through its index.ts", () => {
   const faults: string[] = [];
   for (const file of files) {
     const module = moduleOf(file);
-    const allowed = MODULES[module] ?? [];
+    const allowed = allowedFor(module);
     const isTest = isTestCode(file);
-    for (const specifier of importsOf(file)) {
+    for (const specifier of usesOf(file)) {
       const target = targetOf(file, specifier);
-      if (specifier.startsWith("#simulators/") && !isTest && !allowed.includes("*"))
+      if (specifier.startsWith("#simulators/") && !isTest && module !== "app.ts" && module !== "cli")
         faults.push(`${relative(root, file)} imports a simulator`);
+      if (specifier.startsWith("#softphone/") && !isTest && module !== "cli") faults.push(`${relative(root, file)} imports the softphone`);
       if (!target || !target.startsWith(src)) continue;
       const inner = relative(src, target);
       const other = inner.split("/")[0] ?? "";
       if (other === module) continue;
       const isFace =
         other === "kernel" || other === "roles" || inner === other || inner === `${other}/index.ts` || (isTest && OPEN_FILES.has(inner));
-      const isAllowed = isTest || allowed.includes("*") || allowed.includes(other);
+      const isAllowed = isTest || allowed.includes(other);
       if (!isAllowed || !isFace) faults.push(`${relative(root, file)} -> ${inner}`);
     }
   }
   assert.deepEqual(faults, []);
 });
+
+test("no file imports one that imports it, over whatever others, for its types neither", () => {
+  const all = ["src", "softphone", "simulators"].flatMap((folder) => filesBelow(join(root, folder)));
+  const known = new Set(all);
+  const imported = new Map(
+    all.map((file) => [
+      file,
+      importsOf(file)
+        .flatMap((specifier) => targetOf(file, specifier) ?? [])
+        .filter((target) => known.has(target)),
+    ]),
+  );
+  assert.deepEqual(cyclesOf(imported), []);
+});
+
+test("a cycle is found, through types and over any number of files", () => {
+  const graph = { a: ["b"], b: ["c", "d"], c: ["a"], d: [], e: ["e2", "d"], e2: ["e"], f: ["a"] };
+  assert.deepEqual(cyclesOf(new Map(Object.entries(graph))), ["a -> b -> c -> a", "e -> e2 -> e"]);
+  assert.deepEqual(importsOf(fileURLToPath(import.meta.url)).slice(0, 2), ["node:assert/strict", "node:fs"]);
+});
+
+/** One way round for each file from which one leads back to it, of files that share a way round only the first. */
+function cyclesOf(imported: ReadonlyMap<string, readonly string[]>): string[] {
+  const inCycle = new Set<string>();
+  return [...imported.keys()].flatMap((start) => {
+    if (inCycle.has(start)) return [];
+    const from = new Map<string, string | null>([[start, null]]);
+    for (const file of from.keys()) {
+      for (const next of imported.get(file) ?? []) {
+        if (next === start) {
+          const way = [];
+          for (let at: string | null = file; at !== null; at = from.get(at) ?? null) way.unshift(at);
+          for (const one of way) inCycle.add(one);
+          return [[...way, start].map((one) => relative(root, resolve(root, one))).join(" -> ")];
+        }
+        if (!from.has(next)) from.set(next, file);
+      }
+    }
+    return [];
+  });
+}
 
 test("a gateway imports its contract and the shared parts, never another gateway", () => {
   const faults: string[] = [];
@@ -131,12 +191,46 @@ test("a gateway imports its contract and the shared parts, never another gateway
   assert.deepEqual(faults, []);
 });
 
+/** Where the interface itself lists the gateways and their fields. */
+const NAMES_GATEWAYS = [/^gateways\//, /^kernel\/payment\.ts$/, /^api\/(?:schemas|openapi)\//];
+
+test("no vendor's name stands outside its gateway's folder: what the rest must know is a capability", () => {
+  // At the start of a word, or of a part of one: `stripe_x`, `isStripe`; not the "nmi" of `inMinor`.
+  const names = ["authnet", ...GATEWAYS.filter((name) => name !== "webhook")];
+  const capitals = names.map((name) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`);
+  const vendors = new RegExp(`(?<![A-Za-z])(?:${[...names, ...capitals].join("|")})|(?<=[a-z])(?:${capitals.join("|")})`);
+  const cardForwarding = /gateway.*["'`]webhook["'`]|["'`]webhook["'`].*gateway/i;
+  const faults: string[] = [];
+  for (const file of product) {
+    const name = relative(src, file);
+    if (NAMES_GATEWAYS.some((pattern) => pattern.test(name))) continue;
+    for (const [index, line] of readFileSync(file, "utf8").split("\n").entries()) {
+      // A field of the interface, and the columns that keep it.
+      const rest = line.replaceAll("stripe_account", "");
+      if (vendors.test(rest) || cardForwarding.test(rest)) faults.push(`${name}:${index + 1} ${line.trim()}`);
+    }
+  }
+  assert.deepEqual(faults, []);
+});
+
 test("simulators share nothing with the product but the kernel", () => {
   const faults: string[] = [];
   for (const file of filesBelow(join(root, "simulators")).filter((file) => !file.endsWith(".test.ts"))) {
     for (const specifier of importsOf(file)) {
       const isOwn = specifier.startsWith(".") || specifier.startsWith("#simulators/") || specifier.startsWith("node:");
       if (!isOwn && !specifier.startsWith("#src/kernel/")) faults.push(`${relative(root, file)} -> ${specifier}`);
+    }
+  }
+  assert.deepEqual(faults, []);
+});
+
+test("the softphone is made of the modules of a call alone", () => {
+  const faults: string[] = [];
+  for (const file of filesBelow(join(root, "softphone")).filter((file) => !file.endsWith(".test.ts"))) {
+    for (const specifier of importsOf(file).filter((specifier) => specifier.startsWith("#"))) {
+      const [, module = "", ...path] = specifier.split("/");
+      const isFace = module === "kernel" || path.join("/") === "index.ts";
+      if (!specifier.startsWith("#src/") || !SOFTPHONE.includes(module) || !isFace) faults.push(`${relative(root, file)} -> ${specifier}`);
     }
   }
   assert.deepEqual(faults, []);

@@ -1,4 +1,5 @@
 import type { App } from "../app.ts";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { Config } from "#src/config/index.ts";
 
 /** Digits of a whole payment: number, expiry, security code, ZIP, "yes, that is right". */
@@ -32,7 +33,8 @@ export function banner(config: Config, app: App): string {
 }
 
 function firstPayment(baseUrl: string, sip: string, project: string, key: string): string {
-  const body = JSON.stringify({ project, caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" });
+  const [gateway] = Object.keys(GATEWAYS_BUILT);
+  const body = JSON.stringify({ project, caller: "+14155550100", amount: "49.95", mode: "charge", gateway });
   return [
     "Make a payment session and pay it by telephone, in a second terminal in this folder:",
     "",

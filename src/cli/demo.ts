@@ -15,13 +15,16 @@ import { drawTimeline, Timeline } from "./demo/timeline.ts";
 import { isHelped } from "./help.ts";
 import { startReceiver, type Received } from "./receiver.ts";
 
+const NAMES = Object.keys(GATEWAYS_BUILT) as GatewayName[];
+/** Gateways that take one card a session: no other is tried after a decline. */
+const ONE_CARD = NAMES.filter((name) => GATEWAYS_BUILT[name]?.capabilities.oneAttempt);
 const USAGE = `Usage: voicetill demo [--gateway NAME] [--mode charge|tokenize] [--input keypad|speech|mixed] [--outcome approve|decline|retry|mango] [--json] [--verbose]
 One payment with nobody at the phone: a service on free ports with a temporary folder, a session, a real SIP call on loopback, the card, the charge
 at a simulator, the status webhook, the caller handed back. Exit status 0 only if all of it happened.
-  --gateway  ${Object.keys(GATEWAYS_BUILT).join(", ")} (default stripe)
+  --gateway  ${NAMES.join(", ")} (default ${NAMES[0]})
   --mode     charge the card, or tokenize: store it (default charge)
   --input    how the caller answers: keypad, speech, mixed (default mixed)
-  --outcome  approve; decline; retry: one card declined, the next approved (not webhook); mango: the test word instead of a card (default approve)
+  --outcome  approve; decline; retry: one card declined, the next approved (not ${ONE_CARD.join(", ")}); mango: the test word instead of a card (default approve)
   --json     one JSON object: session, webhook, transfer, timeline
   --verbose  the service's log besides`;
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -55,12 +58,12 @@ export async function run(args: string[]): Promise<number> {
     options: { gateway: text, mode: text, input: text, outcome: text, json: flag, verbose: flag },
   });
   const choice: Choice = {
-    gateway: oneOf("--gateway", values.gateway ?? "stripe", Object.keys(GATEWAYS_BUILT) as GatewayName[]),
+    gateway: oneOf("--gateway", values.gateway ?? NAMES[0]!, NAMES),
     mode: oneOf("--mode", values.mode ?? "charge", MODES),
     input: oneOf("--input", values.input ?? "mixed", INPUTS),
     outcome: oneOf("--outcome", values.outcome ?? "approve", OUTCOMES),
   };
-  if (choice.outcome === "retry" && GATEWAYS_BUILT[choice.gateway]?.capabilities.oneAttempt)
+  if (choice.outcome === "retry" && ONE_CARD.includes(choice.gateway))
     throw new OperatorError(`--outcome retry is not for ${choice.gateway}: it takes one card a session.`);
   const timeline = new Timeline((line) => {
     if (!values.json) process.stdout.write(`${line}\n`);

@@ -8,7 +8,7 @@ import type { Log, Outbound } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { addNotes } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
-import type { PaymentsDeps, ProjectSettings } from "./index.ts";
+import type { PaymentsDeps, ProjectSettings } from "./types.ts";
 
 export interface IoDeps {
   outbound: Pick<Outbound, "send">;

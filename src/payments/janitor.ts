@@ -1,6 +1,6 @@
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { adoptOpenAttempts } from "./attempts.ts";
-import type { PaymentsDeps } from "./index.ts";
+import type { PaymentsDeps } from "./types.ts";
 import type { Search } from "./reconcile.ts";
 import type { Reversals } from "./reversal.ts";
 

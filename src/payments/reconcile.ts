@@ -8,7 +8,7 @@ import type { AccessTokens } from "./access-tokens.ts";
 import { decisionOf, findAttempt } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
-import type { PaymentsDeps } from "./index.ts";
+import type { PaymentsDeps } from "./types.ts";
 import { writeResult } from "./ledger.ts";
 import { conclude, declinedBy } from "./outcome.ts";
 import type { Conclusion } from "./outcome.ts";

@@ -2,7 +2,7 @@ import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { findAttempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
-import type { PaymentsDeps } from "./index.ts";
+import type { PaymentsDeps } from "./types.ts";
 import { claimReversals, endReversal, postponeReversal } from "./reversal-rows.ts";
 import type { DueReversal } from "./reversal-rows.ts";
 

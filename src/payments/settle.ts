@@ -8,7 +8,7 @@ import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { addNotes, findAttempt, insertAttempt } from "./attempts.ts";
 import { createGatewayIo } from "./gateway-io.ts";
-import type { PaymentsDeps, Verdict } from "./index.ts";
+import type { PaymentsDeps, Verdict } from "./types.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { writeResult } from "./ledger.ts";
 import { conclude, declinedBy, errorOf } from "./outcome.ts";

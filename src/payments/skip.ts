@@ -1,7 +1,7 @@
 import type { Gateway } from "#src/gateways/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Session, SessionChanges, Sessions } from "#src/sessions/index.ts";
-import type { Verdict } from "./index.ts";
+import type { Verdict } from "./types.ts";
 
 /** The test word (docs/interface.md, States and transitions; ): success without a card and without the gateway. */
 

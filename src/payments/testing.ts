@@ -9,7 +9,8 @@ import type { Database } from "#src/platform/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import { createPayments } from "./index.ts";
-import type { Payments, PaymentsDeps } from "./index.ts";
+import type { Payments } from "./index.ts";
+import type { PaymentsDeps } from "./types.ts";
 
 /** Stand-ins for the tests of this room: a gateway that does as it is told, and processes that share a database. */
 

@@ -1,0 +1,42 @@
+import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { DECLINES, DeclineCode, Environment, GatewayName } from "#src/kernel/payment.ts";
+import type { Random } from "#src/kernel/random.ts";
+import type { Database, Db, Log, Outbound } from "#src/platform/index.ts";
+import type { Sessions } from "#src/sessions/index.ts";
+
+/** What became of a card, for whoever collected it. */
+export type Verdict =
+  | { kind: "approved"; capture: "captured" | "authorized" }
+  /** `final`: the session has ended with it; else the caller may give `fix` again, or another card. */
+  | { kind: "declined"; code: DeclineCode; fix: (typeof DECLINES)[DeclineCode]["fix"]; final: boolean }
+  /** The answer was lost. The session is decided later; nobody may be told "declined". */
+  | { kind: "unknown" }
+  /** The session was no longer being collected: nothing was sent. */
+  | { kind: "refused"; status: string };
+
+/** What this module needs to know of a project. */
+export interface ProjectSettings {
+  gatewaySettings(db: Db, projectId: string, gateway: GatewayName, environment: Environment): Promise<GatewaySettings | null>;
+  rotateCredentials(
+    projectId: string,
+    gateway: GatewayName,
+    environment: Environment,
+    change: Parameters<GatewayIo["rotateCredentials"]>[0],
+  ): ReturnType<GatewayIo["rotateCredentials"]>;
+}
+
+export interface PaymentsDeps {
+  database: Database;
+  sessions: Sessions;
+  projects: ProjectSettings;
+  gateways: Readonly<Partial<Record<GatewayName, Gateway>>>;
+  outbound: Pick<Outbound, "send">;
+  clock: Clock;
+  random: Random;
+  /** This run of this process, as in its lease. */
+  owner: string;
+  log: Log;
+  /** Told what the search made of a lost answer; `unknown`: it gave up. */
+  onFound?: (gateway: GatewayName, outcome: "approved" | "declined" | "unknown") => void;
+}
