@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
 import { JsonError, JsonNumber, parseJson, type JsonValue } from "#src/kernel/json.ts";
@@ -11,7 +12,7 @@ import { itemAt, FAULTS, Invalid } from "./schemas/faults.ts";
 /** Bytes, on every endpoint but the two that say otherwise (R-023). */
 const BODY_LIMIT = 64 * 1024;
 const MAX_DEPTH = 64;
-const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json[ \t]*(?:;|$)/i;
+export const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json[ \t]*(?:;|$)/i;
 
 /**
  * The request's body as JSON, numbers as their text. Throws Invalid when it is missing, not JSON or not sent as JSON, and
@@ -46,31 +47,6 @@ function parse(bytes: Uint8Array): JsonValue {
   }
 }
 
-/**
- * A body that may hold a card, in memory of its own: what it came in is overwritten, the caller overwrites the rest
- * (docs/security.md, Memory). Throws as `readJson` does, and Invalid when it is not sent as JSON.
- */
-export async function readSecretBody(request: FastifyRequest, reply: FastifyReply, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const body = new Uint8Array(new ArrayBuffer(limit));
-  let length = 0;
-  try {
-    const isJson = JSON_TYPE.test(request.headers["content-type"] ?? "");
-    const taken = takeBody(request, reply, limit, (chunk) => {
-      body.set(chunk, length);
-      length += chunk.length;
-    });
-    // Every chunk, those past the limit too, and after it was copied: listeners are called in order.
-    request.raw.on("data", (chunk: Buffer) => void chunk.fill(0));
-    await taken;
-    if (length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
-    if (!isJson) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
-    return body.subarray(0, length);
-  } catch (error) {
-    body.fill(0);
-    throw error;
-  }
-}
-
 async function readBody(request: FastifyRequest, reply: FastifyReply, limit: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   await takeBody(request, reply, limit, (chunk) => chunks.push(chunk));
@@ -80,9 +56,7 @@ async function readBody(request: FastifyRequest, reply: FastifyReply, limit: num
 /** Takes the body's bytes, at most `limit`, asking the client for them first if it waits to be asked (RFC 9110 section 10.1.1). */
 async function takeBody(request: FastifyRequest, reply: FastifyReply, limit: number, onChunk: (chunk: Buffer) => unknown): Promise<void> {
   const { raw, headers } = request;
-  const encoding = headers["content-encoding"];
-  if (encoding && encoding.toLowerCase() !== "identity") throw new AppError("unsupported_encoding");
-  if (Number(headers["content-length"] ?? 0) > limit) throw new AppError("body_too_large");
+  checkLength(headers, limit);
   if (headers.expect) reply.raw.writeContinue();
 
   return await new Promise((resolve, reject) => {
@@ -92,11 +66,23 @@ async function takeBody(request: FastifyRequest, reply: FastifyReply, limit: num
       if (length > limit) reject(new AppError("body_too_large"));
       else onChunk(chunk);
     });
-    raw.once("end", () => resolve());
-    // An error or the end of the connection; "close" alone comes after every body.
-    raw.once("close", () => {
-      if (!raw.readableEnded) reject(new AppError("bad_request"));
-    });
-    raw.once("error", () => {});
+    onEnded(raw, resolve, reject);
   });
+}
+
+/** Throws AppError for a body that is encoded, or said to be longer than `limit`. */
+export function checkLength(headers: IncomingHttpHeaders, limit: number): void {
+  const encoding = headers["content-encoding"];
+  if (encoding && encoding.toLowerCase() !== "identity") throw new AppError("unsupported_encoding");
+  if (Number(headers["content-length"] ?? 0) > limit) throw new AppError("body_too_large");
+}
+
+/** Calls `resolve` at a body's end, `reject` when it does not come to one. */
+export function onEnded(raw: IncomingMessage, resolve: () => void, reject: (error: AppError) => void): void {
+  raw.once("end", resolve);
+  // An error or the end of the connection; "close" alone comes after every body.
+  raw.once("close", () => {
+    if (!raw.readableEnded) reject(new AppError("bad_request"));
+  });
+  raw.once("error", () => {});
 }

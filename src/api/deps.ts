@@ -6,6 +6,7 @@ import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import type { Widget } from "#src/widget/index.ts";
 import type { RateCounter } from "./access/counter.ts";
+import type { ConnectionLimits } from "./connections.ts";
 
 /** What the API asks of the projects. */
 export type ApiProjects = Pick<Projects, "authenticate" | "findProject" | "list" | "numbersOf" | "configuredGateways">;
@@ -52,4 +53,6 @@ export interface ApiSettings {
   rateLimitPerMinute: number;
   /** CIDRs. */
   trustedProxies: readonly string[];
+  /** Where connections are not limited as by default. */
+  connections?: Partial<ConnectionLimits>;
 }

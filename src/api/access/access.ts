@@ -4,6 +4,7 @@ import { AppError } from "#src/kernel/errors.ts";
 import { ttlCached } from "#src/platform/index.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { ApiDeps } from "../deps.ts";
+import { SecretBody } from "../secret-body.ts";
 import { bearerKey } from "./bearer.ts";
 import { type Client, clientReader } from "./client-address.ts";
 import { memoryCounter } from "./memory-counter.ts";
@@ -50,14 +51,16 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps): void {
   );
   app.decorateRequest("identity");
   app.decorateRequest("client");
+  app.decorateRequest("secretBody");
   app.addHook("onClose", () => limiter.stop());
 
   app.addHook("onRequest", async (request, reply) => {
+    const { access, perMinute, secretBodyBytes } = request.routeOptions.config;
+    if (secretBodyBytes !== undefined) request.secretBody = new SecretBody(request.raw, secretBodyBytes);
     reply.header("x-request-id", request.id).header("cache-control", "no-store").header("x-content-type-options", "nosniff");
     if (secure) reply.header("strict-transport-security", `max-age=${HSTS_SECONDS}`);
     checkHead(request);
 
-    const { access, perMinute } = request.routeOptions.config;
     if (access === "anyone") return undefined;
     const client = (request.client = clientOf(request.raw));
     if (secure && !client.https) return insistOnHttps(request, reply, settings.baseUrl);

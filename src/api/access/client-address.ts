@@ -49,6 +49,18 @@ export function clientReader(trustedProxies: readonly string[]): (request: Incom
   };
 }
 
+/**
+ * What the connections of an address are counted by, as its requests are; null for trusted proxies, which carry everybody's.
+ */
+export function connectionKeyReader(trustedProxies: readonly string[]): (remoteAddress: string) => string | null {
+  const trusted = parseCidrs("TRUSTED_PROXIES", trustedProxies);
+  return (remoteAddress) => {
+    const peer = parse(remoteAddress);
+    if (!peer) return "unknown";
+    return isInside(peer.toString(), trusted) ? null : keyOf(peer);
+  };
+}
+
 /** An address, IPv4 when it is one written as IPv6. Only plain notation: no octal parts, no missing parts, no zone, no port. */
 function parse(text: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, type ErrorCode } from "#src/kernel/errors.ts";
 import { type ChargeResult, type Found, readCardBody, type Widget } from "#src/widget/index.ts";
-import { readSecretBody } from "../body.ts";
 import { registerCreation } from "../creation-route.ts";
 import type { ApiDeps } from "../deps.ts";
 import { widgetView } from "../presenter.ts";
+import { discardSecretBody } from "../secret-body.ts";
 import { Invalid } from "../schemas/faults.ts";
 import { sessionPath } from "../schemas/session.ts";
 import { parse } from "../schemas/validate.ts";
@@ -34,7 +34,11 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widg
     return widgetView(found);
   });
 
-  app.post("/v1/widget-sessions/:session_id/charge", { config: { access: "browser", perMinute: CHARGES } }, async (request, reply) => {
+  const charging = {
+    config: { access: "browser", perMinute: CHARGES, secretBodyBytes: CHARGE_BODY_LIMIT },
+    onSend: discardSecretBody,
+  } as const;
+  app.post("/v1/widget-sessions/:session_id/charge", charging, async (request, reply) => {
     const { id, nonce } = parseRequest(request);
     if (!isFromOwnPage(request, request.client.https, new URL(widget.urlFor(id)).origin)) throw new AppError("not_the_frame");
     const { project, session } = opened(await widget.find(id, nonce), reply);
@@ -100,7 +104,7 @@ function isFromOwnPage({ headers }: FastifyRequest, https: boolean, publicOrigin
 async function readCard(request: FastifyRequest, reply: FastifyReply, rules: Parameters<typeof readCardBody>[1]) {
   let body: Uint8Array;
   try {
-    body = await readSecretBody(request, reply, CHARGE_BODY_LIMIT);
+    body = await request.secretBody.read(reply);
   } catch (error) {
     if (error instanceof Invalid || (error instanceof AppError && error.code !== "bad_request")) return error;
     throw error;
