@@ -54,10 +54,10 @@ async function main({ streams, changes }: { streams: number; changes: number }):
   const url = new URL(server);
   url.pathname = `/${name}`;
   const children: ChildProcess[] = [];
-  const rooms = await open(url.href);
+  const modules = await open(url.href);
   try {
-    await rooms.database.migrate();
-    await rooms.projects.applyFile(JSON.stringify({ organizations: [ORGANIZATION] }), {});
+    await modules.database.migrate();
+    await modules.projects.applyFile(JSON.stringify({ organizations: [ORGANIZATION] }), {});
     const start = async (role: string, execArgv: string[] = []) => {
       const child = fork(new URL(import.meta.url), ["--role", role, "--database", url.href], { execArgv });
       children.push(child);
@@ -74,7 +74,7 @@ async function main({ streams, changes }: { streams: number; changes: number }):
       await done(clients.child);
     };
 
-    const { id: projectId, organization_id: organizationId } = await rooms.database.db
+    const { id: projectId, organization_id: organizationId } = await modules.database.db
       .selectFrom("projects")
       .select(["id", "organization_id"])
       .executeTakeFirstOrThrow();
@@ -82,14 +82,14 @@ async function main({ streams, changes }: { streams: number; changes: number }):
       Promise.all(
         Array.from(
           { length: count },
-          async () => (await rooms.sessions.create(rooms.database.db, { ...SESSION, organizationId, projectId })).id,
+          async () => (await modules.sessions.create(modules.database.db, { ...SESSION, organizationId, projectId })).id,
         ),
       );
 
     // What the first streams cost once, code and pools, is not the streams'.
     const warm = await make(200);
     await opened(warm);
-    for (const id of warm) await rooms.sessions.apply(id, "cancel");
+    for (const id of warm) await modules.sessions.apply(id, "cancel");
     const before = await state();
     const ids = await make(streams);
     const began = now();
@@ -108,7 +108,7 @@ async function main({ streams, changes }: { streams: number; changes: number }):
     );
     console.log(`connections that listen: ${(rows[0] as { listeners: number }).listeners}, one a process (this one has none)`);
 
-    const delays = await measureChanges(rooms.sessions, clients.child, ids.slice(0, changes));
+    const delays = await measureChanges(modules.sessions, clients.child, ids.slice(0, changes));
     console.log(
       `change to event, ${delays.length} changes: p50 ${quantile(delays, 0.5)} ms, p99 ${quantile(delays, 0.99)} ms (target: at most 50), longest ${quantile(delays, 1)} ms`,
     );
@@ -121,7 +121,7 @@ async function main({ streams, changes }: { streams: number; changes: number }):
   } finally {
     for (const child of children) child.disconnect();
     await Promise.all(children.map(async (child) => child.exitCode ?? once(child, "exit")));
-    await rooms.database.close();
+    await modules.database.close();
     await admin.query(`drop database ${name} with (force)`);
     await admin.end();
   }
@@ -152,7 +152,7 @@ const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
 const quantile = (sorted: number[], fraction: number) =>
   (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? NaN).toFixed(1);
 
-/** Claims one session after the other; answers the sorted times, in ms, from each commit to its event. */
+/** Claims one session after the other; returns the sorted times, in ms, from each commit to its event. */
 async function measureChanges(sessions: Sessions, clients: ChildProcess, ids: string[]): Promise<number[]> {
   const seen = new Map<string, number>();
   const committed = new Map<string, number>();

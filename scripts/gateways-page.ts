@@ -26,8 +26,8 @@ function lostAnswer({ lookUp, absenceIsProofAfterMs, voidBy }: Capabilities): st
   return [
     `A lost answer is looked up ${how}, first while the caller waits, then by the janitor, without the card. "No such transaction" counts as proof that nothing was taken ${seconds(absenceIsProofAfterMs)} after sending.`,
     voidBy === "none"
-      ? "What was taken cannot be given back by us."
-      : "Money that was taken for a session that has ended otherwise is given back.",
+      ? "What was taken cannot be reversed by us."
+      : "Money that was taken for a session that has ended otherwise is reversed (void or refund).",
   ];
 }
 

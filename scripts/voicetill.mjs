@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The door: plain JavaScript for any Node.js, so that a wrong one never runs the TypeScript behind it silently.
+// The entry point: plain JavaScript for any Node.js, so that a wrong one never runs the TypeScript behind it silently.
 // Runs `src/main.ts`, or with `--script FILE` another file of the project, under the pinned Node.js 26.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

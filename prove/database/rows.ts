@@ -71,7 +71,7 @@ export function check(table: Table, scope: Scope): void {
 }
 
 /**
- * Inserts the row or, where a conflicting row stands, does what `on conflict` says; answers the row as it then is, null when it was left as
+ * Inserts the row or, where a conflicting row stands, does what `on conflict` says; returns the row as it then is, null when it was left as
  * it stood. The conflicting row stays locked either way, as in PostgreSQL.
  */
 export async function store(

@@ -31,7 +31,7 @@ export class Transaction {
     return holder.lock === this ? holder.pending : holder.committed;
   }
 
-  /** Takes the row's lock at once, or answers false because another has it. */
+  /** Takes the row's lock at once, or returns false because another has it. */
   tryLock(holder: Holder): boolean {
     if (holder.lock !== null) return holder.lock === this;
     holder.lock = this;

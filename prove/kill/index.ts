@@ -25,7 +25,7 @@ export interface KillOptions {
   print: (line: string) => void;
 }
 
-/** Kills a service over and over; answers the broken invariants. An interrupt ends it early, with its tally. */
+/** Kills a service over and over; returns the broken invariants. An interrupt ends it early, with its tally. */
 export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rounds: RoundReport[] }> {
   const began = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "voicetill-kill-"));

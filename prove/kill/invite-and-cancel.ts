@@ -7,7 +7,7 @@ const LISTEN_MS = 1_500;
 
 /**
  * Calls and gives up in the same moment: INVITE and CANCEL as two datagrams (RFC 3261 section 9). A user agent waits with its
- * CANCEL for a provisional answer, and the service's real answer is quicker than that. Answers the statuses that came.
+ * CANCEL for a provisional answer, and the service's real answer is quicker than that. Returns the statuses that came.
  */
 export async function inviteAndCancel(sipUri: string): Promise<number[]> {
   const [, host = "", port = ""] = /@([^:;]+):(\d+)/.exec(sipUri) ?? [];

@@ -39,7 +39,7 @@ const QUIET_MS = 60_000;
 /** Judging reads the whole ledger: now and then is enough. */
 const ROUNDS_BETWEEN_CHECKS = 10;
 
-/** One service from its first run to its orderly end; answers the broken invariants. An interrupt ends it early. */
+/** One service from its first run to its orderly end; returns the broken invariants. An interrupt ends it early. */
 export async function runShard(context: RunContext, share: number, number: number): Promise<Break[]> {
   const { interrupted, schedule } = context;
   const folder = join(context.folder, `shard-${number}`);
@@ -112,7 +112,7 @@ async function heldAfter(shard: Shard): Promise<string[]> {
   return held().map((what) => `still open after quiet sessions: ${what}`);
 }
 
-/** Ends the last run as its operator does; answers what is wrong about its end and what all runs wrote besides their log. */
+/** Ends the last run as its operator does; returns what is wrong about its end and what all runs wrote besides their log. */
 async function endInOrder({ service }: Shard): Promise<string[]> {
   service.signal("SIGTERM");
   const hasEnded = await eventually(() => !service.isUp, QUIET_MS);

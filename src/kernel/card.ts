@@ -83,7 +83,7 @@ export class Cell {
   }
 }
 
-/** One collected card. It lives in the process that collected it, from the last field to the end of the gateway request. */
+/** One collected card. It stays in the process that collected it, from the last field to the end of the gateway request. */
 export class CardCells {
   /** Primary account number, 12 to 19 digits. */
   readonly number = new Cell(19);
@@ -107,15 +107,15 @@ export class CardCells {
     return String.fromCharCode(...this.number.bytes(Math.max(0, this.number.length - 4)));
   }
 
-  /** The same card in cells of its own, for a second owner with a life of its own, who wipes it. */
+  /** The same card in cells of its own, for a second owner, who wipes it. */
   copy(): CardCells {
-    const twin = new CardCells();
+    const copied = new CardCells();
     for (const cell of ["number", "expMonth", "expYear", "cvv"] as const) {
-      for (const digit of this[cell].bytes()) twin[cell].push(digit);
+      for (const digit of this[cell].bytes()) copied[cell].push(digit);
     }
-    twin.postalCode = this.postalCode;
-    twin.cardholderName = this.cardholderName;
-    return twin;
+    copied.postalCode = this.postalCode;
+    copied.cardholderName = this.cardholderName;
+    return copied;
   }
 
   /** Overwrites every cell. Called in `finally` by whoever created the card. */

@@ -93,7 +93,7 @@ export function armCrash(at: CrashAt | null, end: (point: CrashPoint) => void): 
   die = end;
 }
 
-/** Says that the process is at `point`. Does nothing in a process that was not told to die there. */
+/** Says that the process is at `point`. Does nothing in a process that is not armed for it. */
 export function crashPoint(point: CrashPoint): void {
   if (armed !== point || --left > 0) return;
   armed = null;

@@ -1,6 +1,6 @@
 /**
- * Every fault the service can answer with, in one table: the code, the HTTP status where it reaches HTTP, and the words.
- * Declines are not here: a decline is a value (`payments/`), an AppError is broken machinery or a refused request.
+ * Every fault the service can answer with, in one table: the code, the HTTP status where it reaches HTTP, and the message.
+ * Declines are not here: a decline is a value (`payments/`), an AppError is an internal fault or a refused request.
  */
 export const ERRORS = {
   bad_request: { status: 400, detail: "Bad Request" },
@@ -29,7 +29,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A fault with a place in the table. `detail` replaces the table's words where they need a value. */
+/** A fault with a place in the table. `detail` replaces the table's message where it needs a value. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -44,7 +44,7 @@ export class AppError extends Error {
   }
 }
 
-/** A fault of the operator's making (a bad setting, a taken port, a bad apply file): one sentence, no stack, exit status 1. */
+/** A fault that the operator can mend (a bad setting, a taken port, a bad apply file): one sentence, no stack, exit status 1. */
 export class OperatorError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);

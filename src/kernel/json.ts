@@ -1,5 +1,5 @@
 /**
- * The one JSON reader of the house (RFC 8259), for bodies that strangers wrote. `JSON.parse` cannot do what they need:
+ * The one JSON parser of this project (RFC 8259), for bodies that others wrote. `JSON.parse` cannot do what they need:
  * say where it stopped, keep a number's text (money is never a double), bound the depth, refuse duplicate keys.
  */
 export class JsonError extends Error {
@@ -31,7 +31,7 @@ export type JsonValue = null | boolean | number | string | JsonNumber | JsonValu
 export interface JsonOptions {
   /** What a second key of the same name does. A gateway's answer must refuse it: success:false,success:true (R-254). */
   duplicateKeys: "last wins" | "refuse";
-  /** `text` answers a JsonNumber for every number. */
+  /** `text` gives a JsonNumber for every number. */
   numbers: "double" | "text";
   /** Nested arrays and objects, at most. */
   maxDepth: number;
@@ -61,7 +61,7 @@ export function parseJsonBytes(bytes: Uint8Array, options: Partial<JsonOptions> 
 
 /**
  * Parses `text`. Objects have no prototype's setters in play: `__proto__` becomes an own key. Throws JsonError, whose
- * message is the one Python's json module gives for the same fault, as clients of this interface's ancestors expect it.
+ * message is the one Python's json module gives for the same fault, as clients of Pydantic services expect it.
  */
 export function parseJson(text: string, options: Partial<JsonOptions> = {}): JsonValue {
   const settings = { ...DEFAULTS, ...options };

@@ -1,4 +1,4 @@
-/** Words of the trade that every room shares. Spellings are the interface's own (docs/interface.md, R-417). */
+/** Terms of payment that several modules share. Spellings are the interface's own (docs/interface.md, R-417). */
 
 export const MODES = ["charge", "tokenize"] as const;
 export type Mode = (typeof MODES)[number];
@@ -38,7 +38,7 @@ export const GATEWAYS = [
 export type GatewayName = (typeof GATEWAYS)[number];
 
 /**
- * Why a payment did not happen, the same words over all gateways. `callerMayRetry`: another try in the same call can
+ * Why a payment did not happen, the same codes over all gateways. `callerMayRetry`: another try in the same call can
  * help, with the named field typed again or with another card (R-192); everything else ends the session.
  */
 export const DECLINES = {

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 export const MASK = "[redacted]";
 
-/** A value that cannot be printed by accident: `toString`, `toJSON` and `inspect` answer a mask. */
+/** A value that cannot be printed by accident: `toString`, `toJSON` and `inspect` return a mask. */
 export class Secret<T = string> {
   readonly #value: T;
 
@@ -10,7 +10,7 @@ export class Secret<T = string> {
     this.#value = value;
   }
 
-  /** The value itself. Call it at the wire and nowhere else. */
+  /** The value itself. Call it where it is sent and nowhere else. */
   reveal(): T {
     return this.#value;
   }

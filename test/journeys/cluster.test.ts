@@ -67,7 +67,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
 
   let clients = 0;
   /** Each request as if from another address, so that none meets another's limit. */
-  const stranger = () => ({ "x-forwarded-for": `198.51.${100 + Math.floor(clients / 250)}.${1 + (clients++ % 250)}` });
+  const otherAddress = () => ({ "x-forwarded-for": `198.51.${100 + Math.floor(clients / 250)}.${1 + (clients++ % 250)}` });
   type Where = "A" | "B";
   const urlOf = (where: Where) => (where === "A" ? addressOfA : b!.baseUrl);
   const send = (
@@ -75,7 +75,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     method: string,
     path: string,
     { body, headers = {}, key = API_KEY }: { body?: object; headers?: object; key?: string } = {},
-  ) => ask(urlOf(where) + path, method, key, { ...(body && { body }), headers: { ...stranger(), ...headers } });
+  ) => ask(urlOf(where) + path, method, key, { ...(body && { body }), headers: { ...otherAddress(), ...headers } });
   const order = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
   const create = async (where: Where, fields: object = {}) => {
     const { status, body } = await send(where, "POST", "/v1/sessions", { body: { ...order, ...fields } });
@@ -84,7 +84,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
   };
   const cancel = (where: Where, id: string) => send(where, "POST", `/v1/sessions/${id}/cancel`);
   const read = async (where: Where, id: string) => (await send(where, "GET", `/v1/sessions/${id}`)).body;
-  const stream = (where: Where, id: string) => openStream(`${urlOf(where)}/v1/sessions/${id}/stream`, API_KEY, stranger());
+  const stream = (where: Where, id: string) => openStream(`${urlOf(where)}/v1/sessions/${id}/stream`, API_KEY, otherAddress());
 
   test("processes that start at once on an empty database all come up, each migration has run once, and each says what it has", async () => {
     const { rows } = await database.query<{ name: string; count: string }>("select name, count(*) from migrations group by name");
@@ -206,7 +206,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     }
   });
 
-  /** Repeats `ask` until `isDone`; answers how long after now the last request was sent that was still answered the old way, ms. */
+  /** Repeats `ask` until `isDone`; returns how long after now the last request was sent that was still answered the old way, ms. */
   async function lastStale(request: () => Promise<unknown>, isNew: (answer: never) => boolean): Promise<number> {
     const started = performance.now();
     let stale = 0;

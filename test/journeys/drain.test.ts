@@ -17,7 +17,7 @@ import { chargesOf, shared } from "./service.ts";
 const simulators = await shared(startSimulators({ port: 0, host: "127.0.0.1" }));
 const telephone = await shared(openTelephone(PROMPT_CACHE));
 
-/** The simulators behind a door that keeps back the answers to charges until it is opened: the gateway has acted by then. */
+/** The simulators behind a proxy that keeps back the answers to charges until it is released: the gateway has acted by then. */
 async function slowGateway(): Promise<{ url: string; charged: Promise<void>; open(): void; close(): void }> {
   const [charged, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const server: Server = createServer((request, response) => {
@@ -54,9 +54,9 @@ async function slowGateway(): Promise<{ url: string; charged: Promise<void>; ope
 const drainingOf = ({ child }: Serving) =>
   new Promise<void>((done) => child.stderr.on("data", (text: Buffer) => /Draining/.test(text.toString()) && done()));
 
-interface Scene {
+interface Fixture {
   fleet: Fleet;
-  house: Serving;
+  service: Serving;
   gateway: Awaited<ReturnType<typeof slowGateway>>;
   /** A session in mid-charge: the gateway has taken the money, its answer is on the way. */
   paying: { id: string; call: ReturnType<Telephone["call"]>; drop(): void };
@@ -66,14 +66,14 @@ interface Scene {
   webhook: Promise<Shown>;
 }
 
-async function inMidCharge(act: (scene: Scene) => Promise<void>): Promise<void> {
+async function inMidCharge(act: (fixture: Fixture) => Promise<void>): Promise<void> {
   const [fleet, gateway] = [await openFleet(), await slowGateway()];
   const webhook = Promise.withResolvers<Shown>();
   const receiver = await startReceiver(0, WEBHOOK_SECRET, ({ body }) => webhook.resolve(body as Shown));
   try {
-    const house = await fleet.start("api,voice,worker", { RATE_LIMIT_PER_MINUTE: "0" });
+    const service = await fleet.start("api,voice,worker", { RATE_LIMIT_PER_MINUTE: "0" });
     await fleet.apply(organization({ status_webhook: { url: receiver.url, secret: WEBHOOK_SECRET }, gateways: stripeAt(gateway.url) }));
-    const send: Scene["send"] = (method, path, body) => ask(house.baseUrl + path, method, API_KEY, body ? { body } : {});
+    const send: Fixture["send"] = (method, path, body) => ask(service.baseUrl + path, method, API_KEY, body ? { body } : {});
     const create = async () => {
       const order = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
       const { status, body } = await send("POST", "/v1/sessions", order);
@@ -89,7 +89,7 @@ async function inMidCharge(act: (scene: Scene) => Promise<void>): Promise<void> 
       signal: caller.signal,
     });
     await Promise.race([gateway.charged, call.then(() => assert.fail("the call ended before the charge"))]);
-    await act({ fleet, house, gateway, paying: { id, call, drop: () => caller.abort() }, send, create, webhook: webhook.promise });
+    await act({ fleet, service, gateway, paying: { id, call, drop: () => caller.abort() }, send, create, webhook: webhook.promise });
     await call.catch(() => undefined);
   } finally {
     gateway.open();
@@ -100,13 +100,13 @@ async function inMidCharge(act: (scene: Scene) => Promise<void>): Promise<void> 
 }
 
 test("SIGTERM in mid-charge: new calls get 503, the charge and the call finish, streams end between events, status 0, the webhook goes out (R-178, R-292)", () =>
-  inMidCharge(async ({ fleet, house, gateway, paying, create, webhook }) => {
+  inMidCharge(async ({ fleet, service, gateway, paying, create, webhook }) => {
     const waiting = await create();
     const [watchPaying, watchWaiting] = await Promise.all(
-      [paying.id, waiting.session_id].map((id) => openStream(`${house.baseUrl}/v1/sessions/${id}/stream`, API_KEY)),
+      [paying.id, waiting.session_id].map((id) => openStream(`${service.baseUrl}/v1/sessions/${id}/stream`, API_KEY)),
     );
-    const draining = drainingOf(house);
-    const exit = house.end("SIGTERM");
+    const draining = drainingOf(service);
+    const exit = service.end("SIGTERM");
     await draining;
 
     const refused = await telephone.call({
@@ -115,7 +115,7 @@ test("SIGTERM in mid-charge: new calls get 503, the charge and the call finish, 
       turns: [],
     });
     assert.deepEqual([refused.answered, refused.status], [false, 503]);
-    assert.equal(house.child.exitCode, null, "it waits for the charge");
+    assert.equal(service.child.exitCode, null, "it waits for the charge");
 
     gateway.open();
     await watchPaying!.until("payment-success");
@@ -141,12 +141,12 @@ test("SIGTERM in mid-charge: new calls get 503, the charge and the call finish, 
 
 for (const second of ["SIGTERM", "SIGINT"] as const) {
   test(`${second} after SIGTERM ends the process at once, in mid-charge (R-292)`, () =>
-    inMidCharge(async ({ house, paying }) => {
-      const draining = drainingOf(house);
-      const exit = house.end("SIGTERM");
+    inMidCharge(async ({ service, paying }) => {
+      const draining = drainingOf(service);
+      const exit = service.end("SIGTERM");
       await draining;
       // Half a second must lie between two of the same: until then it may be the first one, sent on by npm.
-      const again = setInterval(() => house.child.kill(second), 50);
+      const again = setInterval(() => service.child.kill(second), 50);
       assert.equal(await exit, 1);
       clearInterval(again);
       paying.drop();
@@ -156,8 +156,8 @@ for (const second of ["SIGTERM", "SIGINT"] as const) {
 test("a process with nothing to do ends at once with status 0", async () => {
   const fleet = await openFleet();
   try {
-    const house = await fleet.start("api,voice,worker");
-    assert.equal(await house.end(), 0);
+    const service = await fleet.start("api,voice,worker");
+    assert.equal(await service.end(), 0);
   } finally {
     await fleet.close();
   }

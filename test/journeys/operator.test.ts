@@ -12,7 +12,7 @@ import { freePort } from "../free-port.ts";
 import { ROOT, run, WEBHOOK_SECRET } from "./installation.ts";
 import { shared, startService } from "./service.ts";
 
-/** What an operator may get wrong, and what strangers may send: a clear answer, and nothing is lost. */
+/** What an operator may get wrong, and what unknown peers may send: a clear answer, and nothing is lost. */
 
 const service = await shared(startService());
 const { folder } = service;

@@ -4,7 +4,7 @@ import { type Received, startReceiver } from "#src/cli/receiver.ts";
 import { ask, openStream, type Shown } from "./processes.ts";
 import { API_KEY, type Installation, openInstallation, organization, type Serving, serve, WEBHOOK_SECRET } from "./installation.ts";
 
-/** A running service of one process, with its simulators and a receiver of its webhooks, spoken to over its doors alone. */
+/** A running service of one process, with its simulators and a receiver of its webhooks, reached through its entry points alone. */
 export interface Service extends Installation {
   baseUrl: string;
   sip: { host: string; port: number };
@@ -12,7 +12,7 @@ export interface Service extends Installation {
   pid(): number;
   /** Everything the process wrote, and those before it. */
   output: () => string;
-  /** Status webhooks that nobody has waited for, in the order they came. */
+  /** Status webhooks that no test has waited for yet, in the order they came. */
   webhooks: Received[];
   webhook(): Promise<Received>;
   request(method: string, path: string, body?: object): Promise<{ status: number; body: Shown }>;

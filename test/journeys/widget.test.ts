@@ -11,7 +11,7 @@ import { payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "./paying.ts
 import { searchable } from "./searchable.ts";
 import { chargesOf, startService, type Service } from "./service.ts";
 
-/** A widget session from the merchant's server to the shopper's browser and back, over the service's real doors. */
+/** A widget session from the merchant's server to the shopper's browser and back, over the service's own listeners. */
 
 /** Luhn-valid, and nowhere else in this project. */
 const [PAID, SECOND] = ["4539578763621486", "5105105105105100"];
@@ -183,7 +183,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
-  test("in the merchant's frame the page is told the status and the session, and a stranger's page gets no frame (R-369, R-370)", async () => {
+  test("in the merchant's frame the page is told the status and the session, and a page of another origin gets no frame (R-369, R-370)", async () => {
     const { session_id, widget_url } = await create();
     const { page, faults, close } = await open(`${shop}/?frame=${encodeURIComponent(widget_url)}`, [service.baseUrl, shop]);
     const frame = page.frameLocator("iframe");
@@ -201,8 +201,8 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
 
     const other = await create();
-    const stranger = shop.replace("127.0.0.1", "localhost");
-    const refused = await open(`${stranger}/?frame=${encodeURIComponent(other.widget_url)}`, [service.baseUrl, stranger]);
+    const otherOrigin = shop.replace("127.0.0.1", "localhost");
+    const refused = await open(`${otherOrigin}/?frame=${encodeURIComponent(other.widget_url)}`, [service.baseUrl, otherOrigin]);
     assert.ok(
       refused.faults.some((fault) => fault.includes("frame-ancestors")),
       refused.faults.join(),
