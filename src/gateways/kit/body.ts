@@ -98,17 +98,32 @@ function plain(value: string | number | boolean | Secret): string {
   return value instanceof Secret ? value.reveal() : String(value);
 }
 
-/** Fields in the order they are sent; undefined and null values are left out. */
-export type FormFields = readonly (readonly [string, Scalar | null | undefined])[];
+/** Members become `name[member]`, items `name[0]`. */
+export interface FormTree {
+  readonly [name: string]: Scalar | null | undefined | FormTree | readonly (Scalar | FormTree)[];
+}
+
+/** Fields in the order they are sent, as a tree or (where a name may repeat) as a list; undefined and null are left out. */
+export type FormFields = FormTree | readonly (readonly [string, Scalar | null | undefined])[];
+
+type FormLeaf = readonly [name: string, value: Scalar];
+
+function leavesOf(fields: FormFields): FormLeaf[] {
+  const walk = (name: string, value: FormTree[string]): FormLeaf[] => {
+    if (value === undefined || value === null) return [];
+    if (Array.isArray(value)) return (value as readonly FormTree[string][]).flatMap((item, index) => walk(`${name}[${index}]`, item));
+    if (typeof value !== "object" || isDigits(value) || value instanceof Secret) return [[name, value]];
+    return Object.entries(value as FormTree).flatMap(([member, inner]) => walk(`${name}[${member}]`, inner));
+  };
+  const pairs = Array.isArray(fields) ? (fields as readonly (readonly [string, FormTree[string]])[]) : Object.entries(fields as FormTree);
+  return pairs.flatMap(([name, value]) => walk(name, value));
+}
 
 /** application/x-www-form-urlencoded (WHATWG URL section 5.2). */
 export function formBody(fields: FormFields): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter();
-  let first = true;
-  for (const [name, value] of fields) {
-    if (value === undefined || value === null) continue;
-    writer.text(`${first ? "" : "&"}${encodeURIComponent(name)}=`);
-    first = false;
+  for (const [index, [name, value]] of leavesOf(fields).entries()) {
+    writer.text(`${index === 0 ? "" : "&"}${encodeURIComponent(name)}=`);
     if (isDigits(value)) writeDigits(writer, value);
     else writer.text(encodeURIComponent(plain(value).toWellFormed()));
   }
@@ -184,15 +199,11 @@ function escapedXml(text: string): string {
 /** `NAME[5]=value` joined by `&`, nothing encoded (NVP with length tags): values must be ASCII without quotes and line breaks. */
 export function taggedBody(fields: FormFields): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter();
-  let first = true;
-  for (const [name, value] of fields) {
-    if (value === undefined || value === null) continue;
-    const text = isDigits(value) ? null : plain(value);
-    const length = isDigits(value) ? digitsOf(value).reduce((sum, piece) => sum + piece.length, 0) : (text ?? "").length;
-    writer.text(`${first ? "" : "&"}${name}[${length}]=`);
-    first = false;
-    if (isDigits(value)) writeDigits(writer, value);
-    else writer.text(text ?? "");
+  for (const [index, [name, value]] of leavesOf(fields).entries()) {
+    const pieces = isDigits(value) ? digitsOf(value) : [plain(value)];
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    writer.text(`${index === 0 ? "" : "&"}${name}[${length}]=`);
+    for (const piece of pieces) writer.raw(typeof piece === "string" ? encoder.encode(piece) : piece);
   }
   return writer.finish();
 }

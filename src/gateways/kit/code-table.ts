@@ -64,3 +64,21 @@ export function codeOfChecks(checks: { avs?: string | undefined; cvv?: string | 
   if (checks.cvv === "N") return "incorrect_cvc";
   return ["N", "A", "B", "C"].includes(checks.avs ?? "") ? "incorrect_zip" : undefined;
 }
+
+/** The issuer's own code (ISO 8583 field 39), which many vendors pass on; undefined for 00 and for what it does not name. */
+export const codeOfIso = codeTable({
+  card_declined: "34 63 93 R0 R1 R3",
+  do_not_honor: "01 02 05 70 79",
+  insufficient_funds: "51",
+  limit_exceeded: "61 65 75",
+  expired_card: "33 54",
+  incorrect_number: "14 15 42 78",
+  incorrect_cvc: "82 N7",
+  card_not_supported: "57 58 62",
+  lost_or_stolen: "04 07 41 43",
+  fraud_suspected: "59",
+  authentication_required: "1A",
+  duplicate_transaction: "94",
+  processing_error: "06 12 13 19 30 68 80 91 92 96",
+  gateway_misconfigured: "03",
+});

@@ -1,52 +1,58 @@
 import type { AttemptTrace, Capabilities, Gateway, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import { guarded } from "./guard.ts";
-import { addressFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
+import { addressFault, credentialFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
 import type { Io, SandboxValues, SettingsDescription, SettingsOf } from "./settings.ts";
+
+/** What holds for most vendors; an adapter names what it has otherwise. */
+const USUAL = {
+  authorizeOnly: false,
+  oneAttempt: false,
+  moto: true,
+  verifiesOnTokenize: true,
+  needsAddress: false,
+  takesBillingAddress: false,
+  connectedAccountOption: null,
+  deadlineMs: 60_000,
+} as const satisfies Partial<Capabilities>;
 
 /** A gateway as its adapter writes it; `defineGateway` makes the contract's `Gateway` of it. */
 export interface Adapter<D extends SettingsDescription> {
   name: Gateway["name"];
   settings: D;
-  capabilities: Capabilities;
+  capabilities: Omit<Capabilities, keyof typeof USUAL> & Partial<Capabilities>;
   credentialsIn?: Gateway["credentialsIn"];
   /** Credentials that the gateway's simulator accepts. */
   sandbox: SandboxValues<D> | ((endpoint: string) => SandboxValues<D>);
-  /** One sentence on what is wrong with a project's settings, or null; required credentials are there. */
-  checkSettings?(settings: SettingsOf<D>): string | null;
+  /** One sentence on what is wrong with a project's settings beyond the forms in their description, or null. */
+  checkSettings?: (settings: SettingsOf<D>) => string | null;
   /** Header of the vendor's answers that its support asks for, lower case; its last value is kept for the operator. */
   supportHeader?: string;
   /** A sentence or two for the generated documentation. */
   documentation?: string;
-  charge(order: Order, io: Io<D>): Promise<Outcome>;
-  tokenize(order: Order, io: Io<D>): Promise<Outcome>;
-  lookUp?(attempt: AttemptTrace, io: Io<D>): Promise<LookUpResult>;
-  void?(attempt: AttemptTrace, io: Io<D>): Promise<VoidResult>;
+  charge: (order: Order, io: Io<D>) => Promise<Outcome>;
+  tokenize: (order: Order, io: Io<D>) => Promise<Outcome>;
+  lookUp?: (attempt: AttemptTrace, io: Io<D>) => Promise<LookUpResult>;
+  void?: (attempt: AttemptTrace, io: Io<D>) => Promise<VoidResult>;
 }
 
 /** The gateway of an adapter, guarded: whatever the adapter or the vendor does, the promises of `guarded` hold. */
 export function defineGateway<const D extends SettingsDescription>(adapter: Adapter<D>): Gateway {
-  const { name, settings: description, capabilities, credentialsIn = "credentials", sandbox, supportHeader, documentation } = adapter;
+  const { name, settings: description, credentialsIn = "credentials", sandbox, supportHeader, documentation } = adapter;
   return guarded(
     {
       name,
-      capabilities,
+      capabilities: { ...USUAL, ...adapter.capabilities },
       ...fieldsOf(description),
       credentialsIn,
       ...(documentation !== undefined && { documentation }),
       sandboxCredentials: (endpoint) => sandboxSecrets(typeof sandbox === "function" ? sandbox(endpoint) : sandbox),
       checkSettings: (settings) => {
+        const fault = credentialFault(description, settings);
         const resolved = resolveSettings(description, settings);
-        if (resolved === null) return missingFault(description, settings.credentials);
-        return adapter.checkSettings?.(resolved) ?? addressFault(description, settings);
+        return fault ?? (resolved && adapter.checkSettings?.(resolved)) ?? addressFault(description, settings);
       },
     },
     adapter,
     { resolve: (settings) => resolveSettings(description, settings), supportHeader },
   );
-}
-
-function missingFault(description: SettingsDescription, credentials: Readonly<Record<string, unknown>>): string {
-  const required = Object.entries(description.credentials).flatMap(([name, { optional }]) => (optional ? [] : name));
-  const missing = required.filter((name) => !credentials[name]);
-  return `${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing`;
 }

@@ -5,6 +5,7 @@ export * from "./card.ts";
 export * from "./code-table.ts";
 export * from "./define.ts";
 export * from "./form.ts";
+export * from "./http.ts";
 export * from "./json.ts";
 export * from "./outcomes.ts";
 export * from "./repeat.ts";

@@ -62,3 +62,32 @@ export const pending = { outcome: "pending" } as const satisfies LookUpResult;
 export function isOutcome(value: unknown): value is Outcome {
   return typeof value === "object" && value !== null && "outcome" in value;
 }
+
+/** What the finds of a look-up say: none is absent, more than one payment of one attempt is a doubt. */
+export function theOnly<T, R>(found: readonly T[], read: (only: T) => R): R | typeof absent | Unknown {
+  const [only, ...others] = found;
+  if (only === undefined) return absent;
+  return others.length > 0 ? unknown("more than one payment carries this attempt") : read(only);
+}
+
+/** The same for finds that are read: a refused twin does not hide the one that stands; of refusals alone the last counts. */
+export function theStanding(found: readonly LookUpResult[]): LookUpResult {
+  const standing = found.filter(({ outcome }) => outcome !== "declined");
+  return standing.length > 0 ? theOnly(standing, (only) => only) : (found.at(-1) ?? absent);
+}
+
+/**
+ * A refusal of money that moved and must not stay, a part of the amount or a hold: sent back first, and unknown when that
+ * cannot be done.
+ */
+export async function releasedFirst(refusal: Declined, release: () => Promise<boolean>): Promise<Declined | Unknown> {
+  return (await release()) ? refusal : unknown("money that must not stay could not be sent back");
+}
+
+/** Fields under our names, read by the vendor's. */
+export function namedFields(
+  read: (theirs: string) => string | undefined,
+  names: Readonly<Record<string, string>>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [ours, read(theirs)]));
+}

@@ -57,7 +57,9 @@ export interface KeyRule {
   recorded?: (answer: Answered) => boolean;
 }
 
-/** The final answer to a request that carries an idempotency key, or what it means that none came. */
+/** The final answer to a request that carries an idempotency key, or what it means that none came: never a doubt where nothing can be done. */
+export function sendWithKey(io: Sender, build: () => GatewayRequest, rule: KeyRule & { effect: "nothing" }): Promise<Answered | Declined>;
+export function sendWithKey(io: Sender, build: () => GatewayRequest, rule: KeyRule): Promise<Answered | Declined | Unknown>;
 export async function sendWithKey(io: Sender, build: () => GatewayRequest, rule: KeyRule): Promise<Answered | Declined | Unknown> {
   const { effect, judge, recorded = ({ status }) => status < 300 } = rule;
   const { answer, final, doubt } = await sendUntilFinal(io, build, judge);

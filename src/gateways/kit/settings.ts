@@ -14,7 +14,11 @@ export interface SettingsDescription {
   options?: Readonly<Record<string, OptionDescription>>;
 }
 
-type CredentialDescription = Omit<CredentialField, "name" | "required"> & { optional?: true };
+type CredentialDescription = Omit<CredentialField, "name" | "required"> & {
+  optional?: true;
+  /** What a value must look like, and that in words ("a whole number such as 12345"): the fault is "<name> is not <words>". */
+  form?: readonly [RegExp, string];
+};
 type OptionDescription = Omit<OptionField, "name">;
 
 type Optional<C> = { [N in keyof C]: C[N] extends { optional: true } ? N : never }[keyof C];
@@ -52,7 +56,7 @@ export const BASE_URL = {
 /** The description in the words of the contract. */
 export function fieldsOf(description: SettingsDescription): Pick<Gateway, "credentialFields" | "optionFields" | "hosts" | "sideHosts"> {
   return {
-    credentialFields: Object.entries(description.credentials).map(([name, { optional, ...field }]) => ({
+    credentialFields: Object.entries(description.credentials).map(([name, { optional, form: _form, ...field }]) => ({
       name,
       required: !optional,
       ...field,
@@ -80,6 +84,18 @@ export function resolveSettings<D extends SettingsDescription>(description: D, s
     endpoint: (base ?? (replaced ? endpoint : fill(endpoint))).replace(/\/+$/, ""),
     side: Object.fromEntries(side) as Record<string, string>,
   } as unknown as SettingsOf<D>;
+}
+
+/** The first fault of a project's credentials by their description: missing, or not of their form; or null. */
+export function credentialFault(description: SettingsDescription, { credentials }: GatewaySettings): string | null {
+  const fields = Object.entries(description.credentials);
+  const missing = fields.flatMap(([name, { optional }]) => (optional || credentials[name] ? [] : name));
+  if (missing.length > 0) return `${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing`;
+  for (const [name, { form }] of fields) {
+    const value = credentials[name]?.reveal();
+    if (value !== undefined && form && !form[0].test(value)) return `${name} is not ${form[1]}`;
+  }
+  return null;
 }
 
 /** What is wrong with the addresses that a project's credentials give, or null. */

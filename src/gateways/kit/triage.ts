@@ -34,6 +34,8 @@ export interface Read<Body> {
  * | 4xx, body unreadable | by the status | unknown |
  * | other, body unreadable | processing_error | unknown |
  */
+export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body> & { effect: "nothing" }): Read<Body> | Declined;
+export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body>): Read<Body> | Declined | Unknown;
 export function triage<Body>(
   answer: GatewayAnswer,
   { effect, read, readable = saysOutcome }: AnswerRule<Body>,

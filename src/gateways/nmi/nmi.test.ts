@@ -291,6 +291,11 @@ describe("nmi look-up and void", () => {
     const found = await lookUp(xml(other + transaction({ condition: "complete" }, {}, settle) + refund));
     assert.deepEqual(found, await charge(form(APPROVED)));
     assert.equal((await lookUp(xml(transaction() + transaction({ transaction_id: "2" })))).outcome, "unknown");
+    const refusedTwin = transaction(
+      { transaction_id: "2", condition: "failed" },
+      { success: "0", response_code: "300", response_text: "Duplicate" },
+    );
+    assert.deepEqual(await lookUp(xml(transaction() + refusedTwin)), found);
     assert.equal((await lookUp(xml(other))).outcome, "absent");
     assert.equal((await lookUp(xml(refund))).outcome, "unknown");
   });

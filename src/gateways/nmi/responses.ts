@@ -1,27 +1,10 @@
 import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown } from "../contract.ts";
-import {
-  absent,
-  approved,
-  childText,
-  childrenOf,
-  codeTable,
-  declined,
-  isOutcome,
-  lookUpBody,
-  minorOfDecimal,
-  pending,
-  readForm,
-  readXml,
-  textTable,
-  triage,
-  unknown,
-} from "../kit/index.ts";
-import type { Form, Undone, XmlElement } from "../kit/index.ts";
+import * as kit from "../kit/index.ts";
 import { orderId } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 
 /** Response codes in our words; 300 stands for a dozen things and is told apart by its text. */
-const codeOf = codeTable({
+const codeOf = kit.codeTable({
   card_declined: "200 226 260 261 262 263 264",
   do_not_honor: "201 240",
   insufficient_funds: "202",
@@ -42,7 +25,7 @@ const codeOf = codeTable({
 const IN_DOUBT: readonly string[] = ["400", "420", "421", "430", "440"];
 
 /** Texts of code 300; each ends in ` REFID:` and a number. A duplicate is looked up by the kit before it is believed. */
-const codeOfText = textTable([
+const codeOfText = kit.textTable([
   [/duplicate|already exists/i, "duplicate_transaction"],
   [/authentication failed|api key not found|authenticated user is invalid/i, "gateway_credentials_invalid"],
   [/sandbox (domain|accounts)|customer vault|invalid processor|currency/i, "gateway_misconfigured"],
@@ -69,7 +52,7 @@ export type Response =
 /** A response to a request that stores a card; no part of nothing can have been taken. */
 export function asOutcome(response: Response): Approved | Declined | Unknown {
   if (response.outcome === "unsupported") return response.refusal;
-  return response.outcome === "partial" ? unknown("an amount was taken to store a card") : response;
+  return response.outcome === "partial" ? kit.unknown("an amount was taken to store a card") : response;
 }
 
 /** The vendor's transaction id: ten or eleven digits, a UUID on some processors. */
@@ -79,7 +62,7 @@ function idOf(text: string | undefined): string | undefined {
 
 /** Fields of a response; any status but 200 says nothing about the payment. */
 function fieldsOf(answer: GatewayAnswer) {
-  return triage(answer, { effect: "money", read: readForm, readable: (status) => status === 200 });
+  return kit.triage(answer, { effect: "money", read: kit.readForm, readable: (status) => status === 200 });
 }
 
 /** The vendor's words without their trace number. */
@@ -88,23 +71,23 @@ const said = (text: string | undefined) => text?.replace(/\s*REFID:\S*$/i, "");
 /** The response to a sale, or to a request that stores the card. */
 export function readResponse(answer: GatewayAnswer, subject: Subject): Response {
   const read = fieldsOf(answer);
-  if (isOutcome(read)) return read;
+  if (kit.isOutcome(read)) return read;
   const fields = read.body;
   const text = fields.get("responsetext") ?? "";
   const code = fields.get("response_code") ?? "";
   const id = idOf(fields.get("transactionid"));
   const named = fields.get("orderid");
-  if (named && named !== orderId(subject)) return unknown("the answer belongs to another order");
+  if (named && named !== orderId(subject)) return kit.unknown("the answer belongs to another order");
   switch (fields.get("response") ?? "") {
     case "1":
-      return code === "100" ? readApproval(fields, id, subject) : unknown("an approval with another code than 100");
+      return code === "100" ? readApproval(fields, id, subject) : kit.unknown("an approval with another code than 100");
     case "2":
-      if (!/^2\d\d$/.test(code)) return unknown("a decline with a code that is none");
-      return declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
+      if (!/^2\d\d$/.test(code)) return kit.unknown("a decline with a code that is none");
+      return kit.declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
     case "3":
       return readError(code, text);
     default:
-      return unknown("no response that the vendor documents");
+      return kit.unknown("no response that the vendor documents");
   }
 }
 
@@ -117,110 +100,105 @@ function declineOf(code: string, text: string) {
 
 /** `response=3`: refused before anything was taken, except for the codes that leave it open. */
 function readError(code: string, text: string): Response {
-  if (IN_DOUBT.includes(code)) return unknown("the processor failed: it may have acted");
+  if (IN_DOUBT.includes(code)) return kit.unknown("the processor failed: it may have acted");
   const known = codeOf(code);
-  if (known === undefined) return unknown("an error with a code that the vendor does not document");
+  if (known === undefined) return kit.unknown("an error with a code that the vendor does not document");
   const ours = code === "300" ? (codeOfText(text) ?? known) : known;
-  const refusal = declined(ours, { message: said(text) });
+  const refusal = kit.declined(ours, { message: said(text) });
   const cannot = code === "460" || (ours === "processing_error" && UNSUPPORTED.test(text));
   return cannot ? { outcome: "unsupported", refusal } : refusal;
 }
 
-function readApproval(fields: Form, id: string | undefined, subject: Subject): Response {
-  const webhook = {
-    auth_code: fields.get("authcode"),
-    response_code: fields.get("response_code"),
-    avs_result_code: fields.get("avsresponse"),
-    cvv_result_code: fields.get("cvvresponse"),
-  };
+/** Keys of the status webhook's processor object, by their names in a response and in a report. */
+const WEBHOOK = { auth_code: "authcode", response_code: "response_code", avs_result_code: "avsresponse", cvv_result_code: "cvvresponse" };
+const WEBHOOK_REPORTED = { auth_code: "authorization_code", avs_result_code: "avs_response", cvv_result_code: "csc_response" };
+
+function readApproval(fields: kit.Form, id: string | undefined, subject: Subject): Response {
+  const webhook = kit.namedFields((name) => fields.get(name), WEBHOOK);
   if (subject.mode === "tokenize") {
-    if (fields.get("customer_vault_id") !== orderId(subject)) return unknown("an approval without the vault record asked for");
+    if (fields.get("customer_vault_id") !== orderId(subject)) return kit.unknown("an approval without the vault record asked for");
     return stored(id, subject, webhook);
   }
   const type = fields.get("type");
-  if (id === undefined || (type && type !== "sale")) return unknown("an approval that is no sale or has no transaction");
+  if (id === undefined || (type && type !== "sale")) return kit.unknown("an approval that is no sale or has no transaction");
   const amount = fields.get("amount_authorized");
   if (amount && !isAmount(amount, subject)) return { outcome: "partial", id };
-  return approved({ nmi_transaction_id: id }, { webhook });
+  return kit.approved({ nmi_transaction_id: id }, { webhook });
 }
 
 /** A stored card. Without a transaction it was stored unasked, or its validation is not shown yet. */
 export function stored(id: string | undefined, subject: Subject, webhook: Readonly<Record<string, string | undefined>> = {}): Approved {
-  return approved({ nmi_transaction_id: id, nmi_customer_vault_id: orderId(subject) }, { webhook });
+  return kit.approved({ nmi_transaction_id: id, nmi_customer_vault_id: orderId(subject) }, { webhook });
 }
 
 /** Storing a card asks the issuer for nothing. */
 function isAmount(text: string | undefined, { mode, amountMinor, currency }: Subject): boolean {
-  return minorOfDecimal(text, currency) === (mode === "charge" ? amountMinor : 0);
+  return kit.minorOfDecimal(text, currency) === (mode === "charge" ? amountMinor : 0);
 }
 
 /** What became of a void, a refund or the deletion of a record. */
-export function readReversal(answer: GatewayAnswer): Undone {
+export function readReversal(answer: GatewayAnswer): kit.Undone {
   const read = fieldsOf(answer);
-  if (isOutcome(read)) return "unclear";
+  if (kit.isOutcome(read)) return "unclear";
   if (read.body.get("response") === "1" && read.body.get("response_code") === "100") return "done";
   return ONLY_PENDING.test(read.body.get("responsetext") ?? "") ? "settled already" : "unclear";
 }
 
+export const isDone = (answer: GatewayAnswer) => readReversal(answer) === "done";
+
 /** The root of a report; null for anything else, an `error_response` above all: a refused question is never "not found". */
-function reportOf(answer: GatewayAnswer): XmlElement | null {
-  const root = lookUpBody(answer, readXml);
-  return root?.name === "nm_response" && childrenOf(root, "error_response").length === 0 ? root : null;
+function reportOf(answer: GatewayAnswer): kit.XmlElement | null {
+  const root = kit.lookUpBody(answer, kit.readXml);
+  return root?.name === "nm_response" && kit.childrenOf(root, "error_response").length === 0 ? root : null;
 }
 
 /** What the attempt's transactions say: its one sale or validation, whatever voids and refunds stand beside it. */
 export function readTransactions(answer: GatewayAnswer, subject: Subject): LookUpResult {
   const report = reportOf(answer);
-  if (report === null) return unknown("the vendor did not answer the look-up");
+  if (report === null) return kit.unknown("the vendor did not answer the look-up");
   const wanted = subject.mode === "charge" ? "sale" : "validate";
-  const mine = childrenOf(report, "transaction").filter((transaction) => childText(transaction, "order_id") === orderId(subject));
+  const mine = kit.childrenOf(report, "transaction").filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
   const found = mine.flatMap((transaction) => {
-    const actions = childrenOf(transaction, "action").filter((action) => childText(action, "action_type") === wanted);
-    return actions.map((action) => ({ transaction, action }));
+    const actions = kit.childrenOf(transaction, "action").filter((action) => kit.childText(action, "action_type") === wanted);
+    return actions.map((action) => readTransaction(transaction, action, subject));
   });
-  const [only, ...others] = found;
-  if (only === undefined) return mine.length > 0 ? unknown("a transaction of another kind carries this order") : absent;
-  return others.length > 0 ? unknown("more than one payment carries this order") : readTransaction(only.transaction, only.action, subject);
+  if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
+  return kit.theStanding(found);
 }
 
-function readTransaction(transaction: XmlElement, action: XmlElement, subject: Subject): LookUpResult {
-  const id = idOf(childText(transaction, "transaction_id"));
-  const code = childText(action, "response_code");
-  const took = childText(action, "success") === "1" && code === "100";
-  const currency = childText(transaction, "currency");
-  switch (childText(transaction, "condition") ?? "") {
+function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, subject: Subject): LookUpResult {
+  const id = idOf(kit.childText(transaction, "transaction_id"));
+  const code = kit.childText(action, "response_code");
+  const took = kit.childText(action, "success") === "1" && code === "100";
+  const currency = kit.childText(transaction, "currency");
+  switch (kit.childText(transaction, "condition") ?? "") {
     case "in_progress":
     case "unknown":
-      return pending;
+      return kit.pending;
     case "failed": {
-      const text = childText(action, "response_text") ?? "";
-      if (took || code === undefined) return unknown("a failed payment that succeeded");
-      return declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
+      const text = kit.childText(action, "response_text") ?? "";
+      if (took || code === undefined) return kit.unknown("a failed payment that succeeded");
+      return kit.declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
     }
     case "canceled":
-      return declined("processing_error", { processor: { nmi_transaction_id: id }, reason: "the payment had been voided" });
+      return kit.declined("processing_error", { processor: { nmi_transaction_id: id }, reason: "the payment had been voided" });
     case "pendingsettlement":
     case "complete":
       break;
     default:
-      return unknown("a condition that no sale of ours can have");
+      return kit.unknown("a condition that no sale of ours can have");
   }
-  if (!took || id === undefined) return unknown("a completed payment that did not succeed");
-  if (!isAmount(childText(action, "amount"), subject) || (subject.mode === "charge" && currency && currency !== subject.currency))
-    return unknown("another amount or currency than asked for");
-  const webhook = {
-    auth_code: childText(transaction, "authorization_code"),
-    response_code: code,
-    avs_result_code: childText(transaction, "avs_response"),
-    cvv_result_code: childText(transaction, "csc_response"),
-  };
-  return subject.mode === "tokenize" ? stored(id, subject, webhook) : approved({ nmi_transaction_id: id }, { webhook });
+  if (!took || id === undefined) return kit.unknown("a completed payment that did not succeed");
+  if (!isAmount(kit.childText(action, "amount"), subject) || (subject.mode === "charge" && currency && currency !== subject.currency))
+    return kit.unknown("another amount or currency than asked for");
+  const webhook = { ...kit.namedFields((name) => kit.childText(transaction, name), WEBHOOK_REPORTED), response_code: code };
+  return subject.mode === "tokenize" ? stored(id, subject, webhook) : kit.approved({ nmi_transaction_id: id }, { webhook });
 }
 
 /** Whether the vault holds the attempt's record; null when the vendor did not say. */
 export function holdsRecord(answer: GatewayAnswer, subject: Subject): boolean | null {
   const report = reportOf(answer);
   if (report === null) return null;
-  const records = childrenOf(report, "customer_vault").flatMap((vault) => childrenOf(vault, "customer"));
-  return records.some((record) => childText(record, "customer_vault_id") === orderId(subject));
+  const records = kit.childrenOf(report, "customer_vault").flatMap((vault) => kit.childrenOf(vault, "customer"));
+  return records.some((record) => kit.childText(record, "customer_vault_id") === orderId(subject));
 }

@@ -1,28 +1,11 @@
 import type { JsonValue } from "#src/kernel/json.ts";
 import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
-import {
-  approved,
-  at,
-  codeOfStatus,
-  codeTable,
-  declined,
-  idAt,
-  isObject,
-  lookUpBody,
-  objectsAt,
-  present,
-  readJson,
-  repeatByStatus,
-  scalarAt,
-  textAt,
-  unknown,
-} from "../kit/index.ts";
-import type { Answered, JsonObject, Repeat } from "../kit/index.ts";
+import * as kit from "../kit/index.ts";
 import { stripeAmount } from "./requests.ts";
 import type { Intent, Subject } from "./requests.ts";
 
 /** Stripe's `decline_code` and `code` in our words. A refusal that is not named here is a plain `card_declined`. */
-const codeOf = codeTable({
+const codeOf = kit.codeTable({
   do_not_honor:
     "do_not_honor call_issuer no_action_taken do_not_try_again try_again_later not_permitted service_not_allowed approve_with_id",
   insufficient_funds: "insufficient_funds",
@@ -49,54 +32,55 @@ const RAW_CARD_REFUSED = "Sending credit card numbers directly to the Stripe API
 const AUTHENTICATION_DEMANDED = "error_on_requires_action";
 
 /** Whether the same request with the same key should be sent again; Stripe's own word on it comes first. */
-export function judge(answer: Answered): Repeat {
+export function judge(answer: kit.Answered): kit.Repeat {
   const advice = answer.headers["stripe-should-retry"];
-  const byStatus = repeatByStatus(answer);
-  const again = advice === "true" || (byStatus !== "final" && advice !== "false") || readJson(answer.body) === null;
+  const byStatus = kit.repeatByStatus(answer);
+  const again = advice === "true" || (byStatus !== "final" && advice !== "false") || kit.readJson(answer.body) === null;
   if (!again) return "final";
   return byStatus === "nothing done" ? byStatus : "perhaps done";
 }
 
 /** An id in Stripe's form, whether it stands there alone or with the object it names. */
 function stripeId(value: JsonValue | undefined | null, prefix: string, ...path: string[]): string | undefined {
-  const found = at(value, ...path);
-  return idAt(isObject(found) ? found["id"] : found, new RegExp(`^${prefix}[A-Za-z0-9_]{1,250}$`));
+  const found = kit.at(value, ...path);
+  return kit.idAt(kit.isObject(found) ? found["id"] : found, new RegExp(`^${prefix}[A-Za-z0-9_]{1,250}$`));
 }
 
 /** The id of the object that a harmless step made, or why there is none. */
-export function readCreated(answer: Answered, kind: "payment_method" | "customer"): string | Declined {
-  const body = readJson(answer.body);
+export function readCreated(answer: kit.Answered, kind: "payment_method" | "customer"): string | Declined {
+  const body = kit.readJson(answer.body);
   const id = stripeId(body, kind === "customer" ? "cus_" : "pm_", "id");
-  if (answer.status === 200 && textAt(body, "object") === kind && id !== undefined) return id;
+  if (answer.status === 200 && kit.textAt(body, "object") === kind && id !== undefined) return id;
   return (
-    (body && readRefusal(answer.status, body, "tokenize")) ?? declined(answer.status >= 500 ? "gateway_unavailable" : "processing_error")
+    (body && readRefusal(answer.status, body, "tokenize")) ??
+    kit.declined(answer.status >= 500 ? "gateway_unavailable" : "processing_error")
   );
 }
 
 /** What an error object says: `decline_code` first when the code is card_declined, else the code. */
-function codeOfError(error: JsonObject) {
-  const code = textAt(error, "code");
-  const message = textAt(error, "message") ?? "";
+function codeOfError(error: kit.JsonObject) {
+  const code = kit.textAt(error, "code");
+  const message = kit.textAt(error, "message") ?? "";
   if (message.startsWith(RAW_CARD_REFUSED)) return "gateway_misconfigured";
-  if (code === "card_declined") return codeOf(textAt(error, "decline_code")) ?? "card_declined";
+  if (code === "card_declined") return codeOf(kit.textAt(error, "decline_code")) ?? "card_declined";
   const known = codeOf(code);
-  if (known !== undefined || textAt(error, "type") !== "card_error") return known;
+  if (known !== undefined || kit.textAt(error, "type") !== "card_error") return known;
   return message.includes(AUTHENTICATION_DEMANDED) ? "authentication_required" : "card_declined";
 }
 
 /** A 4xx answer with Stripe's error object; null when the answer is none. A restricted key's 403 is about the account. */
-function readRefusal(status: number, body: JsonObject, mode: Subject["mode"]): Declined | null {
-  const error = at(body, "error");
-  if (!isObject(error) || status < 400 || status >= 500) return null;
-  const byStatus = status === 402 ? undefined : status === 403 ? "gateway_misconfigured" : codeOfStatus(status);
+function readRefusal(status: number, body: kit.JsonObject, mode: Subject["mode"]): Declined | null {
+  const error = kit.at(body, "error");
+  if (!kit.isObject(error) || status < 400 || status >= 500) return null;
+  const byStatus = status === 402 ? undefined : status === 403 ? "gateway_misconfigured" : kit.codeOfStatus(status);
   const code = (status === 401 ? undefined : codeOfError(error)) ?? byStatus;
   const processor = mode === "charge" ? paymentIds(error["payment_intent"], stripeId(error, "ch_", "charge")) : {};
-  return code ? declined(code, { message: textAt(error, "message"), processor }) : null;
+  return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor }) : null;
 }
 
 function paymentIds(intent: JsonValue | undefined, knownCharge?: string) {
   const charge = knownCharge ?? stripeId(intent, "ch_", "latest_charge") ?? stripeId(intent, "py_", "latest_charge");
-  return present({ stripe_payment_intent_id: stripeId(intent, "pi_", "id"), stripe_charge_id: charge });
+  return kit.present({ stripe_payment_intent_id: stripeId(intent, "pi_", "id"), stripe_charge_id: charge });
 }
 
 /** What an intent says: its outcome, still at work, or waiting for something that cannot come and must be cancelled. */
@@ -108,61 +92,61 @@ export type IntentState =
   | { outcome: "waiting"; id: string; refusal: Declined };
 
 /** The answer to creating, reading or cancelling an intent. Anything odd is unknown (R-422). */
-export function readAnswer(answer: Answered, intent: Intent, subject: Subject): IntentState {
-  const body = readJson(answer.body);
-  if (body === null) return unknown("Stripe's answer is not one JSON object");
+export function readAnswer(answer: kit.Answered, intent: Intent, subject: Subject): IntentState {
+  const body = kit.readJson(answer.body);
+  if (body === null) return kit.unknown("Stripe's answer is not one JSON object");
   if (answer.status === 200)
-    return at(body, "error") === undefined ? readIntentObject(body, intent, subject) : unknown("200 with an error");
-  if (answer.status === 409) return unknown("another request with this key is under way");
-  if (["succeeded", "processing", "requires_capture"].includes(textAt(body, "error", intent, "status") ?? ""))
-    return unknown("an error about a payment that is under way");
-  return readRefusal(answer.status, body, subject.mode) ?? unknown(`status ${answer.status} without a reason`);
+    return kit.at(body, "error") === undefined ? readIntentObject(body, intent, subject) : kit.unknown("200 with an error");
+  if (answer.status === 409) return kit.unknown("another request with this key is under way");
+  if (["succeeded", "processing", "requires_capture"].includes(kit.textAt(body, "error", intent, "status") ?? ""))
+    return kit.unknown("an error about a payment that is under way");
+  return readRefusal(answer.status, body, subject.mode) ?? kit.unknown(`status ${answer.status} without a reason`);
 }
 
 /** An intent as Stripe shows it in an answer or a list. */
-export function readIntentObject(intent: JsonObject, kind: Intent, subject: Subject): IntentState {
+export function readIntentObject(intent: kit.JsonObject, kind: Intent, subject: Subject): IntentState {
   const id = stripeId(intent, kind === "payment_intent" ? "pi_" : "seti_", "id");
-  if (textAt(intent, "object") !== kind || id === undefined) return unknown("the answer is not the object asked for");
-  const lastError = at(intent, kind === "payment_intent" ? "last_payment_error" : "last_setup_error");
+  if (kit.textAt(intent, "object") !== kind || id === undefined) return kit.unknown("the answer is not the object asked for");
+  const lastError = kit.at(intent, kind === "payment_intent" ? "last_payment_error" : "last_setup_error");
   const processor = kind === "payment_intent" ? paymentIds(intent) : {};
-  const failed = isObject(lastError)
-    ? declined(codeOfError(lastError) ?? "card_declined", { message: textAt(lastError, "message"), processor })
-    : declined("processing_error", { processor });
-  switch (textAt(intent, "status") ?? "") {
+  const failed = kit.isObject(lastError)
+    ? kit.declined(codeOfError(lastError) ?? "card_declined", { message: kit.textAt(lastError, "message"), processor })
+    : kit.declined("processing_error", { processor });
+  switch (kit.textAt(intent, "status") ?? "") {
     case "succeeded":
     case "requires_capture":
       return kind === "payment_intent" ? readPaid(intent, subject) : readStored(intent);
     case "processing":
       return { outcome: "processing", id };
     case "requires_action":
-      return { outcome: "waiting", id, refusal: declined("authentication_required", { processor }) };
+      return { outcome: "waiting", id, refusal: kit.declined("authentication_required", { processor }) };
     case "requires_confirmation":
     case "requires_payment_method":
       return { outcome: "waiting", id, refusal: failed };
     case "canceled":
       return failed;
     default:
-      return unknown("a status that Stripe does not document");
+      return kit.unknown("a status that Stripe does not document");
   }
 }
 
-function readPaid(intent: JsonObject, subject: Subject): Approved | Unknown {
+function readPaid(intent: kit.JsonObject, subject: Subject): Approved | Unknown {
   const capture = intent["status"] === "requires_capture" ? "authorized" : "captured";
-  const amount = scalarAt(intent, capture === "authorized" ? "amount_capturable" : "amount_received");
+  const amount = kit.scalarAt(intent, capture === "authorized" ? "amount_capturable" : "amount_received");
   if (amount !== String(stripeAmount(subject)) || intent["currency"] !== subject.currency.toLowerCase())
-    return unknown("another amount or currency than asked for");
+    return kit.unknown("another amount or currency than asked for");
   const ids = paymentIds(intent);
-  if (ids["stripe_charge_id"] === undefined) return unknown("a paid intent without its charge");
-  const receipt = textAt(intent, "latest_charge", "receipt_url");
-  return approved({ receipt_url: receipt?.startsWith("https://") ? receipt : undefined, ...ids }, { capture });
+  if (ids["stripe_charge_id"] === undefined) return kit.unknown("a paid intent without its charge");
+  const receipt = kit.textAt(intent, "latest_charge", "receipt_url");
+  return kit.approved({ receipt_url: receipt?.startsWith("https://") ? receipt : undefined, ...ids }, { capture });
 }
 
-function readStored(intent: JsonObject): Approved | Unknown {
+function readStored(intent: kit.JsonObject): Approved | Unknown {
   const paymentMethod = stripeId(intent, "pm_", "payment_method");
   const customer = stripeId(intent, "cus_", "customer");
   if (intent["status"] !== "succeeded" || paymentMethod === undefined || customer === undefined)
-    return unknown("a stored card without its ids");
-  return approved({ payment_method_id: paymentMethod, stripe_customer_id: customer });
+    return kit.unknown("a stored card without its ids");
+  return kit.approved({ payment_method_id: paymentMethod, stripe_customer_id: customer });
 }
 
 /** One page of a list: the attempt's own intents in it, and where the next page starts. Null when it is no list. */
@@ -170,13 +154,13 @@ export function readPage(
   answer: GatewayAnswer,
   intent: Intent,
   { sessionId, attempt }: Subject,
-): { items: JsonObject[]; next: string | null } | null {
-  const body = lookUpBody(answer, readJson);
-  const all = objectsAt(body, "data");
-  const more = at(body, "has_more");
-  if (textAt(body, "object") !== "list" || all === null || typeof more !== "boolean") return null;
+): { items: kit.JsonObject[]; next: string | null } | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const all = kit.objectsAt(body, "data");
+  const more = kit.at(body, "has_more");
+  if (kit.textAt(body, "object") !== "list" || all === null || typeof more !== "boolean") return null;
   const items = all.filter(
-    (item) => textAt(item, "metadata", "session_id") === sessionId && textAt(item, "metadata", "attempt") === String(attempt),
+    (item) => kit.textAt(item, "metadata", "session_id") === sessionId && kit.textAt(item, "metadata", "attempt") === String(attempt),
   );
   const last = stripeId(all.at(-1), intent === "payment_intent" ? "pi_" : "seti_", "id");
   return more && last === undefined ? null : { items, next: more ? (last ?? null) : null };

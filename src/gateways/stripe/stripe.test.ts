@@ -87,8 +87,8 @@ describe("stripe requests", () => {
     );
     assert.equal(
       io.sent[2]?.body,
-      "confirm=true&customer=cus_Nff&payment_method=pm_1Nabc&payment_method_types%5B0%5D=card&usage=off_session" +
-        `&payment_method_options%5Bcard%5D%5Bmoto%5D=true&metadata%5Bsession_id%5D=${SESSION}&metadata%5Battempt%5D=1&expand%5B0%5D=latest_attempt`,
+      "confirm=true&customer=cus_Nff&payment_method=pm_1Nabc&payment_method_types%5B0%5D=card" +
+        `&payment_method_options%5Bcard%5D%5Bmoto%5D=true&usage=off_session&metadata%5Bsession_id%5D=${SESSION}&metadata%5Battempt%5D=1&expand%5B0%5D=latest_attempt`,
     );
     assert.deepEqual(io.notes, { payment_method: "pm_1Nabc", customer: "cus_Nff" });
   });

@@ -1,0 +1,38 @@
+import type { GatewayIo, GatewayRequest } from "../contract.ts";
+import { formBody, jsonBody, xmlBody } from "./body.ts";
+import type { FormFields, JsonBody, XmlNode } from "./body.ts";
+import type { Answered } from "./triage.ts";
+
+/** Requests in the usual forms. A header given here replaces the usual one; `timeoutMs` is the vendor's own, if it has one. */
+
+type Headers = Readonly<Record<string, string>>;
+
+const write = (url: string, type: string, body: Uint8Array, headers: Headers, timeoutMs?: number): GatewayRequest => ({
+  method: "POST",
+  url,
+  headers: { "Content-Type": type, ...headers },
+  body,
+  ...(timeoutMs !== undefined && { timeoutMs }),
+});
+
+export const postJson = (url: string, body: JsonBody, headers: Headers = {}, timeoutMs?: number): GatewayRequest =>
+  write(url, "application/json", jsonBody(body), { Accept: "application/json", ...headers }, timeoutMs);
+
+export const postForm = (url: string, fields: FormFields, headers: Headers = {}, timeoutMs?: number): GatewayRequest =>
+  write(url, "application/x-www-form-urlencoded", formBody(fields), headers, timeoutMs);
+
+export const postXml = (url: string, root: XmlNode, headers: Headers = {}, timeoutMs?: number): GatewayRequest =>
+  write(url, "text/xml", xmlBody(root), headers, timeoutMs);
+
+export const get = (url: string, headers: Headers = {}, timeoutMs?: number): GatewayRequest => ({
+  method: "GET",
+  url,
+  headers: { Accept: "application/json", ...headers },
+  ...(timeoutMs !== undefined && { timeoutMs }),
+});
+
+/** The answer, if one arrived: for look-ups, whose silence says nothing. */
+export async function ask(io: Pick<GatewayIo, "send">, request: GatewayRequest): Promise<Answered | null> {
+  const answer = await io.send(request);
+  return answer.kind === "answered" ? answer : null;
+}
