@@ -20,6 +20,7 @@ import {
   openInstallationKeys,
   startLease,
   type Log,
+  isGlobal,
 } from "./platform/index.ts";
 import type { ApiRole } from "./roles/api.ts";
 import type { Modules, OnEnd } from "./roles/modules.ts";
@@ -117,7 +118,19 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   const rules = { phoneNumber, sessionTtlSeconds, isTrunkHost, dialsNumbers: trunk !== null };
   const checkout = createCheckout({ database, projects, gateways, clock, log, settings: rules });
   const payments = instruments.payments(
-    createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log, onFound: instruments.countFound }),
+    createPayments({
+      database,
+      sessions,
+      projects,
+      gateways,
+      outbound,
+      clock,
+      random,
+      egressIp: isGlobal(config.sipPublicHost) ? config.sipPublicHost : null,
+      owner,
+      log,
+      onFound: instruments.countFound,
+    }),
     () => clock.monotonic(),
   );
   const host = { config, clock, random, owner, log, metrics, instruments, ownHosts, onEnd };

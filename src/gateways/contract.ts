@@ -221,6 +221,8 @@ export interface GatewayIo {
   readonly settings: GatewaySettings;
   readonly clock: { now(): number; monotonic(): number };
   readonly random: { uuid(): string; bytes(count: number): Uint8Array };
+  /** The public address of this installation where it is known, for vendors that demand a payer's address; a telephone has none. */
+  readonly egressIp: string | null;
   /** Ends when the attempt's total deadline passes; `send` and `wait` obey it by themselves. */
   readonly signal: AbortSignal;
   /** One request, no redirects, no retries. The body is wiped once it was sent. Never throws for what a network can do. */

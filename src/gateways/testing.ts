@@ -151,6 +151,7 @@ export function testIo(settings: GatewaySettings, send: (request: GatewayRequest
     notes,
     clock: { now: () => startedMs + passed, monotonic: () => passed },
     random: systemRandom,
+    egressIp: null,
     signal: new AbortController().signal,
     async send(request) {
       sent.push({ request, body: Buffer.from(request.body ?? []).toString() });

@@ -16,6 +16,7 @@ export interface IoDeps {
   random: Random;
   tokens: AccessTokens;
   projects: Pick<ProjectSettings, "rotateCredentials">;
+  egressIp?: string | null;
   log: Pick<Log, "warn">;
 }
 
@@ -41,6 +42,7 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
     settings,
     clock,
     random,
+    egressIp: deps.egressIp ?? null,
     signal: controller.signal,
     async send(request) {
       if (left() === 0) return { kind: "not sent", reason: "deadline passed" };

@@ -34,6 +34,8 @@ export interface PaymentsDeps {
   outbound: Pick<Outbound, "send">;
   clock: Clock;
   random: Random;
+  /** The public address of this installation where it is known: for vendors that demand a payer's address. */
+  egressIp?: string | null;
   /** This run of this process, as in its lease. */
   owner: string;
   log: Log;

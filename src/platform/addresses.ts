@@ -30,16 +30,21 @@ export function isInside(address: string, ranges: readonly Cidr[]): boolean {
   return ranges.some((range) => inside(parsed, range));
 }
 
+/** True for an IP address that is routed on the internet, this machine's own included. */
+export function isGlobal(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  if (parsed.range() !== "unicast" || inside(parsed, METADATA)) return false;
+  return parsed.kind() === "ipv4" || inside(parsed, GLOBAL_IPV6);
+}
+
 /**
  * True when `address` is one that anybody's request may be sent to: public, and not an address of this machine (R-260,
  * S-50).
  */
 export function isPublic(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.process(address);
-  if (parsed.range() !== "unicast" || inside(parsed, METADATA)) return false;
-  if (parsed.kind() === "ipv6" && !inside(parsed, GLOBAL_IPV6)) return false;
-  const text = parsed.toString();
+  if (!isGlobal(address)) return false;
+  const text = ipaddr.process(address).toString();
   return !Object.values(networkInterfaces()).some((all) => all?.some((own) => ipaddr.process(own.address).toString() === text));
 }
 

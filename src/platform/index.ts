@@ -1,4 +1,4 @@
-export { createReach, isInside, isPublic, parseCidrs, resolveName } from "./addresses.ts";
+export { createReach, isGlobal, isInside, isPublic, parseCidrs, resolveName } from "./addresses.ts";
 export { ChainBrokenError, type ChainReport, sealRows, verifyChain } from "./audit-chain.ts";
 export { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
 export { audit, auditRun } from "./audit.ts";

@@ -79,7 +79,7 @@ describe("ecommpay requests", () => {
     const { signature } = (JSON.parse(body) as { general: { signature: string } }).general;
     assert.equal(
       body,
-      `{"general":{"project_id":12345,"payment_id":"${ID}","signature":"${signature}"},"customer":{"id":"${SESSION}","ip_address":"127.0.0.1"},` +
+      `{"general":{"project_id":12345,"payment_id":"${ID}","signature":"${signature}"},"customer":{"id":"${SESSION}","ip_address":"203.0.113.10"},` +
         '"payment":{"amount":4995,"currency":"USD","description":"Invoice 1001","moto_type":2},' +
         '"card":{"pan":"4000000000000077","year":2030,"month":9,"card_holder":"JANE DOE","cvv":"123"},"avs_data":{"avs_post_code":"SW1A 1AA"}}',
     );
@@ -96,11 +96,30 @@ describe("ecommpay requests", () => {
     assert.ok(body.includes(`"${"x".repeat(100)}"`));
   });
 
-  test("a project's own public address goes with telephone payments", async () => {
-    const credentials = { ...settings.credentials, ip_address: new Secret("198.51.100.7") };
-    const io = ioWith(() => status(), undefined, { credentials });
-    await ecommpay.charge(orderOf(), io);
-    assert.ok(io.sent[0]!.body.includes('"ip_address":"198.51.100.7"'));
+  test("a telephone payment goes with the project's public address, else with this service's; with live money none is made up", async () => {
+    const { ip_address: _none, ...without } = settings.credentials;
+    const sentFor = async (changes: Partial<GatewaySettings>, egressIp: string | null) => {
+      const io = ioWith(() => status(), undefined, changes);
+      const outcome = await ecommpay.charge(orderOf(), { ...io, egressIp });
+      return /"ip_address":"([^"]*)"/.exec(io.sent[0]?.body ?? "")?.[1] ?? codeOf(outcome);
+    };
+    const own = { ...without, ip_address: new Secret("198.51.100.7") };
+    assert.equal(await sentFor({ credentials: own }, "198.51.100.8"), "198.51.100.7");
+    assert.equal(await sentFor({ credentials: without }, "198.51.100.8"), "198.51.100.8");
+    assert.equal(await sentFor({ credentials: without, environment: "live" }, null), "gateway_misconfigured");
+  });
+
+  test("a name is sent in Latin letters, or not at all: the vendor takes no other script", async () => {
+    for (const [name, sent] of [
+      ["Zoë Müller-Ó Dónaill", "Zoe Muller-O Donaill"],
+      ["Жан Поль", "CARDHOLDER"],
+      ["山田", "CARDHOLDER"],
+      ["X", "CARDHOLDER"],
+    ] as const) {
+      const io = ioWith(() => status());
+      await ecommpay.charge(orderOf({ card: cardOf("4000000000000077", { name }) }), io);
+      assert.equal(/"card_holder":"([^"]*)"/.exec(io.sent[0]!.body)?.[1], sent);
+    }
   });
 
   test("storing a card is a verification for nothing that keeps it", async () => {
@@ -110,6 +129,16 @@ describe("ecommpay requests", () => {
     assert.deepEqual(pathsOf(io), ["/v2/payment/card/account_verification", "/v2/payment/status"]);
     assert.ok(io.sent[0]!.body.includes('"amount":0,') && io.sent[0]!.body.includes('"save":true'));
     assert.equal((await tokenize(() => verified({ account: { id: 77 } }, 100))).outcome, "approved");
+  });
+
+  test("a verification is known whatever its operation's type is called, the newest one if there are more", async () => {
+    const account = { account: { id: 77 } };
+    for (const type of ["account verification", "verify", "auth", "check"]) {
+      const sum = { amount: 0, currency: "USD" };
+      const older = { id: 1, type, status: "decline", code: "10105", created_date: "2026-11-20T20:00:00+0000" };
+      const answer = status({ type, payment: { sum }, operation: { sum_initial: sum }, operations: [older], rest: account });
+      assert.equal((await tokenize(() => answer)).outcome, "approved", type);
+    }
   });
 
   test("a card that the verification did not keep is kept by a request of its own, whose token goes into the webhook", async () => {
@@ -160,7 +189,7 @@ const MAPPING: readonly (readonly [ours: string, codes: string])[] = [
   ["limit_exceeded", "309 1421 1422 1433 10101 10107 2642 3355 3357 3358"],
   ["authentication_required", "104 108 10104 10114 10205 10403 10709 10722"],
   ["card_declined", "100 603 10000 10100 10206 10704 10810 10812 301 10301"],
-  ["processing_error", "10202 10502 10602 10603 601 602 10501 10601 501 2147 3062 3081 3201 10801 3027 3101 3221 3241 3181 3183 3184"],
+  ["processing_error", "10202 10502 10602 10603 601 602 10501 10601 501 2147 3062 3081 3201 3027 3101 3221 3241 3181 3183 3184"],
   ["gateway_unavailable", "314 10505"],
   ["gateway_credentials_invalid", "3261 3262 2442 3123 3124"],
   [
@@ -212,6 +241,17 @@ describe("ecommpay responses", () => {
         "unknown",
       );
     }
+  });
+
+  test("10801, approved but not processed, is looked at again and final two minutes after sending", async () => {
+    assert.equal((await charge((_request, count) => (count < 3 ? declined("10801") : status()))).outcome, "approved");
+    assert.equal((await charge(() => declined("10801"))).outcome, "unknown");
+    const after = (ageMs: number) => {
+      const io = ioWith(() => declined("10801"));
+      return ecommpay.lookUp!(traceOf(orderOf(), {}, io.clock.now() - ageMs), io);
+    };
+    assert.equal((await after(110_000)).outcome, "pending");
+    assert.equal(codeOf(await after(120_000)), "processing_error");
   });
 
   test("an unknown code is card_declined where the issuer spoke, processing_error where the vendor refused", async () => {

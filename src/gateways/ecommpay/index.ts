@@ -1,37 +1,30 @@
-import type { AttemptTrace, Declined, LookUpResult, Order, Outcome, Unknown, VoidResult } from "../contract.ts";
-import { defineGateway } from "../kit/index.ts";
-import type { Io } from "../kit/index.ts";
-import { SETTINGS, cancel, makeToken, pay, readStatusOf, refund, settingsFault } from "./requests.ts";
+import type { AttemptTrace, Declined, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
 import type { Subject } from "./requests.ts";
-import { readQueued, readStatus, readToken } from "./responses.ts";
-import type { Reading } from "./responses.ts";
+import * as responses from "./responses.ts";
+import type { PaymentState } from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+/** A payment that is neither at work nor missing. */
+type Settled = Exclude<PaymentState, { outcome: "pending" | "absent" }>;
 
 const DEADLINE_MS = 90_000;
-/** Pauses between polls; the last one goes on. */
-const PAUSES_MS: readonly number[] = [1_000, 2_000, 3_000, 5_000];
-const LONG_PAUSE_MS = 5_000;
 /** This long after it was sent an unknown payment has not arrived: the same body with the same id is sent again. */
 const ARRIVES_WITHIN_MS = 30_000;
 /** No repeat begins later, so that it can still be followed before the deadline. */
 const LAST_REPEAT_MS = DEADLINE_MS - ARRIVES_WITHIN_MS;
 
 /** ecommpay Gate API v2: every payment is queued, its outcome is polled; all messages are signed. */
-export const gateway = defineGateway({
+export const gateway = kit.defineGateway({
   name: "ecommpay",
-  settings: SETTINGS,
+  settings: requests.SETTINGS,
   capabilities: {
     idempotency: "refuse",
     lookUp: "by reference",
     voidBy: "reference",
-    absenceIsProofAfterMs: DEADLINE_MS + ARRIVES_WITHIN_MS,
-    authorizeOnly: false,
-    oneAttempt: false,
-    moto: true,
-    verifiesOnTokenize: true,
+    absenceIsProofAfterMs: responses.FINAL_AFTER_MS,
     token: "a card kept for the customer whose id is the session's, found by the payment id",
-    needsAddress: false,
-    takesBillingAddress: false,
-    connectedAccountOption: null,
     processorFields: {
       charge: ["ecommpay_payment_id", "ecommpay_operation_id"],
       tokenize: ["ecommpay_payment_id", "ecommpay_operation_id"],
@@ -39,95 +32,83 @@ export const gateway = defineGateway({
     },
     deadlineMs: DEADLINE_MS,
   },
-  sandbox: { project_id: "12345", secret_key: "demo-secret-key" },
-  checkSettings: settingsFault,
+  sandbox: { project_id: "12345", secret_key: "demo-secret-key", ip_address: "203.0.113.10" },
   documentation:
     "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 declines. In the simulator the common table wins for the first; the second declines in both.",
-  charge: submit,
+  charge: async (order, io) => withPayer(order, io, async (payerIp) => closed(order, io, await follow(order, io, payerIp))),
   tokenize,
   lookUp,
-  void: undo,
+  void: async (attempt, io) =>
+    // A kept card cannot be taken out by this interface.
+    kit.reversal(await lookUp(attempt, io), async () => attempt.mode === "charge" && released(attempt, io, attempt.amountMinor)),
 });
 
-function unknown(reason: string): Unknown {
-  return { outcome: "unknown", reason };
+/** The vendor demands the payer's address. In the sandbox any will do; with live money nothing is made up. */
+async function withPayer(order: Order, io: Io, run: (payerIp: string) => Promise<Outcome>): Promise<Outcome> {
+  const payerIp = requests.payerIpOf(order, io.settings, io.egressIp) ?? (io.settings.environment === "test" ? "127.0.0.1" : null);
+  if (payerIp !== null) return run(payerIp);
+  return kit.declined("gateway_misconfigured", { reason: "ip_address or SIP_PUBLIC_HOST must say this service's public address" });
 }
 
-const isOpen = ({ outcome }: Reading) => outcome === "pending" || outcome === "absent" || outcome === "unknown";
-
-/** Sends the payment and follows it to its end. */
-async function submit(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
-  const reading = await follow(order, io);
-  return reading.outcome === "not kept" ? notKept(reading.approved.processor) : close(order, io, reading);
+/** As a charge; a card that the verification did not keep is kept by a request of its own while it is still there. */
+function tokenize(order: Order, io: Io): Promise<Outcome> {
+  return withPayer(order, io, async (payerIp) => {
+    const state = await follow(order, io, payerIp);
+    if (state.outcome !== "not kept") return closed(order, io, state);
+    const token = responses.readToken(await io.send(requests.makeToken(order, io.settings, payerIp)));
+    // Nobody can find this token again by the payment's id: the merchant gets it with the status webhook.
+    return token === null
+      ? notKept(state.approved)
+      : { ...state.approved, webhookProcessor: { ...state.approved.webhookProcessor, token } };
+  });
 }
 
-/** As `submit`; a card that the verification did not keep is kept by a request of its own while it is still there. */
-async function tokenize(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
-  const reading = await follow(order, io);
-  if (reading.outcome !== "not kept") return close(order, io, reading);
-  const token = readToken(await io.send(makeToken(order, io.settings)));
-  // Nobody can find this token again by the payment's id: the merchant gets it with the status webhook.
-  return token === null
-    ? notKept(reading.approved.processor)
-    : { ...reading.approved, webhookProcessor: { ...reading.approved.webhookProcessor, token } };
-}
+const notKept = ({ processor }: { processor: Declined["processor"] }) =>
+  kit.declined("gateway_misconfigured", { processor, reason: "the project keeps no cards" });
 
-function notKept(processor: Declined["processor"]): Declined {
-  return { outcome: "declined", code: "gateway_misconfigured", message: null, processor, reason: "the project keeps no cards" };
-}
-
-/** The payment's final reading. A lost answer is no matter: the id decides, and a second request with it cannot take twice. */
-async function follow(order: Order, io: Io<typeof SETTINGS>): Promise<Exclude<Reading, { outcome: "pending" | "absent" }>> {
+/** The payment's final state. A lost answer is no matter: the id decides, and a second request with it cannot take twice. */
+async function follow(order: Order, io: Io, payerIp: string): Promise<Settled> {
   const begunMs = io.clock.monotonic();
-  const first = readQueued(await io.send(pay(order, io.settings)));
-  if (first.outcome === "declined") return first;
+  const trace = { ...order, startedAtMs: io.clock.now() };
+  const queued = responses.readQueued(await io.send(requests.pay(order, io.settings, payerIp)));
+  if (queued.outcome === "declined") return queued;
   let sentMs = io.clock.monotonic();
-  for (let round = 0; await io.wait(PAUSES_MS[round] ?? LONG_PAUSE_MS); round++) {
-    const reading = readStatus(await io.send(readStatusOf(order, io.settings)), order, io.settings);
-    if (reading.outcome !== "pending" && reading.outcome !== "absent" && reading.outcome !== "unknown") return reading;
+  const state = await kit.poll(io, async () => {
+    const seen = await stateOf(trace, io);
+    if (seen.outcome !== "pending" && seen.outcome !== "absent" && seen.outcome !== "unknown") return seen;
     const nowMs = io.clock.monotonic();
-    const lost = reading.outcome === "absent" && nowMs - sentMs >= ARRIVES_WITHIN_MS;
-    if (!lost || nowMs - begunMs > LAST_REPEAT_MS) continue;
-    // Whatever it is answered: taken in once, or refused because the first one had arrived.
-    await io.send(pay(order, io.settings));
-    sentMs = nowMs;
-  }
-  return unknown("the vendor has not settled the payment in time");
+    if (seen.outcome === "absent" && nowMs - sentMs >= ARRIVES_WITHIN_MS && nowMs - begunMs <= LAST_REPEAT_MS) {
+      // Whatever it is answered: taken in once, or refused because the first one had arrived.
+      await io.send(requests.pay(order, io.settings, payerIp));
+      sentMs = nowMs;
+    }
+    return undefined;
+  });
+  return state ?? kit.unknown("the vendor has not settled the payment in time");
 }
 
-type Ended = Exclude<Reading, { outcome: "pending" | "absent" | "not kept" }>;
+async function stateOf(attempt: Subject & { startedAtMs: number }, io: Io): Promise<PaymentState> {
+  const ageMs = io.clock.now() - attempt.startedAtMs;
+  return responses.readStatus(await io.send(requests.readStatusOf(attempt, io.settings)), attempt, io.settings, ageMs);
+}
 
-/** What a final reading means; money that must not stay is given back first. */
-async function close(subject: Subject, io: Io<typeof SETTINGS>, reading: Ended): Promise<Outcome> {
-  if (reading.outcome === "given back") return reading.verdict;
-  if (reading.outcome !== "give back") return reading;
-  const done = await giveBack(subject, io, reading.amountMinor);
-  return done ? reading.verdict : unknown("money that must not stay could not be given back");
+/** What a final state means; money that must not stay is sent back first. */
+async function closed(subject: Subject, io: Io, state: Settled): Promise<Outcome> {
+  if (state.outcome === "not kept") return notKept(state.approved);
+  return state.outcome === "excess" ? kit.releasedFirst(state.refusal, () => released(subject, io, state.amount)) : state;
 }
 
 /** Refunds the amount, or releases the hold, and follows that to its end. */
-async function giveBack(subject: Subject, io: Io<typeof SETTINGS>, amountMinor: number | "hold"): Promise<boolean> {
-  const request = amountMinor === "hold" ? cancel(subject, io.settings) : refund(subject, io.settings, amountMinor);
-  if (readQueued(await io.send(request)).outcome !== "queued") return false;
-  for (let round = 0; await io.wait(PAUSES_MS[round] ?? LONG_PAUSE_MS); round++) {
-    const reading = readStatus(await io.send(readStatusOf(subject, io.settings)), subject, io.settings);
-    if (reading.outcome === "given back") return true;
-  }
-  return false;
+async function released(subject: Subject, io: Io, amount: number | "hold"): Promise<boolean> {
+  if (responses.readQueued(await io.send(requests.release(subject, io.settings, amount))).outcome !== "queued") return false;
+  const done = await kit.poll(io, async () => {
+    const answer = await io.send(requests.readStatusOf(subject, io.settings));
+    return responses.isReturned(answer, subject, io.settings) ? true : undefined;
+  });
+  return done ?? false;
 }
 
-async function lookUp(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<LookUpResult> {
-  const reading = readStatus(await io.send(readStatusOf(attempt, io.settings)), attempt, io.settings);
-  if (reading.outcome === "pending" || reading.outcome === "absent") return reading;
-  return reading.outcome === "not kept" ? notKept(reading.approved.processor) : close(attempt, io, reading);
-}
-
-/** A refund; a kept card cannot be taken out by this interface. */
-async function undo(attempt: AttemptTrace, io: Io<typeof SETTINGS>): Promise<VoidResult> {
-  const reading = readStatus(await io.send(readStatusOf(attempt, io.settings)), attempt, io.settings);
-  if (isOpen(reading) && reading.outcome !== "absent") return unknown("what there is to void is not known");
-  if (reading.outcome !== "approved" && reading.outcome !== "give back") return { outcome: "nothing to void" };
-  if (attempt.mode === "tokenize") return unknown("a stored card cannot be removed here");
-  const amount = reading.outcome === "approved" ? attempt.amountMinor : reading.amountMinor;
-  return (await giveBack(attempt, io, amount)) ? { outcome: "voided" } : unknown("the payment could not be refunded");
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  const state = await stateOf(attempt, io);
+  return state.outcome === "pending" || state.outcome === "absent" ? state : closed(attempt, io, state);
 }

@@ -1,15 +1,14 @@
 import { JsonNumber } from "#src/kernel/json.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { digitsOf, hmac, isDigits, isSameText, textAt } from "../kit/index.ts";
-import type { JsonObject, Scalar } from "../kit/index.ts";
+import * as kit from "../kit/index.ts";
 
 /**
- * ecommpay's signature (the sheet's section 2): every leaf of the body as `path:value`, in natural order of the paths,
+ * ecommpay's signature (Gate API, Signature): every leaf of the body as `path:value`, in natural order of the paths,
  * joined by `;`, under HMAC-SHA512 in Base64. Card digits are signed where they lie in their cells.
  */
 
 /** A body of ours or of the vendor's; undefined members are not in it. */
-export type Signable = Scalar | JsonNumber | null | readonly Signable[] | { readonly [name: string]: Signable | undefined };
+export type Signable = kit.Scalar | JsonNumber | null | readonly Signable[] | { readonly [name: string]: Signable | undefined };
 
 type Pieces = readonly (string | Uint8Array)[];
 
@@ -20,12 +19,12 @@ export function piecesToSign(body: Signable): Pieces {
 }
 
 export function sign(body: Signable, secretKey: Secret): string {
-  return hmac("sha512", secretKey, piecesToSign(body), "base64");
+  return kit.hmac("sha512", secretKey, piecesToSign(body), "base64");
 }
 
 /** True when the vendor's body carries the signature that its own members give. */
-export function isSigned(body: JsonObject, secretKey: Secret): boolean {
-  return isSameText(textAt(body, "signature") ?? "", sign(body, secretKey));
+export function isSigned(body: kit.JsonObject, secretKey: Secret): boolean {
+  return kit.isSameText(kit.textAt(body, "signature") ?? "", sign(body, secretKey));
 }
 
 function leavesOf(value: Signable, path: string): (readonly [path: string, value: Pieces])[] {
@@ -38,12 +37,14 @@ function leavesOf(value: Signable, path: string): (readonly [path: string, value
 }
 
 function isTree(value: Signable): value is readonly Signable[] | { readonly [name: string]: Signable | undefined } {
-  return typeof value === "object" && value !== null && !isDigits(value) && !(value instanceof Secret) && !(value instanceof JsonNumber);
+  return (
+    typeof value === "object" && value !== null && !kit.isDigits(value) && !(value instanceof Secret) && !(value instanceof JsonNumber)
+  );
 }
 
-function plain(value: Scalar | JsonNumber | null): Pieces {
+function plain(value: kit.Scalar | JsonNumber | null): Pieces {
   if (value === null) return [""];
-  if (isDigits(value)) return digitsOf(value);
+  if (kit.isDigits(value)) return kit.digitsOf(value);
   if (typeof value === "boolean") return [value ? "1" : "0"];
   if (value instanceof JsonNumber) return [value.text];
   return [value instanceof Secret ? value.reveal() : String(value)];

@@ -49,9 +49,9 @@ export function textTable<const T>(rows: readonly (readonly [RegExp, T])[]): (te
   return (text) => (text === undefined ? undefined : rows.find(([pattern]) => pattern.test(text))?.[1]);
 }
 
-/** What HTTP itself says with a refusal whose body says nothing: 401 is about keys, other 4xx about our request or account. */
+/** What HTTP itself says with a refusal whose body says nothing: 401 is about keys, other 4xx about our request, address or account. */
 export function codeOfStatus(status: number): DeclineCode | undefined {
-  if (status === 401 || status === 403) return "gateway_credentials_invalid";
+  if (status === 401) return "gateway_credentials_invalid";
   if (status === 429) return "gateway_unavailable";
   return status >= 400 && status < 500 ? "gateway_misconfigured" : undefined;
 }

@@ -36,6 +36,21 @@ export function splitName(name: string): { first: string; last: string } {
   return { first: words.join(" "), last };
 }
 
+/**
+ * A card holder's name in Latin letters, for vendors that refuse other scripts: accents are dropped; undefined when fewer than
+ * two letters are left.
+ */
+export function latinName(name: string, limit: number): string | undefined {
+  const latin = name
+    .normalize("NFKD")
+    .replace(/[^A-Za-z '.-]+/g, "")
+    .replace(/ +/g, " ")
+    .trim()
+    .slice(0, limit)
+    .trimEnd();
+  return /[A-Za-z].*[A-Za-z]/.test(latin) ? latin : undefined;
+}
+
 const digest = (reference: string) => createHash("sha512").update(reference).digest();
 
 /**

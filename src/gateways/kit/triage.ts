@@ -31,7 +31,8 @@ export interface Read<Body> {
  * | lost | gateway_unavailable | unknown |
  * | 429 | gateway_unavailable | gateway_unavailable (nothing ran) |
  * | 5xx, 408, 409, 425 | gateway_unavailable | unknown |
- * | 4xx, body unreadable | by the status | unknown |
+ * | 401, 403, body unreadable | by the status | by the status (who may not ask is told before anything runs) |
+ * | other 4xx, body unreadable | by the status | unknown |
  * | other, body unreadable | processing_error | unknown |
  */
 export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body> & { effect: "nothing" }): Read<Body> | Declined;
@@ -46,7 +47,7 @@ export function triage<Body>(
   const body = readable(status) ? read(answer.body) : null;
   if (body !== null) return { status, headers, body };
   if (status === 429) return declined("gateway_unavailable");
-  if (effect === "money") return unknown(`status ${status} with a body that says nothing`);
+  if (effect === "money" && status !== 401 && status !== 403) return unknown(`status ${status} with a body that says nothing`);
   if (status >= 500 || !saysOutcome(status)) return declined("gateway_unavailable");
   return declined(codeOfStatus(status) ?? "processing_error");
 }

@@ -68,11 +68,11 @@ function codeOfError(error: kit.JsonObject) {
   return message.includes(AUTHENTICATION_DEMANDED) ? "authentication_required" : "card_declined";
 }
 
-/** A 4xx answer with Stripe's error object; null when the answer is none. A restricted key's 403 is about the account. */
+/** A 4xx answer with Stripe's error object; null when the answer is none. */
 function readRefusal(status: number, body: kit.JsonObject, mode: Subject["mode"]): Declined | null {
   const error = kit.at(body, "error");
   if (!kit.isObject(error) || status < 400 || status >= 500) return null;
-  const byStatus = status === 402 ? undefined : status === 403 ? "gateway_misconfigured" : kit.codeOfStatus(status);
+  const byStatus = status === 402 ? undefined : kit.codeOfStatus(status);
   const code = (status === 401 ? undefined : codeOfError(error)) ?? byStatus;
   const processor = mode === "charge" ? paymentIds(error["payment_intent"], stripeId(error, "ch_", "charge")) : {};
   return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor }) : null;
