@@ -167,6 +167,9 @@ export interface AttemptTrace {
   notes: Readonly<Record<string, string>>;
 }
 
+/** Which attempt a request or an answer belongs to: an order, or what is left of one. */
+export type Subject = Omit<AttemptTrace, "startedAtMs" | "notes">;
+
 /** Vendor ids in the interface's spelling, for SessionGetResponse.processor; card_brand and card_last4 are added by `payments/`. */
 export type ProcessorFields = Record<string, string>;
 

@@ -1,17 +1,19 @@
-import type { Declined, Order, Outcome } from "../contract.ts";
-import { defineGateway } from "../kit/index.ts";
-import type { Io } from "../kit/index.ts";
-import { lookUp, undo, unknown, voided } from "./look-up.ts";
-import { SETTINGS, authorizesOnly, createCustomerProfile, createTransaction, credentialFault } from "./requests.ts";
-import { readStored, readTransaction } from "./responses.ts";
+import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
 
 /** Longest card number that the vendor's schema takes. */
 const LONGEST_NUMBER = 16;
+/** For the difference between the database's clock and the vendor's. */
+const CLOCK_MARGIN_MS = 10 * 60_000;
 
 /** Authorize.Net API (JSON): createTransaction for a charge, a customer profile with one payment profile to store a card. */
-export const gateway = defineGateway({
+export const gateway = kit.defineGateway({
   name: "authorizenet",
-  settings: SETTINGS,
+  settings: requests.SETTINGS,
   capabilities: {
     idempotency: "refuse",
     lookUp: "by reference",
@@ -19,74 +21,87 @@ export const gateway = defineGateway({
     // A request may run for a minute, and a new transaction may take another to show in the reports.
     absenceIsProofAfterMs: 180_000,
     authorizeOnly: true,
-    oneAttempt: false,
-    moto: true,
-    verifiesOnTokenize: true,
-    token: "a payment profile of a customer profile",
-    needsAddress: false,
     takesBillingAddress: true,
-    connectedAccountOption: null,
-    processorFields: {
-      charge: [
-        "authnet_transaction_id",
-        "authnet_auth_code",
-        "authnet_response_code",
-        "authnet_avs_result_code",
-        "authnet_cvv_result_code",
-        "authnet_cavv_result_code",
-        "authnet_network_trans_id",
-        "authnet_capture_status",
-      ],
-      tokenize: ["authnet_customer_profile_id", "authnet_payment_profile_id"],
-      transactionId: "authnet_transaction_id",
-      authCode: "authnet_auth_code",
-      inWebhook: {
-        authnet_transaction_id: ["transaction_id"],
-        authnet_auth_code: ["auth_code"],
-        authnet_response_code: ["response_code"],
-        authnet_avs_result_code: ["avs_result_code"],
-        authnet_cvv_result_code: ["cvv_result_code"],
-        authnet_cavv_result_code: ["cavv_result_code"],
-        authnet_network_trans_id: ["network_trans_id"],
-        // `auth_only` says it there.
-        authnet_capture_status: [],
-        authnet_customer_profile_id: ["authnet_customer_profile_id"],
-        authnet_payment_profile_id: ["authnet_payment_profile_id"],
-      },
-    },
+    token: "a payment profile of a customer profile",
+    processorFields: responses.PROCESSOR_FIELDS,
     deadlineMs: 65_000,
   },
   sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
-  checkSettings: credentialFault,
   charge,
   tokenize,
   lookUp,
-  void: undo,
+  void: async (attempt, io) =>
+    kit.reversal(
+      await lookUp(attempt, io),
+      ({ processor: { authnet_transaction_id: id = "", authnet_customer_profile_id: profile = "" } }) =>
+        attempt.mode === "charge"
+          ? voided(attempt, io, id)
+          : untilAnswered(
+              io,
+              () => requests.deleteCustomerProfile(attempt, io.settings, profile),
+              (answer) => responses.isDeleted(answer, attempt),
+            ),
+    ),
 });
 
-async function charge(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
-  if (order.card.number.length > LONGEST_NUMBER) return refusal("card_not_supported");
-  const capture = authorizesOnly(io.settings) ? "authorized" : "captured";
-  const answer = await io.send(createTransaction(order, io.settings));
-  if (answer.kind !== "answered") return unanswered(answer.kind);
-  const reading = readTransaction(answer, order, capture);
-  if (reading.outcome !== "partial") return reading;
-  return (await voided(order, io, reading.transId))
-    ? refusal("insufficient_funds", "a part was approved and given back")
-    : unknown("a part was approved and could not be given back");
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  if (order.card.number.length > LONGEST_NUMBER) return kit.declined("card_not_supported");
+  const response = responses.readTransaction(
+    await io.send(requests.createTransaction(order, io.settings)),
+    order,
+    requests.captureOf(io.settings),
+  );
+  if (response.outcome !== "partial") return response;
+  const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
+  return kit.releasedFirst(refusal, () => voided(order, io, response.transId));
 }
 
-async function tokenize(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
-  if (order.card.number.length > LONGEST_NUMBER) return refusal("card_not_supported");
-  const answer = await io.send(createCustomerProfile(order, io.settings));
-  return answer.kind === "answered" ? readStored(answer, order) : unanswered(answer.kind);
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  if (order.card.number.length > LONGEST_NUMBER) return kit.declined("card_not_supported");
+  return responses.readStored(await io.send(requests.createCustomerProfile(order, io.settings)), order);
 }
 
-/** A request is never sent again: the duplicate check is by content and within a time, so the look-up must tell. */
-function unanswered(kind: "lost" | "not sent"): Outcome {
-  return kind === "lost" ? unknown("Authorize.Net's answer was lost") : refusal("gateway_unavailable");
+/** What the attempt left at the vendor: the customer profile or the transaction that carries its reference. */
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  const { settings } = io;
+  if (attempt.mode === "tokenize")
+    return responses.readCustomerProfile(await io.send(requests.getCustomerProfile(attempt, settings)), attempt);
+  const unsettled = await listed(attempt, io, (page) => requests.listUnsettled(attempt, settings, page));
+  const all = unsettled?.length === 0 ? await settled(attempt, io) : unsettled;
+  if (all === null) return kit.unknown("the transactions could not be listed; is the Transaction Details API enabled?");
+  const standing = all.filter(({ refused }) => !refused);
+  return kit.theOnly(standing.length > 0 ? standing : all.slice(0, 1), async ({ transId }) =>
+    responses.readDetails(await io.send(requests.getTransactionDetails(attempt, settings, transId)), attempt),
+  );
 }
 
-function refusal(code: Declined["code"], reason?: string): Declined {
-  return { outcome: "declined", code, message: null, processor: {}, ...(reason && { reason }) };
+/** Settled transactions leave the unsettled list once a day, so an old attempt is in a batch. */
+async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[] | null> {
+  const from = attempt.startedAtMs - CLOCK_MARGIN_MS;
+  const batches = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, io.clock.now())), attempt);
+  const found: responses.Listed[] = [];
+  for (const batch of batches ?? []) {
+    const mine = await listed(attempt, io, (page) => requests.listBatch(attempt, io.settings, batch, page));
+    if (mine === null) return null;
+    found.push(...mine);
+  }
+  return batches && found;
+}
+
+/** The attempt's own transactions of a list, newest first; null when it could not be read to the attempt's begin. */
+const listed = (attempt: AttemptTrace, io: Io, build: (page: number) => GatewayRequest) =>
+  kit.allPages(1, async (page) => responses.readList(await io.send(build(page)), attempt, attempt.startedAtMs - CLOCK_MARGIN_MS, page));
+
+/** Voids a transaction; false when it is not known to be void. */
+const voided = (subject: Subject, io: Io, transId: string) =>
+  untilAnswered(
+    io,
+    () => requests.voidTransaction(subject, io.settings, transId),
+    (answer) => responses.isVoided(answer, subject),
+  );
+
+/** A reversal that is repeated does no harm, so it is tried until the vendor says something. */
+async function untilAnswered(io: Io, build: () => GatewayRequest, isDone: (answer: kit.Answered) => boolean): Promise<boolean> {
+  const { answer } = await kit.sendUntilFinal(io, build, ({ status }) => (status === 200 ? "final" : "perhaps done"));
+  return answer !== null && isDone(answer);
 }

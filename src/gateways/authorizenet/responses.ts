@@ -1,16 +1,55 @@
-import { JsonNumber } from "#src/kernel/json.ts";
 import type { JsonValue } from "#src/kernel/json.ts";
-import { parseAmountText, parseNumberToken, toMinor } from "#src/kernel/money.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, ProcessorFields, Unknown } from "../contract.ts";
-import { at, isObject, readJson, textAt, words } from "../kit/index.ts";
-import type { Answered, JsonObject } from "../kit/index.ts";
-import { codeOfAnswer, codeOfReason, isUnclear, reasonOfText } from "./codes.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, ProcessorFields, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
 import { PAGE, nameOf } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
-/** What a transaction's answer says; `partial` took less than was asked for and must be given back. */
-export type Reading = Approved | Declined | Unknown | { outcome: "partial"; transId: string };
+/** The vendor's reason codes (numbers, inside a transaction) and error codes (E..., of the whole answer) in our words. */
+const codeOf = kit.codeTable({
+  card_declined: "2",
+  do_not_honor: "3",
+  fraud_suspected: "41 250 251 254 E00118",
+  lost_or_stolen: "4",
+  incorrect_number: "6 37 315 200",
+  invalid_expiry: "7 316 201",
+  expired_card: "8 317",
+  incorrect_cvc: "44 65 78 165",
+  incorrect_zip: "27 127",
+  card_not_supported: "17 28 155",
+  // 11: the same card, amount and invoice number within the window; E00039: the customer exists already. Ours, arrived before?
+  duplicate_transaction: "11 318 222 E00039",
+  limit_exceeded: "49",
+  gateway_unavailable: "901 E00049 E00053 E00104 E00062 E00063 E00133",
+  gateway_credentials_invalid: "13 E00005 E00006 E00007 E00008 E00010 E00059 E00123 E00124",
+  gateway_misconfigured: "24 29 30 31 32 34 35 38 39 43 56 66 84 85 87 123 128 130 205 206 207 208 289 2007 E00009 E00011 E00044",
+  held_for_review: "193 252 253",
+  // With these the processor, not the issuer, says no.
+  processing_error: "5 19-23 25 26 33 42 57-63 120-122 170-173 180 181 192 209 214 220 223 224 261 290 325 326 328",
+});
+
+/** Approved, then something failed (36, 50, 52, 152), or broke down (E00001): what became of the money must be looked up. */
+const UNCLEAR = ["36", "50", "52", "152", "E00001"];
+
+/** The processor's own code, where it passes one on: ISO 8583 field 39. The gateway folds all of these into reason 2. */
+const codeOfProcessor = kit.codeTable({ do_not_honor: "05", insufficient_funds: "51", limit_exceeded: "61 65" }, "card_declined");
+
+/** Field named in the words of a schema or field error, which share one code. */
+const FIELD_ERRORS = ["E00003", "E00013", "E00014", "E00015"];
+const codeOfField = kit.textTable([
+  [/card ?number/i, "incorrect_number"],
+  [/expiration ?date/i, "invalid_expiry"],
+  [/card ?code/i, "incorrect_cvc"],
+]);
+
+/** Words of a refused validation, when the line with its reason code is missing. */
+const codeOfWords = kit.textTable([
+  [/card number is invalid/i, "incorrect_number"],
+  [/expiration date is invalid/i, "invalid_expiry"],
+  [/card has expired/i, "expired_card"],
+  [/AVS mismatch/i, "incorrect_zip"],
+  [/does not accept this type/i, "card_not_supported"],
+  [/card code is invalid/i, "incorrect_cvc"],
+]);
 
 /** Our field, its name in a payment's answer, its name in a report. */
 const FIELDS: readonly (readonly [ours: string, answer: string, report: string])[] = [
@@ -23,8 +62,22 @@ const FIELDS: readonly (readonly [ours: string, answer: string, report: string])
   ["authnet_network_trans_id", "networkTransId", "networkTransId"],
 ];
 
+export const PROCESSOR_FIELDS = {
+  charge: [...FIELDS.map(([ours]) => ours), "authnet_capture_status"],
+  tokenize: ["authnet_customer_profile_id", "authnet_payment_profile_id"],
+  transactionId: "authnet_transaction_id",
+  authCode: "authnet_auth_code",
+  inWebhook: {
+    ...Object.fromEntries(FIELDS.map(([ours]) => [ours, [ours.replace("authnet_", "")]])),
+    // `auth_only` says it there.
+    authnet_capture_status: [],
+    authnet_customer_profile_id: ["authnet_customer_profile_id"],
+    authnet_payment_profile_id: ["authnet_payment_profile_id"],
+  },
+};
+
 /** What a transaction's status in a report means. A status that is not here, such as `approvedReview`, is still moving. */
-const STATUSES: Readonly<Record<string, "captured" | "authorized" | "held" | "refused">> = {
+const statusOf = kit.wordTable({
   capturedPendingSettlement: "captured",
   settledSuccessfully: "captured",
   authorizedPendingCapture: "authorized",
@@ -37,172 +90,144 @@ const STATUSES: Readonly<Record<string, "captured" | "authorized" | "held" | "re
   generalError: "refused",
   failedReview: "refused",
   communicationError: "refused",
-};
+});
 
-function unknown(reason: string): Unknown {
-  return { outcome: "unknown", reason };
+/** Code of a transaction that was not approved. 2 is the issuer's no, 3 an error, 4 held for review (R-405). */
+function codeOfReason(
+  responseCode: string,
+  reason = "",
+  checks: { avs?: string | undefined; cvv?: string | undefined } = {},
+  raw?: string,
+): DeclineCode {
+  if (responseCode === "4") return "held_for_review";
+  if (reason === "45" || reason === "145") return checks.cvv === "N" ? "incorrect_cvc" : "incorrect_zip";
+  if (reason === "2") return codeOfProcessor(raw);
+  const byChecks = reason === "" && responseCode !== "3" ? kit.codeOfChecks(checks) : undefined;
+  return codeOf(reason) ?? byChecks ?? (responseCode === "3" ? "processing_error" : "card_declined");
 }
 
-/** Vendor's words only where they can help the merchant; a held payment has ours, which say that funds may be held (R-405). */
-function declined(code: DeclineCode, message: string | undefined, processor: ProcessorFields = {}, reason?: string): Declined {
-  const silent = ["held_for_review", "gateway_credentials_invalid", "gateway_unavailable"].includes(code);
-  return { outcome: "declined", code, message: silent ? null : words(message), processor, ...(reason && { reason }) };
-}
-
-/** A scalar as text: the vendor writes strings in answers and numbers in reports. */
-function scalarAt(value: JsonValue | undefined, ...path: string[]): string | undefined {
-  const found = at(value, ...path);
-  if (found instanceof JsonNumber) return found.text;
-  return typeof found === "string" ? found : undefined;
-}
-
-function idAt(value: JsonValue | undefined, ...path: string[]): string | undefined {
-  const id = scalarAt(value, ...path);
-  return id !== undefined && /^[1-9][0-9]{0,19}$/.test(id) ? id : undefined;
-}
+const idAt = (value: JsonValue | undefined, ...path: (string | number)[]) => kit.idAt(value, /^[1-9][0-9]{0,19}$/, ...path);
 
 /** A blank result code is an answer ("not validated"), a blank or zero id is none (R-404, R-409). */
-function processorOf(transaction: JsonObject, column: 1 | 2): ProcessorFields {
-  const pairs = FIELDS.flatMap((names): (readonly [string, string])[] => {
-    const [ours] = names;
-    const value = scalarAt(transaction, names[column]);
-    const blankMeans = ours.endsWith("_result_code");
-    if (value === undefined || !/^[ -~]{0,64}$/.test(value)) return [];
-    return blankMeans || !["", "0"].includes(value) ? [[ours, value]] : [];
-  });
-  return Object.fromEntries(pairs);
+function processorOf(transaction: kit.JsonObject, column: 1 | 2): ProcessorFields {
+  const values = FIELDS.map((names) => [names[0], kit.idAt(transaction, /^[ -~]{0,64}$/, names[column])] as const);
+  const kept = values.filter(([ours, value]) => value !== undefined && (ours.endsWith("_result_code") || !["", "0"].includes(value)));
+  return Object.fromEntries(kept) as ProcessorFields;
 }
 
-const ODD = "the answer is not one JSON object with status 200, or one to another request";
+const isOfThisAttempt = (body: kit.JsonObject, subject: Subject) => body["refId"] === undefined || body["refId"] === nameOf(subject);
 
-/** The body of an answer to this attempt; null when it is none. The byte order mark in front of it is dropped by the reader. */
-function bodyOf(answer: Answered, subject: Subject): JsonObject | null {
-  const body = answer.status === 200 ? readJson(answer.body) : null;
-  const refId = at(body ?? undefined, "refId");
-  return refId === undefined || refId === nameOf(subject) ? body : null;
+/** The body of an answer to a payment or a card to store. The byte order mark in front of it is dropped by the reader. */
+function bodyOf(answer: GatewayAnswer, subject: Subject): kit.JsonObject | Declined | Unknown {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status === 200 });
+  if (kit.isOutcome(read)) return read;
+  return isOfThisAttempt(read.body, subject) ? read.body : kit.unknown("the answer belongs to another request");
 }
 
-function first(value: JsonValue | undefined): JsonObject | undefined {
-  return Array.isArray(value) && isObject(value[0]) ? value[0] : undefined;
-}
-
-interface Verdict {
-  ok: boolean;
-  code: string;
-  text: string | undefined;
+/** The body of a report; null when there is none. */
+function reportOf(answer: GatewayAnswer, subject: Subject): kit.JsonObject | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  return body && isOfThisAttempt(body, subject) ? body : null;
 }
 
 /** `messages` of the whole answer; null when it says neither Ok nor Error. */
-function verdictOf(body: JsonObject): Verdict | null {
-  const result = textAt(body, "messages", "resultCode");
-  const message = first(at(body, "messages", "message"));
-  const code = textAt(message, "code") ?? "";
+function messagesOf(body: kit.JsonObject): { ok: boolean; code: string; text: string | undefined } | null {
+  const result = kit.textAt(body, "messages", "resultCode");
+  const code = kit.textAt(body, "messages", "message", 0, "code") ?? "";
   if ((result !== "Ok" && result !== "Error") || !/^[EI][0-9]{5}$/.test(code)) return null;
-  return { ok: result === "Ok", code, text: textAt(message, "text") };
+  return { ok: result === "Ok", code, text: kit.textAt(body, "messages", "message", 0, "text") };
 }
 
+const isOk = (body: kit.JsonObject | null) => body !== null && (messagesOf(body)?.ok ?? false);
+
 /** The call as a whole was refused: nothing was processed. */
-function refusal(body: JsonObject): Declined | Unknown {
-  const verdict = verdictOf(body);
-  if (verdict === null || verdict.ok) return unknown("an answer without a transaction or an error");
-  if (isUnclear(verdict.code)) return unknown("the gateway broke down while it processed the request");
-  return declined(codeOfAnswer(verdict.code, verdict.text), verdict.text);
+function refusal(body: kit.JsonObject): Declined | Unknown {
+  const messages = messagesOf(body);
+  if (messages === null || messages.ok) return kit.unknown("an answer without a transaction or an error");
+  const { code, text: message } = messages;
+  if (UNCLEAR.includes(code)) return kit.unknown("the gateway broke down while it processed the request");
+  const byField = FIELD_ERRORS.includes(code) ? codeOfField(message) : undefined;
+  return kit.declined(byField ?? codeOf(code) ?? "processing_error", { message });
 }
+
+/** What a transaction's answer says; `partial` took less than was asked for and must be sent back. */
+export type TransactionResponse = Approved | Declined | Unknown | { outcome: "partial"; transId: string };
 
 /**
  * The answer to a payment. The transaction decides, not the answer's `resultCode`, which is Ok for some declines and Error
  * for others. Anything odd is unknown (R-422).
  */
-export function readTransaction(answer: Answered, subject: Subject, capture: Approved["capture"]): Reading {
+export function readTransaction(answer: GatewayAnswer, subject: Subject, capture: Approved["capture"]): TransactionResponse {
   const body = bodyOf(answer, subject);
-  if (body === null) return unknown(ODD);
-  const transaction = at(body, "transactionResponse");
+  if (kit.isOutcome(body)) return body;
+  const transaction = body["transactionResponse"];
   if (transaction === undefined) return refusal(body);
-  if (!isObject(transaction)) return unknown("a transaction that is no object");
+  if (!kit.isObject(transaction)) return kit.unknown("a transaction that is no object");
   if (transaction["responseCode"] === undefined && transaction["transId"] === undefined) return refusal(body);
-  return textAt(transaction, "responseCode") === "1" ? readApproval(transaction, subject, capture) : readDecline(transaction);
+  return transaction["responseCode"] === "1" ? readApproval(transaction, subject, capture) : readDecline(transaction);
 }
 
-function readApproval(transaction: JsonObject, subject: Subject, capture: Approved["capture"]): Reading {
-  if (transaction["errors"] !== undefined) return unknown("an approval with errors");
+function readApproval(transaction: kit.JsonObject, subject: Subject, capture: Approved["capture"]): TransactionResponse {
+  if (transaction["errors"] !== undefined) return kit.unknown("an approval with errors");
   const transId = idAt(transaction, "transId");
   if (transId === undefined) {
-    const mocked = textAt(transaction, "transId") === "0" && textAt(transaction, "testRequest") === "1";
+    const mocked = transaction["transId"] === "0" && transaction["testRequest"] === "1";
     return mocked
-      ? declined("gateway_misconfigured", undefined, {}, "the account is in Test Mode: nothing is charged there")
-      : unknown("an approval without a transaction id");
+      ? kit.declined("gateway_misconfigured", { reason: "the account is in Test Mode: nothing is charged there" })
+      : kit.unknown("an approval without a transaction id");
   }
-  const reason = textAt(first(transaction["messages"]), "code");
-  const amount = textAt(transaction, "prePaidCard", "approvedAmount");
-  if (reason === "295" || (amount && minorOf(amount, subject) !== subject.amountMinor)) return { outcome: "partial", transId };
+  const amount = kit.textAt(transaction, "prePaidCard", "approvedAmount");
+  const isPart = amount && kit.minorOfDecimal(amount, subject.currency) !== subject.amountMinor;
+  if (isPart || kit.textAt(transaction, "messages", 0, "code") === "295") return { outcome: "partial", transId };
   return { outcome: "approved", capture, processor: { ...processorOf(transaction, 1), authnet_capture_status: capture } };
 }
 
-function readDecline(transaction: JsonObject): Declined | Unknown {
-  const responseCode = textAt(transaction, "responseCode") ?? "";
-  if (!["2", "3", "4"].includes(responseCode)) return unknown("a response code that is not documented");
-  const error = first(transaction["errors"]);
-  const message = first(transaction["messages"]);
-  const reason = textAt(error, "errorCode") ?? (responseCode === "3" ? textAt(message, "code") : undefined);
-  if (responseCode !== "4" && isUnclear(reason)) return unknown("an answer that must be looked up: a duplicate, or failed after approval");
-  const code = codeOfReason({
-    responseCode,
-    reason,
-    raw: textAt(transaction, "rawResponseCode"),
-    avs: textAt(transaction, "avsResultCode"),
-    cvv: textAt(transaction, "cvvResultCode"),
-  });
-  return declined(code, textAt(error, "errorText") ?? textAt(message, "description"), processorOf(transaction, 1));
-}
-
-function minorOf(value: JsonValue | undefined, { currency }: Subject): number | null {
-  const decimal = value instanceof JsonNumber ? parseNumberToken(value.text) : typeof value === "string" ? parseAmountText(value) : null;
-  const minor = decimal && !decimal.negative ? toMinor(decimal, currency) : null;
-  return typeof minor === "number" ? minor : null;
+function readDecline(transaction: kit.JsonObject): Declined | Unknown {
+  const responseCode = kit.textAt(transaction, "responseCode") ?? "";
+  if (!["2", "3", "4"].includes(responseCode)) return kit.unknown("a response code that is not documented");
+  const given = kit.textAt(transaction, "errors", 0, "errorCode");
+  const reason = given ?? (responseCode === "3" ? kit.textAt(transaction, "messages", 0, "code") : undefined);
+  if (responseCode !== "4" && UNCLEAR.includes(reason ?? "")) return kit.unknown("failed after it was approved: it must be looked up");
+  const checks = { avs: kit.textAt(transaction, "avsResultCode"), cvv: kit.textAt(transaction, "cvvResultCode") };
+  const message = kit.textAt(transaction, "errors", 0, "errorText") ?? kit.textAt(transaction, "messages", 0, "description");
+  const code = codeOfReason(responseCode, reason, checks, kit.textAt(transaction, "rawResponseCode"));
+  return { ...kit.declined(code, { message }), processor: processorOf(transaction, 1) };
 }
 
 /** The answer to creating a customer profile. */
-export function readStored(answer: Answered, subject: Subject): Approved | Declined | Unknown {
+export function readStored(answer: GatewayAnswer, subject: Subject): Approved | Declined | Unknown {
   const body = bodyOf(answer, subject);
-  if (body === null) return unknown(ODD);
-  const verdict = verdictOf(body);
-  if (verdict?.ok) {
-    const ids = at(body, "customerPaymentProfileIdList");
-    const paymentProfileId = Array.isArray(ids) && ids.length === 1 ? idAt({ id: ids[0] ?? null }, "id") : undefined;
-    return stored(idAt(body, "customerProfileId"), paymentProfileId);
-  }
-  if (verdict === null || idAt(body, "customerProfileId") !== undefined) return unknown("neither stored nor refused");
-  const validation = at(body, "validationDirectResponseList");
-  return verdict.code === "E00027" ? readValidation(Array.isArray(validation) ? validation[0] : undefined, verdict.text) : refusal(body);
+  if (kit.isOutcome(body)) return body;
+  const messages = messagesOf(body);
+  const ids = kit.at(body, "customerPaymentProfileIdList");
+  if (messages?.ok) return stored(idAt(body, "customerProfileId"), Array.isArray(ids) && ids.length === 1 ? idAt(ids, 0) : undefined);
+  if (messages === null || idAt(body, "customerProfileId") !== undefined) return kit.unknown("neither stored nor refused");
+  return messages.code === "E00027" ? readValidation(kit.textAt(body, "validationDirectResponseList", 0), messages.text) : refusal(body);
 }
 
 function stored(customerProfileId: string | undefined, paymentProfileId: string | undefined): Approved | Unknown {
-  if (customerProfileId === undefined || paymentProfileId === undefined) return unknown("a stored card without its ids");
-  const processor = { authnet_customer_profile_id: customerProfileId, authnet_payment_profile_id: paymentProfileId };
-  return { outcome: "approved", capture: "captured", processor };
+  if (customerProfileId === undefined || paymentProfileId === undefined) return kit.unknown("a stored card without its ids");
+  return kit.approved({ authnet_customer_profile_id: customerProfileId, authnet_payment_profile_id: paymentProfileId });
 }
 
 /**
  * Why the issuer refused the card, from one line of fields: 0 response code, 2 reason code, 5 AVS, 38 security code. The
  * merchant may have changed the delimiter and added quotes, and the line may be missing: then the words must do.
  */
-function readValidation(line: JsonValue | undefined, text: string | undefined): Declined {
-  const parts = typeof line === "string" ? /^(["']?)([234])\1(.)/u.exec(line) : null;
-  const [, quote = "", responseCode = "2", delimiter = ","] = parts ?? [];
-  const fields = parts && typeof line === "string" ? line.split(delimiter).map((field) => field.replaceAll(quote || "\0", "")) : [];
-  const reason = fields[2] || reasonOfText(text);
-  return declined(codeOfReason({ responseCode, reason, raw: undefined, avs: fields[5], cvv: fields[38] }), text);
+function readValidation(line: string | undefined, message: string | undefined): Declined {
+  const [, quote = "", responseCode = "2", delimiter = ","] = /^(["']?)([234])\1(.)/u.exec(line ?? "") ?? [];
+  const fields = (line ?? "").split(delimiter).map((field) => field.replaceAll(quote || "\0", ""));
+  const byWords = fields[2] ? undefined : codeOfWords(message);
+  return kit.declined(byWords ?? codeOfReason(responseCode, fields[2], { avs: fields[5], cvv: fields[38] }), { message });
 }
 
 /** The stored card that carries this attempt. */
-export function readCustomerProfile(answer: Answered, subject: Subject): Approved | Unknown | { outcome: "absent" } {
-  const body = bodyOf(answer, subject);
-  if (body === null) return unknown(ODD);
-  const verdict = verdictOf(body);
-  if (verdict?.code === "E00040") return { outcome: "absent" };
-  const profile = at(body, "profile");
-  if (!verdict?.ok || textAt(profile, "merchantCustomerId") !== nameOf(subject)) return unknown("the profile could not be read");
-  return stored(idAt(profile, "customerProfileId"), idAt(first(at(profile, "paymentProfiles")), "customerPaymentProfileId"));
+export function readCustomerProfile(answer: GatewayAnswer, subject: Subject): LookUpResult {
+  const body = reportOf(answer, subject);
+  if (body && messagesOf(body)?.code === "E00040") return kit.absent;
+  const profile = kit.at(body ?? undefined, "profile");
+  if (!isOk(body) || kit.textAt(profile, "merchantCustomerId") !== nameOf(subject)) return kit.unknown("the profile could not be read");
+  return stored(idAt(profile, "customerProfileId"), idAt(profile, "paymentProfiles", 0, "customerPaymentProfileId"));
 }
 
 /** One transaction of a list. */
@@ -212,75 +237,71 @@ export interface Listed {
   refused: boolean;
 }
 
-/** A page of a transaction list: the attempt's own ones, and whether older ones that could be its own follow. Null when it is no list. */
-export function readList(answer: Answered, subject: Subject, sinceMs: number): { mine: Listed[]; more: boolean } | null {
-  const items = itemsOf(answer, subject, "transactions");
-  const mine: Listed[] = [];
-  for (const item of items ?? []) {
-    if (textAt(item, "invoiceNumber") !== nameOf(subject)) continue;
-    const transId = idAt(item, "transId");
-    if (transId === undefined) return null;
-    mine.push({ transId, refused: STATUSES[textAt(item, "transactionStatus") ?? ""] === "refused" });
-  }
-  const oldest = Date.parse(textAt(items?.at(-1), "submitTimeUTC") ?? "");
-  return items && { mine, more: items.length >= PAGE && !(oldest < sinceMs) };
+/** A page of a transaction list: the attempt's own ones, and the next page if older ones that could be its own follow. Null when it is no list. */
+export function readList(
+  answer: GatewayAnswer,
+  subject: Subject,
+  sinceMs: number,
+  page: number,
+): { items: Listed[]; next: number | null } | null {
+  const all = itemsOf(answer, subject, "transactions");
+  const mine = all?.filter((item) => kit.textAt(item, "invoiceNumber") === nameOf(subject)) ?? [];
+  const items = mine.map((item) => ({
+    transId: idAt(item, "transId") ?? "",
+    refused: statusOf(kit.textAt(item, "transactionStatus")) === "refused",
+  }));
+  if (all === null || items.some(({ transId }) => transId === "")) return null;
+  const oldest = Date.parse(kit.textAt(all.at(-1), "submitTimeUTC") ?? "");
+  return { items, next: all.length >= PAGE && !(oldest < sinceMs) ? page + 1 : null };
 }
 
 /** Ids of the settled batches of a list; null when it is no list. */
-export function readBatches(answer: Answered, subject: Subject): string[] | null {
+export function readBatches(answer: GatewayAnswer, subject: Subject): string[] | null {
   const items = itemsOf(answer, subject, "batchList");
   const ids = items?.flatMap((item) => idAt(item, "batchId") ?? []);
   return ids && ids.length === items?.length ? ids : null;
 }
 
 /** A report without results has no list at all. */
-function itemsOf(answer: Answered, subject: Subject, member: string): JsonObject[] | null {
-  const body = bodyOf(answer, subject);
-  if (body === null || !verdictOf(body)?.ok) return null;
-  const list = at(body, member) ?? [];
-  return Array.isArray(list) && list.every(isObject) ? list : null;
+function itemsOf(answer: GatewayAnswer, subject: Subject, member: string): kit.JsonObject[] | null {
+  const body = reportOf(answer, subject);
+  if (body === null || !isOk(body)) return null;
+  return body[member] === undefined ? [] : kit.objectsAt(body, member);
 }
 
 /** A transaction as its details report it: what the lost answer would have said. */
-export function readDetails(answer: Answered, subject: Subject): Approved | Declined | Unknown | { outcome: "pending" } {
-  const body = bodyOf(answer, subject);
-  if (body === null) return unknown(ODD);
-  const transaction = at(body, "transaction");
-  const transId = idAt(transaction, "transId");
-  if (!verdictOf(body)?.ok || !isObject(transaction) || transId === undefined) return unknown("the transaction could not be read");
-  if (textAt(transaction, "order", "invoiceNumber") !== nameOf(subject)) return unknown("the transaction of another attempt");
+export function readDetails(answer: GatewayAnswer, subject: Subject): LookUpResult {
+  const body = reportOf(answer, subject);
+  const transaction = kit.at(body ?? undefined, "transaction");
+  if (!isOk(body) || !kit.isObject(transaction) || idAt(transaction, "transId") === undefined)
+    return kit.unknown("the transaction could not be read");
+  if (kit.textAt(transaction, "order", "invoiceNumber") !== nameOf(subject)) return kit.unknown("the transaction of another attempt");
   const processor = processorOf(transaction, 2);
-  const status = STATUSES[textAt(transaction, "transactionStatus") ?? ""];
-  if (status === undefined) return { outcome: "pending" };
-  if (status === "held") return declined("held_for_review", undefined, processor);
-  if (status === "refused") return declined(refusedCode(transaction), undefined, processor);
-  if (minorOf(transaction["authAmount"], subject) !== subject.amountMinor) return unknown("another amount than asked for");
-  return { outcome: "approved", capture: status, processor: { ...processor, authnet_capture_status: status } };
+  const capture = statusOf(kit.textAt(transaction, "transactionStatus"));
+  if (capture === undefined) return kit.pending;
+  if (capture === "held" || capture === "refused")
+    return { ...kit.declined(capture === "held" ? "held_for_review" : refusedCode(transaction)), processor };
+  if (kit.minorOfDecimal(transaction["authAmount"], subject.currency) !== subject.amountMinor)
+    return kit.unknown("another amount than asked for");
+  return { outcome: "approved", capture, processor: { ...processor, authnet_capture_status: capture } };
 }
 
 /** Approved once and voided or expired since: nothing was taken, and no reason code tells why. */
-function refusedCode(transaction: JsonObject): DeclineCode {
-  const responseCode = scalarAt(transaction, "responseCode") ?? "";
+function refusedCode(transaction: kit.JsonObject): DeclineCode {
+  const responseCode = kit.scalarAt(transaction, "responseCode") ?? "";
   if (responseCode !== "2" && responseCode !== "3") return "processing_error";
-  return codeOfReason({
-    responseCode,
-    reason: scalarAt(transaction, "responseReasonCode"),
-    raw: undefined,
-    avs: textAt(transaction, "AVSResponse"),
-    cvv: textAt(transaction, "cardCodeResponse"),
-  });
+  const checks = { avs: kit.textAt(transaction, "AVSResponse"), cvv: kit.textAt(transaction, "cardCodeResponse") };
+  return codeOfReason(responseCode, kit.scalarAt(transaction, "responseReasonCode"), checks);
 }
 
 /** True when a transaction was voided, by this request or an earlier one. */
-export function isVoided(answer: Answered, subject: Subject): boolean {
-  const body = bodyOf(answer, subject);
-  const transaction = at(body ?? undefined, "transactionResponse");
-  return textAt(transaction, "responseCode") === "1" && at(transaction, "errors") === undefined;
+export function isVoided(answer: GatewayAnswer, subject: Subject): boolean {
+  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
+  return kit.textAt(transaction, "responseCode") === "1" && kit.at(transaction, "errors") === undefined;
 }
 
 /** True when a customer profile is gone, by this request or an earlier one. */
-export function isDeleted(answer: Answered, subject: Subject): boolean {
-  const body = bodyOf(answer, subject);
-  const verdict = body && verdictOf(body);
-  return verdict !== null && (verdict.ok || verdict.code === "E00040");
+export function isDeleted(answer: GatewayAnswer, subject: Subject): boolean {
+  const body = reportOf(answer, subject);
+  return isOk(body) || (body !== null && messagesOf(body)?.code === "E00040");
 }

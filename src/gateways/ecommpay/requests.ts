@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { sign } from "./signature.ts";
 
@@ -6,22 +6,16 @@ import { sign } from "./signature.ts";
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://api.ecommpay.com", live: "https://api.ecommpay.com" },
   credentials: {
-    project_id: {
-      secret: false,
+    project_id: kit.plainText("number of the project, Dashboard > Projects", {
       wholeNumber: true,
       form: [/^[1-9][0-9]{0,14}$/, "a whole number such as 12345"],
-      meaning: "number of the project, Dashboard > Projects",
-    },
-    secret_key: {
-      secret: true,
+    }),
+    secret_key: kit.secret("key that signs the project's messages, Dashboard > Projects, as printed", {
       form: [/^[\x21-\x7e]+$/, "a key: it is empty or has blanks"],
-      meaning: "key that signs the project's messages, Dashboard > Projects, as printed",
-    },
-    ip_address: {
-      secret: false,
+    }),
+    ip_address: kit.plainText("public address of this service, sent as the payer's with telephone payments; SIP_PUBLIC_HOST when absent", {
       optional: true,
-      meaning: "public address of this service, sent as the payer's with telephone payments, which have none; SIP_PUBLIC_HOST when absent",
-    },
+    }),
     base_url: kit.BASE_URL,
   },
 });
@@ -34,9 +28,6 @@ const LONGEST_NAME = 64;
 const NAMELESS = "CARDHOLDER";
 /** Telephone order; 1 would be mail order. */
 const TELEPHONE_ORDER = 2;
-
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "sessionId" | "reference" | "mode" | "amountMinor" | "currency">;
 
 type Members = Readonly<Record<string, kit.JsonBody | undefined>>;
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from "#src/kernel/json.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, ProcessorFields, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, ProcessorFields, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import type { Settings, Subject } from "./requests.ts";
+import type { Settings } from "./requests.ts";
 import { isSigned } from "./signature.ts";
 
 /** The vendor's codes in our words. 3041, our own id used before, and 3061, no such payment, are told apart below. */

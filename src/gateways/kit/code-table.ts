@@ -58,11 +58,11 @@ export function codeOfStatus(status: number): DeclineCode | undefined {
 
 /**
  * What a decline without a reason means when the checks say why: the security code did not match (`N`), or the ZIP code did
- * not (AVS `N` nothing matched, `A` and `B` the street alone, `C` international without a match).
+ * not (AVS `N` nothing matched, `A` the street alone).
  */
 export function codeOfChecks(checks: { avs?: string | undefined; cvv?: string | undefined }): DeclineCode | undefined {
   if (checks.cvv === "N") return "incorrect_cvc";
-  return ["N", "A", "B", "C"].includes(checks.avs ?? "") ? "incorrect_zip" : undefined;
+  return ["N", "A"].includes(checks.avs ?? "") ? "incorrect_zip" : undefined;
 }
 
 /** The issuer's own code (ISO 8583 field 39), which many vendors pass on; undefined for 00 and for what it does not name. */

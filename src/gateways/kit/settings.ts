@@ -46,12 +46,26 @@ export function describeSettings<const D extends SettingsDescription>(descriptio
   return description;
 }
 
+/** A credential that is masked everywhere; `more` says what else holds of it. */
+export const secret = <const M extends Partial<CredentialDescription> = object>(meaning: string, more?: M) =>
+  ({ secret: true, meaning, ...more }) as { secret: true; meaning: string } & M;
+
+/** A credential that is no secret: an account's number, a name. */
+export const plainText = <const M extends Partial<CredentialDescription> = object>(meaning: string, more?: M) =>
+  ({ secret: false, meaning, ...more }) as { secret: false; meaning: string } & M;
+
+/** An option that is on or off. */
+export const flag = (byDefault: boolean, meaning: string) => ({ values: [true, false] as const, default: byDefault, meaning });
+
+/** An option that is one of several words, the first when it is not given. */
+export const oneOf = <const V extends readonly [string, ...string[]]>(values: V, meaning: string) => ({
+  values,
+  default: values[0],
+  meaning,
+});
+
 /** Vendors whose interface resellers offer under hosts of their own: a credential that replaces the vendor's host. */
-export const BASE_URL = {
-  secret: false,
-  optional: true,
-  meaning: "https address that a reseller gave instead of the vendor's own, without a path",
-} as const satisfies CredentialDescription;
+export const BASE_URL = plainText("https address that a reseller gave instead of the vendor's own, without a path", { optional: true });
 
 /** The description in the words of the contract. */
 export function fieldsOf(description: SettingsDescription): Pick<Gateway, "credentialFields" | "optionFields" | "hosts" | "sideHosts"> {

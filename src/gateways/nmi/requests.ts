@@ -1,28 +1,20 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://sandbox.nmi.com", live: "https://secure.nmi.com" },
   credentials: {
-    security_key: {
-      secret: true,
+    security_key: kit.secret("private security key with API permission, Settings > Security Keys; not the public tokenization key", {
       // A blank around the key is refused as "Specified API key not found"; it is taken off before it is sent.
       form: [/^\s*[\x21-\x7e]+\s*$/, "a security key: it has no blanks and is not empty"],
-      meaning: "private security key with API permission, Settings > Security Keys; not the public tokenization key",
-    },
-    processor_id: {
-      secret: false,
+    }),
+    processor_id: kit.plainText("which of several merchant ids takes the payment, as named under Settings > Processors", {
       optional: true,
-      meaning: "which of several merchant ids takes the payment, as named under Settings > Processors",
-    },
+    }),
     base_url: kit.BASE_URL,
   },
   options: {
-    industry: {
-      values: [true, false],
-      default: true,
-      meaning: "tell the processor that a payment came by telephone or over the web; some processors ignore it",
-    },
+    industry: kit.flag(true, "tell the processor that a payment came by telephone or over the web; some processors ignore it"),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -36,9 +28,6 @@ const QUERY_TIMEOUT_MS = 20_000;
  */
 const DUPLICATE_SECONDS = 300;
 const LONGEST_DESCRIPTION = 255;
-
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "amountMinor" | "currency">;
 
 /** The attempt's name at the vendor: its order id, and the id of the vault record it makes. */
 export const orderId = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 24);

@@ -1,7 +1,6 @@
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderId } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** Response codes in our words; 300 stands for a dozen things and is told apart by its text. */
 const codeOf = kit.codeTable({

@@ -1,7 +1,7 @@
-import type { AttemptTrace, Declined, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, Declined, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
-import type { Intent, Subject } from "./requests.ts";
+import type { Intent } from "./requests.ts";
 import * as responses from "./responses.ts";
 import type { IntentState } from "./responses.ts";
 

@@ -1,26 +1,16 @@
-import type { AttemptTrace, Approved, GatewayRequest, Order, ProcessorFields } from "../contract.ts";
+import type { AttemptTrace, Approved, GatewayRequest, Order, ProcessorFields, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://api.stripe.com", live: "https://api.stripe.com" },
   credentials: {
-    secret_key: {
-      secret: true,
+    secret_key: kit.secret("secret key (sk_...) or restricted key (rk_...), Developers > API keys; with `platform` the platform's key", {
       form: [/^[spr]k_(test|live)_[A-Za-z0-9_]+$/, "a Stripe secret key (sk_test_..., sk_live_..., rk_test_... or rk_live_...)"],
-      meaning: "secret key (sk_...) or restricted key (rk_...), Developers > API keys; with `platform` the platform's key",
-    },
+    }),
   },
   options: {
-    platform: {
-      values: [true, false],
-      default: false,
-      meaning: "the key is a Connect platform's: sessions may name a connected account (stripe_account)",
-    },
-    moto: {
-      values: [true, false],
-      default: true,
-      meaning: "mark telephone payments as MOTO; needs a switch that Stripe's support turns on",
-    },
+    platform: kit.flag(false, "the key is a Connect platform's: sessions may name a connected account (stripe_account)"),
+    moto: kit.flag(true, "mark telephone payments as MOTO; needs a switch that Stripe's support turns on"),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -28,9 +18,6 @@ type Settings = kit.SettingsOf<typeof SETTINGS>;
 /** From this version on a PaymentIntent has `latest_charge`; later ones drop `payment_method_types`. Never the account's default. */
 const VERSION = "2022-11-15";
 const REQUEST_TIMEOUT_MS = 20_000;
-
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "connectedAccount" | "currency" | "amountMinor">;
 
 /** The stored kinds of object that carry an attempt: one takes the money, the other stores the card. */
 export type Intent = "payment_intent" | "setup_intent";

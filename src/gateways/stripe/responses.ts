@@ -1,8 +1,8 @@
 import type { JsonValue } from "#src/kernel/json.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { stripeAmount } from "./requests.ts";
-import type { Intent, Subject } from "./requests.ts";
+import type { Intent } from "./requests.ts";
 
 /** Stripe's `decline_code` and `code` in our words. A refusal that is not named here is a plain `card_declined`. */
 const codeOf = kit.codeTable({

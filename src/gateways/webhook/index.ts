@@ -1,11 +1,10 @@
 import type { Order, Outcome } from "../contract.ts";
-import { defineGateway } from "../kit/index.ts";
-import type { Io } from "../kit/index.ts";
+import * as kit from "../kit/index.ts";
 import { ANSWER_TIMEOUT_MS, SETTINGS, addressFault, forwardCard, settingsFault } from "./requests.ts";
 import { noDecision, readDecision } from "./responses.ts";
 
 /** Card forwarding: the merchant's own HTTPS endpoint decides (docs/interface.md, Card forwarding; ). */
-export const gateway = defineGateway({
+export const gateway = kit.defineGateway({
   name: "webhook",
   settings: SETTINGS,
   capabilities: {
@@ -42,7 +41,7 @@ export const gateway = defineGateway({
 });
 
 /** Exactly one request, whatever comes of it. */
-async function forward(order: Order, io: Io<typeof SETTINGS>): Promise<Outcome> {
+async function forward(order: Order, io: kit.Io<typeof SETTINGS>): Promise<Outcome> {
   if (addressFault(io.settings) !== null) return noDecision("the endpoint's address is not https: nothing was sent");
   return readDecision(await io.send(forwardCard(order, io.settings, io.clock.now())), order.mode);
 }

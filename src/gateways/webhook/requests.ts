@@ -1,23 +1,19 @@
 import type { Secret } from "#src/kernel/secret.ts";
 import type { GatewayRequest, Order } from "../contract.ts";
-import { describeSettings, hmac, jsonBody, securityCode } from "../kit/index.ts";
-import type { SettingsOf } from "../kit/index.ts";
+import * as kit from "../kit/index.ts";
 
 /** The endpoint is the merchant's own, a credential; the vendor's host does not exist. */
-export const SETTINGS = describeSettings({
+export const SETTINGS = kit.describeSettings({
   hosts: { test: "", live: "" },
   credentials: {
-    url: { secret: false, meaning: "https address of the merchant's endpoint" },
-    signing_secret: {
-      secret: true,
-      generated: true,
-      previous: "previous_signing_secret",
-      meaning:
-        "key of the X-Signature header, whsec_...; `apply` makes one and prints it once where the file has none; [new, old] signs with both while it is rolled",
-    },
+    url: kit.plainText("https address of the merchant's endpoint"),
+    signing_secret: kit.secret(
+      "key of the X-Signature header, whsec_...; `apply` makes one and prints it once where the file has none; [new, old] signs with both while it is rolled",
+      { generated: true, previous: "previous_signing_secret" },
+    ),
   },
 });
-type Settings = SettingsOf<typeof SETTINGS>;
+type Settings = kit.SettingsOf<typeof SETTINGS>;
 
 /** Total time from the first byte sent to the last byte of the answer (R-250). */
 export const ANSWER_TIMEOUT_MS = 30_000;
@@ -27,7 +23,7 @@ const LEAST_SECRET = 32;
 /** The one request of an attempt: the card and its session, signed (docs/interface.md, Card forwarding). */
 export function forwardCard(order: Order, settings: Settings, nowMs: number): GatewayRequest {
   const { card } = order;
-  const body = jsonBody({
+  const body = kit.jsonBody({
     type: "payment_method.collected",
     session_id: order.sessionId,
     environment: settings.environment,
@@ -40,7 +36,7 @@ export function forwardCard(order: Order, settings: Settings, nowMs: number): Ga
       number: card.number,
       exp_month: card.expMonth,
       exp_year: card.expYear,
-      cvv: securityCode(card) ?? null,
+      cvv: kit.securityCode(card) ?? null,
       cardholder_name: card.cardholderName,
       postal_code: card.postalCode,
       brand: card.brand,
@@ -64,7 +60,7 @@ export function forwardCard(order: Order, settings: Settings, nowMs: number): Ga
 
 /** `t=<unix seconds>,v1=<hex>`, one v1 for each secret while they roll (R-240, R-241, R-262). */
 function signature(secrets: readonly Secret[], seconds: number, body: Uint8Array): string {
-  const signatures = secrets.map((secret) => `v1=${hmac("sha256", secret, [`${seconds}.`, body], "hex")}`);
+  const signatures = secrets.map((secret) => `v1=${kit.hmac("sha256", secret, [`${seconds}.`, body], "hex")}`);
   return [`t=${seconds}`, ...signatures].join(",");
 }
 

@@ -2,8 +2,7 @@ import { JsonNumber } from "#src/kernel/json.ts";
 import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { Mode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer } from "../contract.ts";
-import { approved, declined, readJson, textAt, words } from "../kit/index.ts";
-import type { JsonObject } from "../kit/index.ts";
+import * as kit from "../kit/index.ts";
 
 /** Longest message of a merchant's that is kept (R-246). */
 const LONGEST_MESSAGE = 500;
@@ -17,35 +16,35 @@ export function readDecision(answer: GatewayAnswer, mode: Mode): Approved | Decl
   if (answer.kind === "lost") return noDecision("the card was sent and no whole answer came: the endpoint may have acted on it");
   if (answer.status < 200 || answer.status > 299) return noDecision(`the endpoint answered with status ${answer.status}`);
   if ((answer.headers["content-encoding"] ?? "identity") !== "identity") return noDecision("the endpoint's answer is compressed");
-  const body = readJson(answer.body);
+  const body = kit.readJson(answer.body);
   if (body === null) return noDecision("the endpoint's answer is not one valid JSON object");
   if (body["success"] === false) return refused(body);
   if (body["success"] !== true) return noDecision("the endpoint's answer has no boolean success");
   const token = mode === "tokenize" ? idFrom(body, "token") : undefined;
-  return approved({ webhook_transaction_id: idFrom(body, "transaction_id"), webhook_token: token });
+  return kit.approved({ webhook_transaction_id: idFrom(body, "transaction_id"), webhook_token: token });
 }
 
 export function noDecision(reason: string): Declined {
-  return declined("webhook_gateway_error", { reason });
+  return kit.declined("webhook_gateway_error", { reason });
 }
 
 /** A string, or an integer in its own digits; anything else is ignored (R-256). */
-function idFrom(body: JsonObject, name: string): string | undefined {
+function idFrom(body: kit.JsonObject, name: string): string | undefined {
   const value = body[name];
   if (value instanceof JsonNumber) return /^-?[0-9]+$/.test(value.text) ? value.text : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
 /** The merchant's own code and words, cut to a safe form; `card_declined` when there is no code (R-246). */
-function refused(body: JsonObject): Declined {
-  const given = (textAt(body, "error_code") ?? "")
+function refused(body: kit.JsonObject): Declined {
+  const given = (kit.textAt(body, "error_code") ?? "")
     .replace(/[^A-Za-z0-9_.-]+/g, "")
     .replace(/[0-9]{12,}/g, "")
     .slice(0, 64);
   const ours = isDeclineCode(given) ? given : "card_declined";
   return {
-    ...declined(ours),
+    ...kit.declined(ours),
     ...(given !== "" && given !== ours && { publicCode: given }),
-    message: words(textAt(body, "error_message"), LONGEST_MESSAGE),
+    message: kit.words(kit.textAt(body, "error_message"), LONGEST_MESSAGE),
   };
 }
