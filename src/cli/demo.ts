@@ -20,7 +20,7 @@ const NAMES = Object.keys(GATEWAYS_BUILT) as GatewayName[];
 const ONE_CARD = NAMES.filter((name) => GATEWAYS_BUILT[name]?.capabilities.oneAttempt);
 const USAGE = `Usage: voicetill demo [--gateway NAME] [--mode charge|tokenize] [--input keypad|speech|mixed] [--outcome approve|decline|retry|mango] [--json] [--verbose]
 One payment with nobody at the phone: a service on free ports with a temporary folder, a session, a real SIP call on loopback, the card, the charge
-at a simulator, the status webhook, the caller handed back. Exit status 0 only if all of it happened.
+at a simulator, the status webhook, the transfer-back. Exit status 0 only if all of it happened.
   --gateway  ${NAMES.join(", ")} (default ${NAMES[0]})
   --mode     charge the card, or tokenize: store it (default charge)
   --input    how the caller answers: keypad, speech, mixed (default mixed)
@@ -202,7 +202,7 @@ function faultIn({ session, webhook, transfer }: DemoResult, { outcome }: Choice
   if (session["status"] !== expected) return `the session ended ${String(session["status"])}, not ${expected}`;
   if (!webhook?.verified) return "no verified status webhook came";
   if ((webhook.body as { status?: unknown }).status !== expected) return "the status webhook tells another status";
-  if (!transfer.answered) return "the caller was not handed back";
+  if (!transfer.answered) return "the caller was not transferred back";
   return null;
 }
 

@@ -39,7 +39,7 @@ const list = operation({
 
 const show = operation({
   arguments: "ID",
-  summary: "One session: what it asked for, each attempt at the gateway, its webhook, how the caller was handed back.",
+  summary: "One session: what it asked for, each attempt at the gateway, its webhook, how the transfer-back went.",
   options: {},
   read: (_, positionals) => ({ id: idOf(only(positionals, "sessions show ID")) }),
   async work(modules, { id }) {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { type Database, type Db, statement } from "#src/platform/index.ts";
-import { AS_ASKED, insertingSessions, MADE, type NewSession } from "./repository.ts";
+import { SESSION_COLUMNS, insertingSessions, CREATION_TIME, type NewSession } from "./repository.ts";
 
 /** Sessions that are created at most once for one Idempotency-Key, whatever becomes of the request (R-144). */
 
@@ -53,16 +53,16 @@ const ON_NAME = 'on (api_key_id, stored.path, stored.key) = ("apiKeyId", request
  * and was not deleted yet is written over.
  */
 const insertIdempotent = statement<{ response: string | null }>(
-  "insert_sessions_once",
-  `with ${MADE}, requested as materialized (
+  "insert_sessions_idempotent",
+  `with ${CREATION_TIME}, requested as materialized (
     select *, pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', "apiKeyId", path, key), 0)) as free
     from json_to_recordset($1) as item (n int, "apiKeyId" uuid, path text, key text, request text, status int, response text,
-      ${AS_ASKED})
+      ${SESSION_COLUMNS})
   ), stored as (
     insert into idempotency_keys as existing (api_key_id, path, key, request, status, answer)
     select "apiKeyId", path, key, decode(request, 'hex'), status, replace(replace(response, '${CREATED_AT}', ${iso("at")}),
       '${EXPIRES_AT}', ${iso('(at + make_interval(secs => "ttlSeconds"))')})
-    from requested, made where free order by "apiKeyId", path, key
+    from requested, creation where free order by "apiKeyId", path, key
     on conflict (api_key_id, path, key) do update set request = excluded.request, status = excluded.status, answer = excluded.answer,
       expires_at = excluded.expires_at where existing.expires_at <= clock_timestamp()
     returning api_key_id, path, key, answer

@@ -8,37 +8,37 @@ export interface NewSession extends Terms {
   ttlSeconds: number;
 }
 
-/** A session as it was asked for, and when the database took it in. */
+/** A new session, and when the database stored it. */
 export interface Created extends NewSession {
   id: string;
   createdAt: Date;
 }
 
-/** A CTE: when, `at`, the sessions of one statement are made. */
-export const MADE = "made as (select date_trunc('milliseconds', statement_timestamp()) as at)";
+/** A CTE: `at`, when the sessions of one statement are created. */
+export const CREATION_TIME = "creation as (select date_trunc('milliseconds', statement_timestamp()) as at)";
 
 /** A new session as json_to_recordset reads it. */
-export const AS_ASKED = `id uuid, "organizationId" uuid, "projectId" uuid, environment text, channel text, mode text, gateway text,
+export const SESSION_COLUMNS = `id uuid, "organizationId" uuid, "projectId" uuid, environment text, channel text, mode text, gateway text,
       "amountMinor" bigint, currency text, caller text, description text, callback text, memory text, "connectedAccount" text,
       "billingAddress" jsonb, "ttlSeconds" float8`;
 
 /**
- * A CTE that inserts the sessions of `rows`, SQL for rows with the columns of AS_ASKED: one value however many they are, so that
- * the statement never changes. `made` comes before it.
+ * A CTE that inserts the sessions of `rows`, SQL for rows with the columns of SESSION_COLUMNS: one value however many they are, so that
+ * the statement never changes. CREATION_TIME comes before it.
  */
 export const insertingSessions = (rows: string) => `inserted as (
     insert into sessions (id, organization_id, project_id, environment, channel, status, mode, gateway, amount_minor, currency,
       caller, description, callback, memory, stripe_account, billing_address, created_at, updated_at, expires_at)
     select id, "organizationId", "projectId", environment, channel, 'PENDING', mode, gateway, "amountMinor", currency,
-      caller, description, callback, memory, "connectedAccount", "billingAddress", made.at, made.at, made.at + make_interval(secs => "ttlSeconds")
-    from made, ${rows}
+      caller, description, callback, memory, "connectedAccount", "billingAddress", creation.at, creation.at, creation.at + make_interval(secs => "ttlSeconds")
+    from creation, ${rows}
   )`;
 
 const insert = statement<{ created_at: Date }>(
   "insert_sessions",
-  `with ${MADE},
-  ${insertingSessions(`json_to_recordset($1) as new (${AS_ASKED})`)}
-  select at as created_at from made`,
+  `with ${CREATION_TIME},
+  ${insertingSessions(`json_to_recordset($1) as new (${SESSION_COLUMNS})`)}
+  select at as created_at from creation`,
 );
 
 /** Inserts PENDING sessions. Each expires exactly its `ttlSeconds` after `created_at`, by the database's clock (R-159). */

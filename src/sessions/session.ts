@@ -4,7 +4,7 @@ import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel
 import type { Tables } from "#src/platform/index.ts";
 import type { Phase, Status } from "./states.ts";
 
-/** What a session was made with. */
+/** What a session is created with. */
 export interface Terms {
   organizationId: string;
   projectId: string;
@@ -23,7 +23,7 @@ export interface Terms {
   billingAddress: BillingAddress | null;
 }
 
-/** One payment session, as the rest of the house sees it. */
+/** One payment session, as the other modules see it. */
 export interface Session extends Terms {
   id: string;
   projectSlug: string;

@@ -191,7 +191,7 @@ test("expiry against cancel: one final state and one webhook (R-273)", async () 
   }
 });
 
-test("cancelling a session in a call that would have been handed back marks the transfer as skipped (R-181)", async () => {
+test("cancelling a session in a call that would have been transferred back marks the transfer as skipped (R-181)", async () => {
   const inCall = await fixture.create({ callback: "sip:agent@merchant.example" });
   await fixture.sessions.claim(inCall.id, call);
   const cancelled = await fixture.sessions.cancel(inCall.id, fixture.scope);

@@ -24,7 +24,7 @@ export type State = Exclude<Status, "COLLECTING"> | Phase;
 export type SessionEvent =
   /** A call or the first card from the widget takes the session, before `expires_at` by the database's clock. */
   | "claim"
-  /** The call was given back before anything was collected: CANCEL before the answer, or no ACK (R-222, R-223). */
+  /** The call was released before anything was collected: CANCEL before the answer, or no ACK (R-222, R-223). */
   | "release"
   | "cancel"
   | "expire"
