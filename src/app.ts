@@ -68,7 +68,7 @@ export async function startApp(config: Config, log: Log, options: AppOptions = {
     return await startRoles(modules, simulators, options, endAll);
   } catch (error) {
     await endAll();
-    throw taken(error);
+    throw portFault(error);
   }
 }
 
@@ -213,8 +213,8 @@ function hostsOf(...addresses: (Secret | null)[]): string[] {
   return hosts.map((host) => host.replace(/^\[|\]$/g, "")).filter((host) => host !== "" && !host.startsWith("/"));
 }
 
-/** A taken port is the operator's to free: one sentence instead of a stack. */
-function taken(error: unknown): unknown {
+/** For a port that is in use, which is the operator's to free, one sentence instead of a stack; any other error as it is. */
+function portFault(error: unknown): unknown {
   const { code, port, address } = error as { code?: string; port?: number; address?: string };
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
   const why = code === "EACCES" ? "may not be opened by this user" : "is taken by another program";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { silentLog } from "#src/platform/index.ts";
-import { askRunning, openControl, socketOf } from "./control.ts";
+import { requestRunning, openControl, socketOf } from "./control.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "voicetill-control-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -20,7 +20,7 @@ test("the control socket is open to its owner alone, in the data folder and in t
   for (const dataDir of [folder, longFolder]) {
     const control = await openControl(dataDir, async (_name, input) => ({ output: input }), silentLog);
     assert.equal(statSync(socketOf(dataDir)).mode & 0o077, 0);
-    assert.deepEqual(await askRunning(dataDir, "echo", { a: 1 }), { output: { a: 1 } });
+    assert.deepEqual(await requestRunning(dataDir, "echo", { a: 1 }), { output: { a: 1 } });
     await control.close();
   }
 });
@@ -36,7 +36,7 @@ test("a command sends nothing to a socket that another user put in its place", {
   chownSync(path, NOBODY, NOBODY);
   const refusal = { name: "OperatorError", message: /belongs to another user of this machine/ };
   after(() => void imposter.close());
-  await assert.rejects(askRunning(longFolder, "apply", { text: "secret" }), refusal);
+  await assert.rejects(requestRunning(longFolder, "apply", { text: "secret" }), refusal);
   await assert.rejects(
     openControl(longFolder, async () => null, silentLog),
     refusal,

@@ -38,14 +38,14 @@ function isOurs(dataDir: string, path: string): true | null {
 }
 
 /** What a command asks for by its name, done by the running service; null when this version does not know it. */
-type Answer = (name: string, input: unknown) => Promise<{ output: unknown } | null>;
+type OperationHandler = (name: string, input: unknown) => Promise<{ output: unknown } | null>;
 
-export async function openControl(dataDir: string, answer: Answer, log: Log): Promise<{ close(): Promise<void> }> {
+export async function openControl(dataDir: string, handle: OperationHandler, log: Log): Promise<{ close(): Promise<void> }> {
   const path = socketOf(dataDir);
   // We hold the data folder's lock: a socket that is there belongs to a process that was killed.
   if (isOurs(dataDir, path) !== null) rmSync(path, { force: true });
   const server = createServer((incoming, response) => {
-    void serve(incoming, answer, log).then(({ status, body }) =>
+    void serve(incoming, handle, log).then(({ status, body }) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
     );
   });
@@ -60,10 +60,10 @@ export async function openControl(dataDir: string, answer: Answer, log: Log): Pr
   };
 }
 
-async function serve(incoming: IncomingMessage, answer: Answer, log: Log): Promise<{ status: number; body: unknown }> {
+async function serve(incoming: IncomingMessage, handle: OperationHandler, log: Log): Promise<{ status: number; body: unknown }> {
   try {
     const { name, input } = JSON.parse(await read(incoming)) as { name: string; input: unknown };
-    const body = await answer(name, input);
+    const body = await handle(name, input);
     return body ? { status: 200, body } : { status: 404, body: { error: "The running service is of another version: restart it." } };
   } catch (error) {
     if (error instanceof OperatorError) return { status: 422, body: { error: error.message } };
@@ -84,10 +84,10 @@ async function read(incoming: IncomingMessage): Promise<string> {
 }
 
 /** Asks the service that runs on `dataDir`; null when none does. Throws OperatorError with the service's refusal. */
-export async function askRunning(dataDir: string, name: string, input: object): Promise<{ output: unknown } | null> {
+export async function requestRunning(dataDir: string, name: string, input: object): Promise<{ output: unknown } | null> {
   const socketPath = socketOf(dataDir);
   if (isOurs(dataDir, socketPath) === null) return null;
-  const answer = await new Promise<{ status: number; text: string } | null>((done, failed) => {
+  const response = await new Promise<{ status: number; text: string } | null>((done, failed) => {
     const outgoing = request({ socketPath, path: "/", method: "POST" }, (incoming) => {
       read(incoming).then(
         (text) => done({ status: incoming.statusCode ?? 0, text }),
@@ -100,13 +100,13 @@ export async function askRunning(dataDir: string, name: string, input: object): 
     );
     outgoing.end(JSON.stringify({ name, input }));
   });
-  if (!answer) return null;
-  const parsed = JSON.parse(answer.text) as { output: unknown; error?: string };
-  if (answer.status !== 200) throw new OperatorError(parsed.error ?? "The running service refused.");
+  if (!response) return null;
+  const parsed = JSON.parse(response.text) as { output: unknown; error?: string };
+  if (response.status !== 200) throw new OperatorError(parsed.error ?? "The running service refused.");
   return parsed;
 }
 
-/** The service ended, or was killed, in the middle of the answer. */
+/** The service ended, or was killed, in the middle of the response. */
 function broken(cause: unknown): OperatorError {
   if (cause instanceof OperatorError) return cause;
   return new OperatorError("The running service ended before it answered; it may have done what was asked.", { cause });

@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Config, readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { askRunning } from "./control.ts";
+import { requestRunning } from "./control.ts";
 import { type CommandModules, type CommandOpening, openForCommand } from "./modules.ts";
 
 /** A value as JSON brings it to the other side. */
@@ -85,8 +85,8 @@ function parseArguments(name: string, { options, arguments: words }: AnyOperatio
 
 /** Does the work where the database is: in the service that runs on the embedded folder, else here. */
 export async function perform(config: Config, name: string, chosen: AnyOperation, input: object): Promise<unknown> {
-  const answer = config.embedded ? await askRunning(config.dataDir, name, input) : null;
-  return answer ? answer.output : await workHere(config, chosen, input);
+  const done = config.embedded ? await requestRunning(config.dataDir, name, input) : null;
+  return done ? done.output : await workHere(config, chosen, input);
 }
 
 async function workHere(config: Config, chosen: AnyOperation, input: object): Promise<unknown> {
@@ -99,7 +99,7 @@ async function workHere(config: Config, chosen: AnyOperation, input: object): Pr
 }
 
 /** The running service's side: what a command sent over the control socket. Null: this version has no such operation. */
-export async function answer(
+export async function runOperation(
   operations: Operations,
   modules: CommandModules,
   name: string,

@@ -7,7 +7,7 @@ import { createLog } from "#src/platform/index.ts";
 import { addresses, banner } from "./banner.ts";
 import { openControl } from "./control.ts";
 import { checkBeforeStart } from "./doctor/at-start.ts";
-import { answer } from "./operation.ts";
+import { runOperation } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { untilFirstSignal } from "./signal.ts";
 
@@ -30,7 +30,9 @@ export async function run(args: string[]): Promise<number> {
   // Before anybody can know that the service runs: whoever stops it then is not answered by a process that just dies.
   const stopped = untilFirstSignal(() => process.exit(1));
   const app = await startApp(config, log, { check: (opened) => checkBeforeStart(config, opened, log) });
-  const control = config.embedded ? await openControl(config.dataDir, (name, input) => answer(OPERATIONS, app, name, input), log) : null;
+  const control = config.embedded
+    ? await openControl(config.dataDir, (name, input) => runOperation(OPERATIONS, app, name, input), log)
+    : null;
   process.stdout.write(`${args.includes("--json") ? JSON.stringify(addresses(app)) : banner(config, app)}\n`);
   await stopped;
   await drain(app);

@@ -34,7 +34,7 @@ export interface NewApiKey {
 
 const BY = { actor: "operator", source: "command" } as const;
 
-/** Makes a key and answers it, for the only time. Throws CommandFault for what cannot be made. */
+/** Makes a key and returns it, for the only time. Throws CommandFault for what cannot be made. */
 export async function createKey(deps: CommandDeps, wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }> {
   const { organization, name, mode, expiresAt } = wanted;
   const values: ApiKeyValues = {

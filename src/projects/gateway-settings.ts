@@ -114,7 +114,7 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
     return { ...settings, credentials: rotatedSandbox.get(sandboxId(projectId, name)) ?? gateway.sandboxCredentials(endpoint) };
   }
 
-  /** Gateways that `find` would answer for, in the registry's order, per project. */
+  /** Gateways for which `find` has settings, in the registry's order, per project. */
   async function configured(db: Db, projectIds: readonly string[], environment: Environment): Promise<Map<string, GatewayName[]>> {
     const rows =
       projectIds.length === 0
@@ -133,7 +133,7 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
   }
 
   /**
-   * Lets `change` see the newest credentials and keeps what it answers, under the row's lock: two processes never spend
+   * Lets `change` see the newest credentials and keeps what it returns, under the row's lock: two processes never spend
    * the same refresh token. `change` must not query the database: the embedded one has a single session. null keeps them.
    */
   async function rotate(

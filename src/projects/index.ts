@@ -54,7 +54,7 @@ export interface Projects {
   countries(db: Db, limit: number): Promise<string[]>;
   /** The project's own credentials, else with a test key the simulator's when simulators are on, else null. */
   gatewaySettings(db: Db, projectId: string, gateway: GatewayName, environment: Environment): Promise<GatewaySettings | null>;
-  /** Which gateways `gatewaySettings` answers for, per project. */
+  /** The gateways for which `gatewaySettings` finds settings, per project. */
   configuredGateways(db: Db, projectIds: readonly string[], environment: Environment): Promise<Map<string, GatewayName[]>>;
   /** Keeps what `change` makes of the newest credentials, under a lock that all processes share; `change` must not query the database. */
   rotateCredentials(
@@ -69,7 +69,7 @@ export interface Projects {
   integrationSecrets(db: Db, projectId: string): Promise<IntegrationSecrets>;
   /** Carries out one change, in a transaction of its own; throws CommandFault, which names the path of the value at fault. */
   change(by: CommandSource, command: Command): Promise<ChangeReport>;
-  /** Makes a key and answers it, for the only time; throws OperatorError for what cannot be made. */
+  /** Makes a key and returns it, for the only time; throws OperatorError for what cannot be made. */
   createKey(wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }>;
   /** The keys of one organisation, by its slug, or of all. */
   listKeys(db: Db, organization: string | null): Promise<ApiKey[]>;
@@ -83,7 +83,7 @@ export interface Projects {
   rotateMasterKey(options: { reencrypt: boolean }): Promise<RotationReport>;
   /** Brings the installation to what the apply file declares, or throws OperatorError naming the line. `env` fills `${NAME}`. */
   applyFile(text: string, env: Readonly<Record<string, string | undefined>>): Promise<ChangeReport>;
-  /** Makes the demo project and its test key on an embedded installation; answers the same key at every start. */
+  /** Makes the demo project and its test key on an embedded installation; returns the same key at every start. */
   ensureStarter(): Promise<Starter>;
 }
 
