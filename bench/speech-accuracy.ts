@@ -4,7 +4,7 @@
  * Flite's four voices at several rates read card numbers, dates and the rest over a telephone line: clean, with 3 % of the 20 ms frames
  * lost, and under pink noise of 20 dB. All of it goes through the same recogniser as a call's audio. `--all` takes three times as long.
  *
- * right     utterances heard exactly
+ * right     utterances recognised exactly
  * accepted  utterances the service would take without asking again
  * wrong     of those, the ones that were not what was said
  * load      seconds of work for a second of audio, pauses included
@@ -58,7 +58,7 @@ const groupsOf = (number: readonly number[]) =>
 interface Sample {
   what: ListenFor;
   text: string;
-  /** What must be heard. */
+  /** What must be recognised. */
   said: string;
   testWord?: boolean;
 }
@@ -235,7 +235,7 @@ for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {
     let accepted = 0;
     let wrong = 0;
     let worked = 0;
-    let heardMs = 0;
+    let audioMs = 0;
     for (const { what, said, testWord = false, audio } of samples) {
       // Whether it is speech is judged on the clean audio: the detector is measured elsewhere.
       const flags = framesOf(audio).map(({ speech }) => speech);
@@ -247,17 +247,17 @@ for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {
       for (const [at, speech] of flags.entries())
         utteranceRecogniser.push({ frame: encodeUlaw(damaged.subarray(at * 160, at * 160 + 160)), speech });
       worked += performance.now() - start;
-      heardMs += flags.length * 20;
+      audioMs += flags.length * 20;
       const isTestWord = results.some(({ kind }) => kind === "test_word");
-      const heard = testWord ? (isTestWord ? "mango" : "") : results.map(textOf).join(" ");
+      const recognised = testWord ? (isTestWord ? "mango" : "") : results.map(textOf).join(" ");
       const taken = testWord ? isTestWord : results.length > 0 && results.every(isTaken);
-      if (heard === said) right++;
+      if (recognised === said) right++;
       if (taken) accepted++;
-      if (taken && (heard !== said || step.includes("fails"))) wrong++;
+      if (taken && (recognised !== said || step.includes("fails"))) wrong++;
     }
     const share = (part: number) => `${Math.round((100 * part) / samples.length)} %`.padEnd(6);
     console.log(
-      `${step.padEnd(23)}${condition.padEnd(12)}${String(right).padStart(3)} ${share(right)} ${String(accepted).padStart(3)} ${share(accepted)} ${String(wrong).padStart(3)}    ${(worked / heardMs).toFixed(3)}  ${condition === "clean" ? anchor : ""}`,
+      `${step.padEnd(23)}${condition.padEnd(12)}${String(right).padStart(3)} ${share(right)} ${String(accepted).padStart(3)} ${share(accepted)} ${String(wrong).padStart(3)}    ${(worked / audioMs).toFixed(3)}  ${condition === "clean" ? anchor : ""}`,
     );
   }
 }
@@ -277,8 +277,8 @@ for (let round = 0; round < 3; round++) {
   const frames = framesOf(utteranceOf(groupsOf(card(16)).map(read).join(", "), { voice: "kal16", afterMs: 1_500 }));
   const last = frames.findLastIndex(({ speech }) => speech);
   listener.listenFor({ id: 1, what: "number", have: 0, lengths: null, testWord: false });
-  const heard = Promise.withResolvers<number>();
-  listener.onResult = () => heard.resolve(performance.now());
+  const recognised = Promise.withResolvers<number>();
+  listener.onResult = () => recognised.resolve(performance.now());
   const begin = performance.now();
   let sent = 0;
   const pacer = setInterval(() => {
@@ -286,7 +286,7 @@ for (let round = 0; round < 3; round++) {
     if (due > sent) listener.port.postMessage(frames.slice(sent, due));
     sent = due;
   }, 20);
-  waits.push((await heard.promise) - begin - (last + 1) * 20);
+  waits.push((await recognised.promise) - begin - (last + 1) * 20);
   clearInterval(pacer);
 }
 console.log(

@@ -18,9 +18,9 @@ export async function findBugs(names: readonly string[]): Promise<boolean> {
   const chosen = all.filter((name) => names.length === 0 || names.includes(basename(name, ".patch")));
   let found = 0;
   for (const name of chosen) {
-    const verdict = await look(fileURLToPath(new URL(name, BUGS)));
-    if (verdict.isFound) found++;
-    console.log(`${verdict.isFound ? "found " : "MISSED"}  ${basename(name, ".patch").padEnd(36)} ${verdict.how}`);
+    const result = await look(fileURLToPath(new URL(name, BUGS)));
+    if (result.isFound) found++;
+    console.log(`${result.isFound ? "found " : "MISSED"}  ${basename(name, ".patch").padEnd(36)} ${result.how}`);
   }
   console.log(`\n${found} of ${chosen.length} hand-made bugs found`);
   return found === chosen.length && chosen.length > 0;

@@ -132,29 +132,29 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 
-const results: { leg: Leg; verdict: "passed" | "failed" | "left out"; seconds: number }[] = [];
+const results: { leg: Leg; result: "passed" | "failed" | "left out"; seconds: number }[] = [];
 for (const leg of LEGS.filter((leg) => chosen.length === 0 || chosen.includes(leg.name))) {
   if (leg.missing) {
-    results.push({ leg, verdict: "left out", seconds: 0 });
+    results.push({ leg, result: "left out", seconds: 0 });
     continue;
   }
   console.log(`\n--- ${leg.name}: ${leg.what}`);
   const started = performance.now();
   const passed = await run(leg);
-  results.push({ leg, verdict: passed ? "passed" : "failed", seconds: Math.round((performance.now() - started) / 1000) });
+  results.push({ leg, result: passed ? "passed" : "failed", seconds: Math.round((performance.now() - started) / 1000) });
   if (!passed && ["types"].includes(leg.name)) break;
 }
 
 console.log("\n--- summary");
-for (const { leg, verdict, seconds } of results) {
+for (const { leg, result, seconds } of results) {
   console.log(
-    `${verdict.padEnd(9)} ${leg.name.padEnd(18)} ${String(seconds).padStart(4)} s  ${leg.missing ? `${leg.what}: ${leg.missing}` : leg.what}`,
+    `${result.padEnd(9)} ${leg.name.padEnd(18)} ${String(seconds).padStart(4)} s  ${leg.missing ? `${leg.what}: ${leg.missing}` : leg.what}`,
   );
 }
 for (const peer of PEERS.filter(({ paths }) => !paths.some((path) => existsSync(path)))) {
   console.log(`left out  ${peer.program.padEnd(18)}         ${peer.what}: ${peer.enable}`);
 }
-const failed = results.filter(({ verdict }) => verdict === "failed").length;
-const passed = results.filter(({ verdict }) => verdict === "passed").length;
+const failed = results.filter(({ result }) => result === "failed").length;
+const passed = results.filter(({ result }) => result === "passed").length;
 console.log(`\nlegs: ${passed} passed, ${failed} failed, ${results.length - passed - failed} skipped`);
 process.exit(failed === 0 ? 0 : 1);

@@ -74,15 +74,15 @@ for (const [name, command, program] of LANGUAGES) {
   const missing = spawnSync(command, ["--version"]).error ? `no ${command} here` : false;
   test(`the ${name} receiver of docs/webhooks.md tells a genuine webhook from others (R-348)`, { skip: missing }, () => {
     const flags = { php: ["-r"], python3: ["-c"] }[command] ?? ["--input-type=module", "-e"];
-    const verdict = (headers: object, body = BODY) => {
+    const answerFor = (headers: object, body = BODY) => {
       const ran = spawnSync(command, [...flags, program(), "--", JSON.stringify([headers, body, EXAMPLE_SECRET])], { encoding: "utf8" });
       assert.equal(ran.status, 0, ran.stderr);
       return ran.stdout.trim();
     };
-    assert.equal(verdict(signedAt(0, EXAMPLE_SECRET)), "yes");
-    assert.equal(verdict(signedAt(0, OTHER, EXAMPLE_SECRET)), "yes", "while the secret is rolled");
-    assert.equal(verdict(signedAt(0, OTHER)), "no", "another secret");
-    assert.equal(verdict(signedAt(0, EXAMPLE_SECRET), `${BODY} `), "no", "another body");
-    assert.equal(verdict(signedAt(-400, EXAMPLE_SECRET)), "no", "an old one");
+    assert.equal(answerFor(signedAt(0, EXAMPLE_SECRET)), "yes");
+    assert.equal(answerFor(signedAt(0, OTHER, EXAMPLE_SECRET)), "yes", "while the secret is rolled");
+    assert.equal(answerFor(signedAt(0, OTHER)), "no", "another secret");
+    assert.equal(answerFor(signedAt(0, EXAMPLE_SECRET), `${BODY} `), "no", "another body");
+    assert.equal(answerFor(signedAt(-400, EXAMPLE_SECRET)), "no", "an old one");
   });
 }

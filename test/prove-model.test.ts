@@ -49,9 +49,9 @@ function modelDatabase(): Database {
 /** Every statement of sessions, payments, webhooks and the widget, and what each of them answered. */
 async function play(database: Database): Promise<unknown[]> {
   const { db } = database;
-  const heard: unknown[] = [];
+  const results: unknown[] = [];
   const note = async (what: Promise<unknown>) => {
-    heard.push(await what.catch((error: unknown) => `refused: ${String((error as { code?: unknown }).code)}`));
+    results.push(await what.catch((error: unknown) => `refused: ${String((error as { code?: unknown }).code)}`));
   };
   await db.insertInto("organizations").values({ id: ORGANIZATION, slug: "acme", name: "Acme" }).execute();
   const project = {
@@ -223,7 +223,7 @@ async function play(database: Database): Promise<unknown[]> {
         .execute(),
     );
   }
-  return heard;
+  return results;
 }
 
 async function rolledBack(database: Database, work: (tx: Db) => Promise<unknown>): Promise<unknown> {
@@ -234,7 +234,8 @@ async function rolledBack(database: Database, work: (tx: Db) => Promise<unknown>
 }
 
 /** Without what differs from run to run: the times themselves. */
-const comparable = (heard: unknown) => JSON.parse(JSON.stringify(heard).replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"')) as unknown;
+const comparable = (results: unknown) =>
+  JSON.parse(JSON.stringify(results).replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"')) as unknown;
 
 describe("the simulation's model of the database", () => {
   let real: Database;
@@ -244,8 +245,8 @@ describe("the simulation's model of the database", () => {
   after(() => real.close());
 
   test("answers every statement of sessions, payments, webhooks and the widget as the real database does", async () => {
-    const [expected, heard] = [comparable(await play(real)), comparable(await play(modelDatabase()))];
-    assert.deepEqual(heard, expected);
+    const [expected, results] = [comparable(await play(real)), comparable(await play(modelDatabase()))];
+    assert.deepEqual(results, expected);
   });
 
   test("refuses a statement that it cannot read, instead of guessing", async () => {

@@ -103,7 +103,7 @@ export class Caller {
   }
 
   /** Hears the last words of a prompt, or interrupts it, and answers what was asked. */
-  hear(words: string, leg: ModelLeg): void {
+  onPrompt(words: string, leg: ModelLeg): void {
     const { random } = this.#world;
     if (random.chance(FALLS_SILENT)) return;
     const act = this.#answerTo(words);
@@ -130,8 +130,8 @@ export class Caller {
     return random.chance(MISTYPES) ? this.#give([2], { kind: "no" }) : this.#give([1], { kind: "yes" });
   }
 
-  #give(keys: readonly DtmfDigit[], heard: Recognised): Act {
-    if (this.#world.random.chance(SPEAKS)) return (leg) => leg.hear(UTTERANCE_MS, [heard]);
+  #give(keys: readonly DtmfDigit[], spokenAnswer: Recognised): Act {
+    if (this.#world.random.chance(SPEAKS)) return (leg) => leg.speak(UTTERANCE_MS, [spokenAnswer]);
     // A run of keys is one event: what happens between two of them is the dialog's own tests' matter.
     return (leg) => keys.forEach((key) => leg.on.dtmfDigit(key));
   }
@@ -145,7 +145,7 @@ export class Caller {
       if (this.track) this.track.mangoAt = scheduler.now + UTTERANCE_MS;
       const press = () => leg.on.dtmfDigit(1);
       if (isKeyed && !isMangoFirst) this.#process.after(UTTERANCE_MS, press);
-      leg.hear(UTTERANCE_MS, isKeyed ? [MANGO] : isMangoFirst ? [MANGO, { kind: "yes" }] : [{ kind: "yes" }, MANGO]);
+      leg.speak(UTTERANCE_MS, isKeyed ? [MANGO] : isMangoFirst ? [MANGO, { kind: "yes" }] : [{ kind: "yes" }, MANGO]);
       if (isKeyed && isMangoFirst) this.#process.after(UTTERANCE_MS, press);
     };
   }

@@ -24,7 +24,7 @@ export class InvariantChecker {
   /** Sessions of which an attempt was taken over by another process. */
   readonly #adopted = new Set<string>();
   /** Attempts whose process died just after it was committed that they must be reversed. */
-  readonly #crashedBeforeUndo = new Set<string>();
+  readonly #crashedBeforeReversal = new Set<string>();
   /** Sessions whose process had the merchant's decision and could write it down before anybody may call it lost. */
   readonly #knewInTime = new Set<string>();
   /** The same at any time. */
@@ -121,13 +121,13 @@ export class InvariantChecker {
         after["outcome"] === null || after["outcome"] === "unknown" ? "an attempt is voided unseen" : "money was found after the end",
       );
       if (!random.chance(0.3)) return;
-      this.#crashedBeforeUndo.add(id);
+      this.#crashedBeforeReversal.add(id);
       scheduler.after(random.pick([0, random.between(0, 20)]), () =>
         this.#world.supervisor.crashBeforeReversal(session, textOf(after["owner"])),
       );
       return;
     }
-    const how = this.#crashedBeforeUndo.has(id) ? ", after a crash" : "";
+    const how = this.#crashedBeforeReversal.has(id) ? ", after a crash" : "";
     counters.occurred(is === "done" ? `a reversal is done${how}` : `a reversal is the operator's${how}`);
   }
 

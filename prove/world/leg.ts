@@ -30,17 +30,17 @@ export class ModelLeg {
   }
 
   /** Somebody speaks, and is understood at the end of the utterance; of two things said in one breath one after the other. */
-  hear(ms: number, heard: readonly Recognised[]): void {
+  speak(ms: number, results: readonly Recognised[]): void {
     this.on.speechStarted();
     this.#process.after(ms, () => {
-      for (const one of heard) this.#listener?.recognise(one);
+      for (const one of results) this.#listener?.recognise(one);
     });
   }
 
   play(id: string, parts: PlayPart[]): void {
     const words = parts.map((part) => ("clip" in part ? part.clip : "")).join(" ");
     this.#stop = this.#process.after(1000 + 400 * parts.length, () => this.on.played(id));
-    this.caller?.hear(words, this);
+    this.caller?.onPrompt(words, this);
   }
 
   stopPlayback(): void {

@@ -214,7 +214,7 @@ export class ServiceProcess implements DatabaseLink {
   }
 
   /** A notification that was committed; the listening connection may be lost just then, and is back a while later. */
-  hear(channel: string, payload: string): void {
+  notify(channel: string, payload: string): void {
     const { random, isChaos } = this.world;
     const isLost = this.world.scheduler.now < this.cutOffUntil || (isChaos && random.chance(0.01));
     for (const listener of this.#listeners) {

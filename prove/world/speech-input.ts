@@ -8,7 +8,7 @@ export type Recognised = Parameters<Listener["onResult"]>[0];
 const WORKERS = 4;
 /** Until a used worker has its successor. */
 const HIRING_MS = 1500;
-const DIES = 0.02;
+const WORKER_CRASHES = 0.02;
 
 /** The pool of a process's speech workers, which are told what was said instead of hearing it. */
 export class ModelRecogniser implements Recogniser {
@@ -27,7 +27,7 @@ export class ModelRecogniser implements Recogniser {
     this.#free--;
     const { random } = this.#process.world;
     const listener = new ModelListener(() => void this.#process.after(HIRING_MS, () => this.#free++));
-    if (random.chance(DIES)) this.#process.after(random.between(0, 20_000), () => listener.lose());
+    if (random.chance(WORKER_CRASHES)) this.#process.after(random.between(0, 20_000), () => listener.lose());
     return listener;
   }
 }

@@ -32,7 +32,7 @@ export class Supervisor {
 
   /** A notification that was committed. */
   notify(channel: string, payload: string): void {
-    for (const process of this.processes) if (process.isAlive) process.hear(channel, payload);
+    for (const process of this.processes) if (process.isAlive) process.notify(channel, payload);
   }
 
   boot(): void {

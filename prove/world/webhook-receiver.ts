@@ -69,16 +69,16 @@ export class WebhookReceiver {
   #keep({ headers }: OutboundRequest, body: string, sessionId: string | null, skew: number): boolean {
     const world = this.#world;
     const now = world.scheduler.now;
-    const verdict = verifyWebhook(headers, body, SIGNING_SECRET, now);
-    if (!verdict.verified) {
+    const check = verifyWebhook(headers, body, SIGNING_SECRET, now);
+    if (!check.verified) {
       // Signed by a process whose clock has jumped: refused, and signed anew by the next try.
-      if (/five minutes/.test(verdict.reason) && Math.abs(skew) > TOLERANCE_MS)
+      if (/five minutes/.test(check.reason) && Math.abs(skew) > TOLERANCE_MS)
         world.counters.occurred("a webhook was refused: its process's clock had jumped");
-      else world.break("I5", sessionId, `a webhook with a bad signature: ${verdict.reason}`);
+      else world.break("I5", sessionId, `a webhook with a bad signature: ${check.reason}`);
       return false;
     }
-    this.deliveries.push({ id: verdict.id, body, at: now });
-    world.webhooks.delivered(sessionId, verdict.id, body);
+    this.deliveries.push({ id: check.id, body, at: now });
+    world.webhooks.delivered(sessionId, check.id, body);
     return true;
   }
 }

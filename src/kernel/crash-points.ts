@@ -84,18 +84,18 @@ export interface CrashAt {
 
 let armed: CrashPoint | null = null;
 let left = 0;
-let die = (_point: CrashPoint): void => {};
+let endProcess = (_point: CrashPoint): void => {};
 
 /** Has `end` called when `point` is reached for the `times`-th time from now on. Null disarms. */
 export function armCrash(at: CrashAt | null, end: (point: CrashPoint) => void): void {
   armed = at?.point ?? null;
   left = at?.times ?? 0;
-  die = end;
+  endProcess = end;
 }
 
 /** Says that the process is at `point`. Does nothing in a process that is not armed for it. */
 export function crashPoint(point: CrashPoint): void {
   if (armed !== point || --left > 0) return;
   armed = null;
-  die(point);
+  endProcess(point);
 }

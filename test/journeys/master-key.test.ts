@@ -33,7 +33,7 @@ interface Rotation {
   stuck: string[];
 }
 
-interface Verdict {
+interface Verification {
   ok: boolean;
   verified: number;
   head: string;
@@ -50,12 +50,12 @@ test("the audit log tells who did what from where, and its chain is whole (S-16,
   assert.match(cancel?.actor ?? "", /^key:[0-9a-f-]{36}$/);
   assert.deepEqual([cancel?.source, cancel?.result], ["127.0.0.1", "done"]);
   assert.ok(rows.some(({ action, actor }) => action === "service.start" && actor === "service"));
-  const { ok, fault } = await json<Verdict>("audit", "verify");
+  const { ok, fault } = await json<Verification>("audit", "verify");
   assert.deepEqual({ ok, fault }, { ok: true, fault: null });
 });
 
 test("the master key is replaced while requests run: none fails, and nothing is left under the old one (S-31)", async () => {
-  const noted = (await json<Verdict>("audit", "verify")).head;
+  const noted = (await json<Verification>("audit", "verify")).head;
   const old = EMBEDDED ? linesOf()[0]! : service.env["MASTER_KEY"]!;
   if (!EMBEDDED) {
     // A process of many: first it learns the new key, then it seals with it.
@@ -85,7 +85,7 @@ test("the master key is replaced while requests run: none fails, and nothing is 
     assert.equal(rotated.older.length, 1);
     service.env["MASTER_KEY_PREVIOUS"] = "";
   }
-  assert.equal((await json<Verdict>("audit", "verify", "--head", noted)).ok, true);
+  assert.equal((await json<Verification>("audit", "verify", "--head", noted)).ok, true);
   await service.end("SIGKILL");
   await service.restart();
   await cancelled();
@@ -119,7 +119,7 @@ test(
     await json<Rotation>("master-key", "rotate");
     assert.equal(linesOf().length, 1);
     await cancelled();
-    assert.equal((await json<Verdict>("audit", "verify")).ok, true);
+    assert.equal((await json<Verification>("audit", "verify")).ok, true);
   },
 );
 

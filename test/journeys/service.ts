@@ -51,7 +51,7 @@ export async function startService({ env = {}, project = {}, through = (url) => 
     if (next) next(received);
     else webhooks.push(received);
   });
-  let life = await serve(installation.env);
+  let running = await serve(installation.env);
   let earlier = "";
   const addresses = ({ baseUrl, sip, simulatorsUrl }: Serving) => ({
     baseUrl,
@@ -61,9 +61,9 @@ export async function startService({ env = {}, project = {}, through = (url) => 
 
   const service: Service = {
     ...installation,
-    ...addresses(life),
-    pid: () => life.child.pid ?? 0,
-    output: () => earlier + life.output(),
+    ...addresses(running),
+    pid: () => running.child.pid ?? 0,
+    output: () => earlier + running.output(),
     webhooks,
     webhook: () => {
       const first = webhooks.shift();
@@ -82,15 +82,15 @@ export async function startService({ env = {}, project = {}, through = (url) => 
       return await stream.until(status).finally(() => stream.close());
     },
     async end(signal) {
-      await life.end(signal);
+      await running.end(signal);
     },
     async restart() {
       earlier = service.output();
-      life = await serve({ ...installation.env, PORT: new URL(service.baseUrl).port, SIP_PORT: String(service.sip.port) });
-      Object.assign(service, addresses(life));
+      running = await serve({ ...installation.env, PORT: new URL(service.baseUrl).port, SIP_PORT: String(service.sip.port) });
+      Object.assign(service, addresses(running));
     },
     async close() {
-      await life.end();
+      await running.end();
       await receiver.close();
       await installation.close();
     },

@@ -16,8 +16,8 @@ export interface Baresip {
   /** Resolves when baresip reports an event of this type, such as CALL_ESTABLISHED. */
   event(type: string): Promise<void>;
   press(keys: string): Promise<void>;
-  /** What it heard, 16-bit samples at 8000 Hz, once the call is over. */
-  heard(): Int16Array;
+  /** Its recording of the call, 16-bit samples at 8000 Hz, once the call is over. */
+  recording(): Int16Array;
   close(): Promise<void>;
 }
 
@@ -79,8 +79,8 @@ export async function startBaresip(mic: Buffer): Promise<Baresip> {
         await delay(100);
       }
     },
-    heard() {
-      const name = readdirSync(folder).find((file) => file.endsWith("-dec.wav")) ?? "heard.wav";
+    recording() {
+      const name = readdirSync(folder).find((file) => file.endsWith("-dec.wav")) ?? "recording.wav";
       const file = readFileSync(join(folder, name));
       return new Int16Array(file.buffer.slice(file.byteOffset + 44, file.byteOffset + 44 + Math.floor((file.length - 44) / 2) * 2));
     },
