@@ -135,6 +135,15 @@ test("imports run downwards only and enter another module through its index.ts",
   assert.deepEqual(faults, []);
 });
 
+test("ARCHITECTURE.md has the modules in their order, with what each may import", () => {
+  const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+  const rows = [...page.matchAll(/^\| `([\w.]+)` \| .* \| ([^|]+) \|$/gm)].map(([, module = "", allowed = ""]) => {
+    if (allowed === "nothing") return [module, []];
+    return [module, allowed === "everything above" ? ["*"] : allowed.split(", ")];
+  });
+  assert.deepEqual(rows, Object.entries(MODULES));
+});
+
 test("no file imports one that imports it, over whatever others, for its types neither", () => {
   const all = ["src", "softphone", "simulators"].flatMap((folder) => filesBelow(join(root, folder)));
   const known = new Set(all);
