@@ -197,7 +197,7 @@ export function defineSimulator<State extends object = object, Details extends o
       request.isReadable = read !== null;
       request.operation = definition.operationOf?.(request.fields, request);
       const route = onMethod.find(({ operation }) => operation === undefined || operation === request.operation) ?? onMethod[0];
-      request.params = { ...route.pattern.exec(request.path)?.groups };
+      request.params = decodedGroups(route.pattern.exec(request.path));
       const accountName = route.authenticate?.(request) ?? definition.authenticate(request);
       const badHeader = faultIn(new Map(Object.entries(request.headers)), definition.headers ?? {}, { isOpen: true });
       if (badHeader !== null) throw definition.refuse.field({ ...badHeader, field: `header ${badHeader.field}` }, request);
@@ -264,6 +264,18 @@ export function defineSimulator<State extends object = object, Details extends o
       settle: () => accounts.forEach(({ transactions }) => transactions.settle()),
     };
   };
+}
+
+/** What stands for `:name` in the path, percent-decoded where it is well encoded. */
+function decodedGroups(match: RegExpExecArray | null): Record<string, string> {
+  const decoded = Object.entries(match?.groups ?? {}).map(([name, value]) => {
+    try {
+      return [name, decodeURIComponent(value)] as const;
+    } catch {
+      return [name, value] as const;
+    }
+  });
+  return Object.fromEntries(decoded);
 }
 
 /** The query of a GET, else the body; null when it cannot be read or announces another type. An empty body has no fields. */

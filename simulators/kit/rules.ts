@@ -147,6 +147,14 @@ export const currency = (spelling: "upper" | "lower" = "upper"): Rule =>
     const isSpelled = (spelling === "upper" ? /^[A-Z]{3}$/ : /^[a-z]{3}$/).test(value);
     return isSpelled && CURRENCIES.has(value.toUpperCase()) ? null : ["value", "must be an ISO 4217 currency"];
   });
+/** ISO 4217 numbers of the currencies that payments are made in -> letters. */
+export const CURRENCY_BY_NUMBER: ReadonlyMap<string, string> = new Map(
+  "036AUD 124CAD 756CHF 156CNY 203CZK 208DKK 978EUR 826GBP 344HKD 348HUF 360IDR 376ILS 356INR 352ISK 392JPY 410KRW 414KWD 484MXN 458MYR 578NOK 554NZD 608PHP 985PLN 946RON 682SAR 752SEK 702SGD 764THB 949TRY 901TWD 784AED 986BRL 152CLP 170COP 048BHD 400JOD 512OMR 788TND 710ZAR 840USD"
+    .split(" ")
+    .map((pair) => [pair.slice(0, 3), pair.slice(3)]),
+);
+/** Three digits of such a currency. */
+export const currencyNumber: Rule = string((value) => (CURRENCY_BY_NUMBER.has(value) ? null : ["value", "must be an ISO 4217 number"]));
 const REGIONS = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
 /** ISO 3166-1 alpha-2 of a country that exists. */
 export const country2: Rule = string((value) =>

@@ -1,0 +1,485 @@
+import { hash, isAccepted, isSame } from "../kit/auth.ts";
+import {
+  brandOf,
+  codeLength,
+  defineSimulator,
+  element,
+  isCardNumber,
+  isExpired,
+  majorOf,
+  minorOf,
+  pairs,
+  parseXml,
+  plain,
+  Refusal,
+  textOf,
+} from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+import {
+  coded,
+  country2,
+  currency,
+  digits,
+  email,
+  ipv4,
+  matching,
+  mmyy,
+  oneOf,
+  required,
+  requiredIf,
+  state2,
+  text,
+  texts,
+} from "../kit/rules.ts";
+
+/**
+ * Opayo Direct, protocol 4.00: form in, `Name=Value` lines out, always status 200; and the Reporting API's getTransactionDetail.
+ * Where the vendor's sheet names no code for a field, what is missing is 3002 and what is wrong 3003.
+ */
+
+/** The reporting user of every vendor here: that of the sheet's worked example. */
+const REPORTING = { user: "apiuser", password: "s3cretPw1" };
+/** AUTHORISEs may take so much more than was registered. */
+const AUTHORISE_SHARE = 1.15;
+
+interface Details {
+  /** PAYMENT, DEFERRED, AUTHENTICATE, AUTHORISE or REPEAT. */
+  type: string;
+  securityKey: string;
+  authNo: string;
+  accountType: string;
+  expiry: string;
+  /** Lines about the checks, as the answer has them. */
+  checks: Record<string, string>;
+  status: string;
+  /** Authorised so far, of an AUTHENTICATE. */
+  authorisedMinor: number;
+}
+
+interface Card {
+  number: string;
+  expiry: string;
+}
+
+interface State {
+  tokens: Map<string, Card>;
+  /** Every VendorTxCode that was used, for ever. */
+  codes: Set<string>;
+}
+
+type OpayoCall = Call<State, Details>;
+type Transact = Transaction<Details>;
+
+/** Status, code and bank code of a refusal. */
+type No = readonly [status: string, detail: string, declineCode: string];
+const notAuthed = (code: string): No => ["NOTAUTHED", "2000 : The Authorisation was Declined by the bank.", code];
+const WRONG_CODE: No = ["REJECTED", "2001 : The Authorisation was Rejected by the vendor rule-base.", ""];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: notAuthed("12"),
+    insufficient_funds: notAuthed("51"),
+    expired_card: notAuthed("54"),
+    incorrect_cvc: WRONG_CODE,
+    lost_or_stolen: notAuthed("41"),
+    processing_error: ["ERROR", "5003 : Internal Server Error.", ""],
+  },
+  vendorCards: { "4929602110085639": notAuthed("05"), "5403814948608092": notAuthed("05") },
+};
+
+const is =
+  (...values: string[]) =>
+  (fields: Fields) =>
+    values.includes(textOf(fields, "AccountType") || "E");
+const usesCard = (fields: Fields) => !fields.has("Token");
+const isScripted = (fields: Fields) => is("E")(fields) && fields.get("BrowserJavascriptEnabled") === "1";
+const WITHOUT_POSTCODES = ["IE", "HK", "AE", "QA"];
+const AMOUNT = required(matching(/^(100000(\.00?)?|[0-9]{1,5}(\.[0-9]{1,2})?)$/, "an amount of 0.00 to 100000.00"));
+const CODE = required(matching(/^[A-Za-z0-9\-._{}]{1,40}$/, "at most 40 letters, digits and - . _ { }"));
+const ID = required(matching(/^\{?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?$/, "a VPSTxId"));
+const PERSON = /^[A-Za-z][A-Za-z0-9 .,'&/\\-]*$/;
+/** Billing and delivery alike, with the vendor's codes of their compulsory fields. */
+type Codes = readonly [surname: string, names: string, line: string, city: string, postcode: string, country: string];
+const address = (side: string, [surname, names, line, city, postcode, country]: Codes): Rules => {
+  const hasPostcodes = (fields: Fields) => !WITHOUT_POSTCODES.includes(textOf(fields, `${side}Country`));
+  const isAmerican = (fields: Fields) => textOf(fields, `${side}Country`) === "US";
+  return {
+    [`${side}Surname`]: required(coded(surname, text(20))),
+    [`${side}Firstnames`]: required(coded(names, text(20))),
+    [`${side}Address1`]: required(coded(line, text(50))),
+    ...texts(`${side}Address2 50, ${side}Address3 50`),
+    [`${side}City`]: required(coded(city, text(40))),
+    [`${side}PostCode`]: requiredIf(coded(postcode, text(10)), hasPostcodes),
+    [`${side}Country`]: required(coded(country, country2)),
+    [`${side}State`]: {
+      ...state2,
+      check: (value) => (value === "" ? null : state2.check(value)),
+      need: (fields) => (isAmerican(fields) ? "required" : textOf(fields, `${side}State`) === "" ? "optional" : "forbidden"),
+    },
+    [`${side}Phone`]: matching(/^[0-9+() -]{1,20}$/, "a telephone number"),
+  };
+};
+const COMMON: Rules = { VPSProtocol: required(oneOf("4.00")), Vendor: required(text(15)) };
+const REGISTER: Rules = {
+  ...COMMON,
+  TxType: required(oneOf("PAYMENT", "DEFERRED", "AUTHENTICATE")),
+  VendorTxCode: CODE,
+  Amount: AMOUNT,
+  Currency: required(coded("4008", currency())),
+  Description: required(coded("3013", text(100))),
+  CardHolder: requiredIf(matching(PERSON, "a name in plain letters", 45), usesCard),
+  CardNumber: requiredIf(coded("5011", digits(1, 20)), usesCard),
+  ExpiryDate: requiredIf(coded("5014", mmyy), usesCard),
+  CardType: requiredIf(oneOf("VISA", "MC", "MCDEBIT", "DELTA", "MAESTRO", "UKE", "AMEX", "DC", "JCB"), usesCard),
+  CV2: coded("5017", digits(3, 4)),
+  Token: text(38),
+  StoreToken: oneOf("0", "1"),
+  ...address("Billing", ["3094", "3089", "3091", "3092", "3090", "3093"]),
+  ...address("Delivery", ["3111", "3112", "3113", "3114", "3115", "3116"]),
+  CustomerEMail: email(80),
+  ClientIPAddress: requiredIf(ipv4, is("E")),
+  AccountType: coded("3099", oneOf("E", "M", "C")),
+  Apply3DSecure: oneOf("0", "1", "2", "3"),
+  ApplyAVSCV2: oneOf("0", "1", "2", "3"),
+  CreateToken: oneOf("0", "1"),
+  COFUsage: oneOf("FIRST", "SUBSEQUENT"),
+  InitiatedType: oneOf("CIT", "MIT"),
+  MITType: oneOf("UNSCHEDULED", "RECURRING", "INSTALMENT", "REAUTHORISATION", "RESUBMISSION", "DELAYED", "INCREMENTAL", "NOSHOW"),
+  SchemeTraceID: text(56),
+  ThreeDSNotificationURL: requiredIf(coded("3227", text(256)), is("E")),
+  BrowserJavascriptEnabled: requiredIf(coded("3227", oneOf("0", "1")), is("E")),
+  BrowserAcceptHeader: requiredIf(coded("3227", text(2048)), is("E")),
+  BrowserLanguage: requiredIf(coded("3227", matching(/^[a-z]{2,3}(-[A-Za-z]{2,4})?$/, "a language")), is("E")),
+  BrowserUserAgent: requiredIf(coded("3227", text(2048)), is("E")),
+  ChallengeWindowSize: requiredIf(coded("3227", oneOf("01", "02", "03", "04", "05")), is("E")),
+  BrowserJavaEnabled: requiredIf(coded("3227", oneOf("0", "1")), isScripted),
+  ...Object.fromEntries(
+    ["ColorDepth", "ScreenHeight", "ScreenWidth"].map((name) => [`Browser${name}`, requiredIf(coded("3227", digits(1, 6)), isScripted)]),
+  ),
+  BrowserTZ: requiredIf(coded("3227", matching(/^[+-]?[0-9]{1,4}$/, "minutes")), isScripted),
+};
+const ORIGINAL: Rules = { ...COMMON, VendorTxCode: CODE, VPSTxId: ID, SecurityKey: required(text(10)), TxAuthNo: required(text(50)) };
+const { TxAuthNo: _authNo, ...ORIGINAL_UNPAID } = ORIGINAL;
+const RELATED: Rules = {
+  ...COMMON,
+  VendorTxCode: CODE,
+  Amount: AMOUNT,
+  Description: required(coded("3013", text(100))),
+  RelatedVPSTxId: ID,
+  RelatedVendorTxCode: CODE,
+  RelatedSecurityKey: required(text(10)),
+  ApplyAVSCV2: oneOf("0", "1", "2", "3"),
+};
+const CURRENCY = required(coded("4008", currency()));
+const PATH = "/gateway/service/";
+const service = (name: string, rules: Rules, run: (call: OpayoCall) => Answer) =>
+  [`POST ${PATH}${name.toLowerCase()}.vsp`, { rules: { ...rules, TxType: required(oneOf(name)) }, run }] as const;
+
+export const simulator = defineSimulator<State, Details>({
+  body: "form",
+  state: () => ({ tokens: new Map(), codes: new Set() }),
+  authenticate({ fields }) {
+    const vendor = textOf(fields, "Vendor");
+    if (vendor === "") throw refusal("MALFORMED", "3034", "The Vendor or VendorName value is required.");
+    if (!isAccepted(vendor, /^[a-z0-9]{1,15}$/))
+      throw refusal("INVALID", "4000", "The VendorName is invalid or the account is not active.");
+    return vendor;
+  },
+  endpoints: {
+    [`POST ${PATH}vspdirect-register.vsp`]: { rules: REGISTER, run: register },
+    ...Object.fromEntries([
+      service("RELEASE", { ...ORIGINAL, ReleaseAmount: AMOUNT }, release),
+      service("ABORT", ORIGINAL, (call) => undo(call, ["authorized"], "2006 : The Abort was Successful.")),
+      service("VOID", ORIGINAL, (call) => undo(call, ["captured"], "2005 : The Void was Successful.")),
+      service("CANCEL", ORIGINAL_UNPAID, (call) => undo(call, ["verified"], "2006 : The Cancel was Successful.")),
+      service("REFUND", { ...RELATED, Currency: CURRENCY }, refund),
+      service("AUTHORISE", RELATED, authorise),
+      service("REPEAT", { ...RELATED, Currency: CURRENCY, RelatedTxAuthNo: required(text(50)), CV2: digits(3, 4) }, repeat),
+      service("REMOVETOKEN", { ...COMMON, Token: required(text(38)) }, removeToken),
+    ]),
+    "POST /access/access.htm": { rules: { XML: required(text(20_000)) }, authenticate: reportingVendor, run: report },
+  },
+  refuse: {
+    malformed: () => refusal("MALFORMED", "3000", "The request cannot be read."),
+    path: () => new Refusal(plain(404, "<html><body>Not found</body></html>", "text/html"), "no such page"),
+    field: ({ kind, field, code }) =>
+      refusal(
+        kind === "missing" ? "MALFORMED" : "INVALID",
+        code ?? (kind === "missing" ? "3002" : "3003"),
+        `The ${field} field is ${kind === "missing" ? "required" : "invalid"}.`,
+      ),
+  },
+});
+
+function lines(values: Record<string, string | undefined>): Answer {
+  return plain(200, `${pairs({ VPSProtocol: "4.00", ...values }, { separator: "\r\n" })}\r\n`, "text/plain");
+}
+
+function refusal(status: string, code: string, words: string): Refusal {
+  return new Refusal(lines({ Status: status, StatusDetail: `${code} : ${words}` }), code);
+}
+
+function refuse(code: string, words: string): never {
+  throw refusal("INVALID", code, words);
+}
+
+function newGuid(call: OpayoCall): string {
+  const hex = hash("md5", call.tools.id("")).toUpperCase();
+  return `{${[hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-")}}`;
+}
+
+/** Every VendorTxCode is good once, whatever became of it. */
+function takeCode(call: OpayoCall): void {
+  const code = call.text("VendorTxCode");
+  if (call.state.codes.has(code))
+    refuse("4042", "The VendorTxCode has been used before for another transaction.  All VendorTxCodes must be unique.");
+  call.state.codes.add(code);
+}
+
+function minorIn(call: OpayoCall, field: string, unit: string): number {
+  const minor = minorOf(call.text(field), unit);
+  return minorOf(majorOf(minor, unit), unit) === minor && Math.abs(Number(call.text(field)) - Number(majorOf(minor, unit))) < 1e-9
+    ? minor
+    : refuse("3003", `The ${field} field is invalid.`);
+}
+
+function checksOf(call: OpayoCall, no: No | null): Record<string, string> {
+  const applied = call.maybe("ApplyAVSCV2") ?? "0";
+  const check = (field: string, matched: string) =>
+    applied === "2" ? "NOTCHECKED" : !call.has(field) ? "NOTPROVIDED" : call.text(field) === matched ? "MATCHED" : "NOTMATCHED";
+  const [line, postcode, code] = [
+    check("BillingAddress1", "88"),
+    check("BillingPostCode", "412"),
+    no === WRONG_CODE ? "NOTMATCHED" : check("CV2", "123"),
+  ];
+  const isAddress = line === "MATCHED" && postcode === "MATCHED";
+  const isCode = code === "MATCHED";
+  const summary =
+    applied === "2"
+      ? "DATA NOT CHECKED"
+      : isAddress && isCode
+        ? "ALL MATCH"
+        : isCode
+          ? "SECURITY CODE MATCH ONLY"
+          : isAddress
+            ? "ADDRESS MATCH ONLY"
+            : "NO DATA MATCHES";
+  return { AVSCV2: summary, AddressResult: line, PostCodeResult: postcode, CV2Result: code };
+}
+
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  visa: ["VISA", "DELTA", "UKE"],
+  mastercard: ["MC", "MCDEBIT"],
+  amex: ["AMEX"],
+  diners: ["DC"],
+  discover: ["DC"],
+  jcb: ["JCB"],
+  maestro: ["MAESTRO"],
+};
+
+/** The card of the request or of a token, checked before the bank is asked. */
+function cardIn(call: OpayoCall): Card {
+  if (call.has("Token")) return call.state.tokens.get(call.text("Token")) ?? refuse("4050", "The Token does not exist.");
+  const [number, expiry] = [call.text("CardNumber"), call.text("ExpiryDate")];
+  if (!isCardNumber(number))
+    refuse("5011", "Your card number has failed our validity checks and appears to be incorrect. Please check and re-enter.");
+  if (!TYPES[brandOf(number)]?.includes(call.text("CardType"))) refuse("4022", "The card type selected does not match the card number.");
+  if (isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), call.tools.now())) refuse("5013", "The card has expired.");
+  if (call.has("CV2") && call.text("CV2").length !== codeLength(number)) refuse("5018", "The CV2 number is the wrong length.");
+  return { number, expiry };
+}
+
+function register(call: OpayoCall): Answer {
+  const unit = call.text("Currency");
+  const [amountMinor, card] = [minorIn(call, "Amount", unit), cardIn(call)];
+  const isAsked = (call.maybe("AccountType") ?? "E") === "E" && call.text("Apply3DSecure") === "1";
+  if (!isAsked || call.text("CardHolder").toUpperCase() === "SUCCESSFUL")
+    return take(call, card, { amountMinor, unit, secure: isAsked ? "OK" : "NOTCHECKED" });
+  // The card holder would be sent to his bank; what comes after is no part of this stand-in.
+  takeCode(call);
+  return lines({
+    Status: "3DAUTH",
+    StatusDetail: "2007 : Please redirect your customer to the ACSURL to complete the 3D Transaction.",
+    VPSTxId: newGuid(call),
+    "3DSecureStatus": "OK",
+    ACSURL: "https://acs.example/challenge",
+    CReq: call.tools.id("", 40),
+  });
+}
+
+function take(
+  call: OpayoCall,
+  { number, expiry }: Card,
+  { amountMinor, unit, secure = "NOTCHECKED" }: { amountMinor: number; unit: string; secure?: string },
+): Answer {
+  const { tools } = call;
+  const [id, type] = [newGuid(call), call.text("TxType")];
+  const no = call.decide(ISSUER, number);
+  if (no?.[0] === "ERROR") throw new Refusal(lines({ Status: "ERROR", StatusDetail: no[1] }), no[1].slice(0, 4));
+  takeCode(call);
+  const checks = checksOf(call, no);
+  const rejected = no ?? (call.text("ApplyAVSCV2") === "1" && checks["AVSCV2"] === "NO DATA MATCHES" ? WRONG_CODE : null);
+  const [status, detail, declineCode] =
+    rejected ??
+    (type === "AUTHENTICATE"
+      ? ([secure === "OK" ? "AUTHENTICATED" : "REGISTERED", "0000 : The card details have been registered.", ""] as const)
+      : (["OK", "0000 : The Authorisation was Successful.", "00"] as const));
+  const isPaid = status === "OK";
+  const details = {
+    type,
+    securityKey: tools.id("", 10).toUpperCase(),
+    authNo: isPaid ? tools.digits(7) : "",
+    accountType: call.maybe("AccountType") ?? "E",
+    expiry,
+    checks,
+    status,
+    authorisedMinor: 0,
+  };
+  call.transactions.add({
+    id,
+    reference: call.text("VendorTxCode"),
+    kind: type === "AUTHENTICATE" ? "token" : type === "DEFERRED" ? "authorization" : "charge",
+    isApproved: rejected === null,
+    amountMinor,
+    currency: unit,
+    card: number,
+    details,
+    ledger: { account_type: details.accountType, type },
+  });
+  const token = rejected === null && call.text("CreateToken") === "1" ? newGuid(call) : undefined;
+  if (token !== undefined) call.state.tokens.set(token, { number, expiry });
+  return lines({
+    Status: status,
+    StatusDetail: detail,
+    VPSTxId: id,
+    SecurityKey: details.securityKey,
+    ...(isPaid && { TxAuthNo: details.authNo }),
+    ...(type !== "AUTHENTICATE" && checks),
+    "3DSecureStatus": secure,
+    ...(type !== "AUTHENTICATE" && { DeclineCode: declineCode, ExpiryDate: expiry, BankAuthCode: isPaid ? "999777" : "" }),
+    Token: token,
+    ...(rejected === null && call.has("COFUsage") && { SchemeTraceID: tools.id("", 15) }),
+  });
+}
+
+/** The transaction that a request names with its keys; all of them must fit. */
+function original(call: OpayoCall, prefix = ""): Transact {
+  const found = call.transactions.get(call.text(`${prefix}VPSTxId`));
+  if (found === undefined || found.reference !== call.text(`${prefix}VendorTxCode`))
+    return refuse("4041", "The transaction does not exist for this vendor.");
+  if (found.details.securityKey !== call.text(`${prefix}SecurityKey`)) refuse("4041", "The SecurityKey does not match.");
+  if (call.has(`${prefix}TxAuthNo`) && found.details.authNo !== call.text(`${prefix}TxAuthNo`))
+    refuse("4041", "The TxAuthNo does not match.");
+  return found;
+}
+
+const done = (StatusDetail: string): Answer => lines({ Status: "OK", StatusDetail });
+
+function release(call: OpayoCall): Answer {
+  const held = original(call);
+  if (!call.transactions.capture(held, minorIn(call, "ReleaseAmount", held.currency)))
+    refuse("5004", "The transaction cannot be released, or not for that amount.");
+  return done("2004 : The Release was Successful.");
+}
+
+function undo(call: OpayoCall, from: Transact["state"][], words: string): Answer {
+  if (!call.transactions.void(original(call), from)) refuse("4037", "The transaction is in no state for this.");
+  return done(words);
+}
+
+function refund(call: OpayoCall): Answer {
+  const paid = original(call, "Related");
+  if (call.text("Currency") !== paid.currency) refuse("4008", "The Currency is not that of the original transaction.");
+  const amountMinor = minorIn(call, "Amount", paid.currency);
+  takeCode(call);
+  const id = newGuid(call);
+  const against = call.transactions.refund(paid, { id, amountMinor, from: ["captured", "settled"] });
+  if (against !== null) refuse("5025", "The refund amount exceeds what is left of the original, or it was never taken.");
+  return lines({ Status: "OK", StatusDetail: "0000 : The Authorisation was Successful.", VPSTxId: id, TxAuthNo: call.tools.digits(7) });
+}
+
+/** Money on a registration: up to 115 % of it in all. */
+function authorise(call: OpayoCall): Answer {
+  const registered = original(call, "Related");
+  if (registered.state !== "verified" || registered.details.type !== "AUTHENTICATE")
+    refuse("4041", "The transaction is no registration that stands.");
+  const amountMinor = minorIn(call, "Amount", registered.currency);
+  if (registered.details.authorisedMinor + amountMinor > registered.amountMinor * AUTHORISE_SHARE)
+    refuse("4044", "The Authorise amount exceeds what was registered.");
+  registered.details.authorisedMinor += amountMinor;
+  return take(call, { number: registered.card, expiry: registered.details.expiry }, { amountMinor, unit: registered.currency });
+}
+
+function repeat(call: OpayoCall): Answer {
+  const paid = original(call, "Related");
+  if (!["captured", "settled", "refunded"].includes(paid.state)) refuse("4041", "The transaction cannot be repeated.");
+  const unit = call.text("Currency");
+  const amountMinor = minorIn(call, "Amount", unit);
+  return take(call, { number: paid.card, expiry: paid.details.expiry }, { amountMinor, unit });
+}
+
+function removeToken(call: OpayoCall): Answer {
+  if (!call.state.tokens.delete(call.text("Token"))) refuse("4050", "The Token does not exist.");
+  call.tools.record({ kind: "void", id: null, reference: null, outcome: "approved" });
+  return done("2017 : Token removed successfully.");
+}
+
+const vspaccess = (code: string, members: Record<string, string> = {}): Answer =>
+  plain(
+    200,
+    element("vspaccess", [element("errorcode", code), ...Object.entries(members).map(([name, value]) => element(name, value))]),
+    "text/xml",
+  );
+
+const accessRefusal = (code: string, error: string): Refusal =>
+  new Refusal(vspaccess(code, { error }), code, { isRecorded: code !== "0043" });
+
+/** The vendor of a report request, whose signature is the MD5 of its members and the user's password. */
+function reportingVendor({ fields }: Incoming): string {
+  const root = parseXml(textOf(fields, "XML"));
+  if (root === null || root.name !== "vspaccess") throw accessRefusal("0001", "The XML is invalid.");
+  const member = (name: string) => root.children.find((child) => child.name === name)?.text ?? "";
+  const vendor = member("vendor");
+  if (!isAccepted(vendor, /^[a-z0-9]{1,15}$/)) throw accessRefusal("0006", "Unknown vendor.");
+  if (member("user") !== REPORTING.user) throw accessRefusal("0008", "Unknown user.");
+  const signed = root.children.filter(({ name }) => name !== "signature").map(({ name, text: value }) => element(name, value));
+  const expected = hash("md5", signed.join("") + element("password", REPORTING.password));
+  if (!isSame(member("signature").toLowerCase(), expected)) throw accessRefusal("0010", "The signature is invalid.");
+  if (member("command") !== "getTransactionDetail") throw accessRefusal("0002", "Unknown command.");
+  return vendor;
+}
+
+const STATES: Readonly<Record<Transact["state"], readonly [id: string, words: string]>> = {
+  captured: ["16", "Successfully authorised transaction."],
+  settled: ["16", "Successfully authorised transaction."],
+  refunded: ["16", "Successfully authorised transaction."],
+  declined: ["18", "Transaction declined by the bank or the rule base."],
+  voided: ["24", "Transaction cancelled."],
+  authorized: ["21", "DEFERRED transaction waiting for its release."],
+  verified: ["23", "Transaction registered."],
+};
+
+function report(call: OpayoCall): Answer {
+  const root = parseXml(call.text("XML"));
+  const member = (name: string) => root?.children.find((child) => child.name === name)?.text;
+  const [code, id] = [member("vendortxcode"), member("vpstxid")];
+  if (code === undefined && id === undefined) throw accessRefusal("0042", "Neither vendortxcode nor vpstxid was given.");
+  const [found] = call.lookUp(code ?? null, (one) => (code ?? one.reference) === one.reference && (id ?? one.id) === one.id);
+  if (found === undefined) throw accessRefusal("0043", "The transaction was not found.");
+  const { details, currency: unit } = found;
+  const [txstateid, words] = STATES[found.state];
+  return vspaccess("0000", {
+    vpstxid: found.id,
+    vendortxcode: found.reference ?? "",
+    transactiontype: `${details.type.slice(0, 1)}${details.type.slice(1).toLowerCase()}`,
+    txstateid,
+    status: words,
+    amount: majorOf(found.amountMinor, unit),
+    currency: unit,
+    securitykey: details.securityKey,
+    vpsauthcode: details.authNo,
+    bankauthcode: details.authNo === "" ? "" : "999777",
+    last4digits: found.card.slice(-4),
+    accounttype: details.accountType,
+    refunded: found.refundedMinor > 0 ? "YES" : "NO",
+  });
+}
