@@ -1,31 +1,15 @@
+import type { Gateway, GatewaySettings } from "#src/gateways/index.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { Secret } from "#src/kernel/secret.ts";
 
-/** What this module needs to know of a gateway; `gateways/contract.ts` is the whole of it. */
-export interface GatewayDescriptor {
-  readonly name: GatewayName;
-  readonly credentialFields: readonly { name: string; required: boolean; previous?: string; wholeNumber?: boolean; generated?: boolean }[];
-  /** Where the apply file writes those fields: under `credentials`, or directly in the environment's block. */
-  readonly credentialsIn: "credentials" | "block";
-  readonly optionFields: readonly { name: string; values: readonly (string | boolean)[]; default: string | boolean }[];
-  readonly hosts: Readonly<Record<Environment, string>>;
-  sandboxCredentials(endpoint: string): Readonly<Record<string, Secret>>;
-  checkSettings(settings: GatewaySettings): string | null;
-}
+/** What settings need to know of a gateway. */
+export type GatewayDescriptor = Pick<
+  Gateway,
+  "name" | "credentialFields" | "credentialsIn" | "optionFields" | "hosts" | "sandboxCredentials" | "checkSettings"
+>;
 
 /** The gateways that are built. */
 export type Gateways = Readonly<Partial<Record<GatewayName, GatewayDescriptor>>>;
-
-/** A project's settings for one gateway and environment, opened. */
-export interface GatewaySettings {
-  environment: Environment;
-  credentials: Readonly<Record<string, Secret>>;
-  options: Readonly<Record<string, string | boolean>>;
-  /** Base address in force, no trailing slash. */
-  endpoint: string;
-  /** Counts up with each save. */
-  version: number;
-}
 
 export type Options = Record<string, string | boolean>;
 

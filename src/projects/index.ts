@@ -7,7 +7,8 @@ import type { ApiKey, NewApiKey } from "./api-keys.ts";
 import { applyFile } from "./apply/apply.ts";
 import { type Command, type CommandDeps, runCommand } from "./commands.ts";
 import { type ChangeReport, CommandFault, type CommandSource } from "./commands/change.ts";
-import type { Gateways, GatewaySettings } from "./gateway-descriptor.ts";
+import type { GatewaySettings } from "#src/gateways/index.ts";
+import type { Gateways } from "./gateway-descriptor.ts";
 import { createGatewaySettings } from "./gateway-settings.ts";
 import { authenticate, createKeyDigest } from "./api-key-authentication.ts";
 import type { ApiKeyIdentity } from "./api-key-authentication.ts";
@@ -29,7 +30,6 @@ export type {
   ChangeReport,
   Command,
   CommandSource,
-  GatewaySettings,
   IntegrationSecrets,
   ApiKeyIdentity,
   NewApiKey,

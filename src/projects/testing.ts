@@ -12,12 +12,12 @@ const MASTER_KEY = new Uint8Array(32).fill(7);
 export const cardWorks: GatewayDescriptor = {
   name: "stripe",
   credentialFields: [
-    { name: "secret_key", required: true },
-    { name: "refresh_token", required: false },
-    { name: "merchant_number", required: false, wholeNumber: true },
+    { name: "secret_key", secret: true, required: true, meaning: "the account's key" },
+    { name: "refresh_token", secret: true, required: false, meaning: "a token that rotates" },
+    { name: "merchant_number", secret: false, required: false, wholeNumber: true, meaning: "the account's number" },
   ],
   credentialsIn: "credentials",
-  optionFields: [{ name: "platform", values: [true, false], default: false }],
+  optionFields: [{ name: "platform", values: [true, false], default: false, meaning: "connected accounts are charged" }],
   hosts: { test: "https://sandbox.example", live: "https://live.example" },
   sandboxCredentials: () => ({ secret_key: new Secret("sk_test_simulator") }),
   checkSettings: ({ credentials, environment }) =>
@@ -28,8 +28,15 @@ export const cardWorks: GatewayDescriptor = {
 export const forwarding: GatewayDescriptor = {
   name: "webhook",
   credentialFields: [
-    { name: "url", required: true },
-    { name: "signing_secret", required: true, previous: "previous_signing_secret", generated: true },
+    { name: "url", secret: false, required: true, meaning: "the merchant's endpoint" },
+    {
+      name: "signing_secret",
+      secret: true,
+      required: true,
+      previous: "previous_signing_secret",
+      generated: true,
+      meaning: "signs the requests",
+    },
   ],
   credentialsIn: "block",
   optionFields: [],
