@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
 import { test } from "node:test";
 import { ROOT } from "./journeys/installation.ts";
 
@@ -25,8 +26,17 @@ test("a mistake on the command line of the proofs ends in one sentence and statu
   assert.match(stdout, /--rounds N/);
 });
 
-test("a small simulation traced what really happened and ends with one line", () => {
+test("a small simulation prints what really happened and ends with one line", () => {
   const { status, stdout } = prove("--sessions", "20", "--seed", "3");
   assert.equal(status, 0);
   assert.match(stdout, /\n20 sessions asked for, .* 1 world from seed 3, .*: 0 broken invariants, 0 races missed\n$/);
+});
+
+test("every hand-made bug still applies to the source", () => {
+  const patches = globSync("prove/bugs/*.patch", { cwd: ROOT });
+  assert.ok(patches.length >= 22);
+  for (const patch of patches) {
+    const { status, stderr } = spawnSync("git", ["apply", "--check", patch], { cwd: ROOT, encoding: "utf8" });
+    assert.equal(status, 0, `${patch}: ${stderr}`);
+  }
 });

@@ -54,7 +54,7 @@ export class ModelDatabase {
     return column === undefined ? rows : rows.filter((row) => row[column] === value);
   }
 
-  /** Inserts a row as it is: the furniture of a world. */
+  /** Inserts a row as it is, committed: a fixture. */
   insertFixture(table: string, row: Row): void {
     const transaction = new Transaction();
     const into = this.tables.get(table);

@@ -139,7 +139,7 @@ export const simulator = defineSimulator<State, Details>({
     "POST /quickbooks/v4/payments/charges/:id/capture": { rules: { amount: AMOUNT, ...CONTEXT }, run: capture },
     "POST /quickbooks/v4/payments/charges/:id/refunds": {
       rules: { amount: AMOUNT, description: text(4000), ...CONTEXT },
-      run: (call) => giveBack(call, known(call), minorOf(call.text("amount"), "USD")),
+      run: (call) => reverse(call, known(call), minorOf(call.text("amount"), "USD")),
     },
     "POST /quickbooks/v4/payments/txn-requests/:requestId/void": { rules: CONTEXT, run: undo },
     "POST /quickbooks/v4/payments/tokens": { rules: { ...under("card", CARD_AT_TOP) }, authenticate: () => "anybody", run: newToken },
@@ -306,7 +306,7 @@ function capture(call: QuickbooksCall): Answer {
 }
 
 /** Intuit itself decides whether money that is given back becomes a void or a refund. */
-function giveBack(call: QuickbooksCall, charge: Charge, amountMinor: number): Answer {
+function reverse(call: QuickbooksCall, charge: Charge, amountMinor: number): Answer {
   const { transactions, tools } = call;
   const id = tools.id("R", 11).toUpperCase();
   const isVoid = charge.state === "captured" && amountMinor === charge.capturedMinor;

@@ -94,8 +94,8 @@ test("every operation for keys lets its own scope in, refuses every other scope 
 
 test("what is another organisation's, or of the other mode, is answered byte for byte as what does not exist (R-052, R-053, S-40)", async () => {
   for (const [operation] of KEYED) {
-    const strangers = [KEYS.other, ...(operation.startsWith("POST") && !operation.includes(":") ? [] : [KEYS.live])];
-    for (const key of strangers) {
+    const otherKeys = [KEYS.other, ...(operation.startsWith("POST") && !operation.includes(":") ? [] : [KEYS.live])];
+    for (const key of otherKeys) {
       for (const named of ours) {
         // Projects are of both modes.
         const nothing = key === KEYS.live ? { ...NOTHING, project: named.project } : NOTHING;

@@ -73,7 +73,7 @@ export function limitConnections(
     }
     return false;
   };
-  const makeRoom = (key: string | null): boolean => {
+  const admitOne = (key: string | null): boolean => {
     const [ofAddress, ofAll] = [key !== null && (counts.get(key) ?? 0) >= perAddress, open.size >= total];
     if (!ofAddress && !ofAll) return true;
     if (clock.monotonic() >= nextLog) {
@@ -85,7 +85,7 @@ export function limitConnections(
 
   server.prependListener("connection", (socket: Socket) => {
     const key = keyOf(socket.remoteAddress ?? "");
-    if (!makeRoom(key)) return void socket.destroy();
+    if (!admitOne(key)) return void socket.destroy();
     open.set(socket, { key, requests: 0 });
     add(key, 1);
     socket.once("close", () => remove(socket));

@@ -76,19 +76,19 @@ const APPLY = {
   ],
 };
 
-type Rooms = Pick<ApiDeps, "database" | "clock"> & { sessions: Sessions; projects: Projects };
+type TestModules = Pick<ApiDeps, "database" | "clock"> & { sessions: Sessions; projects: Projects };
 const OWN = { random: systemRandom, owner: "test", log: silentLog };
 
 /** Payments whose gateway does as `gateway` is told. */
-export function testPayments({ database, sessions, projects, clock }: Rooms, gateway: FakeGateway): Payments {
+export function testPayments({ database, sessions, projects, clock }: TestModules, gateway: FakeGateway): Payments {
   const outbound = { send: async () => assert.fail("no network in this test") };
   return createPayments({ ...OWN, database, sessions, projects, clock, gateways: { stripe: gateway.gateway() }, outbound });
 }
 
 /** A widget whose gateway does as `gateway` is told; its key is the same in every process. */
-export function testWidget(rooms: Rooms, gateway = new FakeGateway()): Widget {
-  const payments = testPayments(rooms, gateway);
-  const { database, sessions, projects, clock } = rooms;
+export function testWidget(modules: TestModules, gateway = new FakeGateway()): Widget {
+  const payments = testPayments(modules, gateway);
+  const { database, sessions, projects, clock } = modules;
   return createWidget({
     ...OWN,
     database,

@@ -32,7 +32,7 @@ const REQUEST_MS = 500;
 /** The vendors' pauses pass this much faster than real ones. */
 const HASTE = 50;
 
-/** A clock on which the house's pauses are short. The date stays true: signatures carry it. */
+/** A clock on which the service's pauses are short. The date stays true: signatures carry it. */
 function hastyClock(): Clock {
   return {
     now: () => systemClock.now(),

@@ -12,7 +12,7 @@ import { createPayments } from "./index.ts";
 import type { Payments } from "./index.ts";
 import type { PaymentsDeps } from "./types.ts";
 
-/** Stand-ins for the tests of this room: a gateway that does as it is told, and processes that share a database. */
+/** Fakes for the tests of this module: a gateway that does as it is told, and processes that share a database. */
 
 export const APPROVED: Outcome = { outcome: "approved", capture: "captured", processor: { stripe_charge_id: "ch_1" } };
 export const LOST: Outcome = { outcome: "unknown", reason: "connection reset" };

@@ -4,7 +4,7 @@ import { type buildConnector, Client } from "undici";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { createReach, parseCidrs, resolveName } from "./addresses.ts";
 
-/** The one door for outgoing HTTP (S-50): gateways, card forwarding, status webhooks. */
+/** The one client for outgoing HTTP (S-50): gateways, card forwarding, status webhooks. */
 export interface Outbound {
   /** Sends one request, once. Never throws for what a network can do. */
   send(request: OutboundRequest): Promise<OutboundAnswer>;

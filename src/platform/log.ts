@@ -6,7 +6,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
  * Every field a line may carry. An allow-list: what is not named here is left out, whoever passes it. No field is for
- * card data, secrets, telephone numbers or words that strangers wrote.
+ * card data, secrets, telephone numbers or text that unknown peers wrote.
  */
 const FIELDS = [
   "session",

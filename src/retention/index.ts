@@ -5,7 +5,7 @@ import { audit, type Database, type Db, type Log, repeat } from "#src/platform/i
 import { deleteSessions, eraseCallers, lockCompleted, lockToErase } from "#src/sessions/index.ts";
 import { deleteEvents, eraseBodies, eraseSettledBodies, isUndelivered } from "#src/webhooks/index.ts";
 
-/** What is no longer needed is erased (R-433, SECURITY S-03): by the worker in batches, or one session at once by the operator. */
+/** What is no longer needed is erased (R-433, S-03): by the worker in batches, or one session at once by the operator. */
 
 export interface RetentionDeps {
   database: Database;

@@ -189,7 +189,7 @@ describe("what the frame reads", () => {
       processing: false,
       attempts_left: 5,
     });
-    assert.equal(response.headers["x-widget-nonce"], undefined, "strangers are given no nonce");
+    assert.equal(response.headers["x-widget-nonce"], undefined, "other origins are given no nonce");
   });
 
   test("an unknown id and a voice session's are 404, alike, and what is no id is 422 (R-281, R-364, R-368)", async () => {
@@ -316,7 +316,7 @@ describe("charging", () => {
     assert.deepEqual(brief(gone), OVER);
     assert.match(String(gone.headers["x-widget-result"]), /^payment-success; /);
     assert.match(String((await frame(id, nonce)).headers["x-widget-result"]), /^payment-success; /);
-    assert.equal((await frame(id)).headers["x-widget-result"], undefined, "a stranger is not told how it ended");
+    assert.equal((await frame(id)).headers["x-widget-result"], undefined, "whoever has no nonce is not told how it ended");
     assert.equal(fake.charges.length, 1);
   });
 
