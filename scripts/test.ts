@@ -53,7 +53,7 @@ const simulation = ["test/prove.test.ts"];
 const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
   exclude: simulation,
 }).sort();
-const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,widget,retention,api}/**/*.test.ts"]).sort();
+const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts"]).sort();
 const journeys = globSync("test/journeys/*.test.ts").sort();
 const parallel = `--test-concurrency=${Math.max(1, availableParallelism())}`;
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";

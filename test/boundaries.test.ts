@@ -26,6 +26,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   voice: ["kernel", "platform", "sessions", "projects", "checkout", "payments", "conversation", "sip", "media", "speech"],
   webhooks: ["kernel", "platform", "sessions", "projects", "gateways"],
   widget: ["kernel", "platform", "sessions", "projects", "payments"],
+  alarms: ["kernel", "platform", "payments"],
   retention: ["kernel", "platform", "sessions", "payments", "webhooks"],
   api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "checkout", "payments", "webhooks", "widget"],
   "instruments.ts": ["kernel", "platform", "sessions", "payments"],

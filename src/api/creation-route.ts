@@ -5,6 +5,7 @@ import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import { readJson } from "./body.ts";
 import type { ApiDeps } from "./deps.ts";
 import { type Creation, createIdempotency, idempotencyHeaders } from "./idempotency.ts";
+import type { TrafficAudit } from "./traffic-audit.ts";
 import { parse, parseAll } from "./schemas/validate.ts";
 
 export interface CreationRoute<Body> {
@@ -17,7 +18,7 @@ export interface CreationRoute<Body> {
 }
 
 /** A POST that makes a session, once for an Idempotency-Key. */
-export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, route: CreationRoute<Body>): void {
+export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit, route: CreationRoute<Body>): void {
   const idempotency = createIdempotency(deps.database, deps.sessions, deps.clock);
 
   app.post(route.path, { config: { access: route.access } }, async (request, reply) => {
@@ -38,6 +39,7 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, rout
     const answer = await idempotency.create(once, prepare);
     crashPoint("create_responding");
     if (answer.replayed) reply.header("idempotent-replayed", "true");
+    else traffic.sessionCreated(request.identity, request.client, () => (JSON.parse(answer.text) as { session_id: string }).session_id);
     return reply.code(answer.status).type("application/json; charset=utf-8").send(answer.text);
   });
 }

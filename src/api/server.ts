@@ -6,6 +6,7 @@ import type { ApiDeps } from "./deps.ts";
 import { registerErrors } from "./errors.ts";
 import { registerAccess } from "./access/access.ts";
 import { readIntoOwnBuffer } from "./read-buffer.ts";
+import { createTrafficAudit } from "./traffic-audit.ts";
 import { registerAccount } from "./routes/account.ts";
 import { registerDescription } from "./routes/description.ts";
 import { registerHealth } from "./routes/health.ts";
@@ -46,15 +47,17 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   limitConnections(app.server, { ...limits, perAddress }, connectionKeyReader(settings.trustedProxies), clock, log);
 
   registerErrors(app, deps);
-  registerAccess(app, deps);
+  const traffic = createTrafficAudit(deps);
+  app.addHook("onClose", () => traffic.close());
+  registerAccess(app, deps, traffic);
   if (deps.observe) observeWith(app, deps.observe);
   registerDescription(app);
   registerHealth(app, deps);
   registerMetrics(app, deps);
   registerAccount(app, deps);
-  registerSessions(app, deps);
+  registerSessions(app, deps, traffic);
   registerStream(app, deps);
-  if (deps.widget) registerWidgetSessions(app, deps, deps.widget);
+  if (deps.widget) registerWidgetSessions(app, deps, traffic, deps.widget);
   return app;
 }
 

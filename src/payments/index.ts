@@ -12,6 +12,7 @@ import type { SettleInput } from "./settle.ts";
 import { skip } from "./skip.ts";
 import type { PaymentsDeps, Verdict } from "./types.ts";
 
+export { type DeclineRatio, highDeclineRatios } from "./decline-ratio.ts";
 export { deleteAttempts, isUnsettled } from "./retention.ts";
 export { type AttemptView, attemptsOf, countOpen, needsOperator } from "./work-list.ts";
 export type { PaymentsDeps, SettleInput, Verdict };

@@ -1,7 +1,7 @@
 export { createReach, isGlobal, isInside, isPublic, parseCidrs, resolveName } from "./addresses.ts";
 export { ChainBrokenError, type ChainReport, sealRows, verifyChain } from "./audit-chain.ts";
 export { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
-export { audit, auditRun } from "./audit.ts";
+export { audit, type AuditEntry, auditRun } from "./audit.ts";
 export { type Database, type Db, isDatabaseUnavailable, notify } from "./db/database.ts";
 export { pendingMigrations } from "./db/migrate.ts";
 export { newestFirst } from "./db/newest.ts";
@@ -19,4 +19,5 @@ export { firstKeys, type InstallationKeys, openInstallationKeys, rewrapInstallat
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
 export { loadKeyring } from "./master-keys.ts";
 export { keyIdOf, type Place } from "./seal.ts";
+export { OTHERS, WindowCounter } from "./window-counter.ts";
 export { ttlCached } from "./ttl-cache.ts";

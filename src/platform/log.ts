@@ -22,6 +22,7 @@ const FIELDS = [
   "code",
   "ms",
   "count",
+  "total",
   "tries",
   "host",
   "port",

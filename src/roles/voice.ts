@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { createInviteWatch } from "#src/alarms/index.ts";
 import { createMediaEngine } from "#src/media/index.ts";
 import { createReach, parseCidrs, repeat } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
@@ -78,6 +79,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     },
     () => userAgent,
   );
+  const watchInvites = createInviteWatch({ clock, log });
   const userAgent: UserAgent = createUserAgent({
     clock,
     random,
@@ -90,6 +92,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     mayReach: sipReach(modules, trunks),
     onInvite: (call) => {
       instruments.countCall();
+      watchInvites(call.source.address);
       calls.onInvite(call);
     },
   });

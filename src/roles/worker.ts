@@ -1,16 +1,18 @@
 import { startAuditSealer } from "#src/platform/index.ts";
+import { startAlarms } from "#src/alarms/index.ts";
 import { startRetention } from "#src/retention/index.ts";
 import type { Modules } from "./modules.ts";
 
 /**
  * What a worker does besides the jobs, which it takes from the moment when they are started: it takes up the status webhooks that
- * lost theirs, and erases what is no longer needed.
+ * lost theirs, erases what is no longer needed, and tells in the log what deserves an alarm.
  */
-export function startWorkerRole({ config, database, clock, log, sessions, webhooks, onEnd }: Modules): void {
+export function startWorkerRole({ config, database, keys, clock, log, sessions, webhooks, onEnd }: Modules): void {
   onEnd(webhooks.startSweep());
   const { retentionPersonalDays: personalDays, retentionDays: days } = config;
   const leftovers = [() => sessions.deleteExpiredResponses()];
   onEnd(startRetention({ database, clock, log, personalDays, days, leftovers }));
+  onEnd(startAlarms({ database, auditKey: keys.audit, clock, log }));
 }
 
 /** Seals the audit log; the returned function ends that. Apart from the role: it ends after everything that writes a row as it ends. */

@@ -5,6 +5,7 @@ import { ttlCached } from "#src/platform/index.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { ApiDeps } from "../deps.ts";
 import { SecretBody } from "../secret-body.ts";
+import type { TrafficAudit } from "../traffic-audit.ts";
 import { bearerKey } from "./bearer.ts";
 import { type Client, clientReader } from "./client-address.ts";
 import { memoryCounter } from "./memory-counter.ts";
@@ -37,7 +38,7 @@ const HSTS_SECONDS = 365 * 24 * 3600;
  * Everything that is decided before a body is read, in the order of R-045: size of the head, encryption, rate limit, path
  * and method, key, scope.
  */
-export function registerAccess(app: FastifyInstance, deps: ApiDeps): void {
+export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit): void {
   const { settings, database, projects, clock } = deps;
   const clientOf = clientReader(settings.trustedProxies);
   const secure = settings.baseUrl.startsWith("https:");
@@ -88,7 +89,10 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps): void {
       if (identity) return identity;
       throw new AppError("invalid_key");
     } catch (error) {
-      if (error instanceof AppError && error.code === "invalid_key") await limiter.wrongKey(client.key, reply);
+      if (error instanceof AppError && error.code === "invalid_key") {
+        traffic.keyRefused(client);
+        await limiter.wrongKey(client.key, reply);
+      }
       throw error;
     }
   }

@@ -7,12 +7,13 @@ import type { ApiDeps } from "../deps.ts";
 import { sessionView } from "../presenter.ts";
 import { createQuery, findQuery, sessionCreate, sessionPath } from "../schemas/session.ts";
 import { parse } from "../schemas/validate.ts";
+import type { TrafficAudit } from "../traffic-audit.ts";
 import { sessionCreation } from "../session-creation.ts";
 
 /** /v1/sessions and below, but for the stream (docs/interface.md, Endpoints). */
-export function registerSessions(app: FastifyInstance, deps: ApiDeps): void {
+export function registerSessions(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit): void {
   const { database, sessions, projects } = deps;
-  registerCreation(app, deps, {
+  registerCreation(app, deps, traffic, {
     path: "/v1/sessions",
     access: "sessions:create",
     body: sessionCreate,

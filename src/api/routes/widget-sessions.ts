@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, type ErrorCode } from "#src/kernel/errors.ts";
 import { type ChargeResult, type Found, readCardBody, type Widget } from "#src/widget/index.ts";
+import type { TrafficAudit } from "../traffic-audit.ts";
 import { registerCreation } from "../creation-route.ts";
 import type { ApiDeps } from "../deps.ts";
 import { widgetView } from "../presenter.ts";
@@ -19,8 +20,8 @@ const READS = 60;
 const CHARGES = 10;
 
 /** /v1/widget-sessions, and the page that they are paid on (docs/interface.md, Widget sessions). */
-export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, widget: Widget): void {
-  registerCreation(app, deps, {
+export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit, widget: Widget): void {
+  registerCreation(app, deps, traffic, {
     path: "/v1/widget-sessions",
     access: "widget:create",
     body: widgetSessionCreate,

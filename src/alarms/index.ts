@@ -1,0 +1,2 @@
+export { startAlarms } from "./alarms.ts";
+export { createInviteWatch } from "./invites.ts";
