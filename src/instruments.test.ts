@@ -19,11 +19,11 @@ test("sessions, charges, webhook tries and requests are counted, and pass unchan
   assert.equal(await sessions.create({} as never, session as never), session);
   for (const expected of once) assert.equal(await sessions.createIdempotent(session as never, {} as never), expected);
 
-  const verdicts = [{ kind: "declined" }, { kind: "approved" }, { kind: "unknown" }];
-  const verdict = verdicts.values();
+  const results = [{ kind: "declined" }, { kind: "approved" }, { kind: "unknown" }];
+  const result = results.values();
   let now = 0;
-  const payments = instruments.payments({ settle: async () => verdict.next().value } as unknown as Payments, () => (now += 250));
-  for (const expected of verdicts) assert.equal(await payments.settle({ session } as never), expected);
+  const payments = instruments.payments({ settle: async () => result.next().value } as unknown as Payments, () => (now += 250));
+  for (const expected of results) assert.equal(await payments.settle({ session } as never), expected);
   instruments.countFound("stripe", "approved");
 
   const answers = [{ kind: "answered", status: 503 }, { kind: "lost" }, { kind: "answered", status: 204 }];

@@ -10,21 +10,21 @@ import { createReversals } from "./reversal.ts";
 import { settle } from "./settle.ts";
 import type { SettleInput } from "./settle.ts";
 import { skip } from "./skip.ts";
-import type { PaymentsDeps, Verdict } from "./types.ts";
+import type { PaymentsDeps, SettleResult } from "./types.ts";
 
 export { type DeclineRatio, highDeclineRatios } from "./decline-ratio.ts";
 export { deleteAttempts, isUnsettled } from "./retention.ts";
 export { type AttemptView, attemptsOf, countOpen, needsOperator } from "./work-list.ts";
-export type { PaymentsDeps, SettleInput, Verdict };
+export type { PaymentsDeps, SettleInput, SettleResult };
 
 export interface Payments {
   /**
    * Charges or stores the card by the charge protocol. The caller wipes the card afterwards. Throws AppError
    * `unavailable` when the intent could not be written: then nothing was sent.
    */
-  settle(input: SettleInput): Promise<Verdict>;
+  settle(input: SettleInput): Promise<SettleResult>;
   /** The test word: success without the gateway, for a test session that is being collected. */
-  skip(session: Session): Promise<Verdict>;
+  skip(session: Session): Promise<SettleResult>;
   /** The caller left: payment-failed when the last card was declined (R-275), else abandoned. A running charge goes on (R-274). */
   giveUp(session: Session): Promise<Session | null>;
   /** Starts recovery; answers its stop. Needs the lease of `owner`. */

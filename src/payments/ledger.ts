@@ -4,7 +4,7 @@ import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import { decisionOf, finishAttempt } from "./attempts.ts";
-import type { Conclusion } from "./outcome.ts";
+import type { OutcomeEffects } from "./outcome.ts";
 import { demandReversal } from "./reversal-rows.ts";
 
 export interface LedgerDeps {
@@ -31,7 +31,7 @@ const LONGEST_WAIT_MS = 5_000;
 export async function writeResult(
   { database, sessions, clock, log }: LedgerDeps,
   attempt: { id: string; sessionId: string },
-  { attempt: result, event, changes }: Conclusion,
+  { attempt: result, event, changes }: OutcomeEffects,
 ): Promise<Written> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {

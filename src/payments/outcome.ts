@@ -5,7 +5,7 @@ import type { SessionChanges, SessionEvent } from "#src/sessions/index.ts";
 import type { AttemptResult } from "./attempts.ts";
 
 /** What an outcome means for the attempt and its session: pure. */
-export interface Conclusion {
+export interface OutcomeEffects {
   attempt: AttemptResult;
   event: SessionEvent;
   changes: SessionChanges;
@@ -19,7 +19,7 @@ export interface CardFacts {
 const LONGEST_FIELD = 255;
 
 /** `mayRetry`: another card may be tried in the same call, so a correctable decline leaves the session open (R-192). */
-export function conclude(outcome: Outcome, card: CardFacts, mayRetry: boolean): Conclusion {
+export function effectsOf(outcome: Outcome, card: CardFacts, mayRetry: boolean): OutcomeEffects {
   if (outcome.outcome === "unknown") {
     return { attempt: { outcome: "unknown", reason: outcome.reason, givenUp: false }, event: "lose", changes: {} };
   }

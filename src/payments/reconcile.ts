@@ -10,8 +10,8 @@ import type { Attempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
 import { writeResult } from "./ledger.ts";
-import { conclude, declinedBy } from "./outcome.ts";
-import type { Conclusion } from "./outcome.ts";
+import { effectsOf, declinedBy } from "./outcome.ts";
+import type { OutcomeEffects } from "./outcome.ts";
 import { demandReversalOfUnknown } from "./reversal-rows.ts";
 import type { Reversals } from "./reversal.ts";
 
@@ -91,7 +91,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
       const age = () => clock.monotonic() - began;
       const known = await ask(attempt, age);
       if (known) {
-        await decide(attempt, conclude(known, { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false));
+        await decide(attempt, effectsOf(known, { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false));
         return;
       }
       const gateway = gateways[attempt.gateway];
@@ -128,11 +128,11 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     return (await decisionOf(database.db, attempt.id))?.reversal === "done" ? declinedBy("gateway_unavailable") : null;
   }
 
-  async function decide(attempt: Attempt, conclusion: Conclusion): Promise<void> {
+  async function decide(attempt: Attempt, effects: OutcomeEffects): Promise<void> {
     crashPoint("reconciliation_decided");
-    const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, conclusion);
-    if (written === "written") deps.onFound?.(attempt.gateway, conclusion.attempt.outcome);
-    else if (conclusion.attempt.outcome === "approved") {
+    const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, effects);
+    if (written === "written") deps.onFound?.(attempt.gateway, effects.attempt.outcome);
+    else if (effects.attempt.outcome === "approved") {
       log.error("payment_approved_too_late", facts(attempt));
       reversals.begin(attempt.id);
     }
@@ -140,7 +140,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
 
   /** The session ends; the attempt stays open for the operator and for the search. */
   async function giveUp(attempt: Attempt): Promise<void> {
-    const { changes } = conclude(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
+    const { changes } = effectsOf(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
     const reason = "the outcome could not be established";
     await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true }, event: "fail", changes });
     crashPoint("reconciliation_given_up");

@@ -8,10 +8,10 @@ import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { addNotes, findAttempt, insertAttempt } from "./attempts.ts";
 import { createGatewayIo } from "./gateway-io.ts";
-import type { PaymentsDeps, Verdict } from "./types.ts";
+import type { PaymentsDeps, SettleResult } from "./types.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { writeResult } from "./ledger.ts";
-import { conclude, declinedBy, errorOf } from "./outcome.ts";
+import { effectsOf, declinedBy, errorOf } from "./outcome.ts";
 import type { Search } from "./reconcile.ts";
 import type { Reversals } from "./reversal.ts";
 
@@ -36,7 +36,7 @@ export async function settle(
   search: Search,
   reversals: Reversals,
   input: SettleInput,
-): Promise<Verdict> {
+): Promise<SettleResult> {
   const { session, card } = input;
   const ready = await prepare(deps, session);
   if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
@@ -71,16 +71,16 @@ export async function settle(
     const outcome = await callOnce(deps, tokens, { id, session, gateway, settings, deadlineMs: ends - deps.clock.monotonic() }, order);
     crashPoint("outcome_known");
     lost = outcome.outcome === "unknown";
-    const conclusion = conclude(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
-    const written = await writeResult(deps, { id, sessionId: session.id }, conclusion);
-    if (conclusion.event === "retry") crashPoint("retry_committed");
+    const effects = effectsOf(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
+    const written = await writeResult(deps, { id, sessionId: session.id }, effects);
+    if (effects.event === "retry") crashPoint("retry_committed");
     if (lost) crashPoint("unknown_committed");
     if (written === "late" && outcome.outcome === "approved") {
       deps.log.error("payment_approved_too_late", { session: session.id, gateway: gateway.name, attempt: intent.number });
       reversals.begin(id);
     }
-    if (written === "late") return outcome.outcome === "declined" ? verdictOf(outcome, true) : { kind: "unknown" };
-    return verdictOf(outcome, conclusion.event !== "retry");
+    if (written === "late") return outcome.outcome === "declined" ? resultOf(outcome, true) : { kind: "unknown" };
+    return resultOf(outcome, effects.event !== "retry");
   } finally {
     search.busy.delete(id);
     if (lost) search.begin(id);
@@ -105,10 +105,10 @@ async function prepare({ database, projects, gateways }: PaymentsDeps, session: 
   return { gateway, settings, connectedAccount: session.connectedAccount };
 }
 
-async function failUncharged(deps: PaymentsDeps, session: Session, code: DeclineCode): Promise<Verdict> {
+async function failUncharged(deps: PaymentsDeps, session: Session, code: DeclineCode): Promise<SettleResult> {
   const outcome = declinedBy(code);
   const failed = await deps.sessions.apply(session.id, "fail", errorOf(outcome));
-  return failed ? verdictOf(outcome, true) : await refused(deps, session);
+  return failed ? resultOf(outcome, true) : await refused(deps, session);
 }
 
 /**
@@ -209,12 +209,12 @@ async function callOnce(deps: PaymentsDeps, tokens: AccessTokens, call: Call, or
 }
 
 /** The session as it is by then: what the caller of `settle` has lost the race to. */
-async function refused({ database, sessions }: PaymentsDeps, session: Session): Promise<Verdict> {
+async function refused({ database, sessions }: PaymentsDeps, session: Session): Promise<SettleResult> {
   const current = await sessions.find(database.db, session.id);
   return { kind: "refused", status: current?.status ?? session.status };
 }
 
-function verdictOf(outcome: Outcome, final: boolean): Verdict {
+function resultOf(outcome: Outcome, final: boolean): SettleResult {
   if (outcome.outcome === "approved") return { kind: "approved", capture: outcome.capture };
   if (outcome.outcome === "unknown") return { kind: "unknown" };
   return { kind: "declined", code: outcome.code, fix: DECLINES[outcome.code].fix, final };

@@ -1,7 +1,7 @@
 import type { Gateway } from "#src/gateways/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Session, SessionChanges, Sessions } from "#src/sessions/index.ts";
-import type { Verdict } from "./types.ts";
+import type { SettleResult } from "./types.ts";
 
 /** The test word (docs/interface.md, States and transitions; ): success without a card and without the gateway. */
 
@@ -31,7 +31,7 @@ export function skipChanges(gateway: Gateway | undefined, nowMs: number): Sessio
 export async function skip(
   deps: { sessions: Pick<Sessions, "apply">; gateways: Partial<Record<string, Gateway>>; clock: Pick<Clock, "now"> },
   session: Session,
-): Promise<Verdict> {
+): Promise<SettleResult> {
   if (session.environment !== "test") return { kind: "refused", status: session.status };
   const skipped = await deps.sessions.apply(session.id, "skip", skipChanges(deps.gateways[session.gateway], deps.clock.now()));
   return skipped ? { kind: "approved", capture: "captured" } : { kind: "refused", status: session.status };

@@ -6,7 +6,7 @@ import type { Database, Db, Log, Outbound } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 
 /** What became of a card, for whoever collected it. */
-export type Verdict =
+export type SettleResult =
   | { kind: "approved"; capture: "captured" | "authorized" }
   /** `final`: the session has ended with it; else the caller may give `fix` again, or another card. */
   | { kind: "declined"; code: DeclineCode; fix: (typeof DECLINES)[DeclineCode]["fix"]; final: boolean }

@@ -65,9 +65,9 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     prompts: deps.prompts,
     clock,
     settle: (card, mayRetry) => {
-      const verdict = settle(card, mayRetry);
-      charging = verdict;
-      return verdict;
+      const result = settle(card, mayRetry);
+      charging = result;
+      return result;
     },
     skip: () => {
       const done = payments.skip(session).then(({ kind }) => kind === "approved");
