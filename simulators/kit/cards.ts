@@ -62,10 +62,12 @@ export function codeLength(number: string): number {
   return brandOf(number) === "amex" ? 4 : 3;
 }
 
-/** True when the month is over; a year of two digits is in this century. */
+/** True when the month is over; a year of two digits is at most 50 years away. */
 export function isExpired(month: number, year: number, nowMs: number): boolean {
   const now = new Date(nowMs);
-  return (year < 100 ? 2000 + year : year) * 12 + month - 1 < now.getUTCFullYear() * 12 + now.getUTCMonth();
+  const thisYear = now.getUTCFullYear();
+  const full = year >= 100 ? year : year + (2000 + year > thisYear + 50 ? 1900 : 2000);
+  return full * 12 + month - 1 < thisYear * 12 + now.getUTCMonth();
 }
 
 /** ISO 4217: how many decimals the currency has. */

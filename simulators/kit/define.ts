@@ -53,7 +53,7 @@ export interface Endpoint<State extends object, Details extends object> {
   authenticate?(request: Incoming): string;
 }
 
-/** Replay by a key of the sender. Refusals are not kept, so that a mended request may use its key again. */
+/** Replay by a key of the sender. Refusals are not kept, unless said otherwise, so that a mended request may use its key again. */
 export interface Idempotency {
   /** The key, or "" when the request has none; may throw a `Refusal`. */
   keyOf(request: Incoming): string;
@@ -63,6 +63,8 @@ export interface Idempotency {
   running?(key: string): Refusal;
   /** False for answers that are forgotten; all are kept otherwise. */
   keeps?(answer: Answer): boolean;
+  /** Refusals of the request itself are replayed as well. */
+  keepsRefusals?: boolean;
   /** The second answer, made of the first; as it was, when left out. */
   replay?(first: Answer): Answer;
   /** How long a key is remembered; for ever when left out. */
@@ -232,7 +234,8 @@ export function defineSimulator<State extends object = object, Details extends o
         else kept.set(name, { fingerprint, answer: { ...result, lost: false }, at: tools.now() });
         return result;
       } catch (error) {
-        kept.delete(name);
+        if (idempotency.keepsRefusals && error instanceof Refusal) kept.set(name, { fingerprint, answer: error.answer, at: tools.now() });
+        else kept.delete(name);
         throw error;
       }
     };
