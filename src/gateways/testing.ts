@@ -30,7 +30,10 @@ export interface Behaviour {
   lost: ByMode<{ outcome: string; code?: string }>;
   /** What the vendor is told of the attempt's reference; the whole of it when absent. */
   told?: (order: Order) => string;
-  /** Refusals that the vendor itself does not tell apart: the uniform card's code, and what it comes out as. */
+  /**
+   * Refusals that the vendor itself does not tell apart: the uniform card's code, and what it comes out as; `absent` where its
+   * answer decides nothing and the look-up then shows no payment.
+   */
   folded?: Partial<Record<Mode, Record<string, string>>>;
   /** What the verb itself ends in when every answer to its payment request is lost; unknown when absent. */
   everyAnswerLost?: ByMode<string>;

@@ -32,7 +32,7 @@ export function readForm(body: Uint8Array): Form | null {
 /** `Name=Value`, one a line (CRLF or LF), values as they are. Null when a line is none, or a name stands there twice. */
 export function readLines(body: Uint8Array): Form | null {
   const lines = decoded(body)?.split(/\r?\n/) ?? [];
-  const pairs = lines.map((line) => /^([A-Za-z][\w.]*)=([^\p{Cc}]*)$/u.exec(line));
+  const pairs = lines.map((line) => /^(\w[\w.]*)=([^\p{Cc}]*)$/u.exec(line));
   return pairs.includes(null) ? null : unambiguous(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""]));
 }
 

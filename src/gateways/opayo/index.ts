@@ -1,0 +1,71 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { Found } from "./responses.ts";
+
+type OpayoIo = kit.Io<typeof requests.SETTINGS>;
+
+/** Opayo Direct, VPSProtocol 4.00 (forms in, lines out), and the Reporting API for what was lost. */
+export const gateway = kit.defineGateway({
+  name: "opayo",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // A VendorTxCode is taken once for ever.
+    idempotency: "refuse",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 180_000,
+    verifiesOnTokenize: false,
+    token: "an AUTHENTICATE registration, valid 90 days, for later AUTHORISEs up to 115 % of its amount",
+    needsAddress: true,
+    processorFields: {
+      charge: ["opayo_vps_tx_id", "opayo_security_key"],
+      tokenize: ["opayo_vps_tx_id", "opayo_security_key"],
+      transactionId: "opayo_vps_tx_id",
+    },
+    deadlineMs: 75_000,
+  },
+  sandbox: { vendor: "acmevendor", reporting_user: "apiuser", reporting_password: "s3cretPw1" },
+  checkSettings: requests.settingsFault,
+  documentation:
+    "Register this installation's addresses in MyOpayo, or payments are refused with 4020. A stored card is a registration: the bank is " +
+    "first asked when it is charged. Unconfirmed: the vendor's list of transaction states (16 alone counts as charged), the 90 days, " +
+    "and codes 2xxx other than 2000, 2001 and 2004 to 2006.",
+  charge: (order, io) => register(order, io, requests.opayoAmount(order)),
+  tokenize: (order, io) =>
+    register(
+      order,
+      io,
+      order.amountMinor > 0 ? requests.opayoAmount(order) : (io.settings.credentials.token_ceiling?.reveal() ?? "100.00"),
+    ),
+  lookUp: async (attempt, io) => outcomeOf(await find(attempt, io)),
+  void: async (attempt, io) => {
+    const found = await find(attempt, io);
+    return kit.reversal(outcomeOf(found), async () => found.outcome === "stands" && takeBack(attempt, io, found.registered));
+  },
+});
+
+async function register(order: Order, io: OpayoIo, amount: string | null): Promise<Outcome> {
+  const type = requests.cardType(order);
+  if (type === undefined) return kit.declined("card_not_supported", { reason: "Opayo has no name for this brand" });
+  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Opayo takes two decimal places only" });
+  return responses.readRegistration(await io.send(requests.register(order, io.settings, amount, type)), order.mode);
+}
+
+async function find(attempt: AttemptTrace, io: OpayoIo): Promise<Found> {
+  const request = requests.transactionDetail(attempt, io.settings);
+  if (request === null) return kit.unknown("no reporting_user: a lost answer cannot be looked up");
+  return responses.readDetail(await io.send(request), attempt);
+}
+
+function outcomeOf(found: Found): LookUpResult {
+  if (found.outcome !== "stands") return found;
+  return kit.approved({ opayo_vps_tx_id: found.registered.vpsTxId, opayo_security_key: found.registered.securityKey });
+}
+
+/** A void until the day's end, a refund afterwards; a registration is cancelled. */
+async function takeBack(attempt: AttemptTrace, io: OpayoIo, registered: requests.Registered): Promise<boolean> {
+  if (responses.isTakenBack(await io.send(requests.takeBack(attempt, io.settings, registered)))) return true;
+  return attempt.mode === "charge" && responses.isTakenBack(await io.send(requests.refund(attempt, io.settings, registered)));
+}

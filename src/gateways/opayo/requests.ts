@@ -1,0 +1,221 @@
+import type { CardBrand } from "#src/kernel/card.ts";
+import { decimalsOf } from "#src/kernel/money.ts";
+import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+export const SETTINGS = kit.describeSettings({
+  hosts: { test: "https://sandbox.opayo.eu.elavon.com", live: "https://live.opayo.eu.elavon.com" },
+  credentials: {
+    vendor: {
+      secret: false,
+      meaning: "vendor name, at most 15 letters and digits; this installation's addresses must be allowed in MyOpayo",
+    },
+    reporting_user: {
+      secret: false,
+      optional: true,
+      meaning: "MyOpayo user with permission to report: without one a lost answer can neither be looked up nor sent back",
+    },
+    reporting_password: { secret: true, optional: true, meaning: "that user's password" },
+    address1: { secret: false, optional: true, meaning: "address line sent for callers, who give a ZIP alone; NA when left out" },
+    city: { secret: false, optional: true, meaning: "city sent for them; NA when left out" },
+    country: { secret: false, optional: true, meaning: "country sent for them, two letters; GB when left out" },
+    post_code: { secret: false, optional: true, meaning: "postal code sent for a caller who gave none; 000 when left out" },
+    token_ceiling: {
+      secret: false,
+      optional: true,
+      meaning:
+        "amount that a stored card is registered for when the session has none; later charges may come to 115 % of it. 100.00 when left out",
+    },
+    three_ds_notification_url: {
+      secret: false,
+      optional: true,
+      meaning: "ThreeDSNotificationURL of widget payments: compulsory, unused as long as no challenge can be shown",
+    },
+  },
+  options: {
+    moto: {
+      values: [true, false],
+      default: true,
+      meaning: "AccountType M for telephone payments; needs a mail and telephone order merchant number (else 3099), off: E",
+    },
+    avs_cv2_rules: {
+      values: [true, false],
+      default: false,
+      meaning:
+        "let the account's AVS/CV2 rules refuse (ApplyAVSCV2 0); off they are checked and reported only (3): most of the address is a stand-in",
+    },
+    three_d_secure: {
+      values: ["off", "account"],
+      default: "off",
+      meaning:
+        "3-D Secure of widget payments: off (Apply3DSecure 2), or the account's rules (0); a challenge is refused as authentication_required",
+    },
+  },
+});
+type Settings = kit.SettingsOf<typeof SETTINGS>;
+/** Fields in the order they are sent. */
+type Fields = readonly (readonly [string, kit.Scalar | null | undefined])[];
+
+const PROTOCOL = "4.00";
+/** The bank's leg may take long: 5996 is the vendor's own word for that. */
+const TIMEOUT_MS = 60_000;
+
+export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
+
+/** What a void, refund or cancellation must repeat of the registration. */
+export interface Registered {
+  vpsTxId: string;
+  securityKey: string;
+  txAuthNo: string;
+}
+
+const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
+  visa: "VISA",
+  mastercard: "MC",
+  amex: "AMEX",
+  diners: "DC",
+  discover: "DC",
+  jcb: "JCB",
+  maestro: "MAESTRO",
+};
+
+/** Two places at most, none for currencies without; null when the third place is in use. */
+export function opayoAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
+  return kit.decimalAmount(subject, Math.min(decimalsOf(subject.currency), 2));
+}
+
+/** The vendor's name for the card's brand; undefined for brands that it does not take. */
+export const cardType = (order: Order) => kit.brandName(order.card, CARD_TYPES);
+
+function post({ endpoint }: Settings, path: string, fields: Fields): GatewayRequest {
+  return {
+    method: "POST",
+    url: `${endpoint}${path}`,
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    body: kit.formBody(fields),
+    timeoutMs: TIMEOUT_MS,
+  };
+}
+
+const head = (settings: Settings, txType: string, vendorTxCode: string): Fields => [
+  ["VPSProtocol", PROTOCOL],
+  ["TxType", txType],
+  ["Vendor", settings.credentials.vendor],
+  ["VendorTxCode", vendorTxCode],
+];
+
+const description = ({ description: text }: Order) => kit.optionalText(kit.asciiText, text, 100) ?? "Payment";
+
+/** Latin letters as the vendor has them in names. */
+const lettersOf = (text: string, limit: number) =>
+  kit
+    .asciiText(text, 255)
+    .replace(/[^A-Za-z &'./\\-]/g, "")
+    .trim()
+    .slice(0, limit)
+    .trim();
+
+/** Name and address are compulsory here, of the payer and of the delivery alike; what is not known has the project's stand-ins. */
+function addresses(order: Order, { credentials }: Settings): Fields {
+  const holder = kit.holderOf(order, lettersOf, { firstName: 20, lastName: 20 });
+  const { zip } = kit.holderOf(order, kit.asciiText, { zip: 10 });
+  const fields = [
+    ["Surname", holder.lastName ?? "Holder"],
+    ["Firstnames", holder.firstName ?? "Card"],
+    ["Address1", credentials.address1 ?? "NA"],
+    ["City", credentials.city ?? "NA"],
+    ["PostCode", zip ?? credentials.post_code ?? "000"],
+    ["Country", credentials.country ?? "GB"],
+  ] as const;
+  return ["Billing", "Delivery"].flatMap((kind) => fields.map(([name, value]) => [`${kind}${name}`, value] as const));
+}
+
+/** Telephone orders are outside 3-D Secure; the widget must name a browser even when none is asked to do anything. */
+function channel(order: Order, settings: Settings): Fields {
+  const { moto, avs_cv2_rules: rules, three_d_secure: secure } = settings.options;
+  const checks: Fields = [["ApplyAVSCV2", rules ? 0 : 3]];
+  if (order.channel === "voice" && moto) return [["AccountType", "M"], ["Apply3DSecure", 2], ...checks];
+  return [
+    ["AccountType", "E"],
+    ["Apply3DSecure", secure === "account" ? 0 : 2],
+    ...checks,
+    ["ClientIPAddress", kit.ipv4Of(order)],
+    ["ThreeDSNotificationURL", settings.credentials.three_ds_notification_url ?? "https://unused.invalid/3ds"],
+    ["BrowserJavascriptEnabled", 0],
+    ["BrowserAcceptHeader", "*/*"],
+    ["BrowserLanguage", "en-GB"],
+    ["BrowserUserAgent", "Mozilla/5.0"],
+    ["ChallengeWindowSize", "05"],
+  ];
+}
+
+/** Takes the money at once (PAYMENT), or registers the card for later AUTHORISEs without asking the bank (AUTHENTICATE). */
+export function register(order: Order, settings: Settings, amount: string, type: string): GatewayRequest {
+  const { card } = order;
+  const isStored = order.mode === "tokenize";
+  return post(settings, "/gateway/service/vspdirect-register.vsp", [
+    ...head(settings, isStored ? "AUTHENTICATE" : "PAYMENT", order.reference),
+    ["Amount", amount],
+    ["Currency", order.currency],
+    ["Description", description(order)],
+    ["CardHolder", kit.optionalText(lettersOf, card.cardholderName, 45) ?? "Card Holder"],
+    ["CardNumber", card.number],
+    ["ExpiryDate", kit.expiry(card, "MMYY")],
+    ["CV2", kit.securityCode(card)],
+    ["CardType", type],
+    ...addresses(order, settings),
+    ...channel(order, settings),
+    ...(isStored
+      ? ([
+          ["COFUsage", "FIRST"],
+          ["InitiatedType", "CIT"],
+          ["MITType", "UNSCHEDULED"],
+        ] as const)
+      : []),
+  ]);
+}
+
+/** Reporting API: what became of our VendorTxCode. Signed with MD5, as the vendor asks. Null without a reporting user. */
+export function transactionDetail(subject: Subject, settings: Settings): GatewayRequest | null {
+  const { vendor, reporting_user: user, reporting_password: password } = settings.credentials;
+  if (!user || !password) return null;
+  const asked =
+    `<command>getTransactionDetail</command><vendor>${vendor.reveal()}</vendor><user>${user.reveal()}</user>` +
+    `<vendortxcode>${subject.reference}</vendortxcode>`;
+  const signature = kit.hash("md5", [asked, "<password>", password, "</password>"], "hex");
+  return post(settings, "/access/access.htm", [["XML", `<vspaccess>${asked}<signature>${signature}</signature></vspaccess>`]]);
+}
+
+/** Takes a payment back on its day, or a registration before it was used. */
+export function takeBack(subject: Subject, settings: Settings, { vpsTxId, securityKey, txAuthNo }: Registered): GatewayRequest {
+  const txType = subject.mode === "charge" ? "VOID" : "CANCEL";
+  return post(settings, `/gateway/service/${txType.toLowerCase()}.vsp`, [
+    ...head(settings, txType, subject.reference),
+    ["VPSTxId", vpsTxId],
+    ["SecurityKey", securityKey],
+    ["TxAuthNo", subject.mode === "charge" ? txAuthNo : undefined],
+  ]);
+}
+
+/** Gives a settled payment back, under a code of its own. */
+export function refund(subject: Subject, settings: Settings, { vpsTxId, securityKey }: Registered): GatewayRequest {
+  return post(settings, "/gateway/service/refund.vsp", [
+    ...head(settings, "REFUND", `refund-${kit.shortReference(subject.reference, 24)}`),
+    ["Amount", opayoAmount(subject)],
+    ["Currency", subject.currency],
+    ["Description", "Reversal"],
+    ["RelatedVPSTxId", vpsTxId],
+    ["RelatedVendorTxCode", subject.reference],
+    ["RelatedSecurityKey", securityKey],
+  ]);
+}
+
+/** What is wrong with the settings, or null. */
+export function settingsFault({ credentials }: Settings): string | null {
+  const { vendor, reporting_user: user, reporting_password: password, country, token_ceiling: ceiling } = credentials;
+  if (!/^[A-Za-z0-9]{1,15}$/.test(vendor.reveal())) return "vendor is not a vendor name of at most 15 letters and digits";
+  if ((user === undefined) !== (password === undefined)) return "reporting_user and reporting_password go together";
+  if (user && !/^[^<>&\s]{1,50}$/.test(user.reveal())) return "reporting_user has characters that no user name has";
+  if (country && !/^[A-Z]{2}$/.test(country.reveal())) return "country is not a country of two letters";
+  return ceiling && !/^[0-9]{1,5}(\.[0-9]{2})?$/.test(ceiling.reveal()) ? "token_ceiling is not an amount such as 100.00" : null;
+}

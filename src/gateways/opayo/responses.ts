@@ -1,0 +1,116 @@
+import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import type { Registered, Subject } from "./requests.ts";
+
+/** `DeclineCode` of a NOTAUTHED: the bank's own (ISO 8583). */
+const ofBank = kit.codeTable(
+  {
+    do_not_honor: "01 02 05",
+    authentication_required: "1A",
+    insufficient_funds: "51",
+    limit_exceeded: "61 65",
+    expired_card: "33 54",
+    incorrect_number: "14 15",
+    lost_or_stolen: "04 07 41 43",
+    fraud_suspected: "34 59 63",
+    card_not_supported: "57 58 62",
+    incorrect_cvc: "82 N7",
+  },
+  "card_declined",
+);
+/** The first four digits of `StatusDetail`. */
+const ofDetail = kit.codeTable(
+  {
+    authentication_required: "4026 4027 4046 5029",
+    incorrect_number: "1007 3048 3051 3062 4048 5010 5011 5015 5026",
+    expired_card: "5013",
+    invalid_expiry: "2226 3050 3052 5014 5016 5028",
+    incorrect_cvc: "5017 5018 5019",
+    card_not_supported: "1008 4021 4022 4043",
+    incorrect_zip: "3016 3027 3090 5022 5023 5055",
+    limit_exceeded: "5025",
+    duplicate_transaction: "4001-4005 4042",
+    gateway_credentials_invalid: "3034 4000 4020 4047",
+  },
+  "gateway_misconfigured",
+);
+/** Codes of rules that the account set up about checks: what did not match says why. */
+const RULES = new Set(["2001", "5995"]);
+/** No merchant number for telephone orders. */
+const MOTO_REFUSED = "3099";
+
+const VPS_TX_ID = /^\{?[A-Za-z0-9-]{1,38}\}?$/;
+const SECURITY_KEY = /^[A-Za-z0-9]{1,64}$/;
+
+/** The answer to a registration. Judged by `Status` alone: the texts drift. */
+export function readRegistration(answer: GatewayAnswer, mode: Mode): Approved | Declined | Unknown {
+  const read = kit.triage(answer, { effect: "money", read: kit.readLines, readable: (status) => status === 200 });
+  if ("outcome" in read) return read;
+  const { body } = read;
+  const status = body.get("Status") ?? "";
+  if (status === "OK" && mode === "charge") return accepted(body);
+  if ((status === "REGISTERED" || status === "AUTHENTICATED") && mode === "tokenize") return accepted(body);
+  if (status === "3DAUTH")
+    return kit.declined("authentication_required", { reason: "a 3-D Secure challenge was asked for: set moto or three_d_secure" });
+  if (status === "NOTAUTHED") return kit.declined(ofBank(body.get("DeclineCode")), { ...refusal(body), processor: idsOf(body) });
+  if (status === "REJECTED") return kit.declined(byChecks(body), { ...refusal(body), processor: idsOf(body) });
+  if (status === "MALFORMED" || status === "INVALID") return refused(body);
+  // OK REPEATED is an earlier registration's answer; ERROR, PENDING and whatever else may have acted.
+  return kit.unknown("a status that decides nothing: the transaction is looked up");
+}
+
+function accepted(body: kit.Form): Approved | Unknown {
+  const ids = idsOf(body);
+  return ids.opayo_vps_tx_id === undefined || ids.opayo_security_key === undefined
+    ? kit.unknown("accepted without the ids that a refund needs")
+    : kit.approved(ids);
+}
+
+function idsOf(body: kit.Form) {
+  const [id, key] = [body.get("VPSTxId") ?? "", body.get("SecurityKey") ?? ""];
+  return { opayo_vps_tx_id: VPS_TX_ID.test(id) ? id : undefined, opayo_security_key: SECURITY_KEY.test(key) ? key : undefined };
+}
+
+const refusal = (body: kit.Form) => ({ message: body.get("StatusDetail") });
+
+function refused(body: kit.Form): Declined {
+  const code = /^(\d{4})\b/.exec(body.get("StatusDetail") ?? "")?.[1];
+  if (code !== undefined && RULES.has(code)) return kit.declined(byChecks(body), refusal(body));
+  const reason = "no merchant number for telephone orders: ask Elavon, or set moto to false";
+  return kit.declined(ofDetail(code), { ...refusal(body), ...(code === MOTO_REFUSED && { reason }) });
+}
+
+function byChecks(body: kit.Form): DeclineCode {
+  if (body.get("CV2Result") === "NOTMATCHED") return "incorrect_cvc";
+  return [body.get("PostCodeResult"), body.get("AddressResult")].includes("NOTMATCHED") ? "incorrect_zip" : "card_declined";
+}
+
+/** What the Reporting API knows of a transaction, and what a reversal of it needs. */
+export type Found = Declined | Unknown | typeof kit.absent | { outcome: "stands"; registered: Registered };
+
+const NOT_FOUND = "0043";
+const AUTHORISED = "16";
+
+export function readDetail(answer: GatewayAnswer, { mode }: Subject): Found {
+  const root = kit.lookUpBody(answer, kit.readXml);
+  if (root?.name !== "vspaccess") return kit.unknown("the Reporting API did not answer the look-up");
+  const error = kit.childText(root, "errorcode");
+  if (error === NOT_FOUND) return kit.absent;
+  if (error !== "0000") return kit.unknown("the Reporting API refused the look-up: see reporting_user and its permissions");
+  const [state, status = ""] = [kit.childText(root, "txstateid"), kit.childText(root, "status")];
+  const [vpsTxId = "", securityKey = ""] = [kit.childText(root, "vpstxid"), kit.childText(root, "securitykey")];
+  const isStored = mode === "tokenize" && /\b(registered|authenticated)\b/i.test(status) && !/\b(not|failed|cancelled)\b/i.test(status);
+  if (isStored || (mode === "charge" && state === AUTHORISED)) {
+    const isWhole = VPS_TX_ID.test(vpsTxId) && SECURITY_KEY.test(securityKey);
+    const registered = { vpsTxId, securityKey, txAuthNo: kit.childText(root, "vpsauthcode") ?? "" };
+    return isWhole ? { outcome: "stands", registered } : kit.unknown("a transaction without the ids that a refund needs");
+  }
+  if (/\b(fail|declin|cancel|void|abort|reject|expir)/i.test(status)) return kit.declined("card_declined", { message: status });
+  return kit.unknown("a state of the transaction that the vendor's documents do not name");
+}
+
+/** Whether a void, cancellation or refund was taken. */
+export function isTakenBack(answer: GatewayAnswer): boolean {
+  return kit.lookUpBody(answer, kit.readLines)?.get("Status") === "OK";
+}
