@@ -129,7 +129,7 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
       egressIp: isGlobal(config.sipPublicHost) ? config.sipPublicHost : null,
       owner,
       log,
-      onFound: instruments.countFound,
+      onFound: instruments.countReconciled,
     }),
     () => clock.monotonic(),
   );

@@ -24,7 +24,7 @@ test("sessions, charges, webhook tries and requests are counted, and pass unchan
   let now = 0;
   const payments = instruments.payments({ settle: async () => result.next().value } as unknown as Payments, () => (now += 250));
   for (const expected of results) assert.equal(await payments.settle({ session } as never), expected);
-  instruments.countFound("stripe", "approved");
+  instruments.countReconciled("stripe", "approved");
 
   const answers = [{ kind: "answered", status: 503 }, { kind: "lost" }, { kind: "answered", status: 204 }];
   const answer = answers.values();
@@ -40,7 +40,7 @@ test("sessions, charges, webhook tries and requests are counted, and pass unchan
     'charges_total{gateway="stripe",outcome="declined",by="answer"} 1',
     'charges_total{gateway="stripe",outcome="approved",by="answer"} 1',
     'charges_total{gateway="stripe",outcome="unknown",by="answer"} 1',
-    'charges_total{gateway="stripe",outcome="approved",by="search"} 1',
+    'charges_total{gateway="stripe",outcome="approved",by="reconciliation"} 1',
     'charge_seconds_sum{gateway="stripe"} 0.75',
     'webhook_tries_total{outcome="5xx"} 1',
     'webhook_tries_total{outcome="no answer"} 1',

@@ -46,7 +46,8 @@ export function createInstruments(metrics: Metrics) {
     }),
 
     /** What the search found out after an answer was lost. */
-    countFound: (gateway: GatewayName, outcome: "approved" | "declined" | "unknown") => charges({ gateway, outcome, by: "search" }),
+    countReconciled: (gateway: GatewayName, outcome: "approved" | "declined" | "unknown") =>
+      charges({ gateway, outcome, by: "reconciliation" }),
 
     payments: (payments: Payments, now: () => number): Payments => ({
       ...payments,

@@ -130,8 +130,8 @@ async function play(database: Database): Promise<unknown[]> {
     await note(sessions.cancel(a, SCOPE));
     await note(addNotes(db, id, { pm: "pm_1" }).then(() => addNotes(db, id, { pi: "pi_1" })));
     await note(findAttempt(db, id).then((found) => found && { ...found, ageMs: found.ageMs >= 0, trace: found.trace.notes }));
-    await note(adoptOpenAttempts(db, "one", { busy: new Set([id]), searchable: ["stripe"] }));
-    await note(adoptOpenAttempts(db, "two", { busy: new Set(), searchable: ["stripe"] }));
+    await note(adoptOpenAttempts(db, "one", { busy: new Set([id]), reconcilable: ["stripe"] }));
+    await note(adoptOpenAttempts(db, "two", { busy: new Set(), reconcilable: ["stripe"] }));
     const result = index === 0 ? ({ outcome: "declined", declineCode: "card_declined", reason: null } as const) : null;
     await note(finishAttempt(db, id, result ?? { outcome: "unknown", reason: "lost", givenUp: false }));
     await note(finishAttempt(db, id, { outcome: "approved", reason: null }));

@@ -42,7 +42,7 @@ export interface NewAttempt {
 /** A living owner's own attempt is overdue this long after its deadline: then it was never called, or its record was lost. */
 const OVERDUE = sql<Date>`clock_timestamp() - interval '5 seconds'`;
 /** How long a given-up attempt is still looked for, so that money found late is given back. */
-const SEARCHED = sql<Date>`clock_timestamp() - interval '24 hours'`;
+const RECONCILED_SINCE = sql<Date>`clock_timestamp() - interval '24 hours'`;
 
 /**
  * Writes the attempt. Called after the session's `charge` transition in the same transaction: the session's row is locked,
@@ -178,7 +178,7 @@ export async function lastDecline(db: Db, sessionId: string): Promise<string | n
 export async function adoptOpenAttempts(
   db: Db,
   owner: string,
-  { busy, searchable }: { busy: ReadonlySet<string>; searchable: readonly GatewayName[] },
+  { busy, reconcilable }: { busy: ReadonlySet<string>; reconcilable: readonly GatewayName[] },
 ): Promise<string[]> {
   const rows = await db
     .updateTable("payment_attempts")
@@ -191,7 +191,7 @@ export async function adoptOpenAttempts(
         .where((row) =>
           row.or([
             row("attempt.finished_at", "is", null),
-            row.and([row("attempt.finished_at", ">", SEARCHED), sql<boolean>`attempt.gateway = any(${searchable})`]),
+            row.and([row("attempt.finished_at", ">", RECONCILED_SINCE), sql<boolean>`attempt.gateway = any(${reconcilable})`]),
           ]),
         )
         .where((row) =>

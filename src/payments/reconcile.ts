@@ -25,7 +25,7 @@ export interface Search {
   /** Searches in the background if the attempt needs it. */
   begin(id: string): void;
   /** Gateways whose attempts can be searched at all. */
-  readonly searchable: readonly GatewayName[];
+  readonly reconcilable: readonly GatewayName[];
   /** Ends all searches; the next process takes them up. */
   stop(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
-        log.warn("payment_search_interrupted", { attempt: id, error });
+        log.warn("payment_reconciliation_interrupted", { attempt: id, error });
         await sleep(clock, OUTAGE_WAIT, stopping.signal);
       }
     }
@@ -154,7 +154,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   return {
     busy,
     begin,
-    searchable: Object.values(gateways)
+    reconcilable: Object.values(gateways)
       .filter(canBeFound)
       .map(({ name }) => name),
     async stop() {
