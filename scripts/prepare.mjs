@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { binaryIn, runtimeFault } from "./runtime.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
@@ -15,12 +16,6 @@ function isInstalled() {
   return Object.entries(wanted).every(
     ([path, entry]) => path === "" || entry.optional === true || present[path]?.version === entry.version,
   );
-}
-
-/** True when the pinned Node.js really stands there: its package downloads the binary in an install script that may be blocked. */
-function hasRuntime() {
-  const run = spawnSync("node_modules/node/bin/node", ["--version"], { encoding: "utf8" });
-  return run.status === 0;
 }
 
 function npm(...args) {
@@ -44,8 +39,16 @@ if (!isInstalled()) {
   }
   process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s.\n`);
 }
-if (!hasRuntime() && Number(process.versions.node.split(".")[0]) < 26) {
-  // An npm that blocks install scripts leaves the package without its binary; run that one script by name.
-  rmSync("node_modules/node/bin", { recursive: true, force: true });
-  npm("rebuild", "node", "--ignore-scripts=false");
+// A machine with this Node.js or a later one runs the project on its own.
+if (Number(process.versions.node.split(".")[0]) < 26) {
+  if (!existsSync(binaryIn(root))) {
+    // An npm that blocks install scripts leaves the package without its binary; run that one script by name.
+    rmSync("node_modules/node/bin", { recursive: true, force: true });
+    npm("rebuild", "node", "--ignore-scripts=false");
+  }
+  const fault = runtimeFault(root);
+  if (fault !== null) {
+    process.stderr.write(`${binaryIn(root)} ${fault}. Remove node_modules and start again, or use a Node.js 26 of your own.\n`);
+    process.exit(1);
+  }
 }

@@ -5,10 +5,11 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { binaryIn, bytesFault } from "./runtime.mjs";
 
 const MAJOR = 26;
 const root = fileURLToPath(new URL("..", import.meta.url));
-const pinned = `${root}node_modules/node/bin/node`;
+const pinned = binaryIn(root);
 const [first, second, ...others] = process.argv.slice(2);
 const [file, args] = first === "--script" ? [second, others] : ["src/main.ts", process.argv.slice(2)];
 
@@ -20,6 +21,9 @@ if (Number(process.versions.node.split(".")[0]) >= MAJOR) {
   };
   process.argv = [process.argv[0], `${root}${file}`, ...args];
   await import(pathToFileURL(`${root}${file}`).href);
+} else if (existsSync(pinned) && bytesFault(root) !== null) {
+  process.stderr.write(`${pinned} ${bytesFault(root)}: it is not run. Remove node_modules and run "npm ci".\n`);
+  process.exit(1);
 } else if (existsSync(pinned)) {
   const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
   // Ctrl-C reaches the child from the terminal itself; sent on, it would be the second signal, which ends at once.
