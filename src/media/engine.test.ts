@@ -213,6 +213,19 @@ test("packets of a third host are ignored, its digits too (S-85)", async (t) => 
   assert.equal(unknownPeer.received.length, 0);
 });
 
+test("five stray packets redirect no audio: the prompt goes to the negotiated address (S-85)", async (t) => {
+  const peer = await Peer.open(t);
+  const unknownPeer = await Peer.open(t);
+  const leg = await engine.open();
+  t.after(() => leg.close());
+  for (let stray = 0; stray < 5; stray++) unknownPeer.send(leg.port);
+  leg.start(remote(peer.port));
+  for (let stray = 0; stray < 5; stray++) unknownPeer.send(leg.port);
+  leg.play("prompt", [{ ulaw: speech }]);
+  await peer.packets(10, isLoud);
+  assert.equal(unknownPeer.received.length, 0);
+});
+
 test("before the bridge the other leg gets 0 packets, after it only what came after (R-425)", async (t) => {
   const caller = await Peer.open(t);
   const agent = await Peer.open(t);

@@ -1,53 +1,86 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SourceLock } from "./source-lock.ts";
+import { type Address, SourceLock, type SourceState } from "./source-lock.ts";
 
 const NEGOTIATED = { host: "203.0.113.5", port: 4000 };
 const BEHIND_NAT = { host: "198.51.100.1", port: 31_000 };
 const UNKNOWN_PEER = { host: "192.0.2.66", port: 4000 };
 
+/** A stream of one packet each 20 ms from `source`, from `from` (ms) on; answers what was made of each. */
+function stream(lock: SourceLock, source: Address, packets: number, from = 0, { ssrc = 7, every = 20, step = 1 } = {}): SourceState[] {
+  return Array.from({ length: packets }, (_, index) =>
+    lock.judge(source, { ssrc, sequence: (65_530 + index * step) & 0xffff }, from + index * every),
+  );
+}
+const one = (lock: SourceLock, source: Address, now: number) => lock.judge(source, { ssrc: 1, sequence: 1 }, now);
+
 test("the negotiated address locks at its first packet; others are foreign for good (S-85)", () => {
   const lock = new SourceLock(NEGOTIATED);
-  assert.equal(lock.judge(NEGOTIATED, 0), "locked");
-  assert.equal(lock.judge(UNKNOWN_PEER, 1), "foreign");
-  assert.equal(lock.judge({ ...NEGOTIATED, port: 4002 }, 5_000), "foreign");
+  assert.equal(one(lock, NEGOTIATED, 0), "locked");
+  assert.ok(stream(lock, UNKNOWN_PEER, 100, 1).every((state) => state === "foreign"));
+  assert.equal(one(lock, { ...NEGOTIATED, port: 4002 }, 5_000), "foreign");
   assert.deepEqual(lock.target, NEGOTIATED);
 });
 
-test("a peer behind NAT is answered at once and locked after one second (S-85)", () => {
+test("stray packets redirect nothing: neither five in a row, nor a burst, nor any number out of order (S-85)", () => {
+  for (const [what, stray] of [
+    ["five in a row", (lock: SourceLock) => stream(lock, UNKNOWN_PEER, 5)],
+    ["a burst", (lock: SourceLock) => stream(lock, UNKNOWN_PEER, 100, 0, { every: 1 })],
+    ["out of order", (lock: SourceLock) => stream(lock, UNKNOWN_PEER, 500, 0, { step: 4_321 })],
+  ] as const) {
+    const lock = new SourceLock(NEGOTIATED);
+    assert.ok(stray(lock).every((state) => state === "foreign"), what);
+    assert.deepEqual(lock.target, NEGOTIATED, what);
+  }
   const lock = new SourceLock(NEGOTIATED);
-  assert.deepEqual(lock.target, NEGOTIATED);
-  assert.equal(lock.judge(BEHIND_NAT, 10_000), "learning");
+  for (let turn = 0; turn < 100; turn++) lock.judge(UNKNOWN_PEER, { ssrc: turn, sequence: turn }, turn * 20);
+  assert.deepEqual(lock.target, NEGOTIATED, "another SSRC each time");
+});
+
+test("a peer behind NAT is answered once its stream has come in order for a while, and locked after one second (S-85)", () => {
+  const lock = new SourceLock(NEGOTIATED);
+  const states = stream(lock, BEHIND_NAT, 60, 10_000);
+  assert.deepEqual([...new Set(states)], ["foreign", "learning", "locked"]);
+  assert.ok(states.indexOf("learning") <= 10, "within 200 ms");
+  assert.equal(states.indexOf("locked"), 50, "after 1 s");
   assert.deepEqual(lock.target, BEHIND_NAT);
-  assert.equal(lock.judge(BEHIND_NAT, 10_999), "learning");
-  assert.equal(lock.judge(BEHIND_NAT, 11_000), "locked");
-  assert.equal(lock.judge(NEGOTIATED, 11_001), "foreign");
+  assert.equal(one(lock, NEGOTIATED, 11_500), "foreign");
+});
+
+test("a lost packet in between delays the learning no more than that (S-85)", () => {
+  const lock = new SourceLock(NEGOTIATED);
+  for (let index = 0; index < 14; index++) if (index % 4 !== 3) lock.judge(BEHIND_NAT, { ssrc: 7, sequence: index }, index * 20);
+  assert.deepEqual(lock.target, BEHIND_NAT);
 });
 
 test("the negotiated address takes the stream over from whoever sent first, once (S-85)", () => {
   const lock = new SourceLock(NEGOTIATED);
-  assert.equal(lock.judge(UNKNOWN_PEER, 0), "learning");
-  assert.equal(lock.judge(NEGOTIATED, 500), "locked");
-  assert.equal(lock.judge(UNKNOWN_PEER, 501), "foreign");
+  assert.equal(stream(lock, UNKNOWN_PEER, 20).at(-1), "learning");
+  assert.equal(one(lock, NEGOTIATED, 500), "locked");
+  assert.ok(stream(lock, UNKNOWN_PEER, 100, 501).every((state) => state === "foreign"));
   assert.deepEqual(lock.target, NEGOTIATED);
 });
 
-test("while one source is learned a second unknown one is foreign (S-85)", () => {
+test("while one source is learned a second one is foreign, and before that strays do not disturb it (S-85)", () => {
   const lock = new SourceLock(NEGOTIATED);
-  lock.judge(BEHIND_NAT, 0);
-  assert.equal(lock.judge(UNKNOWN_PEER, 1), "foreign");
+  for (let index = 0; index < 20; index++) {
+    for (let stray = 0; stray < 50; stray++) one(lock, { host: "192.0.2.66", port: 1_000 + 50 * index + stray }, index * 20);
+    lock.judge(BEHIND_NAT, { ssrc: 7, sequence: index }, index * 20);
+  }
+  assert.deepEqual(lock.target, BEHIND_NAT);
+  assert.ok(stream(lock, UNKNOWN_PEER, 20, 400).every((state) => state === "foreign"));
 });
 
 test("a new description with another address is learned anew, one with the same changes nothing (S-85)", () => {
   const lock = new SourceLock(NEGOTIATED);
-  lock.judge(NEGOTIATED, 0);
+  one(lock, NEGOTIATED, 0);
   lock.renegotiate({ ...NEGOTIATED });
-  assert.equal(lock.judge(UNKNOWN_PEER, 1), "foreign");
+  assert.ok(stream(lock, UNKNOWN_PEER, 100, 1).every((state) => state === "foreign"));
   const moved = { host: "203.0.113.6", port: 5000 };
   lock.renegotiate(moved);
   assert.deepEqual(lock.target, moved);
-  assert.equal(lock.judge(moved, 2), "locked");
-  assert.equal(lock.judge(NEGOTIATED, 3), "foreign");
+  assert.equal(one(lock, moved, 2), "locked");
+  assert.equal(one(lock, NEGOTIATED, 3), "foreign");
 });
 
 test("RTCP is believed from the peer's host, whatever its port", () => {

@@ -1,5 +1,16 @@
+import type { RtpPacket } from "./rtp.ts";
+import { sequenceDelta } from "./rtp.ts";
+
 /** The time within which the true source of a stream may be learned, ms (S-85). */
 const LEARNING_MS = 1_000;
+/** A stream from another address than the negotiated one is believed after so many packets in order ... */
+const PROBATION_PACKETS = 8;
+/** ... over so long, ms: a burst of forged packets is over sooner. */
+const PROBATION_MS = 120;
+/** Packets lost between two of a stream in order, at most. */
+const MAX_LOST = 3;
+/** Sources on probation at a time: beyond, the least proven is forgotten, of several the one that came first. */
+const MAX_CANDIDATES = 64;
 
 export interface Address {
   host: string;
@@ -9,18 +20,29 @@ export interface Address {
 /** `foreign`: ignore the packet. `learning`: its audio counts, its digits do not yet. `locked`: the peer. */
 export type SourceState = "foreign" | "learning" | "locked";
 
+/** A source that may turn out to be the peer. */
+interface Candidate {
+  source: Address;
+  ssrc: number;
+  sequence: number;
+  packets: number;
+  since: number;
+}
+
 /**
- * Decides whose packets count (symmetric RTP, RFC 4961, with the narrow learning of S-85).
+ * Decides whose packets count, and where ours go (symmetric RTP, RFC 4961, with the narrow learning of S-85).
  *
- * The negotiated address locks at its first packet. A peer behind NAT sends from another one: the first such address is
- * held for one second from its first packet, and the negotiated address, should it be heard within that second, takes the stream over
- * (the one re-latch). After that every other source is ignored until a new description names another address.
+ * The negotiated address locks at its first packet. A peer behind NAT sends from another one: it is believed, and answered, once one
+ * stream of it has come in order for a while, as RFC 3550 appendix A.1 has new sources on probation. The negotiated address, should it
+ * be heard within a second from then, takes the stream over (the one re-latch). After that every other source is ignored until a new
+ * description names another address.
  */
 export class SourceLock {
   #negotiated: Address;
   #current: Address | null = null;
   #locked = false;
   #learningSince = 0;
+  #candidates: Candidate[] = [];
 
   constructor(negotiated: Address) {
     this.#negotiated = negotiated;
@@ -31,26 +53,29 @@ export class SourceLock {
     return this.#current ?? this.#negotiated;
   }
 
-  /** A new description: learning starts again when it names another address. */
-  renegotiate(negotiated: Address): void {
-    if (same(negotiated, this.#negotiated)) return;
+  /** A new description: learning starts again when it names another address, and then the answer is true. */
+  renegotiate(negotiated: Address): boolean {
+    if (same(negotiated, this.#negotiated)) return false;
     this.#negotiated = negotiated;
     this.#current = null;
     this.#locked = false;
+    this.#candidates = [];
+    return true;
   }
 
   /** Judges the source of one sound RTP packet at `now` (monotonic ms). */
-  judge(source: Address, now: number): SourceState {
-    if (!this.#locked && this.#current && now - this.#learningSince >= LEARNING_MS) this.#locked = true;
+  judge(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): SourceState {
+    if (!this.#locked && this.#current && now - this.#learningSince >= LEARNING_MS) this.#lock(this.#current);
     if (this.#locked) return this.#current && same(source, this.#current) ? "locked" : "foreign";
     if (same(source, this.#negotiated)) {
-      this.#current = source;
-      this.#locked = true;
+      this.#lock(source);
       return "locked";
     }
     if (!this.#current) {
+      const candidate = this.#note(source, packet, now);
+      if (candidate.packets < PROBATION_PACKETS || now - candidate.since < PROBATION_MS) return "foreign";
       this.#current = source;
-      this.#learningSince = now;
+      this.#learningSince = candidate.since;
     }
     return same(source, this.#current) ? "learning" : "foreign";
   }
@@ -58,6 +83,27 @@ export class SourceLock {
   /** True when `host` may speak RTCP for the stream; its port is the peer's choice (RFC 3550 section 11). */
   knows(host: string): boolean {
     return host === this.target.host;
+  }
+
+  #lock(source: Address): void {
+    this.#current = source;
+    this.#locked = true;
+    this.#candidates = [];
+  }
+
+  #note(source: Address, { ssrc, sequence }: Pick<RtpPacket, "ssrc" | "sequence">, now: number): Candidate {
+    const known = this.#candidates.find((candidate) => same(candidate.source, source));
+    const step = known ? sequenceDelta(sequence, known.sequence) : 0;
+    if (known?.ssrc === ssrc && step > 0 && step <= 1 + MAX_LOST) {
+      known.sequence = sequence;
+      known.packets++;
+      return known;
+    }
+    const fresh = { source, ssrc, sequence, packets: 1, since: now };
+    const others = this.#candidates.filter((candidate) => candidate !== known).toSorted((a, b) => b.packets - a.packets);
+    // The newest of equals first.
+    this.#candidates = [fresh, ...others.slice(0, MAX_CANDIDATES - 1)];
+    return fresh;
   }
 }
 

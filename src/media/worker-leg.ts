@@ -23,6 +23,7 @@ import type { OutgoingFormat, StreamPacket, StreamSeed } from "./sender.ts";
 import { Sender } from "./sender.ts";
 import type { SourceState } from "./source-lock.ts";
 import { SourceLock } from "./source-lock.ts";
+import { SsrcCheck } from "./ssrc-check.ts";
 import { ToneReceiver, toneOf } from "./tones.ts";
 import type { VoiceActivity } from "./voice-activity.ts";
 
@@ -50,6 +51,7 @@ export class WorkerLeg implements RelayTarget {
   #tones: ToneReceiver | null = null;
   #remote: RemoteMedia | null = null;
   #lock: SourceLock | null = null;
+  readonly #ssrc = new SsrcCheck();
   #sourceState: SourceState = "foreign";
   #bridged: { other: WorkerLeg; relay: Relay } | null = null;
   #ignored = 0;
@@ -89,7 +91,7 @@ export class WorkerLeg implements RelayTarget {
     this.#remote = remote;
     const isHeld = remote.host === "0.0.0.0" || remote.host === "::";
     if (!this.#lock) this.#lock = new SourceLock(remote);
-    else if (!isHeld) this.#lock.renegotiate(remote);
+    else if (!isHeld && this.#lock.renegotiate(remote)) this.#ssrc.reset();
     // With telephone-event agreed on, tones in the audio are echoes of the same digits.
     this.#tones = remote.eventPayloadType === null ? (this.#tones ?? new ToneReceiver()) : null;
     this.#lastHeard = now;
@@ -235,8 +237,8 @@ export class WorkerLeg implements RelayTarget {
     const isAudio = packet.payloadType === 0 || packet.payloadType === 8;
     if (!isEvent && !isAudio) return false;
     const now = this.#deps.clock.monotonic();
-    this.#sourceState = this.#lock.judge({ host: address, port }, now);
-    if (this.#sourceState === "foreign") return false;
+    this.#sourceState = this.#lock.judge({ host: address, port }, packet, now);
+    if (this.#sourceState === "foreign" || !this.#ssrc.accepts(packet, isEvent, now)) return false;
     this.#noteHeard(now);
     this.#statistics.note(packet, now, isAudio);
     if (this.#bridged) this.#bridged.relay.forward(packet, isEvent, now);

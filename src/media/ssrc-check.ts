@@ -1,0 +1,48 @@
+import type { RtpPacket } from "./rtp.ts";
+import { sequenceDelta } from "./rtp.ts";
+
+/** A stream of a packet each 20 ms that has not been heard for so long, ms, has ended or begun anew. */
+const SILENT_MS = 60;
+
+/**
+ * Decides which synchronisation sources of the peer's address count (S-85): a datagram's source address can be forged, the 32 bits
+ * of a running stream's SSRC must be guessed as well. The first one counts. Another takes its place when that is silent and two packets
+ * of it have come in a row (RFC 3550 appendix A.1); or it carries the digits, where a peer sends those under an SSRC of their own
+ * from the beginning.
+ */
+export class SsrcCheck {
+  #main: { ssrc: number; heardAt: number } | null = null;
+  /** Under which SSRC digits come; null before the first digit. */
+  #events: number | null = null;
+  #candidate: { ssrc: number; sequence: number } | null = null;
+
+  /** Whether a packet of the peer's address, received at `now` (monotonic ms), belongs to its stream. */
+  accepts({ ssrc, sequence }: Pick<RtpPacket, "ssrc" | "sequence">, isEvent: boolean, now: number): boolean {
+    this.#main ??= { ssrc, heardAt: now };
+    if (ssrc === this.#main.ssrc) {
+      this.#main.heardAt = now;
+      if (isEvent) this.#events = ssrc;
+      return true;
+    }
+    if (isEvent && ssrc === this.#events) return true;
+    const isSilent = now - this.#main.heardAt >= SILENT_MS;
+    const mayBring = isSilent || (isEvent && this.#events === null);
+    const inRow = this.#candidate?.ssrc === ssrc && sequenceDelta(sequence, this.#candidate.sequence) === 1;
+    this.#candidate = mayBring ? { ssrc, sequence } : null;
+    if (!mayBring || !inRow) return false;
+    this.#candidate = null;
+    if (isEvent && !isSilent) this.#events = ssrc;
+    else {
+      this.#main = { ssrc, heardAt: now };
+      this.#events = isEvent ? ssrc : null;
+    }
+    return true;
+  }
+
+  /** The peer has described itself anew: whatever comes first counts. */
+  reset(): void {
+    this.#main = null;
+    this.#events = null;
+    this.#candidate = null;
+  }
+}
