@@ -29,7 +29,10 @@ test("stray packets redirect nothing: neither five in a row, nor a burst, nor an
     ["out of order", (lock: SourceLock) => stream(lock, UNKNOWN_PEER, 500, 0, { step: 4_321 })],
   ] as const) {
     const lock = new SourceLock(NEGOTIATED);
-    assert.ok(stray(lock).every((state) => state === "foreign"), what);
+    assert.ok(
+      stray(lock).every((state) => state === "foreign"),
+      what,
+    );
     assert.deepEqual(lock.target, NEGOTIATED, what);
   }
   const lock = new SourceLock(NEGOTIATED);
