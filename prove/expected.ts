@@ -79,6 +79,8 @@ export const RACES: Readonly<Record<string, readonly string[]>> = {
   "a caller left after a decline: payment-failed with it": ["R-275"],
   "a second call was refused: the session was being collected": ["R-278"],
   "two calls within 5 ms: one was refused": ["R-220", "R-279"],
+  "a forwarded card was approved": ["R-245"],
+  "a forwarded card was decided, and its answer lost": ["R-249"],
   "a poll saw the end before its webhook arrived": ["R-285"],
   "a webhook arrived twice": ["R-285"],
   "a job was lost": ["R-285"],

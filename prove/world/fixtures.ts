@@ -29,7 +29,7 @@ export function organizationOf(projectId: string): string {
 /** What browsers know the service by. */
 export const SERVICE_URL = "http://till.example";
 export const STRIPE = "https://stripe.example";
-export const MERCHANT = "https://merchant.example/cards";
+export const MERCHANT = "https://merchant.example/";
 export const RECEIVER = "https://receiver.example/";
 export const SIGNING_SECRET = "whsec_cHJvdmUgcHJvdmUgcHJvdmUgcHJvdmUgcHJvdmU=";
 

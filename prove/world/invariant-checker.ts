@@ -252,6 +252,7 @@ export class InvariantChecker {
       const charge = taken.find(({ kind }) => kind === "charge");
       if (charge && (charge.amountMinor !== row["amount_minor"] || charge.currency !== row["currency"]))
         this.#break("I3", id, "another amount was charged");
+      if (row["gateway"] === "webhook" && !isSkipped(row)) counters.occurred("a forwarded card was approved");
       if (this.#takenAndCrashed.has(id)) counters.occurred("money taken before a crash became a success");
     } else if (net > 0) {
       // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so; nobody

@@ -26,7 +26,7 @@ type ExchangeOutcome = keyof typeof EXCHANGE_WEIGHTS;
 const LATEST_MS = 50_000;
 
 /** Requests with which money is taken or a card is stored. */
-export const CHARGE_PATHS = /\/v1\/(payment_intents|setup_intents)$|\/cards$/;
+export const CHARGE_PATHS = /\/v1\/(payment_intents|setup_intents)$|^https:\/\/merchant\.example\/$/;
 
 const STUCK = 0.25;
 const STUCK_MS = 70_000;
