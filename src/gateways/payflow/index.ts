@@ -1,0 +1,89 @@
+import type { GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import type { Subject } from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { PaymentState } from "./responses.ts";
+
+type PayflowIo = kit.Io<typeof requests.SETTINGS>;
+
+/** PayPal's Payflow Gateway: name-value pairs with length tags, both ways. */
+export const gateway = kit.defineGateway({
+  name: "payflow",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "replay",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 120_000,
+    // The account's market segment says so, not the request.
+    moto: false,
+    token: "the PNREF of a verification, chargeable as ORIGID for about a year",
+    processorFields: { charge: ["payflow_pnref"], tokenize: ["payflow_pnref"], transactionId: "payflow_pnref" },
+    deadlineMs: 75_000,
+  },
+  sandbox: { vendor: "acmemerchant", user: "apiuser", partner: "PayPal", password: "p&ss=word1" },
+  checkSettings: requests.settingsFault,
+  documentation:
+    "Telephone orders are a market segment of the account, set by Payflow's support; new test accounts have fraud filters on, which hold " +
+    "payments (126): a held payment is voided and refused. Unconfirmed: how long a request id is remembered, and the life of a PNREF.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), async ({ processor }) =>
+      attempt.mode === "tokenize" ? false : takeBack(attempt, io, processor["payflow_pnref"] ?? ""),
+    ),
+});
+
+async function charge(order: Order, io: PayflowIo): Promise<Outcome> {
+  const amount = requests.payflowAmount(order);
+  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Payflow takes two decimal places only" });
+  return settled(order, io, await submit(order, io, () => requests.sale(order, io.settings, amount)));
+}
+
+/** A processor that verifies no card has it stored unseen. */
+async function tokenize(order: Order, io: PayflowIo): Promise<Outcome> {
+  const state = await submit(order, io, () => requests.verify(order, io.settings));
+  if (state.outcome !== "cannot verify") return settled(order, io, state);
+  return settled(order, io, await submit(order, io, () => requests.upload(order, io.settings)));
+}
+
+/** The same request id until the answer is final: the vendor gives the first request's result again. */
+async function submit(order: Order, io: PayflowIo, build: () => GatewayRequest): Promise<PaymentState> {
+  const { answer, final, doubt } = await kit.sendUntilFinal(io, build, responses.judge);
+  if (answer !== null && final) {
+    const state = responses.readPayment(answer, order, doubt);
+    const isReplay = state.outcome === "declined" && state.code === "duplicate_transaction";
+    return isReplay ? kit.ofDuplicate(io, state, () => lookUp(order, io)) : state;
+  }
+  return doubt ? kit.unknown("the vendor's answer was lost") : kit.declined("gateway_unavailable");
+}
+
+/** What is held for a review, or approved in part, is not what was asked for: it is voided. */
+async function settled(subject: Subject, io: PayflowIo, state: PaymentState): Promise<Outcome> {
+  if (state.outcome === "cannot verify") return kit.declined("gateway_misconfigured", { reason: "the processor stores no cards" });
+  if (state.outcome !== "held" && state.outcome !== "partial") return state;
+  await io.note({ pnref: state.pnref });
+  if (!(await takeBack(subject, io, state.pnref)))
+    return kit.unknown(`a payment ${state.outcome === "held" ? "under review" : "in part"} that could not be voided`);
+  if (state.outcome === "partial") return kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
+  return kit.declined("fraud_suspected", { reason: "a fraud filter held the payment for a review; it was voided" });
+}
+
+function takeBack(subject: Subject, io: PayflowIo, pnref: string): Promise<boolean> {
+  return kit.voidElseRefund(
+    io,
+    {
+      void: () => requests.voidPayment(subject, io.settings, pnref),
+      refund: () => requests.credit(subject, io.settings, pnref),
+    },
+    responses.readReversal,
+  );
+}
+
+async function lookUp(attempt: Subject, io: PayflowIo): Promise<LookUpResult> {
+  const requestId = io.random.uuid().replaceAll("-", "");
+  const found = responses.readInquiry(await io.send(requests.inquire(attempt, io.settings, requestId)), attempt);
+  return found.outcome === "absent" ? found : settled(attempt, io, found);
+}

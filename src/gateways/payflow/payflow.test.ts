@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
+import { shortReference } from "../kit/index.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { SESSION, answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+
+const payflow = GATEWAYS_BUILT.payflow!;
+const CUSTREF = shortReference(orderOf().reference, 12);
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+const credentials = {
+  vendor: new Secret("acmemerchant"),
+  user: new Secret("apiuser"),
+  partner: new Secret("PayPal"),
+  password: new Secret("p&ss=word1"),
+};
+
+const PAID =
+  "RESULT=0&PNREF=A10A6AE7042E&RESPMSG=Approved&AUTHCODE=331PNI&AVSZIP=Y&BILLTOLASTNAME[12]=Smith & Sons&AMT=49.95&ACCT=1111&CARDTYPE=0";
+const VERIFIED = "RESULT=0&PNREF=A10AA633AB30&RESPMSG=Verified&AVSADDR=X&AVSZIP=Y&CVV2MATCH=Y";
+const refused = (result: string, more = "") => answered(200, `RESULT=${result}&PNREF=A10AA63244D1&RESPMSG=Declined${more}`);
+
+function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
+  let count = 0;
+  return testIo({ ...settingsOf(payflow, { credentials }), ...changes }, () =>
+    Promise.resolve(answers[Math.min(count++, answers.length - 1)]!),
+  );
+}
+const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => payflow.charge(orderOf(), ioWith(answers));
+const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
+const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
+
+describe("payflow requests", () => {
+  test("a sale is tagged with lengths, field by field, so that no text of a caller can become a parameter", async () => {
+    const io = ioWith([answered(200, PAID)]);
+    const card = cardOf("4111111111111111", { month: "09", year: "2028", name: 'Jané "J" Smith&Sons', zip: "48375-12" });
+    await payflow.charge(orderOf({ card, description: "Invoice 1001" }), io);
+    const { request, body } = io.sent[0]!;
+    assert.equal(request.url, "https://pilot-payflowpro.paypal.com/");
+    assert.deepEqual(request.headers, {
+      "Content-Type": "text/namevalue",
+      "X-VPS-REQUEST-ID": shortReference(`${orderOf().reference}/pay`, 32),
+      "X-VPS-CLIENT-TIMEOUT": "45",
+    });
+    assert.equal(
+      body,
+      "TRXTYPE[1]=S&TENDER[1]=C&PARTNER[6]=PayPal&VENDOR[12]=acmemerchant&USER[7]=apiuser&PWD[10]=p&ss=word1&AMT[5]=49.95&CURRENCY[3]=USD" +
+        "&ACCT[16]=4111111111111111&EXPDATE[4]=0928&CVV2[3]=123&BILLTOFIRSTNAME[8]=Jane 'J'&BILLTOLASTNAME[10]=Smith&Sons&BILLTOZIP[7]=4837512" +
+        `&CUSTREF[12]=${CUSTREF}&COMMENT1[36]=${SESSION}&COMMENT2[12]=Invoice 1001&VERBOSITY[4]=HIGH`,
+    );
+  });
+
+  test("a card is verified for nothing, or stored unseen where the processor verifies none, each under an id of its own", async () => {
+    const io = ioWith([answered(200, VERIFIED)]);
+    const outcome = await payflow.tokenize(storing, io);
+    assert.deepEqual(outcome.outcome === "approved" && outcome.processor, { payflow_pnref: "A10AA633AB30" });
+    assert.match(io.sent[0]?.body ?? "", /^TRXTYPE\[1\]=A&.*&AMT\[4\]=0\.00&CURRENCY\[3\]=USD&CARDONFILE\[4\]=CITI&/);
+    const unseen = ioWith([
+      answered(200, "RESULT=4&PNREF=V18A0C24920E&RESPMSG=Invalid amount"),
+      answered(200, "RESULT=0&PNREF=A10AA633AB31&RESPMSG=Approved"),
+    ]);
+    assert.equal((await payflow.tokenize(storing, unseen)).outcome, "approved");
+    assert.match(unseen.sent[1]?.body ?? "", /^TRXTYPE\[1\]=L&/);
+    assert.doesNotMatch(unseen.sent[1]?.body ?? "", /AMT/);
+    assert.equal(new Set(unseen.sent.map(({ request }) => request.headers["X-VPS-REQUEST-ID"])).size, 2);
+  });
+
+  test("what the vendor cannot take is never sent; settings that cannot work are named", async () => {
+    const io = ioWith([answered(200, PAID)]);
+    assert.equal(codeOf(await payflow.charge(orderOf({ currency: "BHD", amountMinor: 1234 }), io)), "gateway_misconfigured");
+    assert.equal(io.sent.length, 0);
+    const fault = (password: string) =>
+      payflow.checkSettings({ ...settingsOf(payflow), credentials: { ...credentials, password: new Secret(password) } });
+    assert.equal(fault("p&ss=word1"), null);
+    assert.match(fault('a"b') ?? "", /password/);
+    assert.match(fault("naïve") ?? "", /password/);
+  });
+});
+
+describe("payflow responses", () => {
+  test("every RESULT of the vendor's table means what it says", async () => {
+    const rows = {
+      card_declined: "12",
+      do_not_honor: "13",
+      incorrect_number: "23",
+      invalid_expiry: "24",
+      insufficient_funds: "50",
+      limit_exceeded: "51 113 122 117",
+      incorrect_zip: "112",
+      incorrect_cvc: "114",
+      card_not_supported: "2 25",
+      fraud_suspected: "125 128 170 171 172",
+      gateway_credentials_invalid: "1 26 27 28",
+      gateway_misconfigured: "3 4 5 6 7 8 9 10 14 22 29 52 100 118 121 131",
+      processing_error: "19 20 120 99 101 105 108 110 111 116 133 200 402 403 404 600 601 1000",
+      gateway_unavailable: "102 115 1001",
+    };
+    for (const [ours, results] of Object.entries(rows))
+      for (const result of results.split(" ")) assert.equal(codeOf(await charge(refused(result))), ours, result);
+  });
+
+  test("a plain decline is told apart by its checks and the processor's words", async () => {
+    assert.equal(codeOf(await charge(refused("12", "&CVV2MATCH=N"))), "incorrect_cvc");
+    assert.equal(codeOf(await charge(refused("12", "&RESPTEXT=EXPIRED CARD"))), "expired_card");
+    assert.equal(codeOf(await charge(refused("12", "&ADDLMSGS=PICK UP CARD"))), "lost_or_stolen");
+    assert.equal(codeOf(await charge(refused("117", "&AVSZIP=N"))), "incorrect_zip");
+  });
+
+  test("an answer without RESULT, with another amount, or without a reference decides nothing; answers that decide nothing are asked for again", async () => {
+    for (const text of [
+      "<html>502</html>",
+      "RESULT=0&RESPMSG=Approved",
+      "RESULT=0&PNREF=A10A6AE7042E&AMT=4.99",
+      "PNREF=A10A6AE7042E",
+      "RESULT=constructor",
+      "RESULT=0&RESULT=12",
+    ])
+      assert.equal((await charge(answered(200, text))).outcome, "unknown", text);
+    const io = ioWith([refused("104"), LOST, answered(200, `${PAID}&DUPLICATE=1`)]);
+    assert.equal((await payflow.charge(orderOf(), io)).outcome, "approved");
+    assert.equal(new Set(io.sent.map(({ body }) => body)).size, 1);
+    assert.equal((await charge(LOST, refused("1"))).outcome, "unknown");
+  });
+
+  test("a replay on a request id that was never sent is looked up before it counts", async () => {
+    const found = answered(200, "RESULT=0&PNREF=VB0A00000001&ORIGRESULT=0&ORIGPNREF=A10A6AE7042E&TRANSSTATE=6&RESPMSG=Approved&AMT=49.95");
+    assert.equal((await charge(answered(200, `${PAID}&DUPLICATE=1`), found)).outcome, "approved");
+    assert.equal(
+      (await charge(answered(200, `${PAID}&DUPLICATE=2`), answered(200, "RESULT=19&RESPMSG=Original transaction ID not found"))).outcome,
+      "unknown",
+    );
+  });
+
+  test("what a fraud filter holds, or the bank approves in part, is voided and refused", async () => {
+    const held = refused("126");
+    const io = ioWith([held, answered(200, "RESULT=0&PNREF=A10A6AE70430&RESPMSG=Approved")]);
+    assert.equal(codeOf(await payflow.charge(orderOf(), io)), "fraud_suspected");
+    assert.match(io.sent[1]?.body ?? "", /^TRXTYPE\[1\]=V&.*&ORIGID\[12\]=A10AA63244D1$/);
+    const settled = ioWith([held, refused("108"), answered(200, "RESULT=0&PNREF=A10A6AE70431&RESPMSG=Approved")]);
+    assert.equal(codeOf(await payflow.charge(orderOf(), settled)), "fraud_suspected");
+    assert.match(settled.sent[2]?.body ?? "", /^TRXTYPE\[1\]=C&.*&ORIGID\[12\]=A10AA63244D1&AMT\[5\]=49\.95$/);
+    assert.equal((await charge(held, LOST)).outcome, "unknown");
+    assert.equal(
+      codeOf(
+        await charge(
+          answered(200, "RESULT=0&PNREF=A10A6AE7042E&RESPMSG=Partial Approval&AMT=10.00"),
+          answered(200, "RESULT=0&PNREF=A10A6AE70430"),
+        ),
+      ),
+      "insufficient_funds",
+    );
+  });
+
+  test("an inquiry is judged by the original's result, not by its own", async () => {
+    const look = (text: string) => payflow.lookUp!(traceOf(orderOf()), ioWith([answered(200, text)]));
+    const found = "RESULT=0&PNREF=VB0A00000001&ORIGPNREF=A10A6AE7042E&RESPMSG=Approved";
+    const paid = await look(`${found}&ORIGRESULT=0&AMT=49.95`);
+    assert.deepEqual(paid.outcome === "approved" && paid.processor, { payflow_pnref: "A10A6AE7042E" });
+    assert.equal(codeOf(await look(`${found}&ORIGRESULT=12`)), "card_declined");
+    assert.equal((await look(`${found}&ORIGRESULT=104`)).outcome, "unknown");
+    assert.equal((await look("RESULT=19&RESPMSG=Original transaction ID not found")).outcome, "absent");
+    assert.equal((await look("RESULT=1&RESPMSG=User authentication failed")).outcome, "unknown");
+    assert.equal((await payflow.lookUp!(traceOf(orderOf()), ioWith([LOST]))).outcome, "unknown");
+  });
+});

@@ -1,0 +1,116 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import type { Subject } from "./requests.ts";
+
+/** `RESULT` of a refusal. */
+const codeOf = kit.codeTable(
+  {
+    card_declined: "12",
+    do_not_honor: "13",
+    incorrect_number: "23",
+    invalid_expiry: "24",
+    insufficient_funds: "50",
+    limit_exceeded: "51 113 117 122",
+    incorrect_zip: "112",
+    incorrect_cvc: "114",
+    card_not_supported: "2 25",
+    duplicate_transaction: "30",
+    fraud_suspected: "125 126 127 128 170 171 172",
+    gateway_credentials_invalid: "1 26 27 28",
+    gateway_misconfigured: "3 4 5 6 7 8 9 10 14 22 29 52 100 118 121 131",
+    gateway_unavailable: "102 115 1001",
+  },
+  "processing_error",
+);
+/** The vendor or its processor may have acted: the same request is sent again, then inquired about. */
+const NOT_KNOWN = new Set(["11", "103", "104", "106", "107", "109", "150", "151"]);
+/** Held for a review, or not screened: not settled until somebody looks. */
+const HELD = new Set(["126", "127"]);
+/** A plain decline can be told apart by the processor's own words. */
+const ofWords = kit.textTable<DeclineCode>([
+  [/expired/i, "expired_card"],
+  [/lost|stolen|pick ?up/i, "lost_or_stolen"],
+]);
+const KEYS_REFUSED = new Set(["1", "26", "27", "28"]);
+/** The processor verifies no card: its amount of 0.00 is "invalid". */
+export const CANNOT_VERIFY = "4";
+
+const PNREF = /^[A-Za-z0-9]{12}$/;
+
+/** What an answer says; `held` and `partial` must be voided. */
+export type PaymentState =
+  | Approved
+  | Declined
+  | Unknown
+  | { outcome: "held"; pnref: string }
+  | { outcome: "partial"; pnref: string }
+  | { outcome: "cannot verify" };
+
+/** Status is 200 for everything that the vendor says: `RESULT` counts. */
+const read = (answer: GatewayAnswer): kit.Form | null => kit.lookUpBody(answer, kit.readTagged);
+
+/** Whether the same request, with the same request id, should be sent again. */
+export function judge(answer: kit.Answered): kit.Repeat {
+  const result = read(answer)?.get("RESULT");
+  return result === undefined || NOT_KNOWN.has(result) ? "perhaps done" : "final";
+}
+
+/**
+ * The last answer to a payment or verification. `doubt`: an earlier request with this id may have been acted on. A replay of
+ * it carries DUPLICATE; without an earlier request of ours it is somebody else's, which the look-up will tell.
+ */
+export function readPayment(answer: kit.Answered, subject: Subject, doubt: boolean): PaymentState {
+  const form = read(answer);
+  const result = form?.get("RESULT");
+  if (!form || result === undefined || NOT_KNOWN.has(result) || !/^\d{1,4}$/.test(result))
+    return kit.unknown("no RESULT, or one that decides nothing");
+  const duplicate = form.get("DUPLICATE");
+  if (duplicate === "2" || (duplicate === "1" && !doubt)) return kit.declined("duplicate_transaction", { message: form.get("RESPMSG") });
+  if (doubt && KEYS_REFUSED.has(result)) return kit.unknown("a lost answer, then a refusal that says nothing about it");
+  if (result === CANNOT_VERIFY && subject.mode === "tokenize") return { outcome: "cannot verify" };
+  return stateOf(form, result, form.get("PNREF") ?? "", subject);
+}
+
+function stateOf(form: kit.Form, result: string, pnref: string, subject: Subject): PaymentState {
+  if (HELD.has(result)) return PNREF.test(pnref) ? { outcome: "held", pnref } : kit.unknown("held without a reference");
+  if (result !== "0")
+    return kit.declined(declineOf(form, result), {
+      message: form.get("RESPMSG"),
+      processor: { payflow_pnref: PNREF.test(pnref) ? pnref : undefined },
+    });
+  if (!PNREF.test(pnref)) return kit.unknown("approved without a PNREF");
+  if (form.get("RESPMSG") === "Partial Approval") return { outcome: "partial", pnref };
+  const amount = form.get("AMT");
+  if (amount !== undefined && kit.minorOfDecimal(amount, subject.currency) !== (subject.mode === "charge" ? subject.amountMinor : 0))
+    return kit.unknown("another amount than asked for");
+  return kit.approved({ payflow_pnref: pnref });
+}
+
+function declineOf(form: kit.Form, result: string): DeclineCode {
+  if (result === "12" || result === "117") {
+    if (form.get("CVV2MATCH") === "N") return "incorrect_cvc";
+    if (result === "117" && form.get("AVSZIP") === "N") return "incorrect_zip";
+    const words = ofWords(`${form.get("ADDLMSGS") ?? ""} ${form.get("RESPTEXT") ?? ""}`);
+    if (result === "12" && words !== undefined) return words;
+  }
+  return codeOf(result);
+}
+
+/** What an inquiry found: its own RESULT says whether there is anything, ORIGRESULT what became of it. */
+export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentState | typeof kit.absent {
+  const form = read(answer);
+  const result = form?.get("RESULT");
+  if (result === "19" || result === "20") return kit.absent;
+  const original = form?.get("ORIGRESULT");
+  if (!form || result !== "0" || original === undefined || !/^\d{1,4}$/.test(original)) return kit.unknown("the inquiry was not answered");
+  if (NOT_KNOWN.has(original)) return kit.unknown("the vendor itself does not know what its processor did");
+  return stateOf(form, original, form.get("ORIGPNREF") ?? "", subject);
+}
+
+/** A void is refused once the payment is settled. */
+export function readReversal(answer: kit.Answered): kit.Undone {
+  const result = read(answer)?.get("RESULT");
+  if (result === "0") return "done";
+  return result === undefined || NOT_KNOWN.has(result) || KEYS_REFUSED.has(result) ? "unclear" : "settled already";
+}
