@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Counters } from "./world/counters.ts";
-import { type Break, SESSIONS_PER_WORLD } from "./world/world.ts";
+import type { Break } from "./world/state.ts";
+import { SESSIONS_PER_WORLD } from "./world/world.ts";
 import type { Finished, Task } from "./worker.ts";
 
 export interface Simulation {

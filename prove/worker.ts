@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { CounterValues } from "./world/counters.ts";
-import { type Break, World } from "./world/world.ts";
+import type { Break } from "./world/state.ts";
+import { World } from "./world/world.ts";
 
 /** Runs worlds one after another in a thread of its own. */
 

@@ -3,8 +3,9 @@ import type { Db } from "#src/platform/index.ts";
 import { newApiKey, visibleParts } from "#src/projects/api-key-authentication.ts";
 import { textOf, type Row } from "../database/index.ts";
 import { digestOf, organizationOf } from "./fixtures.ts";
+import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** Merchants' API keys, some of which are revoked while a session runs: it goes on, and the key reads no more (R-290). */
 
@@ -21,12 +22,16 @@ interface TrackedKey {
   wasOpen: boolean;
 }
 
+interface ApiKeyWorld extends WorldState {
+  readonly supervisor: { any(): ServiceProcess | null; serving(): ServiceProcess | null };
+}
+
 export class ApiKeys {
-  readonly #world: World;
+  readonly #world: ApiKeyWorld;
   readonly #keys = new Map<string, TrackedKey>();
   readonly #ofSession = new Map<string, TrackedKey>();
 
-  constructor(world: World) {
+  constructor(world: ApiKeyWorld) {
     this.#world = world;
   }
 

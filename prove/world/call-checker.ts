@@ -4,7 +4,7 @@ import type { Change, Row } from "../database/index.ts";
 import type { Caller } from "./caller.ts";
 import { projectOfNumber } from "./fixtures.ts";
 import { stateOf } from "./track.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** Which call may have which session, and by which word a session may be paid. Counts what callers ran into. */
 
@@ -14,12 +14,12 @@ const SIMULTANEOUS_MS = 5;
 const LAST_MOMENT_MS = 25;
 
 export class CallChecker {
-  readonly #world: World;
+  readonly #world: WorldState;
   readonly #callers = new Map<string, Caller>();
   /** Sessions of which one made for the same caller has ended. */
   readonly #bereaved = new Set<string>();
 
-  constructor(world: World) {
+  constructor(world: WorldState) {
     this.#world = world;
   }
 

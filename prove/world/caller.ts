@@ -6,7 +6,7 @@ import { DESCRIPTION, type CallSetup, inviteOf } from "./invite.ts";
 import type { ModelLeg } from "./leg.ts";
 import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** A caller with a telephone: hears prompts, presses keys or speaks, makes mistakes, hangs up. */
 
@@ -23,18 +23,22 @@ const MANGO: Recognised = { kind: "test_word" };
 /** An answer: what the caller does with the telephone. */
 type Act = (leg: ModelLeg) => void;
 
+export interface CallerWorld extends WorldState {
+  readonly calls: { answered(caller: Caller): void; refused(caller: Caller, status: number): void };
+}
+
 export class Caller {
   readonly setup: CallSetup;
   /** Null until a call that named no session has taken one. */
   track: Track | null;
-  readonly #world: World;
+  readonly #world: CallerWorld;
   readonly #process: ServiceProcess;
   readonly #call: { cancelled: boolean };
   #dialog: { ended: boolean; onBye: ((reason: "bye") => void) | null } | null = null;
   readonly began: number;
 
   /** `redial`: the network's next way when this process takes no calls any more. */
-  constructor(world: World, process: ServiceProcess, setup: CallSetup, track: Track | null, redial: () => void) {
+  constructor(world: CallerWorld, process: ServiceProcess, setup: CallSetup, track: Track | null, redial: () => void) {
     const { random } = world;
     this.#world = world;
     this.track = track;

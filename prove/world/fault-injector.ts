@@ -1,7 +1,8 @@
+import type { Row } from "../database/index.ts";
 import { PROJECTS } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
 import { stateOf, type Track } from "./track.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** The fault injector: makes faults and races happen where they hurt instead of hoping for them. */
 
@@ -21,12 +22,25 @@ export type SessionFault = keyof typeof FAULT_WEIGHTS;
 const CRASHES_APART_MS = 8 * SECOND;
 const DRAINS_APART_MS = 15 * SECOND;
 
+interface FaultyWorld extends WorldState {
+  readonly supervisor: {
+    any(): ServiceProcess | null;
+    serving(): ServiceProcess | null;
+    holderOf(id: string): ServiceProcess | null;
+    isHeldBy(row: Row, process: ServiceProcess): boolean;
+    crash(process: ServiceProcess): void;
+    drain(process: ServiceProcess): void;
+  };
+  readonly workload: { call(track: Track): void; cancel(track: Track): void; poll(track: Track): void };
+  readonly network: { outageUntil: number; lookUpsFailUntil: number; readonly receiver: { outageUntil: number } };
+}
+
 export class FaultInjector {
-  readonly #world: World;
+  readonly #world: FaultyWorld;
   #lastCrash = 0;
   #lastDrain = 0;
 
-  constructor(world: World) {
+  constructor(world: FaultyWorld) {
     this.#world = world;
   }
 

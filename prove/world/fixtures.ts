@@ -6,7 +6,7 @@ import type { Db } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import { authenticate, createKeyDigest } from "#src/projects/api-key-authentication.ts";
 import { readWidget } from "#src/projects/settings.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** What stands in a world before anything happens: two organisations, a project of each, their settings. */
 
@@ -35,7 +35,7 @@ export const SIGNING_SECRET = "whsec_cHJvdmUgcHJvdmUgcHJvdmUgcHJvdmUgcHJvdmU=";
 
 export const digestOf = createKeyDigest(new Uint8Array(32).fill(5));
 
-export function insertFixtures(world: World): void {
+export function insertFixtures(world: WorldState): void {
   const { database } = world;
   const created = new Date(world.scheduler.now);
   for (const [index, id] of ORGANIZATIONS.entries())
@@ -52,7 +52,7 @@ export function projectOfNumber(number: string): { id: string; country: string }
 }
 
 /** Settings without a database: how they are kept and sealed is no part of what is simulated. Keys are looked up as they are. */
-export function projectsOf(world: World): Projects {
+export function projectsOf(world: WorldState): Projects {
   const settingsOf = (gateway: GatewayName): GatewaySettings => {
     const endpoint = gateway === "stripe" ? STRIPE : MERCHANT;
     const credentials = GATEWAYS_BUILT[gateway]?.sandboxCredentials(endpoint) ?? {};

@@ -3,8 +3,13 @@ import { createApi } from "#src/api/index.ts";
 import { memoryCounter } from "#src/api/access/memory-counter.ts";
 import { createCheckout } from "#src/checkout/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import type { Clock } from "#src/kernel/clock.ts";
+import type { Database, Log } from "#src/platform/index.ts";
+import type { Projects } from "#src/projects/index.ts";
+import type { Sessions } from "#src/sessions/index.ts";
+import type { Widget } from "#src/widget/index.ts";
 import { SERVICE_URL } from "./fixtures.ts";
-import type { ServiceProcess } from "./process.ts";
+import type { WorldState } from "./state.ts";
 
 /** One request of a browser or a merchant. */
 export interface HttpRequest {
@@ -26,13 +31,26 @@ export interface ExchangeObserver {
   onAnswer(answer: HttpResponse): void;
 }
 
+/** The process whose HTTP interface it is. */
+interface HttpHost {
+  readonly database: Database;
+  readonly sessions: Sessions;
+  readonly projects: Projects;
+  readonly widget: Widget;
+  readonly clock: Clock;
+  readonly owner: string;
+  readonly log: Log;
+  readonly isAlive: boolean;
+  readonly world: WorldState;
+}
+
 /** The HTTP interface of one process, whole, behind a network that loses what a dying process had not answered. */
 export class HttpEntryPoint {
-  readonly #process: ServiceProcess;
+  readonly #process: HttpHost;
   readonly #waiting = new Set<() => void>();
   #app: FastifyInstance | null = null;
 
-  constructor(process: ServiceProcess) {
+  constructor(process: HttpHost) {
     this.#process = process;
   }
 
@@ -79,7 +97,7 @@ export class HttpEntryPoint {
         database,
         projects,
         gateways: GATEWAYS_BUILT,
-        clock: clock,
+        clock,
         log,
         settings: { phoneNumber: null, sessionTtlSeconds: 300, dialsNumbers: false, isTrunkHost: () => false },
       }),

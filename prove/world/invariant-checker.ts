@@ -7,7 +7,7 @@ import { isSkipped } from "./call-checker.ts";
 import { type Entry, CHARGE_PATHS } from "./network.ts";
 import type { ServiceProcess } from "./process.ts";
 import { PAID, stateOf, type Track } from "./track.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** A statement's look at the clock and its commit lie no further apart. */
 const COMMIT_MS = 100;
@@ -16,9 +16,19 @@ const IN_TIME_MS = 59_000;
 /** A process that the database does not fail tries at least every 5 s. */
 const ENOUGH_TO_WRITE_MS = 6_000;
 
+interface CheckedWorld extends WorldState {
+  readonly apiKeys: { paid(id: string): void };
+  readonly network: { entriesOf(id: string): Entry[] };
+  readonly supervisor: {
+    readonly processes: readonly ServiceProcess[];
+    reconnectOwnerOf(id: string): void;
+    crashBeforeReversal(id: string, owner: string): void;
+  };
+}
+
 /** Holds everything that happens against the invariants of docs/invariants.md, as it happens and at the end. */
 export class InvariantChecker {
-  readonly #world: World;
+  readonly #world: CheckedWorld;
   /** Sessions whose process died after the vendor had taken the money and before the result was written. */
   readonly #takenAndCrashed = new Set<string>();
   /** Sessions of which an attempt was taken over by another process. */
@@ -32,7 +42,7 @@ export class InvariantChecker {
   /** Process and attempt: it asked a vendor for this money. */
   readonly #asked = new Set<string>();
 
-  constructor(world: World) {
+  constructor(world: CheckedWorld) {
     this.#world = world;
   }
 

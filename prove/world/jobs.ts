@@ -1,13 +1,17 @@
 import { sql } from "kysely";
 import type { Db } from "#src/platform/index.ts";
 import type { Change } from "../database/index.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
+
+interface JobWorld extends WorldState {
+  readonly supervisor: { any(): { wakeDelivery(projectId: string): void } | null };
+}
 
 /** The queue as pg-boss promises it: a job exists when its transaction is committed; it runs at least once, now and then late or never. */
 export class JobQueue {
-  readonly #world: World;
+  readonly #world: JobWorld;
 
-  constructor(world: World) {
+  constructor(world: JobWorld) {
     this.#world = world;
   }
 

@@ -1,18 +1,23 @@
 import type { MediaLeg, PlayPart } from "#src/media/index.ts";
-import type { Caller } from "./caller.ts";
 import type { Recognised, ModelListener } from "./speech-input.ts";
-import type { ServiceProcess } from "./process.ts";
+
+/** The process that a leg belongs to. */
+interface LegHost {
+  readonly legs: Map<number, ModelLeg>;
+  after(ms: number, task: () => void): () => void;
+}
 
 /** A media leg whose prompts take a few seconds of virtual time. */
 export class ModelLeg {
   readonly port: number;
   readonly on = { dtmfDigit() {}, speechStarted() {}, played(_id: string) {}, mediaLost() {}, audio() {} } as MediaLeg["on"];
-  readonly #process: ServiceProcess;
-  caller: Caller | null = null;
+  readonly #process: LegHost;
+  /** Who hears what is played. */
+  caller: { onPrompt(words: string, leg: ModelLeg): void } | null = null;
   #listener: ModelListener | null = null;
   #stop = () => {};
 
-  constructor(process: ServiceProcess, port: number) {
+  constructor(process: LegHost, port: number) {
     this.#process = process;
     this.port = port;
   }

@@ -5,8 +5,7 @@ import { simulator as stripe } from "#simulators/stripe/index.ts";
 import { simulator as webhook } from "#simulators/webhook/index.ts";
 import { MERCHANT, RECEIVER } from "./fixtures.ts";
 import type { ServiceProcess } from "./process.ts";
-import { WebhookReceiver } from "./webhook-receiver.ts";
-import type { World } from "./world.ts";
+import { type ReceiverWorld, WebhookReceiver } from "./webhook-receiver.ts";
 
 /** How an exchange with a gateway ends; weights while faults happen. */
 const EXCHANGE_WEIGHTS = {
@@ -33,6 +32,13 @@ const STUCK_MS = 70_000;
 
 export type Entry = LedgerEntry & { at: number };
 
+interface NetworkWorld extends ReceiverWorld {
+  readonly invariants: {
+    told(id: string | null, answer: Uint8Array, process: ServiceProcess): void;
+    sent(process: ServiceProcess, id: string | null, url: string): void;
+  };
+}
+
 /** Everything outside the service that speaks HTTP: the vendors' own strict simulators and the merchants' receivers. */
 export class Network {
   readonly #stuck = new Map<string, number>();
@@ -42,10 +48,10 @@ export class Network {
   outageUntil = 0;
   /** The vendors take payments and answer no look-up until then. */
   lookUpsFailUntil = 0;
-  readonly #world: World;
+  readonly #world: NetworkWorld;
   readonly #simulators: Readonly<Record<string, Simulator>>;
 
-  constructor(world: World) {
+  constructor(world: NetworkWorld) {
     this.#world = world;
     this.receiver = new WebhookReceiver(world);
     const { random, scheduler } = world;

@@ -3,7 +3,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import { type Gateway, GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { createPayments, type Payments } from "#src/payments/index.ts";
 import type { Projects } from "#src/projects/index.ts";
-import { type Database, type Jobs, type Log, startLease } from "#src/platform/index.ts";
+import { type Database, type Db, type Jobs, type Log, type OutboundAnswer, type OutboundRequest, startLease } from "#src/platform/index.ts";
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
 import { createCallService, type CallService } from "#src/voice/index.ts";
 import { createWebhooks } from "#src/webhooks/index.ts";
@@ -14,7 +14,7 @@ import { HttpEntryPoint } from "./http-entry-point.ts";
 import { ModelRecogniser } from "./speech-input.ts";
 import { projectsOf, SERVICE_URL } from "./fixtures.ts";
 import { ModelLeg } from "./leg.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** A vendor that cannot be asked what became of an attempt. */
 const BLIND = Object.fromEntries(Object.entries(GATEWAYS_BUILT.stripe ?? {}).filter(([name]) => name !== "lookUp")) as unknown as Gateway;
@@ -25,9 +25,20 @@ const LOSING = 12;
 /** As `src/cli/serve.ts` has it (R-292). */
 const DRAIN_MS = 120_000;
 
+/** What a process has around it. */
+export interface ProcessWorld extends WorldState {
+  readonly network: { send(process: ServiceProcess, request: OutboundRequest): Promise<OutboundAnswer> };
+  readonly jobs: { send(tx: Db, queue: string, data: object, startAfterMs: number): Promise<void> };
+  readonly invariants: {
+    logged(event: string, fields: object): void;
+    drained(process: ServiceProcess, how: { since: number; isIdle: boolean }): void;
+  };
+  readonly supervisor: { crash(process: ServiceProcess): void };
+}
+
 /** One run of one process of the service: the real modules, with everything they touch held by the world. */
 export class ServiceProcess implements DatabaseLink {
-  readonly world: World;
+  readonly world: ProcessWorld;
   readonly owner: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -57,7 +68,7 @@ export class ServiceProcess implements DatabaseLink {
   readonly #ends: (() => unknown)[] = [];
   readonly #wakeDelivery: (projectId: string) => void;
 
-  constructor(world: World, owner: string) {
+  constructor(world: ProcessWorld, owner: string) {
     this.world = world;
     this.owner = owner;
     const { random, scheduler } = world;
@@ -72,7 +83,7 @@ export class ServiceProcess implements DatabaseLink {
     this.log = log;
     const database = databaseOver(this, world.database);
     this.database = database;
-    const outbound = { send: (request: Parameters<World["network"]["send"]>[1]) => world.network.send(this, request) };
+    const outbound = { send: (request: OutboundRequest) => world.network.send(this, request) };
     const projects = projectsOf(world);
     this.projects = projects;
     let work: (data: { projectId: string }) => Promise<void> = async () => {};

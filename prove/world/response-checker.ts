@@ -3,7 +3,7 @@ import { isTerminal } from "#src/sessions/index.ts";
 import type { HttpResponse, ExchangeObserver } from "./http-entry-point.ts";
 import type { Post, Shopper } from "./shopper.ts";
 import { PAID, stateOf, type Track } from "./track.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** What a browser was told, held against the session's row as it was while the service had the request. */
 
@@ -18,9 +18,9 @@ const TRIED: ReadonlySet<number | null> = new Set([200, 402, 422]);
 const OPEN_AT_THE_GATEWAY: ReadonlySet<string> = new Set(["charging", "unknown"]);
 
 export class ResponseChecker {
-  readonly #world: World;
+  readonly #world: WorldState;
 
-  constructor(world: World) {
+  constructor(world: WorldState) {
     this.#world = world;
   }
 

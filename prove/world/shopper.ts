@@ -1,8 +1,8 @@
-import type { HttpResponse, HttpRequest } from "./http-entry-point.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse } from "./http-entry-point.ts";
 import { CARDS, MISTYPED } from "./cards.ts";
 import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** A shopper in front of the widget's frame: types cards, clicks twice, has two tabs, loses answers, asks again, leaves. */
 
@@ -29,15 +29,21 @@ export interface Post {
 /** What a tab does next: nothing any more, another try, or look what became of this one. */
 type Next = "over" | "again" | "look" | "repeat";
 
+export interface ShopperWorld extends WorldState {
+  readonly supervisor: { serving(): ServiceProcess | null };
+  readonly workload: { cancel(track: Track): void };
+  readonly responses: { follow(shopper: Shopper, post: Post): ExchangeObserver; followRead(track: Track): ExchangeObserver };
+}
+
 export class Shopper {
   readonly track: Track;
   /** Everything this shopper posted, in its order. */
   readonly posts: Post[] = [];
-  readonly #world: World;
+  readonly #world: ShopperWorld;
   readonly #tabs: Tab[] = [];
   hasLeft = false;
 
-  constructor(world: World, track: Track) {
+  constructor(world: ShopperWorld, track: Track) {
     this.#world = world;
     this.track = track;
   }
@@ -118,10 +124,10 @@ export class Shopper {
 /** One page, as `src/widget/frame/frame.js` behaves in it. */
 class Tab {
   nonce: string | null = null;
-  readonly #world: World;
+  readonly #world: ShopperWorld;
   readonly #shopper: Shopper;
 
-  constructor(world: World, shopper: Shopper) {
+  constructor(world: ShopperWorld, shopper: Shopper) {
     this.#world = world;
     this.#shopper = shopper;
   }

@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Listener, Recogniser } from "#src/speech/index.ts";
-import type { ServiceProcess } from "./process.ts";
+import type { SeededRandom } from "../random.ts";
 
 /** What a speech worker understood. */
 export type Recognised = Parameters<Listener["onResult"]>[0];
@@ -10,12 +10,18 @@ const WORKERS = 4;
 const HIRING_MS = 1500;
 const WORKER_CRASHES = 0.02;
 
+/** The process that a recogniser belongs to. */
+interface RecogniserHost {
+  readonly world: { readonly random: SeededRandom };
+  after(ms: number, task: () => void): () => void;
+}
+
 /** The pool of a process's speech workers, which are told what was said instead of hearing it. */
 export class ModelRecogniser implements Recogniser {
-  readonly #process: ServiceProcess;
+  readonly #process: RecogniserHost;
   #free = WORKERS;
 
-  constructor(process: ServiceProcess) {
+  constructor(process: RecogniserHost) {
     this.#process = process;
   }
 

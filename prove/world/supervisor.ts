@@ -1,16 +1,19 @@
 import { type Row, textOf } from "../database/index.ts";
-import { ServiceProcess } from "./process.ts";
+import { type ProcessWorld, ServiceProcess } from "./process.ts";
 import { stateOf } from "./track.ts";
-import type { World } from "./world.ts";
+
+interface SupervisedWorld extends ProcessWorld {
+  readonly invariants: ProcessWorld["invariants"] & { crashedWhileCharging(id: string): void };
+}
 
 /** The processes of the service and the supervisor that starts them again. */
 export class Supervisor {
-  readonly #world: World;
+  readonly #world: SupervisedWorld;
   processes: ServiceProcess[] = [];
   #runs = 0;
   #onlyDelivery = false;
 
-  constructor(world: World) {
+  constructor(world: SupervisedWorld) {
     this.#world = world;
   }
 

@@ -1,10 +1,27 @@
 import { textOf } from "../database/index.ts";
 import type { Cancellation } from "#src/sessions/index.ts";
-import type { Caller } from "./caller.ts";
-import type { Shopper } from "./shopper.ts";
 
 /** Statuses of a session whose money or card the merchant has. */
 export const PAID: ReadonlySet<string> = new Set(["payment-success", "payment-authorized"]);
+
+/** Somebody who calls for a session. */
+export interface TrackedCaller {
+  /** When the call began, ms. */
+  readonly began: number;
+  /** The call was answered and goes on. */
+  readonly isUp: boolean;
+  hangUp(): void;
+}
+
+/** Whoever pays a session in a browser. */
+export interface TrackedShopper {
+  /** Posts a card once more, whatever is going on. */
+  postAgain(): void;
+  /** Closes every tab. */
+  leave(): void;
+  /** This process has a card of this shopper's. */
+  isServedBy(owner: string): boolean;
+}
 
 /** All that clients observed of one session, for the checks. */
 export interface Track {
@@ -15,9 +32,8 @@ export interface Track {
   /** What polls answered, in the order of their answers; a poll begins after the one before has ended. */
   seen: { status: string; revision: number }[];
   cancellations: Cancellation[];
-  callers: Caller[];
-  /** Whoever pays it in a browser. */
-  shopper: Shopper | null;
+  callers: TrackedCaller[];
+  shopper: TrackedShopper | null;
   /** The signed results that browsers were given. */
   results: Set<string>;
   /** Ids of the status webhooks that arrived, duplicates included. */

@@ -1,13 +1,13 @@
 import { type Change, type Row, textOf } from "../database/index.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** Holds the status webhooks that arrive against the sessions they tell of (I5). */
 export class WebhookChecker {
-  readonly #world: World;
+  readonly #world: WorldState;
   #undelivered = 0;
   readonly #eventOf = new Map<string, string>();
 
-  constructor(world: World) {
+  constructor(world: WorldState) {
     this.#world = world;
   }
 

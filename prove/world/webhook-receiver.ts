@@ -1,7 +1,7 @@
 import type { OutboundAnswer, OutboundRequest } from "#src/platform/index.ts";
 import { verifyWebhook } from "#src/webhooks/index.ts";
 import { RECEIVER, SIGNING_SECRET } from "./fixtures.ts";
-import type { World } from "./world.ts";
+import type { WorldState } from "./state.ts";
 
 /** One status webhook as it came in. */
 export interface Delivery {
@@ -15,16 +15,20 @@ const UNDER_WAY_MS = 1000;
 const TOLERANCE_MS = 4 * 60_000;
 const DELIVERY_WEIGHTS = { taken: 80, "500": 8, "time-out": 4, "not sent": 4, "answer lost": 4 } as const;
 
+export interface ReceiverWorld extends WorldState {
+  readonly webhooks: { delivered(sessionId: string | null, id: string, body: string): void };
+}
+
 /** The merchants' receiver of status webhooks: checks each as a careful merchant does, and keeps all it was sent. */
 export class WebhookReceiver {
   readonly deliveries: Delivery[] = [];
   /** Down until then. */
   outageUntil = 0;
-  readonly #world: World;
+  readonly #world: ReceiverWorld;
   /** By event: which of its project's addresses was tried. */
   readonly #firstTries = new Map<string, number>();
 
-  constructor(world: World) {
+  constructor(world: ReceiverWorld) {
     this.#world = world;
   }
 

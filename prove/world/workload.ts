@@ -1,12 +1,12 @@
 import { textOf } from "../database/index.ts";
-import type { NewSession } from "#src/sessions/index.ts";
-import { Caller } from "./caller.ts";
+import type { Cancellation, NewSession, Session } from "#src/sessions/index.ts";
+import { Caller, type CallerWorld } from "./caller.ts";
 import { UNASSIGNED_NUMBER, NUMBERS, organizationOf, PROJECTS } from "./fixtures.ts";
+import type { ExchangeObserver } from "./http-entry-point.ts";
 import type { CallSetup } from "./invite.ts";
 import type { ServiceProcess } from "./process.ts";
-import { chargeOf, Shopper } from "./shopper.ts";
+import { chargeOf, Shopper, type ShopperWorld } from "./shopper.ts";
 import type { Track } from "./track.ts";
-import type { World } from "./world.ts";
 
 /** Merchants make sessions, callers and shoppers come to pay them, polls look at them. */
 
@@ -18,11 +18,20 @@ type Route = keyof typeof ROUTE_WEIGHTS;
 const REPEAT_CALLERS = ["+14155550101", "+14155550102", "+14155550103", "+14155550104"] as const;
 const UNKNOWN_CALLER = "+14155550100";
 
+interface WorkloadWorld extends CallerWorld, ShopperWorld {
+  readonly supervisor: { any(): ServiceProcess | null; serving(): ServiceProcess | null };
+  readonly calls: CallerWorld["calls"] & { dialled(caller: Caller): void };
+  readonly responses: ShopperWorld["responses"] & { followStray(track: Track): ExchangeObserver };
+  readonly invariants: { cancelled(track: Track, result: Cancellation): void; polled(track: Track, session: Session | null): void };
+  readonly apiKeys: { watch(track: Track): void };
+  readonly faults: { inject(fault: "hang up", track: Track): void };
+}
+
 export class Workload {
-  readonly #world: World;
+  readonly #world: WorkloadWorld;
   #calls = 0;
 
-  constructor(world: World) {
+  constructor(world: WorkloadWorld) {
     this.#world = world;
   }
 
