@@ -74,11 +74,7 @@ const CHECKS: ReadonlyMap<string, string> = new Map(
     .split(", ")
     .map((pair) => pair.split(" ") as [string, string]),
 );
-const LETTERS: ReadonlyMap<string, string> = new Map([
-  ["M", "MATCHED"],
-  ["N", "NOT_MATCHED"],
-  ["U", "NOT_CHECKED"],
-]);
+const LETTERS: Readonly<Record<string, string>> = { M: "MATCHED", N: "NOT_MATCHED", U: "NOT_CHECKED" };
 
 const CARD: Rules = {
   number: coded("40090", digits(12, 19)),
@@ -310,7 +306,7 @@ function shownMethod(call: GpCall, { number }: Card, no: No | null): object {
     avs_postal_code: isSent("avs_postal_code") ? zip : "U",
     avs_address: isSent("avs_address") ? line : "U",
   };
-  const results = Object.entries(letters).map(([name, letter]) => [`${name}_result`, LETTERS.get(letter)] as const);
+  const results = Object.entries(letters).map(([name, letter]) => [`${name}_result`, LETTERS[letter]] as const);
   const provider = Object.fromEntries(Object.entries(letters).map(([name, letter]) => [`${name}_result`, letter]));
   return {
     result: no?.[0] ?? "00",
@@ -353,8 +349,8 @@ function sell(call: GpCall): Answer {
   if (Number(amount) === 0) throw unexpected("amount");
   const isTwin = (one: Transaction<Details>) =>
     one.reference === reference && one.amountMinor === Number(amount) && one.card === card.number;
-  if (call.text("check_for_duplicate") === "YES" && call.transactions.all().some(isTwin))
-    throw refusal(400, "DUPLICATE_TRANSACTION", "40038", "Duplicate transaction");
+  const isTold = call.text("check_for_duplicate") === "YES";
+  if (isTold && call.transactions.all().some(isTwin)) throw refusal(400, "DUPLICATE_TRANSACTION", "40038", "Duplicate transaction");
   const no = decided(call, card);
   if (unit === UNBOARDED_CURRENCY)
     throw refusal(400, "INVALID_REQUEST_DATA", "40041", "Merchant configuration does not exist for the following combination");
@@ -377,7 +373,6 @@ function sell(call: GpCall): Answer {
     batch_id: no === null && !isHeld ? `BAT_${call.tools.digits(6)}` : "",
     action: actionOf(call, "AUTHORIZE", no === null ? "SUCCESS" : "DECLINED"),
   };
-  const details = { body };
   const ledger = { entry_mode: call.text("payment_method.entry_mode") };
   call.transactions.add({
     id,
@@ -387,7 +382,7 @@ function sell(call: GpCall): Answer {
     amountMinor: Number(amount),
     currency: unit,
     card: card.number,
-    details,
+    details: { body },
     ledger,
   });
   return json(200, body);

@@ -1,0 +1,405 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { basic, hash, isAccepted, isSame } from "../kit/auth.ts";
+import { brandOf, defineSimulator, isCardNumber, isExpired, json, majorOf, mask, minorOf, Refusal, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+import {
+  amountText,
+  coded,
+  country2,
+  country3,
+  currencyNumber,
+  digits,
+  email,
+  ipv4,
+  matching,
+  mmyy,
+  oneOf,
+  required,
+  text,
+  texts,
+  trueOrFalse,
+  under,
+} from "../kit/rules.ts";
+
+/**
+ * USAePay REST API v2: JSON, the body's `command` says what is wanted; approvals, declines and most errors have status 200.
+ * A wrong field for which the sheet names no code is error 20001.
+ */
+
+/** The PIN of every key here: that of the sheet's worked example. */
+const PIN = "864213";
+/** Keys with this in them fold duplicates, an option of the key at the vendor. */
+const FOLDS = /fold/i;
+const FOLD_MS = 20 * 60_000;
+const LARGEST = 99_999;
+
+interface Details {
+  key: string;
+  orderid: string;
+  invoice: string;
+  body: Record<string, unknown>;
+  expiration: string;
+}
+
+type Saved = { key: string; number: string; expiration: string };
+type UsaepayCall = Call<{ cards: Map<string, Saved> }, Details>;
+type Payment = Transaction<Details>;
+
+/** Result code (declined or error), code and words; an approval in part is `P` with its share. */
+type No = readonly [result: "D" | "E" | "P", code: string, words: string];
+const declined = (code: string, words = "Card Declined"): No => ["D", code, words];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: declined("10127"),
+    insufficient_funds: declined("10251", "Insufficient funds (F51)"),
+    expired_card: declined("10280", "Expired card"),
+    incorrect_cvc: declined("10297", "CVV verification failed"),
+    lost_or_stolen: declined("10204", "Pick up card"),
+    processing_error: ["E", "10128", "Transaction error"],
+  },
+  vendorCards: {
+    "4000300011112220": declined("10127"),
+    "4000300001112222": declined("10204", "Pick up card"),
+    "4000300211112228": declined("10205", "Do not honor"),
+    "4000300311112227": declined("12", "Invalid transaction"),
+    "4000300411112226": declined("15", "Invalid issuer"),
+    "4000300511112225": declined("25", "No record"),
+    "4000300611112224": declined("10251", "Insufficient funds (F51)"),
+    "4000300811112222": declined("10257", "Not permitted"),
+    "4000300911112221": declined("10262", "Restricted card"),
+    "4000301011112228": declined("65", "Withdrawal count exceeded"),
+    "4000301311112225": declined("10297", "CVV verification failed"),
+    "4000300111112229": declined("43", "Call issuer"),
+    "371122223332241": declined("10127"),
+    "4000301411112224": ["E", "10139", "Transaction held for review"],
+    "4000301511112223": ["E", "10139", "Transaction rejected by the fraud profiler"],
+    "4000000011112275": ["P", "50", "Partial Approval"],
+    "4000000011112283": ["P", "75", "Partial Approval"],
+  },
+};
+const table = (pairs: string): ReadonlyMap<string, string> => new Map(pairs.split(", ").map((pair) => pair.split(" ") as [string, string]));
+const AVS_BY_CARD = table(
+  "4000100011112224 YYY, 4000100111112223 YYX, 4000100211112222 NYZ, 4000100311112221 NYW, 4000100411112220 YNA, 4000100511112229 NNN, 4000100611112228 XXW, 4000100711112227 XXU, 4000100811112226 XXR, 4000100911112225 XXS, 4000101011112222 XXE, 4000101111112221 XXG",
+);
+const CVC_BY_CARD = table(
+  "4000200111112221 N, 4000200211112220 P, 4000200311112229 S, 4000200411112228 U, 4000200511112227 X, 5555444433332234 N, 6011222233332232 N",
+);
+const SECONDS_BY_CARD = table("4000000011112226 5, 4000000011112234 15, 4000000011112242 30, 4000000011112259 45, 4000000011112267 60");
+
+const CARD: Rules = under("creditcard", {
+  number: required(
+    coded("11", matching(/^([0-9]{12,19}|[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4})$/, "a card number or a token")),
+  ),
+  expiration: coded("16", mmyy),
+  cvc: coded("10116", digits(3, 4)),
+  ...texts("cardholder 255, avs_street 255, avs_zip 20"),
+});
+const ADDRESS: Rules = {
+  ...texts("company 64, firstname 64, lastname 64, street 64, street2 64, city 64, state 64, postalcode 20, phone 32, fax 32"),
+  country: { check: (value) => (country3.check(value) === null ? null : country2.check(value)) },
+};
+const AMOUNT = coded("70", amountText(LARGEST));
+const SALE: Rules = {
+  command: required(text(32)),
+  amount: required(AMOUNT),
+  currency: currencyNumber,
+  invoice: matching(/^[A-Za-z0-9-]{1,11}$/, "at most 11 letters and digits"),
+  ...texts("orderid 64, ponum 64, description 255, comments 255, software 255"),
+  ...CARD,
+  ...under("billing_address", ADDRESS),
+  ...under("shipping_address", ADDRESS),
+  email: email(),
+  clientip: ipv4,
+  ...under("amount_detail", {
+    ...Object.fromEntries(["subtotal", "tax", "tip", "discount", "shipping", "duty"].map((name) => [name, amountText()])),
+    enable_partialauth: trueOrFalse,
+  }),
+  ...under("traits", {
+    ...Object.fromEntries(
+      ["is_debt", "is_bill_pay", "is_recurring", "is_healthcare", "is_cash_advance"].map((name) => [name, trueOrFalse]),
+    ),
+    stored_credential: oneOf("recurring", "installment", "ucof", "customer_intitiated"),
+  }),
+  ignore_duplicate: trueOrFalse,
+  save_card: trueOrFalse,
+};
+const FOLLOWING: Rules = {
+  command: required(text(32)),
+  refnum: digits(1, 20),
+  trankey: text(20),
+  amount: AMOUNT,
+  ...texts("orderid 64, description 255, software 255"),
+};
+const LIST: Rules = { limit: matching(/^([1-9]\d{0,2}|1000)$/, "1 to 1000"), offset: matching(/^\d{1,6}$/, "a number") };
+const TRANSACTIONS = "POST /api/:endpoint/transactions";
+
+export const simulator = defineSimulator<{ cards: Map<string, Saved> }, Details>({
+  body: "json",
+  state: () => ({ cards: new Map() }),
+  operationOf: (fields) => textOf(fields, "command") || undefined,
+  authenticate,
+  endpoints: {
+    ...Object.fromEntries(
+      ["sale", "cc:sale", "authonly", "cc:authonly"].map((name) => [`${TRANSACTIONS} ${name}`, { rules: SALE, run: pay }]),
+    ),
+    [`${TRANSACTIONS} cc:save`]: { rules: { command: required(text(32)), ...CARD, ...under("billing_address", ADDRESS) }, run: save },
+    ...Object.fromEntries(
+      ["cc:capture", "void", "cc:void", "cc:void:release", "refund", "cc:refund"].map((name) => [
+        `${TRANSACTIONS} ${name}`,
+        { rules: FOLLOWING, run: follow },
+      ]),
+    ),
+    "GET /api/:endpoint/transactions": { rules: LIST, run: (call) => list(call, () => true) },
+    "GET /api/:endpoint/batches/current/transactions": { rules: LIST, run: (call) => list(call, ({ state }) => state === "captured") },
+    "GET /api/:endpoint/transactions/:key": {
+      rules: {},
+      run: (call) => json(200, shown(call.lookUp(null, ({ details }) => details.key === call.params["key"])[0] ?? missing())),
+    },
+    "POST /api/:endpoint/tokens": { rules: { trankey: required(text(20)) }, run: newToken },
+  },
+  refuse: {
+    malformed: () => problem(400, "Invalid JSON in the request", 20_001),
+    path: ({ path, method }, isKnown) =>
+      isKnown && method === "POST" && path.endsWith("/transactions") ? commandUnknown() : problem(isKnown ? 405 : 404, "Not found", 20_001),
+    field: ({ field, words, code }, { path }) =>
+      path.endsWith("/transactions")
+        ? failed(code ?? "20001", `Invalid ${field}: ${words}`)
+        : problem(400, `Invalid ${field}: ${words}`, 20_001),
+  },
+  finish: (answer) => ({ ...answer, headers: { ...answer.headers, "x-rate-limit": "1 of 45/min; 1 of 5000/day" } }),
+});
+
+/** An error of the request as a whole, by the name that all paths but the transactions' use. */
+function problem(status: number, error: string, errorcode: number): Refusal {
+  return new Refusal(json(status, { error, errorcode }), String(errorcode));
+}
+
+const commandUnknown = (): Refusal => new Refusal(json(200, { error: "Unknown command", error_code: 20_019 }), "20019");
+
+/** An error of a transaction: nothing was charged. */
+function failed(error_code: string, error: string): Refusal {
+  return new Refusal(json(200, { type: "transaction", result_code: "E", result: "Error", error, error_code }), error_code);
+}
+
+function missing(): never {
+  throw new Refusal(problem(404, "Invalid record locator key", 47).answer, "47", { isRecorded: false });
+}
+
+function authenticate(request: Incoming): string {
+  const endpoint = request.params["endpoint"] ?? "";
+  if (endpoint === "RATELIMT") throw problem(429, "API Rate Limit Exceed", 155);
+  if (endpoint === "IPACCESS") throw problem(401, "Access Denied", 156);
+  const { user = "", password = "" } = basic(request) ?? {};
+  const [version, seed = "", sent = "", ...more] = password.split("/");
+  if (user === "" || version !== "s2" || seed === "" || more.length > 0) throw problem(401, "API authentication failed", 21_002);
+  if (!isAccepted(user, /^[A-Za-z0-9_]{16,64}$/)) throw problem(401, "Specified source key not found.", 23);
+  if (isSame(sent, hash("sha256", user + seed))) throw problem(401, "This source key requires a PIN.", 20_010);
+  if (!isSame(sent, hash("sha256", user + seed + PIN))) throw problem(401, "Source PIN does not match.", 20_008);
+  return user;
+}
+
+/** The card of the request, or the saved one whose token stands in the number's place. */
+function cardIn(call: UsaepayCall): { number: string; expiration: string } {
+  const [number, expiration] = [call.text("creditcard.number"), call.maybe("creditcard.expiration")];
+  if (!/^[0-9]+$/.test(number)) return call.state.cards.get(number.replaceAll("-", "")) ?? failNow("14", "Invalid card number or token.");
+  if (!isCardNumber(number) || number.length > 16) failNow("12", "Card Number was not between 13 and 16 digits or failed the check digit.");
+  if (expiration === undefined) return failNow("15", "Expiration date is missing.");
+  if (isExpired(Number(expiration.slice(0, 2)), Number(expiration.slice(2)), call.tools.now())) failNow("17", "Credit card has expired.");
+  return { number, expiration };
+}
+
+function failNow(code: string, words: string): never {
+  throw failed(code, words);
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ["mastercard", "M"],
+  ["amex", "A"],
+  ["discover", "DS"],
+]);
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ["mastercard", "MasterCard"],
+  ["amex", "AMEX"],
+  ["discover", "Discover"],
+]);
+const masked = (number: string): string => `${number.slice(0, 4)}${"x".repeat(number.length - 8)}${number.slice(-4)}`;
+
+function checksOf(call: UsaepayCall, number: string): object {
+  const [street, zip] = [call.has("creditcard.avs_street"), call.has("creditcard.avs_zip")];
+  const avs = AVS_BY_CARD.get(number) ?? (street && zip ? "YYY" : street ? "YNA" : zip ? "NYZ" : "XXU");
+  const cvc = call.has("creditcard.cvc") ? (CVC_BY_CARD.get(number) ?? "M") : "";
+  return {
+    avs: { result_code: avs, result: avs === "YYY" ? "Address: Match & 5 Digit Zip: Match" : avs },
+    cvc: { result_code: cvc, result: cvc === "M" ? "Match" : cvc },
+  };
+}
+
+async function pay(call: UsaepayCall): Promise<Answer> {
+  const { tools, transactions, accountName } = call;
+  if ((call.maybe("currency") ?? "840") !== "840") failNow("59001", "Currency conversion is not enabled for this merchant.");
+  const amount = call.text("amount");
+  const isSale = call.text("command").endsWith("sale");
+  if (isSale && Number(amount) === 0) failNow("70", "Amount must be more than 0.");
+  const parts = ["subtotal", "tax", "tip", "shipping", "duty"].map((name) => call.number(`amount_detail.${name}`));
+  const sum = parts.reduce((total, part) => total + part, -call.number("amount_detail.discount"));
+  if (call.has("amount_detail.subtotal") && sum.toFixed(2) !== amount) failNow("71", "The amount does not equal the sum of its parts.");
+  const card = cardIn(call);
+  const [orderid, invoice] = [call.text("orderid"), call.text("invoice")];
+  const amountMinor = minorOf(amount, "USD");
+  const isTwin = ({ card: number, at, amountMinor: other, details }: Payment) =>
+    number === card.number &&
+    other === amountMinor &&
+    details.orderid === orderid &&
+    details.invoice === invoice &&
+    at > tools.now() - FOLD_MS;
+  const twin = FOLDS.test(accountName) && call.text("ignore_duplicate") !== "true" ? transactions.all().find(isTwin) : undefined;
+  if (twin) return json(200, { ...twin.details.body, is_duplicate: "Y" });
+  const slow = SECONDS_BY_CARD.get(card.number);
+  if (slow !== undefined) await delay(Number(slow) * 1000, undefined, { ref: false });
+  const said = call.decide(ISSUER, card.number);
+  const isPart = said?.[0] === "P" && call.text("amount_detail.enable_partialauth") === "true";
+  const no = said?.[0] === "P" ? (isPart ? null : ISSUER.declines.insufficient_funds) : said;
+  if (no?.[0] === "E") throw failed(no[1], no[2]);
+  const taken = isPart ? Math.floor((amountMinor * Number(said?.[1])) / 100) : amountMinor;
+  const [key, refnum] = [tools.id("", 15), tools.digits(10)];
+  const saved = no === null && call.text("save_card") === "true" ? keep(call, card) : undefined;
+  const body = {
+    type: "transaction",
+    key,
+    refnum,
+    is_duplicate: "N",
+    result_code: no !== null ? "D" : isPart ? "P" : "A",
+    result: no !== null ? "Declined" : isPart ? "Partial Approval" : "Approved",
+    authcode: no === null ? tools.digits(6) : "000000",
+    creditcard: {
+      type: TYPES.get(brandOf(card.number)) ?? "V",
+      number: masked(card.number),
+      category_code: "A",
+      entry_mode: "Card Not Present, Manually Keyed",
+    },
+    ...(invoice !== "" && { invoice }),
+    ...checksOf(call, card.number),
+    ...(no === null && {
+      batch: { type: "batch", key: "ct1batch", batchrefnum: 542_814, sequence: "279" },
+      auth_amount: majorOf(taken, "USD"),
+    }),
+    ...(saved && { savedcard: shownCard(saved) }),
+    trantype: isSale ? "Credit Card Sale" : "Auth Only",
+    ...(no !== null && { error: no[2], error_code: no[1] }),
+  };
+  const details = { key, orderid, invoice, body, expiration: card.expiration };
+  const kind = isSale ? "charge" : amountMinor === 0 && saved ? "token" : "authorization";
+  transactions.add({
+    id: refnum,
+    reference: orderid || invoice || null,
+    kind,
+    isApproved: no === null,
+    amountMinor: taken,
+    currency: "USD",
+    card: card.number,
+    details,
+  });
+  return json(200, body);
+}
+
+const shownCard = ({ key, number, expiration }: Saved): object => ({
+  type: NAMES.get(brandOf(number)) ?? "Visa",
+  key,
+  cardnumber: masked(number),
+  expiration,
+});
+
+function keep({ tools, state }: UsaepayCall, { number, expiration }: { number: string; expiration: string }): Saved {
+  const key = (tools.id("", 16).match(/.{4}/g) ?? []).join("-");
+  const saved = { key, number, expiration };
+  state.cards.set(key.replaceAll("-", ""), saved);
+  return saved;
+}
+
+/** Checks the form alone: neither the issuer nor a transaction has a part in it. */
+function save(call: UsaepayCall): Answer {
+  const card = cardIn(call);
+  call.decide(ISSUER, card.number);
+  const saved = keep(call, card);
+  call.tools.record({ kind: "token", id: saved.key, reference: null, outcome: "approved", card: mask(card.number) });
+  const creditcard = { number: masked(card.number), cardholder: call.text("creditcard.cardholder") };
+  return json(200, {
+    type: "transaction",
+    key: "",
+    refnum: "",
+    is_duplicate: "N",
+    result_code: "A",
+    result: "Approved",
+    authcode: "",
+    creditcard,
+    savedcard: shownCard(saved),
+  });
+}
+
+/** Capture, void and refund, by the reference number or the key of a transaction. */
+function follow(call: UsaepayCall): Answer {
+  const { transactions, tools } = call;
+  const [command, refnum, trankey] = [call.text("command").replace(/^cc:/, ""), call.maybe("refnum"), call.maybe("trankey")];
+  const one = refnum === undefined ? transactions.all().find(({ details }) => details.key === trankey) : transactions.get(refnum);
+  if (one === undefined) return failNow("47", "Unable to locate the original transaction.");
+  const amountMinor = call.has("amount") ? minorOf(call.text("amount"), "USD") : undefined;
+  const id = tools.digits(10);
+  const isDone =
+    command === "capture"
+      ? transactions.capture(one, amountMinor)
+      : command === "refund"
+        ? transactions.refund(one, { id, ...(amountMinor !== undefined && { amountMinor }) }) === null
+        : transactions.void(one);
+  if (!isDone) failNow("10128", `The transaction is in no state for ${command}, or not with this amount.`);
+  const body = {
+    type: "transaction",
+    key: one.details.key,
+    refnum: command === "refund" ? id : one.id,
+    is_duplicate: "N",
+    result_code: "A",
+    result: "Approved",
+  };
+  return json(200, { ...body, authcode: String(one.details.body["authcode"]) });
+}
+
+const STATUSES: Readonly<Record<Payment["state"], readonly [code: string, words: string]>> = {
+  declined: ["D", "Declined"],
+  authorized: ["N", "Queued"],
+  captured: ["P", "Authorized (Pending Settlement)"],
+  settled: ["S", "Settled"],
+  refunded: ["S", "Settled"],
+  voided: ["V", "Voided"],
+  verified: ["N", "Queued"],
+};
+
+function shown({ details, state, at, amountMinor }: Payment): object {
+  const [status_code, status] = STATUSES[state];
+  const { orderid, body } = details;
+  const created = new Date(at).toISOString().slice(0, 19).replace("T", " ");
+  return {
+    ...body,
+    created,
+    status_code,
+    status,
+    orderid,
+    amount: majorOf(amountMinor, "USD"),
+    ...("batch" in body && { batch: { ...(body["batch"] as object), batchrefnum: "542814" } }),
+  };
+}
+
+/** Newest first. */
+function list(call: UsaepayCall, isListed: (one: Payment) => boolean): Answer {
+  const [limit, offset] = [call.number("limit") || 20, call.number("offset")];
+  const found = call.lookUp(null, isListed);
+  return json(200, { type: "list", limit, offset, data: found.slice(offset, offset + limit).map(shown), total: String(found.length) });
+}
+
+/** A token of the card of an earlier transaction. */
+function newToken(call: UsaepayCall): Answer {
+  const one = call.transactions.all().find(({ details }) => details.key === call.text("trankey")) ?? missing();
+  const { key } = keep(call, { number: one.card, expiration: one.details.expiration });
+  call.tools.record({ kind: "token", id: key, reference: one.reference, outcome: "approved", card: mask(one.card) });
+  return json(200, {
+    token: { cardref: key, masked_card_number: one.card.slice(-4).padStart(16, "X"), card_type: NAMES.get(brandOf(one.card)) ?? "Visa" },
+  });
+}
