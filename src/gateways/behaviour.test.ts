@@ -139,7 +139,8 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour]
         await arm(name, { kind: "reset_after", times: gateway.capabilities.oneAttempt ? 1 : 5, path: column.path[mode] });
         const outcome = await gateway[mode](order, io);
         assert.equal(outcome.outcome, inMode(column.everyAnswerLost ?? "unknown", mode));
-        if (gateway.lookUp) assert.deepEqual(summary(await gateway.lookUp(traceOf(order, io.notes), io)), lost);
+        const isAsked = outcome.outcome !== "declined" || gateway.capabilities.oneAttempt;
+        if (isAsked && gateway.lookUp) assert.deepEqual(summary(await gateway.lookUp(traceOf(order, io.notes), io)), lost);
         assert.equal((await taken(name, order)).length, 1);
         await arm(name, { kind: "reset_after", times: 0, path: "/" });
       });

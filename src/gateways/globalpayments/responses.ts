@@ -1,0 +1,155 @@
+import type { AccessToken, Declined, GatewayAnswer, GatewayIo, LookUpResult, Subject, Unknown } from "../contract.ts";
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import * as kit from "../kit/index.ts";
+
+/** `payment_method.result`: three digits on European acquirers, the issuer's two (ISO 8583) on American ones. */
+const ofResult = kit.codeTable(
+  {
+    card_declined: "01 02 1*",
+    lost_or_stolen: "103 04 07 41 43",
+    fraud_suspected: "107 108 109 59 63",
+    authentication_required: "110 111 1A",
+    do_not_honor: "05",
+    insufficient_funds: "51",
+    expired_card: "33 54",
+    incorrect_number: "14 15",
+    incorrect_cvc: "82 N7",
+    card_not_supported: "57 62 93",
+    limit_exceeded: "61 65 75",
+    duplicate_transaction: "94",
+    gateway_unavailable: "91 96 2*",
+    gateway_misconfigured: "3*",
+    processing_error: "5*",
+  },
+  "card_declined",
+);
+/** `detailed_error_code` of a refusal. */
+const ofError = kit.codeTable(
+  {
+    incorrect_cvc: "40085",
+    gateway_credentials_invalid: "40001 40004",
+    gateway_misconfigured: "40003 40007 40041 40119 40212 50001 50024",
+    processing_error: "40005 40008 40043 40116 40213 40251 40268 50020",
+    gateway_unavailable: "50002 50013 50018 50046",
+    duplicate_transaction: "40039",
+  },
+  "gateway_misconfigured",
+);
+/** 40090, 40213 and 50021 name the field that is wrong. */
+const ofField = kit.textTable<DeclineCode>([
+  [/card\.number|request card number/i, "incorrect_number"],
+  [/expiry_(month|year)|card expdate/i, "invalid_expiry"],
+]);
+
+const CAPTURED = new Set(["CAPTURED", "BATCHED", "FUNDED"]);
+const REFUSED = new Set(["DECLINED", "REJECTED", "FAILED", "NOT_VERIFIED"]);
+const OPEN = new Set(["PENDING", "INITIATED", "FOR_REVIEW"]);
+/** Taken back: by us, when its session had ended otherwise. */
+const TAKEN_BACK = new Set(["REVERSED", "REFUNDED"]);
+
+const TRANSACTION_ID = /^TRN_[A-Za-z0-9_-]{1,80}$/;
+const STORED_ID = /^PMT_[A-Za-z0-9_-]{1,80}$/;
+
+/** The answer to asking for a token, with the accounts that it grants. */
+export function readAccessToken(answer: GatewayAnswer, clock: GatewayIo["clock"]): AccessToken | Declined {
+  const read = kit.triage(answer, { effect: "nothing", read: kit.readJson });
+  if ("outcome" in read) return read.outcome === "declined" ? read : kit.declined("gateway_unavailable");
+  const { status, body } = read;
+  const [token, seconds] = [kit.textAt(body, "token"), Number(kit.scalarAt(body, "seconds_to_expire"))];
+  if (status !== 200 || !token || !(seconds > 0)) {
+    return kit.declined(status === 401 || status === 403 ? "gateway_credentials_invalid" : "gateway_misconfigured", {
+      message: kit.textAt(body, "detailed_error_description"),
+    });
+  }
+  const accounts = kit.objectsAt(body, "scope", "accounts") ?? [];
+  const granted = (prefix: string, name: string) => {
+    const account = accounts.find((entry) => kit.textAt(entry, "id")?.startsWith(prefix));
+    return account ? { [`${name}_id`]: kit.textAt(account, "id") ?? "", [`${name}_name`]: kit.textAt(account, "name") ?? "" } : {};
+  };
+  return kit.accessToken(token, seconds, clock, { grants: { ...granted("TRA_", "transaction"), ...granted("TKA_", "token") } });
+}
+
+/** What a transaction says; `open` is read again, `duplicate` names the transaction that the idempotency key made first. */
+export type State =
+  | Exclude<LookUpResult, { outcome: "absent" | "pending" }>
+  | { outcome: "open"; id: string }
+  | { outcome: "duplicate"; id: string };
+
+/** The final answer to a sale. */
+export function readSale({ status, body }: kit.Answered, subject: Subject): State {
+  const read = kit.readJson(body);
+  if (read === null) return kit.unknown("the answer is not one JSON object");
+  return status === 200 ? readTransaction(read, subject) : readError(status, read, TRANSACTION_ID);
+}
+
+/** A transaction as the vendor shows it. */
+export function readTransaction(transaction: kit.JsonObject, subject: Subject): State {
+  const id = kit.idAt(transaction, TRANSACTION_ID, "id");
+  const status = kit.textAt(transaction, "status") ?? "";
+  if (id === undefined) return kit.unknown("a transaction without its id");
+  if (kit.textAt(transaction, "reference") !== subject.reference) return kit.unknown("the answer is another payment's");
+  if (OPEN.has(status)) return { outcome: "open", id };
+  if (REFUSED.has(status)) return refusalOf(transaction, { globalpayments_transaction_id: id });
+  if (TAKEN_BACK.has(status)) return kit.declined("processing_error", { reason: "the payment was taken back" });
+  if (!CAPTURED.has(status) && status !== "PREAUTHORIZED") return kit.unknown("a status that Global Payments does not document");
+  if (kit.minorOf(kit.at(transaction, "amount")) !== subject.amountMinor || kit.textAt(transaction, "currency") !== subject.currency)
+    return kit.unknown("another amount or currency than asked for");
+  return kit.approved({ globalpayments_transaction_id: id }, { capture: status === "PREAUTHORIZED" ? "authorized" : "captured" });
+}
+
+function refusalOf(body: kit.JsonObject, processor: Readonly<Record<string, string>> = {}): Declined {
+  const result = kit.scalarAt(body, "payment_method", "result");
+  const card = kit.at(body, "payment_method", "card");
+  const checks = { cvv: kit.textAt(card, "cvv_result") === "NOT_MATCHED" ? "N" : undefined };
+  const code = ofResult(result);
+  const known = code === "card_declined" ? (kit.codeOfChecks(checks) ?? code) : code;
+  return kit.declined(known, { message: kit.textAt(body, "payment_method", "message"), processor });
+}
+
+/** A refusal of the request itself; 409 names what the key made before. */
+function readError(status: number, body: kit.JsonObject, form: RegExp): Declined | Unknown | { outcome: "duplicate"; id: string } {
+  const [code, message] = [kit.scalarAt(body, "detailed_error_code"), kit.textAt(body, "detailed_error_description")];
+  if (status === 409 && code === "40039") {
+    const id = /id=([A-Za-z0-9_-]+)/.exec(message ?? "")?.[1] ?? "";
+    return form.test(id) ? { outcome: "duplicate", id } : kit.declined("duplicate_transaction", { message });
+  }
+  if (status === 401) return kit.declined("gateway_credentials_invalid");
+  if (status === 429) return kit.declined("gateway_unavailable");
+  if (status >= 500 || status < 400) return kit.unknown(`status ${status} without an outcome`);
+  return kit.declined(ofField(message) ?? ofError(code), { message });
+}
+
+/** Null when the issuer verified the card. Nothing moved, so nothing is unknown. A repeat that the key refuses was verified before. */
+export function readVerification({ status, body }: kit.Answered): Declined | null {
+  const read = kit.readJson(body);
+  if (read === null) return kit.declined("gateway_unavailable");
+  if (status === 200) return kit.textAt(read, "status") === "VERIFIED" ? null : refusalOf(read);
+  const error = readError(status, read, /^VER_[A-Za-z0-9_-]{1,80}$|^TRN_[A-Za-z0-9_-]{1,80}$/);
+  if (error.outcome === "duplicate") return null;
+  return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
+}
+
+/** The stored card's id, from the answer or from what the key made before; or why there is none. */
+export function readStored({ status, body }: kit.Answered): string | Declined {
+  const read = kit.readJson(body);
+  const id = kit.idAt(read, STORED_ID, "id");
+  if (status === 200 && id !== undefined && kit.textAt(read, "status") === "ACTIVE") return id;
+  if (read === null || status === 200) return kit.declined("processing_error");
+  const error = readError(status, read, STORED_ID);
+  if (error.outcome === "duplicate") return error.id;
+  return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
+}
+
+/** The transactions of a look-up; null when the vendor did not say. */
+export function readList(answer: GatewayAnswer, subject: Subject): State[] | null {
+  const found = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
+  return found && found.filter((item) => kit.textAt(item, "reference") === subject.reference).map((item) => readTransaction(item, subject));
+}
+
+/** A reversal is refused once the payment is settled. */
+export function readReversal({ status, body }: kit.Answered): kit.Undone {
+  const read = kit.readJson(body);
+  const state = kit.textAt(read, "status");
+  if (status === 200 && (state === "REVERSED" || state === "CAPTURED" || state === "REFUNDED")) return "done";
+  return status === 400 || status === 404 ? "settled already" : "unclear";
+}
