@@ -164,7 +164,7 @@ async function startRoles(
   webhooks.registerDelivery();
   await jobs.start({ work: worker !== null });
   onEnd(() => jobs.stop());
-  worker?.startWorkerRole(modules);
+  const workerRole = worker?.startWorkerRole(modules) ?? null;
   let voice: VoiceRole | null = null;
   const own = { owner, calls: () => voice?.calls.callIds ?? [] };
   await sessions.start({ giveUp: (session) => payments.giveUp(session), own });
@@ -174,7 +174,9 @@ async function startRoles(
   const starter = database.kind === "pglite" ? await projects.ensureStarter() : null;
 
   if (roles.has("voice")) voice = await (await import("./roles/voice.ts")).startVoiceRole(modules, promptCache);
-  const api: ApiRole | null = roles.has("api") ? await (await import("./roles/api.ts")).startApiRole(modules, voice) : null;
+  const api: ApiRole | null = roles.has("api")
+    ? await (await import("./roles/api.ts")).startApiRole(modules, { voice, worker: workerRole })
+    : null;
   // A start that fails tells its one sentence and no head of the audit log; the next process seals its rows.
   if (worker) endSealing = worker.startSealing(modules);
   crashPoint("serving");

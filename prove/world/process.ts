@@ -92,6 +92,7 @@ export class ServiceProcess implements DatabaseLink {
       send: async (tx, queue, data, { startAfterMs = 0 } = {}) => world.jobs.send(tx, queue, data, startAfterMs),
       start: async () => {},
       stop: async () => {},
+      isAlive: () => true,
     };
     const webhooks = createWebhooks({ database, jobs, projects, gateways: GATEWAYS_BUILT, outbound, clock, random, log });
     webhooks.registerDelivery();

@@ -56,7 +56,7 @@ export class SessionStream {
     if (!this.#reading) void this.#refresh();
   }
 
-  /** Ends the stream between two events: the server is going down. */
+  /** Ends the stream between two events: the server is going down, or its key is no longer valid. */
   shutDown(): void {
     this.#write(": closing\n\n");
     this.#end();

@@ -56,7 +56,7 @@ describe("every gateway through the charge protocol", { concurrency: true }, () 
     await fixture.sessions.start();
     const webhooks = createWebhooks({
       database: fixture.database,
-      jobs: { define() {}, send: async () => {}, start: async () => {}, stop: async () => {} },
+      jobs: { define() {}, send: async () => {}, start: async () => {}, stop: async () => {}, isAlive: () => true },
       projects: {
         webhookEndpoint: async () => ({ url: "http://127.0.0.1:1/", secrets: [], amountUnit: "dollars", disabledAt: null }),
         disableWebhookEndpoint: async () => {},

@@ -97,3 +97,24 @@ test("a process that does not work can send, one that works picks up what waits"
   await worker.stop();
   assert.deepEqual(seen, [{ n: 1 }]);
 });
+
+test("a queue is alive while its handlers fetch jobs, and not without them (R-056)", { timeout: 60_000 }, async (t) => {
+  jobs.define("idle", ONCE, async () => {});
+  assert.equal(jobs.isAlive(), false, "before the start");
+  await jobs.start({ work: false });
+  assert.equal(jobs.isAlive(), false, "in a process without the role");
+  await jobs.stop();
+
+  jobs = createJobs(database, silentLog);
+  const { take, until } = collector<object>();
+  jobs.define("idle", ONCE, take);
+  await jobs.start();
+  await database.transaction((tx) => jobs.send(tx, "idle", {}));
+  await until(1);
+  assert.equal(jobs.isAlive(), true);
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 61_000 });
+  assert.equal(jobs.isAlive(), false, "a minute after the last fetch, and after a job may run");
+  t.mock.timers.reset();
+  await jobs.stop();
+  assert.equal(jobs.isAlive(), false, "after the end");
+});

@@ -1,4 +1,4 @@
-import { fromKysely, PgBoss } from "pg-boss";
+import { fromKysely, PgBoss, type WipData } from "pg-boss";
 import type { Database, Db } from "./db/database.ts";
 import type { Log } from "./log.ts";
 
@@ -26,6 +26,8 @@ export interface Jobs {
   send(tx: Db, queue: string, data: object, options?: { startAfterMs?: number }): Promise<void>;
   /** Makes the queues; `send` works from then on. `work: false` leaves the handlers to other processes. */
   start(options?: { work?: boolean }): Promise<void>;
+  /** Whether every queue's handlers fetch jobs, or run one; false before `start` and without `work`. */
+  isAlive(): boolean;
   /** Takes no more jobs and waits for the running ones. */
   stop(): Promise<void>;
 }
@@ -39,6 +41,15 @@ interface Definition {
 /** NOTIFY wakes a worker within milliseconds; polling finds the delayed jobs, which no NOTIFY announces. */
 const POLLING_SECONDS = 2;
 const STOP_MS = 120_000;
+const EXPIRE_SECONDS = 60;
+
+/** A fetch that is older than this has stopped: five polls. */
+const FETCH_MS = 5 * POLLING_SECONDS * 1000;
+
+/** Whether it has begun or fetched jobs of late, or runs one that has not expired. Its times are the wall clock's. */
+function isWorking({ count, createdOn, lastFetchedOn }: WipData, { expireInSeconds = EXPIRE_SECONDS }: QueueOptions): boolean {
+  return Date.now() - (lastFetchedOn ?? createdOn) < (count > 0 ? 1000 * expireInSeconds : FETCH_MS);
+}
 
 /** pg-boss behind the small interface that this project needs. */
 export function createJobs(database: Database, log: Log): Jobs {
@@ -52,7 +63,7 @@ export function createJobs(database: Database, log: Log): Jobs {
       retryLimit: options.retryLimit,
       retryDelay: options.retryDelaySeconds,
       retryBackoff: true,
-      expireInSeconds: options.expireInSeconds ?? 60,
+      expireInSeconds: options.expireInSeconds ?? EXPIRE_SECONDS,
       notify: true,
       ...(options.retryDelayMaxSeconds === undefined ? {} : { retryDelayMax: options.retryDelayMaxSeconds }),
     };
@@ -98,6 +109,13 @@ export function createJobs(database: Database, log: Log): Jobs {
         await prepare(definition);
         if (works) await work(definition);
       }
+    },
+    isAlive() {
+      const workers = boss.getWipData();
+      return definitions.every(({ queue, options }) => {
+        const own = workers.filter(({ name }) => name === queue);
+        return own.some((worker) => isWorking(worker, options));
+      });
     },
     stop: () => boss.stop({ graceful: true, timeout: STOP_MS }),
   };

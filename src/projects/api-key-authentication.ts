@@ -61,15 +61,25 @@ export function starterKey(starter: Uint8Array): Secret {
 export async function authenticate(db: Db, token: string, digestOf: (token: string) => Buffer): Promise<ApiKeyIdentity | null> {
   if (modeOfApiKey(token) === null) return null;
   const digest = digestOf(token);
-  const row = await db
-    .selectFrom("api_keys")
+  const row = await validKeys(db)
     .select(["id", "organization_id", "name", "mode", "digest", "scopes"])
     .where("digest", "=", digest)
-    .where("revoked_at", "is", null)
-    .where((row) => row.or([row("expires_at", "is", null), row("expires_at", ">", sql<Date>`clock_timestamp()`)]))
     .executeTakeFirst();
   // Compared where none was found too: every well-formed key goes the same way.
   const same = timingSafeEqual(row?.digest ?? NO_DIGEST, digest);
   if (!row || !same) return null;
   return { keyId: row.id, organizationId: row.organization_id, mode: row.mode, scopes: row.scopes, name: row.name };
 }
+
+/** Which of these keys are revoked or expired by now, or gone. */
+export async function invalidKeys(db: Db, keyIds: readonly string[]): Promise<string[]> {
+  const valid = await validKeys(db).select("id").where("id", "in", keyIds).execute();
+  const ids = new Set(valid.map(({ id }) => id));
+  return keyIds.filter((id) => !ids.has(id));
+}
+
+const validKeys = (db: Db) =>
+  db
+    .selectFrom("api_keys")
+    .where("revoked_at", "is", null)
+    .where((row) => row.or([row("expires_at", "is", null), row("expires_at", ">", sql<Date>`clock_timestamp()`)]));

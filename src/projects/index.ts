@@ -10,7 +10,7 @@ import { type ChangeReport, CommandFault, type CommandSource } from "./commands/
 import type { GatewaySettings } from "#src/gateways/index.ts";
 import type { Gateways } from "./gateway-descriptor.ts";
 import { createGatewaySettings } from "./gateway-settings.ts";
-import { authenticate, createKeyDigest } from "./api-key-authentication.ts";
+import { authenticate, createKeyDigest, invalidKeys } from "./api-key-authentication.ts";
 import type { ApiKeyIdentity } from "./api-key-authentication.ts";
 import { overviewOf, unopenedSecrets } from "./overview.ts";
 import type { ProjectOverview } from "./overview.ts";
@@ -44,6 +44,8 @@ export type { VoiceField } from "./settings.ts";
 export interface Projects {
   /** Who holds this key; null for a malformed, unknown, expired or revoked one. Malformed ones never reach the database. */
   authenticate(db: Db, token: string): Promise<ApiKeyIdentity | null>;
+  /** Which of these keys are revoked or expired by now, or gone. */
+  invalidKeys(db: Db, keyIds: readonly string[]): Promise<string[]>;
   /** By UUID of any case, or slug; null when it is another organisation's, archived or unknown. */
   findProject(db: Db, organizationId: string, idOrSlug: string): Promise<Project | null>;
   list(db: Db, organizationId: string): Promise<Project[]>;
@@ -104,6 +106,7 @@ export function createProjects({ database, keys, random, gateways, simulatorsUrl
   const settings = createGatewaySettings({ database, vault, gateways, simulatorsUrl });
   return {
     authenticate: (db, token) => authenticate(db, token, digestOf),
+    invalidKeys,
     findProject: repository.findProject,
     list: repository.listProjects,
     projectById: repository.projectById,

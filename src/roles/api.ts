@@ -1,10 +1,11 @@
 import { hkdfSync } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { createApi, deleteStreamsOfDead, redisCounter, type Probe } from "#src/api/index.ts";
+import { createApi, deleteStreamsOfDead, redisCounter } from "#src/api/index.ts";
 import { VERSION } from "#src/version.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
 import type { Modules } from "./modules.ts";
 import type { VoiceRole } from "./voice.ts";
+import type { WorkerRole } from "./worker.ts";
 
 export interface ApiRole {
   /** The address that the world reaches it at. */
@@ -15,14 +16,16 @@ export interface ApiRole {
   idle(): Promise<void>;
 }
 
-/** Opens the HTTP interface, and the widget with it. `voice`: the calls of the same process. */
-export async function startApiRole(modules: Modules, voice: VoiceRole | null): Promise<ApiRole> {
+/** Opens the HTTP interface, and the widget with it. `voice` and `worker`: those of the same process, for its health. */
+export async function startApiRole(
+  modules: Modules,
+  { voice, worker }: { voice: VoiceRole | null; worker: WorkerRole | null },
+): Promise<ApiRole> {
   const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, checkout, onEnd } = modules;
   let url = config.baseUrl ?? "";
   const widget = widgetOf(modules, () => url);
   const host = config.sipPublicHost;
   const port = voice?.port ?? config.sipPort;
-  const sipProbe: Probe = voice ? async () => true : null;
   const rateCounter =
     config.redisUrl && (await redisCounter({ url: config.redisUrl, clock, log, onFallback: instruments.countRateFallback }));
   if (rateCounter) onEnd(() => rateCounter.close());
@@ -48,7 +51,7 @@ export async function startApiRole(modules: Modules, voice: VoiceRole | null): P
     metrics,
     observe: instruments.observe,
     ...(rateCounter && { rateCounter }),
-    probes: { sip: sipProbe, worker: config.roles.includes("worker") ? async () => true : null },
+    probes: { sip: voice && (() => voice.isServing()), worker: worker && (() => worker.isAlive()) },
   });
   onEnd(() => app.close());
   await app.listen({ host: config.host, port: config.port });

@@ -17,6 +17,8 @@ export interface VoiceRole {
   drain(): void;
   /** Resolves when no call is left. */
   idle(): Promise<void>;
+  /** Whether the SIP listener and the media thread do their work. */
+  isServing(): Promise<boolean>;
 }
 
 /** Speech workers kept ready. A call takes one when its caller first speaks. */
@@ -27,11 +29,15 @@ const HOUR_MS = 3_600_000;
 export async function startVoiceRole(modules: Modules, promptCache: string): Promise<VoiceRole> {
   const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, onEnd } = modules;
   const mediaHost = (await lookup(config.sipPublicHost)).address;
+  let isMediaDead = false;
   const media = createMediaEngine({
     bindHost: (await lookup(config.sipHost)).address,
     ports: [config.rtpPorts.first, config.rtpPorts.last],
     random,
-    onFailure: (error) => log.error("media_thread_died", { error }),
+    onFailure: (error) => {
+      isMediaDead = true;
+      log.error("media_thread_died", { error });
+    },
   });
   await media.start();
   onEnd(() => media.stop());
@@ -105,7 +111,8 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     calls.drain();
     userAgent.drain();
   };
-  return { port, calls, drain, idle: () => calls.idle() };
+  const isServing = async () => !isMediaDead && (await userAgent.isServing());
+  return { port, calls, drain, idle: () => calls.idle(), isServing };
 }
 
 /** Callbacks are merchants' to choose, the trunk for numbers is the operator's; ports below 1024 are other services'. */

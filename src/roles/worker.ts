@@ -3,16 +3,22 @@ import { startAlarms } from "#src/alarms/index.ts";
 import { startRetention } from "#src/retention/index.ts";
 import type { Modules } from "./modules.ts";
 
+export interface WorkerRole {
+  /** Whether jobs are fetched and lost status webhooks are looked for. */
+  isAlive(): Promise<boolean>;
+}
+
 /**
  * What a worker does besides the jobs, which it takes from the moment when they are started: it takes up the status webhooks that
  * lost theirs, erases what is no longer needed, and tells in the log what deserves an alarm.
  */
-export function startWorkerRole({ config, database, keys, clock, log, sessions, webhooks, onEnd }: Modules): void {
+export function startWorkerRole({ config, database, keys, clock, log, jobs, sessions, webhooks, onEnd }: Modules): WorkerRole {
   onEnd(webhooks.startSweep());
   const { retentionPersonalDays: personalDays, retentionDays: days } = config;
   const leftovers = [() => sessions.deleteExpiredResponses()];
   onEnd(startRetention({ database, clock, log, personalDays, days, leftovers }));
   onEnd(startAlarms({ database, auditKey: keys.audit, clock, log }));
+  return { isAlive: async () => jobs.isAlive() && webhooks.isSweeping() };
 }
 
 /** Seals the audit log; the returned function ends that. Apart from the role: it ends after everything that writes a row as it ends. */

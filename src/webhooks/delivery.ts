@@ -49,6 +49,8 @@ export function createDelivery(deps: DeliveryDeps) {
   const { database, jobs, projects, outbound, clock, random, log } = deps;
   const lanes = new Map<string, number>();
   const running = new Set<Promise<void>>();
+  /** When the sweeps began or one last succeeded, by the monotonic clock. */
+  let sweptAt: number | null = null;
   let stopped = false;
 
   /** Starts a lane for the project unless it has four. */
@@ -134,6 +136,7 @@ export function createDelivery(deps: DeliveryDeps) {
   /** Takes up events whose job was lost and events whose worker died in mid-try. */
   async function sweep(): Promise<void> {
     for (const projectId of await projectsWithDueEvents(database.db)) wake(projectId);
+    sweptAt = clock.monotonic();
   }
 
   /** Resolves once nothing is under way. */
@@ -141,9 +144,13 @@ export function createDelivery(deps: DeliveryDeps) {
     while (running.size > 0) await Promise.all(running);
   }
 
+  /** Whether sweeps succeed: the last one that did is not long ago. */
+  const isSweeping = () => sweptAt !== null && clock.monotonic() - sweptAt < 3 * SWEEP_MS;
+
   /** Sweeps from now on; answers the function that ends it and waits for the tries under way. */
   function startSweep(): () => Promise<void> {
     let cancel = () => {};
+    sweptAt = clock.monotonic();
     const tick = () => {
       const round = sweep()
         .catch((error: unknown) => log.warn("webhook_sweep_failed", { error }))
@@ -161,5 +168,5 @@ export function createDelivery(deps: DeliveryDeps) {
     };
   }
 
-  return { wake, sweep, idle, startSweep };
+  return { wake, sweep, idle, startSweep, isSweeping };
 }

@@ -18,6 +18,8 @@ export interface Webhooks {
   registerDelivery(): void;
   /** Takes up what lost its job, now and every half minute: in workers. Answers the stop, which waits for running tries. */
   startSweep(): () => Promise<void>;
+  /** Whether these sweeps succeed: the last one that did is not long ago. */
+  isSweeping(): boolean;
   /**
    * Sends an event again from the start of its schedule, whatever became of it, and switches an endpoint on again that a 410
    * had switched off; false when there is no such event or its body is erased.
@@ -52,6 +54,7 @@ export function createWebhooks(deps: DeliveryDeps): Webhooks {
     },
 
     startSweep: delivery.startSweep,
+    isSweeping: delivery.isSweeping,
 
     async resend(id) {
       return await database.transaction(async (tx) => {

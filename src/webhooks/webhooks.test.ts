@@ -89,6 +89,7 @@ describe("the status webhook", () => {
       send: async (_tx, _queue, data, options) => void sent.push({ data, startAfterMs: options?.startAfterMs }),
       start: async () => {},
       stop: async () => {},
+      isAlive: () => true,
     };
     deps = {
       database: fixture.database,
@@ -419,6 +420,18 @@ describe("the status webhook", () => {
     await stop();
     assert.ok((await eventOf(session)).delivered_at);
     assert.equal(clock.pending, 0);
+  });
+
+  test("sweeping is known to have stopped when no sweep succeeds any more (R-056)", async () => {
+    const { sweep, isSweeping } = createDelivery(deps);
+    assert.equal(isSweeping(), false, "before the first");
+    await sweep();
+    clock.advance(80_000);
+    assert.equal(isSweeping(), true);
+    clock.advance(20_000);
+    assert.equal(isSweeping(), false);
+    await sweep();
+    assert.equal(isSweeping(), true);
   });
 
   test("the wake-up travels with the commit through the real queue", async () => {

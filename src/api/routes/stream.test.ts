@@ -7,7 +7,7 @@ import { after, before, test, type TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { type Clock, ManualClock, systemClock } from "#src/kernel/clock.ts";
 import { memoryCounter } from "../access/memory-counter.ts";
-import { KEYS, startTestApi, type TestApi } from "../testing.ts";
+import { KEYS, keyWithScope, startTestApi, type TestApi } from "../testing.ts";
 
 let api: TestApi;
 before(async () => {
@@ -168,6 +168,37 @@ test("a comment is sent every 15 s (R-172)", async (t) => {
   await reader.until(() => reader.text.endsWith("\n\n:\n\n"));
   assert.equal(reader.events.length, 1);
   reader.response.destroy();
+});
+
+test("a stream ends within a second when its key is revoked or expires, and no other key's does (R-042)", async (t) => {
+  const clock = new ManualClock(Date.now());
+  const app = await listening(t, api.another({ clock }));
+  const id = await api.createSession();
+  const [revoked, expired] = ["sessions:read", "sessions:cancel"] as const;
+  const change = (scope: string, values: object) =>
+    api.database.db.updateTable("api_keys").set(values).where("name", "=", scope.replace(":", "-")).execute();
+  await change(expired, { scopes: ["sessions:read"] });
+  const bearer = (scope: string) => ({ app, headers: { authorization: `Bearer ${keyWithScope(scope)}` } });
+  const readers = [await open(id, { app }), await open(id, bearer(revoked)), await open(id, bearer(expired))];
+  const [kept, first, second] = readers as [Reader, Reader, Reader];
+  for (const reader of readers) await reader.until(() => reader.events.length === 1);
+
+  await change(revoked, { revoked_at: new Date() });
+  clock.advance(1000);
+  await first.until(() => first.ended);
+  assert.ok(first.text.endsWith(": closing\n\n"));
+  assert.deepEqual([kept.ended, second.ended], [false, false]);
+
+  await change(expired, { expires_at: new Date(0) });
+  // The look that follows begins when the one before has ended.
+  while (!second.ended) {
+    clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(kept.ended, false);
+  kept.response.destroy();
+  await change(revoked, { revoked_at: null });
+  await change(expired, { expires_at: null, scopes: ["sessions:cancel"] });
 });
 
 test("a client that leaves takes its watch and its timers along (R-176)", async (t) => {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { ApiDeps } from "../deps.ts";
+import { watchKeys } from "../key-watch.ts";
 import { sessionPath } from "../schemas/session.ts";
 import { parse } from "../schemas/validate.ts";
 import { eventId, SessionStream } from "../session-stream.ts";
@@ -16,7 +17,8 @@ const HEAD = {
 
 /** GET /v1/sessions/{session_id}/stream. */
 export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
-  const { database, sessions, clock } = deps;
+  const { database, sessions, projects, clock } = deps;
+  const watchKey = watchKeys(clock, (keyIds) => projects.invalidKeys(database.db, keyIds));
   const open = new Set<SessionStream>();
   const quota = quotaFor(deps);
   app.addHook("onClose", () => quota.stop());
@@ -45,8 +47,10 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
     const stream = new SessionStream(reply.raw, read, clock, () => {
       open.delete(stream);
       unwatch();
+      unwatchKey();
       release();
     });
+    const unwatchKey = watchKey(keyId, () => stream.shutDown());
     open.add(stream);
     stream.show(session);
     // What changed between the first read and here is seen by one more read.

@@ -1,4 +1,4 @@
-import type { Clock } from "#src/kernel/clock.ts";
+import { type Clock, sleep } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { SipRequest } from "../grammar/message.ts";
 import { formatHostPort } from "../grammar/uri.ts";
@@ -16,15 +16,21 @@ const VIA_BYTES = 120;
 /** With port 0 the host picks a UDP port; that the same TCP port is taken happens, many times in a row it does not. */
 const PORT_ATTEMPTS = 20;
 
+/** How often, and for how long, a transport is asked whether it is alive. */
+const PROBE_ATTEMPTS = 4;
+const PROBE_MS = 300;
+
 /** The transports together (RFC 3261 section 18): one port for all of them, the choice among them, and the way back of responses. */
 export class TransportLayer {
   readonly #transports: Readonly<Record<Protocol, Transport>>;
   readonly #publicHost: string;
+  readonly #clock: Clock;
   #port = 0;
 
   constructor(receiver: Receiver, clock: Clock, publicHost: string) {
     this.#transports = { udp: new UdpTransport(receiver), tcp: new TcpTransport(receiver, clock) };
     this.#publicHost = publicHost;
+    this.#clock = clock;
   }
 
   /** `host:port` as peers reach us; the port is known once `listen` has resolved. */
@@ -47,6 +53,16 @@ export class TransportLayer {
         }
       }
     }
+  }
+
+  /** Whether every transport is bound and reads what comes. A datagram may be lost in a flood: it is sent again a few times. */
+  async isAlive(token: Uint8Array): Promise<boolean> {
+    for (let attempt = 0; attempt < PROBE_ATTEMPTS; attempt++) {
+      const late = sleep(this.#clock, PROBE_MS).then(() => false);
+      const alive = Object.values(this.#transports).map((transport) => Promise.race([transport.isAlive(token), late]));
+      if ((await Promise.all(alive)).every(Boolean)) return true;
+    }
+    return false;
   }
 
   async close(): Promise<void> {

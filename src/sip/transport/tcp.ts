@@ -55,6 +55,10 @@ export class TcpTransport implements Transport {
     return connecting;
   }
 
+  isAlive(): Promise<boolean> {
+    return Promise.resolve(this.#server?.listening === true);
+  }
+
   close(): Promise<void> {
     for (const connection of this.#connections.values()) connection.destroy();
     const server = this.#server;

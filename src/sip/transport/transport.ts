@@ -33,6 +33,8 @@ export interface Transport {
   listen(host: string, port: number): Promise<number>;
   /** An open flow to the peer, an existing connection where there is one. Rejects when it cannot be had. */
   flowTo(address: string, port: number): Promise<Flow>;
+  /** Whether it is bound and reads what comes; `token`: 16 random bytes that it may send to itself. It may take for ever. */
+  isAlive(token: Uint8Array): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -11,6 +11,7 @@ export class UdpTransport implements Transport {
   readonly protocol = "udp";
   readonly #receiver: Receiver;
   #socket: Socket | null = null;
+  #probe: { token: Uint8Array; resolve: (arrived: boolean) => void } | null = null;
 
   constructor(receiver: Receiver) {
     this.#receiver = receiver;
@@ -30,6 +31,7 @@ export class UdpTransport implements Transport {
         // Errors of single datagrams are told to their sender; the socket itself goes on.
         socket.on("error", () => {});
         socket.on("message", (bytes, { address, port }) => {
+          if (this.#probe && bytes.equals(this.#probe.token)) return this.#probe.resolve(true);
           const peer = plainAddress(address);
           if (port > 0 && this.#receiver.admits(peer)) this.#receiver.receive(parseDatagram(bytes), this.#flow(peer, port));
         });
@@ -41,6 +43,18 @@ export class UdpTransport implements Transport {
 
   flowTo(address: string, port: number): Promise<Flow> {
     return Promise.resolve(this.#flow(address, port));
+  }
+
+  /** Sends a datagram to its own address and waits for it. */
+  isAlive(token: Uint8Array): Promise<boolean> {
+    if (!this.#socket) return Promise.resolve(false);
+    const { address, port } = this.#socket.address();
+    const target = address === "0.0.0.0" ? "127.0.0.1" : address === "::" ? "::1" : address;
+    return new Promise((resolve) => {
+      this.#probe?.resolve(false);
+      this.#probe = { token, resolve };
+      this.#send(token, target, port).catch(() => resolve(false));
+    });
   }
 
   close(): Promise<void> {

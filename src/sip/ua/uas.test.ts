@@ -385,3 +385,12 @@ test("a handler that throws when a timer ends its call does not stop the BYE or 
   assert.equal((await ask({})).status, 200);
   assert.deepEqual(faults, ["sip_fault"]);
 });
+
+test("the listener knows that it is served, also where loopback is no trunk, and that it is not (R-056)", async () => {
+  for (const host of ["127.0.0.1", "0.0.0.0", "::1"]) {
+    const { agent } = await testAgent({ host, trunks: [] });
+    assert.deepEqual(await Promise.all([agent.isServing(), agent.isServing()]), [true, true], host);
+    await agent.stop();
+    assert.equal(await agent.isServing(), false, host);
+  }
+});

@@ -59,6 +59,8 @@ export interface UserAgent {
   /** Ends what is left with BYE, waits a moment for the answers, closes the sockets. */
   stop(): Promise<void>;
   readonly activeTransactions: number;
+  /** Whether the listener is bound, what comes is read, and a new request would get a transaction. Takes a second at most. */
+  isServing(): Promise<boolean>;
 }
 
 /** INVITEs one source may have unanswered (S-83). */
@@ -66,6 +68,7 @@ const MAX_PENDING_PER_SOURCE = 200;
 /** Transactions at once; beyond, new requests are answered without one (S-83). */
 const MAX_TRANSACTIONS = 20_000;
 const UNAVAILABLE: Answer = { headers: [["Retry-After", "10"]] };
+const PROBE_BYTES = 16;
 /** One line of the log for all unknown peers of this time, ms. */
 const UNKNOWN_PEERS_MS = 60_000;
 /** How long `stop` waits for the answers to its BYEs, ms. */
@@ -93,6 +96,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   readonly #pending = new Map<string, number>();
   readonly #calls = new WeakMap<ServerTransaction, IncomingCall>();
   #draining = false;
+  #probe: Promise<boolean> | null = null;
   /** Packets and connections of unknown peers since the last line about them, and when the next may be written. */
   #unknownPeers = 0;
   #nextUnknownPeers = 0;
@@ -153,6 +157,12 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   get activeTransactions(): number {
     return this.transactions.size;
+  }
+
+  async isServing(): Promise<boolean> {
+    // One probe at a time, for all who ask meanwhile.
+    this.#probe ??= this.transports.isAlive(this.random.bytes(PROBE_BYTES)).finally(() => (this.#probe = null));
+    return this.transactions.size < MAX_TRANSACTIONS && (await this.#probe);
   }
 
   // Receiver: what the transports bring.
