@@ -113,9 +113,9 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   const sessions = instruments.sessions(
     createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
   );
-  const { isTrunkHost, outbound: trunk } = createTrunks(config);
+  const trunks = createTrunks(config);
   const { phoneNumber, sessionTtlSeconds } = config;
-  const rules = { phoneNumber, sessionTtlSeconds, isTrunkHost, dialsNumbers: trunk !== null };
+  const rules = { phoneNumber, sessionTtlSeconds, isTrunkHost: trunks.isTrunkHost, dialsNumbers: trunks.outbound !== null };
   const checkout = createCheckout({ database, projects, gateways, clock, log, settings: rules });
   const payments = instruments.payments(
     createPayments({
@@ -134,7 +134,7 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
     () => clock.monotonic(),
   );
   const host = { config, clock, random, owner, log, metrics, instruments, ownHosts, onEnd };
-  return { ...host, database, keys, jobs, projects, webhooks, sessions, checkout, payments };
+  return { ...host, database, keys, jobs, projects, webhooks, sessions, checkout, trunks, payments };
 }
 
 async function simulatorsOf({ simulatorsPort: port }: Config, onEnd: OnEnd): Promise<Simulators | null> {

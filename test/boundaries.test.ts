@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -270,14 +270,13 @@ test("files stay short: over 500 lines needs its reason in the first comment", (
   );
 });
 
-test("the tour of one call names only files that exist", () => {
+test("the tour of one call names files that exist, and names that stand in them", () => {
   const tour = readFileSync(join(root, "docs/one-call.md"), "utf8");
-  const named = [...tour.matchAll(/`((?:src|simulators|migrations)\/[\w./-]+)`/g)].map((match) => match[1] ?? "");
-  assert.ok(named.length >= 20, `the tour names only ${named.length} paths`);
-  const all = new Set([...files, ...filesBelow(join(root, "simulators"))].map((file) => relative(root, file)));
-  const folders = new Set([...all].map((file) => dirname(file)));
-  assert.deepEqual(
-    named.filter((name) => !all.has(name) && !folders.has(name.replace(/\/$/, ""))),
-    [],
-  );
+  const hops = [...tour.matchAll(/`((?:src|simulators|migrations)\/[\w./-]+)`(?: (?:\| |\()`(\w+)`)?/g)];
+  const faults = hops.flatMap(([, path = "", name = ""]) => {
+    if (!existsSync(join(root, path))) return [`${path} is missing`];
+    return name === "" || new RegExp(`\\b${name}\\b`).test(readFileSync(join(root, path), "utf8")) ? [] : [`${path} has no ${name}`];
+  });
+  assert.ok(hops.filter(([, , name]) => name).length >= 50, "the tour names too few hops");
+  assert.deepEqual(faults, []);
 });

@@ -30,16 +30,16 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, traf
         return { body: parse(route.body, sent, "body"), sent };
       },
     );
-    const once = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };
+    const creationRequest = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };
     const prepare = async () => {
       const creation = await route.create(request.identity, body);
       crashPoint("create_checked");
       return creation;
     };
-    const answer = await idempotency.create(once, prepare);
+    const response = await idempotency.create(creationRequest, prepare);
     crashPoint("create_responding");
-    if (answer.replayed) reply.header("idempotent-replayed", "true");
-    else traffic.sessionCreated(request.identity, request.client, () => (JSON.parse(answer.text) as { session_id: string }).session_id);
-    return reply.code(answer.status).type("application/json; charset=utf-8").send(answer.text);
+    if (response.replayed) reply.header("idempotent-replayed", "true");
+    else traffic.sessionCreated(request.identity, request.client, () => (JSON.parse(response.text) as { session_id: string }).session_id);
+    return reply.code(response.status).type("application/json; charset=utf-8").send(response.text);
   });
 }

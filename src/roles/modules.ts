@@ -1,4 +1,4 @@
-import type { Checkout } from "#src/checkout/index.ts";
+import type { Checkout, Trunks } from "#src/checkout/index.ts";
 import type { Config } from "#src/config/index.ts";
 import type { Instruments } from "#src/instruments.ts";
 import type { Clock } from "#src/kernel/clock.ts";
@@ -26,6 +26,7 @@ export interface Modules {
   sessions: Sessions;
   webhooks: Webhooks;
   checkout: Checkout;
+  trunks: Trunks;
   payments: Payments;
   /** Hosts of our own services, which no merchant may make us send anything to (S-50). */
   ownHosts: readonly string[];

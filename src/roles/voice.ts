@@ -5,7 +5,6 @@ import { createReach, parseCidrs, repeat } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
 import { createRecogniser, createSynthesiser } from "#src/speech/index.ts";
 import { createCallService, deleteOldUnmatched, type CallService } from "#src/voice/index.ts";
-import { createTrunks, type Trunks } from "#src/checkout/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Modules } from "./modules.ts";
 
@@ -27,7 +26,7 @@ const HOUR_MS = 3_600_000;
 
 /** Takes calls: media, speech, the SIP listener. Rendered prompts are kept in the folder `promptCache`. */
 export async function startVoiceRole(modules: Modules, promptCache: string): Promise<VoiceRole> {
-  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, onEnd } = modules;
+  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, trunks, onEnd } = modules;
   const mediaHost = (await lookup(config.sipPublicHost)).address;
   let isMediaDead = false;
   const media = createMediaEngine({
@@ -52,7 +51,6 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     await recogniser.start();
     onEnd(() => recogniser.stop());
   }
-  const trunks = createTrunks(config);
   onEnd(
     repeat({
       clock,
@@ -95,7 +93,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     userAgent: `Voicetill/${VERSION}`,
     trunks: config.sipTrunks,
     log,
-    mayReach: sipReach(modules, trunks),
+    mayReach: sipReach(modules),
     onInvite: (call) => {
       instruments.countCall();
       watchInvites(call.source.address);
@@ -116,7 +114,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
 }
 
 /** Callbacks are merchants' to choose, the trunk for numbers is the operator's; ports below 1024 are other services' (R-260). */
-function sipReach({ config, ownHosts }: Modules, trunks: Trunks): (address: string, port: number) => Promise<boolean> {
+function sipReach({ config, ownHosts, trunks }: Modules): (address: string, port: number) => Promise<boolean> {
   const mayReach = createReach({ allow: parseCidrs("OUTBOUND_ALLOW", config.outboundAllow), ownHosts });
   return async (address, port) => {
     if (port <= 1023 && port !== trunks.outbound?.port) return false;
