@@ -38,7 +38,7 @@ describe("the simulators' certificate", () => {
   const identity = createIdentity(["localhost", "127.0.0.1", "::1"]);
 
   /** What a strict client says when it connects to the server under `name`. */
-  async function verdict(name: string, ca: string | undefined): Promise<string> {
+  async function check(name: string, ca: string | undefined): Promise<string> {
     const server = createServer({ key: identity.key, cert: identity.cert }, (socket) => socket.end());
     server.on("tlsClientError", () => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -55,10 +55,10 @@ describe("the simulators' certificate", () => {
   }
 
   test("node's own TLS client accepts it when it trusts the authority, and only then", async () => {
-    assert.equal(await verdict("localhost", identity.ca), "accepted");
-    assert.equal(await verdict("127.0.0.1", identity.ca), "accepted");
-    assert.notEqual(await verdict("localhost", undefined), "accepted");
-    assert.notEqual(await verdict("localhost", createIdentity(["localhost"]).ca), "accepted");
+    assert.equal(await check("localhost", identity.ca), "accepted");
+    assert.equal(await check("127.0.0.1", identity.ca), "accepted");
+    assert.notEqual(await check("localhost", undefined), "accepted");
+    assert.notEqual(await check("localhost", createIdentity(["localhost"]).ca), "accepted");
   });
 
   test("it names the hosts, is signed by the authority and cannot sign others", () => {

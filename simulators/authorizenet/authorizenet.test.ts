@@ -118,8 +118,8 @@ describe("the authorizenet simulator", () => {
     assert.equal(reasonOf(await capture("49.96")), "5");
     assert.equal(reasonOf(await capture("40.00")), "1");
     assert.equal(reasonOf(await capture("40.00")), "311");
-    const undo = () => pay({ transactionType: "voidTransaction", amount: undefined, payment: undefined, refTransId });
-    assert.deepEqual([reasonOf(await undo()), reasonOf(await undo())], ["1", "310"]);
+    const voiding = () => pay({ transactionType: "voidTransaction", amount: undefined, payment: undefined, refTransId });
+    assert.deepEqual([reasonOf(await voiding()), reasonOf(await voiding())], ["1", "310"]);
     assert.deepEqual(
       ledger.flatMap(({ kind }) => (kind === "refused" ? [] : kind)),
       ["authorization", "capture", "void"],
@@ -162,8 +162,8 @@ describe("the authorizenet simulator", () => {
     assert.deepEqual(idsIn(await call("getTransactionListRequest", { batchId })), [transId]);
     const { transaction } = await call("getTransactionDetailsRequest", { transId });
     assert.equal((transaction as Members)["transactionStatus"], "settledSuccessfully");
-    const undo = { refTransId: transId, payment: undefined, amount: undefined };
-    assert.equal(reasonOf(await pay({ ...undo, transactionType: "voidTransaction" })), "16");
+    const voiding = { refTransId: transId, payment: undefined, amount: undefined };
+    assert.equal(reasonOf(await pay({ ...voiding, transactionType: "voidTransaction" })), "16");
     const creditCard = { cardNumber: "1111", expirationDate: "XXXX" };
     const refund = { transactionType: "refundTransaction", currencyCode: undefined, payment: { creditCard }, refTransId: transId };
     assert.equal(reasonOf(await pay({ ...refund, payment: { creditCard: { ...creditCard, cardNumber: "4242" } } })), "54");

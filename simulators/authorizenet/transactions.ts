@@ -183,7 +183,7 @@ export function createTransaction(call: AuthnetCall): Answer {
   settleDue(call);
   const type = call.text(`${REQUEST}transactionType`);
   if (type === "authCaptureTransaction" || type === "authOnlyTransaction") return pay(call, type);
-  return type === "voidTransaction" ? undo(call) : type === "refundTransaction" ? refund(call) : capture(call);
+  return type === "voidTransaction" ? voidIt(call) : type === "refundTransaction" ? refund(call) : capture(call);
 }
 
 /** Captured payments settle a day later, all those of an hour in one batch. */
@@ -334,7 +334,7 @@ function capture(call: AuthnetCall): Answer {
     : failed(call, AMOUNT);
 }
 
-function undo(call: AuthnetCall): Answer {
+function voidIt(call: AuthnetCall): Answer {
   const standing = referenced(call);
   if (standing?.state === "voided") return done(standing, "310", "This transaction has already been voided.");
   return standing && call.transactions.void(standing) ? done(standing, "1", APPROVED) : failed(call, UNKNOWN);

@@ -44,6 +44,7 @@ type GpCall = Call<{ methods: Map<string, Stored> }, Details>;
 /** Result and message of a decline; three digits as the European acquirers have them. */
 type No = readonly [result: string, message: string];
 const DECLINED: No = ["101", "[ test system ] DECLINED"];
+const LOST: No = ["103", "CARD LOST OR STOLEN"];
 const SYSTEM: No = ["50013", "Declined by downstream system"];
 const cardsOf = (numbers: string, no: No) => Object.fromEntries(numbers.split(" ").map((number) => [number, no]));
 const ISSUER: Issuer<No> = {
@@ -52,16 +53,13 @@ const ISSUER: Issuer<No> = {
     insufficient_funds: ["51", "INSUFFICIENT FUNDS"],
     expired_card: ["54", "EXPIRED CARD"],
     incorrect_cvc: ["82", "CVV ERROR"],
-    lost_or_stolen: ["103", "CARD LOST OR STOLEN"],
+    lost_or_stolen: LOST,
     processing_error: ["508", "PROCESSING ERROR"],
   },
   vendorCards: {
     ...cardsOf("4000120000001154 5114610000004778 376525000000010 36256000000998 6011000000001010 3566000000001016", DECLINED),
     ...cardsOf("4000130000001724 5114630000009791 375425000000907 36256000000634 6011000000001028 3566000000001024", ["102", "REFERRAL B"]),
-    ...cardsOf("4000160000004147 5121220000006921 343452000000306 38865000000705 6011000000001036 3566000000001032", [
-      "103",
-      "LOST OR STOLEN",
-    ]),
+    ...cardsOf("4000160000004147 5121220000006921 343452000000306 38865000000705 6011000000001036 3566000000001032", LOST),
     ...cardsOf("4242420000000091 5100000000000131 374205502001004", ["111", "STRONG CUSTOMER AUTHENTICATION REQUIRED"]),
     ...cardsOf("4009830000001985 5135020000005871 372349000000852 30450000000985 6011000000002000 3566000000002006", SYSTEM),
     ...cardsOf("4259917010910078", DECLINED),

@@ -154,7 +154,7 @@ interface Account<State extends object, Details extends object> {
   transactions: Transactions<Details>;
 }
 
-interface Kept {
+interface FirstAnswer {
   fingerprint: string;
   /** Null while the first request is being worked on. */
   answer: Answer | null;
@@ -177,7 +177,7 @@ export function defineSimulator<State extends object = object, Details extends o
   });
   return (tools) => {
     const accounts = new Map<string, Account<State, Details>>();
-    const kept = new Map<string, Kept>();
+    const firstAnswers = new Map<string, FirstAnswer>();
     const tokens = new AccessTokens();
     const shared = new Map<string, unknown>();
 
@@ -215,27 +215,33 @@ export function defineSimulator<State extends object = object, Details extends o
         return call.isLost ? { ...result, lost: true } : result;
       };
       const key = route.isIdempotent === false || request.method === "GET" ? "" : (idempotency?.keyOf(request) ?? "");
-      return idempotency === undefined || key === "" ? run() : once(`${accountName}\n${key}`, request, idempotency, run);
+      return idempotency === undefined || key === "" ? run() : withIdempotency(`${accountName}\n${key}`, request, idempotency, run);
     };
 
-    const once = async (name: string, request: Incoming, idempotency: Idempotency, run: () => Promise<Answer>): Promise<Answer> => {
+    const withIdempotency = async (
+      name: string,
+      request: Incoming,
+      idempotency: Idempotency,
+      run: () => Promise<Answer>,
+    ): Promise<Answer> => {
       const key = name.slice(name.indexOf("\n") + 1);
       const fingerprint = createHash("sha256").update(`${request.method} ${request.path}\n`).update(request.body).digest("hex");
-      const first = kept.get(name);
+      const first = firstAnswers.get(name);
       if (first !== undefined && tools.now() - first.at <= (idempotency.windowMs ?? Infinity)) {
         if (first.fingerprint !== fingerprint && idempotency.mismatch) throw idempotency.mismatch(key);
         if (first.answer !== null) return idempotency.replay?.(first.answer) ?? first.answer;
         if (idempotency.running) throw idempotency.running(key);
       }
-      kept.set(name, { fingerprint, answer: null, at: tools.now() });
+      firstAnswers.set(name, { fingerprint, answer: null, at: tools.now() });
       try {
         const result = await run();
-        if (idempotency.keeps?.(result) === false) kept.delete(name);
-        else kept.set(name, { fingerprint, answer: { ...result, lost: false }, at: tools.now() });
+        if (idempotency.keeps?.(result) === false) firstAnswers.delete(name);
+        else firstAnswers.set(name, { fingerprint, answer: { ...result, lost: false }, at: tools.now() });
         return result;
       } catch (error) {
-        if (idempotency.keepsRefusals && error instanceof Refusal) kept.set(name, { fingerprint, answer: error.answer, at: tools.now() });
-        else kept.delete(name);
+        if (idempotency.keepsRefusals && error instanceof Refusal)
+          firstAnswers.set(name, { fingerprint, answer: error.answer, at: tools.now() });
+        else firstAnswers.delete(name);
         throw error;
       }
     };

@@ -54,10 +54,10 @@ describe("the NMI simulator keeps to what NMI does", () => {
   test("a void is possible once; a refused question is an error_response, an unknown order an empty report", async () => {
     const orderid = orderId();
     const { transactionid: id = "" } = await transact({ ...SALE, amount: "40.01", orderid });
-    const undo = { security_key: "key", type: "void", transactionid: id };
-    assert.match((await transact({ ...undo, type: "refund", amount: "40.01" }))["responsetext"] ?? "", /settled/);
-    assert.equal((await transact(undo))["responsetext"], "Transaction Void Successful");
-    assert.match((await transact(undo))["responsetext"] ?? "", /^Only transactions pending settlement can be voided REFID/);
+    const voiding = { security_key: "key", type: "void", transactionid: id };
+    assert.match((await transact({ ...voiding, type: "refund", amount: "40.01" }))["responsetext"] ?? "", /settled/);
+    assert.equal((await transact(voiding))["responsetext"], "Transaction Void Successful");
+    assert.match((await transact(voiding))["responsetext"] ?? "", /^Only transactions pending settlement can be voided REFID/);
     assert.match(await query({ order_id: orderid }), /<condition>canceled<\/condition>.*<action_type>void<\/action_type>/);
     assert.match(await query({ order_id: "none" }), /<nm_response><\/nm_response>/);
     assert.match(await query({ security_key: "wrong" }), /<error_response>Specified API key not found REFID:\d+<\/error_response>/);
@@ -69,10 +69,10 @@ describe("the NMI simulator keeps to what NMI does", () => {
     const arm = (fault: object) =>
       fetch(`${simulators.url}/_faults`, { method: "POST", body: JSON.stringify({ gateway: "nmi", times: 1, ...fault }) });
     await arm({ kind: "settle", path: "/api/transact.php/void" });
-    const undo = { security_key: "key", type: "void", transactionid: id };
-    assert.match((await transact(undo))["responsetext"] ?? "", /^Only transactions pending settlement/);
-    assert.match((await transact({ ...undo, type: "refund", amount: "41.02" }))["responsetext"] ?? "", /balance/);
-    assert.equal((await transact({ ...undo, type: "refund", amount: "41.01" }))["response"], "1");
+    const voiding = { security_key: "key", type: "void", transactionid: id };
+    assert.match((await transact(voiding))["responsetext"] ?? "", /^Only transactions pending settlement/);
+    assert.match((await transact({ ...voiding, type: "refund", amount: "41.02" }))["responsetext"] ?? "", /balance/);
+    assert.equal((await transact({ ...voiding, type: "refund", amount: "41.01" }))["response"], "1");
     const report = await query({ order_id: orderid });
     assert.match(report, /<condition>complete<\/condition>.*sale<.*settle<.*<amount>-41.01<\/amount><action_type>refund</);
   });

@@ -188,9 +188,9 @@ export const simulator = defineSimulator<State, Details>({
     [`POST ${PATH}vspdirect-register.vsp`]: { rules: REGISTER, run: register },
     ...Object.fromEntries([
       service("RELEASE", { ...ORIGINAL, ReleaseAmount: AMOUNT }, release),
-      service("ABORT", ORIGINAL, (call) => undo(call, ["authorized"], "2006 : The Abort was Successful.")),
-      service("VOID", ORIGINAL, (call) => undo(call, ["captured"], "2005 : The Void was Successful.")),
-      service("CANCEL", ORIGINAL_UNPAID, (call) => undo(call, ["verified"], "2006 : The Cancel was Successful.")),
+      service("ABORT", ORIGINAL, (call) => end(call, ["authorized"], "2006 : The Abort was Successful.")),
+      service("VOID", ORIGINAL, (call) => end(call, ["captured"], "2005 : The Void was Successful.")),
+      service("CANCEL", ORIGINAL_UNPAID, (call) => end(call, ["verified"], "2006 : The Cancel was Successful.")),
       service("REFUND", { ...RELATED, Currency: CURRENCY }, refund),
       service("AUTHORISE", RELATED, authorise),
       service("REPEAT", { ...RELATED, Currency: CURRENCY, RelatedTxAuthNo: required(text(50)), CV2: digits(3, 4) }, repeat),
@@ -381,7 +381,7 @@ function release(call: OpayoCall): Answer {
   return done("2004 : The Release was Successful.");
 }
 
-function undo(call: OpayoCall, from: Transact["state"][], words: string): Answer {
+function end(call: OpayoCall, from: Transact["state"][], words: string): Answer {
   if (!call.transactions.void(original(call), from)) refuse("4037", "The transaction is in no state for this.");
   return done(words);
 }

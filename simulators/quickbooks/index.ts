@@ -141,7 +141,7 @@ export const simulator = defineSimulator<State, Details>({
       rules: { amount: AMOUNT, description: text(4000), ...CONTEXT },
       run: (call) => reverse(call, known(call), minorOf(call.text("amount"), "USD")),
     },
-    "POST /quickbooks/v4/payments/txn-requests/:requestId/void": { rules: CONTEXT, run: undo },
+    "POST /quickbooks/v4/payments/txn-requests/:requestId/void": { rules: CONTEXT, run: voidRequest },
     "POST /quickbooks/v4/payments/tokens": { rules: { ...under("card", CARD_AT_TOP) }, authenticate: () => "anybody", run: newToken },
     "POST /quickbooks/v4/customers/:customerId/cards": { rules: CARD_AT_TOP, run: (call) => store(call, cardIn(call, "")) },
     "POST /quickbooks/v4/customers/:customerId/cards/createFromToken": { rules: { value: required(text(64)) }, run: storeToken },
@@ -305,7 +305,7 @@ function capture(call: QuickbooksCall): Answer {
   return json(201, shown(held));
 }
 
-/** Intuit itself decides whether money that is given back becomes a void or a refund. */
+/** Intuit itself decides whether a refund becomes a void. */
 function reverse(call: QuickbooksCall, charge: Charge, amountMinor: number): Answer {
   const { transactions, tools } = call;
   const id = tools.id("R", 11).toUpperCase();
@@ -330,7 +330,7 @@ function reverse(call: QuickbooksCall, charge: Charge, amountMinor: number): Ans
 }
 
 /** By the Request-Id of the charge, before settlement. */
-function undo(call: QuickbooksCall): Answer {
+function voidRequest(call: QuickbooksCall): Answer {
   const charge = call.transactions.all().find(({ details }) => details.requestId === call.params["requestId"]);
   if (charge === undefined) throw notFound();
   if (!call.transactions.void(charge)) refuse("The transaction cannot be voided.", "request");

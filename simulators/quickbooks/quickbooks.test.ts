@@ -51,10 +51,10 @@ describe("the QuickBooks simulator keeps to what Intuit does", () => {
     const [one, other] = [await request(send, charges, CHARGE), await request(send, charges, CHARGE)];
     await send(one);
     const { id } = (await send(other)).json as { id: string };
-    const undo = ({ headers }: typeof one) => request(send, `POST /quickbooks/v4/payments/txn-requests/${headers?.["Request-Id"]}/void`);
-    assert.equal((await send(await undo(one))).json.status, "ISSUED");
+    const voidOf = ({ headers }: typeof one) => request(send, `POST /quickbooks/v4/payments/txn-requests/${headers?.["Request-Id"]}/void`);
+    assert.equal((await send(await voidOf(one))).json.status, "ISSUED");
     await arm({ kind: "settle" });
-    assert.equal((await send(await undo(other))).status, 400);
+    assert.equal((await send(await voidOf(other))).status, 400);
     const { headers = {} } = other;
     assert.equal((await send({ at: `GET /quickbooks/v4/payments/charges/${id}`, headers })).json.status, "SETTLED");
     assert.equal((await send(await request(send, `${charges}/${id}/refunds`, { amount: "25.00" }))).json.type, "REFUND");
