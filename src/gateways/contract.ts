@@ -104,6 +104,8 @@ export interface CredentialField {
   wholeNumber?: boolean;
   /** While it is rolled the apply file may hold `[new, old]`; the old value is then kept under this name. */
   previous?: string;
+  /** The vendor replaces it while it is in use (a refresh token): what was minted with the old one goes on. */
+  rotates?: boolean;
   /** Left out where there is none yet, the apply file makes one, `whsec_` and 256 random bits, and shows it once. */
   generated?: boolean;
   /** One line: what it is and where the vendor shows it. */

@@ -32,7 +32,7 @@ export interface Behaviour {
   told?: (order: Order) => string;
   /**
    * Refusals that the vendor itself does not tell apart: the uniform card's code, and what it comes out as; `absent` where its
-   * answer decides nothing and the look-up then shows no payment.
+   * answer decides nothing and the look-up then shows no payment, `unknown` where there is none.
    */
   folded?: Partial<Record<Mode, Record<string, string>>>;
   /** What the verb itself ends in when every answer to its payment request is lost; unknown when absent. */

@@ -21,6 +21,7 @@ test("a gateway that was not reached and an answer that was lost are in the log 
       clock,
       random: systemRandom,
       tokens: new AccessTokens(clock),
+      gateways: {},
       projects: { rotateCredentials: () => Promise.reject(new Error("none")) },
       log: { warn: (event, fields) => void lines.push({ event, ...fields }) },
     },

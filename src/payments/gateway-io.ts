@@ -1,4 +1,5 @@
-import type { GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
+import { createHash } from "node:crypto";
+import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
@@ -18,6 +19,7 @@ export interface IoDeps {
   projects: Pick<ProjectSettings, "rotateCredentials">;
   egressIp?: string | null;
   log: Pick<Log, "warn">;
+  gateways: Readonly<Partial<Record<GatewayName, Pick<Gateway, "name" | "credentialFields">>>>;
 }
 
 export interface IoScope {
@@ -62,11 +64,22 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
       return true;
     },
     note: (notes) => scope.note(notes),
-    accessToken: (mint, { renew = false } = {}) =>
-      tokens.get([gateway, settings.environment, projectId, settings.version].join("/"), mint, renew),
+    accessToken: (mint, { renew = false } = {}) => tokens.get(tokenKey(deps.gateways[gateway], projectId, settings), mint, renew),
     rotateCredentials: (change) => projects.rotateCredentials(projectId, gateway, settings.environment, change),
   };
   return { io, end };
+}
+
+/**
+ * Whom an access token was minted for: other credentials or options need another. A refresh token that the vendor replaces
+ * with each use is left out: what was minted with the old one goes on.
+ */
+function tokenKey(gateway: Pick<Gateway, "name" | "credentialFields"> | undefined, projectId: string, settings: GatewaySettings): string {
+  const fixed = gateway?.credentialFields.filter(({ rotates }) => !rotates).map(({ name }) => settings.credentials[name]?.reveal() ?? null);
+  const hash = createHash("sha256")
+    .update(JSON.stringify([fixed, settings.options]))
+    .digest("base64");
+  return [gateway?.name, projectId, settings.environment, settings.endpoint, hash].join(" ");
 }
 
 /** One look-up or void with all its requests. */

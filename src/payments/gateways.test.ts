@@ -7,6 +7,7 @@ import { ManualClock, systemClock } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { GatewayName, Mode } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
+import type { Secret } from "#src/kernel/secret.ts";
 import { createOutbound, silentLog } from "#src/platform/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -44,11 +45,20 @@ function hastyClock(): Clock {
   };
 }
 
+/** A reversal's age counts by the database's clock, which no test can hasten: where only a void can tell, it proves at once. */
+const PROVING = Object.fromEntries(
+  Object.entries(GATEWAYS_BUILT).map(([name, gateway]) => {
+    const { absenceIsProofAfterMs: after } = gateway.capabilities;
+    return [name, { ...gateway, capabilities: { ...gateway.capabilities, absenceIsProofAfterMs: gateway.lookUp ? after : 0 } }];
+  }),
+);
+
 describe("every gateway through the charge protocol", { concurrency: true }, () => {
   let fixture: Fixture;
   let simulators: Simulators;
   let payments: Payments;
   let options: Record<string, string | boolean> = {};
+  const rotated = new Map<string, Readonly<Record<string, Secret>>>();
   before(async () => {
     simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
     const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [simulators.ca] });
@@ -62,7 +72,7 @@ describe("every gateway through the charge protocol", { concurrency: true }, () 
         disableWebhookEndpoint: async () => {},
         enableWebhookEndpoint: async () => {},
       },
-      gateways: GATEWAYS_BUILT,
+      gateways: PROVING,
       outbound,
       clock: new ManualClock(),
       random: systemRandom,
@@ -74,11 +84,17 @@ describe("every gateway through the charge protocol", { concurrency: true }, () 
       projects: {
         gatewaySettings: async (_db, _project, name) => {
           const settings = settingsOf(GATEWAYS_BUILT[name]!, { endpoint: `${simulators.url}/${name}` });
-          return { ...settings, options: { ...settings.options, ...options } };
+          const credentials = rotated.get(name) ?? settings.credentials;
+          return { ...settings, credentials, options: { ...settings.options, ...options } };
         },
-        rotateCredentials: async () => ({}),
+        rotateCredentials: async (_project, name, _environment, change) => {
+          const current = rotated.get(name) ?? settingsOf(GATEWAYS_BUILT[name]!).credentials;
+          const next = (await change(current)) ?? current;
+          rotated.set(name, next);
+          return next;
+        },
       },
-      gateways: GATEWAYS_BUILT,
+      gateways: PROVING,
       outbound: { send: (request) => outbound.send({ ...request, timeoutMs: REQUEST_MS }) },
       clock: hastyClock(),
       random: systemRandom,

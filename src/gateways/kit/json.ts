@@ -16,6 +16,15 @@ export function readJson(body: Uint8Array): JsonObject | null {
   }
 }
 
+/** The same for an answer that is a list of objects. */
+export function readJsonList(body: Uint8Array): JsonObject[] | null {
+  try {
+    return objectsAt(parseJsonBytes(body, { duplicateKeys: "refuse", numbers: "text" }));
+  } catch {
+    return null;
+  }
+}
+
 type Node = JsonValue | undefined;
 
 export function isObject(value: Node): value is JsonObject {

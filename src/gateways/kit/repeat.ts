@@ -1,5 +1,5 @@
-import type { Declined, GatewayIo, GatewayRequest, LookUpResult, Outcome, Unknown } from "../contract.ts";
-import { declined, unknown } from "./outcomes.ts";
+import type { Declined, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, Outcome, Unknown } from "../contract.ts";
+import { declined, isOutcome, unknown } from "./outcomes.ts";
 import type { Answered, Effect } from "./triage.ts";
 
 /** Everything that an adapter does more than once: requests with an idempotency key, polls, look-ups. All of it ends at the attempt's deadline. */
@@ -17,6 +17,9 @@ export function repeatByStatus({ status }: Answered): Repeat {
   return status >= 500 || [408, 409, 424, 425].includes(status) ? "perhaps done" : "final";
 }
 
+/** One try: a request made anew, because bodies are wiped once they were sent, or its sending, where that is more than `io.send`. */
+export type Try = () => GatewayRequest | Promise<GatewayAnswer | Declined>;
+
 export interface Repeated {
   /** The last answer that arrived; null when none did. */
   answer: Answered | null;
@@ -24,30 +27,27 @@ export interface Repeated {
   final: boolean;
   /** A try before the final answer, or any at all without one, may have been acted on. */
   doubt: boolean;
+  /** Why a try could not be made, no access token say; null when all were. */
+  refusal: Declined | null;
 }
 
-/**
- * Sends a request that carries an idempotency key until its answer is final, at most five times. `build` makes the request
- * anew for each try: bodies are wiped once they were sent.
- */
-export async function sendUntilFinal(
-  io: Sender,
-  build: () => GatewayRequest,
-  judge: (answer: Answered) => Repeat = repeatByStatus,
-): Promise<Repeated> {
+/** Sends a request that carries an idempotency key until its answer is final, at most five times. */
+export async function sendUntilFinal(io: Sender, attempt: Try, judge: (answer: Answered) => Repeat = repeatByStatus): Promise<Repeated> {
   let last: Answered | null = null;
   let doubt = false;
   for (const pause of [...PAUSES_MS, null]) {
-    const answer = await io.send(build());
+    const tried = attempt();
+    const answer = await ("url" in tried ? io.send(tried) : tried);
+    if (isOutcome(answer)) return { answer: last, final: false, doubt, refusal: answer };
     if (answer.kind === "answered") {
       last = answer;
       const repeat = judge(answer);
-      if (repeat === "final") return { answer, final: true, doubt };
+      if (repeat === "final") return { answer, final: true, doubt, refusal: null };
       doubt ||= repeat === "perhaps done";
     } else doubt ||= answer.kind === "lost";
     if (pause === null || !(await io.wait(pause))) break;
   }
-  return { answer: last, final: false, doubt };
+  return { answer: last, final: false, doubt, refusal: null };
 }
 
 export interface KeyRule {
@@ -58,14 +58,14 @@ export interface KeyRule {
 }
 
 /** The final answer to a request that carries an idempotency key, or what it means that none came: never a doubt where nothing can be done. */
-export function sendWithKey(io: Sender, build: () => GatewayRequest, rule: KeyRule & { effect: "nothing" }): Promise<Answered | Declined>;
-export function sendWithKey(io: Sender, build: () => GatewayRequest, rule: KeyRule): Promise<Answered | Declined | Unknown>;
-export async function sendWithKey(io: Sender, build: () => GatewayRequest, rule: KeyRule): Promise<Answered | Declined | Unknown> {
+export function sendWithKey(io: Sender, attempt: Try, rule: KeyRule & { effect: "nothing" }): Promise<Answered | Declined>;
+export function sendWithKey(io: Sender, attempt: Try, rule: KeyRule): Promise<Answered | Declined | Unknown>;
+export async function sendWithKey(io: Sender, attempt: Try, rule: KeyRule): Promise<Answered | Declined | Unknown> {
   const { effect, judge, recorded = ({ status }) => status < 300 } = rule;
-  const { answer, final, doubt } = await sendUntilFinal(io, build, judge);
+  const { answer, final, doubt, refusal } = await sendUntilFinal(io, attempt, judge);
   const harmless = effect === "nothing" || !doubt;
   if (final && answer !== null && (harmless || recorded(answer))) return answer;
-  if (harmless) return declined("gateway_unavailable");
+  if (harmless) return refusal ?? declined("gateway_unavailable");
   return unknown(final ? "a lost answer, then a refusal that says nothing about it" : "the vendor's answer was lost");
 }
 

@@ -1,6 +1,6 @@
 import { Secret } from "#src/kernel/secret.ts";
 import type { AccessToken, Declined, GatewayAnswer, GatewayIo, GatewayRequest } from "../contract.ts";
-import { isOutcome } from "./outcomes.ts";
+import { declined, isOutcome } from "./outcomes.ts";
 
 /** Short-lived access tokens (OAuth 2.0 and its likes). Asking for one moves no money, so whatever goes wrong is a refusal. */
 
@@ -31,4 +31,27 @@ export async function sendWithToken(
   if (answer.kind !== "answered" || !isStale(answer)) return answer;
   const fresh = await io.accessToken(mint, { renew: true });
   return isOutcome(fresh) ? fresh : await io.send(build(fresh));
+}
+
+/**
+ * Mints with a refresh token that the vendor replaces with each use. What `refresh` returns to be kept is sealed and committed,
+ * under a lock of all processes, before the access token is used: a refresh token that is lost locks the merchant out.
+ */
+export async function mintByRotation(
+  io: Pick<GatewayIo, "rotateCredentials">,
+  refresh: (
+    current: Readonly<Record<string, Secret>>,
+  ) => Promise<{ token: AccessToken; keep: Readonly<Record<string, Secret>> } | Declined>,
+): Promise<AccessToken | Declined> {
+  let minted: AccessToken | Declined = declined("gateway_unavailable");
+  try {
+    await io.rotateCredentials(async (current) => {
+      const refreshed = await refresh(current);
+      minted = isOutcome(refreshed) ? refreshed : refreshed.token;
+      return isOutcome(refreshed) ? null : { ...current, ...refreshed.keep };
+    });
+    return minted;
+  } catch {
+    return declined("gateway_unavailable", { reason: "the vendor's new credentials could not be kept" });
+  }
 }

@@ -1,0 +1,84 @@
+import type { AccessToken, AttemptTrace, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+type Build = (token: AccessToken) => GatewayRequest;
+
+/** QuickBooks Payments API v4 under OAuth 2.0: US merchants, US dollars. The refresh token changes with its use. */
+export const gateway = kit.defineGateway({
+  name: "quickbooks",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "replay",
+    // No search by Request-Id: a lost answer is asked for again with the card, and without it voided by its Request-Id.
+    lookUp: "none",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 120_000,
+    verifiesOnTokenize: false,
+    token: "a card of a customer made for the session",
+    processorFields: {
+      charge: ["quickbooks_charge_id"],
+      tokenize: ["quickbooks_card_id"],
+      transactionId: "quickbooks_charge_id",
+    },
+  },
+  sandbox: { client_id: "ABsimulator", client_secret: "simulatorsClientSecret", refresh_token: "RT1-simulator" },
+  supportHeader: "intuit_tid",
+  documentation: "US dollars alone. A refresh token that is not used for about 100 days expires: the merchant must then connect again.",
+  charge,
+  tokenize,
+  void: (attempt, io) => (attempt.mode === "charge" ? voidCharge(attempt, io) : removeCards(attempt, io)),
+});
+
+/** A new access token; the refresh token that came with it is kept first. */
+const mint = (io: Io) => () =>
+  kit.mintByRotation(io, async ({ refresh_token = io.settings.credentials.refresh_token }) =>
+    responses.readTokens(await io.send(requests.refresh(io.settings, refresh_token)), io.clock),
+  );
+
+const send = (io: Io, build: Build) => kit.sendWithToken(io, mint(io), build);
+
+/** Sends until it is final under one Request-Id; the token may change between the tries. */
+const sendWithKey = (io: Io, build: Build) =>
+  kit.sendWithKey(io, () => send(io, build), { effect: "money", judge: responses.judge, recorded: responses.isRecorded });
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  if (order.currency !== "USD") return kit.declined("gateway_misconfigured", { reason: "QuickBooks takes US dollars alone" });
+  const answer = await sendWithKey(io, (token) => requests.charge(order, io.settings, token));
+  if (kit.isOutcome(answer)) return answer;
+  const response = responses.readCharge(answer, order);
+  if (response.outcome !== "excess") return response;
+  return kit.releasedFirst(
+    response.refusal,
+    async () => responses.readReversal(await send(io, (token) => requests.voidCharge(order, io.settings, token))) === "done",
+  );
+}
+
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const answer = await sendWithKey(io, (token) => requests.storeCard(order, io.settings, token));
+  return kit.isOutcome(answer) ? answer : responses.readStored(answer);
+}
+
+/** By the Request-Id while it is not settled, else by the charge's id, where the answer gave it. */
+async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
+  const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token)));
+  if (voided === "done") return { outcome: "voided" };
+  if (voided === "absent") return { outcome: "nothing to void" };
+  const id = attempt.notes["quickbooks_charge_id"];
+  const refunded =
+    id === undefined ? "unclear" : responses.readReversal(await send(io, (token) => requests.refund(attempt, io.settings, token, id)));
+  return refunded === "done" ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
+}
+
+async function removeCards(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
+  const cards = responses.readCards(await send(io, (token) => requests.listCards(attempt, io.settings, token)));
+  if (cards === null) return kit.unknown("what there is to remove is not known");
+  for (const id of cards) {
+    const answer = await send(io, (token) => requests.deleteCard(attempt, io.settings, token, id));
+    const gone = !kit.isOutcome(answer) && answer.kind === "answered" && [200, 204, 404].includes(answer.status);
+    if (!gone) return kit.unknown("the stored card could not be removed");
+  }
+  return { outcome: cards.length > 0 ? "voided" : "nothing to void" };
+}

@@ -1,0 +1,132 @@
+import { Secret } from "#src/kernel/secret.ts";
+import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+/** Codes of the errors object in our words, by Intuit's ranges. */
+const codeOf = kit.codeTable({
+  incorrect_cvc: "PMT-2000 PMT-2001 PMT-1001",
+  incorrect_zip: "PMT-2002 PMT-2003 PMT-1002 PMT-1003",
+  fraud_suspected: "PMT-1* PMT-2*",
+  card_not_supported: "PMT-5001",
+  card_declined: "PMT-5*",
+  gateway_misconfigured: "PMT-3* PMT-4* AuthorizationFailed",
+  gateway_credentials_invalid: "AuthenticationFailed invalid_grant invalid_client",
+});
+/** A refused field, by its name or the words about it. */
+const codeOfField = kit.textTable([
+  [/card\.?number|^number/i, "incorrect_number"],
+  [/exp(Month|Year)/i, "invalid_expiry"],
+  [/cvc/i, "incorrect_cvc"],
+  [/postalCode/i, "incorrect_zip"],
+]);
+/** Intuit has one code for the issuer's no; its words may say more. */
+const codeOfWords = kit.textTable([
+  [/insufficient/i, "insufficient_funds"],
+  [/expired/i, "expired_card"],
+]);
+
+const ID = /^[A-Za-z0-9]{1,64}$/;
+/** An access token is given up this long before its end. */
+const MARGIN_SECONDS = 300;
+
+interface Errors {
+  code: string;
+  message: string | undefined;
+  detail: string | undefined;
+}
+
+/** The first error of an answer, or the flat one of authentication; null when there is none. */
+function errorIn(body: kit.JsonObject | null): Errors | null {
+  const error = kit.at(body ?? undefined, "errors", 0) ?? body ?? undefined;
+  const code = kit.textAt(error, "code");
+  return code === undefined ? null : { code, message: kit.textAt(error, "message"), detail: kit.textAt(error, "detail") };
+}
+
+/** PMT-6xxx leaves it open what happened: the same Request-Id asks again. */
+const isFault = (error: Errors | null) => error?.code.startsWith("PMT-6") ?? false;
+
+export function judge(answer: kit.Answered): kit.Repeat {
+  const byStatus = kit.repeatByStatus(answer);
+  if (byStatus !== "final") return byStatus;
+  const body = kit.readJson(answer.body);
+  return (body === null && answer.status !== 401) || isFault(errorIn(body)) ? "perhaps done" : "final";
+}
+
+/** Answers that Intuit keeps under the Request-Id: a charge, or a refusal by whoever judged it. */
+export const isRecorded = ({ status, body }: kit.Answered) => status < 300 || /^PMT-[125]/.test(errorIn(kit.readJson(body))?.code ?? "");
+
+/** The tokens of a refresh, or why there are none. */
+export function readTokens(
+  answer: GatewayAnswer,
+  clock: GatewayIo["clock"],
+): { token: AccessToken; keep: { refresh_token: Secret } } | Declined {
+  const read = kit.triage(answer, { effect: "nothing", read: kit.readJson });
+  if (kit.isOutcome(read)) return read;
+  const [access, refresh] = [kit.textAt(read.body, "access_token"), kit.textAt(read.body, "refresh_token")];
+  if (read.status !== 200 || !access || !refresh) {
+    const code = codeOf(kit.textAt(read.body, "error")) ?? kit.codeOfStatus(read.status) ?? "gateway_unavailable";
+    return kit.declined(code, { reason: "Intuit gave no access token; the merchant may have to connect again" });
+  }
+  const token = kit.accessToken(access, Number(kit.scalarAt(read.body, "expires_in") ?? 0), clock, { marginSeconds: MARGIN_SECONDS });
+  return { token, keep: { refresh_token: new Secret(refresh) } };
+}
+
+function refused(body: kit.JsonObject, status: number): Declined | Unknown {
+  const error = errorIn(body);
+  if (error === null || status < 400 || isFault(error)) return kit.unknown(`status ${status} that says neither yes nor no`);
+  const { code, message, detail } = error;
+  const more = code.startsWith("PMT-4")
+    ? codeOfField(`${detail ?? ""} ${message ?? ""}`)
+    : code === "PMT-5000"
+      ? codeOfWords(message)
+      : undefined;
+  const ours = more ?? codeOf(code);
+  return ours ? kit.declined(ours, { message }) : kit.unknown("an error that Intuit does not document");
+}
+
+/** What a charge's answer says; `excess`: money was taken that must not stay. */
+export type ChargeResponse = Approved | Declined | Unknown | { outcome: "excess"; refusal: Declined };
+
+export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor, currency }: Subject): ChargeResponse {
+  const body = kit.readJson(bytes);
+  if (body === null) return kit.unknown("Intuit's answer is not one JSON object");
+  const error = errorIn(body);
+  // Approved, and the cancellation that the merchant's own rules ask for failed.
+  if (error?.code.startsWith("PMT-1"))
+    return { outcome: "excess", refusal: kit.declined(codeOf(error.code) ?? "fraud_suspected", { message: error.message }) };
+  const state = kit.textAt(body, "status");
+  if (status !== 200 && status !== 201) return refused(body, status);
+  const id = kit.idAt(body, ID, "id");
+  const processor = { quickbooks_charge_id: id };
+  if (state === "DECLINED" || state === "CANCELLED") return kit.declined("card_declined", { processor });
+  if (id === undefined || kit.minorOfDecimal(body["amount"], currency) !== amountMinor || body["currency"] !== currency)
+    return kit.unknown("a charge without its id, or of another amount or currency");
+  if (state === "AUTHORIZED")
+    return { outcome: "excess", refusal: kit.declined("gateway_misconfigured", { processor, reason: "the money was only held" }) };
+  if (state !== "CAPTURED" && state !== "SETTLED") return kit.unknown("a status that Intuit does not document");
+  return kit.approved(processor, { webhook: { auth_code: kit.textAt(body, "authCode"), response_code: state } });
+}
+
+export function readStored({ body: bytes, status }: kit.Answered): Approved | Declined | Unknown {
+  const body = kit.readJson(bytes);
+  if (body === null) return kit.unknown("Intuit's answer is not one JSON object");
+  if (status !== 200 && status !== 201) return refused(body, status);
+  const id = kit.idAt(body, ID, "id");
+  return id === undefined ? kit.unknown("a stored card without its id") : kit.approved({ quickbooks_card_id: id });
+}
+
+/** What became of a void or a refund; Intuit knows no such charge with 404. */
+export function readReversal(answer: GatewayAnswer | Declined): "done" | "absent" | "unclear" {
+  if (kit.isOutcome(answer) || answer.kind !== "answered") return "unclear";
+  const body = kit.readJson(answer.body);
+  if (answer.status === 404 && errorIn(body)?.code === "PMT-10305") return "absent";
+  return answer.status < 300 && kit.textAt(body ?? undefined, "status") === "ISSUED" ? "done" : "unclear";
+}
+
+/** Ids of a customer's cards; null when Intuit did not say. */
+export function readCards(answer: GatewayAnswer | Declined): string[] | null {
+  if (kit.isOutcome(answer) || answer.kind !== "answered" || answer.status !== 200) return null;
+  const cards = kit.readJsonList(answer.body);
+  const ids = cards?.map((card) => kit.idAt(card, ID, "id")) ?? [undefined];
+  return ids.includes(undefined) ? null : (ids as string[]);
+}
