@@ -17,6 +17,7 @@ export { createMetrics, type Metrics } from "./metrics.ts";
 export { repeat } from "./repeat.ts";
 export { firstKeys, type InstallationKeys, openInstallationKeys, rewrapInstallationKeys } from "./seal-installation.ts";
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
+export { makeFolder } from "./make-folder.ts";
 export { loadKeyring } from "./master-keys.ts";
 export { keyIdOf, type Place } from "./seal.ts";
 export { OTHERS, WindowCounter } from "./window-counter.ts";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SAMPLE_RATE_HZ, ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { makeFolder } from "#src/platform/index.ts";
 import { ENGINE, type FliteVoice } from "./flite.ts";
 import { Renderers } from "./renderers.ts";
 
@@ -52,7 +53,7 @@ export function createSynthesiser({ cacheDir, voice = "slt" }: SynthesiserOption
 
 /** Written aside and renamed, so that a crash or a second process leaves no half file. */
 async function keep(folder: string, path: string, ulaw: Uint8Array): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  makeFolder(folder);
   const aside = `${path}.${process.pid}.part`;
   await writeFile(aside, ulaw);
   await rename(aside, path);

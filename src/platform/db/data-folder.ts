@@ -1,7 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { makeFolder } from "../make-folder.ts";
 
 export interface DataFolder {
   /** Where PGlite keeps its files. */
@@ -21,7 +22,7 @@ export function takeDataFolder(dataDir: string): DataFolder {
   const path = join(root, "database");
   const unfinished = join(root, "database.unfinished");
   try {
-    mkdirSync(root, { recursive: true, mode: 0o700 });
+    makeFolder(root, 0o700);
   } catch (cause) {
     throw new OperatorError(`DATA_DIR: the folder ${root} cannot be made.`, { cause });
   }
@@ -30,7 +31,7 @@ export function takeDataFolder(dataDir: string): DataFolder {
   if (existsSync(unfinished)) rmSync(path, { recursive: true, force: true });
   if (!existsSync(path)) writeFileSync(unfinished, "");
   // PGlite makes files that everybody may write; the folder around them may be older than we are and open to all.
-  mkdirSync(path, { recursive: true });
+  makeFolder(path);
   chmodSync(path, 0o700);
   return {
     path,

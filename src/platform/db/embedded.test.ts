@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -84,6 +84,17 @@ test("one process cannot take the same folder twice either", () => {
   assert.throws(() => takeDataFolder(folder), { name: "OperatorError", message: /in use by another voicetill process/ });
   first.release();
   takeDataFolder(folder).release();
+});
+
+test("a folder inside what only looks like one is one sentence, not an endless wait", { skip: !existsSync("/proc/self") }, () => {
+  const code = `import { takeDataFolder } from ${JSON.stringify(new URL("./data-folder.ts", import.meta.url).href)};
+    try { takeDataFolder("/proc/voicetill/data"); } catch (error) { console.log(error.name, error.message); }`;
+  const { stdout, signal } = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", code], {
+    timeout: 20_000,
+    encoding: "utf8",
+  });
+  assert.equal(signal, null);
+  assert.equal(stdout, "OperatorError DATA_DIR: the folder /proc/voicetill/data cannot be made.\n");
 });
 
 test("a folder that cannot be made is one sentence", () => {
