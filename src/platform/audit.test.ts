@@ -66,6 +66,18 @@ describe("the audit log's chain", () => {
     assert.deepEqual(parseHead(headText(head)), head);
   });
 
+  test("a row with a text that the database refuses is written without the sign, and sealed (R-436)", async () => {
+    const bad = "a\0b\ud800";
+    await database.transaction((tx) =>
+      audit(tx, { actor: bad, action: "thing.done", object: bad, source: bad, result: bad, details: { [bad]: [bad] } }),
+    );
+    await sealRows(database, key);
+    const row = await database.db.selectFrom("audit_log").selectAll().orderBy("id", "desc").limit(1).executeTakeFirstOrThrow();
+    const good = "ab\ufffd";
+    assert.deepEqual([row.actor, row.object, row.source, row.result, row.details], [good, good, good, good, { [good]: [good] }]);
+    assert.equal((await verify()).fault, null);
+  });
+
   test("an empty log is whole", async () => {
     await tamper("truncate audit_log restart identity");
     await tamper("truncate audit_head, installation_keys");

@@ -1,4 +1,5 @@
 import type { Database, Db } from "./db/database.ts";
+import { storable, storableJson } from "./db/storable.ts";
 import type { Log } from "./log.ts";
 
 /** One thing that was done: who did what to which object, from where, with what result (S-16). */
@@ -25,12 +26,12 @@ export async function audit(tx: Db, ...entries: readonly AuditEntry[]): Promise<
   if (entries.length === 0) return;
   const rows = entries.map(({ organizationId = null, actor, action, object, source = null, result, details }) => ({
     organization_id: organizationId,
-    actor,
+    actor: storable(actor),
     action,
-    object,
-    source,
-    ...(result === undefined ? {} : { result }),
-    ...(details === undefined ? {} : { details: JSON.stringify(details) }),
+    object: storable(object),
+    source: source === null ? null : storable(source),
+    ...(result === undefined ? {} : { result: storable(result) }),
+    ...(details === undefined ? {} : { details: storableJson(details) }),
   }));
   await tx.insertInto("audit_log").values(rows).execute();
 }

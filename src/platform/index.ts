@@ -6,6 +6,7 @@ export { type Database, type Db, isDatabaseUnavailable, notify } from "./db/data
 export { pendingMigrations } from "./db/migrate.ts";
 export { newestFirst } from "./db/newest.ts";
 export { openDatabase } from "./db/open.ts";
+export { storable, storableJson } from "./db/storable.ts";
 export { statement } from "./db/statement.ts";
 export type { Tables } from "./db/tables.ts";
 export { createOutbound, type Outbound, type OutboundAnswer, type OutboundRequest } from "./http.ts";

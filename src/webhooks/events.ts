@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Environment } from "#src/kernel/payment.ts";
-import type { Db } from "#src/platform/index.ts";
+import { type Db, storable, storableJson } from "#src/platform/index.ts";
 
 /** Rows of webhook_events: the truth about what was delivered. Jobs only wake the worker. */
 
@@ -29,7 +29,7 @@ export async function insertEvent(db: Db, event: { id: string; sessionId: string
       project_id: event.projectId,
       event: event.name,
       // A JSON string, not an object: jsonb would reorder the keys, and the signed bytes stay the same over all tries.
-      body: JSON.stringify(event.body),
+      body: storableJson(event.body),
     })
     .execute();
 }
@@ -93,7 +93,7 @@ export async function reviveEvent(db: Db, id: string): Promise<Pick<WebhookEvent
   const row = await db
     .updateTable("webhook_events")
     .set({ delivered_at: null, dead_at: null, tries: 0, next_try_at: sql<Date>`clock_timestamp()` })
-    .where("id", "=", id)
+    .where("id", "=", storable(id))
     .where("body", "is not", null)
     .returning(["project_id", "session_id"])
     .executeTakeFirst();

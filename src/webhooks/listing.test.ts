@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
-import { insertEvent, markDead, markDelivered, markWaiting } from "./events.ts";
+import { insertEvent, markDead, markDelivered, markWaiting, reviveEvent } from "./events.ts";
 import { backlogOf, findEvent, listEvents } from "./listing.ts";
 
 let fixture: Fixture;
@@ -42,6 +42,18 @@ test("an event is found by its own id and by its session's, without its body", a
   assert.ok(dead && !("body" in dead));
   assert.deepEqual(await findEvent(db, sessionOf.get("evt_dead")!), dead);
   assert.equal(await findEvent(db, "evt_none"), null);
+});
+
+test("no text that the database refuses keeps an event from being written or looked for (R-436)", async () => {
+  const { db } = fixture.database;
+  const bad = "a\0b\ud800";
+  const session = await fixture.create();
+  await insertEvent(db, { id: "evt_bad", sessionId: session.id, projectId: fixture.projectId, name: "payment.expired", body: bad });
+  const row = await db.selectFrom("webhook_events").select("body").where("id", "=", "evt_bad").executeTakeFirstOrThrow();
+  assert.equal(row.body, "ab\ufffd");
+  assert.equal(await findEvent(db, bad), null);
+  assert.equal(await reviveEvent(db, bad), null);
+  await db.deleteFrom("webhook_events").where("id", "=", "evt_bad").execute();
 });
 
 test("the backlog counts what waits, what nobody takes up, and what was given up", async () => {

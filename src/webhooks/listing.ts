@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { parseUuid } from "#src/kernel/ids.ts";
-import { type Db, newestFirst } from "#src/platform/index.ts";
+import { type Db, newestFirst, storable } from "#src/platform/index.ts";
 
 /** What the operator sees of an event: never its body. */
 export interface ListedEvent {
@@ -42,7 +42,7 @@ export function listEvents(db: Db, filter: EventFilter, limit: number): Promise<
 export async function findEvent(db: Db, id: string): Promise<ListedEvent | null> {
   const sessionId = parseUuid(id);
   const row = await select(db)
-    .where(sessionId === null ? "webhook_events.id" : "webhook_events.session_id", "=", sessionId ?? id)
+    .where(sessionId === null ? "webhook_events.id" : "webhook_events.session_id", "=", sessionId ?? storable(id))
     .executeTakeFirst();
   return (row as ListedEvent | undefined) ?? null;
 }
