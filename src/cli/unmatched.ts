@@ -58,9 +58,9 @@ export function todoOf({
   finished_at,
   mode,
 }: Pick<Sent<AttemptView> | AttemptView, "outcome" | "reversal" | "finished_at" | "mode">): string {
-  const what = mode === "tokenize" ? "stored card" : "money";
-  if (reversal === "failed") return `give the ${what} back at the gateway by hand: it could not be done from here`;
-  if (reversal === "due") return `nothing yet: the ${what} is being given back`;
+  const [what, reversed] = mode === "tokenize" ? ["delete the stored card", "deleted"] : ["void or refund the money", "reversed"];
+  if (reversal === "failed") return `${what} at the gateway by hand: it could not be ${reversed} from here`;
+  if (reversal === "due") return `nothing yet: it is being ${reversed}`;
   if (outcome === "unknown" && finished_at === null) return "nothing yet: its outcome is being looked for";
   return "look the reference up at the gateway: the outcome could not be established";
 }

@@ -60,7 +60,7 @@ export class ChainBrokenError extends Error {
 }
 
 /**
- * Seals what is not sealed yet, the oldest first, and answers the new head; null when another process is at it. Many may
+ * Seals what is not sealed yet, the oldest first, and returns the new head; null when another process is at it. Many may
  * try at once. Throws ChainBrokenError when the head is not genuine: to go on would hide what was cut off.
  */
 export async function sealRows({ transaction }: Pick<Database, "transaction">, key: Uint8Array): Promise<Head | null> {
@@ -105,7 +105,7 @@ async function sealBatch(tx: Db, key: Uint8Array): Promise<{ head: Head; count: 
 export interface ChainReport {
   /** Rows whose seals were right, from the first on. */
   verified: number;
-  /** The end of the chain; to be kept somewhere else. Null when it is not genuine. */
+  /** The end of the chain; to be stored elsewhere. Null when it is not genuine. */
   head: Head | null;
   /** Null: the chain is whole. Else the first fault, in one sentence. */
   fault: string | null;
@@ -115,7 +115,7 @@ export interface ChainReport {
 }
 
 /**
- * Checks every row from the first on, and that the chain reaches `noted`, a head that was kept elsewhere. Reads page by page
+ * Checks every row from the first on, and that the chain reaches `noted`, a head that was stored elsewhere. Reads page by page
  * without holding anybody up; what is sealed meanwhile is left for the next time.
  */
 export async function verifyChain(db: Db, key: Uint8Array, noted: Head | null = null): Promise<ChainReport> {

@@ -20,7 +20,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** An HTTP server; answers its port. */
+/** An HTTP server; returns its port. */
 const serve = (listener: RequestListener) => listening(createServer(listener));
 
 /** A raw server that hands over each connection once the first bytes of a request have come. */
@@ -70,7 +70,7 @@ test("Accept-Encoding is sent once, whatever the request says of it (R-253)", as
   );
 });
 
-test("redirects are answers, never followed (R-248)", async () => {
+test("redirects are responses, never followed (R-248)", async () => {
   let followed = 0;
   const target = await serve((_request, response) => {
     followed++;

@@ -86,16 +86,16 @@ export function createLog(options: LogOptions): Log {
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
 
 function allowed(fields: LogFields): Record<string, Scalar> {
-  const kept: Record<string, Scalar> = {};
+  const shown: Record<string, Scalar> = {};
   for (const name of FIELDS) {
     const value = fields[name];
     if (value === undefined) continue;
     // The types allow scalars alone; an object that slipped past them is not printed, whatever it holds.
-    if (typeof value === "string") kept[name] = maskSecrets(value, MAX_VALUE_LENGTH);
-    else kept[name] = value === null || typeof value === "number" || typeof value === "boolean" ? value : `(${typeof value})`;
+    if (typeof value === "string") shown[name] = maskSecrets(value, MAX_VALUE_LENGTH);
+    else shown[name] = value === null || typeof value === "number" || typeof value === "boolean" ? value : `(${typeof value})`;
   }
-  if (fields.error !== undefined) kept["error"] = describe(fields.error);
-  return kept;
+  if (fields.error !== undefined) shown["error"] = describe(fields.error);
+  return shown;
 }
 
 /** Class, code and place of an error; the words only of those whose words are ours. */

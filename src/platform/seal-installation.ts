@@ -6,7 +6,7 @@ import type { Database, Db } from "./db/database.ts";
 import type { Keyring } from "./seal-keyring.ts";
 import type { Place } from "./seal.ts";
 
-/** What this installation keeps under its master key and must keep when that is replaced (docs/decisions/0010). */
+/** What is stored under the installation's master key and outlives it when it is replaced (docs/decisions/0010). */
 export interface InstallationKeys {
   readonly keyring: Keyring;
   /** Hashes API keys. */
@@ -33,7 +33,7 @@ const place = (name: string): Place => ({
 
 const derived = (master: Uint8Array, info: string, bytes: number) => Buffer.from(hkdfSync("sha256", master, new Uint8Array(), info, bytes));
 
-/** The keys as a first start makes them, kept nowhere: for the tests, and for a database that has no place for them yet. */
+/** The keys as a first start makes them, not stored: for the tests, and for a database that has no place for them yet. */
 export function firstKeys(keyring: Keyring): InstallationKeys {
   const { bytes } = keyring.current;
   return {
@@ -54,11 +54,11 @@ export async function openInstallationKeys(database: Pick<Database, "db" | "tran
   const first = firstKeys(keyring);
   const { rows } = await sql<{ there: boolean }>`select to_regclass('installation_keys') is not null as there`.execute(db);
   if (!rows[0]?.there) return first;
-  const kept = async (name: Name) => (await find(db, keyring, name)) ?? (await keep(database, keyring, name, first[name]));
-  return { keyring, pepper: await kept("pepper"), starter: await kept("starter"), audit: await kept("audit") };
+  const ensure = async (name: Name) => (await find(db, keyring, name)) ?? (await insertKey(database, keyring, name, first[name]));
+  return { keyring, pepper: await ensure("pepper"), starter: await ensure("starter"), audit: await ensure("audit") };
 }
 
-async function keep(
+async function insertKey(
   { db, transaction }: Pick<Database, "db" | "transaction">,
   keyring: Keyring,
   name: Name,
@@ -91,7 +91,7 @@ async function find(db: Db, keyring: Keyring, name: Name): Promise<Uint8Array | 
   }
 }
 
-/** Puts these keys under the current master key; answers how many were not. */
+/** Puts these keys under the current master key; returns how many were not. */
 export async function rewrapInstallationKeys({ transaction }: Pick<Database, "transaction">, keyring: Keyring): Promise<number> {
   return await transaction(async (tx) => {
     const rows = await tx.selectFrom("installation_keys").select(["name", "sealed"]).forUpdate().execute();

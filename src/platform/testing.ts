@@ -44,7 +44,7 @@ async function administer(server: string, sql: string): Promise<void> {
 
 const CACHE = new URL("../../node_modules/.cache/voicetill/", import.meta.url);
 
-/** initdb and the migrations take seconds; their result is kept as a file, named after what it was made from. */
+/** initdb and the migrations take seconds; their result is cached in a file, named after what it was made from. */
 async function inMemory(): Promise<Database> {
   const { version } = JSON.parse(
     readFileSync(new URL("../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
@@ -53,8 +53,8 @@ async function inMemory(): Promise<Database> {
   for (const { checksum } of readMigrations()) made.update(checksum);
   const file = new URL(`database-${made.digest("hex").slice(0, 16)}.tar`, CACHE);
 
-  const kept = read(file);
-  if (kept) return openPglite(null, kept);
+  const cached = read(file);
+  if (cached) return openPglite(null, cached);
   const database = await openPglite(null);
   await database.migrate();
   mkdirSync(CACHE, { recursive: true });

@@ -38,36 +38,36 @@ export const QUEUE = "status-webhooks";
 const ANSWER_MS = 15_000;
 const ANSWER_BYTES = 16 * 1024;
 /** Tries under way for one project in one process. */
-const LANES = 4;
+const MOST_AT_ONCE = 4;
 const SWEEP_MS = 30_000;
 
 /**
- * Delivers what stands in webhook_events. Each project has at most four lanes of its own, so a dead receiver delays
- * nobody else; a lane claims one due event after another and ends when none is due.
+ * Delivers what stands in webhook_events. Each project has at most four loops of its own, so a dead receiver delays
+ * nobody else; a loop claims one due event after another and ends when none is due.
  */
 export function createDelivery(deps: DeliveryDeps) {
   const { database, jobs, projects, outbound, clock, random, log } = deps;
-  const lanes = new Map<string, number>();
+  const loops = new Map<string, number>();
   const running = new Set<Promise<void>>();
   /** When the sweeps began or one last succeeded, by the monotonic clock. */
   let sweptAt: number | null = null;
   let stopped = false;
 
-  /** Starts a lane for the project unless it has four. */
+  /** Starts a loop for the project unless it has four. */
   function wake(projectId: string): void {
     crashPoint("webhook_woken");
-    const count = lanes.get(projectId) ?? 0;
-    if (stopped || count >= LANES) return;
-    lanes.set(projectId, count + 1);
-    const lane = drain(projectId)
+    const count = loops.get(projectId) ?? 0;
+    if (stopped || count >= MOST_AT_ONCE) return;
+    loops.set(projectId, count + 1);
+    const loop = drain(projectId)
       .catch((error: unknown) => log.error("webhook_delivery_broken", { project: projectId, error }))
       .finally(() => {
-        running.delete(lane);
-        const left = (lanes.get(projectId) ?? 1) - 1;
-        if (left === 0) lanes.delete(projectId);
-        else lanes.set(projectId, left);
+        running.delete(loop);
+        const left = (loops.get(projectId) ?? 1) - 1;
+        if (left === 0) loops.delete(projectId);
+        else loops.set(projectId, left);
       });
-    running.add(lane);
+    running.add(loop);
   }
 
   async function drain(projectId: string): Promise<void> {
@@ -76,7 +76,7 @@ export function createDelivery(deps: DeliveryDeps) {
       const event = await claimDueEvent(database.db, projectId);
       if (!event) return;
       crashPoint("webhook_claimed");
-      // A backlog opens the project's other lanes; each of them ends at once when there is none.
+      // A backlog starts the project's other loops; each of them ends at once when there is none.
       wake(projectId);
       await deliver(event);
     }
@@ -147,7 +147,7 @@ export function createDelivery(deps: DeliveryDeps) {
   /** Whether sweeps succeed: the last one that did is not long ago. */
   const isSweeping = () => sweptAt !== null && clock.monotonic() - sweptAt < 3 * SWEEP_MS;
 
-  /** Sweeps from now on; answers the function that ends it and waits for the tries under way. */
+  /** Sweeps from now on; returns the function that ends it and waits for the tries under way. */
   function startSweep(): () => Promise<void> {
     let cancel = () => {};
     sweptAt = clock.monotonic();

@@ -16,7 +16,7 @@ export interface Webhooks {
   onFinal(tx: Db, session: Session): Promise<void>;
   /** Declares the delivery queue: in every process, before `jobs.start`. Its jobs run where `jobs` works. */
   registerDelivery(): void;
-  /** Takes up what lost its job, now and every half minute: in workers. Answers the stop, which waits for running tries. */
+  /** Takes up what lost its job, now and every half minute: in workers. Returns the stop, which waits for running tries. */
   startSweep(): () => Promise<void>;
   /** Whether these sweeps succeed: the last one that did is not long ago. */
   isSweeping(): boolean;

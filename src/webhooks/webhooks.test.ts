@@ -23,7 +23,7 @@ interface Received {
   body: string;
 }
 
-/** A merchant's endpoint on loopback that answers what the test tells it. */
+/** A merchant's endpoint on loopback whose responses the test decides. */
 class Receiver {
   readonly received: Received[] = [];
   answer: (response: ServerResponse) => void = (response) => response.writeHead(200).end();

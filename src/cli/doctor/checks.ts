@@ -43,7 +43,7 @@ const SOON_MS = 14 * 86_400_000;
 const HOUR_S = 3600;
 const FEW_CALLS = 50;
 
-/** The checks in the order they are told. One that has nothing to look at answers nothing. */
+/** The checks in the order they are told. One that has nothing to look at returns nothing. */
 const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
   node: ({ node }) =>
     Number(node.slice(1).split(".")[0]) >= NODE_MAJOR
@@ -350,7 +350,7 @@ function webhookResults(name: string, webhooks: Sent<Installation>["projects"][n
 const STARTER = "demo";
 
 export function examine(facts: Facts): Finding[] {
-  return Object.entries(CHECKS).flatMap(([check, look]) => look(facts).map((verdict) => ({ check, ...verdict })));
+  return Object.entries(CHECKS).flatMap(([check, look]) => look(facts).map((result) => ({ check, ...result })));
 }
 
 function installed({ database }: Facts, look: (installation: Sent<Installation>) => Result[]): Result[] {

@@ -12,20 +12,20 @@ interface Waiting<T, R> {
 }
 
 /**
- * Few calls of `work` for many items: what is asked for while a call is under way goes together into the next. Nobody waits
- * for company: a lone item is worked on at once. When the database refuses the data of a call, its items are tried one by
- * one, so that none fails for its neighbour's fault; any other failure is that of all of them.
+ * Few calls of `work` for many items: items that come while a call is under way share the next one. A lone item is worked on at
+ * once. When the database refuses the data of a call, its items are tried one by one, so that only those at fault fail; any other
+ * failure is that of all of them.
  */
 export function batched<T, R>(scope: TransactionScope, work: (items: readonly T[]) => Promise<readonly R[]>): (item: T) => Promise<R> {
   const waiting: Waiting<T, R>[] = [];
   let running = false;
 
-  const settle = async (batch: readonly Waiting<T, R>[]): Promise<void> => {
+  const run = async (batch: readonly Waiting<T, R>[]): Promise<void> => {
     try {
       const results = await work(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
     } catch (error) {
-      if (batch.length > 1 && isDataRefused(error)) for (const one of batch) await settle([one]);
+      if (batch.length > 1 && isDataRefused(error)) for (const one of batch) await run([one]);
       else for (const { reject } of batch) reject(error);
     }
   };
@@ -41,7 +41,7 @@ export function batched<T, R>(scope: TransactionScope, work: (items: readonly T[
       next();
     };
     const slow = setTimeout(goOn, SLOW_MS);
-    void settle(waiting.splice(0, MOST_ITEMS)).then(goOn);
+    void run(waiting.splice(0, MOST_ITEMS)).then(goOn);
   };
 
   return (item) => {

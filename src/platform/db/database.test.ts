@@ -132,7 +132,7 @@ test("two listeners of one channel are both called, and one that left no more", 
   await stopSecond();
 });
 
-test("a ping answers true while the database lives", async () => {
+test("a ping is true while the database lives", async () => {
   assert.equal(await database.ping(5000), true);
 });
 
@@ -171,7 +171,7 @@ function recorder(applied: { name: string; checksum: string }[] = []): Migration
 
 const STEP: Migration = { name: "0002_step.sql", sql: "alter", checksum: "c" };
 
-test("a migration that fails is rolled back and the lock is given back", async () => {
+test("a migration that fails is rolled back and the lock is released", async () => {
   const session = recorder();
   await assert.rejects(migrate(session, [{ ...STEP, sql: "broken" }]), /syntax error/);
   assert.deepEqual(session.log.slice(-3), ["broken", "rollback", "select pg_advisory_unl"]);

@@ -15,7 +15,7 @@ export interface Database {
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   /**
    * Makes few calls of `work` out of many alike requests: what is asked for while a call is under way goes together into
-   * the next. `work` answers one result per item, in their order, and commits all or nothing. An item is answered when its
+   * the next. `work` returns one result per item, in their order, and commits all or nothing. An item is done when its
    * call has ended. Outside transactions only.
    */
   batched<T, R>(work: (db: Db, items: readonly T[]) => Promise<readonly R[]>): (item: T) => Promise<R>;
@@ -24,7 +24,7 @@ export interface Database {
    * missed because the connection was lost and is back. The returned function ends it.
    */
   listen(channel: string, onPayload: (payload: string) => void, onGap?: () => void): Promise<() => Promise<void>>;
-  /** Applies the missing files of `migrations/` and answers their names. Safe from many processes at once. */
+  /** Applies the missing files of `migrations/` and returns their names. Safe from many processes at once. */
   migrate(): Promise<string[]>;
   /** True when the database answered a query within `timeoutMs`. */
   ping(timeoutMs: number): Promise<boolean>;

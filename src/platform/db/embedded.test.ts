@@ -57,8 +57,8 @@ test("a second process is refused by name; after kill -9 of the first the next o
   const database = await openDatabase({ databaseUrl: null, dataDir: folder });
   const rows = await database.db.selectFrom("organizations").select("id").execute();
   await database.close();
-  const kept = new Set(rows.map(({ id }) => id));
-  const lost = first.lines.filter((id) => !kept.has(id));
+  const stored = new Set(rows.map(({ id }) => id));
+  const lost = first.lines.filter((id) => !stored.has(id));
   assert.deepEqual(lost, []);
 });
 

@@ -33,7 +33,7 @@ export function readMigrations(): Migration[] {
 }
 
 /**
- * Brings the database up to date, each file in a transaction of its own, and answers the names applied now. Many
+ * Brings the database up to date, each file in a transaction of its own, and returns the names applied now. Many
  * processes may call it at once: an advisory lock lets them take turns. A file that was changed after it was applied is an
  * OperatorError; a file that this version does not know is left alone, so that an older version runs beside a newer one.
  */

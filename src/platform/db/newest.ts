@@ -5,7 +5,7 @@ const WINDOWS: readonly (string | null)[] = ["1 hour", "2 days", "60 days", null
 
 /**
  * The newest rows of a table that grows for ever: asks for those since an hour ago, then since days ago, until there are
- * `limit` of them, so that the database need not sort the whole table. `rowsSince` answers the newest `limit` rows made
+ * `limit` of them, so that the database need not sort the whole table. `rowsSince` returns the newest `limit` rows made
  * after a moment, or of all when it is null.
  */
 export async function newestFirst<T>(limit: number, rowsSince: (since: RawBuilder<Date> | null) => Promise<T[]>): Promise<T[]> {

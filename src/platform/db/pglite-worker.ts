@@ -27,7 +27,7 @@ export interface QueryResult<Row = Record<string, unknown>> {
   command?: string;
 }
 
-/** What is kept of a database error: nothing that could quote a parameter. */
+/** What is passed on of a database error: nothing that could quote a parameter. */
 export interface WireError {
   message: string;
   code: string | null;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { storable, storableJson } from "./storable.ts";
 
 test("a text loses NUL and half of a surrogate pair and nothing else (R-436)", () => {
