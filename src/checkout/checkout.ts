@@ -49,29 +49,7 @@ interface ProjectFacts {
 
 /** The rules of a valid new session that only its project and gateway can tell. Nothing is written. */
 export function createCheckout({ database, projects, gateways, clock, settings, log }: CheckoutDeps): Checkout {
-  const factsOf = ttlCached(
-    clock,
-    (organizationId: string, environment: Environment, gateway: GatewayName, project: string) =>
-      [organizationId, environment, gateway, project].join(" "),
-    async (organizationId, environment, gateway, idOrSlug): Promise<ProjectFacts | null> => {
-      const { db } = database;
-      const project = await projects.findProject(db, organizationId, idOrSlug);
-      if (!project) return null;
-      const own = await projects.gatewaySettings(db, project.id, gateway, environment);
-      const [number] = await projects.numbersOf(db, project.id);
-      const { connectedAccountOption: option = null, takesBillingAddress = false } = gateways[gateway]?.capabilities ?? {};
-      return {
-        project,
-        gateway: own && {
-          takesConnectedAccount: option !== null,
-          chargesConnectedAccounts: option !== null && own.options[option] === true,
-          takesBillingAddress,
-        },
-        phoneNumber: number ?? settings.phoneNumber,
-      };
-    },
-  );
-
+  const factsOf = factsReader({ database, projects, gateways, clock, settings });
   const factsFor = ({ organizationId, environment }: Requester, { gateway, project }: VoiceRequest | WidgetRequest) =>
     factsOf(organizationId, environment, gateway, project);
 
@@ -131,6 +109,32 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
       };
     },
   };
+}
+
+/** Reads what a new session needs to know of its project, at most once in a moment; null when the organisation has no such project. */
+function factsReader({ database, projects, gateways, clock, settings }: Omit<CheckoutDeps, "log">) {
+  return ttlCached(
+    clock,
+    (organizationId: string, environment: Environment, gateway: GatewayName, project: string) =>
+      [organizationId, environment, gateway, project].join(" "),
+    async (organizationId, environment, gateway, idOrSlug): Promise<ProjectFacts | null> => {
+      const { db } = database;
+      const project = await projects.findProject(db, organizationId, idOrSlug);
+      if (!project) return null;
+      const own = await projects.gatewaySettings(db, project.id, gateway, environment);
+      const [number] = await projects.numbersOf(db, project.id);
+      const { connectedAccountOption: option = null, takesBillingAddress = false } = gateways[gateway]?.capabilities ?? {};
+      return {
+        project,
+        gateway: own && {
+          takesConnectedAccount: option !== null,
+          chargesConnectedAccounts: option !== null && own.options[option] === true,
+          takesBillingAddress,
+        },
+        phoneNumber: number ?? settings.phoneNumber,
+      };
+    },
+  );
 }
 
 function amountFaults(amount: ReturnType<typeof amountInMinor>, mode: Mode, currency: string): CheckoutFault[] {

@@ -73,6 +73,21 @@ export async function saveStored(db: Db, vault: Vault, key: Key, stored: Omit<St
     .execute();
 }
 
+async function organizationOf(db: Db, projectId: string): Promise<string | null> {
+  const row = await db.selectFrom("projects").select("organization_id").where("id", "=", projectId).executeTakeFirst();
+  return row?.organization_id ?? null;
+}
+
+async function withCredentials(db: Db, projectIds: readonly string[], environment: Environment) {
+  return await db
+    .selectFrom("gateway_settings")
+    .select(["project_id", "gateway"])
+    .where("project_id", "in", projectIds)
+    .where("environment", "=", environment)
+    .where(sql<number>`length(credentials)`, ">", 0)
+    .execute();
+}
+
 export interface SettingsDeps {
   database: Database;
   vault: Vault;
@@ -85,11 +100,6 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
   /** What simulators rotated: a project without credentials has no row to keep it in, and a simulator forgets as well. */
   const rotatedSandbox = new Map<string, Record<string, Secret>>();
   const sandboxId = (projectId: string, gateway: GatewayName) => `${projectId}/${gateway}`;
-
-  async function organizationOf(db: Db, projectId: string): Promise<string | null> {
-    const row = await db.selectFrom("projects").select("organization_id").where("id", "=", projectId).executeTakeFirst();
-    return row?.organization_id ?? null;
-  }
 
   /**
    * The project's own credentials; with a test key and none of its own the simulator's, when simulators are on; else null
@@ -117,16 +127,7 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
 
   /** Gateways for which `find` has settings, in the registry's order, per project. */
   async function configured(db: Db, projectIds: readonly string[], environment: Environment): Promise<Map<string, GatewayName[]>> {
-    const rows =
-      projectIds.length === 0
-        ? []
-        : await db
-            .selectFrom("gateway_settings")
-            .select(["project_id", "gateway"])
-            .where("project_id", "in", projectIds)
-            .where("environment", "=", environment)
-            .where(sql<number>`length(credentials)`, ">", 0)
-            .execute();
+    const rows = projectIds.length === 0 ? [] : await withCredentials(db, projectIds, environment);
     const simulated = environment === "test" && simulatorsUrl() !== null;
     const names = Object.keys(gateways) as GatewayName[];
     const has = (projectId: string, name: GatewayName) => rows.some((row) => row.project_id === projectId && row.gateway === name);

@@ -28,29 +28,7 @@ const HOUR_MS = 3_600_000;
 export async function startVoiceRole(modules: Modules, promptCache: string): Promise<VoiceRole> {
   const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, trunks, onEnd } = modules;
   const mediaHost = (await lookup(config.sipPublicHost)).address;
-  let isMediaDead = false;
-  const media = createMediaEngine({
-    bindHost: (await lookup(config.sipHost)).address,
-    ports: [config.rtpPorts.first, config.rtpPorts.last],
-    random,
-    onFailure: (error) => {
-      isMediaDead = true;
-      log.error("media_thread_died", { error });
-    },
-  });
-  await media.start();
-  onEnd(() => media.stop());
-  const speaker = createSynthesiser({ cacheDir: promptCache });
-  let isStopping = false;
-  onEnd(() => {
-    isStopping = true;
-    return speaker.stop();
-  });
-  const recogniser = config.speech === "off" ? null : createRecogniser({ size: SPEECH_WORKERS });
-  if (recogniser) {
-    await recogniser.start();
-    onEnd(() => recogniser.stop());
-  }
+  const { media, synthesiser, recogniser, isMediaDead, isStopping } = await startAudio(modules, promptCache);
   onEnd(
     repeat({
       clock,
@@ -66,7 +44,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
       projects,
       payments,
       media,
-      voice: speaker,
+      voice: synthesiser,
       recogniser,
       clock,
       random,
@@ -104,13 +82,41 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
   metrics.gauge("calls_active", "Calls under way.", () => calls.activeCalls);
   metrics.gauge("sip_transactions", "SIP transactions under way.", () => userAgent.activeTransactions);
   onEnd(() => userAgent.stop());
-  calls.preload().catch((error: unknown) => isStopping || log.error("prompts_not_rendered", { error }));
+  calls.preload().catch((error: unknown) => isStopping() || log.error("prompts_not_rendered", { error }));
   const drain = () => {
     calls.drain();
     userAgent.drain();
   };
-  const isServing = async () => !isMediaDead && (await userAgent.isServing());
+  const isServing = async () => !isMediaDead() && (await userAgent.isServing());
   return { port, calls, drain, idle: () => calls.idle(), isServing };
+}
+
+/** Media engine, synthesiser and recogniser, each with threads of its own. */
+async function startAudio({ config, random, log, onEnd }: Modules, promptCache: string) {
+  let isMediaDead = false;
+  const media = createMediaEngine({
+    bindHost: (await lookup(config.sipHost)).address,
+    ports: [config.rtpPorts.first, config.rtpPorts.last],
+    random,
+    onFailure: (error) => {
+      isMediaDead = true;
+      log.error("media_thread_died", { error });
+    },
+  });
+  await media.start();
+  onEnd(() => media.stop());
+  const synthesiser = createSynthesiser({ cacheDir: promptCache });
+  let isStopping = false;
+  onEnd(() => {
+    isStopping = true;
+    return synthesiser.stop();
+  });
+  const recogniser = config.speech === "off" ? null : createRecogniser({ size: SPEECH_WORKERS });
+  if (recogniser) {
+    await recogniser.start();
+    onEnd(() => recogniser.stop());
+  }
+  return { media, synthesiser, recogniser, isMediaDead: () => isMediaDead, isStopping: () => isStopping };
 }
 
 /** Callbacks are merchants' to choose, the trunk for numbers is the operator's; ports below 1024 are other services'. */
