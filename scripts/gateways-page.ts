@@ -2,7 +2,7 @@ import { GATEWAYS_BUILT, type Gateway } from "../src/gateways/index.ts";
 import { GATEWAYS } from "../src/kernel/payment.ts";
 import { row } from "./markdown.ts";
 
-/** docs/gateways.md, from what the gateways say of themselves. */
+/** docs/gateways.md and a page for each gateway, from what the gateways say of themselves. */
 
 type Capabilities = Gateway["capabilities"];
 
@@ -17,6 +17,10 @@ const seconds = (ms: number) => `${ms / 1000} s`;
 function lostAnswer({ lookUp, absenceIsProofAfterMs, voidBy }: Capabilities): string[] {
   if (lookUp === "by rule")
     return ["A lost answer fails the session, as the interface prescribes; nobody is asked. The vendor may have acted on the card."];
+  if (lookUp === "none" && voidBy !== "none")
+    return [
+      "A lost answer cannot be looked up: what it took is released again, without the card, and the session fails; where even that fails it ends `outcome_unknown`.",
+    ];
   if (lookUp === "none")
     return ["A lost answer cannot be looked up: the session ends `outcome_unknown`, and a person must look at the vendor's."];
   const how =
@@ -42,11 +46,13 @@ function applyBlock({ name, credentialFields, credentialsIn }: Gateway): string 
   return `gateways:\n  ${name}:\n    test: ${credentialsIn === "block" ? block : `{ credentials: ${block} }`}`;
 }
 
-function sectionOf(gateway: Gateway): string {
+function pageOf(gateway: Gateway): string {
   const { name, capabilities, credentialFields, credentialsIn, optionFields, hosts, documentation } = gateway;
   const where = credentialsIn === "block" ? "directly in `test` or `live`" : "in `credentials` of `test` or `live`";
   const host = hosts.live === "" ? "your own endpoint" : [...new Set([hosts.test, hosts.live])].map(code).join(" (test), ");
-  return `## ${name}
+  return `# ${name}
+
+Generated from the gateway's own description by \`npm run pages\`. What all gateways have in common: [docs/gateways.md](../gateways.md).
 
 Vendor's address: ${host}${hosts.test !== hosts.live ? " (live)" : ""}. Stored card: ${capabilities.token}.
 
@@ -98,7 +104,7 @@ replaces the vendor's address.
 ${built
   .map(({ name, capabilities: can }) =>
     row(
-      `[${name}](#${name})`,
+      `[${name}](gateways/${name}.md)`,
       can.authorizeOnly ? "at once, or held (`capture`)" : "at once",
       yes(can.verifiesOnTokenize),
       yes(can.moto),
@@ -108,8 +114,12 @@ ${built
   )
   .join("\n")}
 
-Not built yet, although the interface names them: ${missing.join(", ")}. A session that asks for one of these is a 422, \`gateway_not_configured\`.
-
-${built.map(sectionOf).join("\n")}`.trimEnd() + "\n"
+${missing.length === 0 ? "" : `Not built yet, although the interface names them: ${missing.join(", ")}. A session that asks for one of these is a 422, \`gateway_not_configured\`.`}
+`.trimEnd() + "\n"
   );
 }
+
+/** docs/gateways/NAME.md of every gateway that is built. */
+export const GATEWAY_PAGES: Readonly<Record<string, () => string>> = Object.fromEntries(
+  Object.values(GATEWAYS_BUILT).map((gateway) => [`docs/gateways/${gateway.name}.md`, () => `${pageOf(gateway).trimEnd()}\n`]),
+);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { renderErrors } from "./errors-page.ts";
-import { renderGateways } from "./gateways-page.ts";
+import { GATEWAY_PAGES, renderGateways } from "./gateways-page.ts";
 import { withSections } from "./markdown.ts";
 import { FORWARDING_SECTIONS, WEBHOOK_SECTIONS } from "./webhooks-page.ts";
 
@@ -10,6 +10,7 @@ const written = (path: string) => readFileSync(new URL(`../${path}`, import.meta
 export const PAGES: Readonly<Record<string, () => string>> = {
   "docs/errors.md": renderErrors,
   "docs/gateways.md": renderGateways,
+  ...GATEWAY_PAGES,
   "docs/webhooks.md": () => withSections(written("docs/webhooks.md"), WEBHOOK_SECTIONS()),
   "docs/card-forwarding.md": () => withSections(written("docs/card-forwarding.md"), FORWARDING_SECTIONS()),
 };
