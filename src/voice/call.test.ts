@@ -56,11 +56,11 @@ async function rig({ offer, deps = {} }: { offer?: string | null; deps?: Partial
 
 /** Until the call is closed. Time stands still while it is collected, and passes slowly afterwards: the line is held for a moment. */
 async function closed(running: Promise<void>, lines: Events): Promise<void> {
-  let isOver = false;
-  const watched = running.finally(() => (isOver = true));
+  const over = new AbortController();
+  const watched = running.finally(() => over.abort());
   watched.catch(() => {});
   await Promise.race([lines.until("call_collected"), watched.catch(() => {})]);
-  while (!isOver) {
+  while (!over.signal.aborted) {
     fixture.process.clock.advance(1);
     await turn();
   }
