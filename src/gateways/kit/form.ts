@@ -2,6 +2,9 @@
 
 export type Form = ReadonlyMap<string, string>;
 
+/** No vendor's response has a tenth of that; reading tens of thousands would take long (R-438). */
+const MAX_FIELDS = 1_000;
+
 function decoded(body: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body).trim();
@@ -22,16 +25,18 @@ function unambiguous(pairs: Iterable<readonly [string, string]>): Form | null {
 
 /**
  * application/x-www-form-urlencoded, read tolerantly (values may stand there unencoded): valid UTF-8, only printable text, no
- * name twice. Null for anything else, HTML above all.
+ * name twice, at most a thousand fields. Null for anything else, HTML above all.
  */
 export function readForm(body: Uint8Array): Form | null {
   const text = decoded(body);
-  return text === null || text === "" || /[\p{Cc}<>]/u.test(text) ? null : unambiguous(new URLSearchParams(text));
+  if (text === null || text === "" || /[\p{Cc}<>]/u.test(text) || text.split("&", MAX_FIELDS + 1).length > MAX_FIELDS) return null;
+  return unambiguous(new URLSearchParams(text));
 }
 
 /** `Name=Value`, one a line (CRLF or LF), values as they are. Null when a line is none, or a name stands there twice. */
 export function readLines(body: Uint8Array): Form | null {
-  const lines = decoded(body)?.split(/\r?\n/) ?? [];
+  const lines = decoded(body)?.split(/\r?\n/, MAX_FIELDS + 1) ?? [];
+  if (lines.length > MAX_FIELDS) return null;
   const pairs = lines.map((line) => /^(\w[\w.]*)=([^\p{Cc}]*)$/u.exec(line));
   return pairs.includes(null) ? null : unambiguous(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""]));
 }

@@ -25,9 +25,12 @@ export function words(text: string | undefined, limit = LONGEST_KEPT): string | 
 /** True when the digits of `text`, whatever stands between them, contain the card number (R-256). The number never becomes a string. */
 export function holdsNumber(text: string, number: Cell): boolean {
   if (number.length === 0) return false;
-  const digits = Array.from(text.normalize("NFKC"))
-    .filter((character) => character >= "0" && character <= "9")
-    .map(Number);
+  const digits: number[] = [];
+  const plain = text.normalize("NFKC");
+  for (let index = 0; index < plain.length; index++) {
+    const digit = plain.charCodeAt(index) - 0x30;
+    if (digit >= 0 && digit <= 9) digits.push(digit);
+  }
   for (let start = 0; start + number.length <= digits.length; start++) {
     let index = 0;
     while (index < number.length && digits[start + index] === number.digit(index)) index++;

@@ -41,6 +41,8 @@ test("a form answer may stand there unencoded, but never twice, as HTML or as ot
   );
   for (const text of ["", "a=1&a=2", "<html>a=1</html>", "a=\u0000"]) assert.equal(read(text), null, text);
   assert.equal(readForm(Buffer.from([0x61, 0x3d, 0xff])), null);
+  const many = (count: number) => Array.from({ length: count }, (_, index) => `f${index}=1`).join("&");
+  assert.deepEqual([read(many(1_000))?.size, read(many(1_001))], [1_000, null]);
 });
 
 test("lines and tagged values are read as they are, and refused when a name stands there twice", () => {
