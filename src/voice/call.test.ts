@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Log } from "#src/platform/index.ts";
+import { ManualClock } from "#src/kernel/clock.ts";
 import { APPROVED, LOST } from "#src/payments/testing.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
@@ -45,71 +46,68 @@ async function rig({ offer, deps = {} }: { offer?: string | null; deps?: Partial
   const note = (event: string) => lines.note(event);
   const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
   const leg = fixture.media.legs.at(-1)!;
-  const run = () => runCall(call.incoming, admission, { ...fixture.deps, log, ...deps });
+  // A clock of its own: the charge's deadlines are another's, which stands still.
+  const clock = new ManualClock();
+  const run = () => runCall(call.incoming, admission, { ...fixture.deps, log, clock, ...deps });
   const current = async () => (await fixture.sessions.find(fixture.database.db, session.id))!;
-  const { clock } = fixture.process;
-  const others = clock.pending;
-  /** Timers of this call that still run. */
-  const timers = () => clock.pending - others;
-  return { session, call, leg, lines, run, current, timers };
-}
-
-/** Until the call is closed. Time stands still while it is collected, and passes slowly afterwards: the line is held for a moment. */
-async function closed(running: Promise<void>, lines: Events): Promise<void> {
-  const over = new AbortController();
-  const watched = running.finally(() => over.abort());
-  watched.catch(() => {});
-  await Promise.race([lines.until("call_collected"), watched.catch(() => {})]);
-  while (!over.signal.aborted) {
-    fixture.process.clock.advance(1);
-    await turn();
-  }
-  await watched;
+  /** Resolves when the call is closed. Time stands still while it is collected; afterwards the line is held for a moment. */
+  const closed = async (running = run()) => {
+    const over = new AbortController();
+    const watched = running.finally(() => over.abort());
+    watched.catch(() => {});
+    await Promise.race([lines.until("call_collected"), watched.catch(() => {})]);
+    while (!over.signal.aborted) {
+      clock.advance(10);
+      await turn();
+    }
+    await watched;
+  };
+  return { session, call, leg, lines, run, current, clock, closed };
 }
 
 test("a keyed card is charged, the caller is told and hung up, and everything is closed (R-190)", async () => {
-  const { call, leg, lines, run, current, timers } = await rig();
+  const { call, leg, current, clock, closed } = await rig();
   keys(leg);
-  await closed(run(), lines);
+  await closed();
   assert.equal((await current()).status, "payment-success");
   assert.equal(fixture.gateway.charges.length, 1);
   assert.match(leg.played.at(-1) ?? "", /approved/);
-  assert.deepEqual([call.dialog.events.seen, leg.isClosed, timers()], [["bye"], true, 0]);
+  assert.deepEqual([call.dialog.events.seen, leg.isClosed, clock.pending], [["bye"], true, 0]);
 });
 
 test("a caller who hangs up while he is asked leaves an abandoned session, and nothing runs on (R-224)", async () => {
-  const { call, leg, lines, run, current, timers } = await rig();
+  const { call, leg, lines, current, clock, closed } = await rig();
   leg.onPlayed = (words) => {
     if (/card number/i.test(words)) call.dialog.hangUp();
   };
-  await closed(run(), lines);
+  await closed();
   assert.equal((await current()).status, "abandoned");
-  assert.deepEqual([fixture.gateway.charges.length, call.dialog.events.seen, leg.isClosed, timers()], [0, [], true, 0]);
+  assert.deepEqual([fixture.gateway.charges.length, call.dialog.events.seen, leg.isClosed, clock.pending], [0, [], true, 0]);
   assert.ok(lines.seen.includes("call_ended"));
 });
 
 test("a caller who hangs up in mid-charge has paid all the same (R-225)", async () => {
-  const { call, leg, lines, run, current } = await rig();
+  const { call, leg, current, closed } = await rig();
   fixture.gateway.onCharge = async () => {
     call.dialog.hangUp();
     return APPROVED;
   };
   keys(leg);
-  await closed(run(), lines);
+  await closed();
   assert.equal((await current()).status, "payment-success");
 });
 
 test("a call that is never acknowledged gives its session back, and charges nothing (R-223)", async () => {
-  const { call, leg, lines, run, current, timers } = await rig();
+  const { call, leg, lines, current, clock, closed } = await rig();
   call.acknowledged = Promise.reject(new Error("no ACK"));
   call.acknowledged.catch(() => {});
-  await closed(run(), lines);
+  await closed();
   assert.equal((await current()).status, "PENDING");
-  assert.deepEqual([leg.isClosed, timers(), lines.seen], [true, 0, ["prompt", "call_not_acknowledged"]]);
+  assert.deepEqual([leg.isClosed, clock.pending, lines.seen], [true, 0, ["prompt", "call_not_acknowledged"]]);
 });
 
 test("whoever pays before the acknowledgement is lost has paid (R-223)", async () => {
-  const { call, leg, lines, run, current } = await rig();
+  const { call, leg, current, closed } = await rig();
   const noAck = Promise.withResolvers<string | null>();
   call.acknowledged = noAck.promise;
   fixture.gateway.onCharge = async () => {
@@ -117,12 +115,12 @@ test("whoever pays before the acknowledgement is lost has paid (R-223)", async (
     return APPROVED;
   };
   keys(leg);
-  await closed(run(), lines);
+  await closed();
   assert.equal((await current()).status, "payment-success");
 });
 
 test("an INVITE without a description gets our offer, and media begin with the answer in the ACK (R-227)", async () => {
-  const { call, leg, lines, run } = await rig({ offer: null });
+  const { call, leg, run, closed } = await rig({ offer: null });
   const ack = Promise.withResolvers<string | null>();
   call.acknowledged = ack.promise;
   const running = run();
@@ -131,7 +129,7 @@ test("an INVITE without a description gets our offer, and media begin with the a
   assert.deepEqual([leg.remotes, leg.played], [[], []]);
   ack.resolve(OFFER);
   leg.onPlayed = () => call.dialog.hangUp();
-  await closed(running, lines);
+  await closed(running);
   assert.deepEqual(
     leg.remotes.map(({ host, port }) => [host, port]),
     [["192.0.2.7", 40_000]],
@@ -140,15 +138,15 @@ test("an INVITE without a description gets our offer, and media begin with the a
 
 test("an ACK without a usable answer to our offer ends the call (R-227)", async () => {
   for (const answer of [null, "nonsense", OFFER.replace("RTP/AVP 0", "RTP/AVP 18")]) {
-    const { call, leg, lines, run, current } = await rig({ offer: null });
+    const { call, leg, current, closed } = await rig({ offer: null });
     call.acknowledged = Promise.resolve(answer);
-    await closed(run(), lines);
+    await closed();
     assert.deepEqual([(await current()).status, leg.remotes, leg.isClosed], ["abandoned", [], true], String(answer));
   }
 });
 
 test("a re-INVITE changes the media, one that cannot be done is refused, and one without an offer gets ours (R-226)", async () => {
-  const { call, leg, lines, run } = await rig();
+  const { call, leg, run, closed } = await rig();
   const running = run();
   await call.events.until("answered");
   while (!call.dialog.onReinvite) await turn();
@@ -163,44 +161,44 @@ test("a re-INVITE changes the media, one that cannot be done is refused, and one
   dialog.onAnswer!(OFFER.replace("40000", "40002"));
   assert.equal(leg.remotes.at(-1)?.port, 40_002);
   dialog.hangUp();
-  await closed(running, lines);
+  await closed(running);
 });
 
 test("a session cancelled meanwhile ends the call with a word (R-181)", async () => {
   await fixture.sessions.start();
-  const { session, leg, lines, run, current } = await rig();
+  const { session, leg, current, closed } = await rig();
   let isCancelled = false;
   leg.onPlayed = () => {
     if (!isCancelled) void fixture.sessions.cancel(session.id, fixture.scope);
     isCancelled = true;
   };
-  await closed(run(), lines);
+  await closed();
   assert.deepEqual([(await current()).status, leg.isClosed], ["cancelled", true]);
   assert.match(leg.played.at(-1) ?? "", /cancelled/);
   await fixture.sessions.stop();
 });
 
 test("after a quarter of an hour the call has lost its caller (R-196)", async () => {
-  const { call, leg, lines, run, current } = await rig();
+  const { call, leg, run, current, clock, closed } = await rig();
   const running = run();
   await call.events.until("answered");
   // Somebody keys on and on, and nothing comes of it.
   for (let minute = 0; minute < 16; minute++) {
     for (let second = 0; second < 12; second++) {
       leg.on.dtmfDigit(10);
-      fixture.process.clock.advance(5_000);
+      clock.advance(5_000);
       await turn();
     }
   }
-  await closed(running, lines);
+  await closed(running);
   assert.equal((await current()).status, "abandoned");
 });
 
 test("a lost answer is never told as a decline, and the session is left to be found out (I2)", async () => {
   fixture.gateway.onCharge = async () => LOST;
-  const { leg, lines, run, current } = await rig();
+  const { leg, current, closed } = await rig();
   keys(leg);
-  await closed(run(), lines);
+  await closed();
   assert.equal((await current()).phase, "unknown");
   assert.doesNotMatch(leg.played.at(-1) ?? "", /declined/);
 });
@@ -213,9 +211,9 @@ test("a fault after the card was sent does not fail the session: money may have 
       throw new Error("after the gateway had answered");
     },
   };
-  const { leg, lines, run, current } = await rig({ deps: { payments } });
+  const { leg, lines, current, closed } = await rig({ deps: { payments } });
   keys(leg);
-  await closed(run(), lines);
+  await closed();
   const { status, phase } = await current();
   assert.deepEqual([status, phase], ["COLLECTING", "charging"]);
   assert.ok(lines.seen.includes("payment_interrupted"));
@@ -224,9 +222,9 @@ test("a fault after the card was sent does not fail the session: money may have 
 
 test("a payment that could not be begun fails the session, and the caller is told (R-287)", async () => {
   const payments = { ...fixture.deps.payments, settle: () => Promise.reject(new Error("no database")) };
-  const { leg, lines, run, current } = await rig({ deps: { payments } });
+  const { leg, lines, current, closed } = await rig({ deps: { payments } });
   keys(leg);
-  await closed(run(), lines);
+  await closed();
   assert.deepEqual([(await current()).status, (await current()).errorCode], ["payment-failed", "processing_error"]);
   assert.ok(lines.seen.includes("payment_not_started"));
 });
@@ -234,8 +232,8 @@ test("a payment that could not be begun fails the session, and the caller is tol
 test("a call whose end cannot be written is hung up and closed all the same", async () => {
   const sessions = { ...fixture.deps.sessions, apply: () => Promise.reject(new Error("no database")) };
   const payments = { ...fixture.deps.payments, giveUp: () => Promise.reject(new Error("no database")) };
-  const { call, leg, lines, run, timers } = await rig({ deps: { sessions, payments } });
+  const { call, leg, clock, closed } = await rig({ deps: { sessions, payments } });
   leg.onPlayed = () => leg.on.mediaLost();
-  await assert.rejects(closed(run(), lines), /no database/);
-  assert.deepEqual([call.dialog.events.seen, leg.isClosed, timers()], [["bye"], true, 0]);
+  await assert.rejects(closed(), /no database/);
+  assert.deepEqual([call.dialog.events.seen, leg.isClosed, clock.pending], [["bye"], true, 0]);
 });
