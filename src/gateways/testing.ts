@@ -28,6 +28,8 @@ export interface Behaviour {
   refusedCredentials: string;
   /** What a lost answer ends in, and whether the look-up had to be asked. */
   lost: ByMode<{ outcome: string; code?: string }>;
+  /** What the card ends in whose answer is never sent, however often it is asked for; `lost` when absent. */
+  neverAnswered?: ByMode<{ outcome: string; code?: string }>;
   /** What the vendor is told of the attempt's reference; the whole of it when absent. */
   told?: (order: Order) => string;
   /**
@@ -39,6 +41,8 @@ export interface Behaviour {
   everyAnswerLost?: ByMode<string>;
   /** Charges a stored card by what was kept of it, as a merchant would; resolves whether the vendor took the money. */
   chargeStored?: (kept: ProcessorFields, order: Order, vendor: SimulatedVendor) => Promise<boolean>;
+  /** A lost store is simply sent again, because it moves nothing: the vendor may then hold the card more than once. */
+  storesAgain?: boolean;
   /** A stored card cannot be taken out of the vendor's keeping again. */
   keepsStored?: boolean;
   /** The endpoint never came to act. */

@@ -1,0 +1,97 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** A lost store is sent again after these pauses: it moves no money. */
+const AGAIN_MS = [1_000, 3_000];
+/** Pages of the newest hundred that a look-up reads: the vendor counts 45 calls a minute. */
+const MOST_PAGES = 5;
+
+/** USAePay REST API v2: `transactions` for sales, stored cards and what undoes them. */
+export const gateway = kit.defineGateway({
+  name: "usaepay",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "none",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 180_000,
+    // The industry of the account or key says so, not the request.
+    moto: false,
+    token: "a card key (savedcard.key)",
+    processorFields: { charge: ["usaepay_refnum"], tokenize: ["usaepay_card_key"], transactionId: "usaepay_refnum" },
+    deadlineMs: 75_000,
+  },
+  sandbox: { api_key: "_ExampleKeyAAAABBBBCCCCDDDD12345", api_pin: "864213" },
+  documentation:
+    "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions. Switch " +
+    "duplicate folding on at the key. Unconfirmed: the HTTP status of refused keys, the length of orderid, and holds of 0.00.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), ({ processor }) => {
+      const refnum = processor["usaepay_refnum"] ?? "";
+      return kit.voidElseRefund(
+        io,
+        {
+          void: () => requests.undo(io.settings, io, "void", refnum),
+          refund: () => requests.undo(io.settings, io, "refund", refnum),
+        },
+        responses.readUndone,
+      );
+    }),
+});
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const amount = requests.usaepayAmount(order);
+  if (amount === null || requests.currencyNumber(order) === undefined)
+    return kit.declined("gateway_misconfigured", { reason: "USAePay takes two decimal places, and not this currency" });
+  const state = responses.readPayment(await io.send(requests.sale(order, io.settings, io, amount)), order);
+  if (state.outcome !== "partial") return state;
+  await io.note({ refnum: state.refnum });
+  return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {
+    const answer = await kit.ask(io, requests.undo(io.settings, io, "void", state.refnum));
+    return answer !== null && responses.readUndone(answer) === "done";
+  });
+}
+
+/** The issuer verifies the card by a hold of nothing, which is released; where the processor cannot, the card is stored unseen. */
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const { settings } = io;
+  if (!settings.options.verify) return again(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
+  const verified = await again(io, async () => {
+    const answer = await io.send(requests.verifyAndSave(order, settings, io));
+    const [state, refnum] = [responses.readStored(answer), responses.refnumOf(answer)];
+    if (state.outcome === "approved" && refnum !== undefined) await io.send(requests.undo(settings, io, "cc:void:release", refnum));
+    return state;
+  });
+  if (verified.outcome !== "declined" || verified.reason !== responses.CANNOT_VERIFY) return verified;
+  return again(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
+}
+
+/** A store that moves nothing is simply sent again when its answer is lost. */
+async function again(io: Io, store: () => Promise<Outcome>): Promise<Outcome> {
+  for (const pause of [...AGAIN_MS, null]) {
+    const outcome = await store();
+    if (outcome.outcome !== "unknown") return outcome;
+    if (pause === null || !(await io.wait(pause))) break;
+  }
+  return kit.declined("gateway_unavailable", { reason: "no answer to storing the card; no money can have moved" });
+}
+
+/** By our order id, among the newest transactions. */
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize")
+    return kit.declined("gateway_unavailable", { reason: "a lost card key cannot be found again; no money moved" });
+  const mine = await kit.allPages(
+    0,
+    async (offset: number) => responses.readPage(await io.send(requests.listTransactions(io.settings, io, offset)), attempt, offset),
+    MOST_PAGES,
+  );
+  if (mine === null) return kit.unknown("USAePay did not answer the look-up, or there are too many payments to look through");
+  return kit.theStanding(mine.map((item) => responses.readListed(item, attempt)));
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
+import { shortReference } from "../kit/index.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+
+const usaepay = GATEWAYS_BUILT.usaepay!;
+const REFERENCE = orderOf().reference;
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+
+const PAID = {
+  type: "transaction",
+  refnum: "3225593736",
+  is_duplicate: "N",
+  result_code: "A",
+  cvc: { result_code: "M" },
+  auth_amount: "49.95",
+  orderid: REFERENCE,
+};
+const SAVED = { type: "transaction", refnum: "", result_code: "A", savedcard: { type: "Visa", key: "tqb9-o076-tpfk-lb8l" } };
+const refused = (error_code: string | number, result_code: string | undefined = "D", more: object = {}) =>
+  answered(200, { ...PAID, result_code, error: "no", error_code, ...more });
+const listed = (...items: object[]) => answered(200, { type: "list", limit: 100, offset: 0, data: items, total: items.length });
+
+function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
+  let count = 0;
+  return testIo({ ...settingsOf(usaepay), ...changes }, () => Promise.resolve(answers[Math.min(count++, answers.length - 1)]!));
+}
+const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => usaepay.charge(orderOf(), ioWith(answers));
+const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
+const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
+
+describe("usaepay requests", () => {
+  test("a sale is one JSON body under a hash over key, seed and PIN, as the vendor's example has it", async () => {
+    const io = ioWith([answered(200, PAID)]);
+    const card = cardOf("4000100011112224", { month: "09", year: "2030", name: "Ada Byron" });
+    await usaepay.charge(orderOf({ card }), { ...io, random: { ...io.random, uuid: () => "k3p9q2r7s1t5v8w0" } });
+    const { request, body } = io.sent[0]!;
+    assert.equal(request.url, "https://sandbox.usaepay.com/api/v2/transactions");
+    assert.equal(
+      request.headers["Authorization"],
+      "Basic X0V4YW1wbGVLZXlBQUFBQkJCQkNDQ0NEREREMTIzNDU6czIvazNwOXEycjdzMXQ1djh3MC82MzViZTg3MDI3MDQxOTgzYzFiMDAyNTU1M2YyYWMwODFhYzQ2NTI4OWJlOTkxNWY3ZTQ1NDk1YmVhODg0ZTg3",
+    );
+    assert.equal(
+      body,
+      `{"command":"sale","amount":"49.95","invoice":"${shortReference(REFERENCE, 10)}","orderid":"${REFERENCE}","description":"Invoice 1001",` +
+        '"creditcard":{"number":"4000100011112224","expiration":"0930","cardholder":"Ada Byron","cvc":"123","avs_zip":"44628"}}',
+    );
+  });
+
+  test("each request has a seed of its own; other currencies go by number; the widget tells an IPv4 address; an endpoint key replaces v2", async () => {
+    const credentials = { ...settingsOf(usaepay).credentials, endpoint_key: new Secret("myKey1") };
+    const io = ioWith([answered(200, { ...PAID, auth_amount: undefined })], { credentials });
+    await usaepay.charge(
+      orderOf({
+        currency: "EUR",
+        channel: "widget",
+        customerIp: "203.0.113.7",
+        description: null,
+        card: cardOf("4000100011112224", { cvv: "", zip: null }),
+      }),
+      io,
+    );
+    await usaepay.charge(orderOf({ currency: "EUR" }), io);
+    assert.equal(io.sent[0]?.request.url, "https://sandbox.usaepay.com/api/myKey1/transactions");
+    assert.partialDeepStrictEqual(JSON.parse(io.sent[0]?.body ?? ""), { currency: "978", clientip: "203.0.113.7" });
+    assert.doesNotMatch(io.sent[0]?.body ?? "", /cvc|avs_zip|description|ignore_duplicate/);
+    assert.equal(new Set(io.sent.map(({ request }) => request.headers["Authorization"])).size, 2);
+    const none = ioWith([answered(200, PAID)]);
+    assert.equal(codeOf(await usaepay.charge(orderOf({ currency: "XAF" }), none)), "gateway_misconfigured");
+    assert.equal(none.sent.length, 0);
+  });
+
+  test("a card is stored without an issuer, or verified by a hold of nothing that is released", async () => {
+    const io = ioWith([answered(200, SAVED)], { options: { verify: false } });
+    const outcome = await usaepay.tokenize(storing, io);
+    assert.deepEqual(outcome.outcome === "approved" && outcome.processor, { usaepay_card_key: "tqb9-o076-tpfk-lb8l" });
+    assert.match(io.sent[0]?.body ?? "", /^\{"command":"cc:save","creditcard":\{/);
+    const held = ioWith([answered(200, { ...SAVED, refnum: "3225593737" }), answered(200, PAID)]);
+    assert.equal((await usaepay.tokenize(storing, held)).outcome, "approved");
+    assert.partialDeepStrictEqual(JSON.parse(held.sent[0]?.body ?? ""), { command: "authonly", amount: "0.00", save_card: true });
+    assert.equal(held.sent[1]?.body, '{"command":"cc:void:release","refnum":"3225593737"}');
+    const cannot = ioWith([refused("81003", "E"), answered(200, SAVED)]);
+    assert.equal((await usaepay.tokenize(storing, cannot)).outcome, "approved");
+    assert.match(cannot.sent[1]?.body ?? "", /^\{"command":"cc:save"/);
+  });
+});
+
+describe("usaepay responses", () => {
+  test("every code of the vendor's table means what it says, as text, as number and padded", async () => {
+    const rows = {
+      incorrect_number: "11 12 13 14 10214 65204 65308 89114",
+      invalid_expiry: "15 16 85 10005 65205 40452",
+      expired_card: "17 10280 89154",
+      incorrect_cvc: "10116 10282 10297 65248 65376 89612",
+      incorrect_zip: "34 2034 120 10107 10109 10110",
+      insufficient_funds: "10251 203 303",
+      limit_exceeded: "10265 65217 89611 32 70 40011",
+      do_not_honor: "10205 65240",
+      lost_or_stolen: "10204 65202 65215",
+      card_not_supported: "10257 10262 10215 30001 91 92 10003 65358 89613",
+      card_declined: "10127 15000 65200 43 10225 10278",
+      fraud_suspected: "10139 10106 10160 10115 10293",
+      authentication_required: "10117",
+      gateway_credentials_invalid: "23 28 30 20002 20006 20008 21002 10118",
+      gateway_misconfigured: "6 7 80 112 109 20005 20007 20010 70010 59001",
+      gateway_unavailable: "4 9 10 18 19 27 9001 10132 40007 90909 155",
+      processing_error: "20019 20001 71 10128",
+    };
+    for (const [ours, codes] of Object.entries(rows)) {
+      for (const code of codes.split(" ")) {
+        assert.equal(codeOf(await charge(refused(code))), ours, code);
+        assert.equal(codeOf(await charge(refused(Number(code), "E"))), ours, code);
+        assert.equal(codeOf(await charge(refused(code.padStart(5, "0")))), ours, code);
+      }
+    }
+    assert.equal(codeOf(await charge(refused("99999"))), "card_declined");
+    assert.equal(codeOf(await charge(refused("99999", "E"))), "processing_error");
+    assert.equal(codeOf(await charge(refused("99999", "V"))), "authentication_required");
+    assert.equal(codeOf(await charge(refused("99999", "D", { cvc: { result_code: "N" } }))), "incorrect_cvc");
+  });
+
+  test("refusals outside a transaction have another member's name and say what the status says", async () => {
+    assert.equal(
+      codeOf(await charge(answered(401, { error: "API authentication failed", errorcode: 21002 }))),
+      "gateway_credentials_invalid",
+    );
+    assert.equal(codeOf(await charge(answered(401, { error: "Access Denied", errorcode: 156 }))), "gateway_misconfigured");
+    assert.equal(codeOf(await charge(answered(429, { error: "API Rate Limit Exceed", errorcode: 155 }))), "gateway_unavailable");
+    assert.equal(codeOf(await charge(answered(200, { error: "Unknown command", error_code: 20019 }))), "processing_error");
+  });
+
+  test("another sum, no reference number, and an undocumented result decide nothing; a part is voided", async () => {
+    for (const change of [{ auth_amount: "4.99" }, { refnum: "" }, { result_code: "constructor" }])
+      assert.equal((await charge(answered(200, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
+    const io = ioWith([answered(200, { ...PAID, result_code: "P", auth_amount: "10.00" }), answered(200, PAID)]);
+    assert.equal(codeOf(await usaepay.charge(orderOf(), io)), "insufficient_funds");
+    assert.equal(io.sent[1]?.body, '{"command":"void","refnum":"3225593736"}');
+  });
+
+  test("a folded answer is another payment's until the look-up shows that it is ours", async () => {
+    assert.equal(
+      (await charge(answered(200, { ...PAID, is_duplicate: "Y" }), listed({ ...PAID, orderid: "another" }, PAID))).outcome,
+      "approved",
+    );
+    assert.equal((await charge(answered(200, { ...PAID, is_duplicate: "Y" }), listed({ ...PAID, orderid: "another" }))).outcome, "unknown");
+  });
+
+  test("a look-up reads page after page of the newest and takes the one that stands", async () => {
+    const look = (...answers: GatewayAnswer[]) => usaepay.lookUp!(traceOf(orderOf()), ioWith(answers));
+    const full = Array.from({ length: 100 }, (_none, index) => ({ ...PAID, refnum: String(index), orderid: "another" }));
+    const paged = ioWith([listed(...full), listed({ ...PAID, result_code: "D" }, PAID)]);
+    assert.equal((await usaepay.lookUp!(traceOf(orderOf()), paged)).outcome, "approved");
+    assert.match(paged.sent[1]?.request.url ?? "", /limit=100&offset=100$/);
+    assert.equal((await look(listed())).outcome, "absent");
+    assert.equal((await look(listed(...full))).outcome, "unknown");
+    assert.equal((await look(listed({ ...PAID, trantype: "Voided Sale" }))).outcome, "declined");
+    assert.equal((await look(LOST)).outcome, "unknown");
+  });
+
+  test("a lost store is sent again, since it takes nothing", async () => {
+    assert.equal((await usaepay.tokenize(storing, ioWith([LOST, answered(500, {}), answered(200, SAVED)]))).outcome, "approved");
+    assert.equal(codeOf(await usaepay.tokenize(storing, ioWith([LOST]))), "gateway_unavailable");
+  });
+});
