@@ -54,10 +54,10 @@ export function createInstruments(metrics: Metrics) {
       settle: async (input) => {
         const gateway: GatewayName = input.session.gateway;
         const started = now();
-        const verdict = await payments.settle(input);
-        charges({ gateway, outcome: verdict.kind, by: "answer" });
+        const result = await payments.settle(input);
+        charges({ gateway, outcome: result.kind, by: "answer" });
         settled(now() - started, { gateway });
-        return verdict;
+        return result;
       },
     }),
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { addNotes, adoptOpenAttempts, decisionOf, findAttempt, finishAttempt, insertAttempt, lastDecline } from "#src/payments/attempts.ts";
-import { claimReversals, demandReversal, demandReversalOfUnknown, endReversal, postponeReversal } from "#src/payments/reversal-rows.ts";
+import { claimReversals, requireReversal, requireReversalOfUnknown, endReversal, postponeReversal } from "#src/payments/reversal-rows.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { type Database, type Db, silentLog, startLease } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
@@ -137,8 +137,8 @@ async function play(database: Database): Promise<unknown[]> {
     await note(finishAttempt(db, id, { outcome: "approved", reason: null }));
     await note(decisionOf(db, id));
     await note(lastDecline(db, a));
-    await note(demandReversalOfUnknown(db, id, "nobody knows"));
-    await note(demandReversal(db, id, "too late"));
+    await note(requireReversalOfUnknown(db, id, "nobody knows"));
+    await note(requireReversal(db, id, "too late"));
     await note(claimReversals(db, ATTEMPTS[1]).then((due) => due.map(({ id: claimed, tries, ageMs }) => [claimed, tries, ageMs >= 0])));
     await note(claimReversals(db).then((due) => due.map(({ tries }) => tries)));
     await note(
@@ -147,7 +147,7 @@ async function play(database: Database): Promise<unknown[]> {
         .then((due) => due.map(({ tries }) => tries)),
     );
     await note(endReversal(db, id, "done", "voided"));
-    await note(demandReversalOfUnknown(db, id, "nobody knows").then(() => decisionOf(db, id)));
+    await note(requireReversalOfUnknown(db, id, "nobody knows").then(() => decisionOf(db, id)));
     await note(sessions.apply(a, index === 0 ? "retry" : "approve", { processor: { id: "x" }, cardBrand: "visa", errorMessage: null }));
   }
   await note(sessions.apply(a, "fail"));

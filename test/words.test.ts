@@ -35,6 +35,15 @@ const INSTEAD: Readonly<Record<string, string>> = {
   fates: "outcomes, kill schedule",
   stranger: "unknown peer",
   strangers: "unknown peers",
+  verdict: "outcome, result",
+  verdicts: "outcomes, results",
+  conclusion: "outcome",
+  conclusions: "outcomes",
+  undo: "reverse, reversal",
+  undone: "reversed",
+  together: "batched",
+  lane: "shard, worker",
+  lanes: "shards, workers",
   "hand back": "transfer-back",
   "give back": "reversal",
 };
@@ -76,7 +85,21 @@ test("identifiers, log events and metrics have the field's names", () => {
 });
 
 /** In prose these have a plain meaning too: room for something, a house number. Applied migrations cannot be changed and are left out. */
-const PLAIN_IN_PROSE: ReadonlySet<string> = new Set(["room", "hearing", "reception", "ear", "scene", "scenes"]);
+const PLAIN_IN_PROSE: ReadonlySet<string> = new Set([
+  "room",
+  "hearing",
+  "reception",
+  "ear",
+  "scene",
+  "scenes",
+  "verdict",
+  "conclusion",
+  "undo",
+  "undone",
+  "together",
+  "lane",
+  "lanes",
+]);
 const PLAIN_PHRASE = /house number/g;
 
 test("comments and pages use no figure of speech for a thing that has a name", () => {

@@ -51,13 +51,13 @@ export function databaseStreamQuota(database: Database, owner: string, clock: Cl
   let stopped = false;
   let cancel = () => {};
 
-  const deleteTogether = database.batched(async (db, ids: readonly string[]) => {
+  const deleteBatched = database.batched(async (db, ids: readonly string[]) => {
     await db.deleteFrom("open_streams").where("id", "in", ids).execute();
     return ids;
   });
   const release = (id: string) => {
     released.add(id);
-    deleteTogether(id).then(
+    deleteBatched(id).then(
       () => released.delete(id),
       () => {},
     );

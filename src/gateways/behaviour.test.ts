@@ -180,8 +180,8 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour]
           assert.equal((await gateway[mode](order, io)).outcome, "approved");
           assert.equal((await gateway.void!(traceOf(order, io.notes), openIo(gateway))).outcome, "voided");
           const told = column.told?.(order) ?? order.reference;
-          const undone = (await ledger(name)).filter(({ kind, reference }) => ["refund", "void"].includes(kind) && reference === told);
-          assert.equal(undone.length, 1);
+          const reversed = (await ledger(name)).filter(({ kind, reference }) => ["refund", "void"].includes(kind) && reference === told);
+          assert.equal(reversed.length, 1);
           assert.equal((await gateway.void!(traceOf(newOrder(mode)), openIo(gateway))).outcome, "nothing to void");
         });
       }

@@ -42,7 +42,7 @@ export interface Gateway {
    * nothing may be charged. Absent when `capabilities.lookUp` is "none".
    */
   lookUp?(attempt: AttemptTrace, io: GatewayIo): Promise<LookUpResult>;
-  /** Undoes an attempt by its reference or by what it left in the trace. Absent when `capabilities.voidBy` is "none". */
+  /** Reverses an attempt by its reference or by what it left in the trace. Absent when `capabilities.voidBy` is "none". */
   void?(attempt: AttemptTrace, io: GatewayIo): Promise<VoidResult>;
 }
 
@@ -54,7 +54,7 @@ export interface Capabilities {
    * it means (card forwarding: failed, R-249), so `lookUp` answers without a request.
    */
   lookUp: "by reference" | "by vendor id" | "by rule" | "none";
-  /** How a charge can be undone without the card. */
+  /** How a charge can be reversed without the card. */
   voidBy: "reference" | "vendor id" | "none";
   /** How long after sending a look-up's "no such transaction" is proof, ms. Before that it only means "not yet visible". */
   absenceIsProofAfterMs: number;

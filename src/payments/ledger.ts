@@ -5,7 +5,7 @@ import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import { decisionOf, finishAttempt } from "./attempts.ts";
 import type { OutcomeEffects } from "./outcome.ts";
-import { demandReversal } from "./reversal-rows.ts";
+import { requireReversal } from "./reversal-rows.ts";
 
 export interface LedgerDeps {
   database: Database;
@@ -45,7 +45,7 @@ export async function writeResult(
         const stands = isFinished ? null : await decisionOf(tx, attempt.id);
         if (result.outcome !== "approved") return stands?.outcome === result.outcome ? "written" : "late";
         if (stands?.outcome === "approved" && stands.reversal === null) return "written";
-        await demandReversal(tx, attempt.id, TOO_LATE);
+        await requireReversal(tx, attempt.id, TOO_LATE);
         return "late";
       });
       crashPoint("result_committed");

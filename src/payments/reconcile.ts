@@ -12,7 +12,7 @@ import type { PaymentsDeps } from "./types.ts";
 import { writeResult } from "./ledger.ts";
 import { effectsOf, declinedBy } from "./outcome.ts";
 import type { OutcomeEffects } from "./outcome.ts";
-import { demandReversalOfUnknown } from "./reversal-rows.ts";
+import { requireReversalOfUnknown } from "./reversal-rows.ts";
 import type { Reversals } from "./reversal.ts";
 
 /**
@@ -123,7 +123,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
       return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs, attempt.trace.notes) : null;
     }
     if (!gateway.void || !isOwnerThrough()) return null;
-    await demandReversalOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
+    await requireReversalOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
     await reversals.tryNow(attempt.id);
     return (await decisionOf(database.db, attempt.id))?.reversal === "done" ? declinedBy("gateway_unavailable") : null;
   }

@@ -19,7 +19,7 @@ const AT_A_TIME = 20;
  * The gateway has approved what its session can no longer be told: from this commit on it is given back. Also when that
  * had been done before: then the gateway had not known of it yet.
  */
-export async function demandReversal(tx: Db, id: string, reason: string): Promise<void> {
+export async function requireReversal(tx: Db, id: string, reason: string): Promise<void> {
   await tx
     .updateTable("payment_attempts")
     .set({ ...DUE, reason })
@@ -29,7 +29,7 @@ export async function demandReversal(tx: Db, id: string, reason: string): Promis
 }
 
 /** The same for an attempt whose outcome nobody can tell: from this commit on it cannot become a success any more. */
-export async function demandReversalOfUnknown(db: Db, id: string, reason: string): Promise<void> {
+export async function requireReversalOfUnknown(db: Db, id: string, reason: string): Promise<void> {
   await db
     .updateTable("payment_attempts")
     .set({ ...DUE, reason })

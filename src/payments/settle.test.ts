@@ -108,8 +108,8 @@ describe("settling a payment", () => {
       fake.onCharge = async () => declined(code);
       const session = await collecting(fixture);
       const { payments } = testProcess(fixture, fake.gateway({}, { oneAttempt }));
-      const verdict = await payments.settle({ session, card: testCard(), mayRetry });
-      assert.partialDeepStrictEqual(verdict, { kind: "declined", code, final: true });
+      const result = await payments.settle({ session, card: testCard(), mayRetry });
+      assert.partialDeepStrictEqual(result, { kind: "declined", code, final: true });
       const failed = await read(session);
       assert.equal(failed.status, "payment-failed");
       assert.equal(failed.errorCode, code);
@@ -134,8 +134,8 @@ describe("settling a payment", () => {
   test("a cancel that won leaves the gateway uncalled (R-270)", async () => {
     const session = await collecting(fixture);
     assert.equal((await fixture.sessions.cancel(session.id, fixture.scope)).kind, "cancelled");
-    const verdict = await testProcess(fixture, fake.gateway()).payments.settle({ session, card: testCard(), mayRetry: true });
-    assert.deepEqual(verdict, { kind: "refused", status: "cancelled" });
+    const result = await testProcess(fixture, fake.gateway()).payments.settle({ session, card: testCard(), mayRetry: true });
+    assert.deepEqual(result, { kind: "refused", status: "cancelled" });
     assert.equal(fake.charges.length, 0);
     assert.equal((await attemptsOf(session)).length, 0);
   });
@@ -151,9 +151,9 @@ describe("settling a payment", () => {
       const settling = trial % 2 === 0 ? charge() : null;
       if (settling) await turn();
       const cancelling = cancel();
-      const [verdict, cancellation] = await Promise.all([settling ?? charge(), cancelling]);
-      assert.notEqual(verdict.kind === "approved", cancellation.kind === "cancelled");
-      assert.equal(gateway.charges.length, verdict.kind === "approved" ? 1 : 0);
+      const [result, cancellation] = await Promise.all([settling ?? charge(), cancelling]);
+      assert.notEqual(result.kind === "approved", cancellation.kind === "cancelled");
+      assert.equal(gateway.charges.length, result.kind === "approved" ? 1 : 0);
       charged += gateway.charges.length;
     }
     assert.ok(charged > 0 && charged < 20, `the race never happened: ${charged} of 20 were charged`);
@@ -174,8 +174,8 @@ describe("settling a payment", () => {
     fake.onLookUp = () => APPROVED;
     const session = await collecting(fixture);
     const { payments, clock } = testProcess(fixture, fake.gateway());
-    const verdict = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
-    assert.deepEqual(verdict, { kind: "unknown" });
+    const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
+    assert.deepEqual(result, { kind: "unknown" });
     await withTime(clock, untilFinal(session));
     assert.equal(fake.charges.length, 1);
     assert.equal((await read(session)).status, "payment-success");
@@ -196,9 +196,9 @@ describe("settling a payment", () => {
       return declined("card_declined");
     };
     const { payments, clock } = testProcess(fixture, fake.gateway());
-    const verdict = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: false }));
+    const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: false }));
     assert.ok(signalled);
-    assert.equal(verdict.kind, "declined");
+    assert.equal(result.kind, "declined");
     assert.equal(clock.pending, 0);
   });
 
@@ -235,8 +235,8 @@ describe("settling a payment", () => {
       return result;
     });
     const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
-    const verdict = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
-    assert.equal(verdict.kind, "approved");
+    const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
+    assert.equal(result.kind, "approved");
     assert.equal(fake.charges.length, 1);
     assert.equal((await attemptsOf(session)).length, 1);
   });
@@ -258,8 +258,8 @@ describe("settling a payment", () => {
         return APPROVED;
       };
       const { payments } = testProcess(fixture, fake.gateway(), { database, clock });
-      const verdict = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
-      assert.deepEqual([fake.charges.length, verdict.kind], [charges, kind]);
+      const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
+      assert.deepEqual([fake.charges.length, result.kind], [charges, kind]);
     });
   }
 
@@ -272,8 +272,8 @@ describe("settling a payment", () => {
       return await run();
     });
     const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
-    const verdict = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
-    assert.deepEqual(verdict, { kind: "approved", capture: "captured" });
+    const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
+    assert.deepEqual(result, { kind: "approved", capture: "captured" });
     assert.equal(transactions, 10);
     assert.equal((await read(session)).status, "payment-success");
     assert.equal(fake.charges.length, 1);
@@ -288,8 +288,8 @@ describe("settling a payment", () => {
       return result;
     });
     const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
-    const verdict = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
-    assert.deepEqual(verdict, { kind: "approved", capture: "captured" });
+    const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
+    assert.deepEqual(result, { kind: "approved", capture: "captured" });
     assert.equal(fixture.finals.filter(({ id }) => id === session.id).length, 1);
     assert.equal(fake.voids.length, 0);
   });

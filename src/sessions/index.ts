@@ -100,8 +100,8 @@ export interface SessionsDeps {
 }
 
 export function createSessions({ database, clock, random, log, onFinal }: SessionsDeps): Sessions {
-  const insertTogether = database.batched(insertSessions);
-  const createIdempotentTogether = database.batched(createIdempotent);
+  const insertBatched = database.batched(insertSessions);
+  const createIdempotentBatched = database.batched(createIdempotent);
   const watchers = new Watchers();
   let stopListening = async () => {};
   let stopSweeping = async () => {};
@@ -111,9 +111,9 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
   return {
     create: async (db, input) => {
       const session = { id: random.uuid(), ...input };
-      return db.isTransaction ? (await insertSessions(db, [session]))[0]! : insertTogether(session);
+      return db.isTransaction ? (await insertSessions(db, [session]))[0]! : insertBatched(session);
     },
-    createIdempotent: (input, request) => createIdempotentTogether({ ...request, session: { id: random.uuid(), ...input } }),
+    createIdempotent: (input, request) => createIdempotentBatched({ ...request, session: { id: random.uuid(), ...input } }),
     findStoredResponse,
     deleteExpiredResponses: () => deleteExpiredResponses(database),
     find: findSession,

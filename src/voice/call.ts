@@ -32,7 +32,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     log.info("call_collected", { reason, rule, ms: elapsed() });
     await collection.stop();
     await END[reason](session.id, deps);
-    await handBack(admission, dialog, collection.hungUp, deps);
+    await transferBackIfEnded(admission, dialog, collection.hungUp, deps);
     crashPoint("call_ending");
     // The last packet has left, but the caller's jitter buffer still holds the end of the sentence.
     await sleep(deps.clock, JITTER_BUFFER_MS);
@@ -84,7 +84,12 @@ async function release(collection: Collection, sessionId: string, { sessions }: 
 }
 
 /** After a payment that is decided, or whose outcome is unknown, the caller goes back to where the merchant wants him. */
-async function handBack({ session: { id }, leg }: Admission, dialog: CallDialog, signal: AbortSignal, deps: CallDeps): Promise<void> {
+async function transferBackIfEnded(
+  { session: { id }, leg }: Admission,
+  dialog: CallDialog,
+  signal: AbortSignal,
+  deps: CallDeps,
+): Promise<void> {
   const session = await deps.sessions.find(deps.database.db, id);
   if (session && (isTerminal(session.status) || session.phase === "unknown")) await transferBack({ session, leg, dialog, signal }, deps);
 }

@@ -15,13 +15,13 @@ const MAX_REFUSALS = 10_000;
 export function databaseCounter(database: Database, clock: Clock): RateCounter {
   const refusals = new Map<string, { count: Count; until: number }>();
   const reservations = new Reservations();
-  const countTogether = database.batched(countAll);
+  const countBatched = database.batched(countAll);
 
   /** Counts one request in the database, with as many as are worth reserving. */
   async function countOne(bucket: string, limit: number, now: number): Promise<Count> {
     await release(reservations.expire(bucket, now)).catch(() => {});
     const reserved = reservations.amountFor(bucket, now);
-    const count = await countTogether({ bucket, limit, hits: 1 + reserved });
+    const count = await countBatched({ bucket, limit, hits: 1 + reserved });
     if (!count.allowed) {
       if (reserved > 0) reservations.cancel(bucket);
       // Among several that do not all fit some may: each asks for itself.

@@ -448,14 +448,14 @@ describe("ecommpay look-up and void", () => {
     const io = ioWith((_request, count) => (count === 1 ? status() : count < 4 ? WORKING : status({ payment: { status: "refunded" } })));
     assert.deepEqual(await ecommpay.void!(traceOf(orderOf()), io), { outcome: "voided" });
     assert.ok(io.sent[1]!.body.includes('"amount":4995,"currency":"USD"'));
-    const undo = (answer: GatewayAnswer) =>
+    const reverse = (answer: GatewayAnswer) =>
       ecommpay.void!(
         traceOf(orderOf()),
         ioWith(() => answer),
       );
     for (const answer of [ABSENT, declined("10105"), status({ payment: { status: "refunded" } })])
-      assert.equal((await undo(answer)).outcome, "nothing to void");
-    for (const answer of [WORKING, LOST]) assert.equal((await undo(answer)).outcome, "unknown");
+      assert.equal((await reverse(answer)).outcome, "nothing to void");
+    for (const answer of [WORKING, LOST]) assert.equal((await reverse(answer)).outcome, "unknown");
     const kept = ioWith(() => verified({ account: { id: 77 } }));
     assert.equal((await ecommpay.void!(traceOf(orderOf({ mode: "tokenize" })), kept)).outcome, "unknown");
   });

@@ -147,7 +147,7 @@ export function readList(answer: GatewayAnswer, subject: Subject): State[] | nul
 }
 
 /** A reversal is refused once the payment is settled. */
-export function readReversal({ status, body }: kit.Answered): kit.Undone {
+export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
   const state = kit.textAt(read, "status");
   if (status === 200 && (state === "REVERSED" || state === "CAPTURED" || state === "REFUNDED")) return "done";

@@ -12,13 +12,13 @@ export async function reversal(found: LookUpResult, reverse: (approved: Approved
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");
 }
 
-export type Undone = "done" | "settled already" | "unclear";
+export type ReversalStep = "done" | "settled already" | "unclear";
 
 /** A void before settlement, else a refund; true once either is confirmed. */
 export async function voidElseRefund(
   io: Pick<GatewayIo, "send">,
   requests: { void: () => GatewayRequest; refund: () => GatewayRequest },
-  read: (answer: Answered) => Undone,
+  read: (answer: Answered) => ReversalStep,
 ): Promise<boolean> {
   const ask = async (request: GatewayRequest) => {
     const answer = await io.send(request);

@@ -136,7 +136,7 @@ function isAmount(text: string | undefined, { mode, amountMinor, currency }: Sub
 }
 
 /** What became of a void, a refund or the deletion of a record. */
-export function readReversal(answer: GatewayAnswer): kit.Undone {
+export function readReversal(answer: GatewayAnswer): kit.ReversalStep {
   const read = fieldsOf(answer);
   if (kit.isOutcome(read)) return "unclear";
   if (read.body.get("response") === "1" && read.body.get("response_code") === "100") return "done";

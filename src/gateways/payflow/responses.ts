@@ -109,7 +109,7 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
 }
 
 /** A void is refused once the payment is settled. */
-export function readReversal(answer: kit.Answered): kit.Undone {
+export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const result = read(answer)?.get("RESULT");
   if (result === "0") return "done";
   return result === undefined || NOT_KNOWN.has(result) || KEYS_REFUSED.has(result) ? "unclear" : "settled already";
