@@ -51,7 +51,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   app.addHook("onClose", () => traffic.close());
   registerAccess(app, deps, traffic);
   if (deps.observe) observeWith(app, deps.observe);
-  registerDescription(app);
+  registerDescription(app, deps);
   registerHealth(app, deps);
   registerMetrics(app, deps);
   registerAccount(app, deps);

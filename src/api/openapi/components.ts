@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { GATEWAYS, MODES } from "#src/kernel/payment.ts";
+import { MODES } from "#src/kernel/payment.ts";
 import { AMOUNT_PATTERN } from "../schemas/amount.ts";
+import { DESCRIBED_GATEWAYS } from "../schemas/gateway.ts";
 import { processorFieldsOf } from "../schemas/processor.ts";
 import { billingAddress, sessionCreate } from "../schemas/session.ts";
 import { widgetSessionCreate } from "../schemas/widget-session.ts";
@@ -30,7 +31,7 @@ const STATUSES = [
 ] as const;
 const FINAL = STATUSES.slice(2) as [string, ...string[]];
 
-const processorFields = [...new Set(GATEWAYS.flatMap(processorFieldsOf))];
+const processorFields = [...new Set(DESCRIBED_GATEWAYS.flatMap(processorFieldsOf))];
 const processor = z.object(Object.fromEntries(processorFields.map((name) => [name, name === "test_skip" ? z.boolean().optional() : text])));
 
 const errorDetail = z.object({ code: z.string(), message: text });
@@ -74,7 +75,7 @@ const COMPONENTS = {
     description: text,
     caller: text,
     project_slug: z.string(),
-    gateway: z.enum(GATEWAYS),
+    gateway: z.enum(DESCRIBED_GATEWAYS),
     callback: text,
     memory: text,
     transfer_status: text,
@@ -161,7 +162,7 @@ const COMPONENTS = {
     currency: z.string(),
     mode,
     environment: z.enum(["test", "live"]),
-    gateway: z.enum(GATEWAYS),
+    gateway: z.enum(DESCRIBED_GATEWAYS),
     project: z.string(),
     caller: z.string().nullable(),
     description: z.string().nullable(),

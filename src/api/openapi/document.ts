@@ -36,8 +36,8 @@ const INFO = {
   license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
 } as const;
 
-/** The OpenAPI 3.1 document of these routes. Throws when one of them is not described. */
-export function openapiDocument(routes: readonly Route[]): object {
+/** The OpenAPI 3.1 document of these routes below `basePath`, "" or "/pay". Throws when one of them is not described. */
+export function openapiDocument(routes: readonly Route[], basePath: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     const path = route.url.replace(/:([a-z_]+)/g, "{$1}");
@@ -46,7 +46,7 @@ export function openapiDocument(routes: readonly Route[]): object {
   return {
     openapi: "3.1.0",
     info: INFO,
-    servers: [{ url: "/" }],
+    servers: [{ url: basePath || "/" }],
     tags: [
       { name: "Sessions", description: "Payments by voice" },
       { name: "Widget", description: "Payments in the browser" },
@@ -200,7 +200,7 @@ const WEBHOOKS = {
     post: {
       operationId: "paymentMethodCollected",
       tags: ["Sessions"],
-      summary: "A card, for gateway `webhook`",
+      summary: "A card, for the gateway webhook",
       description:
         "Sent to the endpoint that the project has set up for gateway `webhook`, over HTTPS only: one attempt, no redirect, 30 seconds. Anything but the answer below fails the session with `webhook_gateway_error`: docs/card-forwarding.md.",
       security: [],

@@ -41,7 +41,16 @@ const STREAM = [WAITING, SAMPLES.charged]
   .map((session) => `id: ${eventId(session)}\ndata: ${JSON.stringify(sessionView(session))}\n\n`)
   .join("");
 
-/** By method and route, as Fastify spells it. A route that is not here cannot be registered. */
+/** Routes that are the operator's, or parts of a page: they stand in docs/operations.md, and not in the description. */
+export const UNDESCRIBED: ReadonlySet<string> = new Set([
+  "HEAD /health",
+  "GET /metrics",
+  "GET /widget/assets/:file",
+  "GET /docs",
+  "GET /docs/:file",
+]);
+
+/** By method and route, as Fastify spells it. A route that is in neither of the two lists cannot be registered. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "POST /v1/sessions": {
     id: "createSession",
@@ -154,14 +163,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       410: { description: "The session is final.", content: "text/html" },
     },
   },
-  "GET /widget/assets/:file": {
-    id: "widgetFile",
-    tag: "Widget",
-    summary: "The page's script and style",
-    description: "Named by their content, so they may be kept for ever.",
-    answers: { 200: { description: "The file.", content: "text/javascript" } },
-    errors: ["not_found"],
-  },
   "GET /v1/auth/check": {
     id: "checkKey",
     tag: "Account",
@@ -186,13 +187,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       503: { description: "A part has failed.", schema: "Health", examples: ["no database"] },
     },
   },
-  "HEAD /health": {
-    id: "healthHead",
-    tag: "Service",
-    summary: "Health, without a body",
-    description: "As GET.",
-    answers: { 200: { description: "All is well." }, 503: { description: "A part has failed." } },
-  },
   "GET /health/ready": {
     id: "ready",
     tag: "Service",
@@ -210,26 +204,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description: "Whether the process runs; nothing else is asked.",
     answers: { 200: { description: "It does.", schema: "Alive" } },
   },
-  "GET /metrics": {
-    id: "metrics",
-    tag: "Service",
-    summary: "Metrics",
-    description: "Prometheus text, for peers on the loopback interface and in TRUSTED_PROXIES; a 404 for all others.",
-    answers: { 200: { description: "The numbers of this process.", content: "text/plain" } },
-    errors: ["not_found"],
-  },
   "GET /openapi.json": {
     id: "openapi",
     tag: "Service",
     summary: "This description",
     description: "OpenAPI 3.1.",
     answers: { 200: { description: "The document.", content: "application/json" } },
-  },
-  "GET /docs": {
-    id: "docs",
-    tag: "Service",
-    summary: "This description, to read",
-    description: "One page that shows /openapi.json. It asks no other host for anything.",
-    answers: { 200: { description: "The page.", content: "text/html" } },
   },
 };

@@ -1,4 +1,4 @@
-import { GATEWAYS } from "#src/kernel/payment.ts";
+import { DESCRIBED_GATEWAYS } from "../schemas/gateway.ts";
 import { processorFieldsOf } from "../schemas/processor.ts";
 
 /**
@@ -51,7 +51,9 @@ const PROCESSOR: Readonly<Record<string, string>> = {
 };
 
 const processorWords = Object.fromEntries(
-  GATEWAYS.flatMap((gateway) => processorFieldsOf(gateway).map((name) => [name, PROCESSOR[name] ?? `${gateway}: as the vendor gave it.`])),
+  DESCRIBED_GATEWAYS.flatMap((gateway) =>
+    processorFieldsOf(gateway).map((name) => [name, PROCESSOR[name] ?? `${gateway}: as the vendor gave it.`]),
+  ),
 );
 
 const CHECK = "`ok`, `failed`, or `off` where this process does not do that work.";

@@ -1,32 +1,34 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
 import type { FastifyInstance, onRequestAsyncHookHandler, RouteOptions } from "fastify";
+import { AppError } from "#src/kernel/errors.ts";
+import type { ApiDeps } from "../deps.ts";
 import { deprecationHeaders } from "../openapi/deprecation.ts";
 import { described, openapiDocument, type Route } from "../openapi/document.ts";
+import { UNDESCRIBED } from "../openapi/operations.ts";
+import { createPage, pagePolicy } from "../openapi/page.ts";
 
-const PAGE = readFileSync(new URL("../openapi/page.html", import.meta.url), "utf8");
-
-/** The page's own script and style by their digests, the description from here, and nothing else from anywhere. */
-const POLICY = [
-  "default-src 'none'",
-  "connect-src 'self'",
-  "img-src data:",
-  `script-src '${digestOf("script")}'`,
-  `style-src '${digestOf("style")}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const NONCE_BYTES = 16;
+/** Requests a minute from one address. */
+const PAGES = 60;
+const YEAR_SECONDS = 365 * 24 * 3600;
+const CONTENT_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+};
 
 /**
  * GET /openapi.json and GET /docs (R-032). Call it before the other routes are registered: it describes those that follow, and
  * refuses one that has no description.
  */
-export function registerDescription(app: FastifyInstance): void {
+export function registerDescription(app: FastifyInstance, { settings, random }: Pick<ApiDeps, "settings" | "random">): void {
   const routes: Route[] = [];
+  const basePath = new URL(settings.baseUrl).pathname.replace(/\/$/, "");
   app.addHook("onRoute", (route) => {
     const { method, url, config } = route;
     for (const each of [method].flat()) {
+      if (UNDESCRIBED.has(`${each} ${url}`)) continue;
       const { deprecated } = described({ method: each, url });
       if (deprecated) announce(route, deprecationHeaders(deprecated));
       routes.push({ method: each, url, access: config?.access });
@@ -34,27 +36,35 @@ export function registerDescription(app: FastifyInstance): void {
   });
   let document = "";
   app.addHook("onReady", async () => {
-    document = JSON.stringify(openapiDocument(routes));
+    document = JSON.stringify(openapiDocument(routes, basePath));
   });
   const config = { access: "anyone" } as const;
 
   app.get("/openapi.json", { config }, async (_request, reply) => reply.type("application/json; charset=utf-8").send(document));
 
-  app.get("/docs", { config }, async (_request, reply) =>
-    reply
-      .headers({ "content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" })
+  const page = createPage(basePath);
+  const counted = { config: { access: "browser", perMinute: PAGES } } as const;
+  app.get("/docs", counted, async (_request, reply) => {
+    const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString("base64");
+    const { html } = await page();
+    return reply
+      .headers({ ...CONTENT_HEADERS, "content-security-policy": pagePolicy(nonce) })
       .type("text/html; charset=utf-8")
-      .send(PAGE),
-  );
+      .send(html(nonce));
+  });
+  app.get("/docs/:file", counted, async (request, reply) => {
+    const { scriptName, script } = await page();
+    if ((request.params as { file: string }).file !== scriptName) throw new AppError("not_found");
+    reply
+      .headers({ ...CONTENT_HEADERS, vary: "accept-encoding", "cache-control": `public, max-age=${YEAR_SECONDS}, immutable` })
+      .type("text/javascript; charset=utf-8");
+    if (!/\bgzip\b/i.test(request.headers["accept-encoding"] ?? "")) return reply.send(Readable.from([script]).pipe(createGunzip()));
+    return reply.header("content-encoding", "gzip").send(script);
+  });
 }
 
 /** Puts the headers on every answer to who was let in. */
 function announce(route: RouteOptions, headers: Record<string, string>): void {
   const say: onRequestAsyncHookHandler = async (_request, reply) => void reply.headers(headers);
   route.onRequest = [route.onRequest ?? [], say].flat();
-}
-
-function digestOf(tag: "script" | "style"): string {
-  const [, text = ""] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(PAGE) ?? [];
-  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }

@@ -5,6 +5,7 @@ import { parseE164 } from "#src/kernel/phone.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { amountField, zeroFault } from "./amount.ts";
 import { FAULTS } from "./faults.ts";
+import { DESCRIBED_GATEWAYS } from "./gateway.ts";
 import { field, model, text, textField } from "./validate.ts";
 import { uuidFault } from "./uuid.ts";
 
@@ -36,7 +37,7 @@ export const sessionCreate = model({
   caller: textField(E164, (value) => parseE164(value) ?? CALLER),
   amount: amountField,
   mode: z.enum(MODES),
-  gateway: z.enum(GATEWAYS),
+  gateway: z.enum(GATEWAYS).meta({ enum: DESCRIBED_GATEWAYS }),
   description: text({ max: 500 }).nullish(),
   callback: callback.nullish(),
   memory: text({ maxBytes: MEMORY_BYTES }).nullish(),

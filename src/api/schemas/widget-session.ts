@@ -5,6 +5,7 @@ import { parseNumberToken, toMinor } from "#src/kernel/money.ts";
 import type { CardFaultKind, CardFault } from "#src/widget/index.ts";
 import { isOverflow } from "./amount.ts";
 import { itemAt, type Fault, FAULTS, type Item } from "./faults.ts";
+import { DESCRIBED_GATEWAYS } from "./gateway.ts";
 import { STRIPE_ACCOUNT_ID } from "./session.ts";
 import { field, model, text, textField } from "./validate.ts";
 
@@ -24,7 +25,10 @@ const amountCents = field({ type: "integer", minimum: 0, maximum: CEILING }, (in
   return whole === "range" || whole > CEILING ? FAULTS.atMost(CEILING) : whole;
 });
 
-const gateway = textField<GatewayName>({ enum: GATEWAYS }, (value) => GATEWAYS.find((name) => name === value) ?? FAULTS.choice(GATEWAYS));
+const gateway = textField<GatewayName>(
+  { enum: DESCRIBED_GATEWAYS },
+  (value) => GATEWAYS.find((name) => name === value) ?? FAULTS.choice(GATEWAYS),
+);
 const mode = textField<Mode>({ default: "charge" }, (value) => MODES.find((mode) => mode === value) ?? FAULTS.pattern(MODE_PATTERN), {
   pattern: MODE_PATTERN,
 });
