@@ -50,7 +50,7 @@ test("a question that is asked again is told from the next one, and from what is
 });
 
 test("groups of digits are keyed one a prompt, apart by # or a comma", () => {
-  const keyed = (digits: string) => turnsOfDigits(digits).flatMap((turn) => (turn.do === "key" ? [turn.keys] : []));
+  const keyed = (digits: string) => turnsOfDigits(digits).flatMap((turn) => (turn.do === "dtmf" ? [turn.digits] : []));
   assert.deepEqual(keyed("4242#1#0330#123#94105#"), ["4242#", "1#", "0330#", "123#", "94105#"]);
   assert.deepEqual(keyed("4242, 1 0330"), ["4242", "1", "0330"]);
   assert.throws(() => turnsOfDigits("42a#"), /--digits/);
@@ -59,7 +59,7 @@ test("groups of digits are keyed one a prompt, apart by # or a comma", () => {
 test("a script's faults name their line", () => {
   assert.deepEqual(turnsOfScript("wait card number\n# a remark\nkeys 42#\nsay yes please\nwait 1.5\nhangup\n"), [
     { do: "wait for", text: "card number" },
-    { do: "key", keys: "42#" },
+    { do: "dtmf", digits: "42#" },
     { do: "say", text: "yes please" },
     { do: "wait", seconds: 1.5 },
     { do: "hang up" },

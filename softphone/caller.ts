@@ -22,8 +22,8 @@ import { PromptTracker } from "./prompt-tracker.ts";
 import type { Turn, Way } from "./script.ts";
 import { readWav } from "./wav.ts";
 
-/** Keys as a hurried person presses them. */
-const KEY_TIMING = { onMs: 80, gapMs: 60 };
+/** Digits as a hurried person presses them. */
+const DTMF_TIMING = { onMs: 80, gapMs: 60 };
 /** A recogniser that has not asked again by then has understood. */
 const UNDERSTOOD_AFTER_MS = 4_000;
 /** No prompt of ours keeps a caller waiting longer. */
@@ -36,11 +36,11 @@ export interface CallOptions {
   from?: string;
   headers?: [string, string][];
   turns: readonly Turn[];
-  /** Each thing that happens, for a timeline; keys and words of the caller are never part of it. */
+  /** Each thing that happens, for a timeline; digits and words of the caller are never part of it. */
   onEvent?: (what: string) => void;
   /** Aborted: the caller gives up while it rings, or drops the line at once without waiting for the other side. */
   signal?: AbortSignal;
-  keyTiming?: typeof KEY_TIMING;
+  dtmfTiming?: typeof DTMF_TIMING;
 }
 
 export interface CallReport {
@@ -165,7 +165,7 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   options.signal?.removeEventListener("abort", giveUp);
   options.signal?.addEventListener("abort", drop);
   if (options.signal?.aborted) drop();
-  const speaker = new Speaker(leg, voice, prompts, onEvent, options.keyTiming);
+  const speaker = new Speaker(leg, voice, prompts, onEvent, options.dtmfTiming);
   let endedBy: CallReport["endedBy"] = "service";
   try {
     for (const turn of options.turns) {
@@ -195,11 +195,11 @@ class Speaker {
   readonly #voice: Synthesiser;
   readonly #prompts: PromptTracker;
   readonly #onEvent: (what: string) => void;
-  readonly #keyTiming: typeof KEY_TIMING;
+  readonly #dtmfTiming: typeof DTMF_TIMING;
   #count = 0;
 
-  constructor(leg: MediaLeg, voice: Synthesiser, prompts: PromptTracker, onEvent: (what: string) => void, keyTiming = KEY_TIMING) {
-    this.#keyTiming = keyTiming;
+  constructor(leg: MediaLeg, voice: Synthesiser, prompts: PromptTracker, onEvent: (what: string) => void, dtmfTiming = DTMF_TIMING) {
+    this.#dtmfTiming = dtmfTiming;
     this.#leg = leg;
     this.#voice = voice;
     this.#prompts = prompts;
@@ -214,9 +214,9 @@ class Speaker {
         return await within(this.#prompts.untilHeard(turn.text), `"${turn.text}"`, this.#prompts);
       case "wait for a prompt":
         return await within(this.#prompts.untilAsked(), "a prompt", this.#prompts);
-      case "key":
-        this.#onEvent(`keyed ${turn.keys.length} keys`);
-        return await this.#played((id) => this.#leg.sendDtmf(id, turn.keys.split("").map(digitOf), this.#keyTiming));
+      case "dtmf":
+        this.#onEvent(`keyed ${turn.digits.length} digits`);
+        return await this.#played((id) => this.#leg.sendDtmf(id, turn.digits.split("").map(digitOf), this.#dtmfTiming));
       case "say": {
         const ulaw = await this.#voice.render(turn.text);
         this.#onEvent("spoke");
@@ -231,7 +231,7 @@ class Speaker {
       }
       case "confirm if asked":
         await this.#prompts.untilHeard("is that right");
-        return await this.take({ do: "key", keys: "1" });
+        return await this.take({ do: "dtmf", digits: "1" });
       case "hang up":
         return;
     }
@@ -242,8 +242,8 @@ class Speaker {
     await this.take({ do: "wait for", text: question });
     for (const [index, way] of ways.entries()) {
       if ("say" in way) await this.take({ do: "say", text: way.say });
-      const isMisheard = "say" in way && way.keys !== undefined && (await this.#isSpokenToSoon());
-      if (way.keys !== undefined && !isMisheard) await this.take({ do: "key", keys: way.keys });
+      const isMisheard = "say" in way && way.digits !== undefined && (await this.#isSpokenToSoon());
+      if (way.digits !== undefined && !isMisheard) await this.take({ do: "dtmf", digits: way.digits });
       if (index === ways.length - 1) return;
       await within(this.#prompts.untilAsked(), "the next question", this.#prompts);
       if (!this.#prompts.isAskedSinceMark(question)) return;

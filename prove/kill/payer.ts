@@ -13,13 +13,13 @@ export interface Payer {
 }
 
 /** As fast as keys can be told apart. */
-const KEY_TIMING = { onMs: 40, gapMs: 20 };
+const DTMF_TIMING = { onMs: 40, gapMs: 20 };
 /** Expiry, security code, ZIP, "yes". */
 const REST = "#1230#123#94105#1";
 const HALF = 8;
 
-const keyed = (card: string): Turn => ({ do: "key", keys: card + REST });
-const half = (card: string): Turn => ({ do: "key", keys: card.slice(0, HALF) });
+const keyed = (card: string): Turn => ({ do: "dtmf", digits: card + REST });
+const half = (card: string): Turn => ({ do: "dtmf", digits: card.slice(0, HALF) });
 const greeted: Turn = { do: "wait for", text: "payment line" };
 const charging: Turn = { do: "wait for", text: "One moment" };
 const hangUp: Turn = { do: "hang up" };
@@ -67,7 +67,7 @@ export async function openTelephonePayer(promptCache: string): Promise<Payer> {
           from: "sip:+15555550100@127.0.0.1",
           headers: [],
           turns: turns(cards[0] ?? "", cards[1] ?? ""),
-          keyTiming: KEY_TIMING,
+          dtmfTiming: DTMF_TIMING,
           signal,
           onEvent: (what) => track.trace(what),
         });

@@ -6,7 +6,7 @@ const NEGOTIATED = { host: "203.0.113.5", port: 4000 };
 const BEHIND_NAT = { host: "198.51.100.1", port: 31_000 };
 const UNKNOWN_PEER = { host: "192.0.2.66", port: 4000 };
 
-/** A stream of one packet each 20 ms from `source`, from `from` (ms) on; answers what was made of each. */
+/** A stream of one packet each 20 ms from `source`, from `from` (ms) on; returns what was made of each. */
 function stream(lock: SourceLock, source: Address, packets: number, from = 0, { ssrc = 7, every = 20, step = 1 } = {}): SourceState[] {
   return Array.from({ length: packets }, (_, index) =>
     lock.judge(source, { ssrc, sequence: (65_530 + index * step) & 0xffff }, from + index * every),

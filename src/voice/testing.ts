@@ -140,6 +140,7 @@ export class TestCall {
   cancelled = false;
   /** What it was refused with. */
   status: number | null = null;
+  headers: readonly (readonly [string, string])[] = [];
   answerSdp: string | null = null;
   /** Until the ACK comes; rejects when none does. */
   acknowledged: Promise<string | null> = Promise.resolve(null);
@@ -158,8 +159,9 @@ export class TestCall {
     return this.dialog as unknown as CallDialog;
   }
 
-  reject(status: number): void {
+  reject(status: number, { headers = [] }: { headers?: readonly (readonly [string, string])[] } = {}): void {
     this.status = status;
+    this.headers = headers;
     this.events.note("rejected");
   }
 
@@ -213,7 +215,7 @@ export interface VoiceFixture extends Fixture {
   userAgent: TestUserAgent;
   gateway: FakeGateway;
   process: TestProcess;
-  /** Another organisation with one project; answers their ids. */
+  /** Another organisation with one project; returns their ids. */
   organization(slug: string): Promise<{ organizationId: string; projectId: string }>;
   addNumber(number: string, projectId: string): Promise<void>;
 }

@@ -85,7 +85,7 @@ test("a second call for a session being collected gets 486 and the first goes on
 
 test("a caller who hangs up before the gateway is called leaves an abandoned session and no charge (R-224)", async () => {
   const { session_id, sip_uri } = await service.create();
-  await call(sip_uri, [{ do: "wait for a prompt" }, { do: "key", keys: "42424242" }, { do: "hang up" }]);
+  await call(sip_uri, [{ do: "wait for a prompt" }, { do: "dtmf", digits: "42424242" }, { do: "hang up" }]);
   await service.until(session_id, "abandoned");
   assert.equal(
     (await ledger(service.simulatorsUrl, "stripe")).some(({ reference }) => reference?.startsWith(session_id)),

@@ -50,7 +50,7 @@ test("killed while a card is being keyed, the session ends abandoned and the gat
       target: sip_uri,
       turns: [
         { do: "wait for", text: "payment line" },
-        { do: "key", keys: "42424242" },
+        { do: "dtmf", digits: "42424242" },
         { do: "wait", seconds: 60 },
       ],
       onEvent: (what) => what.startsWith("keyed") && keyed.resolve(),

@@ -22,7 +22,7 @@ test("no card number and no security code is in logs, data folder, WAL or output
     const keys = `${card}#1230#${code}#94105#1`;
     const turns = [
       { do: "wait for", text: "payment line" } as const,
-      { do: "key", keys } as const,
+      { do: "dtmf", digits: keys } as const,
       ...(callerLeaves ? [{ do: "wait for", text: "One moment" } as const, { do: "hang up" } as const] : []),
     ];
     await telephone.call({

@@ -12,7 +12,7 @@ export const CARD = "4242424242424242";
 export function keyedPayment(card: string = CARD): Turn[] {
   return [
     { do: "wait for", text: "payment line" },
-    { do: "key", keys: `${card}#1230#123#94105#1` },
+    { do: "dtmf", digits: `${card}#1230#123#94105#1` },
   ];
 }
 

@@ -34,10 +34,10 @@ function answersFor(card: string, year: number): Answer[] {
 
 /** The mixed caller begins the good card's number by voice and ends it on the keypad; the other answers take turns. */
 function waysOf({ spoken, keyed }: Answer, input: Input, index: number): Way[] {
-  if (input === "keypad") return [{ keys: keyed }];
+  if (input === "keypad") return [{ digits: keyed }];
   if (input === "speech") return saying(spoken);
-  if (index === 0 && keyed.startsWith(APPROVED)) return [{ say: spell(keyed.slice(0, 8)), keys: keyed.slice(8) }, { keys: keyed }];
-  return index % 2 === 1 ? [{ say: spoken }, { keys: keyed }] : [{ keys: keyed }];
+  if (index === 0 && keyed.startsWith(APPROVED)) return [{ say: spell(keyed.slice(0, 8)), digits: keyed.slice(8) }, { digits: keyed }];
+  return index % 2 === 1 ? [{ say: spoken }, { digits: keyed }] : [{ digits: keyed }];
 }
 
 /** Who is not understood says it again, twice. */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { respond, SipRequest } from "../grammar/message.ts";
-import { Fields } from "../grammar/fields.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
 import { SipUri } from "../grammar/uri.ts";
-import { callerOf, Dialog, dialogKey, dialogOf } from "./dialog.ts";
+import { remoteTargetOf, Dialog, dialogKey, dialogOf } from "./dialog.ts";
 
 function invite(extra: readonly (readonly [string, string])[] = [], cseq = "7 INVITE"): SipRequest {
-  const fields = new Fields()
+  const fields = new HeaderFields()
     .add("Via", "SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1")
     .add("From", '"A" <sip:a@example.com>;tag=theirs')
     .add("To", "<sip:b@example.com>")
@@ -69,11 +69,11 @@ test("a request finds its dialog by Call-ID and both tags, one of an RFC 2543 pe
   const tagless = new SipRequest(
     "INVITE",
     "sip:b",
-    new Fields().add("From", "<sip:a@b>").add("To", "<sip:b>").add("Call-ID", "c2").add("CSeq", "1 INVITE"),
+    new HeaderFields().add("From", "<sip:a@b>").add("To", "<sip:b>").add("Call-ID", "c2").add("CSeq", "1 INVITE"),
   );
   const dialog = uas(tagless);
   const ours = dialog.request("BYE");
-  const fields = new Fields()
+  const fields = new HeaderFields()
     .add("Call-ID", "c2")
     .add("From", ours.header("To") ?? "")
     .add("To", ours.header("From") ?? "");
@@ -82,8 +82,8 @@ test("a request finds its dialog by Call-ID and both tags, one of an RFC 2543 pe
 });
 
 test("an INVITE without Contact is answered to its From, as RFC 2543 had it; a malformed Contact is no Contact", () => {
-  assert.equal(callerOf(invite())?.toString(), "sip:a@example.com");
-  assert.equal(callerOf(invite([["Contact", "<sip:c@d>"]]))?.toString(), "sip:c@d");
-  assert.equal(callerOf(invite([["Contact", "<tel:1>"]])), null);
-  assert.equal(callerOf(invite([["m", '"unbalanced <sip:c@d>']])), null);
+  assert.equal(remoteTargetOf(invite())?.toString(), "sip:a@example.com");
+  assert.equal(remoteTargetOf(invite([["Contact", "<sip:c@d>"]]))?.toString(), "sip:c@d");
+  assert.equal(remoteTargetOf(invite([["Contact", "<tel:1>"]])), null);
+  assert.equal(remoteTargetOf(invite([["m", '"unbalanced <sip:c@d>']])), null);
 });

@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from "../grammar/address.ts";
-import { Fields } from "../grammar/fields.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { SipUri, type Uri } from "../grammar/uri.ts";
 
@@ -92,7 +92,7 @@ export class Dialog {
     const strict = first === undefined ? null : strictRouter(first);
     // A first hop without "lr" is an RFC 2543 strict router: it wants itself in the Request-URI and the target last.
     const routes = strict ? [...others, `<${this.#target.requestUri}>`] : this.#routes;
-    const fields = new Fields().add("Max-Forwards", "70");
+    const fields = new HeaderFields().add("Max-Forwards", "70");
     for (const route of routes) fields.add("Route", route);
     fields
       .add("From", this.#local)
@@ -122,7 +122,7 @@ export function contactOf(message: SipRequest | SipResponse): SipUri | null {
 }
 
 /** Where an INVITE wants the requests of its dialog: its Contact, or its From when it has none, as RFC 2543 allowed. */
-export function callerOf(invite: SipRequest): SipUri | null {
+export function remoteTargetOf(invite: SipRequest): SipUri | null {
   if (invite.fields.first("contact") !== null) return contactOf(invite);
   return invite.from.uri instanceof SipUri ? invite.from.uri : null;
 }

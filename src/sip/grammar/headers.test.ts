@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseAddress } from "./address.ts";
-import { fieldKey, Fields } from "./fields.ts";
+import { fieldKey, HeaderFields } from "./header-fields.ts";
 import { fromOctets, toOctets } from "./octets.ts";
 import { splitList } from "./scanner.ts";
 import { SipSyntaxError } from "./syntax-error.ts";
@@ -73,7 +73,7 @@ test("lists are split at commas outside of quotes and brackets", () => {
 });
 
 test("headers are found by any case and by their compact form (R-211)", () => {
-  const fields = new Fields().add("v", "one").add("VIA", "two").add("X-Session-Id", "three");
+  const fields = new HeaderFields().add("v", "one").add("VIA", "two").add("X-Session-Id", "three");
   assert.deepEqual(fields.all("Via"), ["one", "two"]);
   assert.equal(fields.first("x-session-ID"), "three");
   assert.equal(fieldKey("constructor"), "constructor");
@@ -81,9 +81,9 @@ test("headers are found by any case and by their compact form (R-211)", () => {
 
 test("a header of ours cannot hold a line break, a NUL or a bad name (R-325, S-87)", () => {
   for (const value of ["a\r\nVia: b", "a\nb", "a\rb", "a\0b", "a\x7fb"]) {
-    assert.throws(() => new Fields().addText("X-Memory", value), TypeError);
+    assert.throws(() => new HeaderFields().addText("X-Memory", value), TypeError);
   }
-  for (const name of ["", "X Memory", "X:Memory", "X-Mem\r\n"]) assert.throws(() => new Fields().addText(name, "a"), TypeError);
+  for (const name of ["", "X Memory", "X:Memory", "X-Mem\r\n"]) assert.throws(() => new HeaderFields().addText(name, "a"), TypeError);
 });
 
 test("text leaves as UTF-8 octets and comes back as text", () => {

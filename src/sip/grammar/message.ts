@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from "./address.ts";
-import { Fields } from "./fields.ts";
+import { HeaderFields } from "./header-fields.ts";
 import { toOctets } from "./octets.ts";
 import { reasonPhrase } from "./reasons.ts";
 import { isToken } from "./scanner.ts";
@@ -21,12 +21,12 @@ export interface CSeq {
 
 /** What requests and responses share (RFC 3261 section 7). Typed headers are read when asked for, once, and throw SipSyntaxError when malformed. */
 abstract class SipMessage {
-  readonly fields: Fields;
+  readonly fields: HeaderFields;
   /** The body's octets. They may hold keypad digits (INFO): whoever reads those wipes them. */
   readonly body: Uint8Array;
   readonly #read = new Map<string, unknown>();
 
-  constructor(fields: Fields, body: Uint8Array = EMPTY) {
+  constructor(fields: HeaderFields, body: Uint8Array = EMPTY) {
     this.fields = fields;
     this.body = body;
   }
@@ -111,7 +111,7 @@ export class SipRequest extends SipMessage {
   readonly requestUri: string;
   #uri: Uri | null = null;
 
-  constructor(method: string, requestUri: string, fields: Fields = new Fields(), body?: Uint8Array) {
+  constructor(method: string, requestUri: string, fields: HeaderFields = new HeaderFields(), body?: Uint8Array) {
     super(fields, body);
     this.method = method;
     this.requestUri = requestUri;
@@ -133,7 +133,7 @@ export class SipResponse extends SipMessage {
   /** Reason phrase, an octet string. */
   readonly reason: string;
 
-  constructor(status: number, reason: string, fields: Fields = new Fields(), body?: Uint8Array) {
+  constructor(status: number, reason: string, fields: HeaderFields = new HeaderFields(), body?: Uint8Array) {
     super(fields, body);
     this.status = status;
     this.reason = reason;
@@ -144,8 +144,8 @@ export class SipResponse extends SipMessage {
   }
 }
 
-/** What an answer adds to the headers copied from its request. */
-export interface Answer {
+/** What a response adds to the header fields copied from its request. */
+export interface ResponseParts {
   reason?: string;
   headers?: readonly (readonly [name: string, value: string])[];
   /** Sent as application/sdp. */
@@ -157,18 +157,18 @@ export interface Answer {
  * it had none. Works on malformed requests too: what is absent or unreadable there is left as it is. Throws TypeError for
  * a header that would break the message (S-87).
  */
-export function respond(request: SipRequest, status: number, toTag: string | null, answer: Answer = {}): SipResponse {
-  const fields = new Fields().copy("Via", request.fields).copy("From", request.fields);
+export function respond(request: SipRequest, status: number, toTag: string | null, parts: ResponseParts = {}): SipResponse {
+  const fields = new HeaderFields().copy("Via", request.fields).copy("From", request.fields);
   const to = request.fields.first("to");
   if (to !== null) fields.add("To", toTag === null || hasTag(request) ? to : `${to};tag=${toTag}`);
   for (const name of ["Call-ID", "CSeq"]) {
     const value = request.fields.first(name);
     if (value !== null) fields.add(name, value);
   }
-  for (const [name, value] of answer.headers ?? []) fields.addText(name, value);
-  const body = answer.sdp === undefined ? undefined : Buffer.from(answer.sdp, "utf8");
+  for (const [name, value] of parts.headers ?? []) fields.addText(name, value);
+  const body = parts.sdp === undefined ? undefined : Buffer.from(parts.sdp, "utf8");
   if (body) fields.add("Content-Type", "application/sdp");
-  const reason = answer.reason === undefined ? reasonPhrase(status) : toOctets(answer.reason.replace(/[\x00-\x1f\x7f]/g, " "));
+  const reason = parts.reason === undefined ? reasonPhrase(status) : toOctets(parts.reason.replace(/[\x00-\x1f\x7f]/g, " "));
   return new SipResponse(status, reason, fields, body);
 }
 

@@ -1,4 +1,4 @@
-import { Fields } from "./fields.ts";
+import { HeaderFields } from "./header-fields.ts";
 import { SipRequest, SipResponse } from "./message.ts";
 import { isBlank, isToken, trimBlank } from "./scanner.ts";
 import { SipSyntaxError } from "./syntax-error.ts";
@@ -45,7 +45,7 @@ export type Parsed =
 /** A head read line by line; `problem` is the first thing wrong with it. */
 export interface Head {
   startLine: string;
-  fields: Fields;
+  fields: HeaderFields;
   problem: SipSyntaxError | null;
 }
 
@@ -67,7 +67,7 @@ export function parseDatagram(bytes: Buffer): Parsed {
 /** Splits a head into its start-line and fields, folded lines joined by one space (section 7.3.1). */
 export function parseHead(octets: string): Head {
   const [startLine = "", ...lines] = octets.split("\r\n");
-  const fields = new Fields();
+  const fields = new HeaderFields();
   let problem: SipSyntaxError | null = null;
   const note = (reason: string) => (problem ??= new SipSyntaxError(reason));
   if (startLine.length > MAX_LINE) note("line too long");
@@ -158,7 +158,7 @@ function checkResponse(head: Head, response: SipResponse): Parsed {
   return { kind: "response", response };
 }
 
-function checkSingles(fields: Fields): void {
+function checkSingles(fields: HeaderFields): void {
   for (const name of SINGLE) if (fields.all(name).length > 1) throw new SipSyntaxError(`more than one ${name}`);
 }
 

@@ -31,7 +31,7 @@ export class StreamFramer {
     return this.#head !== null || this.#end > this.#start;
   }
 
-  /** Takes what was received and answers the frames it completes. After a lost frame nothing more comes. */
+  /** Takes what was received and returns the frames it completes. After a lost frame nothing more comes. */
   feed(chunk: Uint8Array): Frame[] {
     if (this.#lost) return [];
     this.#append(chunk);

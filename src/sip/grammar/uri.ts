@@ -22,7 +22,7 @@ export interface Lookup extends Iterable<[name: string, value: string]> {
   get(name: string): string | null;
 }
 
-/** What every URI can be asked. `toString` answers it as it was written. */
+/** What every URI can be asked. `toString` returns it as it was written. */
 export interface Uri {
   readonly scheme: string;
   /** The user part of a SIP URI, the number of a `tel:` URI, decoded; null when there is none. */

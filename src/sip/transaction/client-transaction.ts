@@ -1,5 +1,5 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import { Fields } from "../grammar/fields.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { Flow } from "../transport/transport.ts";
 import { INVITE_CLIENT } from "./invite-client.ts";
@@ -14,7 +14,7 @@ export interface ClientUser {
   onFailed(why: "timeout" | "transport"): void;
 }
 
-/** A request sent and the answers it gets. The request carries our Via already. */
+/** A request sent and the responses it gets. The request carries our Via already. */
 export class ClientTransaction {
   readonly request: SipRequest;
   readonly flow: Flow;
@@ -70,7 +70,7 @@ export function cancellation(invite: SipRequest): SipRequest {
 
 /** A request that follows an INVITE hop by hop: same Via, route, Call-ID and CSeq number. */
 function hopByHop(method: "ACK" | "CANCEL", invite: SipRequest, to: string): SipRequest {
-  const fields = new Fields()
+  const fields = new HeaderFields()
     .add("Via", invite.fields.first("via") ?? "")
     .add("Max-Forwards", "70")
     .copy("Route", invite.fields)

@@ -14,7 +14,7 @@ export interface ServerHooks {
   terminated(transaction: ServerTransaction): void;
 }
 
-/** A request received and the answers given to it. */
+/** A request received and the responses sent to it. */
 export class ServerTransaction {
   readonly request: SipRequest;
   readonly flow: Flow;

@@ -34,7 +34,7 @@ export class Access {
     return this.#called.has(address) || this.isTrunk(address);
   }
 
-  /** Admits an address we are sending to, until the answered function is called. */
+  /** Admits an address we are sending to, until the returned function is called. */
   expect(address: string): () => void {
     this.#called.set(address, (this.#called.get(address) ?? 0) + 1);
     let released = false;

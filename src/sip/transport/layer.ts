@@ -38,7 +38,7 @@ export class TransportLayer {
     return formatHostPort(this.#publicHost, this.#port);
   }
 
-  /** Binds every transport to the same port and answers it. Rejects with OperatorError when that cannot be. */
+  /** Binds every transport to the same port and returns it. Rejects with OperatorError when that cannot be. */
   async listen(host: string, port: number): Promise<number> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -88,7 +88,7 @@ export class TransportLayer {
 
   /**
    * Sends a response to where its request came from (section 18.2.2, RFC 3581 section 4): by the same connection, else to
-   * the source address and the port the Via names. `maddr` is not honoured: answers go to their source and nowhere else (S-82).
+   * the source address and the port the Via names. `maddr` is not honoured: responses go to their source and nowhere else (S-82).
    */
   async respond(flow: Flow, via: Via, bytes: Uint8Array): Promise<void> {
     if (flow.reliable ? flow.open : via.params.has("rport")) return flow.send(bytes);

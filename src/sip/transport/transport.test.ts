@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { SipRequest } from "../grammar/message.ts";
-import { Fields } from "../grammar/fields.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
 import { Access } from "./access.ts";
 import { stampVia } from "./layer.ts";
 import { locate, type Resolver, type Target } from "./locate.ts";
@@ -68,7 +68,7 @@ test("a server is found by address, by port, or by its service records in their 
 
 const flow: Flow = { protocol: "udp", reliable: false, address: "192.0.2.77", port: 4321, open: true, send: () => Promise.resolve() };
 const stamped = (via: string) => {
-  const request = new SipRequest("OPTIONS", "sip:a", new Fields().add("v", via).add("Via", "SIP/2.0/UDP second"));
+  const request = new SipRequest("OPTIONS", "sip:a", new HeaderFields().add("v", via).add("Via", "SIP/2.0/UDP second"));
   stampVia(request, flow);
   return request.fields.all("via");
 };

@@ -5,7 +5,7 @@ export type Protocol = "udp" | "tcp";
 
 /**
  * A way to one peer: a connection, or for UDP the pair of our socket and the peer's address. What arrives tells the flow
- * it came by, and answers leave by it (RFC 3261 section 18.2.2).
+ * it came by, and responses leave by it (RFC 3261 section 18.2.2).
  */
 export interface Flow {
   readonly protocol: Protocol;
@@ -29,7 +29,7 @@ export interface Receiver {
 
 export interface Transport {
   readonly protocol: Protocol;
-  /** Binds and answers the port. Rejects with the host's error. */
+  /** Binds and returns the port. Rejects with the host's error. */
   listen(host: string, port: number): Promise<number>;
   /** An open flow to the peer, an existing connection where there is one. Rejects when it cannot be had. */
   flowTo(address: string, port: number): Promise<Flow>;

@@ -1,5 +1,5 @@
 import { type Dialog, dialogKey } from "../dialog/dialog.ts";
-import { type Answer, respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
+import { type ResponseParts, respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner } from "./agent.ts";
@@ -7,8 +7,8 @@ import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
 import { NoAck } from "./errors.ts";
-import { admitAnswers, dispatchAck, type Draft, exchange, targetOf } from "./exchange.ts";
-import { ReliableAnswer } from "./reliable-answer.ts";
+import { admitResponses, dispatchAck, type Draft, exchange, targetOf } from "./exchange.ts";
+import { SuccessRetransmission } from "./success-retransmission.ts";
 import { type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.ts";
 
 /** Why a call ended without our doing: BYE, no ACK to the answer of a re-INVITE, no session refresh (RFC 4028), the agent stopping. */
@@ -24,7 +24,7 @@ export interface CallParts {
 }
 
 /** RFC 3261 section 14.2: when to try again, s. */
-const RETRY_AFTER: Answer = { headers: [["Retry-After", "5"]] };
+const RETRY_AFTER: ResponseParts = { headers: [["Retry-After", "5"]] };
 
 /** An answered call: everything that happens inside its dialog. Set the handlers as soon as you have it. */
 export class CallDialog implements DialogOwner {
@@ -45,7 +45,7 @@ export class CallDialog implements DialogOwner {
   readonly #parts: CallParts;
   readonly #sessionTimer: SessionTimer;
   readonly #admissions: (() => void)[];
-  #answer: ReliableAnswer | null = null;
+  #ourSuccess: SuccessRetransmission | null = null;
   #ended: EndReason | "ours" | null = null;
   #onBye: ((reason: EndReason) => void) | null = null;
 
@@ -59,7 +59,7 @@ export class CallDialog implements DialogOwner {
     this.#dialog = dialog;
     this.#parts = parts;
     this.#sessionTimer = new SessionTimer(agent.clock, () => void this.#leave("session-expired"));
-    this.#admissions = [admitAnswers(agent, parts.flow)];
+    this.#admissions = [admitResponses(agent, parts.flow)];
     agent.dialogs.set(this.id, this);
   }
 
@@ -90,27 +90,31 @@ export class CallDialog implements DialogOwner {
   accept(transaction: ServerTransaction, sdp: string, terms: SessionTerms): Promise<string | null> {
     this.#sessionTimer.restart(terms);
     // A peer that sends a new INVITE has seen the answer to the one before.
-    this.#answer?.stop();
-    this.#answer = new ReliableAnswer(this.#agent.clock, transaction, this.#success(transaction, { headers: terms.headers, sdp }));
-    return this.#answer.acknowledged.catch((error: unknown) => {
+    this.#ourSuccess?.stop();
+    this.#ourSuccess = new SuccessRetransmission(
+      this.#agent.clock,
+      transaction,
+      this.#success(transaction, { headers: terms.headers, sdp }),
+    );
+    return this.#ourSuccess.acknowledged.catch((error: unknown) => {
       void this.#leave("no-ack");
       throw error;
     });
   }
 
-  /** Acknowledges the 2xx to `invite`, our own; the answered function does it again for each retransmission (section 13.2.2.4). */
+  /** Acknowledges the 2xx to `invite`, our own; the returned function does it again for each retransmission (section 13.2.2.4). */
   async acknowledge(invite: SipRequest): Promise<() => void> {
     const draft = this.#draft(this.#dialog.request("ACK", invite.cseq.number));
     const sent = draft && (await dispatchAck(this.#agent, draft, invite));
     if (!sent) return () => {};
-    const release = admitAnswers(this.#agent, sent.flow);
+    const release = admitResponses(this.#agent, sent.flow);
     if (this.ended) release();
     else this.#admissions.push(release);
     return sent.again;
   }
 
   receiveAck(ack: SipRequest): void {
-    this.#answer?.receiveAck(ack);
+    this.#ourSuccess?.receiveAck(ack);
   }
 
   receive(transaction: ServerTransaction): void {
@@ -198,22 +202,22 @@ export class CallDialog implements DialogOwner {
     if (key !== null) this.onDtmfDigit?.(key);
   }
 
-  #success(transaction: ServerTransaction, answer: Answer): SipResponse {
+  #success(transaction: ServerTransaction, parts: ResponseParts): SipResponse {
     const headers = [
       ["Contact", contact(this.#agent, transaction.flow.protocol, this.#parts.contactUser)],
       ["Allow", ALLOW],
       ["Supported", SUPPORTED],
       ["Server", this.#agent.userAgent],
-      ...(answer.headers ?? []),
+      ...(parts.headers ?? []),
     ] as const;
-    const response = respond(transaction.request, 200, this.localTag, { ...answer, headers });
+    const response = respond(transaction.request, 200, this.localTag, { ...parts, headers });
     // Only the response that makes the dialog needs the route, but copying it always does no harm (section 12.1.1).
     response.fields.copy("Record-Route", transaction.request.fields);
     return response;
   }
 
-  #respond(transaction: ServerTransaction, status: number, answer?: Answer): void {
-    transaction.respond(respond(transaction.request, status, this.localTag, answer));
+  #respond(transaction: ServerTransaction, status: number, parts?: ResponseParts): void {
+    transaction.respond(respond(transaction.request, status, this.localTag, parts));
   }
 
   /** Ends the call by BYE. */
@@ -231,7 +235,7 @@ export class CallDialog implements DialogOwner {
     this.#ended = reason;
     this.#agent.dialogs.delete(this.id);
     this.#sessionTimer.stop();
-    this.#answer?.stop();
+    this.#ourSuccess?.stop();
     for (const release of this.#admissions) release();
     if (reason !== "ours") this.#onBye?.(reason);
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Random } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { Fields } from "../grammar/fields.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
 import { respond, SipRequest } from "../grammar/message.ts";
 import { DigestClient } from "./digest.ts";
 
@@ -13,7 +13,7 @@ function client(): DigestClient {
   digest.bind([TRUNK]);
   return digest;
 }
-const request = (method = "GET", uri = "/dir/index.html") => new SipRequest(method, uri, new Fields().add("CSeq", `1 ${method}`));
+const request = (method = "GET", uri = "/dir/index.html") => new SipRequest(method, uri, new HeaderFields().add("CSeq", `1 ${method}`));
 
 function answered(challenges: readonly string[], status = 401, asked = request()): string | null {
   const header = status === 401 ? "WWW-Authenticate" : "Proxy-Authenticate";

@@ -39,7 +39,7 @@ export interface Watcher {
 }
 
 /**
- * Sends a request and waits for its end: finds the server, tries the next one when a server is silent, gone or answers 503
+ * Sends a request and waits for its end: finds the server, tries the next one when a server is silent, gone or responds with 503
  * (RFC 3263 section 4.3), and answers one challenge of each kind. Never rejects.
  */
 export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}): Promise<Outcome> {
@@ -56,7 +56,7 @@ export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}
 async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): Promise<Outcome> {
   const flow = await openFlow(agent, draft, hop);
   if (!flow) return { status: 503, reason: "the target cannot be reached", response: null };
-  const forget = admitAnswers(agent, flow);
+  const forget = admitResponses(agent, flow);
   let { request } = draft;
   try {
     for (;;) {
@@ -91,8 +91,8 @@ function complete(agent: Agent, draft: Draft, request: SipRequest, flow: Flow): 
   return new SipRequest(request.method, request.requestUri, fields.add("User-Agent", agent.userAgent), request.body);
 }
 
-/** Lets the peer's packets in; the answered function stops that once late retransmissions have died out. */
-export function admitAnswers(agent: Agent, flow: Flow): () => void {
+/** Lets the peer's packets in; the returned function stops that once late retransmissions have died out. */
+export function admitResponses(agent: Agent, flow: Flow): () => void {
   const release = agent.access.expect(flow.address);
   return () => void agent.clock.after(TRANSACTION_LIFE, release);
 }

@@ -1,5 +1,5 @@
 import { Dialog, dialogKey } from "../dialog/dialog.ts";
-import { type Answer, respond, type SipRequest } from "../grammar/message.ts";
+import { type ResponseParts, respond, type SipRequest } from "../grammar/message.ts";
 import type { SipUri } from "../grammar/uri.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Protocol } from "../transport/transport.ts";
@@ -25,7 +25,7 @@ export class IncomingCall implements DialogOwner {
   #state: "open" | "over" | "cancelled" = "open";
   #onCancel: (() => void) | null = null;
 
-  /** `target` is the INVITE's Contact; `settled` is called once, when the INVITE has its final answer. */
+  /** `target` is the INVITE's Contact; `settled` is called once, when the INVITE has its final response. */
   constructor(agent: Agent, transaction: ServerTransaction, target: SipUri, terms: SessionTerms, settled: () => void) {
     const { request, flow } = transaction;
     this.request = request;
@@ -83,17 +83,17 @@ export class IncomingCall implements DialogOwner {
   }
 
   /**
-   * A final answer of 300 or more; without effect when the call is over. Throws TypeError for a header that would break
+   * A final response of 300 or more; without effect when the call is over. Throws TypeError for a header that would break
    * the message (S-87).
    */
-  reject(status: number, answer: Omit<Answer, "sdp"> = {}): void {
+  reject(status: number, parts: Omit<ResponseParts, "sdp"> = {}): void {
     if (this.#state !== "open") return;
-    const response = respond(this.request, status, this.#localTag, answer);
+    const response = respond(this.request, status, this.#localTag, parts);
     this.#close("over");
     this.#transaction.respond(response);
   }
 
-  /** The CANCEL, answered; its 200 carries the tag of the INVITE's answers (section 9.2). */
+  /** The CANCEL, answered; its 200 carries the tag of the INVITE's responses (section 9.2). */
   receiveCancel(cancel: ServerTransaction): void {
     cancel.respond(respond(cancel.request, 200, this.#localTag));
     this.#cancel();
@@ -101,16 +101,16 @@ export class IncomingCall implements DialogOwner {
 
   receive(transaction: ServerTransaction): void {
     const { request } = transaction;
-    const answer = (status: number, more?: Answer) => transaction.respond(respond(request, status, this.#localTag, more));
-    if (!this.#dialog.accepts(request)) return answer(500, { headers: [["Retry-After", "5"]] });
+    const reply = (status: number, more?: ResponseParts) => transaction.respond(respond(request, status, this.#localTag, more));
+    if (!this.#dialog.accepts(request)) return reply(500, { headers: [["Retry-After", "5"]] });
     if (request.method === "BYE") {
-      answer(200);
+      reply(200);
       return this.#cancel();
     }
     // INVITE and UPDATE: the first offer is still unanswered (section 14.2, RFC 3311 section 5.2).
-    if (request.method === "INVITE" || request.method === "UPDATE") return answer(500, { headers: [["Retry-After", "5"]] });
+    if (request.method === "INVITE" || request.method === "UPDATE") return reply(500, { headers: [["Retry-After", "5"]] });
     request.body.fill(0);
-    answer(request.method === "NOTIFY" ? 481 : 200);
+    reply(request.method === "NOTIFY" ? 481 : 200);
   }
 
   /** No 2xx has been sent yet. */

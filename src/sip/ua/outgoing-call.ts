@@ -1,6 +1,6 @@
 import { contactOf, Dialog } from "../dialog/dialog.ts";
 import { parseAddress } from "../grammar/address.ts";
-import { Fields } from "../grammar/fields.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { quote } from "../grammar/scanner.ts";
@@ -155,7 +155,7 @@ function invitation(callId: string, options: InviteOptions, tag: string): SipReq
   const requestUri = target instanceof SipUri ? target.requestUri : target.toString();
   const from = parseAddress(toOctets(options.from));
   const display = from.display === null ? "" : `${quote(toOctets(from.display))} `;
-  const fields = new Fields()
+  const fields = new HeaderFields()
     .add("Max-Forwards", "70")
     .add("From", `${display}<${from.uri.toString()}>;tag=${tag}`)
     .add("To", `<${requestUri}>`)

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
-import { Fields } from "../grammar/fields.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
 import { SipRequest } from "../grammar/message.ts";
 import { sessionTerms, SessionTimer } from "./session-timer.ts";
 
 const terms = (expires: string, supported = "timer") =>
-  sessionTerms(new SipRequest("INVITE", "sip:a", new Fields().add("x", expires).add("k", supported)));
+  sessionTerms(new SipRequest("INVITE", "sip:a", new HeaderFields().add("x", expires).add("k", supported)));
 
 test("a session interval is taken over and the caller refreshes (RFC 4028 section 9)", () => {
   assert.deepEqual(terms("1800"), {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
-import { type Answer, respond, type SipRequest } from "../grammar/message.ts";
+import { type ResponseParts, respond, type SipRequest } from "../grammar/message.ts";
 import { InviteFailed } from "./errors.ts";
 import { ANSWER, OFFER, type RawPeer, rawUdp, testAgent } from "./testing.ts";
 
@@ -14,7 +14,7 @@ const open: { stop(): Promise<void> }[] = [];
 after(() => Promise.all(open.map((agent) => agent.stop())));
 
 const CREDENTIAL_HEADERS = ["Authorization", "Proxy-Authorization"];
-const challenge = (realm: string, rest = ', qop="auth"'): Answer => ({
+const challenge = (realm: string, rest = ', qop="auth"'): ResponseParts => ({
   headers: [["WWW-Authenticate", `Digest realm="${realm}", nonce="n"${rest}`]],
 });
 const credentialsIn = (request: SipRequest) => CREDENTIAL_HEADERS.flatMap((name) => request.fields.all(name));
@@ -34,7 +34,7 @@ async function rig(t: TestContext) {
     credentials: { username: "shop", password: new Secret("geheim") },
   });
   answered.catch(() => {});
-  const reply = (peer: RawPeer, request: SipRequest, status: number, answer: Answer = {}) => {
+  const reply = (peer: RawPeer, request: SipRequest, status: number, answer: ResponseParts = {}) => {
     const port = request.via.port ?? 5060;
     peer.sendTo(port, respond(request, status, "trunk", answer).toBytes());
   };

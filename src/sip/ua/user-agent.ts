@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import { callerOf, dialogKey, dialogOf } from "../dialog/dialog.ts";
-import { Fields } from "../grammar/fields.ts";
-import { type Answer, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
+import { remoteTargetOf, dialogKey, dialogOf } from "../dialog/dialog.ts";
+import { HeaderFields } from "../grammar/header-fields.ts";
+import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { Parsed } from "../grammar/parse.ts";
 import { parseUri } from "../grammar/uri.ts";
 import { parseVia } from "../grammar/via.ts";
@@ -50,13 +50,13 @@ export interface UserAgent {
   start(): Promise<{ port: number }>;
   /** Places a call. Throws SipSyntaxError for a malformed URI, TypeError for a header that would break the message. */
   invite(options: InviteOptions): OutgoingCall;
-  /** Asks a SIP URI for its OPTIONS and answers the status; 408 when it is silent, 503 when it cannot be reached. Rejects with SipSyntaxError. */
+  /** Asks a SIP URI for its OPTIONS and returns the status of the response; 408 when it is silent, 503 when it cannot be reached. Rejects with SipSyntaxError. */
   options(target: string): Promise<number>;
   /** Whether anything of ours may be sent to this IP address and port. */
   mayReach(address: string, port: number): Promise<boolean>;
   /** From here on OPTIONS and new INVITEs are answered 503; calls go on (R-292). */
   drain(): void;
-  /** Ends what is left with BYE, waits a moment for the answers, closes the sockets. */
+  /** Ends what is left with BYE, waits a moment for their responses, closes the sockets. */
   stop(): Promise<void>;
   readonly activeTransactions: number;
   /** Whether the listener is bound, what comes is read, and a new request would get a transaction. Takes a second at most. */
@@ -67,11 +67,11 @@ export interface UserAgent {
 const MAX_PENDING_PER_SOURCE = 200;
 /** Transactions at once; beyond, new requests are answered without one (S-83). */
 const MAX_TRANSACTIONS = 20_000;
-const UNAVAILABLE: Answer = { headers: [["Retry-After", "10"]] };
+const UNAVAILABLE: ResponseParts = { headers: [["Retry-After", "10"]] };
 const PROBE_BYTES = 16;
 /** One line of the log for all unknown peers of this time, ms. */
 const UNKNOWN_PEERS_MS = 60_000;
-/** How long `stop` waits for the answers to its BYEs, ms. */
+/** How long `stop` waits for the responses to its BYEs, ms. */
 const FAREWELL_MS = 500;
 const SILENT: SipLog = { debug: () => {}, warn: () => {} };
 
@@ -125,7 +125,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   async options(target: string): Promise<number> {
     const to = targetOf(parseUri(target));
     if (!to) return 503;
-    const fields = new Fields()
+    const fields = new HeaderFields()
       .add("Max-Forwards", "70")
       .add("From", `<sip:${this.transports.sentBy}>;tag=${randomToken(this.random)}`)
       .add("To", `<${target}>`)
@@ -209,11 +209,11 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     if (request && this.access.isTrunk(flow.address)) this.#respondStateless(request, flow, status, {});
   }
 
-  /** An answer without a transaction (section 8.2.7): equal requests get equal tags. */
-  #respondStateless(request: SipRequest, flow: Flow, status: number, answer: Answer): void {
+  /** A response without a transaction (section 8.2.7): equal requests get equal tags. */
+  #respondStateless(request: SipRequest, flow: Flow, status: number, parts: ResponseParts): void {
     const identity = ["via", "from", "call-id", "cseq"].map((name) => request.fields.first(name) ?? "").join("\n");
     const tag = createHmac("sha256", this.#statelessKey).update(identity).digest("hex").slice(0, 20);
-    void this.#sendStateless(flow, request, respond(request, status, tag, answer)).catch(() => {});
+    void this.#sendStateless(flow, request, respond(request, status, tag, parts)).catch(() => {});
   }
 
   /** A request whose Via cannot be read is answered to where its packet came from. */
@@ -284,7 +284,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     const { request, flow } = transaction;
     const pending = this.#pending.get(flow.address) ?? 0;
     if (this.#draining || pending >= MAX_PENDING_PER_SOURCE) return this.#respond(transaction, 503, UNAVAILABLE);
-    const target = callerOf(request);
+    const target = remoteTargetOf(request);
     if (!target) return this.#respond(transaction, 400);
     const terms = sessionTerms(request);
     if ("status" in terms) return this.#respond(transaction, terms.status, terms);
@@ -300,7 +300,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     else this.#pending.delete(address);
   }
 
-  #respond(transaction: ServerTransaction, status: number, answer?: Answer): void {
-    transaction.respond(respond(transaction.request, status, randomToken(this.random), answer));
+  #respond(transaction: ServerTransaction, status: number, parts?: ResponseParts): void {
+    transaction.respond(respond(transaction.request, status, randomToken(this.random), parts));
   }
 }

@@ -5,7 +5,7 @@ import { T1, T2, TRANSACTION_LIFE } from "../transaction/timers.ts";
 import { NoAck } from "./errors.ts";
 
 /** A 2xx to INVITE, sent again and again by the core until its ACK comes, on every transport (RFC 3261 section 13.3.1.4). */
-export class ReliableAnswer {
+export class SuccessRetransmission {
   /** The session description of the ACK, null when it has none. Rejects with NoAck after 64*T1. */
   readonly acknowledged: Promise<string | null>;
   readonly #cseq: number;

@@ -40,7 +40,7 @@ interface Field {
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** The header fields of one message, in their order. Values go in and come out as octet strings (octets.ts). */
-export class Fields {
+export class HeaderFields {
   readonly #fields: Field[] = [];
 
   add(name: string, value: string): this {
@@ -59,7 +59,7 @@ export class Fields {
   }
 
   /** Copies every field called `name` from `other`, as written there. */
-  copy(name: string, other: Fields): this {
+  copy(name: string, other: HeaderFields): this {
     for (const value of other.all(name)) this.add(name, value);
     return this;
   }
@@ -114,8 +114,8 @@ export class Fields {
     return lines.map((field) => `${field.name}: ${field.value}\r\n`).join("");
   }
 
-  clone(): Fields {
-    const copy = new Fields();
+  clone(): HeaderFields {
+    const copy = new HeaderFields();
     for (const field of this.#fields) copy.#fields.push(field);
     return copy;
   }

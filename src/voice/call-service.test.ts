@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { createCallService } from "./call-service.ts";
+import { TestCall, voiceFixture, type VoiceFixture } from "./testing.ts";
+import type { CallDeps } from "./types.ts";
+import { listUnmatched } from "./unmatched.ts";
+
+let fixture: VoiceFixture;
+before(async () => {
+  fixture = await voiceFixture();
+});
+after(() => fixture.close());
+
+function service(settings: Partial<CallDeps["settings"]> = {}, deps: Partial<CallDeps> = {}) {
+  const voice = { render: () => Promise.resolve(new Uint8Array(1)) };
+  return createCallService(
+    { ...fixture.deps, ...deps, voice, settings: { ...fixture.deps.settings, ...settings } },
+    () => fixture.userAgent,
+  );
+}
+
+/** A call for a session that waits for it. */
+async function callFor(callId: string): Promise<TestCall> {
+  const { id } = await fixture.create();
+  return new TestCall({ callId, fields: [`X-Session-Id: ${id}`] });
+}
+
+/** Until the service has closed every call; the caller hangs up as soon as he is answered. */
+async function idle(calls: ReturnType<typeof service>, ...answered: TestCall[]): Promise<void> {
+  let isIdle = false;
+  const done = calls.idle().then(() => (isIdle = true));
+  for (const call of answered) void call.events.until("answered").then(() => call.dialog.hangUp());
+  for (; !isIdle; await turn()) fixture.process.clock.advance(1);
+  await done;
+}
+
+test("a call beyond MAX_CALLS is told to come again, and the next one is taken when one has ended (R-219)", async () => {
+  const calls = service({ maxCalls: 1 });
+  const [first, second, third] = [await callFor("first"), await callFor("second"), await callFor("third")];
+  calls.onInvite(first.incoming);
+  calls.onInvite(second.incoming);
+  assert.deepEqual([second.status, second.headers], [503, [["Retry-After", "30"]]]);
+  assert.deepEqual([calls.activeCalls, calls.callIds], [1, ["first"]]);
+  await idle(calls, first);
+  assert.equal(calls.activeCalls, 0);
+  calls.onInvite(third.incoming);
+  await idle(calls, third);
+  assert.equal(third.status, null);
+});
+
+test("a draining service refuses new calls and finishes those it has (R-292)", async () => {
+  const calls = service();
+  const [running, late] = [await callFor("running"), await callFor("late")];
+  calls.onInvite(running.incoming);
+  calls.drain();
+  calls.onInvite(late.incoming);
+  assert.equal(late.status, 503);
+  await idle(calls, running);
+  assert.equal(running.answerSdp === null, false);
+});
+
+test("a call that no session matches is refused with 404, and listed with what each rule found (R-218)", async () => {
+  const calls = service();
+  const call = new TestCall({ callId: "nobody", from: "+14155550177" });
+  calls.onInvite(call.incoming);
+  await idle(calls);
+  assert.equal(call.status, 404);
+  const [listed] = await listUnmatched(fixture.database.db, 1);
+  assert.deepEqual([listed?.call_id, listed?.source], ["nobody", "198.51.100.7"]);
+  assert.deepEqual(
+    listed?.misses.map(({ rule }) => rule),
+    ["X-Session-Id", "X-Caller", "To", "From"],
+  );
+});
+
+test("a call that meets a fault before its answer is told to come again, and leaves nothing behind (R-219)", async () => {
+  const media = { ...fixture.media, open: () => Promise.reject(new Error("no free media port")) };
+  const calls = service({}, { media: media as never });
+  const call = await callFor("faulty");
+  calls.onInvite(call.incoming);
+  await idle(calls);
+  assert.deepEqual([call.status, calls.activeCalls], [503, 0]);
+});
