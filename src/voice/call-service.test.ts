@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createCallService } from "./call-service.ts";
-import { TestCall, voiceFixture, type VoiceFixture } from "./testing.ts";
+import { TestCall, TestMedia, voiceFixture, type VoiceFixture } from "./testing.ts";
 import type { CallDeps } from "./types.ts";
 import { listUnmatched } from "./unmatched.ts";
 
@@ -28,10 +28,10 @@ async function callFor(callId: string): Promise<TestCall> {
 
 /** Until the service has closed every call; the caller hangs up as soon as he is answered. */
 async function idle(calls: ReturnType<typeof service>, ...answered: TestCall[]): Promise<void> {
-  let isIdle = false;
-  const done = calls.idle().then(() => (isIdle = true));
+  const over = new AbortController();
+  const done = calls.idle().then(() => over.abort());
   for (const call of answered) void call.events.until("answered").then(() => call.dialog.hangUp());
-  for (; !isIdle; await turn()) fixture.process.clock.advance(1);
+  for (; !over.signal.aborted; await turn()) fixture.process.clock.advance(1);
   await done;
 }
 
@@ -75,8 +75,9 @@ test("a call that no session matches is refused with 404, and listed with what e
 });
 
 test("a call that meets a fault before its answer is told to come again, and leaves nothing behind (R-219)", async () => {
-  const media = { ...fixture.media, open: () => Promise.reject(new Error("no free media port")) };
-  const calls = service({}, { media: media as never });
+  const media = new TestMedia();
+  media.open = () => Promise.reject(new Error("no free media port"));
+  const calls = service({}, { media });
   const call = await callFor("faulty");
   calls.onInvite(call.incoming);
   await idle(calls);
