@@ -59,7 +59,7 @@ export interface Idempotency {
   keyOf(request: Incoming): string;
   /** Same key, another request; without it the first answer is given whatever the second request is. */
   mismatch?(key: string): Refusal;
-  /** The first request of that key is still being worked on. */
+  /** The first request of that key is still being worked on; the second waits for its answer, when left out. */
   running?(key: string): Refusal;
   /** False for answers that are forgotten; all are kept otherwise. */
   keeps?(answer: Answer): boolean;
@@ -159,6 +159,8 @@ interface FirstAnswer {
   /** Null while the first request is being worked on. */
   answer: Answer | null;
   at: number;
+  /** Resolves when the first request is through, however it ended. */
+  through: Promise<void>;
 }
 
 interface Route<State extends object, Details extends object> extends Endpoint<State, Details> {
@@ -231,18 +233,23 @@ export function defineSimulator<State extends object = object, Details extends o
         if (first.fingerprint !== fingerprint && idempotency.mismatch) throw idempotency.mismatch(key);
         if (first.answer !== null) return idempotency.replay?.(first.answer) ?? first.answer;
         if (idempotency.running) throw idempotency.running(key);
+        await first.through;
+        return await withIdempotency(name, request, idempotency, run);
       }
-      firstAnswers.set(name, { fingerprint, answer: null, at: tools.now() });
+      const { promise: through, resolve } = Promise.withResolvers<void>();
+      firstAnswers.set(name, { fingerprint, answer: null, at: tools.now(), through });
       try {
         const result = await run();
         if (idempotency.keeps?.(result) === false) firstAnswers.delete(name);
-        else firstAnswers.set(name, { fingerprint, answer: { ...result, lost: false }, at: tools.now() });
+        else firstAnswers.set(name, { fingerprint, answer: { ...result, lost: false }, at: tools.now(), through });
         return result;
       } catch (error) {
         if (idempotency.keepsRefusals && error instanceof Refusal)
-          firstAnswers.set(name, { fingerprint, answer: error.answer, at: tools.now() });
+          firstAnswers.set(name, { fingerprint, answer: error.answer, at: tools.now(), through });
         else firstAnswers.delete(name);
         throw error;
+      } finally {
+        resolve();
       }
     };
 

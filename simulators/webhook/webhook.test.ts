@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startSimulators } from "../index.ts";
+import { simulator } from "./index.ts";
 import type { Simulators } from "../index.ts";
 import { senderTo } from "../kit/wrong-requests.ts";
 import { BODY, signed } from "./wrong-requests.ts";
@@ -28,6 +29,26 @@ describe("the card-forwarding receiver", () => {
     assert.match(String(first["token"]), /^tok_/);
     assert.deepEqual(await forward(BODY), first);
     assert.equal((await ledger("webhook")).filter(({ reference }) => reference === BODY.session_id).length, 1);
+  });
+
+  test("a repeat that comes while the first is under way waits for its decision and charges nothing", async () => {
+    const kinds: string[] = [];
+    const vendor = simulator({ record: ({ kind }) => kinds.push(kind), now: Date.now, id: (prefix) => `${prefix}x`, digits: () => "1" });
+    const { headers = {} } = signed({ at: "POST /", body: BODY, isSecure: true });
+    const written = {
+      method: "POST",
+      path: "/",
+      query: new URLSearchParams(),
+      headers: { "content-type": "application/json", "x-signature": headers["X-Signature"] },
+      body: Buffer.from(JSON.stringify(BODY)),
+      secure: true,
+      lookUpLag: () => 0,
+    };
+    const worked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [first, second] = worked.map(({ promise }) => vendor.handle({ ...written, work: () => promise }));
+    for (const { resolve } of worked) resolve();
+    assert.deepEqual(await second, { ...((await first) as object), lost: false });
+    assert.deepEqual(kinds, ["token"]);
   });
 
   test("declines with the uniform cards' words", async () => {

@@ -10,7 +10,7 @@ const AGAIN_MS = [1_000, 3_000];
 /** Pages of the newest hundred that a look-up reads: the vendor counts 45 calls a minute. */
 const MOST_PAGES = 5;
 
-/** USAePay REST API v2: `transactions` for sales, stored cards and what undoes them. */
+/** USAePay REST API v2: `transactions` for sales, stored cards and what reverses them. */
 export const gateway = kit.defineGateway({
   name: "usaepay",
   settings: requests.SETTINGS,
@@ -38,10 +38,10 @@ export const gateway = kit.defineGateway({
       return kit.voidElseRefund(
         io,
         {
-          void: () => requests.undo(io.settings, io, "void", refnum),
-          refund: () => requests.undo(io.settings, io, "refund", refnum),
+          void: () => requests.reverse(io.settings, io, "void", refnum),
+          refund: () => requests.reverse(io.settings, io, "refund", refnum),
         },
-        responses.readUndone,
+        responses.readReversal,
       );
     }),
 });
@@ -54,8 +54,8 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {
-    const answer = await kit.ask(io, requests.undo(io.settings, io, "void", state.refnum));
-    return answer !== null && responses.readUndone(answer) === "done";
+    const answer = await kit.ask(io, requests.reverse(io.settings, io, "void", state.refnum));
+    return answer !== null && responses.readReversal(answer) === "done";
   });
 }
 
@@ -66,7 +66,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const verified = await again(io, async () => {
     const answer = await io.send(requests.verifyAndSave(order, settings, io));
     const [state, refnum] = [responses.readStored(answer), responses.refnumOf(answer)];
-    if (state.outcome === "approved" && refnum !== undefined) await io.send(requests.undo(settings, io, "cc:void:release", refnum));
+    if (state.outcome === "approved" && refnum !== undefined) await io.send(requests.reverse(settings, io, "cc:void:release", refnum));
     return state;
   });
   if (verified.outcome !== "declined" || verified.reason !== responses.CANNOT_VERIFY) return verified;

@@ -92,7 +92,7 @@ export const verifyAndSave = (order: Order, settings: Settings, by: Pick<Gateway
   command(settings, by, { command: "authonly", amount: "0.00", ...payment(order), save_card: true });
 
 /** `void` until the batch closes, `refund` afterwards, `cc:void:release` for a hold. */
-export const undo = (settings: Settings, by: Pick<GatewayIo, "random">, how: "void" | "refund" | "cc:void:release", refnum: string) =>
+export const reverse = (settings: Settings, by: Pick<GatewayIo, "random">, how: "void" | "refund" | "cc:void:release", refnum: string) =>
   command(settings, by, { command: how, refnum });
 
 /** A page of the newest transactions: there is no search by order id. */

@@ -119,7 +119,7 @@ export function readListed(item: kit.JsonObject, subject: Subject): Approved | D
 }
 
 /** A void is refused once the batch is closed. */
-export function readUndone({ status, body }: kit.Answered): kit.ReversalStep {
+export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
   const result = kit.textAt(read, "result_code");
   if (status === 200 && result === "A") return "done";
