@@ -132,9 +132,9 @@ async function play(database: Database): Promise<unknown[]> {
     await note(findAttempt(db, id).then((found) => found && { ...found, ageMs: found.ageMs >= 0, trace: found.trace.notes }));
     await note(adoptOpenAttempts(db, "one", { busy: new Set([id]), reconcilable: ["stripe"] }));
     await note(adoptOpenAttempts(db, "two", { busy: new Set(), reconcilable: ["stripe"] }));
-    const result = index === 0 ? ({ outcome: "declined", declineCode: "card_declined", reason: null } as const) : null;
-    await note(finishAttempt(db, id, result ?? { outcome: "unknown", reason: "lost", givenUp: false }));
-    await note(finishAttempt(db, id, { outcome: "approved", reason: null }));
+    const result = index === 0 ? ({ outcome: "declined", declineCode: "card_declined", reason: null, notes: {} } as const) : null;
+    await note(finishAttempt(db, id, result ?? { outcome: "unknown", reason: "lost", givenUp: false, notes: {} }));
+    await note(finishAttempt(db, id, { outcome: "approved", reason: null, notes: { charge: "ch_1" } }));
     await note(decisionOf(db, id));
     await note(lastDecline(db, a));
     await note(requireReversalOfUnknown(db, id, "nobody knows"));

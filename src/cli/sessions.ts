@@ -77,7 +77,7 @@ const show = operation({
       attempts.length === 0
         ? "No attempt: the gateway was never asked."
         : table(
-            ["ATTEMPT", "REFERENCE", "CARD", "OUTCOME", "CODE", "REVERSAL", "STARTED", "FINISHED", "REASON"],
+            ["ATTEMPT", "REFERENCE", "CARD", "OUTCOME", "CODE", "REVERSAL", "STARTED", "FINISHED", "SUPPORT ID", "REASON"],
             attempts.map((attempt) => [
               attempt.number,
               attempt.reference,
@@ -87,6 +87,7 @@ const show = operation({
               attempt.reversal,
               moment(attempt.started_at),
               moment(attempt.finished_at),
+              attempt.support_id,
               attempt.reason,
             ]),
           ),

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from "kysely";
+import { isKeepable } from "#src/gateways/index.ts";
 import type { AttemptTrace } from "#src/gateways/index.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
@@ -118,10 +119,11 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
   };
 }
 
-export type AttemptResult =
+export type AttemptResult = { notes: Readonly<Record<string, string>> } & (
   | { outcome: "approved"; reason: string | null }
   | { outcome: "declined"; declineCode: string; reason: string | null }
-  | { outcome: "unknown"; reason: string; givenUp: boolean };
+  | { outcome: "unknown"; reason: string; givenUp: boolean }
+);
 
 /**
  * Writes the outcome unless a final one stands there; answers whether it was written. What is being given back
@@ -135,6 +137,7 @@ export async function finishAttempt(tx: Db, id: string, result: AttemptResult): 
       outcome: result.outcome,
       decline_code: result.outcome === "declined" ? result.declineCode : null,
       reason: result.reason,
+      notes: withNotes(result.notes),
       ...(final ? { finished_at: sql<Date>`clock_timestamp()` } : {}),
     })
     .where("id", "=", id)
@@ -149,11 +152,18 @@ export async function decisionOf(db: Db, id: string): Promise<Pick<Selectable<Ta
   return (await db.selectFrom("payment_attempts").select(["outcome", "reversal"]).where("id", "=", id).executeTakeFirst()) ?? null;
 }
 
-/** Adds the gateway's notes to the row: vendor ids, no card data. */
+/** Without texts that may not be kept (R-423, R-436): cut or mended, they would name something else. */
+export function keepable<T extends string | boolean>(fields: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== "string" || isKeepable(value)));
+}
+
+const withNotes = (notes: Readonly<Record<string, string>>) => sql<string>`notes || ${JSON.stringify(notes)}::jsonb`;
+
+/** Adds the gateway's notes to the row: vendor ids, no card data. What cannot be kept is dropped (R-436). */
 export async function addNotes(db: Db, id: string, notes: Readonly<Record<string, string>>): Promise<void> {
   await db
     .updateTable("payment_attempts")
-    .set({ notes: sql<string>`notes || ${JSON.stringify(notes)}::jsonb` })
+    .set({ notes: withNotes(keepable(notes)) })
     .where("id", "=", id)
     .execute();
   crashPoint("notes_written");

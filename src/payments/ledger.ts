@@ -1,9 +1,11 @@
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import { isDataError } from "#src/platform/index.ts";
 import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
-import { decisionOf, finishAttempt } from "./attempts.ts";
+import { addNotes, decisionOf, finishAttempt } from "./attempts.ts";
+import { withoutTexts } from "./outcome.ts";
 import type { OutcomeEffects } from "./outcome.ts";
 import { requireReversal } from "./reversal-rows.ts";
 
@@ -31,8 +33,10 @@ const LONGEST_WAIT_MS = 5_000;
 export async function writeResult(
   { database, sessions, clock, log }: LedgerDeps,
   attempt: { id: string; sessionId: string },
-  { attempt: result, event, changes }: OutcomeEffects,
+  effects: OutcomeEffects,
 ): Promise<Written> {
+  let { attempt: result, event, changes } = effects;
+  let plain: OutcomeEffects | null = null;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
       crashPoint("result_unwritten");
@@ -45,6 +49,7 @@ export async function writeResult(
         const stands = isFinished ? null : await decisionOf(tx, attempt.id);
         if (result.outcome !== "approved") return stands?.outcome === result.outcome ? "written" : "late";
         if (stands?.outcome === "approved" && stands.reversal === null) return "written";
+        if (stands) await addNotes(tx, attempt.id, result.notes);
         await requireReversal(tx, attempt.id, TOO_LATE);
         return "late";
       });
@@ -52,7 +57,9 @@ export async function writeResult(
       return written;
     } catch (error) {
       log.error("payment_result_not_written", { session: attempt.sessionId, attempt: attempt.id, error });
-      await sleep(clock, wait);
+      // A text that the database cannot hold will not get better by waiting.
+      if (isDataError(error) && !plain) ({ attempt: result, event, changes } = plain = withoutTexts(effects));
+      else await sleep(clock, wait);
     }
   }
 }

@@ -1,7 +1,9 @@
+import { isKeepable } from "#src/gateways/index.ts";
 import type { Declined, Outcome, ProcessorFields } from "#src/gateways/index.ts";
-import { DECLINES } from "#src/kernel/payment.ts";
+import { DECLINES, isDeclineCode } from "#src/kernel/payment.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { SessionChanges, SessionEvent } from "#src/sessions/index.ts";
+import { keepable } from "./attempts.ts";
 import type { AttemptResult } from "./attempts.ts";
 
 /** What an outcome means for the attempt and its session: pure. */
@@ -16,23 +18,24 @@ export interface CardFacts {
   last4: string;
 }
 
-const LONGEST_FIELD = 255;
+/** Longest message of a merchant's (R-246); vendors' end sooner. */
+const LONGEST_MESSAGE = 500;
 
 /** `mayRetry`: another card may be tried in the same call, so a correctable decline leaves the session open (R-192). */
 export function effectsOf(outcome: Outcome, card: CardFacts, mayRetry: boolean): OutcomeEffects {
   if (outcome.outcome === "unknown") {
-    return { attempt: { outcome: "unknown", reason: outcome.reason, givenUp: false }, event: "lose", changes: {} };
+    return { attempt: { outcome: "unknown", reason: outcome.reason, givenUp: false, notes: notesOf(outcome) }, event: "lose", changes: {} };
   }
   if (outcome.outcome === "approved") {
     return {
-      attempt: { outcome: "approved", reason: outcome.reason ?? null },
+      attempt: { outcome: "approved", reason: outcome.reason ?? null, notes: notesOf(outcome) },
       event: outcome.capture === "authorized" ? "authorize" : "approve",
       changes: answered(outcome, card),
     };
   }
   const retry = mayRetry && DECLINES[outcome.code].callerMayRetry;
   return {
-    attempt: { outcome: "declined", declineCode: outcome.code, reason: outcome.reason ?? null },
+    attempt: { outcome: "declined", declineCode: outcome.code, reason: outcome.reason ?? null, notes: notesOf(outcome) },
     event: retry ? "retry" : "fail",
     changes: { ...answered(outcome, card), ...(retry ? {} : errorOf(outcome)) },
   };
@@ -45,11 +48,10 @@ export function declinedBy(code: DeclineCode): Declined {
 
 /** The session's error: the merchant's own code and words from card forwarding (R-246), else ours, never without words (R-417). */
 export function errorOf(outcome: Pick<Declined, "code" | "publicCode" | "message">): { errorCode: string; errorMessage: string | null } {
-  const own = outcome.publicCode === undefined;
-  return {
-    errorCode: outcome.publicCode ?? outcome.code,
-    errorMessage: outcome.message ?? (own ? DECLINES[outcome.code].message : null),
-  };
+  const { code, publicCode, message } = outcome;
+  const ownCode = publicCode !== undefined && isKeepable(publicCode) ? publicCode : code;
+  const ownMessage = message !== null && isKeepable(message, undefined, LONGEST_MESSAGE) ? message : null;
+  return { errorCode: ownCode, errorMessage: ownMessage ?? (ownCode === code ? DECLINES[code].message : null) };
 }
 
 /** The processor object: the gateway's ids, and the card's brand and last four from the card itself (R-402, R-403). */
@@ -58,14 +60,39 @@ function answered(
   card: CardFacts,
 ): SessionChanges {
   return {
-    processor: { ...capped(outcome.processor), card_brand: card.brand, card_last4: card.last4 },
-    webhookProcessor: capped(outcome.webhookProcessor ?? {}),
+    processor: { ...keepable(outcome.processor), card_brand: card.brand, card_last4: card.last4 },
+    webhookProcessor: keepable(outcome.webhookProcessor ?? {}),
     cardBrand: card.brand,
     cardLast4: card.last4,
   };
 }
 
-/** Without fields that are longer than any vendor's id (R-423): cut, they would name something else. */
-function capped<T extends string | boolean>(fields: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== "string" || value.length <= LONGEST_FIELD));
+/** What the attempt keeps for the operator and for a reversal: the gateway's ids, and the id that its support asks for. */
+function notesOf(outcome: Outcome): Record<string, string> {
+  const ids = outcome.outcome === "unknown" ? {} : outcome.processor;
+  return keepable({ ...ids, ...(outcome.supportId !== undefined && { support_id: outcome.supportId }) });
+}
+
+const PLAIN = /^[\x20-\x7e]{0,255}$/;
+
+/**
+ * The same result without any text that came from outside and is more than plain ASCII, for a database that refuses one of
+ * them: the outcome must be written, its words need not.
+ */
+export function withoutTexts({ attempt, event, changes }: OutcomeEffects): OutcomeEffects {
+  const plain = <T>(fields: Readonly<Record<string, T>> | undefined) =>
+    fields &&
+    (Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== "string" || PLAIN.test(value))) as Record<string, T>);
+  const { processor, webhookProcessor, errorMessage, ...rest } = changes;
+  const code = rest.errorCode;
+  return {
+    attempt: { ...attempt, notes: plain(attempt.notes) ?? {} },
+    event,
+    changes: {
+      ...rest,
+      ...(processor && { processor: plain(processor) }),
+      ...(webhookProcessor && { webhookProcessor: plain(webhookProcessor) }),
+      ...(code !== undefined && { errorMessage: code !== null && isDeclineCode(code) ? DECLINES[code].message : null }),
+    } as SessionChanges,
+  };
 }

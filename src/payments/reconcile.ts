@@ -142,7 +142,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   async function giveUp(attempt: Attempt): Promise<void> {
     const { changes } = effectsOf(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
     const reason = "the outcome could not be established";
-    await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true }, event: "fail", changes });
+    await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true, notes: {} }, event: "fail", changes });
     crashPoint("reconciliation_given_up");
     log.error("payment_outcome_unknown", facts(attempt));
   }

@@ -214,6 +214,69 @@ describe("settling a payment", () => {
     assert.equal((await read(session)).errorCode, "card_declined");
   });
 
+  test("a fault of ours after the gateway has answered is unknown: never an exception, never a failed session", async () => {
+    const session = await collecting(fixture);
+    fake.onCharge = async () => ({ outcome: "declined", code: "no such code" as "card_declined", message: null, processor: {} });
+    fake.onLookUp = () => APPROVED;
+    const { payments, clock } = testProcess(fixture, fake.gateway());
+    assert.deepEqual(await payments.settle({ session, card: testCard(), mayRetry: true }), { kind: "unknown" });
+    await withTime(clock, untilFinal(session));
+    assert.equal((await read(session)).status, "payment-success");
+    assert.equal(fake.charges.length, 1);
+  });
+
+  for (const [what, text] of [
+    ["a NUL", "a\u0000b"],
+    ["half a surrogate pair", "half \ud83d of it"],
+    ["256 characters", "x".repeat(256)],
+  ] as const) {
+    test(`${what} in every text of the gateway ends the session with its outcome; the texts are dropped (R-436)`, async () => {
+      const fields = { receipt_url: text, stripe_charge_id: "ch_1" };
+      fake.onCharge = async (_order, io) => {
+        await io.note({ bad: text, good: "id_1" });
+        return { ...APPROVED, processor: fields, webhookProcessor: { bad: text }, supportId: text };
+      };
+      const approved = await collecting(fixture);
+      const { payments } = testProcess(fixture, fake.gateway());
+      const settle = (session: Session) => payments.settle({ session, card: testCard(), mayRetry: false });
+      assert.equal((await settle(approved)).kind, "approved");
+      const kept = await read(approved);
+      assert.deepEqual(kept.processor, { stripe_charge_id: "ch_1", card_brand: "visa", card_last4: "4242" });
+      assert.deepEqual((await attemptsOf(approved))[0]?.notes, { good: "id_1", stripe_charge_id: "ch_1" });
+      fake.onCharge = async () => ({ ...declined("card_declined"), message: text, publicCode: text, processor: fields });
+      const refused = await collecting(fixture);
+      assert.equal((await settle(refused)).kind, "declined");
+      assert.equal((await read(refused)).status, "payment-failed");
+    });
+  }
+
+  test("a result that the database refuses for its text is written without the text, not retried unchanged", async () => {
+    const session = await collecting(fixture);
+    let transactions = 0;
+    const database = brokenDatabase(fixture.database, async (run) => {
+      transactions++;
+      // PostgreSQL's untranslatable_character, on the result's first writing.
+      if (transactions === 2) throw Object.assign(new Error("unsupported Unicode escape sequence"), { code: "22P05" });
+      return await run();
+    });
+    fake.onCharge = async () => ({
+      ...APPROVED,
+      processor: { stripe_charge_id: "ch_1", receipt_url: "https://stripe.example/\u2028\u{1F600}" },
+    });
+    const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
+    assert.deepEqual(await payments.settle({ session, card: testCard(), mayRetry: true }), { kind: "approved", capture: "captured" });
+    assert.deepEqual((await read(session)).processor, { stripe_charge_id: "ch_1", card_brand: "visa", card_last4: "4242" });
+    assert.deepEqual([transactions, clock.pending], [3, 0]);
+  });
+
+  test("the gateway's ids and what its support asks for are kept with the attempt, for the operator and for a reversal", async () => {
+    fake.onCharge = async () => ({ ...APPROVED, processor: { stripe_charge_id: "ch_1" }, supportId: "req_1" });
+    const session = await collecting(fixture);
+    const { payments } = testProcess(fixture, fake.gateway());
+    await payments.settle({ session, card: testCard(), mayRetry: true });
+    assert.deepEqual((await attemptsOf(session))[0]?.notes, { stripe_charge_id: "ch_1", support_id: "req_1" });
+  });
+
   test("nothing is sent when the intent cannot be written", async () => {
     const session = await collecting(fixture);
     const database = brokenDatabase(fixture.database, async () => {

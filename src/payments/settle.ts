@@ -29,7 +29,11 @@ const GRACE_MS = 1_000;
 const INTENT_LOOKS = 20;
 const INTENT_LOOK_MS = 500;
 
-/** The charge protocol (docs/invariants.md, The charge protocol): intent, one call, result. Never twice, never lost, never a guess. */
+/**
+ * The charge protocol (docs/invariants.md, The charge protocol): intent, one call, result. Never twice, never lost, never a guess.
+ * It throws only while nothing can have been sent. Whatever goes wrong once the intent stands is an unknown outcome, which
+ * reconciliation looks for.
+ */
 export async function settle(
   deps: PaymentsDeps,
   tokens: AccessTokens,
@@ -45,12 +49,14 @@ export async function settle(
 
   const id = deps.random.uuid();
   let lost = false;
+  let intended = false;
   // Counted from before the intent is written: the ledger's deadline, after which others may decide, is later than ours.
   const ends = deps.clock.monotonic() + gateway.capabilities.deadlineMs;
   search.busy.add(id);
   try {
     const intent = await writeIntent(deps, id, input, gateway, settings, connectedAccount);
     if (!intent) return await refused(deps, session);
+    intended = true;
     crashPoint("intent_committed");
     const order: Order = {
       sessionId: session.id,
@@ -81,6 +87,11 @@ export async function settle(
     }
     if (written === "late") return outcome.outcome === "declined" ? resultOf(outcome, true) : { kind: "unknown" };
     return resultOf(outcome, effects.event !== "retry");
+  } catch (error) {
+    if (!intended) throw error;
+    lost = true;
+    deps.log.error("payment_interrupted", { session: session.id, gateway: gateway.name, error });
+    return { kind: "unknown" };
   } finally {
     search.busy.delete(id);
     if (lost) search.begin(id);

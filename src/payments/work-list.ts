@@ -19,6 +19,8 @@ export interface AttemptView {
   outcome: "approved" | "declined" | "unknown" | null;
   decline_code: string | null;
   reason: string | null;
+  /** What the vendor's support asks for. */
+  support_id: string | null;
   /** Whether what it took has to be given back: due, done, failed; null when it may be kept. */
   reversal: "due" | "done" | "failed" | null;
   started_at: Date;
@@ -45,9 +47,17 @@ const COLUMNS = [
   "finished_at",
 ] as const;
 
+const SUPPORT_ID = sql<string | null>`payment_attempts.notes ->> 'support_id'`.as("support_id");
+
 /** The attempts of a session in their order. */
 export async function attemptsOf(db: Db, sessionId: string): Promise<AttemptView[]> {
-  return await db.selectFrom("payment_attempts").select(COLUMNS).where("session_id", "=", sessionId).orderBy("number").execute();
+  return await db
+    .selectFrom("payment_attempts")
+    .select(COLUMNS)
+    .select(SUPPORT_ID)
+    .where("session_id", "=", sessionId)
+    .orderBy("number")
+    .execute();
 }
 
 /** The outcome was never established, or what was taken is not given back: somebody has to ask the gateway (R-287). */
@@ -60,7 +70,7 @@ export async function needsOperator(db: Db, limit: number): Promise<(AttemptView
     .innerJoin("sessions", "sessions.id", "payment_attempts.session_id")
     .innerJoin("projects", "projects.id", "sessions.project_id")
     .select(COLUMNS.map((column) => `payment_attempts.${column}` as const))
-    .select(["projects.slug as project", "sessions.status"])
+    .select(["projects.slug as project", "sessions.status", SUPPORT_ID])
     .where(UNSETTLED)
     .orderBy("payment_attempts.started_at", "desc")
     .limit(limit)

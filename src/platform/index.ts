@@ -2,7 +2,7 @@ export { createReach, isGlobal, isInside, isPublic, parseCidrs, resolveName } fr
 export { ChainBrokenError, type ChainReport, sealRows, verifyChain } from "./audit-chain.ts";
 export { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
 export { audit, type AuditEntry, auditRun } from "./audit.ts";
-export { type Database, type Db, isDatabaseUnavailable, notify } from "./db/database.ts";
+export { type Database, type Db, isDataError, isDatabaseUnavailable, notify } from "./db/database.ts";
 export { pendingMigrations } from "./db/migrate.ts";
 export { newestFirst } from "./db/newest.ts";
 export { openDatabase } from "./db/open.ts";

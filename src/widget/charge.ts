@@ -106,7 +106,7 @@ async function settle(
     const triesLeft = MAX_TRIES - number;
     return { kind: "declined", code: result.code, message, retryable: true, triesLeft, nonce: nonces.issue(sessionId) };
   } catch (error) {
-    // Nothing was sent, and the same card may be tried again.
+    // It throws only while nothing was sent; then the same card may be tried again.
     if (error instanceof AppError && error.code === "unavailable") throw error;
     log.error("payment_not_started", { session: sessionId, error });
     await deps.sessions.apply(sessionId, "fail", { ...errorOf("processing_error"), actor: ACTOR }).catch(() => null);

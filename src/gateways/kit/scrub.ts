@@ -11,8 +11,8 @@ const LONGEST_KEPT = 255;
  * Whether a text may be kept as it is, as an id or a note: well-formed Unicode (half a surrogate pair, like a NUL, is refused by
  * PostgreSQL), no control characters, at most 255, not the card number. Cut or mended, it would name something else.
  */
-export function isKeepable(text: string, number?: Cell): boolean {
-  return text.length <= LONGEST_KEPT && text.isWellFormed() && !/\p{Cc}/u.test(text) && !(number && holdsNumber(text, number));
+export function isKeepable(text: string, number?: Cell, longest = LONGEST_KEPT): boolean {
+  return text.length <= longest && text.isWellFormed() && !/\p{Cc}/u.test(text) && !(number && holdsNumber(text, number));
 }
 
 /** A vendor's words fit for a merchant: long digit runs and control characters removed, at most `limit` code points; null when nothing is left (R-423). */

@@ -74,6 +74,12 @@ const UNAVAILABLE_CODES = new Set([
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|connection error and is not queryable|has stopped/i;
 
+/** True when `error` is the database's refusal of a value (SQLSTATE class 22, data exception): the same value is refused for ever. */
+export function isDataError(error: unknown): boolean {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : null;
+  return typeof code === "string" && /^22/.test(code);
+}
+
 /** True when `error` says that the database cannot be reached, as opposed to having refused the query (R-030: HTTP 503). */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
