@@ -83,13 +83,12 @@ export function withoutTexts({ attempt, event, changes }: OutcomeEffects): Outco
   const plain = <T>(fields: Readonly<Record<string, T>> | undefined) =>
     fields &&
     (Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== "string" || PLAIN.test(value))) as Record<string, T>);
-  const { processor, webhookProcessor, errorMessage, ...rest } = changes;
-  const code = rest.errorCode;
+  const { processor, webhookProcessor, errorCode: code } = changes;
   return {
     attempt: { ...attempt, notes: plain(attempt.notes) ?? {} },
     event,
     changes: {
-      ...rest,
+      ...changes,
       ...(processor && { processor: plain(processor) }),
       ...(webhookProcessor && { webhookProcessor: plain(webhookProcessor) }),
       ...(code !== undefined && { errorMessage: code !== null && isDeclineCode(code) ? DECLINES[code].message : null }),
