@@ -77,7 +77,7 @@ const UNAVAILABLE_MESSAGES =
 /** True when `error` is the database's refusal of a value (SQLSTATE class 22, data exception): the same value is refused for ever. */
 export function isDataError(error: unknown): boolean {
   const code = error instanceof Error ? (error as { code?: unknown }).code : null;
-  return typeof code === "string" && /^22/.test(code);
+  return typeof code === "string" && code.startsWith("22");
 }
 
 /** True when `error` says that the database cannot be reached, as opposed to having refused the query (R-030: HTTP 503). */
