@@ -22,13 +22,13 @@ const countScript = defineScript({
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     local slot = math.floor(now / slotMs)
     local used, oldest = 0, slot
-    local kept = redis.call('HGETALL', KEYS[1])
-    for index = 1, #kept, 2 do
-      local number = tonumber(kept[index])
+    local counts = redis.call('HGETALL', KEYS[1])
+    for index = 1, #counts, 2 do
+      local number = tonumber(counts[index])
       if number < slot - slots then
-        redis.call('HDEL', KEYS[1], kept[index])
+        redis.call('HDEL', KEYS[1], counts[index])
       else
-        used = used + kept[index + 1]
+        used = used + counts[index + 1]
         oldest = math.min(oldest, number)
       end
     end

@@ -3,7 +3,7 @@
  * types. The value that was sent is never repeated: it may hold a card number (R-004).
  */
 
-/** One thing that is wrong with one value, before it has a place. */
+/** One thing that is wrong with one value, before it has a `loc`. */
 export class Fault {
   readonly type: string;
   readonly msg: string;
@@ -14,7 +14,7 @@ export class Fault {
   }
 }
 
-/** One item of `detail`: a fault and its place, `["body", "billing_address", "zip"]`. */
+/** One item of `detail`: a fault and its `loc`, `["body", "billing_address", "zip"]`. */
 export interface Item {
   type: string;
   loc: (string | number)[];
