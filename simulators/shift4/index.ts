@@ -1,0 +1,434 @@
+import { basic, header, isAccepted } from "../kit/auth.ts";
+import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
+import type { Answer, Call, Fields, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import {
+  allRequired,
+  anything,
+  coded,
+  country2,
+  currency,
+  email,
+  matching,
+  oneOf,
+  required,
+  requiredIf,
+  text,
+  texts,
+  trueOrFalse,
+  under,
+  whole,
+} from "../kit/rules.ts";
+
+/**
+ * Shift4's API of dev.shift4.com: JSON under HTTP Basic, a decline is status 402 with the id of the failed charge. Storing a card
+ * checks its form alone, so that a card which every charge declines is stored all the same.
+ */
+
+const LARGEST = 99_999_999;
+const MESSAGES = {
+  invalid_number: "The card number is not a valid credit card number.",
+  invalid_expiry_month: "The card's expiration month is invalid.",
+  invalid_expiry_year: "The card's expiration year is invalid.",
+  invalid_cvc: "The card's security code is invalid.",
+  expired_card: "The card has expired.",
+  incorrect_cvc: "The card's security code is incorrect.",
+  incorrect_zip: "The card's zip code failed verification.",
+  incorrect_address: "The card's address failed verification.",
+  insufficient_funds: "The card has insufficient funds to complete the charge.",
+  lost_or_stolen: "The card is lost or stolen.",
+  card_declined: "The card was declined.",
+  processing_error: "An error occurred while processing the card.",
+} as const;
+type CardError = keyof typeof MESSAGES;
+
+/** What the issuer says: its code as Shift4 words it, and the network's where the issuer gave one. */
+type No = readonly [code: CardError, network?: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["card_declined"],
+    insufficient_funds: ["insufficient_funds", "51"],
+    expired_card: ["expired_card", "54"],
+    incorrect_cvc: ["incorrect_cvc"],
+    processing_error: ["processing_error"],
+    lost_or_stolen: ["lost_or_stolen", "41"],
+  },
+  vendorCards: {
+    "4024007134364842": ["incorrect_cvc"],
+    "4929225021529113": ["incorrect_zip"],
+    "4242000000000323": ["incorrect_address"],
+    "4024007118468684": ["insufficient_funds", "51"],
+    "4024007114621187": ["lost_or_stolen", "41"],
+    "4916018475814056": ["card_declined", "05"],
+    "4024007114166316": ["processing_error"],
+  },
+};
+/** Cards that are refused for their form wherever they are sent, before any issuer is asked. */
+const MISSHAPEN: ReadonlyMap<string, CardError> = new Map([
+  ["4024007102349866", "invalid_number"],
+  ["4024007189368227", "invalid_cvc"],
+  ["4532873294814636", "invalid_expiry_month"],
+  ["4532582477951947", "invalid_expiry_year"],
+  ["4916487051294548", "expired_card"],
+]);
+const BRANDS: ReadonlyMap<string, string> = new Map([
+  ["visa", "Visa"],
+  ["mastercard", "MasterCard"],
+  ["maestro", "Maestro"],
+  ["amex", "American Express"],
+  ["discover", "Discover"],
+  ["jcb", "JCB"],
+  ["diners", "Diners Club"],
+]);
+
+interface Card {
+  id: string;
+  customerId: string | null;
+  number: string;
+  expMonth: string;
+  expYear: string;
+  cardholderName: string | undefined;
+}
+
+interface Customer {
+  id: string;
+  created: number;
+  email: string;
+  description: string | undefined;
+  defaultCardId: string | null;
+  metadata: Record<string, string>;
+}
+
+interface State {
+  customers: Map<string, Customer>;
+  cards: Map<string, Card>;
+}
+
+/** Members of a charge that never change. */
+interface Details {
+  no: No | null;
+  isCharge: boolean;
+  members: Record<string, unknown>;
+}
+
+type Shift4Call = Call<State, Details>;
+type Charge = Transaction<Details>;
+
+const metadata: Rules = { "metadata.*": text(1000, 0) };
+const isTyped = (fields: Fields): boolean => [...fields.keys()].some((name) => name.startsWith("card."));
+const cardErrorIn = (code: CardError, pattern: RegExp): Rule => coded(code, matching(pattern, "valid"));
+const CARD_MEMBERS: Rules = {
+  number: cardErrorIn("invalid_number", /^[0-9]{12,19}$/),
+  expMonth: cardErrorIn("invalid_expiry_month", /^(0?[1-9]|1[0-2])$/),
+  expYear: cardErrorIn("invalid_expiry_year", /^20[0-9]{2}$/),
+};
+const CARD_OPTIONS: Rules = {
+  cvc: cardErrorIn("invalid_cvc", /^[0-9]{3,4}$/),
+  ...texts("cardholderName 255, addressLine1 255, addressLine2 255, addressCity 255, addressState 255, addressZip 255"),
+  addressCountry: country2,
+  "fraudCheckData.*": text(),
+};
+/** A card below `card`, or the id of one. */
+const CARD: Rules = {
+  card: matching(/^(card|tok)_[A-Za-z0-9]+$/, "a card, or the id of a card or token"),
+  ...Object.fromEntries(Object.entries(CARD_MEMBERS).map(([name, rule]) => [`card.${name}`, requiredIf(rule, isTyped)])),
+  ...under("card", CARD_OPTIONS),
+};
+const ADDRESS: Rules = {
+  ...texts("name 255, vat 255, phone 255"),
+  email: email(),
+  ...under("address", { ...texts("line1 255, line2 255, city 255, state 255, zip 255"), country: country2 }),
+};
+const LIST: Rules = {
+  limit: matching(/^([1-9]\d?|100)$/, "1 to 100"),
+  ...texts("startingAfterId 64, endingBeforeId 64, customerId 64"),
+  ...Object.fromEntries(["gt", "gte", "lt", "lte"].map((name) => [`created[${name}]`, matching(/^\d{1,12}$/, "Unix seconds")])),
+};
+const REFUND: Rules = { amount: whole(1, LARGEST), reason: oneOf("fraudulent", "duplicate", "requested_by_customer") };
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ customers: new Map(), cards: new Map() }),
+  authenticate(request) {
+    const { user = "", password = "" } = basic(request) ?? {};
+    if (password !== "" || !isAccepted(user, /^(sk|pr)_test_[A-Za-z0-9_]+$/)) throw refusal("Provided API key is invalid", 401);
+    return user;
+  },
+  idempotency: {
+    keyOf: (request) => (request.method === "POST" ? header(request, "idempotency-key") : ""),
+    mismatch: () => refusal("Idempotent key used for request with different parameters."),
+    running: () => refusal("A request with this idempotent key is being processed.", 409),
+    keepsRefusals: true,
+  },
+  endpoints: {
+    "POST /charges": {
+      rules: {
+        amount: required(whole(0)),
+        currency: required(currency()),
+        ...CARD,
+        ...texts("description 255, customerId 64"),
+        captured: trueOrFalse,
+        type: oneOf("customer_initiated", "first_recurring", "subsequent_recurring", "merchant_initiated"),
+        ...under("billing", ADDRESS),
+        ...under("shipping", ADDRESS),
+        "threeDSecure.*": anything,
+        merchantAccountId: matching(/^ma_[A-Za-z0-9]+$/, "a merchant account's id"),
+        ...metadata,
+      },
+      run: charge,
+    },
+    "GET /charges": { rules: LIST, run: list },
+    "GET /charges/:id": {
+      rules: {},
+      run(call) {
+        const id = call.params["id"] ?? "";
+        const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id && one.details.isCharge);
+        return json(200, shown(found ?? missing("Charge", id)));
+      },
+    },
+    "POST /charges/:id/capture": { rules: { amount: whole(1, LARGEST) }, run: capture },
+    "POST /charges/:id/refund": { rules: REFUND, run: (call) => json(200, shown(refund(call, call.params["id"] ?? "").one)) },
+    "POST /refunds": {
+      rules: { ...REFUND, chargeId: required(text(64)), ...metadata },
+      run: (call) => json(200, refund(call, call.text("chargeId")).refund),
+    },
+    "POST /customers": { rules: { email: required(email()), description: text(), ...CARD, ...metadata }, run: createCustomer },
+    "GET /customers/:id": { rules: {}, run: (call) => json(200, shownCustomer(call, customerOf(call, call.params["id"] ?? ""))) },
+    "DELETE /customers/:id": { rules: {}, run: deleteCustomer },
+    "POST /customers/:id/cards": {
+      rules: { ...allRequired(CARD_MEMBERS), ...CARD_OPTIONS },
+      run(call) {
+        const customer = customerOf(call, call.params["id"] ?? "");
+        return json(200, shownCard(store(call, cardIn(call, ""), customer)));
+      },
+    },
+  },
+  refuse: {
+    malformed: () => refusal("Request body is not valid JSON"),
+    path: (_request, isKnown) => refusal(isKnown ? "Method not allowed" : "Unknown URL", isKnown ? 405 : 404),
+    field: ({ kind, field, words, code }) =>
+      code !== undefined && kind !== "missing" && kind !== "type" ? cardError(code as CardError) : refusal(`${field} ${words}`),
+  },
+});
+
+/** Validation, credentials and objects that are not there. */
+function refusal(message: string, status = 400, code?: string): Refusal {
+  return new Refusal(json(status, { error: { type: "invalid_request", ...(code && { code }), message } }), code ?? "invalid_request");
+}
+
+function cardError(code: CardError): Refusal {
+  return new Refusal(json(402, { error: { type: "card_error", code, message: MESSAGES[code] } }), code);
+}
+
+function missing(name: string, id: string): never {
+  throw new Refusal(refusal(`${name} '${id}' does not exist`, 404).answer, "invalid_request", { isRecorded: false });
+}
+
+/** The card as typed below `path`, with what its form alone can have against it. */
+function cardIn(call: Shift4Call, path: "card." | ""): Card {
+  const [number, expMonth, expYear, cvc] = ["number", "expMonth", "expYear", "cvc"].map((name) => call.text(path + name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const misshapen = MISSHAPEN.get(number);
+  if (misshapen !== undefined) throw cardError(misshapen);
+  if (!isCardNumber(number)) throw cardError("invalid_number");
+  if (isExpired(Number(expMonth), Number(expYear), call.tools.now())) throw cardError("expired_card");
+  if (cvc !== "" && cvc.length !== codeLength(number)) throw cardError("invalid_cvc");
+  const cardholderName = call.maybe(`${path}cardholderName`);
+  return { id: call.tools.id("card_"), customerId: null, number, expMonth: String(Number(expMonth)), expYear, cardholderName };
+}
+
+const customerOf = ({ state }: Shift4Call, id: string): Customer => state.customers.get(id) ?? missing("Customer", id);
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+const shownCard = ({ number, ...card }: Card): object => ({
+  ...card,
+  objectType: "card",
+  first6: number.slice(0, 6),
+  last4: number.slice(-4),
+  brand: BRANDS.get(brandOf(number)) ?? "Unknown",
+  type: "Credit Card",
+  customerId: card.customerId ?? undefined,
+});
+
+/** Keeps a card with its customer; the issuer is not asked. */
+function store(call: Shift4Call, card: Card, customer: Customer): Card {
+  call.decide(ISSUER, card.number);
+  const stored = { ...card, customerId: customer.id };
+  call.state.cards.set(card.id, stored);
+  customer.defaultCardId ??= card.id;
+  call.transactions.add({
+    id: card.id,
+    reference: call.maybe("metadata.sessionId") ?? customer.metadata["sessionId"] ?? null,
+    kind: "token",
+    isApproved: true,
+    card: card.number,
+    details: { no: null, isCharge: false, members: {} },
+    ledger: { customer: customer.id },
+  });
+  return stored;
+}
+
+function createCustomer(call: Shift4Call): Answer {
+  const { tools, state } = call;
+  if (call.has("card")) expiredToken(call.text("card"));
+  const card = call.has("card.number") ? cardIn(call, "card.") : null;
+  const customer: Customer = {
+    id: tools.id("cust_"),
+    created: seconds(tools.now()),
+    email: call.text("email"),
+    description: call.maybe("description"),
+    defaultCardId: null,
+    metadata: call.under("metadata."),
+  };
+  if (card !== null) store(call, card, customer);
+  state.customers.set(customer.id, customer);
+  return json(200, shownCustomer(call, customer));
+}
+
+function shownCustomer({ state }: Shift4Call, { defaultCardId, ...customer }: Customer): object {
+  const cards = [...state.cards.values()].filter(({ customerId }) => customerId === customer.id).map(shownCard);
+  return { ...customer, objectType: "customer", ...(defaultCardId !== null && { defaultCardId }), cards };
+}
+
+function deleteCustomer(call: Shift4Call): Answer {
+  const { id } = customerOf(call, call.params["id"] ?? "");
+  call.state.customers.delete(id);
+  for (const card of [...call.state.cards.values()].filter(({ customerId }) => customerId === id)) {
+    call.state.cards.delete(card.id);
+    const token = call.transactions.get(card.id);
+    if (token !== undefined) call.transactions.void(token, ["verified"]);
+  }
+  return json(200, { id, deleted: true });
+}
+
+/** Tokens of the vendor's browser script are made elsewhere, so none is known here. */
+function expiredToken(id: string): never {
+  throw id.startsWith("tok_") ? refusal("Token has expired or was used.", 400, "expired_token") : refusal("card needs its customerId");
+}
+
+/** The card to charge: typed, and then kept with the customer that is named, or one of a customer's. */
+function cardToCharge(call: Shift4Call): { card: Card; keepFor: Customer | null } {
+  const customerId = call.maybe("customerId");
+  const customer = customerId === undefined ? null : customerOf(call, customerId);
+  if (call.has("card.number")) return { card: cardIn(call, "card."), keepFor: customer };
+  const id = call.maybe("card") ?? customer?.defaultCardId ?? undefined;
+  if (id === undefined) throw refusal("card or customerId is required");
+  if (customer === null || id.startsWith("tok_")) expiredToken(id);
+  const card = call.state.cards.get(id);
+  return { card: card?.customerId === customer.id ? card : missing("Card", id), keepFor: null };
+}
+
+function avsOf(call: Shift4Call): string {
+  const given = ["card.addressLine1", "card.addressZip"].filter((name) => call.has(name)).length;
+  return ["not_provided", "partial_match", "full_match"][given] ?? "unavailable";
+}
+
+function charge(call: Shift4Call): Answer {
+  const { tools, transactions } = call;
+  const [amountMinor, unit, isHeld] = [call.number("amount"), call.text("currency"), call.text("captured") === "false"];
+  if (amountMinor > LARGEST) throw refusal("amount is too high", 400, "amount_too_high");
+  if (amountMinor === 0 && !isHeld) throw refusal("amount is too low", 400, "amount_too_low");
+  const { card, keepFor } = cardToCharge(call);
+  const no = call.decide(ISSUER, card.number);
+  const kept = keepFor !== null && no === null ? store(call, card, keepFor) : card;
+  const id = tools.id("char_");
+  const { customerId, ...sent } = Object.fromEntries(["customerId", "description", "type"].map((name) => [name, call.maybe(name)]));
+  const members = {
+    ...sent,
+    customerId,
+    card: shownCard(kept),
+    avsCheck: { result: avsOf(call) },
+    fraudDetails: { status: "safe" },
+    metadata: call.under("metadata."),
+    clientObjectId: tools.id("client_char_"),
+    merchantAccountId: call.maybe("merchantAccountId") ?? "ma_2kqjYZmhRXgMRPqxuKnGPmEj",
+  };
+  const made = transactions.add({
+    id,
+    reference: call.maybe("metadata.sessionId") ?? null,
+    kind: isHeld ? "authorization" : "charge",
+    isApproved: no === null,
+    amountMinor,
+    currency: unit,
+    card: card.number,
+    details: { no, isCharge: true, members },
+    ledger: { type: call.maybe("type") ?? "customer_initiated", merchantAccountId: call.maybe("merchantAccountId") ?? null },
+  });
+  if (no === null) return json(200, shown(made));
+  const [code, issuerDeclineCode] = no;
+  return json(402, { error: { type: "card_error", code, message: MESSAGES[code], chargeId: id, issuerDeclineCode } });
+}
+
+function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, currency: unit, details: { no, members } }: Charge): object {
+  const isReleased = state === "voided";
+  return {
+    id,
+    created: seconds(at),
+    objectType: "charge",
+    amount: capturedMinor || amountMinor,
+    amountRefunded: isReleased ? amountMinor : refundedMinor,
+    currency: unit,
+    status: no === null ? "successful" : "failed",
+    ...members,
+    captured: capturedMinor > 0,
+    refunded: isReleased || state === "refunded",
+    disputed: false,
+    ...(no !== null && { failureCode: no[0], failureMessage: MESSAGES[no[0]], failureIssuerDeclineCode: no[1] }),
+  };
+}
+
+function list(call: Shift4Call): Answer {
+  const bounds: readonly (readonly [string, (created: number, bound: number) => boolean])[] = [
+    ["created[gt]", (created, bound) => created > bound],
+    ["created[gte]", (created, bound) => created >= bound],
+    ["created[lt]", (created, bound) => created < bound],
+    ["created[lte]", (created, bound) => created <= bound],
+  ];
+  const customerId = call.maybe("customerId");
+  const found = call.lookUp(null, ({ at, details: { isCharge, members } }) => {
+    const isInTime = bounds.every(([name, holds]) => !call.has(name) || holds(seconds(at), call.number(name)));
+    return isCharge && isInTime && (customerId === undefined || members["customerId"] === customerId);
+  });
+  const [after, before] = [call.maybe("startingAfterId"), call.maybe("endingBeforeId")];
+  const placeOf = (id: string) => found.findIndex((one) => one.id === id);
+  const start = after === undefined ? 0 : placeOf(after) + 1;
+  if (after !== undefined && start === 0) missing("Charge", after);
+  const rest = found.slice(start, before === undefined ? undefined : placeOf(before));
+  const page = rest.slice(0, call.number("limit") || 10);
+  return json(200, { list: page.map(shown), hasMore: rest.length > page.length });
+}
+
+function chargeOf(call: Shift4Call, id: string): Charge {
+  const one = call.transactions.get(id);
+  return one?.details.isCharge ? one : missing("Charge", id);
+}
+
+function capture(call: Shift4Call): Answer {
+  const one = chargeOf(call, call.params["id"] ?? "");
+  if (!call.transactions.capture(one, call.has("amount") ? call.number("amount") : undefined))
+    throw refusal(one.state === "authorized" ? "amount is greater than the charge amount" : "Charge cannot be captured");
+  return json(200, shown(one));
+}
+
+/** Gives back what was captured, in parts or whole; a hold is released as a whole. */
+function refund(call: Shift4Call, chargeId: string): { one: Charge; refund: object } {
+  const [one, id] = [chargeOf(call, chargeId), call.tools.id("re_")];
+  const amount = call.has("amount") ? call.number("amount") : undefined;
+  const left = one.state === "authorized" ? one.amountMinor : one.capturedMinor - one.refundedMinor;
+  if (one.state === "authorized" && amount !== undefined && amount !== left) throw refusal("An uncaptured charge is refunded as a whole");
+  if (!call.transactions.void(one, ["authorized"])) {
+    const against = call.transactions.refund(one, {
+      id,
+      from: ["captured", "settled"],
+      ...(amount !== undefined && { amountMinor: amount }),
+    });
+    if (against === "amount") throw refusal("amount is greater than the unrefunded amount");
+    if (against === "state") throw refusal("Charge cannot be refunded");
+  }
+  const created = seconds(call.tools.now());
+  const members = { amount: amount ?? left, currency: one.currency, charge: one.id, reason: call.maybe("reason"), status: "successful" };
+  return { one, refund: { id, created, objectType: "refund", ...members } };
+}
