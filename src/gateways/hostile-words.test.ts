@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { DECLINES } from "#src/kernel/payment.ts";
+import type { GatewayName, Mode } from "#src/kernel/payment.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { createOutbound } from "#src/platform/index.ts";
+import { startSimulators } from "#simulators/index.ts";
+import type { Simulators } from "#simulators/index.ts";
+import type { Gateway, GatewayAnswer, LookUpResult, Order, Outcome } from "./contract.ts";
+import { GATEWAYS_BUILT } from "./registry.ts";
+import { cardOf, orderOf, settingsOf, testIo, traceOf } from "./testing.ts";
+
+/**
+ * Words that every object has, in the place of every value of every answer, one at a time: codes, statuses and ids alike. What a
+ * gateway makes of them must be an outcome in our own words, and no adapter may fail over them.
+ */
+const WORDS = ["constructor", "__proto__", "toString"];
+
+/** Values of JSON members, of names and values, and of XML elements. */
+const VALUES = /("[\w.:-]+"\s*:\s*)("(?:[^"\\]|\\.)*"|-?\d[\d.]*)|((?:^|[&\n])[\w.]+(?:\[\d+\])?=)([^&\r\n]+)|(<[\w.:-]+>)([^<>]+)(?=<\/)/g;
+
+/** Every body that the answer becomes when one of its values is `word`. */
+function* replaced(body: string, word: string): Generator<string> {
+  for (const match of body.matchAll(VALUES)) {
+    const [whole, member, , name, , element] = match;
+    const put = member === undefined ? `${name ?? element}${word}` : `${member}"${word}"`;
+    yield body.slice(0, match.index) + put + body.slice(match.index + whole.length);
+  }
+}
+
+let simulators: Simulators;
+before(async () => {
+  simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
+});
+after(() => simulators.close());
+
+type Step = (order: Order, io: ReturnType<typeof testIo>) => Promise<Outcome | LookUpResult>;
+
+/** What the simulator answers to `step`, one body after another. */
+async function recorded(gateway: Gateway, order: Order, step: Step): Promise<GatewayAnswer[]> {
+  const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [simulators.ca] });
+  const answers: GatewayAnswer[] = [];
+  const io = testIo(settingsOf(gateway, { endpoint: `${simulators.url}/${gateway.name}` }), async (request) => {
+    const answer = await outbound.send({ ...request, timeoutMs: 10_000 });
+    answers.push(answer);
+    return answer;
+  });
+  await step(order, io);
+  return answers;
+}
+
+function assertOurs(result: Outcome | LookUpResult, about: string): void {
+  assert.ok(["approved", "declined", "unknown", "absent", "pending"].includes(result.outcome), about);
+  if (result.outcome === "unknown") assert.ok(!result.reason.includes("adapter failed"), `${about}: ${result.reason}`);
+  if (result.outcome === "declined") {
+    assert.ok(Object.hasOwn(DECLINES, result.code), about);
+    assert.ok(!result.reason?.includes("adapter failed"), about);
+  }
+  if (result.outcome === "approved") {
+    assert.ok(["captured", "authorized"].includes(result.capture), about);
+    for (const value of Object.values(result.processor)) assert.equal(typeof value, "string", about);
+  }
+}
+
+for (const gateway of Object.values(GATEWAYS_BUILT)) {
+  const name: GatewayName = gateway.name;
+  for (const mode of ["charge", "tokenize"] as const satisfies readonly Mode[]) {
+    describe(`${name}, ${mode}`, () => {
+      const steps: Record<string, Step> = {
+        verb: (order, io) => gateway[mode](order, io),
+        ...(gateway.lookUp && { "look-up": (order, io) => gateway.lookUp!(traceOf(order, io.notes), io) }),
+      };
+      for (const [what, step] of Object.entries(steps)) {
+        test(`the ${what} takes constructor, __proto__ and toString for no code, status or id of ours`, async () => {
+          let [tried, asked] = [0, 0];
+          for (const number of ["4242424242424242", "4000000000000002"]) {
+            const order = () => orderOf({ sessionId, mode, card: cardOf(number) });
+            const sessionId = systemRandom.uuid();
+            if (what === "look-up") await recorded(gateway, order(), (made, io) => gateway[mode](made, io));
+            const answers = await recorded(gateway, order(), step);
+            asked += answers.length;
+            for (const [index, answer] of answers.entries()) {
+              if (answer.kind !== "answered") continue;
+              for (const word of WORDS) {
+                for (const body of replaced(Buffer.from(answer.body).toString(), word)) {
+                  const script = answers.with(index, { ...answer, body: Buffer.from(body) });
+                  let next = 0;
+                  const io = testIo(settingsOf(gateway), () =>
+                    Promise.resolve(script[next++] ?? ({ kind: "lost", reason: "no more" } as const)),
+                  );
+                  assertOurs(await step(order(), io), `${name} ${mode} ${what}: ${body.slice(0, 300)}`);
+                  tried++;
+                }
+              }
+            }
+          }
+          // Some look-ups ask nobody: by rule, or without credentials of their own.
+          assert.ok(tried >= 6 || (what === "look-up" && asked === 0), `${tried} answers`);
+        });
+      }
+    });
+  }
+}

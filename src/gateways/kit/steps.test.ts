@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import { declined } from "./outcomes.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { answered, settingsOf, testIo } from "../testing.ts";
+import type { GatewayAnswer } from "../contract.ts";
+import {
+  allPages,
+  basicAuth,
+  codeTable,
+  hmac,
+  minorOfDecimal,
+  poll,
+  readJson,
+  scaledAmount,
+  sendWithKey,
+  triage,
+  wordTable,
+} from "./index.ts";
+
+const settings = settingsOf(GATEWAYS_BUILT.stripe!);
+const ioOf = (...answers: GatewayAnswer[]) => {
+  let count = 0;
+  return testIo(settings, () => Promise.resolve(answers[Math.min(count++, answers.length - 1)]!));
+};
+const LOST: GatewayAnswer = { kind: "lost", reason: "reset" };
+const NOT_SENT: GatewayAnswer = { kind: "not sent", reason: "refused" };
+const build = () => ({ method: "POST", url: "https://vendor.example", headers: {} }) as const;
+const codeOf = (result: object) => ("code" in result ? result.code : "outcome" in result ? result.outcome : "read");
+
+test("a code table knows codes, ranges and beginnings, the longest first, and nothing that objects have", () => {
+  const of = codeTable({ card_declined: "05 100-102", incorrect_cvc: "PMT-2000", fraud_suspected: "PMT-2*", lost_or_stolen: "07-09" });
+  assert.deepEqual(["05", "101", "103", "PMT-2000", "PMT-2001", "08", "8"].map(of), [
+    "card_declined",
+    "card_declined",
+    undefined,
+    "incorrect_cvc",
+    "fraud_suspected",
+    "lost_or_stolen",
+    undefined,
+  ]);
+  for (const word of ["constructor", "__proto__", "toString", "hasOwnProperty", ""]) {
+    assert.equal(of(word), undefined);
+    assert.equal(codeTable({ card_declined: "1" }, "processing_error")(word), "processing_error");
+    assert.equal(wordTable({ paid: true })(word), undefined);
+  }
+  assert.throws(() => codeTable({ card_declined: "1", lost_or_stolen: "1" }), /twice/);
+});
+
+test("an answer means another thing for a request that can take money than for one that cannot (R-422)", () => {
+  const cases: readonly (readonly [GatewayAnswer, nothing: string, money: string])[] = [
+    [NOT_SENT, "gateway_unavailable", "gateway_unavailable"],
+    [LOST, "gateway_unavailable", "unknown"],
+    [answered(429, "{}"), "gateway_unavailable", "gateway_unavailable"],
+    [answered(503, "{}"), "gateway_unavailable", "unknown"],
+    [answered(409, "{}"), "gateway_unavailable", "unknown"],
+    [answered(401, "<html>"), "gateway_credentials_invalid", "gateway_credentials_invalid"],
+    [answered(403, "<html>"), "gateway_misconfigured", "gateway_misconfigured"],
+    [answered(404, "<html>"), "gateway_misconfigured", "unknown"],
+    [answered(200, "<html>"), "processing_error", "unknown"],
+    [answered(200, "{}"), "read", "read"],
+    [answered(402, "{}"), "read", "read"],
+  ];
+  for (const [answer, nothing, money] of cases) {
+    assert.equal(codeOf(triage(answer, { effect: "nothing", read: readJson })), nothing);
+    assert.equal(codeOf(triage(answer, { effect: "money", read: readJson })), money);
+  }
+});
+
+test("after a lost try only what the vendor keeps under the key counts, unless nothing can have been done", async () => {
+  const ends = async (effect: "nothing" | "money", ...answers: GatewayAnswer[]) => {
+    const result = await sendWithKey(ioOf(...answers), build, { effect });
+    return "kind" in result ? result.status : codeOf(result);
+  };
+  assert.equal(await ends("money", LOST, answered(200, "{}")), 200);
+  assert.equal(await ends("money", LOST, answered(400, "{}")), "unknown");
+  assert.equal(await ends("nothing", LOST, answered(400, "{}")), 400);
+  assert.equal(await ends("money", answered(400, "{}")), 400);
+  assert.equal(await ends("money", LOST), "unknown");
+  assert.equal(await ends("money", NOT_SENT), "gateway_unavailable");
+});
+
+test("a try that cannot be made, for want of an access token, ends the repeats: unknown after a doubt", async () => {
+  const refusal = declined("gateway_credentials_invalid");
+  assert.deepEqual(await sendWithKey(ioOf(LOST), async () => refusal, { effect: "money" }), refusal);
+  let tries = 0;
+  const later = await sendWithKey(ioOf(LOST), async () => (++tries === 1 ? LOST : refusal), { effect: "money" });
+  assert.equal(codeOf(later), "unknown");
+});
+
+test("polls and pages end at the deadline and at too many", async () => {
+  const io = ioOf(LOST);
+  assert.equal(await poll(io, async () => undefined), null);
+  assert.ok(io.clock.monotonic() <= 60_000 && io.clock.monotonic() > 50_000);
+  const page = async (cursor: number) => ({ items: [cursor], next: cursor < 3 ? cursor + 1 : null });
+  assert.deepEqual(await allPages(1, page), [1, 2, 3]);
+  assert.equal(await allPages(1, page, 2), null);
+  assert.equal(await allPages(1, async () => null), null);
+});
+
+test("amounts are never rounded, and a decimal of an answer is exact or none", () => {
+  assert.equal(scaledAmount({ amountMinor: 1_255, currency: "KWD" }, 2), null);
+  assert.equal(scaledAmount({ amountMinor: 500, currency: "JPY" }, 2), 50_000);
+  assert.deepEqual(
+    ["49.95", "49.950", "-1", "", "x", "49.955"].map((text) => minorOfDecimal(text, "USD")),
+    [4995, 4995, null, null, null, null],
+  );
+});
+
+test("signatures and Basic credentials are the documents' own (RFC 4231 case 2, RFC 7617)", () => {
+  const key = new Secret("Jefe");
+  const mac = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+  assert.equal(hmac("sha256", key, ["what do ya want ", "for nothing?"], "hex"), mac);
+  assert.equal(hmac("sha256", new Secret(Buffer.from("Jefe").toString("base64")), ["what do ya want for nothing?"], "hex", "base64"), mac);
+  assert.equal(basicAuth("Aladdin", new Secret("open sesame")), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+});
