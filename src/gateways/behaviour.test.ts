@@ -160,6 +160,20 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour]
         assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
       });
 
+      if (mode === "charge" && gateway.lookUp && gateway.capabilities.lookUp === "by reference" && !column.showsAtOnce) {
+        test("a look-up before the vendor shows the payment is no refusal, and a later one finds it (R-422)", async () => {
+          const order = newOrder(mode);
+          const io = openIo(gateway);
+          assert.equal((await gateway.charge(order, io)).outcome, "approved");
+          await arm(name, { kind: "lookup_lag", times: 20, path: "/" });
+          const early = await gateway.lookUp!(traceOf(order, io.notes), openIo(gateway));
+          await arm(name, { kind: "lookup_lag", times: 0, path: "/" });
+          assert.notEqual(early.outcome, "declined");
+          assert.notDeepEqual(summary(early), summary(await gateway.lookUp!(traceOf(order, io.notes), openIo(gateway))), "no lag was seen");
+          assert.equal((await taken(name, order)).length, 1);
+        });
+      }
+
       test("the card whose answer is never sent ends in the truth, with one charge", async () => {
         const order = newOrder(mode, "4000000000000259");
         assert.deepEqual(summary(await pay(gateway, order, openIo(gateway, {}, true))), inMode(column.neverAnswered ?? column.lost, mode));

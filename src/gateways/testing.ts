@@ -43,6 +43,8 @@ export interface Behaviour {
   chargeStored?: (kept: ProcessorFields, order: Order, vendor: SimulatedVendor) => Promise<boolean>;
   /** A lost store is simply sent again, because it moves nothing: the vendor may then hold the card more than once. */
   storesAgain?: boolean;
+  /** Its simulator shows a payment at once, whatever lag is ordered: what is asked is the payment itself, no index of them. */
+  showsAtOnce?: boolean;
   /** A stored card cannot be taken out of the vendor's keeping again. */
   keepsStored?: boolean;
   /** The endpoint never came to act. */

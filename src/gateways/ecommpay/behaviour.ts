@@ -10,6 +10,7 @@ export const behaviour: Behaviour = {
   lost: { outcome: "approved" },
   everyAnswerLost: "approved",
   neverActed: { outcome: "approved" },
+  showsAtOnce: true,
   keepsStored: true,
   async chargeStored(_kept, order, vendor) {
     const headers = { "Content-Type": "application/json" };
