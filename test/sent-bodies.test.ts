@@ -37,6 +37,7 @@ const SESSION = {
   cardLast4: "4242",
   errorCode: null,
   errorMessage: null,
+  environment: "test",
   createdAt: new Date("2026-11-20T10:00:00.000Z"),
   completedAt: new Date("2026-11-20T10:01:00.000Z"),
 } as unknown as Session;

@@ -75,6 +75,7 @@ export interface SimulatedVendor {
 
 export interface LedgerEntry {
   kind: string;
+  id: string | null;
   reference: string | null;
   outcome: string | null;
   card?: string;

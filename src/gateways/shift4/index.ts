@@ -1,0 +1,119 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import type { Subject } from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { ChargeState } from "./responses.ts";
+
+type Shift4Io = kit.Io<typeof requests.SETTINGS>;
+
+const POLL_MS = [2_000];
+
+/** Shift4 API of dev.shift4.com (formerly SecurionPay): a charge with the card; a customer with a card that a hold has verified. */
+export const gateway = kit.defineGateway({
+  name: "shift4",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "replay",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 120_000,
+    // A merchant account is boarded for telephone orders; the request has no mark.
+    moto: false,
+    token: "a card of a Customer",
+    processorFields: {
+      charge: ["shift4_charge_id"],
+      tokenize: ["shift4_customer_id", "shift4_card_id"],
+      transactionId: "shift4_charge_id",
+    },
+  },
+  sandbox: { secret_key: "sk_test_SIMULATORsecretshift40042" },
+  checkSettings: requests.settingsFault,
+  documentation:
+    "Telephone orders are marked by the merchant account (merchant_account_id), not by the request. Unconfirmed: how long an " +
+    "Idempotency-Key is remembered, and whether a customer without an e-mail address is refused.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
+      const { shift4_charge_id: charge = "", shift4_customer_id: customer = "" } = processor;
+      const { answer, final } = await kit.sendUntilFinal(io, () =>
+        attempt.mode === "charge"
+          ? requests.refund(attempt, io.settings, "refund", charge)
+          : requests.deleteCustomer(io.settings, customer),
+      );
+      return final && (answer?.status === 200 || (attempt.mode === "tokenize" && answer?.status === 404));
+    }),
+});
+
+/** Refusals of a card are kept under the idempotency key like successes, and tell what became of a first try. */
+const RECORDED = ({ status }: { status: number }) => status === 200 || status === 402;
+
+async function charge(order: Order, io: Shift4Io): Promise<Outcome> {
+  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings), { effect: "money", recorded: RECORDED });
+  return kit.isOutcome(answer) ? answer : follow(order, io, responses.readCharge(answer, order));
+}
+
+/** Reads a charge that is still at work until it is decided. */
+async function follow(subject: Subject, io: Shift4Io, first: ChargeState): Promise<Outcome> {
+  if (first.outcome !== "pending") return first;
+  await io.note({ charge: first.id });
+  const state = await kit.poll(
+    io,
+    async () => {
+      const answer = await io.send(requests.readCharge(io.settings, first.id));
+      const read = answer.kind === "answered" && answer.status === 200 ? responses.readCharge(answer, subject) : first;
+      return read.outcome === "pending" ? undefined : read;
+    },
+    POLL_MS,
+  );
+  return state ?? kit.unknown("Shift4 is still processing the payment");
+}
+
+async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
+  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), { effect: "nothing" });
+  const stored = kit.isOutcome(created) ? created : responses.readCustomer(created);
+  if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.declined("gateway_unavailable");
+  await io.note(stored);
+  if (!io.settings.options.verify) return kept(stored);
+  const answer = await kit.sendWithKey(io, () => requests.hold(order, io.settings, stored.customer, stored.card), {
+    effect: "money",
+    recorded: RECORDED,
+  });
+  const held = kit.isOutcome(answer) ? answer : await follow(order, io, responses.readCharge(answer, order));
+  return verified(order, io, held, stored);
+}
+
+/** A verified card stays stored and its hold is released; a refused one is taken out of the vendor's keeping again. */
+async function verified(subject: Subject, io: Shift4Io, held: Outcome, stored: { customer: string; card: string }): Promise<Outcome> {
+  if (held.outcome === "unknown") return held;
+  if (held.outcome === "declined") {
+    await io.send(requests.deleteCustomer(io.settings, stored.customer));
+    return { ...held, processor: {} };
+  }
+  const id = held.processor["shift4_charge_id"] ?? "";
+  const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, "release", id));
+  const released = final && answer?.status === 200;
+  return kept(stored, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
+}
+
+function kept({ customer, card }: { customer: string; card: string }, reason?: string): Outcome {
+  return kit.approved({ shift4_customer_id: customer, shift4_card_id: card }, reason === undefined ? {} : { reason });
+}
+
+/** The attempt's one charge, by its metadata; for a stored card the hold that verified it. */
+async function lookUp(attempt: AttemptTrace, io: Shift4Io): Promise<LookUpResult> {
+  const { customer, card } = attempt.notes;
+  if (attempt.mode === "tokenize" && (customer === undefined || card === undefined)) return kit.absent;
+  const mine = await kit.allPages(undefined, async (cursor: string | undefined) =>
+    responses.readPage(await io.send(requests.listCharges(attempt, io.settings, cursor)), attempt),
+  );
+  if (mine === null) return kit.unknown("Shift4 did not answer the look-up, or there are too many payments to look through");
+  const states = mine.map((item) => responses.chargeState(item, attempt));
+  const found = states.find(({ outcome }) => outcome === "approved") ?? states[0];
+  if (found === undefined) return kit.absent;
+  if (states.filter(({ outcome }) => outcome === "approved").length > 1) return kit.unknown("more than one charge carries this attempt");
+  if (found.outcome === "pending") return kit.pending;
+  return attempt.mode === "charge" ? found : verified(attempt, io, found, { customer: customer ?? "", card: card ?? "" });
+}

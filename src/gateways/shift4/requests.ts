@@ -1,0 +1,148 @@
+import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+export const SETTINGS = kit.describeSettings({
+  hosts: { test: "https://api.shift4.com", live: "https://api.shift4.com" },
+  credentials: {
+    secret_key: { secret: true, meaning: "secret key (sk_... or pr_...) of dev.shift4.com; the key decides between test and live" },
+    merchant_account_id: {
+      secret: false,
+      optional: true,
+      meaning: "merchant account (ma_...) for telephone payments: the account, not the request, is boarded for telephone orders",
+    },
+    merchant_account_id_widget: { secret: false, optional: true, meaning: "merchant account (ma_...) for payments in the widget" },
+  },
+  options: {
+    verify: {
+      values: [true, false],
+      default: true,
+      meaning: "before a card is stored, hold one unit of money on it and release it at once: storing alone asks no issuer",
+    },
+  },
+});
+type Settings = kit.SettingsOf<typeof SETTINGS>;
+
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Held and released again to have the issuer asked, minor units. */
+export const VERIFICATION_MINOR = 100;
+
+/** Which attempt a request belongs to: an order, or what is left of one. */
+export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "currency" | "amountMinor">;
+
+/** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
+type Step = "charge" | "customer" | "hold" | "release" | "refund";
+
+function post(settings: Settings, subject: Subject, step: Step, path: string, body: kit.JsonBody): GatewayRequest {
+  return {
+    method: "POST",
+    url: `${settings.endpoint}${path}`,
+    headers: {
+      Authorization: kit.basicAuth(settings.credentials.secret_key),
+      "Content-Type": "application/json",
+      Accept: "application/json",
+      "Idempotency-Key": `${subject.sessionId}-${step}-${subject.attempt}`,
+    },
+    body: kit.jsonBody(body),
+    timeoutMs: REQUEST_TIMEOUT_MS,
+  };
+}
+
+function bare(settings: Settings, method: "GET" | "DELETE", pathAndQuery: string): GatewayRequest {
+  return {
+    method,
+    url: `${settings.endpoint}${pathAndQuery}`,
+    headers: { Authorization: kit.basicAuth(settings.credentials.secret_key), Accept: "application/json" },
+    timeoutMs: 20_000,
+  };
+}
+
+/** What `lookUp` finds an attempt by. Values are texts: the vendor's metadata holds nothing else. */
+function metadata({ sessionId, attempt }: Subject): kit.JsonBody {
+  return { sessionId, attempt: String(attempt) };
+}
+
+function merchantAccount({ channel }: Order, { credentials }: Settings): { merchantAccountId?: string } {
+  const account = channel === "voice" ? credentials.merchant_account_id : credentials.merchant_account_id_widget;
+  return account ? { merchantAccountId: account.reveal() } : {};
+}
+
+function card(order: Order): kit.JsonBody {
+  const { zip } = kit.holderOf(order, kit.unicodeText, { zip: 20 });
+  const { number, expMonth, expYear, cardholderName } = order.card;
+  return {
+    number,
+    expMonth,
+    expYear,
+    cvc: kit.securityCode(order.card),
+    cardholderName: kit.optionalText(kit.unicodeText, cardholderName, 255),
+    addressZip: zip,
+    fraudCheckData: order.customerIp === null ? undefined : { ipAddress: order.customerIp },
+  };
+}
+
+/** Takes the money at once. */
+export function charge(order: Order, settings: Settings): GatewayRequest {
+  return post(settings, order, "charge", "/charges", {
+    amount: order.amountMinor,
+    currency: order.currency,
+    description: kit.optionalText(kit.unicodeText, order.description, 255),
+    captured: true,
+    card: card(order),
+    ...merchantAccount(order, settings),
+    metadata: metadata(order),
+  });
+}
+
+/** Stores the card with a customer of its own. The vendor wants an e-mail address: this one never delivers (RFC 2606). */
+export function createCustomer(order: Order, settings: Settings): GatewayRequest {
+  return post(settings, order, "customer", "/customers", {
+    email: `session-${order.sessionId.replaceAll("-", "").slice(0, 20)}@payments.invalid`,
+    description: kit.optionalText(kit.unicodeText, order.card.cardholderName, 255),
+    card: card(order),
+    metadata: metadata(order),
+  });
+}
+
+/** Asks the issuer about a stored card by a hold that `release` gives back. */
+export function hold(order: Order, settings: Settings, customer: string, cardId: string): GatewayRequest {
+  return post(settings, order, "hold", "/charges", {
+    amount: VERIFICATION_MINOR,
+    currency: order.currency,
+    captured: false,
+    customerId: customer,
+    card: cardId,
+    ...merchantAccount(order, settings),
+    metadata: metadata(order),
+  });
+}
+
+/** Sends a charge back, or releases a hold. */
+export function refund(subject: Subject, settings: Settings, step: "release" | "refund", chargeId: string): GatewayRequest {
+  return post(settings, subject, step, "/refunds", { chargeId });
+}
+
+export function readCharge(settings: Settings, id: string): GatewayRequest {
+  return bare(settings, "GET", `/charges/${id}`);
+}
+
+/** A page of the charges made since shortly before the attempt began, newest first: metadata cannot be searched for. */
+export function listCharges(attempt: AttemptTrace, settings: Settings, after?: string): GatewayRequest {
+  const since = Math.floor(attempt.startedAtMs / 1000) - 60;
+  return bare(settings, "GET", `/charges?created%5Bgte%5D=${since}&limit=100${after === undefined ? "" : `&startingAfterId=${after}`}`);
+}
+
+/** Removes a customer and the card that is stored with it. */
+export function deleteCustomer(settings: Settings, customer: string): GatewayRequest {
+  return bare(settings, "DELETE", `/customers/${customer}`);
+}
+
+/** What is wrong with the settings, or null. */
+export function settingsFault({ credentials, environment }: Settings): string | null {
+  const key = credentials.secret_key.reveal();
+  if (/^p[uk]_/.test(key)) return "secret_key holds a public key (pu_... or pk_...); the secret key is needed";
+  if (/\s/.test(key)) return "secret_key has a blank in it";
+  const isTest = key.includes("_test_");
+  if (isTest !== (environment === "test"))
+    return `secret_key is a ${isTest ? "test" : "live"} key, but these are the ${environment} settings`;
+  return null;
+}

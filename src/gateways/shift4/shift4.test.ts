@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { SESSION, answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+
+const shift4 = GATEWAYS_BUILT.shift4!;
+const settings = settingsOf(shift4, { credentials: { secret_key: new Secret("pr_test_EXAMPLE") } });
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+
+const CHARGE = {
+  id: "char_orHIzAMJlAKDGuQLKCjLuhJg",
+  objectType: "charge",
+  amount: 4995,
+  currency: "USD",
+  status: "successful",
+  captured: true,
+  refunded: false,
+  metadata: { sessionId: SESSION, attempt: "1" },
+};
+const HOLD = { ...CHARGE, id: "char_hold", amount: 100, captured: false };
+const CUSTOMER = {
+  id: "cust_AoR0wvgntQWRUYMdZNLYMz5R",
+  defaultCardId: "card_8P7OWXA5xiTS1ISnyZcum1KV",
+  cards: [{ id: "card_8P7OWXA5xiTS1ISnyZcum1KV" }],
+};
+const STORED = { shift4_customer_id: CUSTOMER.id, shift4_card_id: CUSTOMER.defaultCardId };
+const error = (code: string | undefined, more: object = {}, status = 402, type = "card_error") =>
+  answered(status, { error: { type, ...(code !== undefined && { code }), message: "The card was declined.", ...more } });
+
+function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
+  let count = 0;
+  return testIo({ ...settings, ...changes }, () => Promise.resolve(answers[Math.min(count++, answers.length - 1)]!));
+}
+const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => shift4.charge(orderOf(), ioWith(answers));
+const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
+const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
+
+describe("shift4 requests", () => {
+  test("a charge is one JSON body under an idempotency key, the secret key as the user of Basic authentication", async () => {
+    const io = ioWith([answered(200, CHARGE)]);
+    await shift4.charge(orderOf({ card: cardOf("4111111111111111", { year: "2030", name: "Ada Byron" }) }), io);
+    const { request, body } = io.sent[0]!;
+    assert.equal(request.url, "https://api.shift4.com/charges");
+    assert.partialDeepStrictEqual(request.headers, {
+      Authorization: "Basic cHJfdGVzdF9FWEFNUExFOg==",
+      "Content-Type": "application/json",
+      "Idempotency-Key": `${SESSION}-charge-1`,
+    });
+    assert.equal(
+      body,
+      '{"amount":4995,"currency":"USD","description":"Invoice 1001","captured":true,' +
+        '"card":{"number":"4111111111111111","expMonth":"03","expYear":"2030","cvc":"123","cardholderName":"Ada Byron","addressZip":"44628"},' +
+        `"metadata":{"sessionId":"${SESSION}","attempt":"1"}}`,
+    );
+  });
+
+  test("the merchant account is the channel's; the widget tells the shopper's address; what is missing is left out", async () => {
+    const credentials = {
+      secret_key: new Secret("pr_test_EXAMPLE"),
+      merchant_account_id: new Secret("ma_voice"),
+      merchant_account_id_widget: new Secret("ma_widget"),
+    };
+    const io = ioWith([answered(200, CHARGE)], { credentials });
+    const card = () => cardOf("4111111111111111", { cvv: "", zip: null });
+    await shift4.charge(orderOf({ card: card(), description: null }), io);
+    await shift4.charge(orderOf({ channel: "widget", customerIp: "203.0.113.7", card: card() }), io);
+    assert.match(io.sent[0]?.body ?? "", /"merchantAccountId":"ma_voice"/);
+    assert.doesNotMatch(io.sent[0]?.body ?? "", /cvc|addressZip|description|fraudCheckData/);
+    assert.match(io.sent[1]?.body ?? "", /"fraudCheckData":\{"ipAddress":"203\.0\.113\.7"\}\},"merchantAccountId":"ma_widget"/);
+  });
+
+  test("a card is stored with a customer, verified by a hold that is released, and deleted again when the issuer refuses it", async () => {
+    const io = ioWith([answered(200, CUSTOMER), answered(200, HOLD), answered(200, { id: "re_1" })]);
+    const outcome = await shift4.tokenize(storing, io);
+    assert.deepEqual(outcome.outcome === "approved" && outcome.processor, STORED);
+    assert.deepEqual(
+      io.sent.map(({ request, body }) => [request.method, new URL(request.url).pathname, (JSON.parse(body) as { amount?: number }).amount]),
+      [
+        ["POST", "/customers", undefined],
+        ["POST", "/charges", 100],
+        ["POST", "/refunds", undefined],
+      ],
+    );
+    assert.match(io.sent[0]?.body ?? "", /"email":"session-3f6c0a5e9b1d4c7a8e21@payments\.invalid"/);
+    assert.match(
+      io.sent[1]?.body ?? "",
+      /"captured":false,"customerId":"cust_AoR0wvgntQWRUYMdZNLYMz5R","card":"card_8P7OWXA5xiTS1ISnyZcum1KV"/,
+    );
+    assert.equal(io.sent[2]?.body, '{"chargeId":"char_hold"}');
+    const refused = ioWith([answered(200, CUSTOMER), error("insufficient_funds"), answered(200, {})]);
+    assert.equal(codeOf(await shift4.tokenize(storing, refused)), "insufficient_funds");
+    assert.deepEqual(
+      [refused.sent[2]?.request.method, refused.sent[2]?.request.url],
+      ["DELETE", `https://api.shift4.com/customers/${CUSTOMER.id}`],
+    );
+    const unverified = ioWith([answered(200, CUSTOMER)], { options: { verify: false } });
+    assert.equal((await shift4.tokenize(storing, unverified)).outcome, "approved");
+    assert.equal(unverified.sent.length, 1);
+  });
+
+  test("settings that cannot work are named", () => {
+    const fault = (key: string, environment: "test" | "live" = "test") =>
+      shift4.checkSettings({ ...settings, environment, credentials: { secret_key: new Secret(key) } });
+    assert.equal(fault("sk_test_x"), null);
+    assert.equal(fault("sk_x", "live"), null);
+    assert.match(fault("pu_test_x") ?? "", /public/);
+    assert.match(fault("sk_x") ?? "", /live key/);
+    assert.match(fault("pr_test_x", "live") ?? "", /test key/);
+  });
+});
+
+describe("shift4 responses", () => {
+  test("every code of the vendor's table means what it says, in an error and in a failed charge", async () => {
+    const rows: Readonly<Record<string, string>> = {
+      card_declined: "card_declined payment_method_declined invalid_account constructor",
+      insufficient_funds: "insufficient_funds",
+      expired_card: "expired_card",
+      incorrect_number: "invalid_number incorrect_number",
+      incorrect_cvc: "invalid_cvc incorrect_cvc",
+      incorrect_zip: "incorrect_zip incorrect_address",
+      invalid_expiry: "invalid_expiry_month invalid_expiry_year",
+      lost_or_stolen: "lost_or_stolen",
+      fraud_suspected: "suspected_fraud blacklisted",
+      limit_exceeded: "limit_exceeded",
+      do_not_honor: "do_not_try_again",
+      authentication_required: "authentication_required",
+      card_not_supported: "brand_not_supported",
+      processing_error: "processing_error",
+      gateway_misconfigured: "currency_not_supported amount_too_high amount_too_low",
+    };
+    for (const [ours, codes] of Object.entries(rows)) {
+      for (const code of codes.split(" ")) {
+        assert.equal(codeOf(await charge(error(code))), ours, code);
+        assert.equal(codeOf(await charge(answered(200, { ...CHARGE, status: "failed", failureCode: code }))), ours, code);
+      }
+    }
+    for (const [issuer, ours] of Object.entries({
+      "05": "do_not_honor",
+      "51": "insufficient_funds",
+      "54": "expired_card",
+      "41": "lost_or_stolen",
+      "1A": "authentication_required",
+      N7: "incorrect_cvc",
+      "91": "processing_error",
+    }))
+      assert.equal(codeOf(await charge(error("card_declined", { issuerDeclineCode: issuer }))), ours, issuer);
+    assert.equal(codeOf(await charge(error("expired_card", { issuerDeclineCode: "51" }))), "expired_card");
+    assert.equal(codeOf(await charge(error(undefined, {}, 400, "invalid_request"))), "gateway_misconfigured");
+    assert.equal(codeOf(await charge(error(undefined, {}, 401, "invalid_request"))), "gateway_credentials_invalid");
+  });
+
+  test("a decline keeps the charge that the vendor made for it", async () => {
+    const outcome = await charge(error("card_declined", { chargeId: "char_mApucpvVbCJgo7x09Je4n9gC" }));
+    assert.deepEqual(outcome.outcome === "declined" && outcome.processor, { shift4_charge_id: "char_mApucpvVbCJgo7x09Je4n9gC" });
+  });
+
+  test("a charge of another sum, in another state or without an id is unknown; one that is not captured is held", async () => {
+    for (const change of [{ amount: 499 }, { currency: "EUR" }, { status: "constructor" }, { id: "ch_1" }, { refunded: true }])
+      assert.equal((await charge(answered(200, { ...CHARGE, ...change }))).outcome, "unknown", JSON.stringify(change));
+    const held = await charge(answered(200, { ...CHARGE, captured: false }));
+    assert.equal(held.outcome === "approved" && held.capture, "authorized");
+    assert.equal((await charge(answered(200, { ...CHARGE, status: undefined }))).outcome, "approved");
+  });
+
+  test("a charge at work is read until it is decided; one that waits for a browser is refused", async () => {
+    const waits = answered(200, { ...CHARGE, status: "pending" });
+    assert.equal((await charge(waits, waits, answered(200, CHARGE))).outcome, "approved");
+    assert.equal((await charge(waits)).outcome, "unknown");
+    const redirect = answered(200, { ...CHARGE, status: "pending", flow: { nextAction: "redirect" } });
+    assert.equal(codeOf(await charge(redirect)), "authentication_required");
+  });
+
+  test("a lost charge is repeated under its key, then looked for by its metadata, page by page", async () => {
+    const io = ioWith([LOST, error(undefined, {}, 500, "gateway_error"), answered(200, CHARGE)]);
+    assert.equal((await shift4.charge(orderOf(), io)).outcome, "approved");
+    assert.equal(new Set(io.sent.map(({ request }) => request.headers["Idempotency-Key"])).size, 1);
+    assert.equal((await charge(LOST)).outcome, "unknown");
+    const page = (items: object[], hasMore: boolean) => answered(200, { list: items, hasMore });
+    const other = { ...CHARGE, id: "char_other", metadata: { sessionId: SESSION, attempt: "2" } };
+    const search = ioWith([page([other], true), page([CHARGE], false)]);
+    assert.equal((await shift4.lookUp!(traceOf(orderOf()), search)).outcome, "approved");
+    assert.match(search.sent[1]?.request.url ?? "", /startingAfterId=char_other$/);
+    assert.equal((await shift4.lookUp!(traceOf(orderOf()), ioWith([page([other], false)]))).outcome, "absent");
+    assert.equal((await shift4.lookUp!(traceOf(orderOf()), ioWith([LOST]))).outcome, "unknown");
+  });
+
+  test("a stored card whose verification was lost is found by the hold, which is then released", async () => {
+    const notes = { customer: CUSTOMER.id, card: CUSTOMER.defaultCardId };
+    const io = ioWith([answered(200, { list: [HOLD], hasMore: false }), answered(200, { id: "re_1" })]);
+    const found = await shift4.lookUp!(traceOf(storing, notes), io);
+    assert.deepEqual(found.outcome === "approved" && found.processor, STORED);
+    assert.equal(io.sent[1]?.body, '{"chargeId":"char_hold"}');
+    assert.equal((await shift4.lookUp!(traceOf(storing), io)).outcome, "absent");
+  });
+});
