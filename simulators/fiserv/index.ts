@@ -1,0 +1,384 @@
+import { header, hmac, isAccepted, isSame } from "../kit/auth.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, minorOf, Refusal, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import { allRequired, currency, CURRENCY_BY_NUMBER, digits, email, matching, oneOf, required } from "../kit/rules.ts";
+import { rule, text, texts, trueOrFalse, under, uuid } from "../kit/rules.ts";
+
+/**
+ * Fiserv's Payment Gateway API v2 (IPG): signed JSON, an issuer's refusal is status 422, the gateway's own 409. Nothing is replayed:
+ * a repeated Client-Request-Id and a used orderId are both refused. One contract in both regions, under two paths.
+ */
+
+const BASES = ["/gateway/v2", "/sandbox/ipp/payments-gateway/v2", "/ipp/payments-gateway/v2"];
+/** The key and secret of the sheet's worked example. */
+const API_KEY = /^EXAMPLEapiKEY0001$/;
+const SECRET = "EXAMPLEsecret42";
+const NONCE_MS = 5 * 60_000;
+const SIGNED = ["api-key", "client-request-id", "timestamp", "message-signature"];
+
+interface Card {
+  number: string;
+  month: string;
+  year: string;
+}
+
+interface Details {
+  orderId: string;
+  body: Record<string, unknown>;
+}
+
+type State = { tokens: Map<string, Card> };
+type FiservCall = Call<State, Details>;
+type Payment = Transaction<Details>;
+
+/** Code and words of a refusal: the issuer's, or with a leading minus the gateway's. */
+type No = readonly [code: string, words: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["01", "Refer to card issuer"],
+    insufficient_funds: ["51", "Insufficient funds"],
+    expired_card: ["54", "Expired card"],
+    incorrect_cvc: ["82", "CVV validation failed"],
+    processing_error: ["96", "System malfunction"],
+    lost_or_stolen: ["41", "Lost card"],
+  },
+};
+
+const CARD: Rules = {
+  number: matching(/^[0-9]{13,19}$/, '"^[0-9]{13,19}$"'),
+  "expiryDate.month": matching(/^(0[1-9]|1[0-2])$/, '"^(0[1-9]|1[0-2])$"'),
+  "expiryDate.year": matching(/^([0-9]{2})$/, '"^([0-9]{2})$"'),
+};
+const CARD_OPTIONS: Rules = { securityCode: digits(3, 4), cardholderName: text(96) };
+const ADDRESS: Rules = texts("company 96, address1 96, address2 96, city 96, region 96, postalCode 24, country 32");
+const PERSON: Rules = { name: text(96), "contact.email": email(254), "contact.phone": text(32), ...under("address", ADDRESS) };
+const IP: Rule = matching(/^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/, "an IP address");
+const letters = currency();
+const UNIT: Rule = rule((value) => (CURRENCY_BY_NUMBER.has(String(value)) ? null : letters.check(value)));
+const AMOUNT: Rules = {
+  total: rule((value) =>
+    /^(string|number)$/.test(typeof value) && /^[0-9]{1,12}(\.[0-9]{1,3})?$/.test(String(value)) ? null : ["value", "must be an amount"],
+  ),
+  currency: UNIT,
+};
+const COMMON: Rules = { requestType: required(text(64)), storeId: digits(1, 20), merchantTransactionId: text(40) };
+const PRIMARY: Rules = {
+  ...COMMON,
+  transactionOrigin: oneOf("ECOM", "MOTO", "MAIL", "PHONE", "RETAIL"),
+  ...under("transactionAmount", allRequired(AMOUNT)),
+  ...under("order", {
+    orderId: text(100),
+    ip: IP,
+    ...under("billing", PERSON),
+    ...under("shipping", PERSON),
+    ...under("additionalDetails", texts("comments 1024, invoiceNumber 48, purchaseOrderNumber 128")),
+    "softDescriptor.dynamicMerchantName": text(100),
+  }),
+  ...under("storedCredentials", {
+    sequence: oneOf("FIRST", "SUBSEQUENT"),
+    scheduled: trueOrFalse,
+    initiator: oneOf("MERCHANT", "CARDHOLDER"),
+    ...texts("referencedSchemeTransactionId 50, indicatorSubcategory 64"),
+  }),
+};
+const CREATE_TOKEN: Rules = under("createToken", { value: text(128), reusable: trueOrFalse, declineDuplicates: trueOrFalse });
+const BY_CARD: Rules = {
+  ...PRIMARY,
+  ...under("paymentMethod.paymentCard", { ...allRequired(CARD), ...CARD_OPTIONS }),
+  ...CREATE_TOKEN,
+};
+const BY_TOKEN: Rules = {
+  ...PRIMARY,
+  ...under("paymentMethod.paymentToken", {
+    value: required(text(128)),
+    securityCode: digits(3, 4),
+    "expiryDate.month": CARD["expiryDate.month"] as Rule,
+    "expiryDate.year": CARD["expiryDate.year"] as Rule,
+  }),
+};
+const FOLLOWING: Rules = { ...COMMON, ...texts("comments 1024"), ...under("transactionAmount", AMOUNT) };
+const STORE: Rules = { storeId: digits(1, 20) };
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ tokens: new Map() }),
+  operationOf: (fields) => textOf(fields, "requestType") || undefined,
+  authenticate,
+  endpoints: Object.assign(
+    {},
+    ...BASES.map((base) => ({
+      [`POST ${base}/payments PaymentCardSaleTransaction`]: { rules: BY_CARD, run: pay },
+      [`POST ${base}/payments PaymentCardPreAuthTransaction`]: { rules: BY_CARD, run: pay },
+      [`POST ${base}/payments PaymentTokenSaleTransaction`]: { rules: BY_TOKEN, run: pay },
+      [`POST ${base}/payments PaymentTokenPreAuthTransaction`]: { rules: BY_TOKEN, run: pay },
+      ...Object.fromEntries(
+        ["PostAuthTransaction", "VoidTransaction", "VoidPreAuthTransactions", "ReturnTransaction"].map((type) => [
+          `POST ${base}/payments/:id ${type}`,
+          { rules: FOLLOWING, run: follow },
+        ]),
+      ),
+      [`GET ${base}/payments/:id`]: { rules: STORE, run: lookUp },
+      [`GET ${base}/orders/:order`]: { rules: STORE, run: lookUpOrder },
+      [`POST ${base}/payment-tokens PaymentCardPaymentTokenizationRequest`]: {
+        rules: {
+          ...COMMON,
+          ...under("paymentCard", { ...allRequired(CARD), ...CARD_OPTIONS }),
+          ...under("billingAddress", ADDRESS),
+          ...CREATE_TOKEN,
+          accountVerification: trueOrFalse,
+        },
+        run: tokenize,
+      },
+      [`GET ${base}/payment-tokens/:value`]: { rules: STORE, run: readToken },
+      [`DELETE ${base}/payment-tokens/:value`]: { rules: STORE, run: readToken },
+    })),
+  ) as Parameters<typeof defineSimulator<State, Details>>[0]["endpoints"],
+  refuse: {
+    malformed: (request) =>
+      header(request, "content-type").startsWith("application/json")
+        ? refusal(request, 400, "BadRequest", "403", "Request body is not valid JSON")
+        : refusal(request, 415, "UnsupportedMediaType", "415", "Unsupported media type"),
+    path: (request, isKnown) =>
+      isKnown && request.method === "POST"
+        ? invalid(request, "requestType", "is unknown")
+        : refusal(request, 404, "NotFound", "404", "Resource not found"),
+    field: ({ field, words }, request) => invalid(request, field, words),
+  },
+});
+
+const idsOf = (request: Incoming): object => ({
+  clientRequestId: header(request, "client-request-id"),
+  apiTraceId: request.tools.id("rrt-", 20),
+});
+
+/** Nothing was processed. */
+function refusal(request: Incoming, status: number, responseType: string, code: string, message: string, details?: object[]): Refusal {
+  return new Refusal(json(status, { ...idsOf(request), responseType, error: { code, message, details } }), code);
+}
+
+function invalid(request: Incoming, field: string, message: string): Refusal {
+  return refusal(request, 400, "BadRequest", "403", "Request Validation Failed", [{ field, message }]);
+}
+
+/** Refused by the gateway's own rules; nothing was taken. */
+function gatewayRefusal({ request }: FiservCall, code: string, words: string, more: object = {}): Refusal {
+  const result = { transactionStatus: "VALIDATION_FAILED", transactionResult: "FAILED", approvalCode: `N:-${code}:${words}` };
+  const body = { ...idsOf(request), responseType: "GatewayDeclined", ...more, ...result, error: { code, message: words } };
+  return new Refusal(json(409, body), code);
+}
+
+function missing({ request }: FiservCall): never {
+  throw new Refusal(refusal(request, 404, "NotFound", "404", "Transaction not found").answer, "404", { isRecorded: false });
+}
+
+/** Key, signature over the very bytes in either of the two encodings, time and nonce. */
+function authenticate(request: Incoming): string {
+  const [key = "", id = "", time = "", sent = ""] = SIGNED.map((name) => header(request, name));
+  const refused = (words: string) => refusal(request, 401, "Unauthenticated", "401", words);
+  if (!isAccepted(key, API_KEY)) throw refused("Invalid ApiKey");
+  if (uuid.check(id) !== null) throw invalid(request, "header Client-Request-Id", "must be a UUID");
+  const now = request.tools.now();
+  if (!/^[0-9]{13}$/.test(time) || Math.abs(now - Number(time)) > NONCE_MS) throw refused("Invalid Timestamp");
+  const message = Buffer.concat([Buffer.from(key + id + time), request.body]);
+  const hex = Buffer.from(hmac("sha256", SECRET, message));
+  const signatures = [hmac("sha256", SECRET, message, "base64"), hex.toString("base64"), hex.toString("base64url")];
+  if (!signatures.some((signature) => isSame(signature, sent))) throw refused("Invalid Message-Signature");
+  const name = `nonce ${key} ${id}`;
+  const usedAt = request.shared.get(name);
+  if (typeof usedAt === "number" && now - usedAt <= NONCE_MS) throw refused("Client-Request-Id was used before");
+  request.shared.set(name, now);
+  return key;
+}
+
+/** What the form alone has against a card. */
+function checkCard(call: FiservCall, card: Card, cvc: string | undefined, field: string): Card {
+  if (!isCardNumber(card.number)) throw gatewayRefusal(call, "2303", "Invalid credit card number");
+  if (isExpired(Number(card.month), Number(card.year), call.tools.now())) throw gatewayRefusal(call, "2304", "Card is expired");
+  if (cvc !== undefined && cvc.length !== codeLength(card.number))
+    throw invalid(call.request, `${field}.securityCode`, "has the wrong length");
+  return card;
+}
+
+function typedCard(call: FiservCall, path: string): Card {
+  const [number = "", month = "", year = ""] = Object.keys(CARD).map((name) => call.text(`${path}.${name}`));
+  return checkCard(call, { number, month, year }, call.maybe(`${path}.securityCode`), path);
+}
+
+function cardIn(call: FiservCall): Card {
+  if (call.has("paymentMethod.paymentCard.number")) return typedCard(call, "paymentMethod.paymentCard");
+  const path = "paymentMethod.paymentToken";
+  const kept = call.state.tokens.get(call.text(`${path}.value`));
+  if (kept === undefined) throw gatewayRefusal(call, "5433", "The token does not exist.");
+  const { number } = kept;
+  const card = {
+    number,
+    month: call.maybe(`${path}.expiryDate.month`) ?? kept.month,
+    year: call.maybe(`${path}.expiryDate.year`) ?? kept.year,
+  };
+  return checkCard(call, card, call.maybe(`${path}.securityCode`), path);
+}
+
+const brand = (number: string): string => brandOf(number).replace("diners", "dinersclub").toUpperCase();
+const shownCard = ({ number, month, year }: Card): object => ({
+  expiryDate: { month, year: `20${year}` },
+  bin: number.slice(0, 6),
+  last4: number.slice(-4),
+  brand: brand(number),
+});
+
+/** Letters of the currency, and the amount in its minor units; refused where it has more decimals than the currency. */
+function amountOf(call: FiservCall): { unit: string; total: number; amountMinor: number } {
+  const [given, total] = [call.text("transactionAmount.currency"), call.text("transactionAmount.total")];
+  const unit = CURRENCY_BY_NUMBER.get(given) ?? given;
+  const [, decimals = ""] = total.split(".");
+  if (/[1-9]/.test(decimals.slice(decimalsOf(unit))) || Number(total) === 0)
+    throw invalid(call.request, "transactionAmount.total", "is invalid");
+  return { unit, total: Number(total), amountMinor: minorOf(total, unit) };
+}
+
+function processorOf(call: FiservCall, no: No | null, address: string, cvc: string | undefined): object {
+  const { tools } = call;
+  const checked = (name: string) => (call.has(`${address}.${name}`) ? "Y" : "NO_INPUT_DATA");
+  const avsResponse = { streetMatch: checked("address1"), postalCodeMatch: checked("postalCode"), associationAvsResponse: "Y" };
+  const securityCodeResponse =
+    cvc === undefined ? "NOT_PRESENT" : no?.[0] === "82" ? "NOT_MATCHED" : no === null ? "MATCHED" : "NOT_CHECKED";
+  const answer = { avsResponse, securityCodeResponse };
+  if (no !== null) return { responseCode: no[0], responseMessage: no[1], ...answer };
+  const said = { responseCode: "00", associationResponseCode: "000", responseMessage: "Function performed error-free" };
+  return { referenceNumber: tools.digits(12), authorizationCode: `OK${tools.digits(4)}`, ...said, ...answer };
+}
+
+/** A primary transaction. Its order's id must be new, whatever became of the one that used it. */
+function pay(call: FiservCall): Answer {
+  const { tools, request, transactions } = call;
+  const { unit, total, amountMinor } = amountOf(call);
+  const card = cardIn(call);
+  const orderId = call.maybe("order.orderId") ?? tools.id("R-", 32);
+  if (transactions.all().some(({ details }) => details.orderId === orderId))
+    throw gatewayRefusal(call, "5003", "The order already exists in the database.", { orderId });
+  const no = call.decide(ISSUER, card.number);
+  const isHeld = call.text("requestType").includes("PreAuth");
+  const [ipgTransactionId, reference] = [tools.digits(11), call.maybe("merchantTransactionId")];
+  const path = call.has("paymentMethod.paymentCard.number") ? "paymentMethod.paymentCard" : "paymentMethod.paymentToken";
+  const processor = processorOf(call, no, "order.billing.address", call.maybe(`${path}.securityCode`));
+  const token = no === null && call.has("createToken.reusable") ? keep(call, card) : undefined;
+  const amount = { total, currency: unit };
+  const status = no === null ? "APPROVED" : "DECLINED";
+  const body = {
+    ipgTransactionId,
+    orderId,
+    transactionType: isHeld ? "PREAUTH" : "SALE",
+    transactionOrigin: call.maybe("transactionOrigin") ?? "ECOM",
+    paymentMethodDetails: {
+      [path.slice(14)]: shownCard(card),
+      paymentMethodType: path.endsWith("Card") ? "PAYMENT_CARD" : "PAYMENT_TOKEN",
+    },
+    terminalId: "1588390",
+    merchantId: "939650001886",
+    merchantTransactionId: reference,
+    transactionTime: Math.floor(tools.now() / 1000),
+    ...(no === null && { approvedAmount: { ...amount, components: { subtotal: total } } }),
+    transactionAmount: amount,
+    transactionStatus: status,
+    transactionResult: status,
+    approvalCode: no === null ? `Y:OK${tools.digits(4)}:${tools.digits(10)}:PPXM:${tools.digits(12)}` : `N:${no[0]}:${no[1]}`,
+    transactionState: no !== null ? "DECLINED" : isHeld ? "AUTHORIZED" : "CAPTURED",
+    schemeTransactionId: no === null ? tools.digits(15) : undefined,
+    processor,
+    ...(token !== undefined && { paymentToken: token }),
+  };
+  const ledger = { transactionOrigin: call.maybe("transactionOrigin") ?? "ECOM", requestType: call.text("requestType") };
+  transactions.add({
+    id: ipgTransactionId,
+    reference: reference ?? null,
+    kind: isHeld ? "authorization" : "charge",
+    isApproved: no === null,
+    amountMinor,
+    currency: unit,
+    card: card.number,
+    details: { orderId, body },
+    ledger,
+  });
+  if (no === null) return json(200, { ...idsOf(request), ...body });
+  return json(422, { ...idsOf(request), responseType: "EndpointDeclined", ...body, error: { code: no[0], message: no[1] } });
+}
+
+function keep(call: FiservCall, card: Card): object {
+  const value = call.maybe("createToken.value") ?? call.tools.id("", 24);
+  call.state.tokens.set(value, card);
+  return { value, reusable: true, declineDuplicates: false, last4: card.number.slice(-4), brand: brand(card.number), type: "PAYMENT_CARD" };
+}
+
+/** Stores a card; the issuer is asked only for `accountVerification`. */
+function tokenize(call: FiservCall): Answer {
+  const { tools, request } = call;
+  const card = typedCard(call, "paymentCard");
+  const isVerified = call.text("accountVerification") === "true";
+  const said = call.decide(ISSUER, card.number);
+  const no = isVerified ? said : null;
+  const [ipgTransactionId, orderId] = [tools.digits(12), tools.id("R-", 32)];
+  const processor = isVerified ? processorOf(call, no, "billingAddress", call.maybe("paymentCard.securityCode")) : undefined;
+  const shared = { requestTime: tools.now(), brand: brand(card.number), country: "USA", paymentCard: shownCard(card), processor };
+  const body = { ...shared, orderId, ipgTransactionId };
+  const paymentToken = no === null ? { ...keep(call, card), accountVerification: isVerified } : undefined;
+  const reference = call.maybe("merchantTransactionId") ?? null;
+  const added = { id: ipgTransactionId, reference, isApproved: no === null, card: card.number, details: { orderId, body } };
+  call.transactions.add({ ...added, kind: "token", ledger: { accountVerification: isVerified } });
+  if (no === null) return json(200, { ...idsOf(request), requestStatus: "SUCCESS", ...body, paymentToken });
+  const error = { code: no[0], message: no[1] };
+  return json(422, { ...idsOf(request), responseType: "EndpointDeclined", requestStatus: "DECLINED", ...body, error });
+}
+
+function readToken(call: FiservCall): Answer {
+  const value = call.params["value"] ?? "";
+  const card = call.state.tokens.get(value) ?? missing(call);
+  if (call.request.method === "DELETE") {
+    call.state.tokens.delete(value);
+    call.tools.record({ kind: "void", id: null, reference: null, outcome: "approved" });
+  }
+  const paymentToken = { value, reusable: true, last4: card.number.slice(-4), brand: brand(card.number) };
+  return json(200, { ...idsOf(call.request), requestStatus: "SUCCESS", paymentToken, paymentCard: shownCard(card) });
+}
+
+const shownNow = ({ details }: Payment): object => details.body;
+const isPayment = ({ details }: Payment): boolean => "transactionType" in details.body;
+
+/** By the gateway's id or the merchant's; of several with one id the newest. */
+function lookUp(call: FiservCall): Answer {
+  const id = call.params["id"] ?? "";
+  const [found] = call.lookUp(id, (one) => isPayment(one) && (one.id === id || one.reference === id));
+  return json(200, { ...idsOf(call.request), ...shownNow(found ?? missing(call)) });
+}
+
+function lookUpOrder(call: FiservCall): Answer {
+  const orderId = call.params["order"] ?? "";
+  const found = call.lookUp(orderId, (one) => isPayment(one) && one.details.orderId === orderId);
+  if (found.length === 0) missing(call);
+  return json(200, { ...idsOf(call.request), orderId, transactions: found.map(shownNow) });
+}
+
+/** Capture of a hold, void before the batch closes, return after. */
+function follow(call: FiservCall): Answer {
+  const { transactions, tools, params } = call;
+  const given = params["id"] ?? "";
+  const one = transactions.get(given) ?? transactions.all().find(({ reference }) => reference === given) ?? missing(call);
+  if (!isPayment(one)) missing(call);
+  const type = call.text("requestType");
+  const [id, asked] = [tools.digits(11), call.has("transactionAmount.total") ? amountOf(call) : null];
+  if (asked !== null && asked.unit !== one.currency) throw gatewayRefusal(call, "10503", "The currency differs from the order's.");
+  const amountMinor = asked?.amountMinor;
+  const refused = () => gatewayRefusal(call, "5008", `${type} is not possible for this order.`, { orderId: one.details.orderId });
+  const isDone =
+    type === "PostAuthTransaction"
+      ? transactions.capture(one, amountMinor)
+      : type === "ReturnTransaction"
+        ? transactions.refund(one, { id, from: ["captured", "settled"], ...(amountMinor !== undefined && { amountMinor }) }) === null
+        : transactions.void(one, [type === "VoidTransaction" ? "captured" : "authorized"]);
+  if (!isDone) throw refused();
+  const state = { PostAuthTransaction: "CAPTURED", ReturnTransaction: "CAPTURED" }[type] ?? "VOIDED";
+  if (type !== "ReturnTransaction") one.details.body["transactionState"] = state;
+  const transactionAmount = asked === null ? one.details.body["transactionAmount"] : { total: asked.total, currency: one.currency };
+  const transactionType = { PostAuthTransaction: "POSTAUTH", ReturnTransaction: "RETURN" }[type] ?? "VOID";
+  const changes = { ipgTransactionId: id, transactionType, transactionState: state, transactionAmount, approvedAmount: transactionAmount };
+  return json(200, { ...idsOf(call.request), ...one.details.body, ...changes });
+}
