@@ -1,23 +1,8 @@
 import { basic, header, isAccepted } from "../kit/auth.ts";
 import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
 import type { Answer, Call, Fields, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import {
-  allRequired,
-  anything,
-  coded,
-  country2,
-  currency,
-  email,
-  matching,
-  oneOf,
-  required,
-  requiredIf,
-  text,
-  texts,
-  trueOrFalse,
-  under,
-  whole,
-} from "../kit/rules.ts";
+import { allRequired, anything, coded, country2, currency, email, matching, oneOf } from "../kit/rules.ts";
+import { required, requiredIf, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
 
 /**
  * Shift4's API of dev.shift4.com: JSON under HTTP Basic, a decline is status 402 with the id of the failed charge. Storing a card
@@ -70,15 +55,11 @@ const MISSHAPEN: ReadonlyMap<string, CardError> = new Map([
   ["4532582477951947", "invalid_expiry_year"],
   ["4916487051294548", "expired_card"],
 ]);
-const BRANDS: ReadonlyMap<string, string> = new Map([
-  ["visa", "Visa"],
-  ["mastercard", "MasterCard"],
-  ["maestro", "Maestro"],
-  ["amex", "American Express"],
-  ["discover", "Discover"],
-  ["jcb", "JCB"],
-  ["diners", "Diners Club"],
-]);
+const BRANDS: ReadonlyMap<string, string> = new Map(
+  "visa Visa, mastercard MasterCard, maestro Maestro, amex American Express, discover Discover, jcb JCB, diners Diners Club"
+    .split(", ")
+    .map((pair) => [pair.slice(0, pair.indexOf(" ")), pair.slice(pair.indexOf(" ") + 1)]),
+);
 
 interface Card {
   id: string;
@@ -98,17 +79,9 @@ interface Customer {
   metadata: Record<string, string>;
 }
 
-interface State {
-  customers: Map<string, Customer>;
-  cards: Map<string, Card>;
-}
-
+type State = { customers: Map<string, Customer>; cards: Map<string, Card> };
 /** Members of a charge that never change. */
-interface Details {
-  no: No | null;
-  isCharge: boolean;
-  members: Record<string, unknown>;
-}
+type Details = { no: No | null; isCharge: boolean; members: Record<string, unknown> };
 
 type Shift4Call = Call<State, Details>;
 type Charge = Transaction<Details>;
@@ -127,6 +100,7 @@ const CARD_OPTIONS: Rules = {
   addressCountry: country2,
   "fraudCheckData.*": text(),
 };
+const CARD_FIELDS = [...Object.keys(CARD_MEMBERS), "cvc"];
 /** A card below `card`, or the id of one. */
 const CARD: Rules = {
   card: matching(/^(card|tok)_[A-Za-z0-9]+$/, "a card, or the id of a card or token"),
@@ -225,12 +199,7 @@ function missing(name: string, id: string): never {
 
 /** The card as typed below `path`, with what its form alone can have against it. */
 function cardIn(call: Shift4Call, path: "card." | ""): Card {
-  const [number, expMonth, expYear, cvc] = ["number", "expMonth", "expYear", "cvc"].map((name) => call.text(path + name)) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [number = "", expMonth = "", expYear = "", cvc = ""] = CARD_FIELDS.map((name) => call.text(path + name));
   const misshapen = MISSHAPEN.get(number);
   if (misshapen !== undefined) throw cardError(misshapen);
   if (!isCardNumber(number)) throw cardError("invalid_number");
@@ -335,10 +304,9 @@ function charge(call: Shift4Call): Answer {
   const no = call.decide(ISSUER, card.number);
   const kept = keepFor !== null && no === null ? store(call, card, keepFor) : card;
   const id = tools.id("char_");
-  const { customerId, ...sent } = Object.fromEntries(["customerId", "description", "type"].map((name) => [name, call.maybe(name)]));
+  const sent = Object.fromEntries(["customerId", "description", "type"].map((name) => [name, call.maybe(name)]));
   const members = {
     ...sent,
-    customerId,
     card: shownCard(kept),
     avsCheck: { result: avsOf(call) },
     fraudDetails: { status: "safe" },
@@ -381,15 +349,14 @@ function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, curre
 }
 
 function list(call: Shift4Call): Answer {
-  const bounds: readonly (readonly [string, (created: number, bound: number) => boolean])[] = [
-    ["created[gt]", (created, bound) => created > bound],
-    ["created[gte]", (created, bound) => created >= bound],
-    ["created[lt]", (created, bound) => created < bound],
-    ["created[lte]", (created, bound) => created <= bound],
+  const boundOf = (name: string, unbounded: number) => (call.has(`created[${name}]`) ? call.number(`created[${name}]`) : unbounded);
+  const [least, most] = [
+    Math.max(boundOf("gte", 0), boundOf("gt", -1) + 1),
+    Math.min(boundOf("lte", Infinity), boundOf("lt", Infinity) - 1),
   ];
   const customerId = call.maybe("customerId");
   const found = call.lookUp(null, ({ at, details: { isCharge, members } }) => {
-    const isInTime = bounds.every(([name, holds]) => !call.has(name) || holds(seconds(at), call.number(name)));
+    const isInTime = seconds(at) >= least && seconds(at) <= most;
     return isCharge && isInTime && (customerId === undefined || members["customerId"] === customerId);
   });
   const [after, before] = [call.maybe("startingAfterId"), call.maybe("endingBeforeId")];
