@@ -395,7 +395,6 @@ function refund(call: Shift4Call, chargeId: string): { one: Charge; refund: obje
     if (against === "amount") throw refusal("amount is greater than the unrefunded amount");
     if (against === "state") throw refusal("Charge cannot be refunded");
   }
-  const created = seconds(call.tools.now());
   const members = { amount: amount ?? left, currency: one.currency, charge: one.id, reason: call.maybe("reason"), status: "successful" };
-  return { one, refund: { id, created, objectType: "refund", ...members } };
+  return { one, refund: { id, created: seconds(call.tools.now()), objectType: "refund", ...members } };
 }
