@@ -1,0 +1,395 @@
+import { createPublicKey, createVerify } from "node:crypto";
+import {
+  Refusal,
+  basic,
+  bearer,
+  brandOf,
+  codeLength,
+  country3,
+  currency,
+  defineSimulator,
+  digits,
+  header,
+  isAccepted,
+  isCardNumber,
+  isExpired,
+  json,
+  matching,
+  oneOf,
+  required,
+  text,
+  texts,
+  trueOrFalse,
+  under,
+  uuid,
+  whole,
+} from "../kit/index.ts";
+import type { Answer, Call, Issuer, Rules, Transaction } from "../kit/index.ts";
+
+/**
+ * J.P. Morgan Online Payments API v2: JSON under OAuth access tokens that a signed assertion asks for. Approvals and declines
+ * are both 200; a request is found again by its own request-id, and nothing is ever replayed.
+ */
+
+const TOKEN_URL = "https://idag2.jpmorganchase.com/adfs/oauth2/token";
+const TOKEN_SECONDS = 3_600;
+/** The public half of the one client's key. */
+const CLIENT_KEY = createPublicKey(`-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAuPp6akDgyA9MkbiJwmxw
+HR6RIsw1okLJ+AYWHCD1B0HQMnGPF0WMNTdXsMD4u5Wgw8JZeSnFdxNQI/WJnKfT
+tCDl5dteH/OiZGoW2Jr2c/r3x7MdKmC9RJ7u0RrKJDCYllvYlpD+BhDr7CJ4hHIY
+9TNj4My4bAWIWZ/cn9AGXXcUHnezY+UBxfuNchFKEiwfX+OMMDDfXp58ZV9CPF2s
+2bxyoV2UgQ02kQBQvffvJHN+hg2+pPvPZEh1WbKLDB7sqSC2lQjdjn868tEczPJU
+Wik0wjgXIVlczcXetyRnj9IjBAurxstZzgiwDTslkJ6fbD2krGYh2QP+vNMWiLmr
+rwIDAQAB
+-----END PUBLIC KEY-----
+`);
+const THUMBPRINT = "0A1B2C3D4E5F60718293A4B5C6D7E8F901234567";
+
+interface Details {
+  requestId: string;
+  resource: "payments" | "verifications";
+  body: Record<string, unknown>;
+}
+
+interface Profile {
+  number: string;
+  methodId: string;
+}
+
+type JpmCall = Call<State, Details>;
+interface State {
+  profiles: Map<string, Profile>;
+  requestIds: Set<string>;
+  assertions: Set<string>;
+}
+
+/** Response code, message and the network's own code of a decline. */
+type No = readonly [code: string, message: string, network: string, cvv?: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["DECLINED", "Declined", "05"],
+    insufficient_funds: ["INSUFFICIENT_FUNDS", "Insufficient funds", "51"],
+    expired_card: ["EXPIRED_CARD", "Expired card", "54"],
+    incorrect_cvc: ["DECLINED", "Declined", "N7", "NO_MATCH"],
+    lost_or_stolen: ["DECLINED", "Pick up card", "41"],
+    processing_error: ["ISSUER_UNAVAILABLE", "Issuer unavailable", "91"],
+  },
+};
+/** Amounts that decide, minor units. */
+const AMOUNTS: ReadonlyMap<number, No> = new Map([
+  [52_100, ["INSUFFICIENT_FUNDS", "Insufficient funds", "51"]],
+  [53_000, ["DO_NOT_HONOR", "Do not honor", "05"]],
+]);
+
+const MERCHANT: Rules = under("merchant", {
+  ...under("merchantSoftware", { companyName: required(text(100)), productName: required(text(100)), version: text(32) }),
+  ...under("softMerchant", { merchantPurchaseDescription: text(100) }),
+});
+const CARD: Rules = under("card", {
+  accountNumber: matching(/^[0-9]{8,19}$/, "digits in a string"),
+  ...under("expiry", { month: whole(1, 12), year: whole(2000, 2099) }),
+  cvv: digits(3, 4),
+  accountNumberType: oneOf("PAN", "NETWORK_TOKEN", "DEVICE_TOKEN", "SAFETECH_TOKEN", "SAFETECH_PAGE_ENCRYPTION"),
+  isBillPayment: trueOrFalse,
+});
+const HOLDER: Rules = under("accountHolder", {
+  ...texts("fullName 100, firstName 60, lastName 60, email 254, referenceId 64, ipAddress 45"),
+  ...under("phone", { countryCode: whole(1, 999), phoneNumber: text(20) }),
+  ...under("billingAddress", { ...texts("line1 100, line2 100, city 100, state 30, postalCode 10"), countryCode: country3 }),
+  ...under("consumerProfileInfo", { consumerProfileRequestType: oneOf("CREATE") }),
+});
+const INITIATION: Rules = {
+  currency: required(currency()),
+  initiatorType: oneOf("CARDHOLDER", "MERCHANT"),
+  accountOnFile: oneOf("NOT_STORED", "TO_BE_STORED", "STORED"),
+};
+const PAYMENT: Rules = {
+  ...MERCHANT,
+  ...INITIATION,
+  ...HOLDER,
+  ...under("paymentMethodType", {
+    ...CARD,
+    "card.merchantSalesChannelName": oneOf("MAIL_ORDER_TELEPHONE_ORDER", "INTERNET", "INTERACTIVE_VOICE_RESPONSE"),
+    ...under("consumerProfile", { consumerProfileId: text(64), paymentMethodId: text(64) }),
+  }),
+  captureMethod: oneOf("NOW", "DELAYED", "MANUAL"),
+  amount: required(whole(1, 999_999_999_999)),
+  merchantOrderNumber: matching(/^[A-Za-z0-9]{1,22}$/, "at most 22 letters and digits"),
+  isAmountFinal: trueOrFalse,
+  partialAuthorizationSupport: oneOf("SUPPORTED", "NOT_SUPPORTED"),
+  statementDescriptor: matching(/^(.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9})$/, "3*18, 7*14 or 12*9 characters"),
+};
+const FIND: Rules = { requestIdentifier: required(text(64)) };
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ profiles: new Map(), requestIds: new Set(), assertions: new Set() }),
+  authenticate({ tokens, tools, headers }) {
+    const account = tokens.accountOf(bearer({ headers }), tools.now());
+    if (account === null) throw refusal(401, "UNAUTHORIZED", "Invalid access token");
+    if (!isAccepted(header({ headers }, "merchant-id"), /^[0-9]{12}$/)) throw refusal(403, "UNAUTHORIZED", "Invalid merchant-id");
+    if (uuid.check(header({ headers }, "request-id")) !== null) throw invalid("request-id");
+    return account;
+  },
+  endpoints: {
+    "POST /adfs/oauth2/token": {
+      body: "form",
+      rules: {
+        grant_type: required(oneOf("client_credentials")),
+        client_id: required(text(100)),
+        resource: required(matching(/^JPMC:URI:RS-[0-9]+-[0-9]+-HelixAPIEntitlements(CAT-)?(-?PROD)?$/, "a resource id")),
+        client_assertion_type: required(oneOf("urn:ietf:params:oauth:client-assertion-type:jwt-bearer")),
+        client_assertion: required(text(4096)),
+      },
+      authenticate: () => "clients",
+      run: assertedToken,
+    },
+    "POST /am/oauth2/alpha/access_token": {
+      body: "form",
+      rules: { grant_type: required(oneOf("client_credentials")), scope: required(oneOf("jpm:payments:sandbox")) },
+      authenticate: () => "clients",
+      run: mockToken,
+    },
+    "POST /api/v2/payments": { rules: PAYMENT, run: pay },
+    "GET /api/v2/payments": { rules: FIND, run: (call) => find(call, "payments") },
+    "GET /api/v2/payments/:id": { rules: {}, run: (call) => json(200, existing(call, call.params["id"] ?? "").details.body) },
+    "POST /api/v2/payments/:id/captures": { rules: { captureMethod: oneOf("NOW"), amount: whole(1) }, run: capture },
+    "PATCH /api/v2/payments/:id": { rules: { isVoid: required(oneOf(true)) }, run: voidHeld },
+    "POST /api/v2/verifications": {
+      rules: { ...MERCHANT, ...INITIATION, ...HOLDER, ...under("paymentMethodType", CARD) },
+      run: verify,
+    },
+    "GET /api/v2/verifications": { rules: FIND, run: (call) => find(call, "verifications") },
+    "POST /api/v2/refunds": {
+      rules: {
+        ...MERCHANT,
+        amount: required(whole(1)),
+        currency: required(currency()),
+        "paymentMethodType.transactionReference.transactionReferenceId": required(text(64)),
+      },
+      run: refund,
+    },
+  },
+  refuse: {
+    malformed: () => refusal(400, "VALIDATION_ERROR", "Malformed request"),
+    path: (_request, isKnown) => refusal(isKnown ? 405 : 404, "NOT_FOUND", "Not found"),
+    field: ({ field }, { path }) =>
+      path.endsWith("token") ? denied(400, "invalid_request", `MSIS9600: ${field}`) : invalid(field.replace(/^header /, "")),
+  },
+});
+
+function refusal(status: number, responseCode: string, responseMessage: string, more: object = {}): Refusal {
+  return new Refusal(json(status, { responseStatus: "ERROR", responseCode, responseMessage, ...more }), responseCode);
+}
+
+/** A field at fault, by its path. */
+const invalid = (entity: string): Refusal =>
+  refusal(400, "VALIDATION_ERROR", "Input validation error", { validationErrors: [{ code: "INVALID", message: "Invalid value", entity }] });
+
+/** What the token endpoint says, in OAuth's form (RFC 6749 section 5.2). */
+const denied = (status: number, error: string, error_description: string): Refusal =>
+  new Refusal(json(status, { error, error_description }), error);
+
+/** A JWT that the uploaded certificate's key has signed, for this client, this audience and now; each once. */
+function assertedToken(call: JpmCall): Answer {
+  const client = call.text("client_id");
+  const [head = "", claims = "", signature = ""] = call.text("client_assertion").split(".");
+  const wrong = (words: string) => denied(400, "invalid_grant", `MSIS9622: ${words}`);
+  const [header_, told] = [partOf(head), partOf(claims)];
+  if (header_?.["alg"] !== "RS256" || header_["typ"] !== "JWT" || header_["kid"] !== THUMBPRINT) throw wrong("kid or algorithm");
+  if (!createVerify("sha256").update(`${head}.${claims}`).verify(CLIENT_KEY, signature, "base64url")) throw wrong("signature");
+  if (told?.["iss"] !== client || told["sub"] !== client || told["aud"] !== TOKEN_URL) throw wrong("issuer, subject or audience");
+  const now = call.tools.now() / 1000;
+  if (!(Number(told["exp"]) > now && Number(told["iat"]) <= now + 300)) throw wrong("expired");
+  const id = String(told["jti"]);
+  if (uuid.check(id) !== null || call.state.assertions.has(id)) throw wrong("jti");
+  call.state.assertions.add(id);
+  if (!isAccepted(client)) throw denied(401, "invalid_client", "unknown client");
+  return issued(call, client);
+}
+
+function mockToken(call: JpmCall): Answer {
+  const given = basic(call.request);
+  if (given === null || !isAccepted(given.user) || !isAccepted(given.password)) throw denied(401, "invalid_client", "unknown client");
+  return issued(call, given.user);
+}
+
+function issued(call: JpmCall, client: string): Answer {
+  const token = call.tools.id("ey", 40);
+  call.request.tokens.issue(token, client, TOKEN_SECONDS, call.tools.now());
+  return json(200, { access_token: token, token_type: "bearer", expires_in: TOKEN_SECONDS });
+}
+
+function partOf(part: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
+}
+
+/** The card that is sent, or the stored one that is named. */
+function cardIn(call: JpmCall): string {
+  const path = "paymentMethodType.card";
+  const profileId = call.maybe("paymentMethodType.consumerProfile.consumerProfileId");
+  if (profileId !== undefined) {
+    const profile = call.state.profiles.get(profileId);
+    if (profile?.methodId !== call.text("paymentMethodType.consumerProfile.paymentMethodId"))
+      throw invalid("paymentMethodType.consumerProfile");
+    return profile.number;
+  }
+  const number = call.text(`${path}.accountNumber`);
+  if (!isCardNumber(number)) throw invalid(`${path}.accountNumber`);
+  if (!call.has(`${path}.expiry.month`) || !call.has(`${path}.expiry.year`)) throw invalid(`${path}.expiry`);
+  if (isExpired(call.number(`${path}.expiry.month`), call.number(`${path}.expiry.year`) % 100, call.tools.now()))
+    throw invalid(`${path}.expiry`);
+  if (call.has(`${path}.cvv`) && call.text(`${path}.cvv`).length !== codeLength(number)) throw invalid(`${path}.cvv`);
+  return number;
+}
+
+/** Every request's id is its own: the key that a lost one is found by. */
+function takeRequestId(call: JpmCall): string {
+  const id = header(call.request, "request-id").toLowerCase();
+  if (call.state.requestIds.has(id)) throw refusal(409, "DUPLICATE", "Duplicate transaction");
+  call.state.requestIds.add(id);
+  return id;
+}
+
+const BRANDS: Readonly<Record<string, string>> = { amex: "AMERICAN_EXPRESS", diners: "DINERS_CLUB", unionpay: "CHINA_UNION_PAY" };
+
+function answered(call: JpmCall, number: string, no: No | null, requestId: string): Record<string, unknown> {
+  const hasCode = call.has("paymentMethodType.card.cvv");
+  const brand = brandOf(number);
+  return {
+    transactionId: call.tools.id("", 8) + "-5e7d-4d1c-9d0e-7f1d5d0f8b33",
+    requestId,
+    responseStatus: no === null ? "SUCCESS" : "DENIED",
+    responseCode: no?.[0] ?? "APPROVED",
+    responseMessage: no?.[1] ?? "Transaction approved by Issuer",
+    paymentMethodType: {
+      card: {
+        cardTypeName: BRANDS[brand] ?? brand.toUpperCase(),
+        maskedAccountNumber: `${number.slice(0, 6)}${"X".repeat(number.length - 10)}${number.slice(-4)}`,
+        networkResponse: {
+          addressVerificationResult: call.has("accountHolder.billingAddress.postalCode") ? "POSTALCODE_MATCH" : "NOT_REQUESTED",
+          cardVerificationResult: no?.[3] ?? (hasCode ? "MATCH" : "NOT_PRESENT"),
+          networkResponseCode: no?.[2] ?? "00",
+        },
+        // The merchant is enrolled for stored cards; a payment has an entry that says otherwise, as real ones do.
+        paymentTokens: [
+          call.text("accountOnFile") === "TO_BE_STORED" && no === null
+            ? { tokenProvider: "SAFETECH", tokenNumber: call.tools.digits(16), responseStatus: "SUCCESS" }
+            : { tokenProvider: "SAFETECH", responseStatus: "ERROR", responseMessage: "merchant not enabled" },
+        ],
+      },
+    },
+    initiatorType: call.text("initiatorType") || "CARDHOLDER",
+    accountOnFile: call.text("accountOnFile") || "NOT_STORED",
+    ...(no === null && { approvalCode: `tst${call.tools.digits(3)}`, hostMessage: "Approved" }),
+    merchant: { merchantId: header(call.request, "merchant-id") },
+  };
+}
+
+function pay(call: JpmCall): Answer {
+  const number = cardIn(call);
+  const requestId = takeRequestId(call);
+  const amount = call.number("amount");
+  const no = AMOUNTS.get(amount) ?? call.decide(ISSUER, number);
+  const isHeld = call.text("captureMethod") === "MANUAL";
+  const body = {
+    ...answered(call, number, no, requestId),
+    transactionState: no !== null ? "DECLINED" : isHeld ? "AUTHORIZED" : "CLOSED",
+    captureMethod: call.text("captureMethod") || "NOW",
+    isVoid: false,
+    amount,
+    currency: call.text("currency"),
+    ...(no === null && { remainingRefundableAmount: isHeld ? 0 : amount }),
+  };
+  call.transactions.add({
+    id: (body as Record<string, unknown>)["transactionId"] as string,
+    reference: call.maybe("merchantOrderNumber"),
+    kind: isHeld ? "authorization" : "charge",
+    isApproved: no === null,
+    amountMinor: amount,
+    currency: call.text("currency"),
+    card: number,
+    details: { requestId, resource: "payments", body },
+  });
+  return json(200, body);
+}
+
+/** A good verification makes the profile that it is asked for; a profile needs both names. */
+function verify(call: JpmCall): Answer {
+  const number = cardIn(call);
+  const wantsProfile = call.has("accountHolder.consumerProfileInfo.consumerProfileRequestType");
+  for (const name of wantsProfile ? ["firstName", "lastName"] : [])
+    if (!call.has(`accountHolder.${name}`)) throw invalid(`accountHolder.${name}`);
+  const requestId = takeRequestId(call);
+  const no = call.decide(ISSUER, number);
+  const profile = {
+    consumerProfileRequestType: "CREATE",
+    consumerProfileId: call.tools.id("", 6).toUpperCase(),
+    paymentMethodId: `7d3f0a51-${call.tools.id("", 12)}`,
+  };
+  const body: Record<string, unknown> = {
+    ...answered(call, number, no, requestId),
+    ...(no === null && wantsProfile && { accountHolder: { consumerProfileInfo: profile } }),
+  };
+  if (no === null && wantsProfile) call.state.profiles.set(profile.consumerProfileId, { number, methodId: profile.paymentMethodId });
+  call.transactions.add({
+    id: body["transactionId"] as string,
+    reference: call.maybe("accountHolder.referenceId") ?? requestId,
+    kind: "token",
+    isApproved: no === null,
+    card: number,
+    details: { requestId, resource: "verifications", body },
+  });
+  return json(200, body);
+}
+
+function find(call: JpmCall, resource: Details["resource"]): Answer {
+  const asked = call.text("requestIdentifier").toLowerCase();
+  const [found] = call.lookUp(asked, ({ details }) => details.resource === resource && details.requestId === asked);
+  if (found === undefined) throw new Refusal(refusal(404, "NOT_FOUND", "No transaction").answer, "NOT_FOUND", { isRecorded: false });
+  return json(200, found.details.body);
+}
+
+function existing(call: JpmCall, id: string): Transaction<Details> {
+  const found = call.transactions.get(id);
+  if (found === undefined) throw refusal(404, "NOT_FOUND", "No transaction");
+  return found;
+}
+
+function capture(call: JpmCall): Answer {
+  const payment = existing(call, call.params["id"] ?? "");
+  if (!call.transactions.capture(payment, call.has("amount") ? call.number("amount") : payment.amountMinor))
+    throw refusal(412, "INVALID_DATA", "Not capturable");
+  Object.assign(payment.details.body, { transactionState: "CLOSED" });
+  return json(200, payment.details.body);
+}
+
+/** What was captured at once cannot be voided. */
+function voidHeld(call: JpmCall): Answer {
+  const payment = existing(call, call.params["id"] ?? "");
+  if (!call.transactions.void(payment, ["authorized"])) throw refusal(412, "INVALID_DATA", "Not voidable");
+  Object.assign(payment.details.body, { transactionState: "VOIDED", isVoid: true });
+  return json(200, payment.details.body);
+}
+
+function refund(call: JpmCall): Answer {
+  const payment = existing(call, call.text("paymentMethodType.transactionReference.transactionReferenceId"));
+  if (call.text("currency") !== payment.currency) throw invalid("currency");
+  takeRequestId(call);
+  const id = call.tools.id("", 12);
+  const against = call.transactions.refund(payment, { id, amountMinor: call.number("amount"), from: ["captured", "settled"] });
+  if (against !== null) throw refusal(412, "INVALID_DATA", "Not refundable");
+  Object.assign(payment.details.body, { remainingRefundableAmount: payment.capturedMinor - payment.refundedMinor });
+  return json(200, {
+    transactionId: id,
+    transactionState: "CLOSED",
+    responseStatus: "SUCCESS",
+    responseCode: "APPROVED",
+    amount: call.number("amount"),
+  });
+}

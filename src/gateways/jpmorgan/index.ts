@@ -1,0 +1,106 @@
+import type { AccessToken, AttemptTrace, Declined, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import type { Subject } from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { PaymentState } from "./responses.ts";
+import { SIMULATOR_PRIVATE_KEY, SIMULATOR_THUMBPRINT } from "./simulator-key.ts";
+
+type JpmorganIo = kit.Io<typeof requests.SETTINGS>;
+
+/** J.P. Morgan gives up after 70 s and keeps no payment that it gave up. */
+const DEADLINE_MS = 85_000;
+const POLL_MS = [2_000];
+
+/** J.P. Morgan Online Payments API v2: `payments` for a charge, `verifications` with a consumer profile to store a card. */
+export const gateway = kit.defineGateway({
+  name: "jpmorgan",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "none",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 90_000,
+    token: "a consumer profile with a payment method, and a Safetech token where the merchant is enrolled",
+    processorFields: {
+      charge: ["jpmorgan_transaction_id", "jpmorgan_state"],
+      tokenize: ["jpmorgan_transaction_id", "jpmorgan_consumer_profile_id", "jpmorgan_payment_method_id", "jpmorgan_payment_token"],
+      transactionId: "jpmorgan_transaction_id",
+    },
+    deadlineMs: DEADLINE_MS,
+  },
+  sandbox: {
+    client_id: "CC-000000-D00000-000000-TEST",
+    merchant_id: "998482157632",
+    private_key: SIMULATOR_PRIVATE_KEY,
+    certificate_thumbprint: SIMULATOR_THUMBPRINT,
+  },
+  checkSettings: requests.settingsFault,
+  documentation:
+    "A look-up goes by the request-id that was noted before the payment was sent. Unconfirmed: most names of responseCode (told apart by " +
+    "their words), the body of a 409, the lengths of merchantOrderNumber and merchantPurchaseDescription, and whether a repeated " +
+    "request-id is refused.",
+  charge: (order, io) => submit(order, io, requests.pay),
+  tokenize: (order, io) => submit(order, io, requests.verifyAndStore),
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), async ({ processor }) =>
+      attempt.mode === "tokenize" ? false : refund(attempt, io, processor["jpmorgan_transaction_id"] ?? ""),
+    ),
+});
+
+const mint = (io: JpmorganIo) => async (): Promise<AccessToken | Declined> =>
+  responses.readAccessToken(await io.send(requests.askForToken(io.settings, io)), io.clock);
+
+/** A request that may be sent again with another token: it moves nothing, or 401 says that it did not. */
+function send(io: JpmorganIo, build: (token: AccessToken) => GatewayRequest): Promise<GatewayAnswer | Declined> {
+  return kit.sendWithToken(io, mint(io), build);
+}
+
+/** Sends the payment or verification under a request-id that is committed first: it is all a lost answer can be found by. */
+async function submit(order: Order, io: JpmorganIo, build: typeof requests.pay): Promise<Outcome> {
+  for (const renew of [false, true]) {
+    const token = await io.accessToken(mint(io), { renew });
+    if (kit.isOutcome(token)) return token;
+    const requestId = io.random.uuid();
+    await io.note({ request_id: requestId });
+    const answer = await io.send(build(order, io.settings, token, requestId));
+    const isStale = answer.kind === "answered" && answer.status === 401;
+    if (!isStale || renew) return follow(order, io, responses.readAnswer(answer, order));
+  }
+  return kit.declined("gateway_credentials_invalid");
+}
+
+/** Waits for what is not decided yet, and sends back what was approved in part. */
+async function follow(subject: Subject, io: JpmorganIo, first: PaymentState): Promise<Outcome> {
+  let state: PaymentState | null = first;
+  if (first.outcome === "pending") {
+    const read = async () => {
+      const answer = await send(io, (token) => requests.readPayment(io.settings, token, io.random.uuid(), first.id));
+      const found = kit.isOutcome(answer) ? null : responses.readFound(answer, subject);
+      return found === null || found.outcome === "pending" || found.outcome === "unknown" ? undefined : found;
+    };
+    state = await kit.poll(io, read, POLL_MS);
+  }
+  if (state === null || state.outcome === "pending") return kit.unknown("J.P. Morgan is still working on the payment");
+  if (state.outcome !== "partial") return state;
+  if (!(await refund(subject, io, state.id))) return kit.unknown("a partial approval that could not be sent back");
+  return kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" });
+}
+
+async function refund(subject: Subject, io: JpmorganIo, id: string): Promise<boolean> {
+  const answer = await send(io, (token) => requests.refund(subject, io.settings, token, io.random.uuid(), id));
+  return !kit.isOutcome(answer) && responses.isRefunded(answer);
+}
+
+/** By the request-id that was noted; an attempt without one was never sent. */
+async function lookUp(attempt: AttemptTrace, io: JpmorganIo): Promise<LookUpResult> {
+  const lost = attempt.notes["request_id"];
+  if (lost === undefined) return kit.absent;
+  const resource = attempt.mode === "charge" ? "payments" : "verifications";
+  const answer = await send(io, (token) => requests.findByRequest(io.settings, token, io.random.uuid(), resource, lost));
+  if (kit.isOutcome(answer)) return kit.unknown("no access token for the look-up");
+  const found = responses.readFound(answer, attempt);
+  if (found === null) return kit.absent;
+  return found.outcome === "pending" ? kit.pending : follow(attempt, io, found);
+}

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { createPublicKey, createVerify } from "node:crypto";
+import { describe, test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import { SIMULATOR_PRIVATE_KEY } from "./simulator-key.ts";
+
+const jpmorgan = GATEWAYS_BUILT.jpmorgan!;
+const TOKEN = answered(200, { access_token: "eyToken", token_type: "bearer", expires_in: 3600 });
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+const NOT_FOUND = answered(404, { responseStatus: "ERROR", responseCode: "NOT_FOUND" });
+
+const network = (parts: object) => ({ card: { cardTypeName: "VISA", networkResponse: parts } });
+const PAID = {
+  transactionId: "1cd8a4f7-5e7d-4d1c-9d0e-7f1d5d0f8b33",
+  transactionState: "CLOSED",
+  responseStatus: "SUCCESS",
+  responseCode: "APPROVED",
+  responseMessage: "Transaction approved by Issuer",
+  paymentMethodType: network({ networkResponseCode: "00" }),
+  amount: 4995,
+  currency: "USD",
+};
+const STORED = {
+  transactionId: "1cd8a4f7-5e7d-4d1c-9d0e-7f1d5d0f8b33",
+  responseStatus: "SUCCESS",
+  responseCode: "APPROVED",
+  paymentMethodType: { card: { paymentTokens: [{ tokenProvider: "SAFETECH", tokenNumber: "4111110123451111", responseStatus: "ERROR" }] } },
+  accountHolder: { consumerProfileInfo: { consumerProfileId: "EGQSGO", paymentMethodId: "7d3f0a51-0c3b-4e57-9a53-2f6f3d7a7f10" } },
+};
+const denied = (code: string, more: object = {}) =>
+  answered(200, { ...PAID, transactionState: "DECLINED", responseStatus: "DENIED", responseCode: code, responseMessage: "no", ...more });
+
+function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
+  let count = 0;
+  return testIo({ ...settingsOf(jpmorgan), ...changes }, ({ url }) =>
+    Promise.resolve(/token/.test(url) ? TOKEN : answers[Math.min(count++, answers.length - 1)]!),
+  );
+}
+const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => jpmorgan.charge(orderOf(), ioWith(answers));
+const tokenize = (...answers: GatewayAnswer[]): Promise<Outcome> =>
+  jpmorgan.tokenize(orderOf({ mode: "tokenize", amountMinor: 0 }), ioWith(answers));
+const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
+
+describe("jpmorgan requests", () => {
+  test("the access token is asked for with an assertion that the certificate's key signed, for the vendor's own audience", async () => {
+    const io = ioWith([answered(200, PAID)], { endpoint: "http://127.0.0.1:1/jpmorgan" });
+    await jpmorgan.charge(orderOf(), io);
+    const { request, body } = io.sent[0]!;
+    assert.equal(request.url, "http://127.0.0.1:1/jpmorgan/adfs/oauth2/token");
+    const form = new URLSearchParams(body);
+    assert.deepEqual(
+      [form.get("grant_type"), form.get("client_id"), form.get("resource"), form.get("client_assertion_type")],
+      [
+        "client_credentials",
+        "CC-000000-D00000-000000-TEST",
+        "JPMC:URI:RS-000000-00000-HelixAPIEntitlementsCAT-PROD",
+        "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      ],
+    );
+    const [head = "", claims = "", signature = ""] = (form.get("client_assertion") ?? "").split(".");
+    assert.equal(head, "eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiIsImtpZCI6IjBBMUIyQzNENEU1RjYwNzE4MjkzQTRCNUM2RDdFOEY5MDEyMzQ1NjcifQ");
+    const told = JSON.parse(Buffer.from(claims, "base64url").toString()) as Record<string, string>;
+    assert.deepEqual(
+      [told["iss"], told["sub"], told["aud"]],
+      ["CC-000000-D00000-000000-TEST", "CC-000000-D00000-000000-TEST", "https://idag2.jpmorganchase.com/adfs/oauth2/token"],
+    );
+    const verify = createVerify("sha256").update(`${head}.${claims}`);
+    assert.ok(verify.verify(createPublicKey(SIMULATOR_PRIVATE_KEY), signature, "base64url"));
+  });
+
+  test("a payment is one request as the vendor's documents have it: integers for amount and expiry, the ZIP with its country", async () => {
+    const io = ioWith([answered(200, PAID)]);
+    await jpmorgan.charge(orderOf({ card: cardOf("4111111111111111", { year: "2030", name: "Ada Byron" }) }), io);
+    const { request, body } = io.sent[1]!;
+    assert.equal(request.url, "https://api-ms-test.payments.jpmorgan.com/api/v2/payments");
+    assert.equal(
+      body,
+      '{"captureMethod":"NOW","amount":4995,"currency":"USD","merchantOrderNumber":"3f6c0a5e9b1d4c7a8e2101",' +
+        '"merchant":{"merchantSoftware":{"companyName":"Voicetill","productName":"Payment Sessions","version":"1.0"},' +
+        '"softMerchant":{"merchantPurchaseDescription":"Invoice 1001"}},' +
+        '"paymentMethodType":{"card":{"accountNumber":"4111111111111111","expiry":{"month":3,"year":2030},"cvv":"123",' +
+        '"merchantSalesChannelName":"MAIL_ORDER_TELEPHONE_ORDER","accountNumberType":"PAN","isBillPayment":false}},' +
+        '"accountHolder":{"fullName":"Ada Byron","referenceId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22",' +
+        '"billingAddress":{"postalCode":"44628","countryCode":"USA"}},' +
+        '"initiatorType":"CARDHOLDER","accountOnFile":"NOT_STORED","isAmountFinal":true,"partialAuthorizationSupport":"NOT_SUPPORTED"}',
+    );
+    assert.partialDeepStrictEqual(request.headers, { Authorization: "Bearer eyToken", "merchant-id": "998482157632" });
+    assert.equal(request.headers["request-id"], io.notes["request_id"]);
+  });
+
+  test("the widget is INTERNET; a missing code and ZIP are left out; a profile needs two names", async () => {
+    const io = ioWith([answered(200, PAID)]);
+    await jpmorgan.charge(orderOf({ channel: "widget", description: null, card: cardOf("4111111111111111", { cvv: "", zip: null }) }), io);
+    const body = io.sent[1]?.body ?? "";
+    assert.match(body, /"merchantSalesChannelName":"INTERNET"/);
+    assert.doesNotMatch(body, /cvv|billingAddress|softMerchant/);
+    for (const [name, first, last] of [
+      [null, "Card", "Holder"],
+      ["Ada", "Ada", "Ada"],
+      ["Ada King Byron", "Ada King", "Byron"],
+    ] as const) {
+      const storing = ioWith([answered(200, STORED)]);
+      await jpmorgan.tokenize(orderOf({ mode: "tokenize", card: cardOf("4111111111111111", { name }) }), storing);
+      assert.equal(storing.sent[1]?.request.url, "https://api-ms-test.payments.jpmorgan.com/api/v2/verifications");
+      assert.partialDeepStrictEqual(JSON.parse(storing.sent[1]?.body ?? ""), {
+        accountHolder: { firstName: first, lastName: last, consumerProfileInfo: { consumerProfileRequestType: "CREATE" } },
+        accountOnFile: "TO_BE_STORED",
+      });
+    }
+  });
+
+  test("a token that is no longer taken is replaced once, under a request-id of its own that is noted first", async () => {
+    const io = ioWith([answered(401, {}), answered(200, PAID)]);
+    assert.equal((await jpmorgan.charge(orderOf(), io)).outcome, "approved");
+    const payments = io.sent.filter(({ request }) => request.url.endsWith("/payments"));
+    assert.equal(new Set(payments.map(({ request }) => request.headers["request-id"])).size, 2);
+    assert.equal(payments[1]?.request.headers["request-id"], io.notes["request_id"]);
+    assert.equal(codeOf(await charge(answered(401, {}))), "gateway_credentials_invalid");
+  });
+
+  test("settings that cannot work are named", () => {
+    const good = settingsOf(jpmorgan);
+    const fault = (more: Record<string, string>, environment: "test" | "live" = "test") =>
+      jpmorgan.checkSettings({
+        ...good,
+        environment,
+        credentials: { ...good.credentials, ...Object.fromEntries(Object.entries(more).map(([name, text]) => [name, new Secret(text)])) },
+      });
+    assert.equal(fault({}), null);
+    assert.match(fault({ merchant_id: "1" }) ?? "", /merchant_id/);
+    assert.match(fault({ certificate_thumbprint: "xx" }) ?? "", /thumbprint/);
+    assert.match(fault({ private_key: "key" }) ?? "", /private_key/);
+    assert.match(fault({ client_secret: "s" }) ?? "", /client_secret/);
+    assert.match(fault({ client_secret: "s" }, "live") ?? "", /mock/);
+  });
+});
+
+describe("jpmorgan responses", () => {
+  test("a decline is read by its code, then its words, then the network's code", async () => {
+    const rows: readonly (readonly [string, GatewayAnswer])[] = [
+      ["do_not_honor", denied("DO_NOT_HONOR")],
+      ["insufficient_funds", denied("INSUFFICIENT_FUNDS")],
+      ["card_declined", denied("DECLINED")],
+      ["card_declined", denied("CONSUMER_ABORTED")],
+      ["card_declined", denied("SOMETHING_NEW")],
+      ["card_declined", denied("constructor")],
+      ["expired_card", denied("EXPIRED_CARD")],
+      ["incorrect_number", denied("INVALID_CARD_NUMBER")],
+      ["incorrect_cvc", denied("CVV_FAILURE")],
+      ["lost_or_stolen", denied("PICK_UP_CARD")],
+      ["fraud_suspected", denied("SUSPECTED_FRAUD")],
+      ["limit_exceeded", denied("EXCEEDS_LIMIT")],
+      ["card_not_supported", denied("NOT_PERMITTED")],
+      ["authentication_required", denied("AUTHENTICATION_REQUIRED")],
+      ["insufficient_funds", denied("DECLINED", { paymentMethodType: network({ networkResponseCode: "51" }) })],
+      ["incorrect_cvc", denied("DECLINED", { paymentMethodType: network({ cardVerificationResult: "NO_MATCH" }) })],
+      ["incorrect_zip", denied("NO", { paymentMethodType: network({ addressVerificationResult: "NO_MATCH" }) })],
+    ];
+    for (const [ours, answer] of rows) assert.equal(codeOf(await charge(answer)), ours);
+    for (const [code, ours] of Object.entries({
+      "54": "expired_card",
+      "14": "incorrect_number",
+      N7: "incorrect_cvc",
+      "41": "lost_or_stolen",
+      "59": "fraud_suspected",
+      "61": "limit_exceeded",
+      "57": "card_not_supported",
+      "1A": "authentication_required",
+      "91": "processing_error",
+      "03": "gateway_misconfigured",
+    }))
+      assert.equal(codeOf(await charge(denied("DECLINED", { paymentMethodType: network({ networkResponseCode: code }) }))), ours, code);
+  });
+
+  test("a refused field is the caller's to mend where it is the card's, else the operator's", async () => {
+    const at = (entity: string) =>
+      charge(answered(400, { responseStatus: "ERROR", responseCode: "VALIDATION_ERROR", validationErrors: [{ entity }] }));
+    assert.equal(codeOf(await at("paymentMethodType.card.accountNumber")), "incorrect_number");
+    assert.equal(codeOf(await at("paymentMethodType.card.expiry.month")), "invalid_expiry");
+    assert.equal(codeOf(await at("merchantOrderNumber")), "gateway_misconfigured");
+    assert.equal(codeOf(await charge(answered(412, {}))), "gateway_misconfigured");
+  });
+
+  test("an approval of another sum or in a state without money is unknown; AUTHORIZED will be captured by the vendor", async () => {
+    for (const change of [
+      { amount: 499 },
+      { currency: "EUR" },
+      { transactionState: "VOIDED" },
+      { transactionId: undefined },
+      { responseStatus: "constructor" },
+    ])
+      assert.equal((await charge(answered(200, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
+    const outcome = await charge(answered(200, { ...PAID, transactionState: "AUTHORIZED" }));
+    assert.deepEqual(outcome.outcome === "approved" && outcome.processor["jpmorgan_state"], "AUTHORIZED");
+  });
+
+  test("a verification without a profile is no stored card; a Safetech token alone is one", async () => {
+    const outcome = await tokenize(answered(200, STORED));
+    assert.deepEqual(outcome.outcome === "approved" && outcome.processor, {
+      jpmorgan_transaction_id: PAID.transactionId,
+      jpmorgan_consumer_profile_id: "EGQSGO",
+      jpmorgan_payment_method_id: "7d3f0a51-0c3b-4e57-9a53-2f6f3d7a7f10",
+    });
+    const failed = { consumerProfileInfo: { consumerProfileResponseCode: "X" } };
+    assert.equal(codeOf(await tokenize(answered(200, { ...STORED, accountHolder: failed }))), "processing_error");
+    const tokens = { card: { paymentTokens: [{ tokenProvider: "SAFETECH", tokenNumber: "4111110123451119", responseStatus: "SUCCESS" }] } };
+    const alone = await tokenize(answered(200, { ...STORED, accountHolder: failed, paymentMethodType: tokens }));
+    assert.equal(alone.outcome === "approved" && alone.processor["jpmorgan_payment_token"], "4111110123451119");
+  });
+
+  test("a lost answer is found by the request-id that was noted; a payment that was never sent is absent without asking", async () => {
+    const io = ioWith([LOST, answered(200, PAID)]);
+    assert.equal((await jpmorgan.charge(orderOf(), io)).outcome, "unknown");
+    assert.equal((await jpmorgan.lookUp!(traceOf(orderOf(), io.notes), io)).outcome, "approved");
+    assert.match(io.sent.at(-1)?.request.url ?? "", new RegExp(`/api/v2/payments\\?requestIdentifier=${io.notes["request_id"]}$`));
+    assert.notEqual(io.sent.at(-1)?.request.headers["request-id"], io.notes["request_id"]);
+    assert.equal((await jpmorgan.lookUp!(traceOf(orderOf(), io.notes), ioWith([NOT_FOUND]))).outcome, "absent");
+    const never = ioWith([LOST]);
+    assert.equal((await jpmorgan.lookUp!(traceOf(orderOf()), never)).outcome, "absent");
+    assert.equal(never.sent.length, 0);
+  });
+
+  test("a part is refunded, and a payment that waits is read until it is decided", async () => {
+    const part = answered(200, { ...PAID, responseCode: "PARTIAL_APPROVAL" });
+    const io = ioWith([part, answered(200, { responseStatus: "SUCCESS" })]);
+    assert.equal(codeOf(await jpmorgan.charge(orderOf(), io)), "insufficient_funds");
+    assert.match(io.sent.at(-1)?.request.url ?? "", /\/refunds$/);
+    const waits = answered(200, { ...PAID, transactionState: "PENDING", responseCode: "CUSTOMER_PENDING" });
+    assert.equal((await charge(waits, waits, answered(200, PAID))).outcome, "approved");
+    assert.equal((await charge(waits)).outcome, "unknown");
+  });
+});

@@ -1,0 +1,224 @@
+import type { AccessToken, AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+export const SETTINGS = kit.describeSettings({
+  hosts: { test: "https://api-ms-test.payments.jpmorgan.com", live: "https://api-ms.payments.jpmorgan.com" },
+  sideHosts: {
+    token: { test: "https://idag2.jpmorganchase.com", live: "https://idag2.jpmorganchase.com" },
+    // The portal's mock: canned answers, reached with a client secret instead of a certificate.
+    mock: { test: "https://api-mock.payments.jpmorgan.com", live: "https://api-ms.payments.jpmorgan.com" },
+    mockToken: { test: "https://id.payments.jpmorgan.com", live: "https://idag2.jpmorganchase.com" },
+  },
+  credentials: {
+    client_id: { secret: false, meaning: "OAuth client id of the onboarding mail, CC-000000-D00000-000000-TEST" },
+    merchant_id: { secret: false, wholeNumber: true, meaning: "merchant id, 12 digits" },
+    private_key: { secret: true, optional: true, meaning: "RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan" },
+    certificate_thumbprint: { secret: false, optional: true, meaning: "SHA-1 thumbprint of that certificate, 40 hex digits" },
+    resource_id: {
+      secret: false,
+      optional: true,
+      meaning: "resource id of the onboarding mail, JPMC:URI:RS-...-HelixAPIEntitlementsCAT-PROD; left out, the documented one",
+    },
+    client_secret: {
+      secret: true,
+      optional: true,
+      meaning: "in place of key and thumbprint: a portal project's secret, for the vendor's mock alone",
+    },
+    company_name: { secret: false, optional: true, meaning: "company name in merchantSoftware; Voicetill when left out" },
+    product_name: { secret: false, optional: true, meaning: "product name in merchantSoftware; Payment Sessions when left out" },
+  },
+});
+type Settings = kit.SettingsOf<typeof SETTINGS>;
+
+/** The token's audience stays the vendor's address, whatever endpoint replaces the host. */
+const TOKEN_URL = "https://idag2.jpmorganchase.com/adfs/oauth2/token";
+const RESOURCES = {
+  test: "JPMC:URI:RS-000000-00000-HelixAPIEntitlementsCAT-PROD",
+  live: "JPMC:URI:RS-000000-00000-HelixAPIEntitlements-PROD",
+};
+const ASSERTION_SECONDS = 300;
+/** J.P. Morgan gives a payment up after 70 s. */
+const READ_TIMEOUT_MS = 80_000;
+
+export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "currency" | "amountMinor">;
+/** Where an attempt's request went: a payment takes money, a verification stores a card. */
+export type Resource = "payments" | "verifications";
+
+const isMock = ({ credentials }: Settings) => credentials.client_secret !== undefined;
+
+/** Client credentials: a signed assertion (RFC 7523), or for the mock a client secret. */
+export function askForToken(settings: Settings, { clock, random }: Pick<GatewayIo, "clock" | "random">): GatewayRequest {
+  const {
+    client_id: id,
+    client_secret: secret,
+    private_key: key,
+    certificate_thumbprint: thumbprint,
+    resource_id: resource,
+  } = settings.credentials;
+  const headers = { "Content-Type": "application/x-www-form-urlencoded", Accept: "application/json" };
+  if (secret) {
+    return {
+      method: "POST",
+      url: `${settings.side.mockToken}/am/oauth2/alpha/access_token`,
+      headers: { ...headers, Authorization: kit.basicAuth(id, secret) },
+      body: kit.formBody([
+        ["grant_type", "client_credentials"],
+        ["scope", "jpm:payments:sandbox"],
+      ]),
+    };
+  }
+  if (!key || !thumbprint) throw new Error("checkSettings let a project without a key through");
+  const now = Math.floor(clock.now() / 1000);
+  const claims = {
+    iss: id.reveal(),
+    sub: id.reveal(),
+    aud: TOKEN_URL,
+    jti: random.uuid(),
+    iat: now,
+    exp: now + ASSERTION_SECONDS,
+  };
+  return {
+    method: "POST",
+    url: `${settings.side.token}/adfs/oauth2/token`,
+    headers,
+    body: kit.formBody([
+      ["grant_type", "client_credentials"],
+      ["client_id", id],
+      ["resource", resource ?? RESOURCES[settings.environment]],
+      ["client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
+      ["client_assertion", kit.signedJwt({ typ: "JWT", alg: "RS256", kid: thumbprint.reveal().toUpperCase() }, claims, key)],
+    ]),
+  };
+}
+
+function request(
+  settings: Settings,
+  { token }: AccessToken,
+  requestId: string,
+  method: GatewayRequest["method"],
+  path: string,
+  body?: kit.JsonBody,
+): GatewayRequest {
+  return {
+    method,
+    url: `${isMock(settings) ? settings.side.mock : settings.endpoint}/api/v2${path}`,
+    headers: {
+      Authorization: `Bearer ${token.reveal()}`,
+      "merchant-id": settings.credentials.merchant_id.reveal(),
+      "request-id": requestId,
+      Accept: "application/json",
+      ...(body !== undefined && { "Content-Type": "application/json" }),
+    },
+    ...(body !== undefined && { body: kit.jsonBody(body) }),
+    timeoutMs: READ_TIMEOUT_MS,
+  };
+}
+
+function merchantSoftware({ credentials: { company_name: company, product_name: product } }: Settings): kit.JsonBody {
+  return { companyName: company?.reveal() ?? "Voicetill", productName: product?.reveal() ?? "Payment Sessions", version: "1.0" };
+}
+
+function card(order: Order): { [key: string]: kit.JsonBody | undefined } {
+  const { number, expMonth, expYear } = order.card;
+  return {
+    accountNumber: number,
+    expiry: { month: new kit.NumberOf(expMonth), year: new kit.NumberOf(expYear) },
+    cvv: kit.securityCode(order.card),
+  };
+}
+
+/** The vendor takes countries of three letters; the caller's ZIP alone is of the United States. */
+function billingAddress(order: Order): kit.JsonBody | undefined {
+  const { zip } = kit.holderOf(order, kit.asciiText, { zip: 10 });
+  return zip === undefined ? undefined : { postalCode: zip, countryCode: "USA" };
+}
+
+/** Ours in at most 22 letters and digits: 20 of the session's hex digits and the attempt's number. */
+export function orderNumber({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string {
+  return `${sessionId.replaceAll("-", "").slice(0, 20)}${String(attempt % 100).padStart(2, "0")}`;
+}
+
+/** Takes the money at once. `requestId` is what a lost answer is found by. */
+export function pay(order: Order, settings: Settings, token: AccessToken, requestId: string): GatewayRequest {
+  const description = kit.optionalText(kit.asciiText, order.description, 100);
+  return request(settings, token, requestId, "POST", "/payments", {
+    captureMethod: "NOW",
+    amount: order.amountMinor,
+    currency: order.currency,
+    merchantOrderNumber: orderNumber(order),
+    merchant: {
+      merchantSoftware: merchantSoftware(settings),
+      ...(description && { softMerchant: { merchantPurchaseDescription: description } }),
+    },
+    paymentMethodType: {
+      card: {
+        ...card(order),
+        merchantSalesChannelName: order.channel === "voice" ? "MAIL_ORDER_TELEPHONE_ORDER" : "INTERNET",
+        accountNumberType: "PAN",
+        isBillPayment: false,
+      },
+    },
+    accountHolder: {
+      fullName: kit.optionalText(kit.asciiText, order.card.cardholderName, 100),
+      referenceId: order.sessionId,
+      billingAddress: billingAddress(order),
+    },
+    initiatorType: "CARDHOLDER",
+    accountOnFile: "NOT_STORED",
+    isAmountFinal: true,
+    partialAuthorizationSupport: "NOT_SUPPORTED",
+  });
+}
+
+/** Has the issuer verify the card and stores it as a consumer profile. A profile needs two names, even of a caller who gave none. */
+export function verifyAndStore(order: Order, settings: Settings, token: AccessToken, requestId: string): GatewayRequest {
+  const { first, last } = kit.splitName(kit.asciiText(order.card.cardholderName ?? "", 60));
+  return request(settings, token, requestId, "POST", "/verifications", {
+    currency: order.currency,
+    merchant: { merchantSoftware: merchantSoftware(settings) },
+    paymentMethodType: { card: card(order) },
+    accountHolder: {
+      firstName: first || last || "Card",
+      lastName: last || "Holder",
+      referenceId: order.sessionId,
+      billingAddress: billingAddress(order),
+      consumerProfileInfo: { consumerProfileRequestType: "CREATE" },
+    },
+    initiatorType: "CARDHOLDER",
+    accountOnFile: "TO_BE_STORED",
+  });
+}
+
+/** What became of the request with this id; its own request has an id of its own. */
+export function findByRequest(settings: Settings, token: AccessToken, requestId: string, resource: Resource, lost: string): GatewayRequest {
+  return request(settings, token, requestId, "GET", `/${resource}?requestIdentifier=${encodeURIComponent(lost)}`);
+}
+
+export function readPayment(settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
+  return request(settings, token, requestId, "GET", `/payments/${encodeURIComponent(id)}`);
+}
+
+/** Sends a captured payment back: J.P. Morgan voids no payment that was captured at once. */
+export function refund(subject: Subject, settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
+  return request(settings, token, requestId, "POST", "/refunds", {
+    merchant: { merchantSoftware: merchantSoftware(settings) },
+    amount: subject.amountMinor,
+    currency: subject.currency,
+    paymentMethodType: { transactionReference: { transactionReferenceId: id } },
+  });
+}
+
+/** What is wrong with the settings, or null. */
+export function settingsFault({ credentials, environment }: Settings): string | null {
+  const { merchant_id: merchant, private_key: key, certificate_thumbprint: thumbprint, client_secret: secret } = credentials;
+  if (!/^[0-9]{12}$/.test(merchant.reveal())) return "merchant_id is not 12 digits";
+  if (secret && environment === "live")
+    return "client_secret reaches the vendor's mock only; live needs private_key and certificate_thumbprint";
+  if (secret && (key || thumbprint)) return "client_secret goes without private_key and certificate_thumbprint";
+  if (secret) return null;
+  if (!key || !thumbprint) return "private_key and certificate_thumbprint are needed, or client_secret for the vendor's mock";
+  if (!/^[0-9A-F]{40}$/i.test(thumbprint.reveal())) return "certificate_thumbprint is not 40 hex digits";
+  return /^-----BEGIN (RSA )?PRIVATE KEY-----[\s\S]+-----END (RSA )?PRIVATE KEY-----\s*$/.test(key.reveal())
+    ? null
+    : "private_key is not an RSA private key in PEM form";
+}

@@ -1,0 +1,175 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import type { Subject } from "./requests.ts";
+
+/** `responseCode` where the vendor's pages name it. */
+const codeOf = kit.codeTable({
+  card_declined: "DECLINED CONSUMER_ABORTED",
+  do_not_honor: "DO_NOT_HONOR",
+  insufficient_funds: "INSUFFICIENT_FUNDS PARTIAL_APPROVAL",
+});
+/** The rest of the vendor's list is not published: its names are known by the words in them. */
+const ofWords = kit.textTable<DeclineCode>([
+  [/duplicate/i, "duplicate_transaction"],
+  [/authentication/i, "authentication_required"],
+  [/expired/i, "expired_card"],
+  [/cvv|security[ _]code|card[ _]verification/i, "incorrect_cvc"],
+  [/invalid[ _](card|account)[ _]?(number)?/i, "incorrect_number"],
+  [/avs|postal/i, "incorrect_zip"],
+  [/lost|stolen|pick[ _]?up/i, "lost_or_stolen"],
+  [/fraud|suspected/i, "fraud_suspected"],
+  [/insufficient/i, "insufficient_funds"],
+  [/limit|exceed|frequency/i, "limit_exceeded"],
+  [/not[ _]permitted|restricted|not[ _]supported/i, "card_not_supported"],
+  [/issuer[ _]unavailable/i, "processing_error"],
+]);
+/** `networkResponseCode`, ISO 8583. */
+const ofNetwork = kit.codeTable({
+  insufficient_funds: "51",
+  expired_card: "54",
+  incorrect_number: "14 15",
+  incorrect_cvc: "N7 82",
+  lost_or_stolen: "04 07 41 43",
+  fraud_suspected: "34 59",
+  limit_exceeded: "61 65 75",
+  card_not_supported: "57 58 62",
+  authentication_required: "1A",
+  duplicate_transaction: "94",
+  processing_error: "19 91 96",
+  gateway_misconfigured: "03 12 13",
+});
+/** What a refused field stands for. */
+const ofEntity = kit.textTable<DeclineCode>([
+  [/accountNumber\b/, "incorrect_number"],
+  [/expiry/, "invalid_expiry"],
+  [/cvv/, "incorrect_cvc"],
+  [/postalCode/, "incorrect_zip"],
+]);
+
+const ID = /^[A-Za-z0-9-]{1,64}$/;
+const TOKEN = /^[A-Za-z0-9]{8,32}$/;
+const CARD = ["paymentMethodType", "card"] as const;
+const NETWORK = [...CARD, "networkResponse"] as const;
+
+/** The answer to asking for a token: nothing has been paid yet, so whatever goes wrong is a refusal. */
+export function readAccessToken(answer: GatewayAnswer, clock: GatewayIo["clock"]): AccessToken | Declined {
+  const read = kit.triage(answer, { effect: "nothing", read: kit.readJson });
+  if ("outcome" in read) return read.outcome === "declined" ? read : kit.declined("gateway_unavailable");
+  const token = kit.textAt(read.body, "access_token");
+  const seconds = Number(kit.scalarAt(read.body, "expires_in"));
+  if (read.status === 200 && token && seconds > 0) return kit.accessToken(token, seconds, clock, { marginSeconds: 30 });
+  return kit.declined(read.status < 500 ? "gateway_credentials_invalid" : "gateway_unavailable");
+}
+
+/** What an answer says about a payment; `pending` is asked about again, `partial` is sent back. */
+export type PaymentState = Approved | Declined | Unknown | { outcome: "pending"; id: string } | { outcome: "partial"; id: string };
+
+/** The answer to a payment or verification. Approvals and declines are both 200; 4xx took nothing. */
+export function readAnswer(answer: GatewayAnswer, subject: Subject): PaymentState {
+  const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
+  if ("outcome" in read) return read;
+  return read.status === 200 ? readPayment(read.body, subject) : readError(read.status, read.body);
+}
+
+/** What a look-up found: null when there is no such request, which proves something only after the vendor's own time-out. */
+export function readFound(answer: GatewayAnswer, subject: Subject): PaymentState | null {
+  if (answer.kind === "answered" && answer.status === 404) return null;
+  const body = kit.lookUpBody(answer, kit.readJson);
+  return body === null ? kit.unknown("J.P. Morgan did not answer the look-up") : readPayment(body, subject);
+}
+
+function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {
+  const [status, code, state] = [
+    kit.textAt(body, "responseStatus"),
+    kit.textAt(body, "responseCode"),
+    kit.textAt(body, "transactionState"),
+  ];
+  if (status === "ERROR" || state === "ERROR") return kit.declined(reasonOf(body) ?? "processing_error", refusalOf(body));
+  if (status === "DENIED" || state === "DECLINED") return readDenial(body);
+  const id = kit.idAt(body, ID, "transactionId");
+  if (id === undefined) return kit.unknown("200 without the transaction's id");
+  if (state === "PENDING" || code === "CUSTOMER_PENDING") return { outcome: "pending", id };
+  if (status !== "SUCCESS") return kit.unknown("a response status that J.P. Morgan does not document");
+  if (code === "PARTIAL_APPROVAL") return { outcome: "partial", id };
+  return subject.mode === "tokenize" ? readStored(body, id) : readPaid(body, id, subject);
+}
+
+function readPaid(body: kit.JsonObject, id: string, subject: Subject): PaymentState {
+  const state = kit.textAt(body, "transactionState");
+  if (kit.minorOf(kit.at(body, "amount")) !== subject.amountMinor || kit.textAt(body, "currency") !== subject.currency)
+    return kit.unknown("another amount or currency than asked for");
+  const captures = kit.objectsAt(body, "paymentRequest", "authorizations") ?? [];
+  const isCaptured =
+    state === "CLOSED" || state === "COMPLETED" || captures.some((entry) => kit.textAt(entry, "transactionStatusCode") === "CAPTURED");
+  if (!isCaptured && state !== "AUTHORIZED") return kit.unknown("approved, but in a state without money");
+  // AUTHORIZED after captureMethod NOW: J.P. Morgan captures it by itself.
+  return kit.approved({ jpmorgan_transaction_id: id, jpmorgan_state: state });
+}
+
+/** A verified card is stored only when the profile's ids, or a Safetech token, have come with the answer. */
+function readStored(body: kit.JsonObject, id: string): Approved | Declined {
+  const profile = kit.at(body, "accountHolder", "consumerProfileInfo");
+  const processor = {
+    jpmorgan_transaction_id: id,
+    jpmorgan_consumer_profile_id: kit.idAt(profile, ID, "consumerProfileId"),
+    jpmorgan_payment_method_id: kit.idAt(profile, ID, "paymentMethodId"),
+    jpmorgan_payment_token: safetechToken(body),
+  };
+  const isStored = processor.jpmorgan_consumer_profile_id !== undefined && processor.jpmorgan_payment_method_id !== undefined;
+  if (isStored || processor.jpmorgan_payment_token !== undefined) return kit.approved(processor);
+  return kit.declined("processing_error", {
+    processor: { jpmorgan_transaction_id: id },
+    reason: "the card was verified, but no profile was made",
+  });
+}
+
+/** An entry with an error in a good answer only says that the merchant is not enrolled. */
+function safetechToken(body: kit.JsonObject): string | undefined {
+  const tokens = kit.objectsAt(body, ...CARD, "paymentTokens") ?? [];
+  const safetech = tokens.find(
+    (token) => kit.textAt(token, "tokenProvider") === "SAFETECH" && kit.textAt(token, "responseStatus") !== "ERROR",
+  );
+  return kit.idAt(safetech, TOKEN, "tokenNumber");
+}
+
+function readDenial(body: kit.JsonObject): Declined {
+  const known = reasonOf(body);
+  if (known !== undefined && known !== "card_declined") return kit.declined(known, refusalOf(body));
+  const network = kit.at(body, ...NETWORK);
+  if (kit.textAt(network, "cardVerificationResult") === "NO_MATCH") return kit.declined("incorrect_cvc", refusalOf(body));
+  if (known === undefined && kit.textAt(network, "addressVerificationResult") === "NO_MATCH")
+    return kit.declined("incorrect_zip", refusalOf(body));
+  return kit.declined("card_declined", refusalOf(body));
+}
+
+/** By the response code, then by its words, then by the network's code. */
+function reasonOf(body: kit.JsonObject): DeclineCode | undefined {
+  const code = kit.textAt(body, "responseCode");
+  const named = codeOf(code);
+  if (named !== undefined && named !== "card_declined") return named;
+  const words = [code, kit.textAt(body, "responseMessage"), kit.textAt(body, "hostMessage")].filter(Boolean).join(" ");
+  return ofWords(words) ?? ofNetwork(kit.scalarAt(body, ...NETWORK, "networkResponseCode")) ?? named;
+}
+
+function refusalOf(body: kit.JsonObject) {
+  return { message: kit.textAt(body, "responseMessage"), processor: { jpmorgan_transaction_id: kit.idAt(body, ID, "transactionId") } };
+}
+
+/** Nothing was processed: the keys, a field, or the account. */
+function readError(status: number, body: kit.JsonObject): Declined | Unknown {
+  const message = kit.textAt(body, "responseMessage");
+  if (status === 401 || status === 403) return kit.declined("gateway_credentials_invalid");
+  if (status === 409) return kit.declined("duplicate_transaction", { message });
+  if (status === 429) return kit.declined("gateway_unavailable");
+  if (status >= 300 && status < 400) return kit.unknown(`status ${status}`);
+  const errors = kit.at(body, "validationErrors");
+  const entities = Array.isArray(errors) ? errors.map((error) => (kit.isObject(error) ? (kit.textAt(error, "entity") ?? "") : "")) : [];
+  return kit.declined(ofEntity(entities.join(" ")) ?? "gateway_misconfigured", { message });
+}
+
+/** Whether a refund has gone through. */
+export function isRefunded(answer: GatewayAnswer): boolean {
+  return kit.textAt(kit.lookUpBody(answer, kit.readJson), "responseStatus") === "SUCCESS";
+}
