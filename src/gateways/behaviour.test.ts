@@ -217,7 +217,7 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour]
       }
 
       // No vendor without a guard of its own is sent an attempt twice: the intent is written once, and lost answers are looked up.
-      if (gateway.capabilities.idempotency !== "none") {
+      if (gateway.capabilities.idempotency !== "none" && !(mode === "tokenize" && column.storesAgain)) {
         test("the same attempt sent twice takes the money once", async () => {
           const order = newOrder(mode);
           const first = await pay(gateway, order, openIo(gateway));

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { SESSION, answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+
+const fiserv = GATEWAYS_BUILT.fiserv!;
+const REFERENCE = orderOf().reference;
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+
+const SALE = {
+  ipgTransactionId: "84538652787",
+  orderId: REFERENCE,
+  transactionType: "SALE",
+  merchantTransactionId: REFERENCE,
+  approvedAmount: { total: 49.95, currency: "USD", components: { subtotal: 49.95 } },
+  transactionAmount: { total: 49.95, currency: "USD" },
+  transactionStatus: "APPROVED",
+  transactionResult: "APPROVED",
+  approvalCode: "Y:OK7118:4538652787:PPXM:811720726601",
+  transactionState: "CAPTURED",
+  processor: { authorizationCode: "OK7118", responseCode: "00", responseMessage: "Function performed error-free" },
+};
+const TOKEN = {
+  requestStatus: "SUCCESS",
+  paymentToken: { value: "234ljl124l12", reusable: true, last4: "1111", brand: "VISA" },
+  processor: { responseCode: "00", responseMessage: "Function performed error-free" },
+  orderId: "R-44df6542",
+  ipgTransactionId: "838916029301",
+};
+const refused = (status: number, change: object) =>
+  answered(status, { ...SALE, transactionResult: "DECLINED", transactionStatus: "DECLINED", transactionState: "DECLINED", ...change });
+const byIssuer = (code: string, message = "no") => refused(422, { processor: { responseCode: code, responseMessage: message } });
+const byGateway = (code: string, text: string) =>
+  refused(409, { transactionResult: "FAILED", processor: {}, approvalCode: `N:-${code}:${text}`, error: { code, message: text } });
+
+function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
+  let count = 0;
+  return testIo({ ...settingsOf(fiserv), ...changes }, () => Promise.resolve(answers[Math.min(count++, answers.length - 1)]!));
+}
+const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => fiserv.charge(orderOf(), ioWith(answers));
+const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
+
+describe("fiserv requests", () => {
+  const EXAMPLE = { api_key: new Secret("EXAMPLEapiKEY0001"), api_secret: new Secret("EXAMPLEsecret42") };
+
+  test("a sale is signed over the bytes that are sent: the worked example of the vendor's facts, byte for byte", async () => {
+    const io = ioWith([answered(200, SALE)], { credentials: EXAMPLE });
+    const signing = {
+      ...io,
+      clock: { ...io.clock, now: () => 1764000000000 },
+      random: { ...io.random, uuid: () => "30dd879c-ee2f-41db-8314-0800200c9a66" },
+    };
+    const card = cardOf("4111111111111111", { year: "2030", zip: null });
+    await fiserv.charge(orderOf({ reference: SESSION, card, description: null }), signing);
+    const { request, body } = io.sent[0]!;
+    assert.equal(request.url, "https://cert.api.firstdata.com/gateway/v2/payments");
+    assert.equal(
+      body,
+      '{"requestType":"PaymentCardSaleTransaction","merchantTransactionId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22","transactionOrigin":"MOTO",' +
+        '"transactionAmount":{"total":"49.95","currency":"USD"},"order":{"orderId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22"},' +
+        '"paymentMethod":{"paymentCard":{"number":"4111111111111111","securityCode":"123","expiryDate":{"month":"03","year":"30"}}}}',
+    );
+    assert.partialDeepStrictEqual(request.headers, {
+      "Content-Type": "application/json",
+      "Api-Key": "EXAMPLEapiKEY0001",
+      "Client-Request-Id": "30dd879c-ee2f-41db-8314-0800200c9a66",
+      Timestamp: "1764000000000",
+      "Message-Signature": "SB9pQEUiy9UX/jdiTY5hvKuu7ZIA5IOPAd4FfvqbEKw=",
+    });
+    await fiserv.lookUp!(traceOf(orderOf({ reference: SESSION })), signing);
+    assert.equal(io.sent[1]?.request.headers["Message-Signature"], "+809pWifPKsdgJ5yZpdKuc8ekwY3+0GuV4tupjfxNYI=");
+    assert.equal(io.sent[1]?.body, "");
+  });
+
+  test("the widget is e-commerce and tells the shopper's address; name, ZIP, store and description go where the vendor has them", async () => {
+    const io = ioWith([answered(200, SALE)], { credentials: { ...EXAMPLE, store_id: new Secret("12345500000") } });
+    const card = cardOf("4111111111111111", { name: "Ada Byron" });
+    await fiserv.charge(orderOf({ channel: "widget", customerIp: "2001:db8::1", card, description: "Invoice\u00071001" }), io);
+    const body = JSON.parse(io.sent[0]?.body ?? "") as Record<string, never>;
+    assert.partialDeepStrictEqual(body, {
+      storeId: "12345500000",
+      transactionOrigin: "ECOM",
+      order: {
+        billing: { name: "Ada Byron", address: { postalCode: "44628" } },
+        ip: "2001:db8::1",
+        additionalDetails: { comments: "Invoice 1001" },
+      },
+      paymentMethod: { paymentCard: { cardholderName: "Ada Byron", expiryDate: { month: "03", year: "60" } } },
+    });
+    await fiserv.lookUp!(traceOf(orderOf()), io);
+    assert.match(io.sent[1]?.request.url ?? "", new RegExp(`/payments/${REFERENCE}\\?storeId=12345500000$`));
+  });
+
+  test("storing a card asks the issuer and never refuses a card that is stored already", async () => {
+    const io = ioWith([answered(200, TOKEN)]);
+    const outcome = await fiserv.tokenize(orderOf({ mode: "tokenize", amountMinor: 0 }), io);
+    assert.deepEqual(outcome.outcome === "approved" && [outcome.processor, outcome.webhookProcessor], [
+      { fiserv_payment_token: "234ljl124l12", fiserv_order_id: "R-44df6542" },
+      {
+        fiserv_status: "SUCCESS",
+        response_code: "00",
+        response_message: "Function performed error-free",
+        ipg_transaction_id: "838916029301",
+      },
+    ]);
+    assert.partialDeepStrictEqual(JSON.parse(io.sent[0]?.body ?? ""), {
+      requestType: "PaymentCardPaymentTokenizationRequest",
+      createToken: { reusable: true, declineDuplicates: false },
+      accountVerification: true,
+      billingAddress: { postalCode: "44628" },
+    });
+  });
+
+  test("regions outside North America have a portal of their own, at which an endpoint replaces the host alone; settings that cannot work are named", async () => {
+    const credentials = { ...EXAMPLE, region: new Secret("germany") };
+    const io = ioWith([answered(200, SALE)], { credentials });
+    await fiserv.charge(orderOf(), io);
+    assert.equal(io.sent[0]?.request.url, "https://prod.emea.api.fiservapps.com/sandbox/ipp/payments-gateway/v2/payments");
+    assert.equal(io.sent[0]?.request.headers["Region"], "germany");
+    const simulated = ioWith([answered(200, SALE)], { credentials, endpoint: "http://127.0.0.1:1/fiserv" });
+    await fiserv.charge(orderOf(), simulated);
+    assert.equal(simulated.sent[0]?.request.url, "http://127.0.0.1:1/fiserv/sandbox/ipp/payments-gateway/v2/payments");
+    const fault = (more: Record<string, string>) =>
+      fiserv.checkSettings({
+        ...settingsOf(fiserv),
+        credentials: { ...EXAMPLE, ...Object.fromEntries(Object.entries(more).map(([name, text]) => [name, new Secret(text)])) },
+      });
+    assert.equal(fault({ region: "india", store_id: "1" }), null);
+    assert.match(fault({ region: "mars" }) ?? "", /region/);
+    assert.match(fault({ store_id: "x1" }) ?? "", /store_id/);
+  });
+
+  test("a third decimal place that matters is never sent", async () => {
+    const io = ioWith([answered(200, SALE)]);
+    assert.equal(codeOf(await fiserv.charge(orderOf({ currency: "BHD", amountMinor: 1234 }), io)), "gateway_misconfigured");
+    assert.equal(io.sent.length, 0);
+  });
+});
+
+/** The vendor's codes by ours, row by row. */
+const CODES: readonly (readonly [ours: string, codes: string])[] = [
+  ["do_not_honor", "05"],
+  ["card_declined", "01 60 28 ZZ"],
+  ["insufficient_funds", "51"],
+  ["expired_card", "54 2304"],
+  ["incorrect_number", "14 2303 50294 42741"],
+  ["incorrect_cvc", "C2 82 N7 12000"],
+  ["lost_or_stolen", "41 43 04 07"],
+  ["limit_exceeded", "61 65 75"],
+  ["card_not_supported", "57 58 63 5002 5996 13532"],
+  ["authentication_required", "1A 5101 5103 5112 42755 5102 5111"],
+  ["fraud_suspected", "50656 59 34"],
+  ["processing_error", "91 96 30060 7778 100 42744 42745"],
+  ["gateway_misconfigured", "03 12 13 25 89 5433 5108 23032 30157 31218 50653 22813 10503"],
+  ["unknown", "30050 30052 30053 30054 30062"],
+];
+
+describe("fiserv responses", () => {
+  test("every code of the vendor's table means what it says, whoever refused", async () => {
+    for (const [ours, codes] of CODES) {
+      for (const code of codes.split(" ")) {
+        assert.equal(codeOf(await charge(byIssuer(code))), ours, code);
+        if (/^\d{3,}$/.test(code)) assert.equal(codeOf(await charge(byGateway(code, "no"))), ours, code);
+      }
+    }
+  });
+
+  test("5005 is a duplicate or a fraud rule by its words, and a duplicate is looked up before it counts", async () => {
+    assert.equal(codeOf(await charge(byGateway("5005", "FRAUD - Some setting"))), "fraud_suspected");
+    assert.equal((await charge(byGateway("5005", "FRAUD - Duplicate lockout"), answered(200, SALE))).outcome, "approved");
+    assert.equal((await charge(byGateway("5003", "The order already exists in the database."), answered(404, {}))).outcome, "unknown");
+  });
+
+  test("a security code that does not match, a ZIP refused by the gateway's rules, FRAUD and 400 name the field at fault", async () => {
+    const checks = (change: object) => refused(422, { processor: { responseCode: "05", responseMessage: "no", ...change } });
+    assert.equal(codeOf(await charge(checks({ securityCodeResponse: "NOT_MATCHED" }))), "incorrect_cvc");
+    assert.equal(codeOf(await charge(refused(409, { transactionResult: "FRAUD" }))), "fraud_suspected");
+    const bad = (field: string) =>
+      charge(answered(400, { error: { code: "403", message: "Request Validation Failed", details: [{ field }] } }));
+    assert.equal(codeOf(await bad("paymentMethod.paymentCard.expiryDate.year")), "invalid_expiry");
+    assert.equal(codeOf(await bad("paymentMethod.paymentCard.number")), "incorrect_number");
+    assert.equal(codeOf(await bad("paymentMethod.paymentCard.securityCode")), "incorrect_cvc");
+    assert.equal(codeOf(await bad("storeId")), "gateway_misconfigured");
+  });
+
+  test("an origin that the store is not set up for is named for the operator", async () => {
+    const outcome = await charge(byGateway("5108", "not allowed"));
+    assert.match(outcome.outcome === "declined" ? (outcome.reason ?? "") : "", /telephone_origin/);
+  });
+
+  test("an approval for another sum, another payment, or in a state without money is unknown; AUTHORIZED is held, not captured", async () => {
+    for (const change of [
+      { approvedAmount: { total: 4.99, currency: "USD" } },
+      { approvedAmount: { total: 49.95, currency: "EUR" } },
+      { merchantTransactionId: "another" },
+      { transactionState: "VOIDED" },
+      { ipgTransactionId: undefined },
+      { transactionResult: "constructor" },
+    ])
+      assert.equal((await charge(answered(200, { ...SALE, ...change }), LOST)).outcome, "unknown", JSON.stringify(change));
+    const held = await charge(answered(200, { ...SALE, transactionState: "AUTHORIZED" }));
+    assert.deepEqual(held.outcome === "approved" && [held.capture, held.processor["fiserv_state"]], ["authorized", "AUTHORIZED"]);
+  });
+
+  test("a part is taken back, and refunded when it is settled already; a payment that waits is asked about", async () => {
+    const part = answered(200, { ...SALE, transactionResult: "PARTIAL" });
+    const io = ioWith([part, refused(409, {}), answered(200, { transactionResult: "APPROVED" })]);
+    assert.equal(codeOf(await fiserv.charge(orderOf(), io)), "insufficient_funds");
+    assert.deepEqual(
+      io.sent.slice(1).map(({ body }) => (JSON.parse(body) as { requestType: string }).requestType),
+      ["VoidTransaction", "ReturnTransaction"],
+    );
+    const waiting = answered(200, { ...SALE, transactionResult: "WAITING", transactionState: "WAITING" });
+    assert.equal((await charge(waiting, waiting, answered(200, SALE))).outcome, "approved");
+    assert.equal((await charge(waiting)).outcome, "unknown");
+  });
+
+  test("a lost token is asked for again, since storing takes nothing; without any answer the card is refused", async () => {
+    const order = orderOf({ mode: "tokenize", amountMinor: 0 });
+    assert.equal((await fiserv.tokenize(order, ioWith([LOST, answered(502, {}), answered(200, TOKEN)]))).outcome, "approved");
+    assert.equal(codeOf(await fiserv.tokenize(order, ioWith([LOST]))), "gateway_unavailable");
+  });
+});

@@ -1,0 +1,107 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { PaymentState } from "./responses.ts";
+
+type FiservIo = kit.Io<typeof requests.SETTINGS>;
+
+const DEADLINE_MS = 60_000;
+/** A lost tokenization is sent again after these pauses: it moves no money. */
+const AGAIN_MS = [1_000, 3_000];
+
+/** Fiserv (First Data) IPG, Payment Gateway API v2: `payments` and `payment-tokens`. */
+export const gateway = kit.defineGateway({
+  name: "fiserv",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // Client-Request-Id is a nonce: a second request with it is refused, never replayed.
+    idempotency: "refuse",
+    lookUp: "by reference",
+    voidBy: "reference",
+    // A minute of 404 after the vendor's own time-out of a minute.
+    absenceIsProofAfterMs: 120_000,
+    token: "a payment token",
+    processorFields: {
+      charge: ["fiserv_transaction_id", "fiserv_order_id", "fiserv_state"],
+      tokenize: ["fiserv_payment_token", "fiserv_order_id"],
+      transactionId: "fiserv_transaction_id",
+      inWebhook: {
+        fiserv_transaction_id: ["fiserv_transaction_id"],
+        fiserv_order_id: ["fiserv_order_id"],
+        fiserv_payment_token: ["fiserv_payment_token"],
+        fiserv_state: ["fiserv_state"],
+      },
+    },
+    deadlineMs: DEADLINE_MS,
+  },
+  sandbox: { api_key: "EXAMPLEapiKEY0001", api_secret: "EXAMPLEsecret42" },
+  checkSettings: requests.settingsFault,
+  documentation:
+    "The vendor boards a store for telephone orders; without it a payment is refused with 5108 or 23032. Unconfirmed: the codes of 400 and " +
+    "401 answers, and whether a declined payment's order id may be used again (each card has its own).",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), ({ processor }) => takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "")),
+});
+
+async function charge(order: Order, io: FiservIo): Promise<Outcome> {
+  const total = requests.fiservAmount(order);
+  if (total === null) return kit.declined("gateway_misconfigured", { reason: "Fiserv takes two decimal places only" });
+  return follow(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, io, total)), order));
+}
+
+/** Waits for what is not decided yet, and takes back what was approved in part. */
+async function follow(subject: requests.Subject, io: FiservIo, first: PaymentState): Promise<Outcome> {
+  let state: PaymentState | null = first;
+  if (first.outcome === "waiting") {
+    await io.note({ payment: first.id });
+    state = await kit.poll(io, async () => {
+      const read = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, first.id)), subject);
+      return read.outcome === "waiting" || read.outcome === "absent" || read.outcome === "unknown" ? undefined : read;
+    });
+  }
+  if (state === null || state.outcome === "waiting") return kit.unknown("Fiserv is still working on the payment");
+  if (state.outcome !== "partial") return state;
+  await io.note({ payment: state.id });
+  if (!(await takeBack(subject, io, state.id))) return kit.unknown("a partial payment that could not be voided");
+  return kit.declined("insufficient_funds", {
+    processor: { fiserv_transaction_id: state.id },
+    reason: "only a part was approved; it was voided",
+  });
+}
+
+function takeBack(subject: requests.Subject, io: FiservIo, id: string): Promise<boolean> {
+  return kit.voidElseRefund(
+    io,
+    {
+      void: () => requests.voidPayment(io.settings, io, id),
+      refund: () => requests.returnPayment(subject, io.settings, io, id),
+    },
+    responses.readReversal,
+  );
+}
+
+async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
+  for (const pause of [...AGAIN_MS, null]) {
+    const answer = await io.send(requests.createToken(order, io.settings, io));
+    const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status < 500 });
+    const outcome = kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
+    if (outcome.outcome !== "unknown") return outcome;
+    if (pause === null || !(await io.wait(pause))) break;
+  }
+  return kit.declined("gateway_unavailable", { reason: "no answer to storing the card; no money can have moved" });
+}
+
+async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize") {
+    return kit.declined("processing_error", {
+      reason: "a lost token cannot be found again; no money moved, the card is to be given again",
+    });
+  }
+  const found = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, attempt.reference)), attempt);
+  if (found.outcome === "absent") return found;
+  return found.outcome === "waiting" ? kit.pending : follow(attempt, io, found);
+}

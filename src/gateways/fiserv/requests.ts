@@ -1,0 +1,158 @@
+import type { AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+export const SETTINGS = kit.describeSettings({
+  hosts: { test: "https://cert.api.firstdata.com", live: "https://prod.api.firstdata.com" },
+  sideHosts: { emea: { test: "https://prod.emea.api.fiservapps.com", live: "https://prod.emea.api.fiservapps.com" } },
+  credentials: {
+    api_key: { secret: true, meaning: "API key of the app in Fiserv's developer portal" },
+    api_secret: { secret: true, meaning: "the app's API secret: requests are signed with it" },
+    store_id: {
+      secret: false,
+      optional: true,
+      wholeNumber: true,
+      meaning: "which store takes the payment, where one app serves several; at most 20 digits",
+    },
+    region: {
+      secret: false,
+      optional: true,
+      meaning: "argentina, brazil, germany, india or northamerica; left out, the vendor's North American host without a Region header",
+    },
+  },
+  options: {
+    telephone_origin: {
+      values: ["MOTO", "PHONE", "ECOM"],
+      default: "MOTO",
+      meaning:
+        "how telephone payments are marked: MOTO, PHONE for stores whose set-up tells mail and telephone apart, ECOM for stores without either",
+    },
+  },
+});
+type Settings = kit.SettingsOf<typeof SETTINGS>;
+
+/** Regions outside North America have a portal of their own; both share one contract. */
+const PATH = "/gateway/v2";
+const EMEA_PATH = { test: "/sandbox/ipp/payments-gateway/v2", live: "/ipp/payments-gateway/v2" };
+const REGIONS = ["argentina", "brazil", "germany", "india", "northamerica"];
+
+/** Which attempt a request belongs to: an order, or what is left of one. */
+export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
+
+/** What signs a request: the vendor refuses a Client-Request-Id that it has seen, and a Timestamp older than five minutes. */
+export type Signing = Pick<GatewayIo, "clock" | "random">;
+
+function request(settings: Settings, by: Signing, method: GatewayRequest["method"], path: string, body?: kit.JsonBody): GatewayRequest {
+  const { api_key: key, api_secret: secret, region } = settings.credentials;
+  const bytes = body === undefined ? undefined : kit.jsonBody(body);
+  const [id, timestamp] = [by.random.uuid(), String(by.clock.now())];
+  return {
+    method,
+    url: `${baseOf(settings)}${path}`,
+    headers: {
+      Accept: "application/json",
+      "Content-Type": "application/json",
+      "Api-Key": key.reveal(),
+      "Client-Request-Id": id,
+      Timestamp: timestamp,
+      "Message-Signature": kit.hmac("sha256", secret, [key, id, timestamp, ...(bytes ? [bytes] : [])], "base64"),
+      ...(region && { Region: region.reveal() }),
+    },
+    ...(bytes && { body: bytes }),
+  };
+}
+
+function baseOf({ endpoint, side, environment, credentials: { region } }: Settings): string {
+  const isEmea = region !== undefined && region.reveal() !== "northamerica";
+  return isEmea ? side.emea + EMEA_PATH[environment] : endpoint + PATH;
+}
+
+const storeOf = ({ credentials: { store_id: store } }: Settings) => (store ? { storeId: store.reveal() } : {});
+const storeQuery = ({ credentials: { store_id: store } }: Settings) => (store ? `?storeId=${store.reveal()}` : "");
+
+/** Major units with two places, as the vendor's own samples write them; null when the currency's third place is in use. */
+export function fiservAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
+  return kit.decimalAmount(subject, 2);
+}
+
+function paymentCard({ card }: Order): kit.JsonBody {
+  return {
+    number: card.number,
+    securityCode: kit.securityCode(card),
+    expiryDate: { month: card.expMonth, year: kit.expiry(card, "YY") },
+    cardholderName: kit.optionalText(kit.unicodeText, card.cardholderName, 96),
+  };
+}
+
+/** Limits of the vendor's billing address; undefined when nothing of it is known. */
+function billing(order: Order): { name: string | undefined; address: { [key: string]: kit.JsonBody | undefined } | undefined } {
+  const { name, street, city, state, zip, country } = kit.holderOf(order, kit.unicodeText, {
+    name: 96,
+    street: 96,
+    city: 96,
+    state: 96,
+    zip: 24,
+    country: 32,
+  });
+  const address = { address1: street, city, region: state, postalCode: zip, country };
+  return { name, address: Object.values(address).some(Boolean) ? address : undefined };
+}
+
+/** Authorizes and captures in one step. `orderId` and `merchantTransactionId` are the attempt's: a second card has others. */
+export function sale(order: Order, settings: Settings, by: Signing, total: string): GatewayRequest {
+  const { name, address } = billing(order);
+  const comments = kit.optionalText(kit.unicodeText, order.description, 1024);
+  return request(settings, by, "POST", "/payments", {
+    requestType: "PaymentCardSaleTransaction",
+    ...storeOf(settings),
+    merchantTransactionId: order.reference,
+    transactionOrigin: order.channel === "voice" ? settings.options.telephone_origin : "ECOM",
+    transactionAmount: { total, currency: order.currency },
+    order: {
+      orderId: order.reference,
+      ...((name ?? address) && { billing: { name, address } }),
+      ip: order.customerIp ?? undefined,
+      ...(comments && { additionalDetails: { comments } }),
+    },
+    paymentMethod: { paymentCard: paymentCard(order) },
+  });
+}
+
+/** Stores the card after a zero-amount verification. It moves no money and may be sent again. */
+export function createToken(order: Order, settings: Settings, by: Signing): GatewayRequest {
+  return request(settings, by, "POST", "/payment-tokens", {
+    requestType: "PaymentCardPaymentTokenizationRequest",
+    ...storeOf(settings),
+    merchantTransactionId: order.reference,
+    paymentCard: paymentCard(order),
+    billingAddress: billing(order).address,
+    createToken: { reusable: true, declineDuplicates: false },
+    accountVerification: true,
+  });
+}
+
+/** A payment by the vendor's id, or by our `merchantTransactionId`. */
+export function readPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
+  return request(settings, by, "GET", `/payments/${encodeURIComponent(id)}${storeQuery(settings)}`);
+}
+
+/** Takes a sale back on the day it was made. */
+export function voidPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
+  return request(settings, by, "POST", `/payments/${id}`, { requestType: "VoidTransaction", ...storeOf(settings) });
+}
+
+/** Gives a settled sale back. */
+export function returnPayment(subject: Subject, settings: Settings, by: Signing, id: string): GatewayRequest {
+  return request(settings, by, "POST", `/payments/${id}`, {
+    requestType: "ReturnTransaction",
+    ...storeOf(settings),
+    transactionAmount: { total: fiservAmount(subject) ?? "", currency: subject.currency },
+  });
+}
+
+/** What is wrong with the settings, or null. */
+export function settingsFault({ credentials }: Settings): string | null {
+  const { store_id: store, region } = credentials;
+  if (store && !/^[0-9]{1,20}$/.test(store.reveal())) return "store_id is not a number of at most 20 digits";
+  if (region && !REGIONS.includes(region.reveal())) return `region is none of ${REGIONS.join(", ")}`;
+  return null;
+}

@@ -1,0 +1,163 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import type { Subject } from "./requests.ts";
+
+/** `processor.responseCode`, else the number in `approvalCode` or `error.code`, in our words. */
+const codeOf = kit.codeTable(
+  {
+    do_not_honor: "05",
+    card_declined: "01 28 60",
+    insufficient_funds: "51",
+    expired_card: "54 2304",
+    incorrect_number: "14 2303 50294 42741",
+    incorrect_cvc: "C2 82 N7 12000",
+    lost_or_stolen: "04 07 41 43",
+    limit_exceeded: "61 65 75",
+    card_not_supported: "57 58 63 5002 5996 13532",
+    authentication_required: "1A 5101 5102 5103 5111 5112 42755",
+    duplicate_transaction: "94 5003 5998",
+    fraud_suspected: "34 59 50656",
+    processing_error: "91 96 100 7778 30060 42744 42745",
+    gateway_misconfigured: "03 12 13 25 89 5108 5433 10503 22813 23032 30157 31218 50653",
+  },
+  "card_declined",
+);
+/** The network's time-outs: the issuer may have said yes. */
+const NOT_KNOWN = new Set(["30050", "30051", "30052", "30053", "30054", "30062"]);
+/** The store is not set up for the origin that telephone payments are marked with. */
+const ORIGIN_REFUSED = new Set(["5108", "23032"]);
+/** 5005 stands for two things; only its words tell which. */
+const of5005 = kit.textTable([[/duplicate/i, "duplicate_transaction" as const]]);
+/** A 400 names the fields it does not like. */
+const ofField = kit.textTable<DeclineCode>([
+  [/securityCode/, "incorrect_cvc"],
+  [/expiryDate/, "invalid_expiry"],
+  [/\bnumber$/, "incorrect_number"],
+  [/postalCode/, "incorrect_zip"],
+]);
+const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
+
+const PAYMENT_ID = /^[A-Za-z0-9-]{1,64}$/;
+const TEXT_ID = /^[\x21-\x7e]{1,255}$/;
+
+/** What a payment's answer says; `partial` must be taken back, `waiting` is asked about again. */
+export type PaymentState = Approved | Declined | Unknown | { outcome: "partial"; id: string } | { outcome: "waiting"; id: string };
+
+/** Statuses below 500 carry the vendor's word on the payment, 409 too: refused by the gateway's own rules. */
+const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
+
+/** The answer to a sale, or to reading one that was ours. */
+export function readSale(answer: GatewayAnswer, subject: Subject): PaymentState {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
+  return "outcome" in read ? read : stateOf(read.status, read.body, subject);
+}
+
+function stateOf(status: number, body: kit.JsonObject, subject: Subject): PaymentState {
+  const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
+  const result = kit.textAt(body, "transactionResult") ?? kit.textAt(body, "transactionStatus");
+  if (status !== 200) return refusal(status, body);
+  if (result === "DECLINED" || result === "FAILED" || result === "FRAUD") return refusal(status, body);
+  if (id === undefined) return kit.unknown("200 without the payment's id");
+  if (result === "PARTIAL") return { outcome: "partial", id };
+  if (result === "WAITING") return { outcome: "waiting", id };
+  return result === "APPROVED" ? paid(body, id, subject) : kit.unknown("a result that Fiserv does not document");
+}
+
+function paid(body: kit.JsonObject, id: string, subject: Subject): Approved | Unknown {
+  const amount = kit.at(body, "approvedAmount") ?? kit.at(body, "transactionAmount");
+  const isAsked = kit.minorOfDecimal(kit.at(amount, "total"), subject.currency) === subject.amountMinor;
+  if (!isAsked || kit.textAt(amount, "currency") !== subject.currency) return kit.unknown("another amount or currency than asked for");
+  const told = kit.textAt(body, "merchantTransactionId");
+  if (told !== undefined && told !== subject.reference) return kit.unknown("the answer is another payment's");
+  const state = kit.textAt(body, "transactionState");
+  if (state !== "CAPTURED" && state !== "SETTLED" && state !== "AUTHORIZED") return kit.unknown("approved, but neither captured nor held");
+  return kit.approved(
+    {
+      fiserv_transaction_id: id,
+      fiserv_order_id: kit.idAt(body, TEXT_ID, "orderId"),
+      fiserv_state: state === "AUTHORIZED" ? "AUTHORIZED" : "CAPTURED",
+    },
+    { capture: state === "AUTHORIZED" ? "authorized" : "captured", webhook: details(body) },
+  );
+}
+
+/** Further keys of the status webhook. */
+function details(body: kit.JsonObject): Readonly<Record<string, string | undefined>> {
+  return {
+    fiserv_status: kit.textAt(body, "transactionResult") ?? kit.textAt(body, "transactionStatus") ?? kit.textAt(body, "requestStatus"),
+    approval_code: kit.textAt(body, "processor", "authorizationCode") ?? kit.textAt(body, "approvalCode"),
+    response_code: kit.scalarAt(body, "processor", "responseCode"),
+    response_message: kit.textAt(body, "processor", "responseMessage") ?? kit.textAt(body, "error", "message"),
+  };
+}
+
+/** Whoever said no: the issuer (422), the gateway's rules (409), or the gateway's reader (400, 401, 403, 404, 415). */
+function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
+  const message = kit.textAt(body, "processor", "responseMessage") ?? kit.textAt(body, "error", "message");
+  const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
+  const processor = { fiserv_transaction_id: id, fiserv_order_id: id && kit.idAt(body, TEXT_ID, "orderId") };
+  const byStatus = ofStatus(String(status));
+  if (byStatus !== undefined) return kit.declined(byStatus, { message });
+  if (status === 400) return kit.declined(ofField(faultyFields(body)) ?? "gateway_misconfigured", { message });
+  if (status === 404 || status === 415) return kit.declined("gateway_misconfigured", { message });
+  const code = refusalCode(body);
+  if (code !== undefined && NOT_KNOWN.has(code)) return kit.unknown("the processor's answer to the vendor was lost");
+  if (code !== undefined && ORIGIN_REFUSED.has(code)) {
+    const reason = "the store is not set up for this transactionOrigin: ask Fiserv, or set telephone_origin";
+    return kit.declined("gateway_misconfigured", { message, processor, reason });
+  }
+  return kit.declined(ourCode(body, code), { message, processor });
+}
+
+function ourCode(body: kit.JsonObject, code: string | undefined): DeclineCode {
+  if (kit.textAt(body, "transactionResult") === "FRAUD") return "fraud_suspected";
+  if (kit.textAt(body, "processor", "securityCodeResponse") === "NOT_MATCHED") return "incorrect_cvc";
+  if (code === "5005") return of5005(kit.textAt(body, "approvalCode") ?? kit.textAt(body, "error", "message")) ?? "fraud_suspected";
+  const known = codeOf(code);
+  const isZip = known === "card_declined" && kit.textAt(body, "processor", "avsResponse", "postalCodeMatch") === "N";
+  return isZip && /avs|postal|zip/i.test(kit.textAt(body, "approvalCode") ?? "") ? "incorrect_zip" : known;
+}
+
+/** The issuer's code, else the gateway's: `N:-5005:FRAUD ...` has it between the colons, a minus marks it as the gateway's own. */
+function refusalCode(body: kit.JsonObject): string | undefined {
+  const inApproval = /^[YN?]:-?([0-9A-Za-z]{1,6}):/.exec(kit.textAt(body, "approvalCode") ?? "")?.[1];
+  return kit.scalarAt(body, "processor", "responseCode") ?? inApproval ?? kit.scalarAt(body, "error", "code");
+}
+
+function faultyFields(body: kit.JsonObject): string {
+  return (kit.objectsAt(body, "error", "details") ?? []).map((detail) => kit.textAt(detail, "field") ?? "").join(" ");
+}
+
+/** The answer to storing a card. No money moves, so whatever is unclear is sent again. */
+export function readToken(status: number, body: kit.JsonObject): Approved | Declined | Unknown {
+  if (status !== 200) return refusal(status, body);
+  const result = kit.textAt(body, "requestStatus");
+  if (result === "DECLINED" || result === "FAILED" || result === "VALIDATION_FAILED") return refusal(422, body);
+  const token = kit.idAt(body, TEXT_ID, "paymentToken", "value");
+  if (result !== "SUCCESS" || token === undefined) return kit.unknown("200 without a token");
+  const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
+  return kit.approved(
+    { fiserv_payment_token: token, fiserv_order_id: kit.idAt(body, TEXT_ID, "orderId") },
+    { webhook: { ...details(body), ipg_transaction_id: id } },
+  );
+}
+
+/** What reading a payment by our reference says: 404 is the vendor's "no such payment". */
+export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentState | Extract<LookUpResult, { outcome: "absent" }> {
+  if (answer.kind !== "answered") return kit.unknown("Fiserv did not answer the look-up");
+  if (answer.status === 404) return kit.absent;
+  const body = answer.status === 200 || answer.status === 422 || answer.status === 409 ? kit.readJson(answer.body) : null;
+  if (body === null) return kit.unknown("Fiserv did not answer the look-up");
+  const state = kit.textAt(body, "transactionState");
+  if (answer.status === 200 && (state === "VOIDED" || state === "DECLINED")) return refusal(422, body);
+  // A reader's answer to a refused payment is 200 as well.
+  return stateOf(answer.status, body, subject);
+}
+
+/** A void that comes after the settlement is refused by the gateway's rules. */
+export function readReversal({ status, body }: Extract<GatewayAnswer, { kind: "answered" }>): kit.ReversalStep {
+  const read = kit.readJson(body);
+  if (status === 200 && kit.textAt(read, "transactionResult") === "APPROVED") return "done";
+  return status === 409 || status === 422 ? "settled already" : "unclear";
+}
