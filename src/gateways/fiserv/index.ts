@@ -97,7 +97,7 @@ async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
 
 async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") {
-    return kit.declined("processing_error", {
+    return kit.declined("gateway_unavailable", {
       reason: "a lost token cannot be found again; no money moved, the card is to be given again",
     });
   }
