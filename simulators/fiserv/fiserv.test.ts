@@ -84,10 +84,10 @@ describe("the Fiserv simulator keeps to what Fiserv does", () => {
     assert.equal((await send(await follow(send, "PostAuthTransaction", {}, HOLD))).json.transactionState, "CAPTURED");
     assert.equal((await send(await follow(send, "VoidPreAuthTransactions", {}, HOLD))).json.transactionState, "VOIDED");
     const reference = randomUUID();
-    const undo = await follow(send, "VoidTransaction", {}, { merchantTransactionId: reference });
-    assert.equal((await send(undo)).status, 200);
+    const reversal = await follow(send, "VoidTransaction", {}, { merchantTransactionId: reference });
+    assert.equal((await send(reversal)).status, 200);
     assert.equal((await found(reference)).json.transactionState, "VOIDED");
-    assert.equal((await send(undo)).status, 409);
+    assert.equal((await send(reversal)).status, 409);
     const late = await follow(send, "VoidTransaction");
     await fetch(`${simulators.url}/_faults`, { method: "POST", body: JSON.stringify({ gateway: "fiserv", kind: "settle" }) });
     assert.equal((await send(late)).status, 409);

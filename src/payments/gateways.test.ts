@@ -31,8 +31,13 @@ const TAKES: Readonly<Record<Mode, readonly string[]>> = { charge: ["charge", "a
 const BEHAVIOURS = await behaviours();
 
 const [GOOD, REFUSED, LOST, RESET] = ["4242424242424242", "4000000000000002", "4000000000000259", "4000000000000333"] as const;
-/** Longest that a request may hang, ms. */
+/** Longest that a request may hang, ms; on a busy machine the first one takes as long, and card forwarding is never asked again. */
 const REQUEST_MS = 500;
+const ONLY_REQUEST_MS = 5_000;
+const hangsFor = (url: string): number => {
+  const [, name = ""] = new URL(url).pathname.split("/");
+  return GATEWAYS_BUILT[name as GatewayName]?.capabilities.oneAttempt ? ONLY_REQUEST_MS : REQUEST_MS;
+};
 /** The vendors' pauses pass this much faster than real ones. */
 const HASTE = 50;
 
@@ -95,7 +100,7 @@ describe("every gateway through the charge protocol", { concurrency: true }, () 
         },
       },
       gateways: PROVING,
-      outbound: { send: (request) => outbound.send({ ...request, timeoutMs: REQUEST_MS }) },
+      outbound: { send: (request) => outbound.send({ ...request, timeoutMs: hangsFor(request.url) }) },
       clock: hastyClock(),
       random: systemRandom,
       owner: "process-1",
