@@ -1,0 +1,422 @@
+import {
+  Refusal,
+  amountText,
+  basic,
+  brandOf,
+  codeLength,
+  defineSimulator,
+  digits,
+  header,
+  isAccepted,
+  isCardNumber,
+  isExpired,
+  json,
+  matching,
+  oneOf,
+  required,
+  text,
+  textOf,
+  texts,
+  trueOrFalse,
+  under,
+} from "../kit/index.ts";
+import type { Answer, Call, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+
+/**
+ * Braintree's GraphQL API: one address, status 200 for whatever the engine says, declines without errors, errors by class. A card becomes
+ * a single-use id, which pays or is stored once.
+ */
+
+const DATE = "2019-01-01";
+const DEFAULT_ACCOUNT = "exampleshop_usd";
+/** Merchant accounts and their currencies. */
+const ACCOUNTS: ReadonlyMap<string, string> = new Map([
+  [DEFAULT_ACCOUNT, "USD"],
+  ["exampleshop_eur", "EUR"],
+  ["exampleshop_jpy", "JPY"],
+]);
+const DUPLICATE_MS = 30_000;
+
+interface Details {
+  globalId: string;
+  status: string;
+  event: Record<string, unknown>;
+  value: string;
+}
+interface Card {
+  number: string;
+  isUsed: boolean;
+}
+interface Vaulted {
+  id: string;
+  legacyId: string;
+  number: string;
+}
+interface State {
+  singles: Map<string, Card>;
+  customers: Map<string, { legacyId: string; cards: Vaulted[] }>;
+}
+type BraintreeCall = Call<State, Details>;
+
+/** A processor's code and words, or a rule of the merchant's gateway. */
+type No = { code: string; message: string; status?: "FAILED" } | { rejected: string };
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: { code: "2046", message: "Declined" },
+    insufficient_funds: { code: "2001", message: "Insufficient Funds" },
+    expired_card: { code: "2004", message: "Expired Card" },
+    incorrect_cvc: { code: "2010", message: "Card Issuer Declined CVV" },
+    lost_or_stolen: { code: "2012", message: "Processor Declined - Possible Lost Card" },
+    processing_error: { code: "3000", message: "Processor Network Unavailable - Try Again", status: "FAILED" },
+  },
+  vendorCards: {
+    "4000111111111115": { code: "2000", message: "Do Not Honor" },
+    "4000111111111511": { rejected: "FRAUD" },
+  },
+};
+
+const ADDRESS: Rules = {
+  ...texts("company 255, addressLine1 255, addressLine2 255, adminArea1 255, adminArea2 255, firstName 255, lastName 255"),
+  ...texts("streetAddress 255, extendedAddress 255, locality 255, region 255, countryCode 3"),
+  postalCode: matching(/^[A-Za-z0-9 -]{1,12}$/, "at most nine letters and digits, with blanks and hyphens"),
+};
+const INPUT = "variables.input";
+const QUERY: Rules = { query: required(text(8_000)), operationName: text(100) };
+const operation = (rules: Rules): Rules => ({ ...QUERY, ...under(INPUT, { clientMutationId: text(255), ...rules }) });
+const ID = matching(/^[A-Za-z0-9+/=_-]{1,255}$/, "an id");
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ singles: new Map(), customers: new Map() }),
+  authenticate(request) {
+    const given = basic(request);
+    const isKnown = given !== null && isAccepted(given.user, /^[a-z0-9]{1,64}$/) && isAccepted(given.password, /^[a-z0-9]{1,64}$/);
+    if (!isKnown) throw problem("AUTHENTICATION", "Authentication credentials are invalid or missing.");
+    if (header(request, "braintree-version") !== DATE)
+      throw problem("UNSUPPORTED_CLIENT", "Braintree-Version header is missing or invalid.");
+    return given.user;
+  },
+  operationOf: (fields) => {
+    const query = textOf(fields, "query");
+    if (/^\s*(query\s*)?\{\s*ping\s*\}/.test(query)) return "ping";
+    const root = /^\s*(?:mutation|query)\b[^{]*\{\s*(\w+)/.exec(query)?.[1];
+    return root === "node" && /\bon Customer\b/.test(query) ? "customer" : root;
+  },
+  endpoints: {
+    "POST /graphql ping": { rules: QUERY, run: () => json(200, { data: { ping: "pong" } }) },
+    "POST /graphql tokenizeCreditCard": {
+      rules: operation({
+        ...under("creditCard", {
+          number: required(digits(12, 19)),
+          expirationMonth: required(matching(/^(0?[1-9]|1[0-2])$/, "a month")),
+          expirationYear: required(matching(/^(\d\d|20\d\d)$/, "a year")),
+          cvv: digits(3, 4),
+          cardholderName: text(175),
+          ...under("billingAddress", ADDRESS),
+        }),
+        "options.validate": trueOrFalse,
+      }),
+      run: tokenize,
+    },
+    "POST /graphql chargeCreditCard": {
+      rules: operation({
+        paymentMethodId: required(ID),
+        ...under("transaction", {
+          amount: required(amountText(99_999_999.99, /^\d{1,8}(\.\d{2,3})?$/)),
+          orderId: text(255),
+          merchantAccountId: text(64),
+          paymentInitiator: oneOf("MOTO", "RECURRING_FIRST", "RECURRING", "UNSCHEDULED", "INSTALLMENT_FIRST", "INSTALLMENT", "ESTIMATED"),
+          ...under("riskData", texts("customerIp 45, customerBrowser 255, deviceData 4000")),
+        }),
+        ...under("options.billingAddress", ADDRESS),
+      }),
+      run: charge,
+    },
+    "POST /graphql createCustomer": {
+      rules: operation(under("customer", texts("firstName 255, lastName 255, email 255, company 255"))),
+      run: createCustomer,
+    },
+    "POST /graphql vaultCreditCard": {
+      rules: operation({
+        paymentMethodId: required(ID),
+        customerId: ID,
+        ...under("verification", { merchantAccountId: text(64), skip: trueOrFalse, amount: amountText() }),
+      }),
+      run: vault,
+    },
+    "POST /graphql deleteCustomer": { rules: operation({ customerId: required(ID) }), run: deleteCustomer },
+    "POST /graphql reverseTransaction": { rules: operation({ transactionId: required(ID) }), run: reverse },
+    "POST /graphql search": { rules: operation(under("orderId", texts("is 255, startsWith 255"))), run: search },
+    "POST /graphql node": { rules: { ...QUERY, "variables.id": required(ID) }, run: readTransaction },
+    "POST /graphql customer": { rules: { ...QUERY, "variables.id": required(ID) }, run: readCustomer },
+  },
+  refuse: {
+    malformed: () => new Refusal(json(200, { data: null, errors: [{ message: "Request body is not valid JSON." }] }), "MALFORMED"),
+    path: ({ path }) =>
+      path === "/graphql"
+        ? new Refusal(json(200, { data: null, errors: [{ message: "Validation error: unknown operation" }] }), "MALFORMED")
+        : new Refusal({ status: 404, body: "Not found" }, "404"),
+    field: ({ field, kind }, request) => fieldRefusal(field, kind, request),
+  },
+  finish: (answer, { tools }) => {
+    if (typeof answer.body !== "string" || !answer.body.startsWith("{")) return answer;
+    return { ...answer, body: `${answer.body.slice(0, -1)},"extensions":{"requestId":"${tools.id("", 12)}"}}` };
+  },
+});
+
+/** What the engine says of a request that it understands: `legacyCode` where a field is at fault. */
+function problem(errorClass: string, message: string, legacyCode?: string, inputPath?: string[]): Refusal {
+  const errorType = errorClass === "VALIDATION" ? "user_error" : "developer_error";
+  const extensions = { errorType, errorClass, ...(legacyCode && { legacyCode }), ...(inputPath && { inputPath }) };
+  return new Refusal(json(200, { data: null, errors: [{ message, extensions }] }), legacyCode ?? errorClass);
+}
+
+/** Numbers of the validations that the vendor names; a member that the schema does not have is no valid document. */
+const VALIDATIONS: readonly (readonly [field: string, code: string, words: string])[] = [
+  ["number", "81716", "Credit card number must be 12-19 digits."],
+  ["expirationMonth", "81712", "Expiration month is invalid."],
+  ["expirationYear", "81713", "Expiration year is invalid."],
+  ["cvv", "81707", "CVV must be 4 digits for American Express and 3 digits for other card types."],
+  ["cardholderName", "81723", "Cardholder name is too long."],
+  ["postalCode", "81813", "Postal code can only contain letters, numbers, spaces, and hyphens."],
+  ["amount", "81531", "Amount is an invalid format."],
+];
+
+function fieldRefusal(field: string, kind: string, { operation: name }: Incoming): Refusal {
+  const known = kind === "missing" && !field.endsWith(".number") ? undefined : VALIDATIONS.find(([suffix]) => field.endsWith(`.${suffix}`));
+  if (kind === "missing" && known !== undefined)
+    return problem("VALIDATION", "Credit card number is required.", "81714", field.split(".").slice(1));
+  if (kind !== "unknown" && known !== undefined) return problem("VALIDATION", known[2], known[1], field.split(".").slice(1));
+  return new Refusal(
+    json(200, { data: null, errors: [{ message: `Variable "$input" of ${name ?? "?"}: ${field} (${kind})` }] }),
+    "MALFORMED",
+  );
+}
+
+const field = (call: BraintreeCall, name: string): string => call.text(`${INPUT}.${name}`);
+const globalOf = (kind: string, id: string): string => Buffer.from(`${kind}_${id}`).toString("base64");
+const shownCard = (number: string) => ({
+  brandCode: brandOf(number) === "amex" ? "AMERICAN_EXPRESS" : brandOf(number).toUpperCase(),
+  last4: number.slice(-4),
+  bin: number.slice(0, 6),
+});
+
+function tokenize(call: BraintreeCall): Answer {
+  const card = (name: string) => field(call, `creditCard.${name}`);
+  const invalid = (name: string, code: string, words: string) => problem("VALIDATION", words, code, ["input", "creditCard", name]);
+  const number = card("number");
+  if (field(call, "options.validate") === "true") {
+    if (!isCardNumber(number)) throw invalid("number", "81715", "Credit card number is invalid.");
+    if (isExpired(Number(card("expirationMonth")), Number(card("expirationYear").slice(-2)), call.tools.now()))
+      throw invalid("expirationYear", "81709", "Expiration date is required to be in the future.");
+    if (card("cvv") !== "" && card("cvv").length !== codeLength(number))
+      throw invalid("cvv", "81707", "CVV must be 4 digits for American Express and 3 digits for other card types.");
+  }
+  const id = call.tools.id("tokencc_bh_", 20);
+  call.state.singles.set(id, { number, isUsed: false });
+  return json(200, { data: { tokenizeCreditCard: { paymentMethod: { id, usage: "SINGLE_USE", details: shownCard(number) } } } });
+}
+
+/** The card of a single-use id, which is used up by it, or of a stored one. */
+function cardOf(call: BraintreeCall): string {
+  const id = field(call, "paymentMethodId");
+  const stored = [...call.state.customers.values()].flatMap(({ cards }) => cards).find((card) => card.id === id);
+  if (stored !== undefined) return stored.number;
+  const single = call.state.singles.get(id);
+  if (single === undefined) throw problem("VALIDATION", "Unknown payment method.", "91565", ["input", "paymentMethodId"]);
+  if (single.isUsed)
+    throw problem("VALIDATION", "Cannot use a single-use payment method more than once.", "91564", ["input", "paymentMethodId"]);
+  single.isUsed = true;
+  return single.number;
+}
+
+function accountOf(call: BraintreeCall, path: string): string {
+  const id = field(call, path) || DEFAULT_ACCOUNT;
+  const currency = ACCOUNTS.get(id);
+  if (currency === undefined) throw problem("VALIDATION", "Merchant account ID is invalid.", "91513", ["input", ...path.split(".")]);
+  return currency;
+}
+
+/** Amounts that decide in the vendor's sandbox: 2xxx is the processor's code, 3000 its absence, 5001 a rule. */
+function byAmount(value: string): No | null {
+  const amount = Number(value);
+  if (amount >= 2000 && amount < 3000) return { code: String(Math.floor(amount)), message: "Processor Declined" };
+  if (amount >= 3000 && amount < 3001) return { code: "3000", message: "Processor Network Unavailable - Try Again", status: "FAILED" };
+  return amount >= 5001 && amount < 5002 ? { rejected: "APPLICATION_INCOMPLETE" } : null;
+}
+
+const APPROVED = {
+  legacyCode: "1000",
+  message: "Approved",
+  cvvResponse: "MATCHES",
+  avsPostalCodeResponse: "MATCHES",
+  avsStreetAddressResponse: "NOT_PROVIDED",
+};
+
+function judged(no: No | null): { status: string; event: Record<string, unknown> } {
+  if (no === null)
+    return {
+      status: "SUBMITTED_FOR_SETTLEMENT",
+      event: { __typename: "AuthorizedEvent", status: "AUTHORIZED", processorResponse: APPROVED },
+    };
+  if ("rejected" in no)
+    return {
+      status: "GATEWAY_REJECTED",
+      event: { __typename: "GatewayRejectedEvent", status: "GATEWAY_REJECTED", gatewayRejectionReason: no.rejected },
+    };
+  const status = no.status ?? "PROCESSOR_DECLINED";
+  const __typename = status === "FAILED" ? "FailedEvent" : "ProcessorDeclinedEvent";
+  return { status, event: { __typename, status, processorResponse: { ...APPROVED, legacyCode: no.code, message: no.message } } };
+}
+
+function charge(call: BraintreeCall): Answer {
+  const [value, orderId] = [field(call, "transaction.amount"), field(call, "transaction.orderId")];
+  if (!(Number(value) > 0)) throw problem("VALIDATION", "Amount must be greater than zero.", "81531", ["input", "transaction", "amount"]);
+  const currency = accountOf(call, "transaction.merchantAccountId");
+  const number = cardOf(call);
+  const twin = call.transactions
+    .all()
+    .find(
+      (one) =>
+        one.reference === orderId &&
+        one.card === number &&
+        one.details.value === value &&
+        one.state !== "declined" &&
+        call.tools.now() - one.at < DUPLICATE_MS,
+    );
+  const no = twin ? { rejected: "DUPLICATE" } : (byAmount(value) ?? call.decide(ISSUER, number));
+  const { status, event } = judged(no);
+  const legacyId = call.tools.id("", 8);
+  const globalId = globalOf("transaction", legacyId);
+  if (twin) event["duplicateOf"] = { id: twin.details.globalId, legacyId: twin.id, orderId };
+  const transaction = call.transactions.add({
+    id: legacyId,
+    reference: orderId || null,
+    kind: "charge",
+    isApproved: no === null,
+    amountMinor: Math.round(Number(value) * (currency === "JPY" ? 1 : 100)),
+    currency,
+    card: number,
+    details: { globalId, status, event, value },
+  });
+  return json(200, { data: { chargeCreditCard: { transaction: shown(transaction) } } });
+}
+
+function shown({ id, reference, card, currency, state, details }: Transaction<Details>): object {
+  const status = { voided: "VOIDED", settled: "SETTLED", refunded: "SETTLED" }[state as string] ?? details.status;
+  return {
+    id: details.globalId,
+    legacyId: id,
+    status,
+    orderId: reference,
+    amount: { value: details.value, currencyCode: currency },
+    paymentMethodSnapshot: shownCard(card),
+    statusHistory: [{ __typename: "StatusEvent", status }, details.event].filter(
+      (one, at) => at === 1 || status !== details.event["status"],
+    ),
+  };
+}
+
+function createCustomer(call: BraintreeCall): Answer {
+  const legacyId = call.tools.digits(9);
+  const id = globalOf("customer", legacyId);
+  call.state.customers.set(id, { legacyId, cards: [] });
+  return json(200, { data: { createCustomer: { customer: { id, legacyId } } } });
+}
+
+const customerOf = (call: BraintreeCall, id: string) => call.state.customers.get(id) ?? notFound();
+
+function notFound(): never {
+  throw problem("NOT_FOUND", "An object with this ID was not found.");
+}
+
+/** A verification that fails stores nothing. */
+function vault(call: BraintreeCall): Answer {
+  const customerId = field(call, "customerId");
+  if (customerId === "") throw problem("VALIDATION", "A customer is required here.", "91704", ["input", "customerId"]);
+  const customer = customerOf(call, customerId);
+  accountOf(call, "verification.merchantAccountId");
+  const number = cardOf(call);
+  const no = field(call, "verification.skip") === "true" ? null : call.decide(ISSUER, number);
+  const { status, event } = judged(no);
+  const legacyId = call.tools.id("", 7);
+  const card = { id: globalOf("paymentmethod_cc", legacyId), legacyId, number };
+  if (no === null) customer.cards.push(card);
+  // The vault names no order: the ledger has what the sender wants echoed.
+  call.transactions.add({
+    id: legacyId,
+    reference: call.maybe(`${INPUT}.clientMutationId`) ?? customerId,
+    kind: "token",
+    isApproved: no === null,
+    card: number,
+    details: { globalId: card.id, status, event, value: "0.00" },
+  });
+  const verification = {
+    status: no === null ? "VERIFIED" : status,
+    gatewayRejectionReason: event["gatewayRejectionReason"] ?? null,
+    processorResponse: event["processorResponse"] ?? null,
+  };
+  const paymentMethod = no === null ? shownStored(card, customerId, customer.legacyId) : null;
+  return json(200, { data: { vaultCreditCard: { paymentMethod, verification } } });
+}
+
+const shownStored = ({ id, legacyId, number }: Vaulted, customerId: string, customer: string) => ({
+  id,
+  legacyId,
+  usage: "MULTI_USE",
+  details: shownCard(number),
+  customer: { id: customerId, legacyId: customer },
+});
+
+function deleteCustomer(call: BraintreeCall): Answer {
+  const id = field(call, "customerId");
+  for (const { legacyId } of customerOf(call, id).cards) {
+    const stored = call.transactions.get(legacyId);
+    if (stored) call.transactions.void(stored, ["verified"]);
+  }
+  call.state.customers.delete(id);
+  return json(200, { data: { deleteCustomer: { clientMutationId: call.maybe(`${INPUT}.clientMutationId`) ?? null } } });
+}
+
+/** Voids before settlement, refunds after. */
+function reverse(call: BraintreeCall): Answer {
+  const id = field(call, "transactionId");
+  const transaction = call.transactions.all().find(({ details }) => details.globalId === id) ?? notFound();
+  const refundId = call.tools.id("", 8);
+  if (call.transactions.void(transaction)) {
+    const reversal = { __typename: "Transaction", id, legacyId: transaction.id, status: "VOIDED" };
+    return json(200, { data: { reverseTransaction: { reversal } } });
+  }
+  const against = call.transactions.refund(transaction, { id: refundId });
+  if (against !== null) throw problem("VALIDATION", "Transaction can not be reversed.", "91504", ["input", "transactionId"]);
+  const reversal = { __typename: "Refund", id: globalOf("refund", refundId), legacyId: refundId, status: "SUBMITTED_FOR_SETTLEMENT" };
+  return json(200, { data: { reverseTransaction: { reversal } } });
+}
+
+function search(call: BraintreeCall): Answer {
+  const [is, start] = [call.maybe(`${INPUT}.orderId.is`), call.maybe(`${INPUT}.orderId.startsWith`)];
+  const isMeant = ({ reference, details }: Transaction<Details>) =>
+    details.value !== "0.00" && (is === undefined || reference === is) && (start === undefined || (reference ?? "").startsWith(start));
+  const edges = call
+    .lookUp(is ?? start ?? null, isMeant)
+    .slice(0, 10)
+    .map((transaction) => ({ node: shown(transaction) }));
+  return json(200, { data: { search: { transactions: { edges } } } });
+}
+
+function readTransaction(call: BraintreeCall): Answer {
+  const id = call.text("variables.id");
+  const [found] = call.lookUp(null, ({ details }) => details.globalId === id);
+  return json(200, { data: { node: found ? shown(found) : notFound() } });
+}
+
+function readCustomer(call: BraintreeCall): Answer {
+  const id = call.text("variables.id");
+  const customer = call.state.customers.get(id);
+  const stored = customer?.cards ?? [];
+  const seen = call.lookUp(id, (one) => stored.some(({ legacyId }) => legacyId === one.id)).map((one) => one.id);
+  const cards = stored.filter(({ legacyId }) => seen.includes(legacyId));
+  const edges = cards.map((card) => ({ node: shownStored(card, id, customer?.legacyId ?? "") }));
+  const node = customer ? { id, legacyId: customer.legacyId, paymentMethods: { edges } } : notFound();
+  return json(200, { data: { node } });
+}

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import type { GatewayAnswer, GatewaySettings, Order, Outcome } from "../contract.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+
+const braintree = GATEWAYS_BUILT.braintree!;
+const REFERENCE = orderOf().reference;
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+
+const TOKEN = answered(200, { data: { tokenizeCreditCard: { paymentMethod: { id: "tokencc_bh_rd6wvp", usage: "SINGLE_USE" } } } });
+const TRANSACTION = {
+  id: "dHJhbnNhY3Rpb25fOGt6NHgxcWE=",
+  legacyId: "8kz4x1qa",
+  status: "SUBMITTED_FOR_SETTLEMENT",
+  orderId: REFERENCE,
+  amount: { value: "49.95", currencyCode: "USD" },
+  statusHistory: [{ __typename: "SubmittedForSettlementEvent", status: "SUBMITTED_FOR_SETTLEMENT" }],
+};
+const charged = (change: object = {}) => answered(200, { data: { chargeCreditCard: { transaction: { ...TRANSACTION, ...change } } } });
+const declinedBy = (legacyCode: string) =>
+  charged({
+    status: "PROCESSOR_DECLINED",
+    statusHistory: [{ status: "PROCESSOR_DECLINED", processorResponse: { legacyCode, message: "no" } }],
+  });
+const rejectedBy = (gatewayRejectionReason: string) =>
+  charged({ status: "GATEWAY_REJECTED", statusHistory: [{ status: "GATEWAY_REJECTED", gatewayRejectionReason }] });
+const errors = (errorClass: string | undefined, legacyCode?: string) =>
+  answered(200, { data: null, errors: [{ message: "no", ...(errorClass && { extensions: { errorClass, legacyCode } }) }] });
+const found = (...transactions: object[]) =>
+  answered(200, { data: { search: { transactions: { edges: transactions.map((node) => ({ node: { ...TRANSACTION, ...node } })) } } } });
+const CUSTOMER = answered(200, { data: { createCustomer: { customer: { id: "Y3VzdG9tZXJfNTEzNjI0MDc4", legacyId: "513624078" } } } });
+const CARD = { id: "cGF5bWVudG1ldGhvZA==", legacyId: "9hd3kkm", customer: { id: "Y3VzdG9tZXJfNTEzNjI0MDc4", legacyId: "513624078" } };
+const VAULTED = answered(200, { data: { vaultCreditCard: { paymentMethod: CARD, verification: { status: "VERIFIED" } } } });
+const REVERSED = answered(200, { data: { reverseTransaction: { reversal: { __typename: "Transaction", status: "VOIDED" } } } });
+
+function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
+  let count = 0;
+  return testIo({ ...settingsOf(braintree), ...changes }, () => Promise.resolve(answers[Math.min(count++, answers.length - 1)]!));
+}
+const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => braintree.charge(orderOf(), ioWith([TOKEN, ...answers]));
+const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
+const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
+const inputOf = (body: string | undefined) => (JSON.parse(body ?? "") as { variables: { input: unknown } }).variables.input;
+
+describe("braintree requests", () => {
+  test("the card becomes a single-use id, which is charged under our order id and marked MOTO", async () => {
+    const credentials = {
+      merchant_id: new Secret("m"),
+      public_key: new Secret("examplepublickey"),
+      private_key: new Secret("0123456789abcdef0123456789abcdef"),
+      merchant_account_id: new Secret("exampleshop_usd"),
+    };
+    const io = ioWith([TOKEN, charged()], { credentials });
+    await braintree.charge(orderOf({ card: cardOf("4111111111111111", { year: "2030", name: "Ada Byron" }) }), io);
+    const [first, second] = io.sent;
+    assert.equal(first?.request.url, "https://payments.sandbox.braintree-api.com/graphql");
+    assert.partialDeepStrictEqual(first?.request.headers, {
+      Authorization: "Basic ZXhhbXBsZXB1YmxpY2tleTowMTIzNDU2Nzg5YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZg==",
+      "Braintree-Version": "2019-01-01",
+      "Content-Type": "application/json",
+    });
+    assert.deepEqual(inputOf(first?.body), {
+      creditCard: {
+        number: "4111111111111111",
+        expirationMonth: "03",
+        expirationYear: "2030",
+        cvv: "123",
+        cardholderName: "Ada Byron",
+        billingAddress: { postalCode: "44628", firstName: "Ada", lastName: "Byron" },
+      },
+      options: { validate: true },
+    });
+    assert.deepEqual(inputOf(second?.body), {
+      paymentMethodId: "tokencc_bh_rd6wvp",
+      transaction: { amount: "49.95", orderId: REFERENCE, merchantAccountId: "exampleshop_usd", paymentInitiator: "MOTO" },
+    });
+    assert.match(second?.body ?? "", /mutation C\(\$input: ChargeCreditCardInput!\) \{ chargeCreditCard\(input: \$input\)/);
+  });
+
+  test("the widget has no initiator and tells the shopper's address; the mark can be turned off; what is missing is left out", async () => {
+    const io = ioWith([TOKEN, charged(), TOKEN, charged()], { options: { moto: false } });
+    const card = () => cardOf("4111111111111111", { cvv: "", zip: null });
+    await braintree.charge(orderOf({ channel: "widget", customerIp: "203.0.113.7", card: card() }), io);
+    await braintree.charge(orderOf({ card: card(), currency: "JPY", amountMinor: 500 }), io);
+    assert.deepEqual(inputOf(io.sent[0]?.body), {
+      creditCard: { number: "4111111111111111", expirationMonth: "03", expirationYear: "2060" },
+      options: { validate: true },
+    });
+    assert.deepEqual(inputOf(io.sent[1]?.body), {
+      paymentMethodId: "tokencc_bh_rd6wvp",
+      transaction: { amount: "49.95", orderId: REFERENCE, riskData: { customerIp: "203.0.113.7" } },
+    });
+    assert.partialDeepStrictEqual(inputOf(io.sent[3]?.body), { transaction: { amount: "500" } });
+    assert.doesNotMatch(io.sent[3]?.body ?? "", /"paymentInitiator"/);
+  });
+
+  test("a card is stored with a customer after a verification; a refused one leaves no customer behind", async () => {
+    const io = ioWith([TOKEN, CUSTOMER, VAULTED]);
+    const outcome = await braintree.tokenize(storing, io);
+    assert.deepEqual(outcome.outcome === "approved" && outcome.processor, {
+      braintree_customer_id: "513624078",
+      braintree_payment_method_token: "9hd3kkm",
+    });
+    assert.deepEqual(inputOf(io.sent[2]?.body), {
+      clientMutationId: REFERENCE,
+      paymentMethodId: "tokencc_bh_rd6wvp",
+      customerId: "Y3VzdG9tZXJfNTEzNjI0MDc4",
+      verification: { skip: false },
+    });
+    const verification = { status: "PROCESSOR_DECLINED", processorResponse: { legacyCode: "2010" } };
+    const refused = ioWith([TOKEN, CUSTOMER, answered(200, { data: { vaultCreditCard: { paymentMethod: null, verification } } })]);
+    assert.equal(codeOf(await braintree.tokenize(storing, refused)), "incorrect_cvc");
+    assert.match(refused.sent[3]?.body ?? "", /deleteCustomer/);
+  });
+
+  test("settings that cannot work are named", () => {
+    const fault = (name: string, text: string) =>
+      braintree.checkSettings({
+        ...settingsOf(braintree),
+        credentials: { ...settingsOf(braintree).credentials, [name]: new Secret(text) },
+      });
+    assert.equal(fault("private_key", "0123456789abcdef0123456789abcdef"), null);
+    assert.match(fault("private_key", "sandbox_9dbg82cq_dcpspy2brwdjr3qn") ?? "", /tokenization key/);
+    assert.match(fault("private_key", "eyJ2ZXJzaW9uIjoyfQ==") ?? "", /private_key/);
+    assert.match(fault("public_key", "a b") ?? "", /public_key/);
+  });
+});
+
+describe("braintree responses", () => {
+  test("every processor code, rejection and validation means what the vendor's table says", async () => {
+    const processor: Readonly<Record<string, string>> = {
+      do_not_honor: "2000 2011 2041 2043 2044",
+      insufficient_funds: "2001",
+      limit_exceeded: "2002 2003 2056",
+      expired_card: "2004",
+      incorrect_number: "2005 2008 2051 2007 2009 2105",
+      invalid_expiry: "2006",
+      incorrect_cvc: "2010",
+      incorrect_zip: "2059 2060",
+      lost_or_stolen: "2012 2013 2022 2047 2053",
+      fraud_suspected: "2014 2021",
+      card_not_supported: "2015 2019 2024",
+      authentication_required: "2099 2101 2058",
+      gateway_misconfigured: "2023 2025 2028 2031 2040 2042 2045 2055 2064 2080",
+      processing_error: "2033 2034 2048 2061 3000 3001",
+      card_declined: "2017 2018 2020 2038 2046 2057 2106 2999 constructor",
+    };
+    for (const [ours, codes] of Object.entries(processor))
+      for (const code of codes.split(" ")) assert.equal(codeOf(await charge(declinedBy(code))), ours, code);
+    const rejections = {
+      CVV: "incorrect_cvc",
+      AVS: "incorrect_zip",
+      AVS_AND_CVV: "incorrect_cvc",
+      FRAUD: "fraud_suspected",
+      RISK_THRESHOLD: "fraud_suspected",
+      EXCESSIVE_RETRY: "limit_exceeded",
+      THREE_D_SECURE: "authentication_required",
+      APPLICATION_INCOMPLETE: "gateway_misconfigured",
+    };
+    for (const [reason, ours] of Object.entries(rejections)) assert.equal(codeOf(await charge(rejectedBy(reason))), ours, reason);
+    const validations = {
+      "81715": "incorrect_number",
+      "81712": "invalid_expiry",
+      "81707": "incorrect_cvc",
+      "81809": "incorrect_zip",
+      "81703": "card_not_supported",
+      "81750": "card_declined",
+      "91513": "gateway_misconfigured",
+    };
+    for (const [code, ours] of Object.entries(validations)) {
+      const io = ioWith([errors("VALIDATION", code)]);
+      assert.equal(codeOf(await braintree.charge(orderOf(), io)), ours, code);
+      assert.equal(io.sent.length, 1);
+    }
+    assert.equal(codeOf(await charge(charged({ status: "FAILED", statusHistory: [] }))), "processing_error");
+  });
+
+  test("errors come with status 200: keys, our own document, and faults that may have acted are told apart", async () => {
+    assert.equal(codeOf(await charge(errors("AUTHENTICATION"))), "gateway_credentials_invalid");
+    assert.equal(codeOf(await charge(errors(undefined))), "gateway_misconfigured");
+    assert.equal(codeOf(await charge(errors("RESOURCE_LIMIT"))), "gateway_unavailable");
+    for (const answer of [errors("INTERNAL"), errors("SERVICE_AVAILABILITY"), answered(500, {}), answered(200, {}), LOST])
+      assert.equal((await charge(answer)).outcome, "unknown");
+    for (const answer of [errors("INTERNAL"), answered(500, {}), LOST])
+      assert.equal(codeOf(await braintree.charge(orderOf(), ioWith([answer]))), "gateway_unavailable");
+  });
+
+  test("a payment beside an error that says nothing about it is decided by its status; another sum or status is unknown", async () => {
+    const both = answered(200, { data: { chargeCreditCard: { transaction: TRANSACTION } }, errors: [{ message: "a field" }] });
+    assert.equal((await charge(both)).outcome, "approved");
+    for (const change of [{ amount: { value: "4.99", currencyCode: "USD" } }, { status: "constructor" }, { legacyId: null }])
+      assert.equal((await charge(charged(change))).outcome, "unknown", JSON.stringify(change));
+  });
+
+  test("a payment in the merchant account's other currency is sent back and named as a matter of settings", async () => {
+    const euro = charged({ amount: { value: "49.95", currencyCode: "EUR" } });
+    const io = ioWith([TOKEN, euro, REVERSED]);
+    const outcome = await braintree.charge(orderOf(), io);
+    assert.equal(codeOf(outcome), "gateway_misconfigured");
+    assert.deepEqual(inputOf(io.sent[2]?.body), { transactionId: TRANSACTION.id });
+    assert.equal((await charge(euro, LOST)).outcome, "unknown");
+  });
+
+  test("a single-use id that was used up, or DUPLICATE, is looked up by our order id before it counts", async () => {
+    assert.equal((await charge(errors("VALIDATION", "91564"), found({}))).outcome, "approved");
+    assert.equal(
+      (await charge(rejectedBy("DUPLICATE"), found({}, { id: "b", legacyId: "b", status: "GATEWAY_REJECTED" }))).outcome,
+      "approved",
+    );
+    assert.equal((await charge(rejectedBy("DUPLICATE"), found({ orderId: "another" }))).outcome, "unknown");
+  });
+
+  test("a lost charge is found by our order id, a lost stored card with the customer that was noted", async () => {
+    const look = (order: Order, answer: GatewayAnswer, notes = {}) => braintree.lookUp!(traceOf(order, notes), ioWith([answer]));
+    assert.equal((await look(orderOf(), found({}))).outcome, "approved");
+    assert.equal((await look(orderOf(), found())).outcome, "absent");
+    assert.equal((await look(orderOf(), found({}, { id: "b", legacyId: "b" }))).outcome, "unknown");
+    assert.equal((await look(orderOf(), LOST)).outcome, "unknown");
+    const cards = (...nodes: object[]) => answered(200, { data: { node: { paymentMethods: { edges: nodes.map((node) => ({ node })) } } } });
+    const notes = { customer: "Y3VzdG9tZXJfNTEzNjI0MDc4" };
+    assert.equal((await look(storing, cards(CARD), notes)).outcome, "approved");
+    assert.equal((await look(storing, cards(), notes)).outcome, "absent");
+    assert.equal((await look(storing, cards(CARD))).outcome, "absent");
+    assert.equal((await look(storing, LOST, notes)).outcome, "unknown");
+  });
+
+  test("a payment that is being authorized is read until it is decided", async () => {
+    const node = (status: string) => answered(200, { data: { node: { ...TRANSACTION, status } } });
+    assert.equal((await charge(charged({ status: "AUTHORIZING" }), node("AUTHORIZING"), node("SETTLING"))).outcome, "approved");
+    assert.equal((await charge(charged({ status: "AUTHORIZING" }), node("AUTHORIZING"))).outcome, "unknown");
+  });
+});

@@ -1,0 +1,108 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import type { Subject } from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { PaymentState } from "./responses.ts";
+
+type BraintreeIo = kit.Io<typeof requests.SETTINGS>;
+
+const POLL_MS = [2_000];
+
+/** Braintree's GraphQL API: a single-use id for the card, then a charge; or a customer, and the card in its vault. */
+export const gateway = kit.defineGateway({
+  name: "braintree",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // The single-use id pays once: a second request with it is refused.
+    idempotency: "refuse",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 120_000,
+    token: "a payment method of a customer in the Vault",
+    processorFields: {
+      charge: ["braintree_transaction_id"],
+      tokenize: ["braintree_customer_id", "braintree_payment_method_token"],
+      transactionId: "braintree_transaction_id",
+    },
+  },
+  sandbox: { merchant_id: "examplemerchant1", public_key: "examplepublickey", private_key: "0123456789abcdef0123456789abcdef" },
+  checkSettings: requests.settingsFault,
+  documentation:
+    "Ids are the legacy ids that the Control Panel shows. There is no description field. The merchant account decides the currency: a " +
+    "payment in another one is sent back and refused. Unconfirmed: the form of a refused verification (both are read), and the numbers " +
+    "of the postal-code and amount validations.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), async () => {
+      if (attempt.mode === "tokenize") return remove(io, attempt.notes["customer"] ?? "");
+      const found = responses.readSearch(await io.send(requests.searchByOrder(attempt, io.settings)), attempt) ?? [];
+      const [taken, ...others] = found.filter(({ state }) => state.outcome === "approved");
+      return taken !== undefined && others.length === 0 && sendBack(io, taken.id);
+    }),
+});
+
+async function charge(order: Order, io: BraintreeIo): Promise<Outcome> {
+  const card = responses.readId(await io.send(requests.tokenizeCard(order, io.settings)), "tokenizeCreditCard", "paymentMethod");
+  if (kit.isOutcome(card)) return card;
+  return follow(order, io, responses.readCharge(await io.send(requests.charge(order, io.settings, card)), order));
+}
+
+/** Reads a payment that is still at work, and sends one back that was taken in another currency than the session's. */
+async function follow(subject: Subject, io: BraintreeIo, first: PaymentState): Promise<Outcome> {
+  let state: PaymentState | null = first;
+  if (first.outcome === "working") {
+    const read = async () => {
+      const now = responses.readTransaction(await io.send(requests.readTransaction(io.settings, first.id)), first.id, subject);
+      return now.outcome === "working" ? undefined : now;
+    };
+    state = await kit.poll(io, read, POLL_MS);
+  }
+  if (state === null || state.outcome === "working") return kit.unknown("Braintree is still authorizing the payment");
+  if (state.outcome !== "another currency") return state;
+  if (!(await sendBack(io, state.id))) return kit.unknown("a payment in another currency that could not be sent back");
+  return kit.declined("gateway_misconfigured", {
+    reason: "the merchant account has another currency than the session: set merchant_account_id; the payment was sent back",
+  });
+}
+
+async function sendBack(io: BraintreeIo, id: string): Promise<boolean> {
+  return responses.isDone(await io.send(requests.reverse(io.settings, id)), "reverseTransaction");
+}
+
+async function remove(io: BraintreeIo, customer: string): Promise<boolean> {
+  return responses.isDone(await io.send(requests.deleteCustomer(io.settings, customer)), "deleteCustomer");
+}
+
+async function tokenize(order: Order, io: BraintreeIo): Promise<Outcome> {
+  const card = responses.readId(await io.send(requests.tokenizeCard(order, io.settings)), "tokenizeCreditCard", "paymentMethod");
+  if (kit.isOutcome(card)) return card;
+  const customer = responses.readId(await io.send(requests.createCustomer(order, io.settings)), "createCustomer", "customer");
+  if (kit.isOutcome(customer)) return customer;
+  await io.note({ customer });
+  const outcome = responses.readVault(await io.send(requests.vault(order, io.settings, card, customer)));
+  // A customer without a card is of no use to anybody.
+  if (outcome.outcome === "declined" && outcome.code !== "duplicate_transaction") await remove(io, customer);
+  return outcome;
+}
+
+/** A payment by our order id; a stored card by the customer that was made for it, and noted. */
+async function lookUp(attempt: AttemptTrace, io: BraintreeIo): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize") {
+    const customer = attempt.notes["customer"];
+    if (customer === undefined) return kit.absent;
+    const stored = responses.readCards(await io.send(requests.cardsOfCustomer(io.settings, customer)));
+    return stored === null ? kit.unknown("Braintree did not answer the look-up") : (stored ?? kit.absent);
+  }
+  const found = responses.readSearch(await io.send(requests.searchByOrder(attempt, io.settings)), attempt);
+  if (found === null) return kit.unknown("Braintree did not answer the look-up");
+  const [first, ...others] = found;
+  if (first === undefined) return kit.absent;
+  // A second delivery is refused as a duplicate and carries the order id too: what was taken decides.
+  const taken = found.filter(({ state }) => state.outcome !== "declined");
+  if (taken.length > 1) return kit.unknown("more than one payment carries this attempt");
+  const { state } = taken[0] ?? others.at(-1) ?? first;
+  return state.outcome === "working" ? kit.pending : follow(attempt, io, state);
+}

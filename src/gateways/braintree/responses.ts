@@ -1,0 +1,196 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import type { Subject } from "./requests.ts";
+
+/** `processorResponse.legacyCode` of a decline; every other 2xxx is a plain one, every other 3xxx the network's. */
+const ofProcessor = kit.codeTable(
+  {
+    do_not_honor: "2000 2011 2041 2043 2044",
+    insufficient_funds: "2001",
+    limit_exceeded: "2002 2003 2056",
+    expired_card: "2004",
+    incorrect_number: "2005 2007 2008 2009 2051 2105",
+    invalid_expiry: "2006",
+    incorrect_cvc: "2010",
+    incorrect_zip: "2059 2060",
+    lost_or_stolen: "2012 2013 2022 2047 2053",
+    fraud_suspected: "2014 2021",
+    card_not_supported: "2015 2019 2024",
+    duplicate_transaction: "2016",
+    authentication_required: "2058 2099 2101",
+    gateway_misconfigured: "2023 2025-2031 2040 2042 2045 2055 2064 2080",
+    processing_error: "2033 2034 2048 2061 3*",
+  },
+  "card_declined",
+);
+/** `gatewayRejectionReason`: the merchant's own rules. */
+const ofRejection = kit.codeTable(
+  {
+    incorrect_cvc: "CVV AVS_AND_CVV",
+    incorrect_zip: "AVS",
+    fraud_suspected: "FRAUD RISK_THRESHOLD PAYMENT_METHOD_BLOCKED",
+    limit_exceeded: "EXCESSIVE_RETRY TOO_MANY_CONFIRMATION_ATTEMPTS",
+    duplicate_transaction: "DUPLICATE",
+    authentication_required: "THREE_D_SECURE",
+    gateway_misconfigured: "APPLICATION_INCOMPLETE TOKEN_ISSUANCE MANUAL_TRANSACTIONS_DISABLED UNION_PAY_ENROLLMENT_REQUIRED",
+  },
+  "card_declined",
+);
+/** `extensions.legacyCode` of a validation. */
+const ofValidation = kit.codeTable(
+  {
+    incorrect_number: "81714 81715 81716 81717",
+    invalid_expiry: "81709-81713",
+    incorrect_cvc: "81706 81707 81736",
+    incorrect_zip: "81737 81809 81813",
+    card_not_supported: "81703",
+    card_declined: "81750",
+    processing_error: "91564 91565",
+  },
+  "gateway_misconfigured",
+);
+/** `extensions.errorClass` of the other errors; one that is not named is about the document we sent. */
+const ofClass = kit.codeTable(
+  {
+    gateway_credentials_invalid: "AUTHENTICATION AUTHORIZATION",
+    gateway_unavailable: "RESOURCE_LIMIT INTERNAL SERVICE_AVAILABILITY",
+  },
+  "gateway_misconfigured",
+);
+/** After these the operation may have run. */
+const MAY_HAVE_RUN = new Set(["INTERNAL", "SERVICE_AVAILABILITY"]);
+/** The single-use id was consumed before: by a first delivery of this very request, perhaps. */
+const USED_UP = "91564";
+
+const GLOBAL_ID = /^[A-Za-z0-9+/=_-]{1,255}$/;
+const LEGACY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const TAKEN = new Set(["SUBMITTED_FOR_SETTLEMENT", "SETTLING", "SETTLED", "SETTLEMENT_PENDING", "SETTLEMENT_CONFIRMED"]);
+const NOT_TAKEN = new Set(["SETTLEMENT_DECLINED", "AUTHORIZATION_EXPIRED", "VOIDED"]);
+
+/** What a payment's transaction says; `working` is read again, `another currency` is sent back. */
+export type PaymentState = Approved | Declined | Unknown | { outcome: "working"; id: string } | { outcome: "another currency"; id: string };
+
+/**
+ * The object under `data.<operation>`, or why there is none. HTTP is 200 for refusals too; an error beside a good object only
+ * says that a field below it could not be read.
+ */
+export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
+  const read = kit.triage(answer, { effect, read: kit.readJson, readable: (status) => status === 200 });
+  if ("outcome" in read) return read;
+  const data = kit.at(read.body, "data", operation);
+  if (kit.isObject(data)) return data;
+  const errors = kit.objectsAt(read.body, "errors");
+  return errors?.[0]
+    ? errorOf(errors, effect)
+    : effect === "money"
+      ? kit.unknown("neither data nor errors")
+      : kit.declined("processing_error");
+}
+
+function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Declined | Unknown {
+  const first = errors[0];
+  const kind = kit.textAt(first, "extensions", "errorClass");
+  const message = kit.textAt(first, "message");
+  if (kind !== "VALIDATION") {
+    return effect === "money" && MAY_HAVE_RUN.has(kind ?? "")
+      ? kit.unknown("a fault of the vendor after it may have acted")
+      : kit.declined(ofClass(kind), { message });
+  }
+  const codes = errors.map((error) => kit.scalarAt(error, "extensions", "legacyCode") ?? "");
+  if (effect === "money" && codes.includes(USED_UP)) return kit.declined("duplicate_transaction", { message });
+  const known = codes.map((code) => ofValidation(code));
+  return kit.declined(known.find((code) => code !== "gateway_misconfigured") ?? "gateway_misconfigured", { message });
+}
+
+/** An id that the vendor made, or why there is none. */
+export function readId(answer: GatewayAnswer, operation: string, kind: string): string | Declined {
+  const data = readData(answer, "nothing", operation);
+  if (kit.isOutcome(data)) return data.outcome === "declined" ? data : kit.declined("gateway_unavailable");
+  return kit.idAt(data, GLOBAL_ID, kind, "id") ?? kit.declined("processing_error");
+}
+
+/** The answer to a charge. */
+export function readCharge(answer: GatewayAnswer, subject: Subject): PaymentState {
+  const data = readData(answer, "money", "chargeCreditCard");
+  return kit.isOutcome(data) ? data : transactionState(kit.at(data, "transaction"), subject);
+}
+
+/** A transaction by its id; `working` again when it could not be read. */
+export function readTransaction(answer: GatewayAnswer, id: string, subject: Subject): PaymentState {
+  const node = kit.at(kit.lookUpBody(answer, kit.readJson), "data", "node");
+  return kit.isObject(node) ? transactionState(node, subject) : { outcome: "working", id };
+}
+
+/** The transactions that carry our order id; null when the vendor did not say. */
+export function readSearch(answer: GatewayAnswer, subject: Subject): { id: string; state: PaymentState }[] | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const edges = kit.objectsAt(body, "data", "search", "transactions", "edges");
+  if (edges === null) return null;
+  const nodes = edges.map((edge) => kit.at(edge, "node")).filter((node) => kit.textAt(node, "orderId") === subject.reference);
+  return nodes.map((node) => ({ id: kit.idAt(node, GLOBAL_ID, "id") ?? "", state: transactionState(node, subject) }));
+}
+
+type Json = Parameters<typeof kit.at>[0];
+
+function transactionState(transaction: Json, subject: Subject): PaymentState {
+  const [id, legacyId] = [kit.idAt(transaction, GLOBAL_ID, "id"), kit.idAt(transaction, LEGACY_ID, "legacyId")];
+  const status = kit.textAt(transaction, "status") ?? "";
+  if (id === undefined || legacyId === undefined) return kit.unknown("a transaction without its ids");
+  const processor = { braintree_transaction_id: legacyId };
+  if (status === "AUTHORIZING") return { outcome: "working", id };
+  if (status === "PROCESSOR_DECLINED" || status === "GATEWAY_REJECTED" || status === "FAILED")
+    return refusalOf(transaction, status, processor);
+  if (NOT_TAKEN.has(status)) return kit.declined("processing_error", { processor });
+  if (!TAKEN.has(status) && status !== "AUTHORIZED") return kit.unknown("a status that Braintree does not document");
+  if (kit.textAt(transaction, "amount", "currencyCode") !== subject.currency) return { outcome: "another currency", id };
+  if (kit.minorOfDecimal(kit.at(transaction, "amount", "value"), subject.currency) !== subject.amountMinor)
+    return kit.unknown("another amount than asked for");
+  return kit.approved(processor, { capture: status === "AUTHORIZED" ? "authorized" : "captured" });
+}
+
+/** The event of the status history that says why. */
+function refusalOf(transaction: Json, status: string, processor: Readonly<Record<string, string>>): Declined {
+  const event = (kit.objectsAt(transaction, "statusHistory") ?? []).find((entry) => kit.textAt(entry, "status") === status);
+  return kit.declined(reasonOf(status, event), { message: kit.textAt(event, "processorResponse", "message"), processor });
+}
+
+function reasonOf(status: string, event: Json): DeclineCode {
+  if (status === "GATEWAY_REJECTED") return ofRejection(kit.textAt(event, "gatewayRejectionReason"));
+  const code = kit.scalarAt(event, "processorResponse", "legacyCode");
+  return status === "FAILED" && code === undefined ? "processing_error" : ofProcessor(code);
+}
+
+/** The answer to storing a card. Refused verifications come as null with the verification, or as errors: both are read. */
+export function readVault(answer: GatewayAnswer): Approved | Declined | Unknown {
+  const data = readData(answer, "money", "vaultCreditCard");
+  if (kit.isOutcome(data)) return data;
+  const stored = kit.at(data, "paymentMethod");
+  if (kit.isObject(stored)) return storedCard(stored);
+  const verification = kit.at(data, "verification");
+  const status = kit.textAt(verification, "status");
+  if (status !== "PROCESSOR_DECLINED" && status !== "GATEWAY_REJECTED" && status !== "FAILED")
+    return kit.unknown("neither a stored card nor a refusal");
+  return kit.declined(reasonOf(status, verification), { message: kit.textAt(verification, "processorResponse", "message") });
+}
+
+function storedCard(stored: Json): Approved | Unknown {
+  const token = kit.idAt(stored, LEGACY_ID, "legacyId");
+  const customer = kit.idAt(stored, LEGACY_ID, "customer", "legacyId");
+  if (token === undefined || customer === undefined) return kit.unknown("a stored card without its ids");
+  return kit.approved({ braintree_customer_id: customer, braintree_payment_method_token: token });
+}
+
+/** What a customer made for this attempt holds: one card, none (undefined), or the vendor did not say (null). */
+export function readCards(answer: GatewayAnswer): Approved | Unknown | undefined | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const edges = kit.objectsAt(body, "data", "node", "paymentMethods", "edges");
+  if (edges === null) return kit.at(body, "data", "node") === null && kit.at(body, "errors") === undefined ? undefined : null;
+  if (edges.length > 1) return kit.unknown("more than one card with this attempt's customer");
+  return edges[0] && storedCard(kit.at(edges[0], "node"));
+}
+
+/** Whether a reversal or deletion has gone through. */
+export function isDone(answer: GatewayAnswer, operation: string): boolean {
+  return kit.isObject(kit.at(kit.lookUpBody(answer, kit.readJson), "data", operation));
+}
