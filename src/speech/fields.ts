@@ -6,6 +6,7 @@ import type { Decoder, Grammar } from "./decoder.ts";
 import type { ListenFor, ListenTask, RecognitionResult } from "./recognition-result.ts";
 import { DIGITS, EXPIRY, YES_NO, answerOf } from "./phrases.ts";
 import { digitsOf, expiryOf, isSingleDigit } from "./spoken-numbers.ts";
+import { isVoice } from "./voicing.ts";
 
 /** An utterance and what a second, independent decoder made of it while it was spoken. */
 export interface UtteranceAudio {
@@ -96,7 +97,9 @@ const understandExpiry: Understand = (decoder, { samples, clear }) => {
   return date ? { kind: "expiry", ...date, certain: clear } : NOTHING;
 };
 
+/** Only a voice can answer: a grammar of answers alone finds one in a melody, a hiss and the busy tone. */
 const understandAnswer: Understand = (decoder, { samples }) => {
+  if (!isVoice(samples)) return NOTHING;
   decoder.use(YES_NO);
   const answer = answerOf(decoder.decode(samples));
   return answer ? { kind: answer } : NOTHING;

