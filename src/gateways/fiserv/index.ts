@@ -7,8 +7,6 @@ import type { PaymentState } from "./responses.ts";
 type FiservIo = kit.Io<typeof requests.SETTINGS>;
 
 const DEADLINE_MS = 60_000;
-/** A lost tokenization is sent again after these pauses: it moves no money. */
-const AGAIN_MS = [1_000, 3_000];
 
 /** Fiserv (First Data) IPG, Payment Gateway API v2: `payments` and `payment-tokens`. */
 export const gateway = kit.defineGateway({
@@ -84,15 +82,12 @@ function takeBack(subject: requests.Subject, io: FiservIo, id: string): Promise<
   );
 }
 
-async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
-  for (const pause of [...AGAIN_MS, null]) {
+function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
+  return kit.storeAgain(io, async () => {
     const answer = await io.send(requests.createToken(order, io.settings, io));
     const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status < 500 });
-    const outcome = kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
-    if (outcome.outcome !== "unknown") return outcome;
-    if (pause === null || !(await io.wait(pause))) break;
-  }
-  return kit.declined("gateway_unavailable", { reason: "no answer to storing the card; no money can have moved" });
+    return kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
+  });
 }
 
 async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {

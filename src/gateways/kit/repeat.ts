@@ -69,6 +69,19 @@ export async function sendWithKey(io: Sender, attempt: Try, rule: KeyRule): Prom
   return unknown(final ? "a lost answer, then a refusal that says nothing about it" : "the vendor's answer was lost");
 }
 
+/** A store is sent again after these pauses. */
+const STORE_AGAIN_MS: readonly number[] = [1_000, 3_000];
+
+/** Stores a card at a vendor without a key for it: it moves no money, so it is simply sent again while its answer is lost. */
+export async function storeAgain(io: Pick<GatewayIo, "wait">, store: () => Promise<Outcome>): Promise<Outcome> {
+  for (const pause of [...STORE_AGAIN_MS, null]) {
+    const outcome = await store();
+    if (outcome.outcome !== "unknown") return outcome;
+    if (pause === null || !(await io.wait(pause))) break;
+  }
+  return declined("gateway_unavailable", { reason: "no answer to storing the card; no money can have moved" });
+}
+
 /** Pauses between polls; the last one goes on. */
 const POLL_MS: readonly number[] = [1_000, 2_000, 3_000, 5_000];
 

@@ -5,8 +5,6 @@ import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
-/** A lost store is sent again after these pauses: it moves no money. */
-const AGAIN_MS = [1_000, 3_000];
 /** Pages of the newest hundred that a look-up reads: the vendor counts 45 calls a minute. */
 const MOST_PAGES = 5;
 
@@ -62,25 +60,16 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 /** The issuer verifies the card by a hold of nothing, which is released; where the processor cannot, the card is stored unseen. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const { settings } = io;
-  if (!settings.options.verify) return again(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
-  const verified = await again(io, async () => {
+  if (!settings.options.verify)
+    return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
+  const verified = await kit.storeAgain(io, async () => {
     const answer = await io.send(requests.verifyAndSave(order, settings, io));
     const [state, refnum] = [responses.readStored(answer), responses.refnumOf(answer)];
     if (state.outcome === "approved" && refnum !== undefined) await io.send(requests.reverse(settings, io, "cc:void:release", refnum));
     return state;
   });
   if (verified.outcome !== "declined" || verified.reason !== responses.CANNOT_VERIFY) return verified;
-  return again(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
-}
-
-/** A store that moves nothing is simply sent again when its answer is lost. */
-async function again(io: Io, store: () => Promise<Outcome>): Promise<Outcome> {
-  for (const pause of [...AGAIN_MS, null]) {
-    const outcome = await store();
-    if (outcome.outcome !== "unknown") return outcome;
-    if (pause === null || !(await io.wait(pause))) break;
-  }
-  return kit.declined("gateway_unavailable", { reason: "no answer to storing the card; no money can have moved" });
+  return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
 }
 
 /** By our order id, among the newest transactions. */
