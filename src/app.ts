@@ -37,7 +37,7 @@ import { VERSION } from "./version.ts";
  */
 
 /** A running service, for `serve`, `demo` and the tests. */
-export interface App extends Pick<Modules, "database" | "keys" | "projects" | "sessions" | "webhooks"> {
+export interface App extends Pick<Modules, "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments"> {
   baseUrl: string;
   /** Host and port of the SIP listener; null when this process has no voice. */
   sip: { host: string; port: number } | null;
@@ -191,6 +191,7 @@ async function startRoles(
     projects,
     sessions,
     webhooks,
+    payments,
     get activeCalls() {
       return voice?.calls.activeCalls ?? 0;
     },

@@ -1,32 +1,98 @@
 import { parseArgs } from "node:util";
-import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import { type Gateway, GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import { OperatorError } from "#src/kernel/errors.ts";
+import { type Environment, type GatewayName, isGatewayName } from "#src/kernel/payment.ts";
+import type { CredentialsCheck } from "#src/payments/index.ts";
+import { findProject } from "./find-project.ts";
 import { isHelped } from "./help.ts";
+import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
+const TEST = "gateways test PROJECT GATEWAY [--live]";
 const USAGE = `Usage: voicetill gateways [--json]
-The gateways that are built, with the names of their credentials and options for the apply file.`;
+    The gateways, what each can do, and the names of their credentials and options for the apply file.
+
+voicetill ${TEST} [--json]
+    Asks the vendor whether it takes the project's credentials: those for its sandbox, with --live the live ones. Nothing is charged.`;
+
+const test = operation({
+  arguments: TEST.slice("gateways test ".length),
+  summary: "Asks the vendor whether it takes the project's credentials. Nothing is charged. PROJECT: its slug, or ORGANIZATION/SLUG.",
+  options: { live: { type: "boolean" } },
+  opening: { leavesAudit: true },
+  read({ live }, positionals): { project: string; gateway: GatewayName; environment: Environment } {
+    const [project, gateway, ...more] = positionals;
+    if (project === undefined || gateway === undefined || more.length > 0) throw new OperatorError(`Usage: voicetill ${TEST}`);
+    if (!isGatewayName(gateway) || !GATEWAYS_BUILT[gateway])
+      throw new OperatorError(`There is no gateway "${gateway}"; voicetill gateways lists them.`);
+    return { project, gateway, environment: live ? "live" : "test" };
+  },
+  async work({ database, projects, payments }, { project: name, gateway, environment }) {
+    const { id, organization, project, currency } = findProject(await projects.overview(database.db), name);
+    const check = await payments.checkCredentials({ projectId: id, currency, gateway, environment });
+    return { project: `${organization}/${project}`, gateway, environment, ...check };
+  },
+  show: ({ project, gateway, environment, ...check }) => `${gateway} (${environment}) of ${project}: ${sentenceOf(check)}`,
+  fails: ({ result }) => result !== "accepted" && result !== "cannot be asked",
+});
+
+export const operations: Operations = { "gateways test": test };
+
+/** What a check came to, in a few words. */
+export function sentenceOf(check: Sent<CredentialsCheck>): string {
+  return SENTENCES[check.result]("reason" in check ? check.reason : "");
+}
+
+const SENTENCES: Readonly<Record<CredentialsCheck["result"], (reason: string) => string>> = {
+  accepted: () => "the vendor takes the credentials",
+  refused: (reason) => `the vendor does not take the credentials (${reason})`,
+  "not reached": (reason) => `no answer that says anything about the credentials (${reason})`,
+  "cannot be asked": () => "only a payment would tell: the vendor answers nothing else",
+  "no credentials": () => "there are no credentials, and no simulator that stands in for the vendor",
+};
 
 export async function run(args: string[]): Promise<number> {
   if (isHelped(args, USAGE)) return 0;
+  return args[0] === undefined || args[0].startsWith("-") ? list(args) : runnerOf("gateways", operations)(args);
+}
+
+function list(args: string[]): number {
   const { values } = parseArgs({ args, options: { json: { type: "boolean" } } });
-  const gateways = Object.values(GATEWAYS_BUILT).map(({ name, credentialFields, optionFields }) => ({
-    name,
+  const gateways = Object.values(GATEWAYS_BUILT).map(({ name, capabilities, credentialFields, optionFields }) => ({
+    name: name satisfies GatewayName,
+    capabilities,
     credentials: credentialFields,
     options: optionFields,
   }));
-  if (values.json) {
-    process.stdout.write(`${JSON.stringify(gateways)}\n`);
-    return 0;
-  }
-  for (const { name, credentials, options } of gateways) {
-    process.stdout.write(`${name}\n`);
-    for (const field of credentials) {
-      const marks = [field.required ? "required" : "optional", ...(field.secret ? ["secret"] : [])].join(", ");
-      process.stdout.write(`  ${field.name} (${marks}): ${field.meaning}\n`);
-    }
-    for (const option of options)
-      process.stdout.write(
-        `  option ${option.name} = ${option.values.join(" | ")} (default ${String(option.default)}): ${option.meaning}\n`,
-      );
-  }
+  process.stdout.write(values.json ? `${JSON.stringify(gateways)}\n` : `${gateways.flatMap(linesOf).join("\n")}\n`);
   return 0;
+}
+
+function linesOf({
+  name,
+  capabilities,
+  credentials,
+  options,
+}: Pick<Gateway, "name" | "capabilities"> & { credentials: Gateway["credentialFields"]; options: Gateway["optionFields"] }): string[] {
+  return [
+    name,
+    `  ${abilitiesOf(capabilities).join("; ")}`,
+    ...credentials.map((field) => {
+      const marks = [field.required ? "required" : "optional", ...(field.secret ? ["secret"] : [])].join(", ");
+      return `  ${field.name} (${marks}): ${field.meaning}`;
+    }),
+    ...options.map(
+      (option) => `  option ${option.name} = ${option.values.join(" | ")} (default ${String(option.default)}): ${option.meaning}`,
+    ),
+  ];
+}
+
+/** Each capability in a few words; what the generated pages say at length. */
+function abilitiesOf(can: Gateway["capabilities"]): string[] {
+  return [
+    can.authorizeOnly ? "charges at once or holds" : "charges at once",
+    `stores a card as ${can.token}${can.verifiesOnTokenize ? ", verified" : ", not verified"}`,
+    can.moto ? "marks telephone orders" : "no mark for telephone orders",
+    can.lookUp === "none" || can.lookUp === "by rule" ? "a lost answer cannot be looked up" : `a lost answer is looked up ${can.lookUp}`,
+    can.voidBy === "none" ? "no reversal" : `reversal by ${can.voidBy}`,
+  ];
 }

@@ -13,7 +13,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   call: { summary: "call TARGET: place a test call to a session id or SIP URI", load: () => import("./call.ts") },
   listen: { summary: "receive status webhooks, verify them, print them", load: () => import("./listen.ts") },
   simulators: { summary: "the gateway simulators alone", load: () => import("./simulators.ts") },
-  gateways: { summary: "the gateways, with the names of their credentials", load: () => import("./gateways.ts") },
+  gateways: {
+    summary: "the gateways and their credentials; gateways test: does the vendor take a project's?",
+    load: () => import("./gateways.ts"),
+  },
   keys: { summary: "keys create | list | revoke: API keys", load: () => import("./keys.ts") },
   sessions: { summary: "sessions list | show | cancel | erase", load: () => import("./sessions.ts") },
   webhooks: { summary: "webhooks list | resend: status webhooks and what became of them", load: () => import("./webhooks.ts") },

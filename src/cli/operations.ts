@@ -1,6 +1,7 @@
 import * as apply from "./apply.ts";
 import * as audit from "./audit.ts";
 import * as doctor from "./doctor.ts";
+import * as gateways from "./gateways.ts";
 import * as keys from "./keys.ts";
 import * as masterKey from "./master-key.ts";
 import type { Operations } from "./operation.ts";
@@ -12,6 +13,7 @@ import * as webhooks from "./webhooks.ts";
 export const OPERATIONS: Operations = {
   ...apply.operations,
   ...audit.operations,
+  ...gateways.operations,
   ...keys.operations,
   ...masterKey.operations,
   ...sessions.operations,

@@ -42,6 +42,11 @@ export interface Gateway {
    * nothing may be charged. Absent when `capabilities.lookUp` is "none".
    */
   lookUp?(attempt: AttemptTrace, io: GatewayIo): Promise<LookUpResult>;
+  /**
+   * Asks the vendor for an access token and does nothing with it: how credentials are checked where a look-up cannot do it,
+   * because it needs an id that the vendor gave (jpmorgan) or there is none (quickbooks).
+   */
+  authenticate?(io: GatewayIo): Promise<AccessToken | Declined>;
   /** Reverses an attempt by its reference or by what it left in the trace. Absent when `capabilities.voidBy` is "none". */
   void?(attempt: AttemptTrace, io: GatewayIo): Promise<VoidResult>;
 }

@@ -37,6 +37,10 @@ export const GATEWAYS = [
 ] as const;
 export type GatewayName = (typeof GATEWAYS)[number];
 
+export function isGatewayName(text: string): text is GatewayName {
+  return (GATEWAYS as readonly string[]).includes(text);
+}
+
 /**
  * Why a payment did not happen, the same codes over all gateways. `callerMayRetry`: another try in the same call can
  * help, with the named field typed again or with another card (R-192); everything else ends the session.

@@ -2,6 +2,7 @@ import { crashPoint } from "#src/kernel/crash-points.ts";
 import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { AccessTokens } from "./access-tokens.ts";
+import { checkCredentials, type CheckScope, type CredentialsCheck } from "./credentials-check.ts";
 import { lastDecline } from "./attempts.ts";
 import { startJanitor } from "./janitor.ts";
 import { errorOf } from "./outcome.ts";
@@ -15,7 +16,7 @@ import type { PaymentsDeps, SettleResult } from "./types.ts";
 export { type DeclineRatio, highDeclineRatios } from "./decline-ratio.ts";
 export { deleteAttempts, isUnsettled } from "./retention.ts";
 export { type AttemptView, attemptsOf, countOpen, needsOperator } from "./work-list.ts";
-export type { PaymentsDeps, SettleInput, SettleResult };
+export type { CredentialsCheck, PaymentsDeps, SettleInput, SettleResult };
 
 export interface Payments {
   /**
@@ -27,6 +28,8 @@ export interface Payments {
   skip(session: Session): Promise<SettleResult>;
   /** The caller left: payment-failed when the last card was declined (R-275), else abandoned. A running charge goes on (R-274). */
   giveUp(session: Session): Promise<Session | null>;
+  /** Asks the vendor, without a card, whether it takes the project's credentials. */
+  checkCredentials(scope: CheckScope): Promise<CredentialsCheck>;
   /** Starts recovery; answers its stop. Needs the lease of `owner`. */
   startJanitor(): () => Promise<void>;
 }
@@ -44,6 +47,7 @@ export function createPayments(deps: PaymentsDeps): Payments {
       if (declined === null || !isDeclineCode(declined)) return await deps.sessions.apply(session.id, "abandon");
       return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined, message: null }));
     },
+    checkCredentials: (scope) => checkCredentials(deps, tokens, scope),
     startJanitor: () => startJanitor(deps, search, reversals),
   };
 }

@@ -7,8 +7,11 @@ import type { Vault } from "./vault.ts";
 
 /** What is set up for a project: for whoever checks an installation, not for the payment path. */
 export interface ProjectOverview {
+  id: string;
   organization: string;
   project: string;
+  /** ISO 4217. */
+  currency: string;
   archived: boolean;
   /** Gateways with credentials of the project's own. */
   gateways: { gateway: GatewayName; environment: Environment }[];
@@ -21,7 +24,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
   const projects = await db
     .selectFrom("projects")
     .innerJoin("organizations", "organizations.id", "projects.organization_id")
-    .select(["projects.id", "organizations.slug as organization", "projects.slug as project", "archived"])
+    .select(["projects.id", "organizations.slug as organization", "projects.slug as project", "currency", "archived"])
     .orderBy("organizations.slug")
     .orderBy("projects.slug")
     .execute();
@@ -36,9 +39,11 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
     .orderBy("environment")
     .execute();
   const numbers = await db.selectFrom("phone_numbers").selectAll().orderBy("number").execute();
-  return projects.map(({ id, organization, project, archived }) => ({
+  return projects.map(({ id, organization, project, currency, archived }) => ({
+    id,
     organization,
     project,
+    currency,
     archived,
     gateways: settings
       .filter((row) => row.project_id === id)

@@ -16,14 +16,14 @@ const STOPPING: ReadonlySet<string> = new Set(["node", "clock", "master key", "l
 /** Runs the doctor's checks when there are live keys. Throws OperatorError with one sentence for each that stops the start. */
 export async function checkBeforeStart(
   config: Config,
-  opened: Pick<CommandModules, "database" | "projects" | "keys">,
+  opened: Pick<CommandModules, "database" | "projects" | "keys" | "payments">,
   log: Log,
 ): Promise<void> {
   // Live keys need PostgreSQL.
   if (opened.database.kind === "pglite") return;
   const keys = await opened.projects.listKeys(opened.database.db, null);
   if (!keys.some(({ mode, state }) => mode === "live" && state === "active")) return;
-  const gathered = await gatherFromDatabase(opened, { audit: false });
+  const gathered = await gatherFromDatabase(opened, { thorough: false });
   const facts: Facts = {
     node: process.version,
     settingsFault: null,

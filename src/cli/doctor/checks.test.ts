@@ -57,6 +57,7 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
         webhooks: { pending: 0, oldestSeconds: null, overdue: 0, dead: 0 },
         payments: { stuck: 0, searched: 0, unsettled: 0 },
         numberCallbacks: 0,
+        credentials: [],
         processes: [{ owner: "a-1", roles: ["worker"] }],
         audit: { verified: 7, fault: null, overdue: 0 },
         ...installation,
@@ -83,6 +84,7 @@ const shop = (differences: object) => ({
     },
   ],
 });
+const CHECKED = { name: "acme/shop", gateway: "stripe", environment: "test" };
 const SHOP = shop({}).projects[0];
 const port = (state: string) => ({ ports: [{ setting: "PORT", protocol: "TCP", port: 8080, state }] });
 const NO_LIVE = { keys: [{ ...KEY, mode: "test" }] };
@@ -107,6 +109,24 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
   ["a public host without an address", { host: { publicAddresses: [] } }, "SIP address", "fail"],
   ["a loopback address for trunks outside", { host: { publicAddresses: ["127.0.0.1"] } }, "SIP address", "fail"],
   ["a private address for public trunks", { env: { SIP_TRUNKS: "198.51.100.0/24,54.172.60.0/30" } }, "SIP address", "warn"],
+  [
+    "live credentials that the vendor refuses",
+    { installation: { credentials: [{ ...CHECKED, environment: "live", result: "refused", reason: "HTTP 401" }] } },
+    "gateway credentials",
+    "fail",
+  ],
+  [
+    "sandbox credentials that the vendor refuses",
+    { installation: { credentials: [{ ...CHECKED, result: "refused", reason: "HTTP 401" }] } },
+    "gateway credentials",
+    "warn",
+  ],
+  [
+    "a vendor that cannot be reached",
+    { installation: { credentials: [{ ...CHECKED, environment: "live", result: "not reached", reason: "timed out" }] } },
+    "gateway credentials",
+    "warn",
+  ],
   ["no trunks", { env: { SIP_TRUNKS: "" } }, "SIP trunks", "warn"],
   ["trunks everywhere", { env: { SIP_TRUNKS: "0.0.0.0/0" } }, "SIP trunks", "fail"],
   ["trunks everywhere, in halves (R-440)", { env: { SIP_TRUNKS: "0.0.0.0/1,128.0.0.0/1" } }, "SIP trunks", "fail"],

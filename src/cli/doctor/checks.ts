@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { type Config, coversInternet } from "#src/config/index.ts";
 import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
+import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
 import type { DatabaseFacts, Installation } from "./database-facts.ts";
 import type { HostFacts } from "./host-facts.ts";
@@ -230,6 +231,19 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
         results.push(...webhookResults(name, webhooks, isLive));
       }
       return results.length > 0 ? results : [ok(`${own.length} set up`)];
+    }),
+
+  "gateway credentials": (facts) =>
+    installed(facts, ({ credentials }) => {
+      if (credentials === null || credentials.length === 0) return [];
+      const results = credentials.flatMap(({ name, gateway, environment, ...check }): Result[] => {
+        if (check.result === "accepted" || check.result === "cannot be asked") return [];
+        const text = `${gateway} (${environment}) of ${name}: ${sentenceOf(check)}`;
+        if (check.result === "not reached") return [warn(text, "see that this machine reaches the vendor, then ask again")];
+        return [(environment === "live" ? fail : warn)(text, "apply the right ones; voicetill gateways says where the vendor shows them")];
+      });
+      const accepted = credentials.filter(({ result }) => result === "accepted").length;
+      return results.length > 0 ? results : [ok(`the vendors take ${accepted} of ${credentials.length}, the others cannot be asked`)];
     }),
 
   "phone numbers": (facts) =>

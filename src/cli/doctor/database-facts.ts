@@ -1,5 +1,6 @@
 import { sql } from "kysely";
-import { countOpen } from "#src/payments/index.ts";
+import type { Environment, GatewayName } from "#src/kernel/payment.ts";
+import { countOpen, type CredentialsCheck } from "#src/payments/index.ts";
 import { type ChainReport, livingProcesses, pendingMigrations, verifyChain } from "#src/platform/index.ts";
 import type { ApiKey, ProjectOverview } from "#src/projects/index.ts";
 import { countNumberCallbacks } from "#src/sessions/index.ts";
@@ -25,14 +26,17 @@ export interface Installation {
   payments: { stuck: number; searched: number; unsettled: number };
   /** Sessions of the last week whose callback is a telephone number. */
   numberCallbacks: number;
+  /** What the vendors say of each project's own credentials; null when they were not asked. */
+  credentials: ({ name: string; gateway: GatewayName; environment: Environment } & CredentialsCheck)[] | null;
   processes: { owner: string; roles: string[] }[];
   /** null when it was not asked: reading the whole log takes its time. */
   audit: Pick<ChainReport, "verified" | "fault" | "overdue"> | null;
 }
 
 export async function gatherFromDatabase(
-  { database, projects, keys }: Pick<CommandModules, "database" | "projects" | "keys">,
-  { audit }: { audit: boolean } = { audit: true },
+  { database, projects, keys, payments }: Pick<CommandModules, "database" | "projects" | "keys" | "payments">,
+  /** With what takes its time: the whole audit log is read, and every vendor is asked. */
+  { thorough }: { thorough: boolean } = { thorough: true },
 ): Promise<DatabaseFacts> {
   const { db } = database;
   const { rows: versions } = await sql<{ server_version: string }>`show server_version`.execute(db);
@@ -62,7 +66,23 @@ export async function gatherFromDatabase(
             payments: await countOpen(db),
             numberCallbacks: await countNumberCallbacks(db),
             processes: await livingProcesses(db),
-            audit: audit ? await verifyChain(db, keys.audit) : null,
+            credentials: thorough ? await askVendors(await projects.overview(db), payments) : null,
+            audit: thorough ? await verifyChain(db, keys.audit) : null,
           },
   };
+}
+
+/** Asks for all projects at a time; one that is archived takes no payments. */
+async function askVendors(projects: readonly ProjectOverview[], payments: CommandModules["payments"]) {
+  const own = projects
+    .filter(({ archived }) => !archived)
+    .flatMap(({ id: projectId, organization, project, currency, gateways }) =>
+      gateways.map((of) => ({ ...of, projectId, currency, name: `${organization}/${project}` })),
+    );
+  return await Promise.all(
+    own.map(async ({ name, ...scope }) => {
+      const { gateway, environment } = scope;
+      return { name, gateway, environment, ...(await payments.checkCredentials(scope)) };
+    }),
+  );
 }

@@ -42,6 +42,7 @@ export const gateway = kit.defineGateway({
     "request-id is refused.",
   charge: (order, io) => submit(order, io, requests.pay),
   tokenize: (order, io) => submit(order, io, requests.verifyAndStore),
+  authenticate: (io) => io.accessToken(mint(io)),
   lookUp,
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), async ({ processor }) =>

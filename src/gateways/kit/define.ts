@@ -1,4 +1,4 @@
-import type { AttemptTrace, Capabilities, Gateway, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AccessToken, AttemptTrace, Capabilities, Declined, Gateway, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import { guarded } from "./guard.ts";
 import { addressFault, credentialFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
 import type { Io, SandboxValues, SettingsDescription, SettingsOf } from "./settings.ts";
@@ -31,6 +31,7 @@ export interface Adapter<D extends SettingsDescription> {
   documentation?: string;
   charge: (order: Order, io: Io<D>) => Promise<Outcome>;
   tokenize: (order: Order, io: Io<D>) => Promise<Outcome>;
+  authenticate?: (io: Io<D>) => Promise<AccessToken | Declined>;
   lookUp?: (attempt: AttemptTrace, io: Io<D>) => Promise<LookUpResult>;
   void?: (attempt: AttemptTrace, io: Io<D>) => Promise<VoidResult>;
 }

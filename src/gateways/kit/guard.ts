@@ -1,5 +1,16 @@
 import type { Cell } from "#src/kernel/card.ts";
-import type { AttemptTrace, Declined, Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type {
+  AccessToken,
+  AttemptTrace,
+  Declined,
+  Gateway,
+  GatewayIo,
+  GatewaySettings,
+  LookUpResult,
+  Order,
+  Outcome,
+  VoidResult,
+} from "../contract.ts";
 import { declined, unknown } from "./outcomes.ts";
 import { ofDuplicate } from "./repeat.ts";
 import { holdsNumber, isKeepable, words } from "./scrub.ts";
@@ -8,6 +19,7 @@ import { holdsNumber, isKeepable, words } from "./scrub.ts";
 interface Verbs<I> {
   charge(order: Order, io: I): Promise<Outcome>;
   tokenize(order: Order, io: I): Promise<Outcome>;
+  authenticate?(io: I): Promise<AccessToken | Declined>;
   lookUp?(attempt: AttemptTrace, io: I): Promise<LookUpResult>;
   void?(attempt: AttemptTrace, io: I): Promise<VoidResult>;
 }
@@ -77,6 +89,12 @@ export function guarded<I extends { settings: unknown }>(
     ...descriptor,
     charge: attempt("charge"),
     tokenize: attempt("tokenize"),
+    ...(verbs.authenticate && {
+      authenticate: async (io) => {
+        const minted = await later(io, async (own) => (await verbs.authenticate?.(own)) ?? declined("gateway_unavailable"));
+        return "outcome" in minted && minted.outcome === "unknown" ? declined("gateway_unavailable", { reason: minted.reason }) : minted;
+      },
+    }),
     ...(verbs.lookUp && { lookUp }),
     ...(verbs.void && {
       void: (trace, io) => later(io, (own) => verbs.void?.(trace, own) ?? Promise.resolve(unknown("there is no void"))),

@@ -29,6 +29,7 @@ export const gateway = kit.defineGateway({
   documentation: "US dollars alone. A refresh token that is not used for about 100 days expires: the merchant must then connect again.",
   charge,
   tokenize,
+  authenticate: (io) => io.accessToken(mint(io)),
   void: (attempt, io) => (attempt.mode === "charge" ? voidCharge(attempt, io) : removeCards(attempt, io)),
 });
 
