@@ -1,0 +1,385 @@
+import { header, isAccepted } from "../kit/auth.ts";
+import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, plain, Refusal } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { allRequired, coded, country2, currency, email, forbiddenIf, ipv4, matching, oneOf } from "../kit/rules.ts";
+import { required, requiredIf, requiredWith, rule, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+
+/**
+ * Adyen's Checkout API: JSON under X-API-Key, a refusal by the issuer is status 200, unknown members are refused at every level.
+ * What follows a payment (capture, cancel, reversal) is only received: its result would come by webhook. A wrong field for which
+ * the sheet names no code is error 702.
+ */
+
+const VERSIONS = ["v71", "v72"];
+/** Keys with these in them: the merchant sees no additional data; he may not send raw cards. */
+const [QUIET, NO_CARDS] = [/quiet/i, /nocards/i];
+const KEPT_MS = 7 * 24 * 3_600_000;
+const MESSAGES: Readonly<Record<string, string>> = {
+  "101": "Invalid card number",
+  "103": "CVC is not the right length",
+  "104": "Billing address problem",
+  "107": "Payment details are not supported: card type not recognised",
+  "129": "Expiry date invalid",
+  "130": "Reference missing or too long",
+  "140": "Expiry month or year missing",
+  "167": "Original pspReference required for this operation",
+  "177": "Metadata size exceeds limit",
+  "14_030": "Return URL is missing.",
+};
+
+/** The refusal's reason by its code. */
+const REASONS: ReadonlyMap<string, string> = new Map(
+  "0 Unknown,2 Refused,3 Referral,4 Acquirer Error,5 Blocked Card,6 Expired Card,7 Invalid Amount,8 Invalid Card Number,9 Issuer Unavailable,10 Not supported,11 3D Not Authenticated,12 Not enough balance,14 Acquirer Fraud,15 Cancelled,16 Shopper Cancelled,17 Invalid Pin,18 Pin tries exceeded,20 FRAUD,22 FRAUD-CANCELLED,23 Transaction Not Permitted,24 CVC Declined,25 Restricted Card,26 Revocation of Auth,27 Declined Non Generic,28 Withdrawal amount exceeded,29 Withdrawal count exceeded,31 Issuer Suspected Fraud,32 AVS Declined,38 Authentication required,42 3DS error"
+    .split(",")
+    .map((entry) => [entry.slice(0, entry.indexOf(" ")), entry.slice(entry.indexOf(" ") + 1)]),
+);
+/** What a holder's name orders in the test environment. */
+const ORDERED: ReadonlyMap<string, string> = new Map(
+  "APPROVED 1,DECLINED 2,REFERRAL 3,ERROR 4,BLOCK_CARD 5,CARD_EXPIRED 6,INVALID_AMOUNT 7,INVALID_CARD 8,ISSUER_UNAVAILABLE 9,NOT_SUPPORTED 10,NOT_3D_AUTHENTICATED 11,NOT_ENOUGH_BALANCE 12,ACQUIRER_FRAUD 14,INVALID_PIN 17,PIN_TRIES_EXCEEDED 18,TRANSACTION_NOT_PERMITTED 23,CVC_DECLINED 24,RESTRICTED_CARD 25,REVOCATION_OF_AUTH 26,DECLINED_NON_GENERIC 27,WITHDRAWAL_AMOUNT_EXCEEDED 28,WITHDRAWAL_COUNT_EXCEEDED 29,ISSUER_SUSPECTED_FRAUD 31,AVS_DECLINED 32,UNKNOWN 0"
+    .split(",")
+    .map((entry) => entry.split(" ") as [string, string]),
+);
+/** Result codes other than Refused. */
+const RESULTS: Readonly<Record<string, string>> = { "4": "Error", "9": "Error", "15": "Cancelled", "16": "Cancelled" };
+const BRANDS: Readonly<Record<string, string>> = { mastercard: "mc", unionpay: "cup" };
+
+/** Reason code and the issuer's own words. */
+type No = readonly [code: string, raw: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["2", "DECLINED"],
+    insufficient_funds: ["12", "51 : Insufficient funds"],
+    expired_card: ["6", "54 : Expired card"],
+    incorrect_cvc: ["24", "N7 : CVV2 failure"],
+    processing_error: ["4", "96 : System malfunction"],
+    lost_or_stolen: ["5", "41 : Lost card"],
+  },
+};
+
+interface Stored {
+  id: string;
+  merchantAccount: string;
+  shopperReference: string;
+  number: string;
+  expiryMonth: string;
+  expiryYear: string;
+  holderName: string | undefined;
+}
+type State = { stored: Map<string, Stored> };
+type Details = { pspReference: string; storedId: string | null };
+type AdyenCall = Call<State, Details>;
+
+const isByToken = (fields: Fields): boolean => fields.has("paymentMethod.storedPaymentMethodId");
+const isAmerican = (fields: Fields): boolean => ["US", "CA"].includes(String(fields.get("billingAddress.country")));
+const MERCHANT: Rules = { merchantAccount: required(coded("901", matching(/^(?!.*wrong)[\w-]{1,80}$/i, "a merchant account"))) };
+const SHOPPER = text(256, 3);
+const MODEL = oneOf("CardOnFile", "Subscription", "UnscheduledCardOnFile");
+const AMOUNT: Rules = under("amount", allRequired({ value: whole(0, 10 ** 12), currency: currency() }));
+const COUNTRY = { check: (value: unknown) => (value === "ZZ" ? null : country2.check(value)) };
+const REFERENCE = coded("130", text(80));
+const CARD: Rules = {
+  type: required(oneOf("scheme")),
+  number: {
+    ...coded("101", matching(/^[0-9]{12,19}$/, "a card number")),
+    need: (fields) => (isByToken(fields) ? "forbidden" : "required"),
+  },
+  expiryMonth: requiredIf(coded("129", matching(/^(0[1-9]|1[0-2])$/, "01 to 12")), (fields) => !isByToken(fields)),
+  expiryYear: requiredIf(coded("129", matching(/^20[0-9]{2}$/, "a year of four digits")), (fields) => !isByToken(fields)),
+  cvc: coded("103", matching(/^[0-9]{3,4}$/, "three or four digits")),
+  ...texts("holderName 15000, brand 32"),
+};
+const PAYMENT: Rules = {
+  ...MERCHANT,
+  ...AMOUNT,
+  reference: required(REFERENCE),
+  returnUrl: required(coded("14_030", text(1024))),
+  ...under("paymentMethod", { ...CARD, storedPaymentMethodId: text(64) }),
+  shopperInteraction: oneOf("Ecommerce", "ContAuth", "Moto", "POS"),
+  captureDelayHours: whole(0, 672),
+  "additionalData.manualCapture": oneOf("true", "false"),
+  "additionalData.RequestedTestAcquirerResponseCode": matching(/^[0-9]{1,2}$/, "a number"),
+  shopperIP: rule((value) => (typeof value === "string" && value.includes(":") && value.length <= 50 ? null : ipv4.check(value))),
+  shopperEmail: email(256),
+  shopperStatement: matching(/^[A-Za-z0-9 .,'_?+*/-]{1,22}$/, "at most 22 letters, digits, blanks and .,'_-?+*/"),
+  ...Object.fromEntries(
+    Object.entries(texts("city 3000, houseNumberOrName 3000, street 3000")).map(([name, one]) => [
+      `billingAddress.${name}`,
+      coded("104", requiredWith("billingAddress", one)),
+    ]),
+  ),
+  "billingAddress.postalCode": coded("104", requiredWith("billingAddress", text(10))),
+  "billingAddress.country": coded("104", requiredWith("billingAddress", COUNTRY)),
+  "billingAddress.stateOrProvince": coded("104", requiredIf(text(3), isAmerican)),
+  "metadata.*": coded("177", text(80, 0)),
+  "shopperName.firstName": requiredWith("shopperName", text(80)),
+  "shopperName.lastName": requiredWith("shopperName", text(80)),
+  ...texts("merchantOrderReference 1000"),
+  channel: oneOf("iOS", "Android", "Web"),
+  "authenticationData.attemptAuthentication": oneOf("always", "never"),
+  shopperReference: requiredIf(SHOPPER, (fields) => fields.get("storePaymentMethod") === true || isByToken(fields)),
+  storePaymentMethod: forbiddenIf(trueOrFalse, isByToken),
+  recurringProcessingModel: requiredIf(MODEL, isByToken),
+};
+const FOLLOWING: Rules = { ...MERCHANT, reference: REFERENCE };
+
+const ENDPOINTS: Parameters<typeof defineSimulator<State, Details>>[0]["endpoints"] = {
+  "POST /payments": { rules: PAYMENT, run: pay },
+  "POST /payments/:psp/captures": {
+    rules: { ...FOLLOWING, ...AMOUNT },
+    run: (call) => follow(call, (one) => void call.transactions.capture(one, call.number("amount.value"))),
+  },
+  "POST /payments/:psp/reversals": { rules: FOLLOWING, run: (call) => follow(call, (one, id) => reverse(call, one, id)) },
+  "POST /cancels": { rules: { ...FOLLOWING, paymentReference: required(text(80)) }, run: cancel },
+  "GET /storedPaymentMethods": { rules: { ...MERCHANT, shopperReference: required(SHOPPER) }, run: list },
+  "POST /storedPaymentMethods": {
+    rules: {
+      ...MERCHANT,
+      shopperReference: required(SHOPPER),
+      recurringProcessingModel: required(MODEL),
+      ...under("paymentMethod", CARD),
+    },
+    run: storeUnchecked,
+  },
+  "DELETE /storedPaymentMethods/:id": { rules: { ...MERCHANT, shopperReference: required(SHOPPER) }, run: remove },
+};
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ stored: new Map() }),
+  authenticate(request) {
+    const key = header(request, "x-api-key");
+    if (!isAccepted(key, /^AQ[A-Za-z0-9+/=.-]+$/)) throw refusal(401, "000", "HTTP Status Response - Unauthorized", "security");
+    return key;
+  },
+  idempotency: { keyOf, mismatch: () => inProgress(), running: () => inProgress(), windowMs: KEPT_MS },
+  endpoints: Object.fromEntries(
+    VERSIONS.flatMap((version) => Object.entries(ENDPOINTS).map(([name, endpoint]) => [name.replace("/", `/${version}/`), endpoint])),
+  ),
+  refuse: {
+    malformed: () => refusal(400, "702", "The request body is not valid JSON"),
+    path: (_request, isKnown) => refusal(isKnown ? 405 : 404, "000", "HTTP Status Response - Not Found"),
+    field({ kind, field, words, code }) {
+      if (kind === "unknown") return unknownField(field);
+      if (code === "901") return refusal(403, "901", "Invalid Merchant Account", "security");
+      const said = kind === "missing" && code === "129" ? "140" : code;
+      return said === undefined ? refusal(422, "702", `Field '${field}' ${words}`) : invalid(said);
+    },
+  },
+  finish(answer, request) {
+    const key = header(request, "idempotency-key");
+    return key === "" ? answer : { ...answer, headers: { ...answer.headers, "idempotency-key": key } };
+  },
+});
+
+function refusal(status: number, errorCode: string, message: string, errorType = "validation", headers = {}): Refusal {
+  return new Refusal(json(status, { status, errorCode, message, errorType }, headers), errorCode);
+}
+
+const invalid = (code: string): Refusal => refusal(422, code, MESSAGES[code] ?? "Invalid request");
+const inProgress = (): Refusal =>
+  refusal(422, "704", "request already processed or in progress", "validation", { "transient-error": "true" });
+
+function unknownField(field: string): Refusal {
+  const [, parent = "", name = field] = /^(?:(.*)\.)?([^.]+)$/.exec(field) ?? [];
+  const structure = parent === "" ? "PaymentRequest" : parent === "paymentMethod" ? "CardDetails" : parent;
+  return refusal(400, "702", `Structure of ${structure} contains the following unknown fields: [${name}]`);
+}
+
+function keyOf(request: Incoming): string {
+  const key = header(request, "idempotency-key");
+  if (key.length > 64) throw refusal(400, "702", "Idempotency-Key has more than 64 characters");
+  return request.method === "POST" ? key : "";
+}
+
+/** 16 capitals and digits; never a run of digits that could be a card number. */
+const newId = ({ tools }: AdyenCall): string => tools.id("", 12).toUpperCase() + tools.digits(4);
+
+interface Card {
+  number: string;
+  expiryMonth: string;
+  expiryYear: string;
+  holderName: string | undefined;
+}
+
+/** The card as typed, once its form is right. */
+function typedCard(call: AdyenCall): Card {
+  const [number = "", expiryMonth = "", expiryYear = "", cvc = ""] = ["number", "expiryMonth", "expiryYear", "cvc"].map((name) =>
+    call.text(`paymentMethod.${name}`),
+  );
+  if (NO_CARDS.test(call.accountName)) throw refusal(403, "010", "Not allowed", "security");
+  if (!isCardNumber(number)) throw invalid("101");
+  if (brandOf(number) === "unknown") throw invalid("107");
+  if (brandOf(number) === "unionpay") throw refusal(500, "905", "Payment details are not supported", "configuration");
+  if (cvc !== "" && cvc.length !== codeLength(number)) throw invalid("103");
+  return { number, expiryMonth, expiryYear, holderName: call.maybe("paymentMethod.holderName") };
+}
+
+/** The card kept under that id for this shopper of this merchant account. */
+function storedCard(call: AdyenCall, id: string): Stored {
+  const stored = call.state.stored.get(id);
+  const isHis = stored?.merchantAccount === call.text("merchantAccount") && stored.shopperReference === call.text("shopperReference");
+  if (!isHis) throw refusal(422, "702", "No such stored payment method for this shopper");
+  return stored;
+}
+
+/** Keeps a card for the shopper: the same number again is the same one. */
+function store(call: AdyenCall, card: Card): { stored: Stored; operationType: string } {
+  const [merchantAccount, shopperReference] = [call.text("merchantAccount"), call.text("shopperReference")];
+  const same = [...call.state.stored.values()].find(
+    (one) => one.number === card.number && one.merchantAccount === merchantAccount && one.shopperReference === shopperReference,
+  );
+  const isUnchanged = same?.expiryMonth === card.expiryMonth && same.expiryYear === card.expiryYear;
+  const stored = { id: same?.id ?? newId(call), merchantAccount, shopperReference, ...card };
+  call.state.stored.set(stored.id, stored);
+  return { stored, operationType: same === undefined ? "created" : isUnchanged ? "alreadyExisting" : "updated" };
+}
+
+/** What the issuer says: what the request orders, else what the card stands for. */
+function decide(call: AdyenCall, { number, expiryMonth, expiryYear }: Card): No | null {
+  const no = call.decide(ISSUER, number);
+  const holder = call.text("paymentMethod.holderName");
+  const ordered = call.maybe("additionalData.RequestedTestAcquirerResponseCode") ?? ORDERED.get(holder);
+  if (ordered !== undefined) return ordered === "1" ? null : [ordered, `${ordered} : ${REASONS.get(ordered) ?? "Unknown"}`];
+  return no ?? (isExpired(Number(expiryMonth), Number(expiryYear), call.tools.now()) ? ISSUER.declines.expired_card : null);
+}
+
+function avsOf(call: AdyenCall): string {
+  const [street, number] = [call.text("billingAddress.street"), call.text("billingAddress.houseNumberOrName")];
+  if (street === "") return "5 No AVS data provided";
+  if (street === "Test AVS result") return `${number} Ordered AVS result`;
+  return street === "N/A" ? "6 Postal code matches, but the address does not match" : "7 Both postal code and address match";
+}
+
+function cvcOf(call: AdyenCall, no: No | null): string {
+  if (!call.has("paymentMethod.cvc")) return "6 No CVC/CVV provided";
+  return no === null ? "1 Matches" : no[0] === "24" ? "2 Doesn't match" : "0 Unknown";
+}
+
+function pay(call: AdyenCall): Answer {
+  const metadata = Object.keys(call.under("metadata."));
+  if (metadata.length > 20 || metadata.some((name) => name.length > 20)) throw invalid("177");
+  if (isAmerican(call.fields) && call.text("billingAddress.country") === "US" && call.text("billingAddress.postalCode").length > 5)
+    throw invalid("104");
+  const [value, isStoring, pspReference] = [call.number("amount.value"), call.text("storePaymentMethod") === "true", newId(call)];
+  const token = call.maybe("paymentMethod.storedPaymentMethodId");
+  const card = token === undefined ? typedCard(call) : storedCard(call, token);
+  const no = decide(call, card);
+  const kept = isStoring && no === null ? store(call, card) : null;
+  const isCaptured = call.text("captureDelayHours") === "0" && call.text("additionalData.manualCapture") !== "true";
+  const kind = value === 0 ? (isStoring ? "token" : "authorization") : isCaptured ? "charge" : "authorization";
+  call.transactions.add({
+    id: kind === "token" && kept !== null ? kept.stored.id : pspReference,
+    reference: call.text("reference"),
+    kind,
+    isApproved: no === null,
+    amountMinor: value,
+    currency: call.text("amount.currency"),
+    card: card.number,
+    details: { pspReference, storedId: kept?.stored.id ?? null },
+    ledger: {
+      shopperInteraction: call.maybe("shopperInteraction") ?? "Ecommerce",
+      merchantAccount: call.text("merchantAccount"),
+      shopperReference: call.maybe("shopperReference") ?? null,
+    },
+  });
+  const additionalData = {
+    cvcResult: cvcOf(call, no),
+    avsResult: avsOf(call),
+    refusalReasonRaw: no?.[1] ?? "AUTHORISED",
+    cardSummary: card.number.slice(-4),
+    paymentMethod: BRANDS[brandOf(card.number)] ?? brandOf(card.number),
+    ...(no === null && { authCode: call.tools.digits(6) }),
+    ...(kept && tokenData(call, kept)),
+  };
+  return json(200, {
+    ...(!QUIET.test(call.accountName) && { additionalData }),
+    ...(no !== null && {
+      fraudResult: { accountScore: 0, results: [] },
+      refusalReason: REASONS.get(no[0]) ?? "Unknown",
+      refusalReasonCode: no[0],
+    }),
+    pspReference,
+    resultCode: no === null ? "Authorised" : (RESULTS[no[0]] ?? "Refused"),
+    merchantReference: call.text("reference"),
+  });
+}
+
+/** Version 71 has the token under its older name. */
+function tokenData(call: AdyenCall, { stored, operationType }: ReturnType<typeof store>): object {
+  return call.request.path.startsWith("/v71/")
+    ? { "recurring.recurringDetailReference": stored.id, "recurring.shopperReference": stored.shopperReference }
+    : {
+        "tokenization.storedPaymentMethodId": stored.id,
+        "tokenization.shopperReference": stored.shopperReference,
+        "tokenization.store.operationType": operationType,
+      };
+}
+
+const shown = ({ id, number, merchantAccount: _account, ...stored }: Stored): object => ({
+  id,
+  lastFour: number.slice(-4),
+  type: "scheme",
+  brand: BRANDS[brandOf(number)] ?? brandOf(number),
+  ...stored,
+});
+
+/** A capture or reversal is received, whatever becomes of it. */
+function follow(call: AdyenCall, act: (one: Transaction<Details>, id: string) => void): Answer {
+  const paymentPspReference = call.params["psp"] ?? "";
+  const one = call.transactions.all().find(({ details }) => details.pspReference === paymentPspReference);
+  if (one === undefined) throw invalid("167");
+  const id = newId(call);
+  act(one, id);
+  return received(call, id, { paymentPspReference });
+}
+
+function received(call: AdyenCall, pspReference: string, more: object): Answer {
+  const [merchantAccount, reference] = [call.text("merchantAccount"), call.maybe("reference")];
+  return json(201, { merchantAccount, ...more, pspReference, reference, status: "received" });
+}
+
+/** Cancels what is merely authorized, else gives the money back. */
+function reverse({ transactions }: AdyenCall, one: Transaction<Details>, id: string): void {
+  if (!transactions.void(one, ["authorized"])) transactions.refund(one, { id, from: ["captured", "settled"] });
+}
+
+/** By the merchant's own reference; what is captured stays so. */
+function cancel(call: AdyenCall): Answer {
+  const paymentReference = call.text("paymentReference");
+  const one = call.transactions.all().find(({ reference, state }) => reference === paymentReference && state === "authorized");
+  if (one !== undefined) call.transactions.void(one, ["authorized"]);
+  return received(call, newId(call), { paymentReference });
+}
+
+function list(call: AdyenCall): Answer {
+  const [merchantAccount, shopperReference] = [call.text("merchantAccount"), call.text("shopperReference")];
+  const found = call.lookUp(shopperReference, ({ details }) => details.storedId !== null);
+  const ids = [...new Set(found.map(({ details }) => details.storedId ?? ""))];
+  const his = ids
+    .flatMap((id) => call.state.stored.get(id) ?? [])
+    .filter((one) => one.merchantAccount === merchantAccount && one.shopperReference === shopperReference);
+  return json(200, { merchantAccount, shopperReference, storedPaymentMethods: his.map(shown) });
+}
+
+function storeUnchecked(call: AdyenCall): Answer {
+  const card = typedCard(call);
+  call.decide(ISSUER, card.number);
+  const { stored } = store(call, card);
+  call.transactions.add({
+    id: stored.id,
+    reference: stored.shopperReference,
+    kind: "token",
+    isApproved: true,
+    card: card.number,
+    details: { pspReference: "", storedId: stored.id },
+  });
+  return json(201, shown(stored));
+}
+
+function remove(call: AdyenCall): Answer {
+  const { id } = storedCard(call, call.params["id"] ?? "");
+  call.state.stored.delete(id);
+  const token = call.transactions.get(id);
+  if (token !== undefined) call.transactions.void(token, ["verified"]);
+  return plain(204, "");
+}
