@@ -1,0 +1,389 @@
+import { createHash } from "node:crypto";
+import { isIP } from "node:net";
+import { bearer, checkCredential, header } from "../kit/auth.ts";
+import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { anything, coded, country2, digits, email, forbiddenIf, matching, oneOf } from "../kit/rules.ts";
+import { required, requiredIf, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+
+/**
+ * Clover's Ecommerce API: the tokenization host and the payment host behind one address, each with its own key. A card becomes a
+ * single-use token without any issuer, the token a charge or a customer; storing a card asks no issuer either.
+ */
+
+const LARGEST = 99_999_999;
+const PUBLIC_KEY = /^[0-9a-f]{32}$/i;
+const PRIVATE_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const STATUS: ReadonlyMap<number, string> = new Map(
+  Object.entries({ 400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found" }).map(
+    ([status, words]) => [Number(status), words],
+  ),
+);
+
+/** Code, words and the issuer's own code of a refused card. */
+type No = readonly [code: string, message: string, declineCode?: string];
+const DECLINED: No = ["card_declined", "DECLINED: Declined", "issuer_declined"];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: DECLINED,
+    insufficient_funds: ["card_declined", "DECLINED: Insufficient funds", "issuer_declined"],
+    expired_card: ["expired_card", "The card has expired."],
+    incorrect_cvc: ["incorrect_cvc", "The card's security code is incorrect."],
+    processing_error: ["processing_error", "An error occurred while processing the card."],
+    lost_or_stolen: ["card_declined", "DECLINED: Lost card, pick up", "issuer_declined"],
+  },
+  vendorCards: {
+    "4005571702222222": ["card_declined", "DECLINED: 500"],
+    "4264281511117771": DECLINED,
+    "5424180273333333": DECLINED,
+    "375987654000004": DECLINED,
+    // Approved in part, which this API turns into a decline.
+    "4005578003333335": ["card_declined", "DECLINED: Partial approval"],
+  },
+};
+
+interface Card {
+  token: string;
+  number: string;
+  month: string;
+  year: string;
+  zip: string | undefined;
+}
+interface Customer {
+  id: string;
+  /** By the source's id. */
+  sources: Map<string, Card>;
+  shown: Record<string, unknown>;
+}
+type State = { customers: Map<string, Customer> };
+type Details = { no: No | null; card: Card; members: Record<string, unknown> };
+type CloverCall = Call<State, Details>;
+type Charge = Transaction<Details>;
+
+const NAMES = "name 255, address_line1 255, address_line2 255, address_city 255, address_state 255, address_zip 16";
+const TOKEN: Rules = under("card", {
+  number: requiredIf(coded("invalid_number", digits(12, 19)), (fields) => !fields.has("card.encrypted_pan")),
+  encrypted_pan: forbiddenIf(text(1024), (fields) => fields.has("card.number")),
+  exp_month: required(coded("invalid_expiry_month", matching(/^(0?[1-9]|1[0-2])$/, "a month"))),
+  exp_year: required(coded("invalid_expiry_year", matching(/^(20)?[0-9]{2}$/, "a year"))),
+  cvv: required(coded("invalid_cvc", digits(3, 4))),
+  brand: coded("invalid_card_type", oneOf("VISA", "MASTERCARD", "MC", "AMEX", "DISCOVER", "DINERS_CLUB", "JCB")),
+  first6: digits(6),
+  last4: digits(4),
+  ...texts(NAMES),
+  address_country: country2,
+  country: country2,
+});
+/** All members and their values together have at most so many characters. */
+const METADATA_LENGTH = 500;
+const CHARGE: Rules = {
+  amount: required(coded("invalid_charge_amount", whole(1))),
+  currency: required(oneOf("usd", "cad")),
+  source: required(matching(/^(clv_[A-Za-z0-9]+|[A-Z0-9]{13})$/, "a token or a customer's id")),
+  ecomind: oneOf("ecom", "moto", "retail"),
+  capture: trueOrFalse,
+  ...texts("description 255, external_customer_reference 255, metadata.* 0-500"),
+  external_reference_id: matching(/^[A-Za-z0-9 ]+$/, "letters, digits and blanks", 12),
+  receipt_email: coded("email_invalid", email()),
+  tax_amount: whole(0, LARGEST),
+  tip_amount: whole(0, LARGEST),
+  ...under("stored_credentials", {
+    sequence: oneOf("FIRST", "SUBSEQUENT"),
+    is_scheduled: trueOrFalse,
+    initiator: oneOf("CARDHOLDER", "MERCHANT"),
+  }),
+  partial_redemption: trueOrFalse,
+  ...Object.fromEntries(["soft_descriptor", "level2", "level3", "threeds"].map((name) => [`${name}.*`, anything])),
+};
+const SOURCE = matching(/^clv_[A-Za-z0-9]+$/, "a token");
+const CUSTOMER: Rules = { ecomind: oneOf("ecom", "moto"), ...texts("firstName 255, lastName 255, name 255, phone 32") };
+/** Milliseconds, or an id; the range's names are the sheet's reading of an undescribed filter. */
+const LIST: Rules = {
+  limit: matching(/^([1-9]\d?|100)$/, "1 to 100"),
+  ...texts("customer 13, starting_after 13, ending_before 13, expand 255"),
+  ...Object.fromEntries(["gt", "gte", "lt", "lte"].map((name) => [`created[${name}]`, matching(/^\d{13}$/, "milliseconds")])),
+};
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ customers: new Map() }),
+  authenticate: (request) => authenticated(bearer(request), PRIVATE_KEY, PUBLIC_KEY),
+  idempotency: {
+    keyOf: (request) => (request.path === "/v1/tokens" ? "" : header(request, "idempotency-key")),
+    mismatch: () => refusal(400, "idempotency_error", "The key was used for another request.", "idempotency_error"),
+  },
+  endpoints: {
+    "POST /v1/tokens": {
+      authenticate(request) {
+        const account = authenticated(header(request, "apikey"), PUBLIC_KEY, PRIVATE_KEY);
+        if (header(request, "user-agent") === "") throw refusal(400, "invalid_request", "User-Agent is required");
+        return account;
+      },
+      rules: TOKEN,
+      run: newToken,
+    },
+    "GET /pakms/apikey": {
+      rules: {},
+      run: ({ accountName }) => json(200, { apiAccessKey: createHash("md5").update(accountName).digest("hex"), active: true }),
+    },
+    "POST /v1/charges": { rules: CHARGE, run: charge },
+    "GET /v1/charges": { rules: LIST, run: list },
+    "GET /v1/charges/:id": { rules: {}, run: (call) => json(200, shown(chargeOf(call, call.params["id"], true))) },
+    "POST /v1/charges/:id/capture": { rules: { amount: whole(1, LARGEST) }, run: capture },
+    "POST /v1/refunds": {
+      rules: {
+        charge: required(text(13)),
+        amount: coded("invalid_charge_amount", whole(1, LARGEST)),
+        reason: oneOf("requested_by_customer", "duplicate", "fraudulent"),
+      },
+      run: refund,
+    },
+    "POST /v1/customers": {
+      rules: { ...CUSTOMER, email: required(coded("email_invalid", email())), source: required(SOURCE) },
+      run: createCustomer,
+    },
+    "PUT /v1/customers/:id": { rules: { ...CUSTOMER, email: coded("email_invalid", email()), source: SOURCE }, run: changeCustomer },
+    "DELETE /v1/customers/:id/sources/:source": { rules: {}, run: removeSource },
+  },
+  refuse: {
+    malformed: () => refusal(400, "invalid_request", "The body is not valid JSON"),
+    path: (_request, isKnown) =>
+      new Refusal(json(isKnown ? 405 : 404, { message: isKnown ? "405 Method Not Allowed" : "404 Not Found" }), "path"),
+    field: ({ field, words, code, kind }) =>
+      refusal(400, code !== undefined && kind !== "missing" ? code : "invalid_request", `${field} ${words}`),
+  },
+});
+
+/** The error envelope of everything but a decline. */
+function refusal(status: number, code: string, message: string, type = "invalid_request_error", { isRecorded = true } = {}): Refusal {
+  return new Refusal(json(status, { message: `${status} ${STATUS.get(status)}`, error: { type, code, message } }), code, { isRecorded });
+}
+
+/** 403 for the key of the other kind. The key stands for its account. */
+function authenticated(key: string, form: RegExp, other: RegExp): string {
+  const checked = checkCredential(key, form);
+  if (checked === "expired") throw refusal(401, "api_key_expired", "The key has expired.", "authentication_error");
+  if (checked === "accepted") return key;
+  const status = other.test(key) ? 403 : 401;
+  throw new Refusal(json(status, { message: `${status} ${STATUS.get(status)}` }), String(status));
+}
+
+const missing = (what: string): Refusal =>
+  refusal(404, "resource_missing", `No such ${what}`, "invalid_request_error", { isRecorded: false });
+const brand = (number: string): string => brandOf(number).toUpperCase().replace("DINERS", "DINERS_CLUB");
+const cardMembers = ({ number, month, year, zip }: Card) => ({
+  exp_month: month,
+  exp_year: year,
+  first6: number.slice(0, 6),
+  last4: number.slice(-4),
+  brand: brand(number),
+  address_zip: zip,
+});
+
+/** The card's form alone is looked at. The two keys are of one merchant, so that a token belongs to no key. */
+function newToken(call: CloverCall): Answer {
+  const [number, month, year, cvv] = ["number", "exp_month", "exp_year", "cvv"].map((name) => call.text(`card.${name}`)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  if (!isCardNumber(number)) throw refusal(400, "invalid_number", "The card number is not valid.");
+  if (isExpired(Number(month), Number(year), call.tools.now())) throw refusal(400, "expired_card", "The card has expired.");
+  if (cvv.length !== codeLength(number)) throw refusal(400, "invalid_cvc", "The card's security code is invalid.");
+  const token = call.tools.id("clv_1TST");
+  const card: Card = { token, number, month: month.padStart(2, "0"), year: year.padStart(4, "20"), zip: call.maybe("card.address_zip") };
+  call.request.shared.set(token, card);
+  return json(200, { id: token, object: "token", card: cardMembers(card) });
+}
+
+/** The card behind an unused token; `spend` uses it up. */
+function unused({ request: { shared } }: CloverCall, token: string): Card {
+  const card = shared.get(token) as Card | "used" | undefined;
+  if (card === "used") throw refusal(400, "token_already_used", "The token has already been used.");
+  if (card === undefined) throw missing("token");
+  return card;
+}
+const spend = ({ request }: CloverCall, { token }: Card): void => void request.shared.set(token, "used");
+
+/** Demanded of what moves money since autumn 2023. */
+function checkClientAddress(request: Incoming): void {
+  if (isIP(header(request, "x-forwarded-for")) === 0)
+    throw new Refusal(json(400, { message: "400 Bad Request: x-forwarded-for header is required" }), "x-forwarded-for");
+}
+
+function charge(call: CloverCall): Answer {
+  checkClientAddress(call.request);
+  const { tools, transactions } = call;
+  const amount = call.number("amount") + (call.number("tip_amount") || 0);
+  if (amount > LARGEST) throw refusal(400, "amount_too_large", "The amount is too large.");
+  const metadata = call.under("metadata.");
+  if (Object.entries(metadata).flat().join("").length > METADATA_LENGTH) throw refusal(400, "invalid_request", "metadata is too long");
+  const source = call.text("source");
+  const stored = source.startsWith("clv_") ? null : customerOf(call, source);
+  const [kept] = stored?.sources.values() ?? [];
+  if (stored !== null && kept === undefined) throw refusal(400, "card_on_file_missing", "The customer has no card.");
+  const card = kept ?? unused(call, source);
+  const no = call.decide(ISSUER, card.number);
+  if (stored === null) spend(call, card);
+  const members = {
+    ref_num: no === null ? tools.digits(9) : undefined,
+    auth_code: no === null ? tools.digits(6) : undefined,
+    ecomind: call.maybe("ecomind") ?? "ecom",
+    ...Object.fromEntries(["description", "external_reference_id", "external_customer_reference"].map((name) => [name, call.maybe(name)])),
+    metadata,
+    customer: stored?.id,
+    order: tools.id("", 13).toUpperCase(),
+  };
+  const made = transactions.add({
+    id: tools.id("", 13).toUpperCase(),
+    reference: call.maybe("external_reference_id"),
+    kind: call.text("capture") === "false" ? "authorization" : "charge",
+    isApproved: no === null,
+    amountMinor: amount,
+    currency: call.text("currency").toUpperCase(),
+    card: card.number,
+    details: { no, card, members },
+    ledger: { ecomind: members.ecomind, sequence: call.maybe("stored_credentials.sequence") ?? null },
+  });
+  if (no === null) return json(200, shown(made));
+  const [code, message, decline_code] = no;
+  return json(402, { message: "402 Payment Required", error: { type: "card_error", code, message, charge: made.id, decline_code } });
+}
+
+function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, currency, details: { no, card, members } }: Charge): object {
+  const checks = {
+    address_zip_check: card.zip === undefined ? "unchecked" : "pass",
+    cvc_check: no?.[0] === "incorrect_cvc" ? "failed" : "pass",
+  };
+  return {
+    id,
+    object: "charge",
+    amount: capturedMinor || amountMinor,
+    amount_refunded: state === "voided" ? amountMinor : refundedMinor,
+    currency: currency.toLowerCase(),
+    created: at,
+    captured: capturedMinor > 0,
+    paid: no === null,
+    status: no === null ? "succeeded" : "failed",
+    ...members,
+    outcome:
+      no === null
+        ? { network_status: "approved_by_network", type: "authorized" }
+        : { network_status: "declined_by_network", type: "issuer_declined" },
+    source: { id: card.token, object: "card", ...cardMembers(card), ...checks },
+    ...(no !== null && { failure_code: no[0], failure_message: no[1] }),
+  };
+}
+
+function chargeOf(call: CloverCall, id = "", isLookUp = false): Charge {
+  const one = call.transactions.get(id);
+  const found = isLookUp ? call.lookUp(one?.reference ?? null, (other) => other === one)[0] : one;
+  if (found === undefined || found.state === "verified") throw missing("charge");
+  return found;
+}
+
+function list(call: CloverCall): Answer {
+  const bound = (name: string, otherwise: number) => (call.has(`created[${name}]`) ? call.number(`created[${name}]`) : otherwise);
+  const customer = call.maybe("customer");
+  const found = call.lookUp(null, ({ at, state, details }) => {
+    const isInTime = at >= bound("gte", 0) && at > bound("gt", -1) && at <= bound("lte", Infinity) && at < bound("lt", Infinity);
+    return state !== "verified" && isInTime && (customer === undefined || details.members["customer"] === customer);
+  });
+  const placeOf = (name: string, otherwise: number): number => {
+    const id = call.maybe(name);
+    const place = id === undefined ? otherwise : found.findIndex((one) => one.id === id);
+    if (place < 0 && id !== undefined) throw missing("charge");
+    return place;
+  };
+  const rest = found.slice(placeOf("starting_after", -1) + 1, placeOf("ending_before", found.length));
+  const data = rest.slice(0, call.number("limit") || 10);
+  return json(200, { object: "list", url: "/v1/charges", data: data.map(shown), has_more: rest.length > data.length });
+}
+
+function capture(call: CloverCall): Answer {
+  checkClientAddress(call.request);
+  const one = chargeOf(call, call.params["id"]);
+  if (!call.transactions.capture(one, call.has("amount") ? call.number("amount") : undefined))
+    throw refusal(400, "invalid_charge_amount", "The charge cannot be captured.");
+  return json(200, shown(one));
+}
+
+/** The whole of an unsettled charge is voided, anything else given back. */
+function refund(call: CloverCall): Answer {
+  const one = chargeOf(call, call.text("charge"));
+  const id = call.tools.id("", 13).toUpperCase();
+  const amount = call.has("amount") ? call.number("amount") : undefined;
+  const isWhole = one.refundedMinor === 0 && (amount ?? one.amountMinor) === (one.capturedMinor || one.amountMinor);
+  if (!isWhole || !call.transactions.void(one)) {
+    const against = call.transactions.refund(one, {
+      id,
+      from: ["captured", "settled"],
+      ...(amount !== undefined && { amountMinor: amount }),
+    });
+    if (against !== null)
+      throw refusal(400, against === "amount" ? "invalid_charge_amount" : "invalid_request", "The charge cannot be refunded.");
+  }
+  return json(200, {
+    id,
+    object: "refund",
+    amount: amount ?? one.amountMinor,
+    charge: one.id,
+    created: call.tools.now(),
+    status: "succeeded",
+  });
+}
+
+function customerOf({ state }: CloverCall, id = ""): Customer {
+  const customer = state.customers.get(id);
+  if (customer === undefined) throw missing("customer");
+  return customer;
+}
+
+/** The token's card is kept with the customer: its name in the ledger is what stands before the @ of the address. */
+function keep(call: CloverCall, customer: Customer): void {
+  const card = unused(call, call.text("source"));
+  if ([...customer.sources.values()].some(({ number }) => number === card.number))
+    throw new Refusal(json(409, { message: "409 Conflict" }), "409");
+  call.decide(ISSUER, card.number);
+  spend(call, card);
+  customer.sources.set(call.tools.id("", 13).toUpperCase(), card);
+  call.transactions.add({
+    id: customer.id,
+    reference: String(customer.shown["email"]).split("@")[0],
+    kind: "token",
+    isApproved: true,
+    card: card.number,
+    details: { no: null, card, members: {} },
+  });
+}
+
+const shownCustomer = ({ id, shown, sources }: Customer): Answer =>
+  json(200, { id, object: "customer", ...shown, sources: { object: "list", data: [...sources.keys()] } });
+const given = (call: CloverCall): object =>
+  Object.fromEntries(
+    ["email", "phone", "name", "firstName", "lastName"].filter((name) => call.has(name)).map((name) => [name, call.text(name)]),
+  );
+
+function createCustomer(call: CloverCall): Answer {
+  const id = call.tools.id("", 13).toUpperCase();
+  const customer: Customer = { id, sources: new Map(), shown: { created: call.tools.now(), currency: "USD", ...given(call) } };
+  keep(call, customer);
+  call.state.customers.set(id, customer);
+  return shownCustomer(customer);
+}
+
+function changeCustomer(call: CloverCall): Answer {
+  const customer = customerOf(call, call.params["id"]);
+  if (call.has("source")) keep(call, customer);
+  Object.assign(customer.shown, given(call));
+  return shownCustomer(customer);
+}
+
+function removeSource(call: CloverCall): Answer {
+  const customer = customerOf(call, call.params["id"]);
+  const kept = call.transactions.get(customer.id);
+  if (!customer.sources.delete(call.params["source"] ?? "")) throw missing("source");
+  if (kept !== undefined) call.transactions.void(kept, ["verified"]);
+  return json(200, { id: call.params["source"], deleted: true });
+}
