@@ -1,0 +1,294 @@
+import { basic, isAccepted } from "../kit/auth.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, Refusal, textOf } from "../kit/index.ts";
+import type { Answer, Call, Fields, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { anything, coded, currency, digits, email, ipv4, matching, oneOf, required, requiredIf } from "../kit/rules.ts";
+import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+
+/**
+ * Fat Zebra's gateway API 1.0: JSON under HTTP Basic, and two flags `successful` in each answer, the outer for the request and the
+ * inner for the bank. A decline is status 200. Storing a card asks no bank. Of the readings of a used reference both are here: the
+ * same payment gets the existing transaction again, another one is refused.
+ */
+
+const BASE = "/v1.0";
+const PERMITTED = ["AUD", "CAD", "CNY", "EUR", "GBP", "HKD", "JPY", "NZD", "SGD", "USD"];
+
+/** Response code and words of the bank. */
+type No = readonly [code: string, message: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["93", "Declined"],
+    insufficient_funds: ["51", "Insufficient Funds"],
+    expired_card: ["54", "Expired Card"],
+    incorrect_cvc: ["82", "Declined"],
+    processing_error: ["96", "Declined"],
+    lost_or_stolen: ["41", "Declined"],
+  },
+  vendorCards: { "4557012345678902": ["05", "Declined"] },
+};
+
+interface Card {
+  number: string;
+  month: string;
+  year: string;
+  holder: string;
+}
+interface Details {
+  no: No | null;
+  card: Card | null;
+  cardToken: string;
+  members: Record<string, unknown>;
+  /** What another purchase under the same reference must repeat. */
+  meant: string;
+}
+type State = { tokens: Map<string, Card>; refunds: Map<string, number> };
+type ZebraCall = Call<State, Details>;
+type Purchase = Transaction<Details>;
+
+/** The field as the vendor names it in its sentences; missing and wrong where they differ. */
+type Words = readonly [missing: string, wrong: string];
+const SENTENCES: ReadonlyMap<string, Words> = new Map(
+  Object.entries({
+    amount: ["Amount can't be blank", "Amount is invalid"],
+    reference: ["Reference can't be blank", "Reference is invalid"],
+    card_holder: ["Card Holder is required", "Card Holder is invalid"],
+    card_number: ["Card Number is required", "Card number is invalid"],
+    card_expiry: ["Expiry date can't be blank", "Expiry date is invalid"],
+    cvv: ["CVV is required", "CVV is invalid"],
+    customer_ip: ["Customer ip can't be blank", "Customer ip is invalid"],
+    transaction_id: ["Invalid credit card for unmatched refund", "Transaction is invalid"],
+  } satisfies Record<string, Words>),
+);
+/** Fields whose refusal is status 422 and not 400. */
+const OF_THE_CARD = new Set(["card_holder", "card_number", "card_expiry", "cvv", "card_token"]);
+
+const isTyped = (fields: Fields): boolean => !fields.has("card_token");
+/** The second figure of `ecm` is 2 for a recurring payment, which needs no security code. */
+const needsCode = (fields: Fields): boolean => isTyped(fields) && !textOf(fields, "extra.ecm").endsWith("2");
+const NUMBER = digits(12, 19);
+const EXPIRY = matching(/^(0?[1-9]|1[0-2])\/20[0-9]{2}$/, "MM/YYYY");
+const REFERENCE = required(text(255));
+const AMOUNT = required(whole(1));
+const PURCHASE: Rules = {
+  amount: AMOUNT,
+  currency: currency(),
+  reference: REFERENCE,
+  card_holder: requiredIf(text(), isTyped),
+  card_number: requiredIf(NUMBER, isTyped),
+  card_expiry: requiredIf(EXPIRY, isTyped),
+  cvv: requiredIf(digits(3, 4), needsCode),
+  card_token: text(64),
+  customer_ip: required(ipv4),
+  capture: trueOrFalse,
+  test: trueOrFalse,
+  ...under("billing_address", { ...texts("address 255, postcode 32"), email: email() }),
+  "metadata.*": text(255, 0),
+  "addendum_data.*": anything,
+  "fraud.*": anything,
+  ...under("extra", {
+    ecm: matching(/^[123][123]$/, "two figures"),
+    card_on_file: trueOrFalse,
+    stored_credential_indicator: oneOf("I", "S"),
+    auth_reason: oneOf(..."cardholder_initiated resubmission delayed_charges reauthorization no_show account_topup unscheduled".split(" ")),
+    ...texts("authorization_tracking_id 64, name 64, location 64, xid 64, par 64, ver 8, directory_server_txn_id 64"),
+    cavv: text(64),
+    sli: matching(/^[0-9]{2}$/, "two figures"),
+    threeds_version: coded("Extra/threeds version is not valid", matching(/^[12]\.[0-9](\.[0-9])?$/, "a version")),
+  }),
+};
+const CARD: Rules = {
+  card_holder: required(text()),
+  card_number: required(NUMBER),
+  card_expiry: required(EXPIRY),
+  cvv: requiredIf(digits(3, 4), (fields) => fields.get("is_billing") !== true),
+  alias: text(64),
+  customer_id: matching(/^[0-9]{3}-C-[A-Z0-9]+$/, "a customer's id"),
+  make_default: trueOrFalse,
+  is_billing: trueOrFalse,
+};
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ tokens: new Map(), refunds: new Map() }),
+  authenticate(request) {
+    const { user = "", password = "" } = basic(request) ?? {};
+    if (user === "" || password === "" || !isAccepted(user) || !isAccepted(password)) throw refusal("Invalid Login", 401);
+    return user.toLowerCase();
+  },
+  finish: (answer) => ({ ...answer, headers: { ...answer.headers, "x-sandbox": "true" } }),
+  endpoints: {
+    [`POST ${BASE}/purchases`]: { rules: PURCHASE, run: purchase },
+    [`GET ${BASE}/purchases/:id`]: { rules: {}, run: (call) => said(purchaseOf(call, call.params["id"], true)) },
+    [`POST ${BASE}/purchases/void`]: { rules: { id: text(64) }, run: voidPurchase },
+    [`POST ${BASE}/purchases/:id/capture`]: { rules: { amount: AMOUNT }, run: capture },
+    [`POST ${BASE}/refunds`]: { rules: { transaction_id: required(text(64)), amount: AMOUNT, reference: REFERENCE }, run: refund },
+    [`POST ${BASE}/credit_cards`]: { rules: CARD, run: store },
+  },
+  refuse: {
+    malformed: () => refusal("The request body is not valid JSON", 400),
+    path: (_request, isKnown) => refusal(isKnown ? "Method not allowed" : "Not Found", isKnown ? 405 : 404),
+    field({ field, kind, code, words }, { fields }) {
+      const [missing, wrong] = (kind !== "unknown" && SENTENCES.get(field)) || [`${field} ${words}`, `${field} ${words}`];
+      if (field === "currency") return badCurrency(textOf(fields, field));
+      return refusal(code ?? (kind === "missing" ? missing : wrong), OF_THE_CARD.has(field) ? 422 : 400);
+    },
+  },
+});
+
+const envelope = (successful: boolean, response: object, errors: string[] = []): object => ({ successful, response, errors, test: true });
+
+/** Nothing was processed. */
+function refusal(error: string, status: number, { isRecorded = true } = {}): Refusal {
+  return new Refusal(json(status, envelope(false, {}, [error])), error, { isRecorded });
+}
+const badCurrency = (given: string): Refusal =>
+  refusal(`Currency ${given} is not valid for this merchant. Permitted currencies: ${PERMITTED.join(", ")}`, 400);
+const isoDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** What the gateway itself has against a card. */
+function cardIn(call: ZebraCall): Card {
+  const number = call.text("card_number");
+  const [month = "", year = ""] = call.text("card_expiry").split("/");
+  if (!isCardNumber(number)) throw refusal("Card number is invalid", 422);
+  if (isExpired(Number(month), Number(year), call.tools.now())) throw refusal("Expiry date has expired", 422);
+  if (call.has("cvv") && call.text("cvv").length !== codeLength(number)) throw refusal("CVV is invalid", 422);
+  return { number, month: month.padStart(2, "0"), year, holder: call.text("card_holder") };
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ visa: "VISA", mastercard: "MasterCard", amex: "American Express", jcb: "JCB", diners: "Diners", unionpay: "UnionPay" }),
+);
+/** The expiry comes back as the last day of its month. */
+const shownCard = ({ number, month, year, holder }: Card): object => ({
+  card_holder: holder,
+  card_number: `${number.slice(0, 6)}${"X".repeat(number.length - 10)}${number.slice(-4)}`,
+  card_expiry: isoDay(Date.UTC(Number(year), Number(month), 0)),
+  card_type: TYPES.get(brandOf(number)) ?? "Unknown",
+  card_category: "Credit",
+  card_subcategory: "Standard",
+});
+
+/** A kept card under a token of its own. */
+function tokenFor(call: ZebraCall, card: Card): string {
+  const token = call.tools.id("", 20);
+  call.state.tokens.set(token, card);
+  return token;
+}
+
+function store(call: ZebraCall): Answer {
+  const card = cardIn(call);
+  call.decide(ISSUER, card.number);
+  const token = tokenFor(call, card);
+  const alias = call.maybe("alias") ?? null;
+  const details = { no: null, card: null, cardToken: token, members: {}, meant: "" };
+  call.transactions.add({ id: token, reference: alias, kind: "token", isApproved: true, card: card.number, details });
+  const known = { authorized: true, transaction_count: 0, card_issuer: "A bank", card_country: "Australia" };
+  return json(200, envelope(true, { token, ...shownCard(card), ...known, alias }));
+}
+
+/** Payments alone; a stored card is none. */
+const purchases = ({ transactions }: ZebraCall): Purchase[] => transactions.all().filter(({ details }) => details.card !== null);
+
+function purchase(call: ZebraCall): Answer {
+  const { tools, state } = call;
+  const [reference, unit] = [call.text("reference"), call.maybe("currency") ?? "AUD"];
+  if (!PERMITTED.includes(unit)) throw badCurrency(unit);
+  if (call.text("extra.sli") === "05" && !call.has("extra.cavv")) throw refusal("Extra/cavv is required for SLI 05", 422);
+  const given = call.maybe("card_token");
+  const kept = given === undefined ? undefined : state.tokens.get(given);
+  if (given !== undefined && kept === undefined) throw refusal("Card token is invalid", 422);
+  const card = kept ?? cardIn(call);
+  const meant = `${call.text("amount")} ${unit} ${card.number}`;
+  const before = purchases(call).find((one) => one.reference === reference);
+  if (before !== undefined && before.details.meant !== meant) throw refusal("Reference has already been taken", 422);
+  if (before !== undefined) return said(before);
+  const no = call.decide(ISSUER, card.number);
+  const cvvMatch = !call.has("cvv") ? "P" : no === null ? "M" : no[0] === "82" ? "N" : "U";
+  const id = `071-P-${tools.id("", 8).toUpperCase()}`;
+  const metadata = { authorization_tracking_id: "", original_transaction_reference: "", ...call.under("metadata.") };
+  const authorization = no === null ? tools.digits(6) : "0";
+  const fraud = call.request.fields.keys().some((name) => name.startsWith("fraud.")) ? { fraud_result: "Accept", fraud_messages: [] } : {};
+  const made = call.transactions.add({
+    id,
+    reference,
+    kind: call.text("capture") === "false" ? "authorization" : "charge",
+    isApproved: no === null,
+    amountMinor: call.number("amount"),
+    currency: unit,
+    card: card.number,
+    details: {
+      no,
+      card,
+      cardToken: given ?? tokenFor(call, card),
+      members: { authorization, rrn: id.replaceAll("-", ""), cvv_match: cvvMatch, metadata, addendum_data: {}, ...fraud },
+      meant,
+    },
+    ledger: { ecm: call.maybe("extra.ecm") ?? null, customer_ip: call.text("customer_ip") },
+  });
+  return said(made);
+}
+
+/** The bank's word on a purchase; `message` of a reversal replaces it. */
+function said({ id, reference, state, at, amountMinor, capturedMinor, currency: unit, details }: Purchase, message?: string): Answer {
+  const { no, card, cardToken, members } = details;
+  const isCaptured = capturedMinor > 0;
+  const response = {
+    id,
+    ...(card !== null && shownCard(card)),
+    card_token: cardToken,
+    amount: amountMinor,
+    decimal_amount: amountMinor / 10 ** decimalsOf(unit),
+    successful: no === null,
+    message: message ?? (no === null ? "Approved" : no[1]),
+    reference,
+    currency: unit,
+    transaction_id: id,
+    settlement_date: no === null ? isoDay(at) : null,
+    transaction_date: `${new Date(at + 36_000_000).toISOString().slice(0, 19)}+10:00`,
+    response_code: no === null ? "00" : no[0],
+    captured: isCaptured && state !== "voided",
+    captured_amount: isCaptured ? capturedMinor : null,
+    ...members,
+  };
+  return json(200, envelope(true, response));
+}
+
+/** By its id; a look-up also by our reference. */
+function purchaseOf(call: ZebraCall, id = "", isLookUp = false): Purchase {
+  const isMeant = (one: Purchase) => one.details.card !== null && (one.id === id || (isLookUp && one.reference === id));
+  const found = isLookUp ? call.lookUp(id, isMeant)[0] : purchases(call).find(isMeant);
+  if (found === undefined) throw refusal("Could not find Purchase", 404, { isRecorded: false });
+  return found;
+}
+
+/** Status 422 with the outer flag set: the request was understood, the reversal did not happen. */
+function notDone(id: string, message: string): Refusal {
+  return new Refusal(json(422, envelope(true, { id, successful: false, message })), message);
+}
+
+/** The id stands in the query, or in the body. */
+function voidPurchase(call: ZebraCall): Answer {
+  const id = call.request.query.get("id") ?? call.text("id");
+  const one = purchases(call).find((other) => other.id === id);
+  if (one === undefined) throw refusal("Purchase Not Found", 404);
+  if (!call.transactions.void(one)) throw notDone(id, "Not Voided");
+  return said(one, "Voided");
+}
+
+function capture(call: ZebraCall): Answer {
+  const one = purchaseOf(call, call.params["id"]);
+  if (!call.transactions.capture(one, call.number("amount"))) throw notDone(one.id, "Not Captured");
+  return said(one);
+}
+
+function refund(call: ZebraCall): Answer {
+  const one = purchaseOf(call, call.text("transaction_id"));
+  const [id, amount, reference] = [`071-R-${call.tools.id("", 8).toUpperCase()}`, call.number("amount"), call.text("reference")];
+  if (call.state.refunds.has(reference)) throw refusal("Reference has already been taken", 422);
+  const against = call.transactions.refund(one, { id, amountMinor: amount, from: ["captured", "settled"] });
+  if (against === "amount") throw refusal("Amount is invalid", 400);
+  if (against === "state") throw notDone(one.id, "Not Refunded");
+  call.state.refunds.set(reference, amount);
+  const approved = { successful: true, message: "Approved", response_code: "00", currency: one.currency };
+  return json(200, envelope(true, { id, transaction_id: id, amount: -amount, reference, ...approved }));
+}
