@@ -1,0 +1,364 @@
+import { basic, isAccepted } from "../kit/auth.ts";
+import { brandOf, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, isCardNumber, isExpired, json, majorOf } from "../kit/index.ts";
+import { minorOf, Refusal } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import { coded, decimal, digits, email, forbiddenIf, ipv4, matching, mmyy, oneOf, required, requiredIf, rule } from "../kit/rules.ts";
+import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+
+/**
+ * Qualpay's Payment Gateway API (`/pg`) and the reports of its Platform API: JSON under HTTP Basic with an empty password. A decline
+ * is status 402, its rcode `0` and the issuer's two characters. Whether unknown fields are ignored is not known: here they are refused.
+ * A wrong field for which the sheet names no code is 100, one that is too long 109.
+ */
+
+/** Keys with these in them: no permission for payments; none for reports; duplicates are told by the card alone; verify answers 085. */
+const [NO_PAYMENTS, NO_REPORTS, CARD_ALONE, RAW_VERIFY] = [/nopayments/i, /noreports/i, /cardalone/i, /rawverify/i];
+const SINGLE_USE_MS = 10 * 60_000;
+const MESSAGES: Readonly<Record<string, string>> = {
+  "100": "Bad Request",
+  "101": "Invalid id or key",
+  "102": "Invalid PG Identifier",
+  "103": "Missing cardholder data",
+  "104": "Invalid amount",
+  "106": "Invalid AVS data",
+  "107": "Invalid expiry",
+  "108": "Invalid card number",
+  "109": "Field length",
+  "110": "Dynamic DBA not allowed",
+  "401": "Void Failed",
+  "402": "Refund Failed",
+  "403": "Capture Failed",
+};
+
+/** What the issuer answers: rcode and words. */
+type No = readonly [rcode: string, rmsg: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["039", "No credit account"],
+    insufficient_funds: ["051", "Insufficient funds"],
+    expired_card: ["054", "Expired card"],
+    incorrect_cvc: ["0N7", "CVV2 mismatch"],
+    processing_error: ["096", "System error"],
+    lost_or_stolen: ["041", "Lost card"],
+  },
+};
+
+interface Stored {
+  id: string;
+  number: string;
+  expiry: string;
+  /** When it ends; null for a permanent one. */
+  endsAt: number | null;
+}
+type State = { stored: Map<string, Stored> };
+interface Details {
+  pg_id: string;
+  request_type: string;
+  purchase_id: string;
+  rcode: string;
+}
+type QualpayCall = Call<State, Details>;
+type Payment = Transaction<Details>;
+
+const jsonList: Rule = rule((value) => {
+  try {
+    return typeof value === "string" && Array.isArray(JSON.parse(value)) ? null : ["value", "must hold a JSON list"];
+  } catch {
+    return ["value", "must hold a JSON list"];
+  }
+});
+const unit: Rule = rule((value) =>
+  Number.isInteger(value) && CURRENCY_BY_NUMBER.has(String(value).padStart(3, "0")) ? null : ["value", "must be an ISO 4217 number"],
+);
+/** Only for merchants who may name themselves; none here may. */
+const never: Rule = rule(() => ["value", "is not allowed"]);
+const byNumber = (fields: Fields): boolean => fields.has("card_number");
+const AMOUNT = coded("104", decimal(2, 0.01, 9_999_999_999.99));
+const MERCHANT: Rules = {
+  merchant_id: required(whole(1, 999_999_999_999)),
+  ...texts("developer_id 32"),
+  loc_id: digits(1, 4),
+  profile_id: digits(20),
+  echo_fields: jsonList,
+  report_data: jsonList,
+};
+const CARD: Rules = {
+  card_number: coded("108", digits(12, 19)),
+  exp_date: { ...coded("107", mmyy), need: (fields) => (byNumber(fields) ? "required" : "optional") },
+  cvv2: digits(3, 4),
+  cardholder_name: text(64),
+  avs_address: text(20),
+  avs_zip: requiredIf(coded("106", matching(/^[A-Za-z0-9]{1,9}$/, "at most nine letters and digits")), (fields) =>
+    fields.has("avs_address"),
+  ),
+};
+const PAYER: Rules = under("customer", {
+  ...texts("customer_first_name 32, customer_last_name 32, customer_firm_name 64, customer_phone 16"),
+  ...texts("billing_addr1 128, billing_addr2 128, billing_city 50, billing_state 2, billing_zip 10, billing_country 64"),
+  customer_email: email(64),
+  billing_country_code: digits(3),
+});
+/** What a verification and a payment have in common. */
+const CHECKED: Rules = {
+  ...MERCHANT,
+  ...CARD,
+  card_id: text(32),
+  customer_id: text(32),
+  moto_ecomm_ind: oneOf("0", "1", "2", "3", "5", "6", "7"),
+  ...texts("merch_ref_num 128, customer_code 17"),
+  client_ip: ipv4,
+  tokenize: trueOrFalse,
+};
+const PAYMENT: Rules = {
+  ...CHECKED,
+  amt_tran: required(AMOUNT),
+  tran_currency: unit,
+  purchase_id: text(25),
+  "email_address[*]": email(),
+  email_receipt: trueOrFalse,
+  duplicate_seconds: whole(0, 99_999),
+  partial_auth: trueOrFalse,
+  ...Object.fromEntries(Object.entries(PAYER).map(([name, one]) => [name, forbiddenIf(one, (fields) => !fields.has("customer_id"))])),
+  dba_name: coded("110", never),
+};
+const PAGE: Rules = {
+  count: matching(/^([1-9]\d?|100)$/, "1 to 100"),
+  page: matching(/^\d{1,6}$/, "a number"),
+  order_on: text(64),
+  order_by: oneOf("asc", "desc"),
+  filter: matching(/^[a-z_]+,[A-Z_]+,.*$/, "field,OPERATOR,value"),
+};
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ stored: new Map() }),
+  authenticate,
+  endpoints: {
+    "POST /pg/sale": { rules: PAYMENT, run: pay },
+    "POST /pg/auth": { rules: PAYMENT, run: pay },
+    "POST /pg/verify": { rules: CHECKED, run: verify },
+    "POST /pg/tokenize": {
+      rules: { ...MERCHANT, ...CARD, card_number: required(CARD["card_number"] as Rule), single_use: trueOrFalse },
+      run: tokenize,
+    },
+    "POST /pg/expireToken": { rules: { ...MERCHANT, card_id: required(text(32)) }, run: expireToken },
+    "POST /pg/capture/:pg_id": { rules: { ...MERCHANT, amt_tran: required(AMOUNT) }, run: capture },
+    "POST /pg/void/:pg_id": { rules: MERCHANT, run: reverse },
+    "POST /pg/refund/:pg_id": { rules: { ...MERCHANT, amt_tran: required(AMOUNT) }, run: refund },
+    "GET /platform/reporting/transaction-requests": { rules: PAGE, run: report },
+    "GET /platform/reporting/transactions/bypgid/:pg_id": { rules: {}, run: byId },
+  },
+  refuse: {
+    malformed: (request) => refusal(request, 400, "100"),
+    path: (request, isKnown) => refusal(request, isKnown ? 405 : 404, "100"),
+    field: ({ kind, field, words, code }, request) => {
+      const isOfCode = code !== undefined && kind !== "type";
+      return refusal(request, 400, isOfCode ? code : kind === "length" ? "109" : "100", `${field} ${words}`);
+    },
+  },
+});
+
+const isReport = ({ path }: Incoming): boolean => path.startsWith("/platform/");
+
+/** In the gateway's form, or in the reports' own. */
+function refusal(request: Incoming, status: number, rcode: string, words = "", { isRecorded = true } = {}): Refusal {
+  const rmsg = `${MESSAGES[rcode] ?? "Error"}${words && `: ${words}`}`;
+  const body = isReport(request) ? { code: status, message: rmsg } : { rcode, rmsg, pg_id: request.tools.id("", 32) };
+  return new Refusal(json(status, body), rcode, { isRecorded });
+}
+
+function authenticate(request: Incoming): string {
+  const { user = "", password = "" } = basic(request) ?? {};
+  if (password !== "" || !isAccepted(user, /^[A-Za-z0-9]{8,64}$/)) throw refusal(request, 401, "101");
+  const isForbidden = (isReport(request) ? NO_REPORTS : NO_PAYMENTS).test(user);
+  if (isForbidden) throw new Refusal(json(403, { code: 403, message: "Not permitted" }), "403");
+  return user;
+}
+
+const refused = (call: QualpayCall, rcode: string, words = "", status = 400): Refusal => refusal(call.request, status, rcode, words);
+
+/** The card of the request, typed or kept. */
+function cardOf(call: QualpayCall): { number: string; expiry: string } {
+  const [number, id] = [call.maybe("card_number"), call.maybe("card_id")];
+  if (number !== undefined) {
+    if (!isCardNumber(number) || brandOf(number) === "unknown") throw refused(call, "108");
+    return { number, expiry: call.text("exp_date") };
+  }
+  if (id === undefined) throw refused(call, "103");
+  const stored = storedCard(call, id);
+  if (stored.endsAt !== null) call.state.stored.delete(id);
+  return { number: stored.number, expiry: call.maybe("exp_date") ?? stored.expiry };
+}
+
+function storedCard(call: QualpayCall, id: string): Stored {
+  const stored = call.state.stored.get(id);
+  if (stored === undefined || (stored.endsAt ?? Infinity) < call.tools.now()) throw refused(call, "103", "card_id");
+  return stored;
+}
+
+function decide(call: QualpayCall, { number, expiry }: { number: string; expiry: string }): No | null {
+  const no = call.decide(ISSUER, number);
+  return no ?? (isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), call.tools.now()) ? ISSUER.declines.expired_card : null);
+}
+
+/** The same card has one permanent entry, whose expiry is brought up to date. */
+function keep(call: QualpayCall, { number, expiry }: { number: string; expiry: string }): Stored {
+  const isSingleUse = call.text("single_use") === "true";
+  const same = [...call.state.stored.values()].find((one) => one.number === number && one.endsAt === null);
+  const id = (isSingleUse ? undefined : same?.id) ?? call.tools.id("", 32);
+  const stored = { id, number, expiry, endsAt: isSingleUse ? call.tools.now() + SINGLE_USE_MS : null };
+  call.state.stored.set(id, stored);
+  return stored;
+}
+
+const masked = (number: string): string => `${number.slice(0, 4)}xxxxxx${number.slice(-6)}`;
+
+/** Results of the address and code checks, where there was something to check. */
+function checksOf(call: QualpayCall, no: No | null): object {
+  const avs = call.has("avs_address") ? "Y" : call.has("avs_zip") ? "Z" : undefined;
+  return { auth_avs_result: avs, ...(call.has("cvv2") && { auth_cvv2_result: no?.[0] === "0N7" ? "N" : "M" }) };
+}
+
+/** The earlier payment of which this one is a duplicate: approved with the same card in the window, told by our own numbers too. */
+function twinOf(call: QualpayCall, number: string): Payment | undefined {
+  const since = call.tools.now() - call.number("duplicate_seconds") * 1000;
+  return call.transactions
+    .all()
+    .find(
+      (one) =>
+        one.card === number &&
+        one.at > since &&
+        one.amountMinor > 0 &&
+        !["declined", "voided"].includes(one.state) &&
+        (CARD_ALONE.test(call.accountName) ||
+          (one.details.purchase_id === call.text("purchase_id") && (one.reference ?? "") === call.text("merch_ref_num"))),
+    );
+}
+
+function pay(call: QualpayCall): Answer {
+  const isSale = call.request.path === "/pg/sale";
+  const currency = CURRENCY_BY_NUMBER.get((call.maybe("tran_currency") ?? "840").padStart(3, "0")) ?? "USD";
+  const amountMinor = minorOf(call.text("amt_tran"), currency);
+  if (Math.abs(amountMinor - call.number("amt_tran") * 10 ** decimalsOf(currency)) > 1e-6) throw refused(call, "104");
+  const card = cardOf(call);
+  const twin = call.has("duplicate_seconds") ? twinOf(call, card.number) : undefined;
+  if (twin !== undefined) return json(402, { rcode: "094", rmsg: "Duplicate transaction", pg_id: call.tools.id("", 32) });
+  const no = decide(call, card);
+  const kept = no === null && call.text("tokenize") === "true" ? keep(call, card) : undefined;
+  const details = { pg_id: call.tools.id("", 32), request_type: isSale ? "sale" : "auth", purchase_id: call.text("purchase_id") };
+  call.transactions.add({
+    id: details.pg_id,
+    reference: call.maybe("merch_ref_num") ?? null,
+    kind: isSale ? "charge" : "authorization",
+    isApproved: no === null,
+    amountMinor,
+    currency,
+    card: card.number,
+    details: { ...details, rcode: no?.[0] ?? "000" },
+    ledger: { moto_ecomm_ind: call.maybe("moto_ecomm_ind") ?? "7", purchase_id: details.purchase_id },
+  });
+  return said(call, details.pg_id, no, "Approved", { card_id: kept?.id });
+}
+
+function said(call: QualpayCall, pg_id: string, no: No | null, words: string, more: object): Answer {
+  if (no !== null) return json(402, { rcode: no[0], rmsg: no[1], pg_id, ...checksOf(call, no) });
+  const auth_code = `T${call.tools.digits(5)}`;
+  return json(200, { rcode: "000", rmsg: `${words} ${auth_code}`, pg_id, auth_code, ...checksOf(call, null), ...more });
+}
+
+/** Asks the issuer for nothing, and stores the card where that is wanted. */
+function verify(call: QualpayCall): Answer {
+  const card = cardOf(call);
+  const no = decide(call, card);
+  const kept = no === null && call.text("tokenize") === "true" ? keep(call, card) : undefined;
+  const pg_id = call.tools.id("", 32);
+  const rcode = no?.[0] ?? (RAW_VERIFY.test(call.accountName) ? "085" : "000");
+  addToken(call, { id: kept?.id ?? pg_id, pg_id, card: card.number, isApproved: no === null, request_type: "verify", rcode });
+  const answer = { card_id: kept?.id, card_number: masked(card.number) };
+  return said(call, pg_id, no, "No reason to decline", rcode === "085" ? { ...answer, rcode } : answer);
+}
+
+/** Checks the form alone: the issuer is not asked. */
+function tokenize(call: QualpayCall): Answer {
+  const card = cardOf(call);
+  call.decide(ISSUER, card.number);
+  const [{ id }, pg_id] = [keep(call, card), call.tools.id("", 32)];
+  addToken(call, { id, pg_id, card: card.number, isApproved: true, request_type: "tokenize", rcode: "000" });
+  return json(200, { rcode: "000", rmsg: "Token request complete", pg_id, card_id: id, card_number: masked(card.number) });
+}
+
+function addToken(
+  call: QualpayCall,
+  { id, card, isApproved, ...details }: { id: string; card: string; isApproved: boolean } & Omit<Details, "purchase_id">,
+): void {
+  const reference = call.maybe("merch_ref_num") ?? null;
+  call.transactions.add({ id, reference, kind: "token", isApproved, card, details: { ...details, purchase_id: "" } });
+}
+
+function expireToken(call: QualpayCall): Answer {
+  const { id } = storedCard(call, call.text("card_id"));
+  call.state.stored.delete(id);
+  const token = call.transactions.get(id);
+  if (token !== undefined) call.transactions.void(token, ["verified"]);
+  return json(200, { rcode: "000", rmsg: "Token expired", pg_id: call.tools.id("", 32), card_id: id });
+}
+
+const paymentOf = (call: QualpayCall): Payment => {
+  const one = call.transactions.get(call.params["pg_id"] ?? "");
+  if (one === undefined) throw refused(call, "102");
+  return one;
+};
+const done = (words: string, pg_id: string): Answer => json(200, { rcode: "000", rmsg: words, pg_id });
+
+function capture(call: QualpayCall): Answer {
+  const one = paymentOf(call);
+  if (!call.transactions.capture(one, minorOf(call.text("amt_tran"), one.currency))) throw refused(call, "403", "", 409);
+  return done("Capture request accepted", one.id);
+}
+
+function reverse(call: QualpayCall): Answer {
+  const one = paymentOf(call);
+  if (!call.transactions.void(one)) throw refused(call, "401", "", 409);
+  return done("Transaction voided", one.id);
+}
+
+function refund(call: QualpayCall): Answer {
+  const [one, id] = [paymentOf(call), call.tools.id("", 32)];
+  const against = call.transactions.refund(one, { id, amountMinor: minorOf(call.text("amt_tran"), one.currency) });
+  if (against !== null) throw refused(call, against === "amount" ? "104" : "402", "", against === "amount" ? 400 : 409);
+  return done("Refund accepted", id);
+}
+
+/** A payment's tran_status; one that was refunded stays settled. */
+const STATUS = { declined: "D", authorized: "A", captured: "C", settled: "S", voided: "V", refunded: "S", verified: "A" } as const;
+/** `2026-11-22 09:24:16`, by the clocks of California. */
+const pacific = new Intl.DateTimeFormat("sv-SE", { timeZone: "America/Los_Angeles", dateStyle: "short", timeStyle: "medium" });
+
+const row = ({ details, reference, amountMinor, currency, state, card, at }: Payment): Record<string, unknown> => ({
+  pg_id: details.pg_id,
+  merch_ref_num: reference ?? undefined,
+  purchase_id: details.purchase_id || undefined,
+  amt_tran: currency === "" ? 0 : Number(majorOf(amountMinor, currency)),
+  request_type: details.request_type,
+  tran_status: STATUS[state],
+  rcode: details.rcode,
+  card_number: masked(card),
+  tran_time: pacific.format(at),
+});
+
+function report(call: QualpayCall): Answer {
+  const filters = call.request.query.getAll("filter").map((filter) => filter.split(","));
+  const [count, page] = [call.number("count") || 10, call.number("page")];
+  const found = call.lookUp(null, () => true).map(row);
+  const meant = found.filter((one) => filters.every(([field = "", operator, value]) => operator === "IS" && one[field] === value));
+  const ordered = call.text("order_by") === "asc" ? meant.toReversed() : meant;
+  const data = ordered.slice(page * count, (page + 1) * count);
+  const totals = { totalPages: Math.ceil(ordered.length / count), totalRecords: ordered.length };
+  return json(200, { code: 0, message: "Success", data, ...totals });
+}
+
+function byId(call: QualpayCall): Answer {
+  const [one] = call.lookUp(null, ({ details }) => details.pg_id === call.params["pg_id"]);
+  if (one === undefined) throw refusal(call.request, 404, "102", "", { isRecorded: false });
+  return json(200, { code: 0, message: "Success", data: row(one) });
+}
