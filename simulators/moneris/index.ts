@@ -1,0 +1,365 @@
+import { brandOf, defineSimulator, element, isAccepted, isCardNumber, isExpired, minorOf, parseXml, plain } from "../kit/index.ts";
+import { READERS, Refusal, textOf, UNIFORM_CARDS } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Issuer, Rules } from "../kit/index.ts";
+import {
+  allRequired,
+  amountText,
+  digits,
+  faultIn,
+  matching,
+  oneOf,
+  required,
+  requiredIf,
+  requiredWith,
+  text,
+  texts,
+} from "../kit/rules.ts";
+import { under } from "../kit/rules.ts";
+
+/**
+ * Moneris' Gateway API of Canada: an XML document in, one receipt out, always status 200. What was refused before the host was asked
+ * is a receipt full of the text `null`; the host's own no has a response code of 50 or more.
+ */
+
+const PATH = "/gateway2/servlet/MpgRequest";
+/** Response code, the issuer's code, words. */
+type No = readonly [code: string, iso: string, words?: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["481", "05"],
+    insufficient_funds: ["481", "51"],
+    expired_card: ["482", "54", "EXPIRED CARD"],
+    incorrect_cvc: ["487", "05", "CVD INVALID"],
+    lost_or_stolen: ["421", "41", "HOLD CARD"],
+    processing_error: ["476", "19", "RE-ENTER"],
+  },
+};
+const EXPIRED = ISSUER.declines.expired_card;
+const NO_SUCH_CARD: No = ["200", "14", "INVALID ACCOUNT"];
+/** Cents of totals below 10.00, with the response and issuer's code that they bring. */
+const BY_CENTS: ReadonlyMap<number, No> = new Map(
+  "1 483 02,2 484 02,3 476 03,4 421 04,5 481 05,6 050 06,7 421 07,9 078 09,12 421 12,13 476 13,14 421 14,15 421 15,19 476 19,24 476 91,41 421 41,43 421 43,46 421 46,51 481 51,54 482 54,57 421 57"
+    .split(",")
+    .map((entry) => {
+      const [cents = "", code = "", iso = ""] = entry.split(" ");
+      return [Number(cents), [code, iso]];
+    }),
+);
+const CARD_TYPES: Readonly<Record<string, string>> = {
+  visa: "V",
+  mastercard: "M ",
+  amex: "AX",
+  discover: "NO",
+  diners: "DC",
+  jcb: "C1",
+  unionpay: "UP",
+};
+
+type Receipt = Readonly<Record<string, string>>;
+interface Details {
+  type: string;
+  /** The order's; the reference in the ledger is the same. */
+  orderId: string;
+  receipt: Receipt;
+}
+type Vault = { cards: Map<string, { pan: string; expdate: string }> };
+type MonerisCall = Call<Vault, Details>;
+
+const ORDER_ID = required(matching(/^[A-Za-z0-9_\-:.@ ]{1,50}$/, "1 to 50 letters, digits, blanks and _ - : . @"));
+const CUST_ID = matching(/^[^<>$%=?^{}[\]\\]{0,50}$/, "at most 50 characters without < > $ % = ? ^ { } [ ] \\");
+const AMOUNT = required(amountText(9_999_999.99, /^[0-9]{1,7}\.[0-9]{2}$/));
+const CRYPT_TYPE = required(oneOf("1", "2", "3", "4", "5", "6", "7", "8"));
+const DESCRIPTOR = { dynamic_descriptor: text(20, 0) };
+const TXN_NUMBER = required(matching(/^[0-9]+-[0-9]+_[0-9]+$/, "a TransID"));
+const CARD: Rules = {
+  pan: required(digits(1, 20)),
+  expdate: required(matching(/^[0-9]{2}(0[1-9]|1[0-2])$/, "YYMM")),
+  crypt_type: CRYPT_TYPE,
+};
+const AVS: Rules = under("avs_info", {
+  ...texts("avs_street_number 0-19, avs_street_name 0-19"),
+  avs_zipcode: matching(/^[A-Za-z0-9]{0,9}$/, "at most 9 letters and digits"),
+  ...texts("avs_email 0-60, avs_hostname 0-60, avs_browser 0-60, avs_shiptocountry 0-3, avs_shipmethod 0-1"),
+  ...texts("avs_merchprodsku 0-15, avs_custip 0-19, avs_custphone 0-10"),
+});
+const hasCode = (fields: Fields): boolean => [...fields].some(([name, value]) => name.endsWith("cvd_info.cvd_indicator") && value === "1");
+const CVD: Rules = {
+  "cvd_info.cvd_indicator": requiredWith("cvd_info", oneOf("0", "1", "2", "9")),
+  "cvd_info.cvd_value": requiredIf(matching(/^([0-9]{3,4})?$/, "3 or 4 digits"), hasCode),
+};
+const COF: Rules = under("cof_info", {
+  issuer_id: matching(/^[A-Za-z0-9]{0,15}$/, "at most 15 letters and digits"),
+  payment_indicator: oneOf("C", "R", "U", "V", "Z"),
+  payment_information: oneOf("0", "2", "3"),
+});
+const CHECKS: Rules = { ...AVS, ...CVD, ...COF };
+const PURCHASE: Rules = { order_id: ORDER_ID, cust_id: CUST_ID, amount: AMOUNT, ...CARD, ...DESCRIPTOR, ...CHECKS };
+const FOLLOWING: Rules = { txn_number: TXN_NUMBER, crypt_type: CRYPT_TYPE, cust_id: CUST_ID, ...DESCRIPTOR };
+const DATA_KEY = required(matching(/^[A-Za-z0-9]{25,28}$/, "25 to 28 letters and digits"));
+
+/** Transaction types: their elements in the order in which they must stand, and what they do. */
+const TYPES: Readonly<Record<string, readonly [rules: Rules, run: (call: MonerisCall, transType: string) => Answer, transType: string]>> = {
+  purchase: [PURCHASE, pay, "00"],
+  preauth: [PURCHASE, pay, "01"],
+  card_verification: [{ order_id: ORDER_ID, cust_id: CUST_ID, ...CARD, ...CHECKS }, pay, "06"],
+  res_purchase_cc: [
+    { data_key: DATA_KEY, order_id: ORDER_ID, cust_id: CUST_ID, amount: AMOUNT, crypt_type: CRYPT_TYPE, ...DESCRIPTOR, ...CHECKS },
+    pay,
+    "00",
+  ],
+  completion: [{ order_id: ORDER_ID, comp_amount: AMOUNT, ...FOLLOWING }, follow, "02"],
+  purchasecorrection: [{ order_id: ORDER_ID, ...FOLLOWING }, follow, "11"],
+  refund: [{ order_id: ORDER_ID, amount: AMOUNT, ...FOLLOWING }, follow, "04"],
+  res_add_cc: [
+    { cust_id: CUST_ID, ...texts("phone 0-30, email 0-30, note 0-30"), ...CARD, data_key_format: oneOf("0", "0U"), ...AVS, ...COF },
+    store,
+    "null",
+  ],
+  res_delete: [{ data_key: DATA_KEY }, remove, "null"],
+};
+const HEAD: Rules = {
+  ...under("request", allRequired({ store_id: text(10), api_token: text(20) })),
+  ...under("request", { app_version: text(50, 0), status_check: oneOf("true", "false") }),
+};
+const rulesOf = (type: string): Rules => ({ ...HEAD, ...under(`request.${type}`, TYPES[type]?.[0] ?? {}) });
+
+const endpoints = Object.entries(TYPES).map(([type, [, run, transType]]): [string, Endpoint<Vault, Details>] => [
+  `POST ${PATH} ${type}`,
+  {
+    rules: rulesOf(type),
+    run: (call) => {
+      checkOrder(call.request, type);
+      return run(call, transType);
+    },
+  },
+]);
+
+export const simulator = defineSimulator<Vault, Details>({
+  // The vendor takes the document under any type.
+  body: { types: ["text/xml", "application/xml", "application/x-www-form-urlencoded", "text/plain", ""], read: readDocument },
+  state: () => ({ cards: new Map() }),
+  authenticate(request) {
+    if (!request.isReadable) throw refused("The document is not well-formed XML.");
+    const [storeId, token] = ["request.store_id", "request.api_token"].map((name) => textOf(request.fields, name));
+    if (!isAccepted(storeId ?? "", /^[A-Za-z0-9]{3,10}$/)) throw refused("Invalid store id");
+    if (!isAccepted(token ?? "", /^[A-Za-z0-9]{6,20}$/)) throw refused("API token mismatch");
+    return storeId ?? "";
+  },
+  operationOf: (fields) => (fields.get("request.status_check") === "true" ? "status_check" : typeOf(fields)),
+  endpoints: {
+    ...Object.fromEntries(endpoints),
+    [`POST ${PATH} status_check`]: { isOpen: true, rules: {}, run: checkStatus },
+  },
+  refuse: {
+    malformed: () => refused("The document is not well-formed XML."),
+    path: ({ path, method }, isKnown) =>
+      path === PATH && method === "POST"
+        ? refused("Invalid transaction type")
+        : new Refusal(plain(isKnown ? 405 : 404, "<html><body>Not found</body></html>", "text/html"), "no such page"),
+    field: wrongField,
+  },
+});
+
+/** Null for what is not well-formed, and for a document with more than one transaction. */
+function readDocument(bytes: Buffer): Fields | null {
+  const root = parseXml(bytes.toString());
+  return root === null || root.children.filter(({ name }) => name in TYPES).length > 1 ? null : READERS.xml.read(bytes);
+}
+
+/** The element beside those that every request has. */
+function typeOf(fields: Fields): string | undefined {
+  return [...fields.keys()].map((name) => name.split(".")[1] ?? "").find((name) => Object.hasOwn(TYPES, name));
+}
+
+function wrongField({ field, words }: Pick<FieldFault, "field" | "words">): Refusal {
+  return refused(`Cancelled: ${field.split(".").at(-1)} ${words}`);
+}
+
+/** The children of the request and of its transaction stand as the rules name them; what is inside those is free. */
+function checkOrder({ fields }: Incoming, type: string): void {
+  for (const depth of [1, 2]) {
+    const [sent = [], known = []] = [fields.keys(), Object.keys(rulesOf(type))].map((names) => [
+      ...new Set([...names].flatMap((name) => name.split(".")[depth] ?? [])),
+    ]);
+    const places = sent.map((name) => known.indexOf(name));
+    const wrong = places.findIndex((place, index) => place < (places[index - 1] ?? -1));
+    if (wrong >= 0) throw wrongField({ field: sent[wrong] ?? "", words: "stands in the wrong place" });
+  }
+}
+
+const EMPTY: Receipt = Object.fromEntries(
+  "ReceiptId ReferenceNum ResponseCode ISO AuthCode TransTime TransDate TransType Complete Message TransAmount CardType TransID TimedOut BankTotals Ticket CorporateCard AvsResultCode ITDResponse CvdResultCode IsVisaDebit"
+    .split(" ")
+    .map((name) => [name, "null"]),
+);
+
+/** Absent values are the text `null`. */
+function answer(members: Receipt, inside: readonly string[] = []): Answer {
+  const shown = Object.entries(members).map(([name, value]) => element(name, value));
+  const receipt = element("response", [element("receipt", [...shown, ...inside])]);
+  return plain(200, `<?xml version="1.0" standalone="yes"?>${receipt}`, "text/html");
+}
+
+/** Refused before the host was asked. */
+function refused(Message: string): Refusal {
+  return new Refusal(answer({ ...EMPTY, Complete: "false", TimedOut: "false", Message }), Message);
+}
+
+const valueIn = (call: MonerisCall) => (name: string) => call.text(`request.${call.request.operation}.${name}`);
+const padded = (words: string): string => `${words.padEnd(19)}*${" ".repeat(20)}=`;
+const unitOf = ({ accountName }: MonerisCall): string => (/usd/i.test(accountName) ? "USD" : "CAD");
+
+function timeOf({ tools }: MonerisCall): Receipt {
+  const [TransDate = "", time = ""] = new Date(tools.now()).toISOString().split("T");
+  return { TransTime: time.slice(0, 8), TransDate };
+}
+
+/** The host's answer to a transaction of this order. */
+function receiptOf(call: MonerisCall, transType: string, amount: string, no: No | null): Receipt {
+  const { tools } = call;
+  return {
+    ...EMPTY,
+    ReceiptId: valueIn(call)("order_id"),
+    ReferenceNum: tools.digits(18),
+    ResponseCode: no?.[0] ?? "027",
+    ISO: no?.[1] ?? "01",
+    AuthCode: no === null ? tools.digits(6) : "000000",
+    ...timeOf(call),
+    TransType: transType,
+    Complete: "true",
+    Message: padded(no === null ? "APPROVED" : (no[2] ?? "DECLINED")),
+    TransAmount: amount,
+    TransID: `${tools.digits(8)}-0_98`,
+    TimedOut: "false",
+    CorporateCard: "false",
+    IsVisaDebit: "false",
+  };
+}
+
+/** The card of the request, or the stored one. */
+function cardOf(call: MonerisCall): { pan: string; expdate: string } {
+  const value = valueIn(call);
+  if (call.request.operation !== "res_purchase_cc") return { pan: value("pan"), expdate: value("expdate") };
+  const stored = call.state.cards.get(value("data_key"));
+  if (stored === undefined) throw refused("Cancelled: Invalid data key");
+  return stored;
+}
+
+/** The vendor's amounts decide, unless the card does. */
+function byAmount(pan: string, minor: number): No | null {
+  if (UNIFORM_CARDS.has(pan)) return null;
+  if (minor < 1_000) return BY_CENTS.get(minor % 100) ?? null;
+  if (minor >= 5_100 && minor <= 6_000) return ["421", "41"];
+  return minor >= 12_000 && minor <= 13_000 ? ["482", "54"] : null;
+}
+
+function hostSays(call: MonerisCall, { pan, expdate }: { pan: string; expdate: string }, minor: number): No | null {
+  if (!isCardNumber(pan)) return NO_SUCH_CARD;
+  const isOver = isExpired(Number(expdate.slice(2)), Number(expdate.slice(0, 2)), call.tools.now());
+  return call.decide(ISSUER, pan) ?? (isOver ? EXPIRED : byAmount(pan, minor));
+}
+
+/** purchase, preauth and card_verification, and a stored card's purchase. */
+function pay(call: MonerisCall, transType: string): Answer {
+  const [value, type] = [valueIn(call), call.request.operation ?? ""];
+  const [orderId, amount, card] = [value("order_id"), value("amount") || "0.00", cardOf(call)];
+  if (value("avs_info.avs_street_number").length + value("avs_info.avs_street_name").length > 19)
+    throw wrongField({ field: "avs_street_name", words: "and avs_street_number have at most 19 characters" });
+  if (call.transactions.all().some(({ details }) => details.orderId === orderId))
+    throw refused("The transaction was not sent to the host because of a duplicate order id");
+  const amountMinor = minorOf(amount, unitOf(call));
+  const no = hostSays(call, card, amountMinor);
+  const [street, zip] = [value("avs_info.avs_street_name"), value("avs_info.avs_zipcode")];
+  const isTold = value("cvd_info.cvd_indicator") === "1";
+  const receipt: Receipt = {
+    ...receiptOf(call, transType, amount, no),
+    CardType: CARD_TYPES[brandOf(card.pan)] ?? "null",
+    AvsResultCode: zip === "" ? "null" : street === "" ? "Z" : "Y",
+    CvdResultCode: !isTold ? "null" : no?.[0] === "487" ? "1N" : "1M",
+    IssuerId: no === null && call.has(`request.${type}.cof_info.issuer_id`) ? call.tools.digits(15) : "null",
+  };
+  call.transactions.add({
+    id: receipt["TransID"] ?? "",
+    reference: orderId,
+    // A verification stores nothing and holds no amount.
+    kind: type === "preauth" || type === "card_verification" ? "authorization" : "charge",
+    isApproved: no === null,
+    amountMinor,
+    currency: unitOf(call),
+    card: card.pan,
+    details: { type, orderId, receipt },
+    ledger: { type, crypt_type: value("crypt_type") },
+  });
+  return answer(receipt);
+}
+
+/** completion, purchasecorrection and refund, by order and TransID: neither is enough. */
+function follow(call: MonerisCall, transType: string): Answer {
+  const [value, type, { transactions }] = [valueIn(call), call.request.operation, call];
+  const [orderId, given] = [value("order_id"), value("comp_amount") || value("amount")];
+  const payment = transactions.get(value("txn_number"));
+  const name = type === "completion" ? "Pre-auth" : "Purchase";
+  if (payment?.details.orderId !== orderId) throw refused(`No ${name} corresponds to the completion, correction or refund received`);
+  const amountMinor = given === "" ? payment.amountMinor : minorOf(given, payment.currency);
+  const receipt = receiptOf(call, transType, given || (payment.details.receipt["TransAmount"] ?? ""), null);
+  const isDone = (): boolean => {
+    if (type === "completion") return payment.details.type === "preauth" && transactions.capture(payment, amountMinor);
+    if (type === "purchasecorrection") return transactions.void(payment, ["captured"]);
+    return transactions.refund(payment, { id: receipt["TransID"] ?? "", amountMinor, from: ["captured", "settled"] }) === null;
+  };
+  if (!isDone()) throw refused(`Cancelled: the ${name} does not allow a ${type} of this amount`);
+  return answer({ ...receipt, CardType: payment.details.receipt["CardType"] ?? "null" });
+}
+
+/** The vault asks nobody about a card, and keeps one as often as it is sent. */
+function store(call: MonerisCall): Answer {
+  const value = valueIn(call);
+  const [pan, expdate, DataKey] = [value("pan"), value("expdate"), call.tools.id("", 25)];
+  if (!isCardNumber(pan)) throw refused("Cancelled: Invalid pan");
+  call.decide(ISSUER, pan);
+  call.state.cards.set(DataKey, { pan, expdate });
+  call.tools.record({
+    kind: "token",
+    id: DataKey,
+    reference: value("cust_id") || null,
+    outcome: "approved",
+    card: pan.slice(-4).padStart(pan.length, "*"),
+  });
+  return vaultAnswer(call, DataKey, "Successfully registered CC details.", {
+    cust_id: value("cust_id"),
+    phone: value("phone"),
+    email: value("email"),
+    note: value("note"),
+    crypt_type: value("crypt_type"),
+    masked_pan: `${pan.slice(0, 4)}***${pan.slice(-4)}`,
+    expdate,
+  });
+}
+
+function remove(call: MonerisCall): Answer {
+  const DataKey = valueIn(call)("data_key");
+  if (!call.state.cards.delete(DataKey)) throw refused("Cancelled: Invalid data key");
+  call.tools.record({ kind: "void", id: DataKey, reference: DataKey, outcome: "approved" });
+  return vaultAnswer(call, DataKey, "Successfully deleted CC details.", {});
+}
+
+function vaultAnswer(call: MonerisCall, DataKey: string, Message: string, resolved: Receipt): Answer {
+  const { TransTime = "", TransDate = "" } = timeOf(call);
+  const said = { ResponseCode: "001", Message, TransTime, TransDate, Complete: "true", TimedOut: "false" };
+  const vault = { ResSuccess: "true", PaymentType: "cc", IsVisaDebit: "null" };
+  return answer({ DataKey, ...EMPTY, ...said, ...vault }, [element("ResolveData", resolved)]);
+}
+
+/** The same transaction again finds the receipt of its order, and never charges. */
+function checkStatus(call: MonerisCall): Answer {
+  const type = typeOf(call.fields) ?? "";
+  const isChecked = ["purchase", "preauth", "card_verification", "res_purchase_cc"].includes(type);
+  if (!isChecked) throw refused("Cancelled: status_check is not for this transaction type");
+  const fault = faultIn(call.fields, rulesOf(type));
+  if (fault !== null) throw wrongField(fault);
+  checkOrder(call.request, type);
+  const orderId = call.text(`request.${type}.order_id`);
+  const [found] = call.lookUp(orderId, ({ details }) => details.orderId === orderId && details.type === type);
+  if (found === undefined) return answer({ ...EMPTY, Complete: "false", TimedOut: "false", StatusCode: "999", StatusMessage: "Not Found" });
+  return answer({ ...found.details.receipt, StatusCode: "000", StatusMessage: "Found" });
+}
