@@ -1,0 +1,423 @@
+import { isIP } from "node:net";
+import { bearer, header, isAccepted } from "../kit/auth.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, Refusal, textOf } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import { country2, currency, digits, email, matching, oneOf, orNull, required, requiredIf } from "../kit/rules.ts";
+import { rule, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+
+/**
+ * Checkout.com's Unified Payments API: JSON under a bearer key, payments and declines alike are status 201, mistakes 422 with a list of
+ * codes. A key that was seen repeats the first answer of the 200s for a day, a decline too. A payment of nothing verifies the card.
+ */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const TOKEN_SECONDS = 3600;
+const CARD_TOKEN_MS = 15 * 60 * 1000;
+
+type No = readonly [code: string, summary: string];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["20046", "Bank Decline"],
+    insufficient_funds: ["20051", "Insufficient Funds"],
+    expired_card: ["20054", "Expired Card"],
+    incorrect_cvc: ["200N7", "Decline for CVV2 Failure"],
+    processing_error: ["20096", "System Malfunction"],
+    lost_or_stolen: ["30043", "Stolen Card - Pick Up"],
+  },
+  vendorCards: { "4024007181869214": ["20005", "Declined - Do Not Honour"] },
+};
+/** Last digits of an amount that pick the code, in currencies with two decimals. */
+const BY_AMOUNT: ReadonlyMap<string, No> = new Map([
+  ["05", ISSUER.vendorCards?.["4024007181869214"] ?? ["20005", ""]],
+  ["12", ["20012", "Invalid Transaction"]],
+  ["14", ["20014", "Invalid Card Number"]],
+  ["51", ISSUER.declines.insufficient_funds],
+  ["54", ISSUER.declines.expired_card],
+  ["62", ["20062", "Restricted Card"]],
+  ["63", ["20063", "Security Violation"]],
+  ["87", ["20087", "Bad Track Data (Invalid CVV and/or Expiry Date)"]],
+]);
+const SCHEMES: Readonly<Record<string, string>> = {
+  visa: "Visa",
+  mastercard: "Mastercard",
+  maestro: "Maestro",
+  amex: "American Express",
+  discover: "Discover",
+  diners: "Diners Club International",
+  jcb: "JCB",
+};
+
+interface Details {
+  no: No | null;
+  actionId: string;
+  /** Members that never change. */
+  members: Record<string, unknown>;
+}
+interface Source {
+  number: string;
+  expiry: object;
+  paymentId: string | null;
+}
+interface State {
+  sources: Map<string, Source>;
+  tokens: Map<string, { source: Source; endsAt: number }>;
+}
+type CheckoutCall = Call<State, Details>;
+type Payment = Transaction<Details>;
+
+const typeIs = (type: string) => (fields: Fields) => textOf(fields, "source.type") === type;
+/** Required of one type of source, forbidden to the others. */
+const only = (type: string, inner: Rule): Rule => ({ ...inner, need: (fields) => (typeIs(type)(fields) ? "required" : "forbidden") });
+/** A number, or its digits as text. */
+const numberOrText = (least: number, most: number): Rule =>
+  rule((value) => {
+    const isDigits = typeof value === "string" && /^[0-9]{1,4}$/.test(value);
+    return whole(least, most).check(isDigits ? Number(value) : value);
+  });
+const CARD: Rules = { number: digits(8, 19), expiry_month: numberOrText(1, 12), expiry_year: numberOrText(1000, 9999) };
+const ADDRESS: Rules = { ...texts("address_line1 200, address_line2 200, city 50, state 50, zip 50"), country: country2 };
+const ip = (version: 4 | 6): Rule =>
+  rule((value) => (typeof value === "string" && isIP(value) === version ? null : ["value", `must be an IPv${version} address`]));
+const printable = (longest: number): Rule => matching(/^[\P{C}]+$/u, "printable", longest);
+const PAYMENT: Rules = {
+  "source.type": required(oneOf("card", "id")),
+  ...Object.fromEntries(Object.entries(CARD).map(([name, inner]) => [`source.${name}`, only("card", inner)])),
+  "source.id": only("id", matching(/^src_[a-z0-9]{26}$/, "an instrument's id")),
+  "source.cvv": digits(3, 4),
+  ...under("source", { ...texts("name 0-100, first_name 0-50, last_name 0-50"), store_for_future_use: trueOrFalse }),
+  ...under("source.billing_address", ADDRESS),
+  amount: required(whole(0, 9_999_999_999)),
+  currency: required(currency()),
+  payment_type: oneOf("Regular", "MOTO", "Recurring", "Installment", "Unscheduled"),
+  merchant_initiated: trueOrFalse,
+  previous_payment_id: requiredIf(text(64), (fields) => textOf(fields, "merchant_initiated") === "true"),
+  capture: trueOrFalse,
+  reference: text(50),
+  description: printable(100),
+  processing_channel_id: required(matching(/^pc_[a-z0-9]{26}$/, "a channel's id")),
+  ...under("customer", { email: orNull(email()), name: orNull(text(100, 0)), id: text(64) }),
+  "3ds.enabled": trueOrFalse,
+  "metadata.*": text(500),
+  ...under("risk.device.network", { ipv4: ip(4), ipv6: ip(6) }),
+  "risk.enabled": trueOrFalse,
+  payment_ip: text(45),
+  ...under("billing_descriptor", texts("name 25, city 13")),
+};
+const FOLLOW: Rules = { amount: whole(1, 9_999_999_999), reference: text(50), "metadata.*": text(500) };
+const payments = "/payments";
+
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ sources: new Map(), tokens: new Map() }),
+  authenticate(request) {
+    const key = bearer(request);
+    const granted = request.tokens.accountOf(key, request.tools.now());
+    if (granted !== null) return granted;
+    if (!isAccepted(key, /^sk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw unauthorized();
+    return "merchant";
+  },
+  idempotency: {
+    keyOf: (request) => header(request, "cko-idempotency-key"),
+    keeps: ({ status }) => status < 300,
+    windowMs: DAY_MS,
+  },
+  endpoints: {
+    [`POST ${payments}`]: { rules: PAYMENT, run: pay },
+    [`GET ${payments}`]: {
+      rules: { reference: required(text(80)), limit: matching(/^([1-9]\d?|100)$/, "1 to 100"), skip: matching(/^\d{1,6}$/, "a number") },
+      run: list,
+    },
+    [`GET ${payments}/:id`]: { rules: {}, run: readPayment },
+    [`GET ${payments}/:id/actions`]: { rules: {}, run: (call) => json(200, [actionOf(read(call), true)]) },
+    [`POST ${payments}/:id/captures`]: { rules: { ...FOLLOW, capture_type: oneOf("Final", "NonFinal") }, run: capture },
+    [`POST ${payments}/:id/voids`]: { rules: FOLLOW, run: release },
+    [`POST ${payments}/:id/refunds`]: { rules: FOLLOW, run: refund },
+    [`POST ${payments}/:id/reversals`]: { rules: FOLLOW, run: reverse },
+    "POST /tokens": {
+      rules: {
+        type: required(oneOf("card")),
+        ...requiredAll(CARD),
+        cvv: digits(3, 4),
+        name: text(100, 0),
+        ...under("billing_address", ADDRESS),
+      },
+      authenticate: (request) => {
+        const key = header(request, "authorization").replace(/^bearer /i, "");
+        if (!isAccepted(key, /^pk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw unauthorized();
+        return "merchant";
+      },
+      isIdempotent: false,
+      run: tokenizeCard,
+    },
+    "POST /instruments": {
+      rules: { type: required(oneOf("token")), token: required(matching(/^tok_[a-z0-9]{26}$/, "a token")) },
+      isIdempotent: false,
+      run: createInstrument,
+    },
+    "DELETE /instruments/:id": { rules: {}, run: deleteInstrument },
+    "POST /connect/token": {
+      body: "form",
+      rules: { grant_type: required(oneOf("client_credentials")), ...texts("client_id 100, client_secret 500, scope 100") },
+      authenticate: () => "merchant",
+      isIdempotent: false,
+      run: grant,
+    },
+  },
+  refuse: {
+    malformed: (request) => (isJson(request) ? invalid() : new Refusal({ status: 415, body: "" }, "415")),
+    path: (_request, isKnown) => new Refusal({ status: isKnown ? 405 : 404, body: "" }, isKnown ? "405" : "404"),
+    field: ({ kind, field }) =>
+      kind === "unknown" || kind === "forbidden" ? invalid() : invalid(`${codeStem(field)}_${kind === "missing" ? "required" : "invalid"}`),
+  },
+  finish: (answer, { tools }) => ({
+    ...answer,
+    headers: { ...answer.headers, "cko-request-id": tools.id("", 26), "cko-version": "1.0.0" },
+  }),
+});
+
+function requiredAll(rules: Rules): Rules {
+  return Object.fromEntries(Object.entries(rules).map(([name, inner]) => [name, required(inner)]));
+}
+
+const isJson = (request: Incoming): boolean => header(request, "content-type").startsWith("application/json");
+const unauthorized = (): Refusal => new Refusal({ status: 401, body: "" }, "401");
+
+/** What is wrong with a request; where the vendor names no code, none. */
+function invalid(code?: string, type = "request_invalid"): Refusal {
+  const body = { request_id: "0HL80RJLS76I7", error_type: type, ...(code !== undefined && { error_codes: [code] }) };
+  return new Refusal(json(422, body), code ?? type);
+}
+
+const STEMS: Readonly<Record<string, string>> = {
+  number: "card_number",
+  expiry_month: "card_expiry_month",
+  expiry_year: "card_expiry_year",
+  type: "payment_source",
+  country: "address_country",
+  zip: "address_zip",
+  email: "customer_email",
+};
+function codeStem(field: string): string {
+  const last = field.slice(field.lastIndexOf(".") + 1);
+  return STEMS[last] ?? last;
+}
+
+const param = ({ params }: CheckoutCall): string => params["id"] ?? "";
+
+function missing(): never {
+  throw new Refusal({ status: 404, body: "" }, "404", { isRecorded: false });
+}
+
+/** The card typed below `path`, with what its form alone has against it. */
+function typedCard(call: CheckoutCall, path: "source." | ""): Source {
+  const [number, cvv] = [call.text(`${path}number`), call.text(`${path}cvv`)];
+  const expiry = { expiry_month: call.number(`${path}expiry_month`), expiry_year: call.number(`${path}expiry_year`) };
+  if (!isCardNumber(number)) throw invalid("card_number_invalid");
+  if (isExpired(expiry.expiry_month, expiry.expiry_year, call.tools.now())) throw invalid("card_expired", "processing_error");
+  if (cvv !== "" && cvv.length !== codeLength(number)) throw invalid("cvv_invalid");
+  return { number, expiry, paymentId: null };
+}
+
+function avsOf(call: CheckoutCall): string {
+  const [line, zip] = [call.text("source.billing_address.address_line1"), call.text("source.billing_address.zip")];
+  const [, letter] = /^Test_([A-Z])$/.exec(line) ?? [];
+  return letter ?? (zip === "" ? "U" : line === "" ? "Z" : "Y");
+}
+
+function pay(call: CheckoutCall): Answer {
+  const { tools, state } = call;
+  const [amount, unit] = [call.number("amount"), call.text("currency")];
+  if (!isAccepted(call.text("processing_channel_id"))) throw invalid("processing_channel_id_invalid");
+  if (unit === "CLP" && amount % 100 !== 0) throw invalid("amount_invalid");
+  const storedId = call.maybe("source.id");
+  const source = storedId === undefined ? typedCard(call, "source.") : (state.sources.get(storedId) ?? invalidSource());
+  if (brandOf(source.number) === "amex" && call.text("reference").length > 30) throw invalid("reference_invalid");
+  const id = tools.id("pay_", 26);
+  if (call.text("3ds.enabled") === "true") {
+    const redirect = { href: `https://3ds2-sandbox.ckotech.co/interceptor/${id}` };
+    return json(202, { id, status: "Pending", reference: call.maybe("reference"), "3ds": { enrolled: "Y" }, _links: { redirect } });
+  }
+  const byAmount = decimalsOf(unit) === 2 ? BY_AMOUNT.get(String(amount).slice(-2)) : undefined;
+  const no = (String(amount).length > 2 ? byAmount : undefined) ?? call.decide(ISSUER, source.number);
+  const isKept = no === null && call.text("source.store_for_future_use") !== "false";
+  const sourceId = storedId ?? (isKept ? tools.id("src_", 26) : undefined);
+  if (isKept && storedId === undefined) state.sources.set(sourceId ?? "", { ...source, paymentId: amount === 0 ? id : null });
+  const isVerification = amount === 0;
+  const shownSource = {
+    ...(no === null && { id: sourceId }),
+    type: "card",
+    ...source.expiry,
+    scheme: SCHEMES[brandOf(source.number)] ?? "Unknown",
+    last4: source.number.slice(-4),
+    bin: source.number.slice(0, 6),
+    card_type: "CREDIT",
+    avs_check: avsOf(call),
+    cvv_check: call.has("source.cvv") ? "Y" : "X",
+  };
+  const made = call.transactions.add({
+    id,
+    reference: call.maybe("reference"),
+    kind: isVerification ? "token" : call.text("capture") === "false" ? "authorization" : "charge",
+    isApproved: no === null,
+    ...(!isVerification && { amountMinor: amount, currency: unit }),
+    card: source.number,
+    details: {
+      no,
+      actionId: tools.id("act_", 26),
+      members: {
+        amount,
+        currency: unit,
+        payment_type: call.maybe("payment_type") ?? "Regular",
+        reference: call.maybe("reference"),
+        description: call.maybe("description"),
+        risk: { flagged: false },
+        source: shownSource,
+        customer: { id: tools.id("cus_", 26) },
+        metadata: call.under("metadata."),
+        scheme_id: tools.digits(15),
+      },
+    },
+    ledger: { payment_type: call.maybe("payment_type") ?? "Regular" },
+  });
+  const { response_code, response_summary, auth_code } = actionOf(made, true);
+  // A sale is captured by itself, some seconds after this answer.
+  const status = no !== null ? "Declined" : isVerification ? "Card Verified" : "Authorized";
+  return json(201, { ...shown(made), action_id: made.details.actionId, status, auth_code, response_code, response_summary });
+}
+
+function invalidSource(): never {
+  throw invalid("source_id_invalid");
+}
+
+const STATUSES = {
+  authorized: "Authorized",
+  captured: "Captured",
+  settled: "Captured",
+  voided: "Voided",
+  refunded: "Refunded",
+  verified: "Card Verified",
+  declined: "Declined",
+} as const;
+
+/** A payment as look-ups show it: the issuer's code stands in its actions alone. */
+function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, details: { no, members } }: Payment): object {
+  const status = refundedMinor > 0 && state !== "refunded" ? "Partially Refunded" : STATUSES[state];
+  const balances = {
+    total_authorized: no === null ? amountMinor : 0,
+    total_voided: state === "voided" ? amountMinor : 0,
+    available_to_void: state === "authorized" ? amountMinor : 0,
+    total_captured: capturedMinor,
+    available_to_capture: state === "authorized" ? amountMinor : 0,
+    total_refunded: refundedMinor,
+    available_to_refund: capturedMinor - refundedMinor,
+  };
+  const processed_on = new Date(at).toISOString();
+  const requested_on = processed_on;
+  const self = { href: `https://api.sandbox.checkout.com/payments/${id}` };
+  return { id, requested_on, processed_on, approved: no === null, status, balances, ...members, _links: { self } };
+}
+
+/** What the issuer was asked and said; a payment's own look-up shows less of it. */
+function actionOf({ at, details: { no, actionId, members } }: Payment, isWhole: boolean) {
+  const [response_code, response_summary] = no ?? ["10000", "Approved"];
+  const type = members["amount"] === 0 ? "Card Verification" : "Authorization";
+  const rest = { processed_on: new Date(at).toISOString(), amount: members["amount"], approved: no === null };
+  const auth_code = no === null ? "655071" : "000000";
+  return { id: actionId, type, response_code, response_summary, ...(isWhole && { ...rest, auth_code }) };
+}
+
+function list(call: CheckoutCall): Answer {
+  const reference = call.text("reference");
+  const found = call.lookUp(reference, (one) => one.reference === reference);
+  const [skip, limit] = [call.number("skip") || 0, call.number("limit") || 10];
+  return json(200, { total_count: found.length, skip, limit, data: found.slice(skip, skip + limit).map(shown) });
+}
+
+function readPayment(call: CheckoutCall): Answer {
+  const payment = read(call);
+  return json(200, { ...shown(payment), actions: [actionOf(payment, false)] });
+}
+
+function read(call: CheckoutCall): Payment {
+  const id = param(call);
+  if (!id.startsWith("pay_")) missing();
+  const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id);
+  return found ?? missing();
+}
+
+const paymentOf = (call: CheckoutCall): Payment => call.transactions.get(param(call)) ?? missing();
+const accepted = (call: CheckoutCall): Answer =>
+  json(202, { action_id: call.tools.id("act_", 26), reference: call.maybe("reference"), _links: {} });
+const amountOf = (call: CheckoutCall): number | undefined => (call.has("amount") ? call.number("amount") : undefined);
+
+function capture(call: CheckoutCall): Answer {
+  const payment = paymentOf(call);
+  if (!call.transactions.capture(payment, amountOf(call)))
+    throw invalid(payment.state === "authorized" ? "amount_exceeds_balance" : undefined);
+  return accepted(call);
+}
+
+/** A void is possible before the capture alone. */
+function release(call: CheckoutCall): Answer {
+  if (!call.transactions.void(paymentOf(call), ["authorized"])) throw invalid();
+  return accepted(call);
+}
+
+function refund(call: CheckoutCall): Answer {
+  const amountMinor = amountOf(call);
+  const id = call.tools.id("act_", 26);
+  const against = call.transactions.refund(paymentOf(call), {
+    id,
+    from: ["captured", "settled"],
+    ...(amountMinor !== undefined && { amountMinor }),
+  });
+  if (against !== null) throw invalid(against === "amount" ? "amount_exceeds_balance" : undefined);
+  return accepted(call);
+}
+
+/** Voids what is not captured, refunds what is; 204 when either was done before. */
+function reverse(call: CheckoutCall): Answer {
+  const { state } = paymentOf(call);
+  if (state === "voided" || state === "refunded") return { status: 204, body: "" };
+  return state === "authorized" ? release(call) : refund(call);
+}
+
+function tokenizeCard(call: CheckoutCall): Answer {
+  const source = typedCard(call, "");
+  const [token, endsAt] = [call.tools.id("tok_", 26), call.tools.now() + CARD_TOKEN_MS];
+  call.state.tokens.set(token, { source, endsAt });
+  return json(201, { type: "card", token, expires_on: new Date(endsAt).toISOString(), ...source.expiry, last4: source.number.slice(-4) });
+}
+
+/** Stores a card without asking its issuer; its token is then used up. */
+function createInstrument(call: CheckoutCall): Answer {
+  const token = call.text("token");
+  const held = call.state.tokens.get(token);
+  call.state.tokens.delete(token);
+  if (held === undefined || held.endsAt < call.tools.now()) throw invalid("token_invalid");
+  const { number, expiry } = held.source;
+  call.decide(ISSUER, number);
+  const id = call.tools.id("src_", 26);
+  call.state.sources.set(id, { number, expiry, paymentId: id });
+  const details = { no: null, actionId: "", members: { amount: 0 } };
+  call.transactions.add({ id, reference: null, kind: "token", isApproved: true, card: number, details });
+  return json(201, { id, type: "card", fingerprint: call.tools.id("", 26), ...expiry, last4: number.slice(-4), bin: number.slice(0, 6) });
+}
+
+function deleteInstrument(call: CheckoutCall): Answer {
+  const source = call.state.sources.get(param(call)) ?? missing();
+  call.state.sources.delete(param(call));
+  const verified = call.transactions.get(source.paymentId ?? "");
+  if (verified !== undefined) call.transactions.void(verified, ["verified"]);
+  return { status: 204, body: "" };
+}
+
+/** OAuth: an access token for those who have no secret key. */
+function grant(call: CheckoutCall): Answer {
+  const isKnown = isAccepted(call.text("client_id"), /^ack_[a-z0-9]+$/) && isAccepted(call.text("client_secret"));
+  const scope = call.maybe("scope") ?? "gateway";
+  if (!isKnown) throw new Refusal(json(400, { error: "invalid_client" }), "invalid_client");
+  const access_token = call.tools.id("eyJ", 60);
+  call.request.tokens.issue(access_token, "merchant", TOKEN_SECONDS, call.tools.now());
+  return json(200, { access_token, expires_in: TOKEN_SECONDS, token_type: "Bearer", scope });
+}
