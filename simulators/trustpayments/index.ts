@@ -1,0 +1,377 @@
+import { isIP } from "node:net";
+import { basic, isAccepted } from "../kit/auth.ts";
+import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, plain, Refusal, textOf } from "../kit/index.ts";
+import type { Answer, Call, Fields, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import {
+  coded,
+  country2,
+  currency,
+  digits,
+  email,
+  forbiddenIf,
+  matching,
+  oneOf,
+  required,
+  requiredIf,
+  rule,
+  state2,
+  text,
+  texts,
+  under,
+} from "../kit/rules.ts";
+
+/**
+ * Trust Payments' Webservices API (STPP, JSON version 1.00): one path, HTTP Basic and the same user as `alias`; whatever was processed has status
+ * 200, the code stands in `errorcode`. Every value is a string. Nothing is replayed and no duplicate is refused. An `orderreference` of more than
+ * the recommended 25 characters is refused, since an acquirer may cut it. Not simulated: several types or requests in one envelope, 3-D Secure.
+ */
+
+/** Sites named so take one account type alone. */
+const ONLY: readonly (readonly [name: RegExp, type: string])[] = [
+  [/_moto$/, "MOTO"],
+  [/_ecom$/, "ECOM"],
+];
+const REVERSAL_MS = 48 * 3600_000;
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  "0": "Ok",
+  "10103": "Invalid payment type",
+  "10205": "Malformed JSON",
+  "20001": "Invalid current settle status",
+  "20005": "Parent transaction has not been settled",
+  "20013": "Parent transaction has not been cancelled",
+  "20025": "Reversal is too late",
+  "30000": "Invalid field",
+  "30001": "Invalid site",
+  "30004": "Maestro must use 3-D Secure",
+  "30008": "Invalid user",
+  "31007": "Payment type does not match the card",
+  "60010": "Bank System Error",
+  "60018": "Invalid requesttype",
+  "60019": "No filter",
+  "60028": "Account type is not enabled",
+  "60040": "Use requesttypedescriptions alone",
+  "70000": "Decline",
+  "79001": "Processing error",
+};
+
+/** Error code and the acquirer's own. */
+type No = readonly [errorcode: string, acquirer?: string, isCodeWrong?: boolean];
+const ISSUER: Issuer<No> = {
+  declines: {
+    card_declined: ["70000", "12"],
+    insufficient_funds: ["70000", "51"],
+    expired_card: ["70000", "54"],
+    incorrect_cvc: ["70000", "82", true],
+    processing_error: ["79001"],
+    lost_or_stolen: ["70000", "41"],
+  },
+  vendorCards: { "4000000000000812": ["70000", "05"] },
+};
+const AMOUNTS: Readonly<Record<string, No>> = { "70000": ["70000", "05"], "60010": ["60010"] };
+/** What an address, a postal code or a security code matches: 0 not given, 1 not checked, 2 matched, 4 not matched. */
+const CHECKS: Readonly<Record<string, string>> = {
+  "No 789": "2",
+  "No 123": "4",
+  "TR45 6ST": "2",
+  "55555": "2",
+  "TR12 3ST": "4",
+  "12345": "4",
+};
+const CODES: Readonly<Record<string, string>> = { "214": "4", "2144": "4", "333": "1", "3333": "1" };
+const TYPES: Readonly<Record<string, string>> = Object.fromEntries(
+  ["visa", "mastercard", "amex", "discover", "diners", "jcb", "maestro"].map((brand) => [brand, brand.toUpperCase()]),
+);
+/** Payment types that a merchant may name for a brand. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  visa: ["VISA", "DELTA", "ELECTRON", "PURCHASING", "VPAY"],
+  mastercard: ["MASTERCARD", "MASTERCARDDEBIT", "PURCHASING"],
+};
+const PAYMENT_TYPES = [...Object.values(TYPES), ...Object.values(NAMES).flat()];
+
+type Members = Readonly<Record<string, string>>;
+interface Details {
+  site: string;
+  orderreference: string;
+  /** May be charged again by its reference. */
+  isStored: boolean;
+  /** As sent: 0 automatic, 1 manual override. */
+  settlestatus: string;
+  members: Members;
+}
+type TrustCall = Call<object, Details>;
+type Payment = Transaction<Details>;
+
+const IN = "request[0]";
+const inRequest = (fields: Fields, name: string): string => textOf(fields, `${IN}.${name}`);
+const hasParent = (fields: Fields): boolean => fields.has(`${IN}.parenttransactionreference`);
+const requiredWithout = (other: string, one: Rule): Rule =>
+  requiredIf(one, (fields) => !hasParent(fields) && !fields.has(`${IN}.${other}`));
+const notWithParent = (one: Rule): Rule => forbiddenIf(one, hasParent);
+const pan = rule((value) => (typeof value === "string" && isCardNumber(value) ? null : ["value", "must be a card number"]));
+const isBadState = (fields: Fields): boolean =>
+  inRequest(fields, "billingcountryiso2a") === "US" && state2.check(inRequest(fields, "billingcounty")) !== null;
+const REFERENCE = matching(/^\d+-\d+-\d+$/, "a transaction's reference", 25);
+const amount = digits(1, 13);
+const COMMON: Rules = {
+  "requesttypedescriptions[*]": text(32),
+  sitereference: required(matching(/^[A-Za-z0-9_]+$/, "a site", 50)),
+  requestreference: text(64),
+};
+const PAYMENT: Rules = {
+  ...COMMON,
+  accounttypedescription: required(oneOf("MOTO", "ECOM", "RECUR")),
+  currencyiso3a: required(currency()),
+  baseamount: required(amount),
+  orderreference: text(25),
+  pan: { ...pan, need: (fields) => (hasParent(fields) ? "forbidden" : "required") },
+  expirydate: requiredWithout("expirymonth", matching(/^(0[1-9]|1[0-2])\/20\d{2}$/, "MM/YYYY")),
+  expirymonth: notWithParent(matching(/^(0[1-9]|1[0-2])$/, "a month")),
+  expiryyear: requiredIf(matching(/^20\d{2}$/, "a year"), (fields) => fields.has(`${IN}.expirymonth`)),
+  securitycode: notWithParent(digits(3, 4)),
+  paymenttypedescription: coded("10103", oneOf(...PAYMENT_TYPES)),
+  ...texts("billingpremise 127, billingstreet 127, billingtown 127, billingpostcode 25, billingfirstname 127, billinglastname 127"),
+  billingcounty: forbiddenIf(text(127), isBadState),
+  billingcountryiso2a: country2,
+  billingemail: email(),
+  customerip: rule((value) => (isIP(String(value)) > 0 ? null : ["value", "must be an IP address"])),
+  settlestatus: oneOf("0", "1", "2"),
+  credentialsonfile: { ...oneOf("0", "1", "2"), need: (fields) => (hasParent(fields) ? "required" : "optional") },
+  parenttransactionreference: REFERENCE,
+  initiationreason: matching(/^[A-Z]$/, "one letter"),
+  subscriptiontype: requiredIf(oneOf("RECURRING", "INSTALLMENT"), (fields) => inRequest(fields, "accounttypedescription") === "RECUR"),
+  subscriptionnumber: requiredIf(digits(1, 5), (fields) => inRequest(fields, "accounttypedescription") === "RECUR"),
+  ...texts("merchantname 255, customfield1 255, customfield2 255, customfield3 255, customfield4 255, customfield5 255"),
+  ...texts("customeraccountnumber 10, customeraccountnumbertype 10, customerlastname 127, customerpostcode 25, customerdob 10"),
+};
+const filter = (...names: readonly string[]): Rules => ({
+  "requesttypedescriptions[*]": text(32),
+  requestreference: text(64),
+  ...Object.fromEntries(names.map((name) => [`filter.${name}[*].value`, text(50)])),
+});
+const rules = (inner: Rules): Rules => ({
+  alias: required(text(255)),
+  version: required(oneOf("1.00")),
+  ...under("request[*]", inner),
+});
+
+export const simulator = defineSimulator<object, Details>({
+  body: "json",
+  operationOf: (fields) => inRequest(fields, "requesttypedescriptions[0]") || undefined,
+  authenticate(request) {
+    const { user = "", password = "" } = basic(request) ?? {};
+    const isKnown = password.length >= 8 && isAccepted(user) && isAccepted(password);
+    if (!isKnown) throw new Refusal(plain(401, "<html><body><h1>401 Unauthorized</h1></body></html>", "text/html"), "401");
+    const alias = textOf(request.fields, "alias");
+    if (alias !== "" && alias !== user) throw refusal("30008", "alias");
+    if (request.fields.has(`${IN}.requesttypedescription`)) throw refusal("60040", "requesttypedescription");
+    const isSeveral = [...request.fields.keys()].some((name) => /^request\[1\]|\.requesttypedescriptions\[1\]$/.test(name));
+    if (isSeveral) throw refusal("60018", "BADREQUEST");
+    return user;
+  },
+  endpoints: {
+    "POST /json/ AUTH": { rules: rules(PAYMENT), run: (call) => pay(call, "AUTH") },
+    "POST /json/ ACCOUNTCHECK": { rules: rules(PAYMENT), run: (call) => pay(call, "ACCOUNTCHECK") },
+    "POST /json/ TRANSACTIONQUERY": { rules: rules(filter("sitereference", "orderreference", "transactionreference")), run: query },
+    "POST /json/ TRANSACTIONUPDATE": {
+      rules: rules({ ...filter("sitereference", "transactionreference"), "updates.settlestatus": required(oneOf("0", "1", "2", "3")) }),
+      run: update,
+    },
+    "POST /json/ REFUND": {
+      rules: rules({ ...COMMON, parenttransactionreference: required(REFERENCE), baseamount: amount, orderreference: text(25) }),
+      run: refund,
+    },
+    "POST /json/ REVERSAL": { rules: rules({ ...COMMON, parenttransactionreference: required(REFERENCE) }), run: reverse },
+  },
+  refuse: {
+    malformed: ({ headers }) =>
+      headers["content-type"]?.startsWith("application/json")
+        ? refusal("10205")
+        : new Refusal(plain(400, "<html><body>Bad Request</body></html>", "text/html"), "400"),
+    path: (_request, isKnown) =>
+      isKnown ? refusal("60018", "BADREQUEST") : new Refusal(plain(404, "<html><body>Not Found</body></html>", "text/html"), "404"),
+    field: ({ field, code = "30000" }) => refusal(code, field.replace(`${IN}.`, "")),
+  },
+});
+
+const timestamp = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+
+/** Refused before the acquirer was asked: no reference is given. */
+function refusal(errorcode: string, field?: string): Refusal {
+  const error = { errorcode, errormessage: MESSAGES[errorcode], ...(field && { errordata: [field] }) };
+  return new Refusal(
+    envelope({ ...error, requesttypedescription: "ERROR", transactionstartedtimestamp: timestamp(Date.now()) }),
+    errorcode,
+  );
+}
+
+function envelope(response: object): Answer {
+  return json(200, { requestreference: "W42-afw1kgbu", version: "1.00", response: [response], secrand: "T" });
+}
+
+const told = (call: TrustCall, name: string): string => call.text(`${IN}.${name}`);
+
+/** Of the same site, or refused. */
+function parentOf(call: TrustCall, name: string, reference: string, site: string): Payment {
+  const one = call.transactions.get(reference);
+  if (one === undefined || one.details.site !== site) throw refusal("30000", name);
+  return one;
+}
+
+/** The card as sent, or that of an earlier payment which stored it. */
+function cardIn(call: TrustCall, site: string): string {
+  const parent = told(call, "parenttransactionreference");
+  if (parent !== "") {
+    const one = parentOf(call, "parenttransactionreference", parent, site);
+    if (!one.details.isStored) throw refusal("30000", "parenttransactionreference");
+    if (told(call, "credentialsonfile") !== "2") throw refusal("30000", "credentialsonfile");
+    return one.card;
+  }
+  const [number, code] = [told(call, "pan"), told(call, "securitycode")];
+  const [month = "", year = ""] = (told(call, "expirydate") || `${told(call, "expirymonth")}/${told(call, "expiryyear")}`).split("/");
+  if (isExpired(Number(month), Number(year), call.tools.now())) throw refusal("30000", "expirydate");
+  if (code !== "" && code.length !== codeLength(number)) throw refusal("30000", "securitycode");
+  const [brand, type] = [brandOf(number), told(call, "paymenttypedescription")];
+  if (type !== "" && !(NAMES[brand] ?? [TYPES[brand]]).includes(type)) throw refusal("31007", "paymenttypedescription");
+  return number;
+}
+
+function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
+  const { tools, transactions } = call;
+  const [site, account, baseamount] = [told(call, "sitereference"), told(call, "accounttypedescription"), told(call, "baseamount")];
+  if (!isAccepted(site)) throw refusal("30001", "sitereference");
+  if (ONLY.some(([name, only]) => name.test(site) && only !== account)) throw refusal("60028", "accounttypedescription");
+  if (type === "AUTH" && Number(baseamount) === 0) throw refusal("30000", "baseamount");
+  const number = cardIn(call, site);
+  if (brandOf(number) === "maestro" && account === "ECOM") throw refusal("30004");
+  // Test data is declined on a live site.
+  const no = call.decide(ISSUER, number) ?? AMOUNTS[baseamount] ?? (site.startsWith("test_") ? null : (["70000", "05"] as const));
+  const [errorcode, acquirer, isCodeWrong = false] = no ?? ["0", "00"];
+  const code = told(call, "securitycode");
+  const checks = {
+    securityresponsesecuritycode: isCodeWrong ? "4" : code === "" ? "0" : (CODES[code] ?? "2"),
+    securityresponseaddress: checkOf(told(call, "billingpremise")),
+    securityresponsepostcode: checkOf(told(call, "billingpostcode")),
+  };
+  // The issuer has approved the account itself where its code alone is wrong.
+  const isCheckOfCode = type === "ACCOUNTCHECK" && isCodeWrong;
+  const isDoubted = checks.securityresponsesecuritycode === "4" || checks.securityresponsepostcode === "4";
+  const settlestatus = no !== null && !isCheckOfCode ? "3" : type === "AUTH" && isDoubted ? "2" : told(call, "settlestatus") || "0";
+  const reference = `57-9-${tools.digits(6)}`;
+  const members: Members = {
+    transactionstartedtimestamp: timestamp(tools.now()),
+    livestatus: site.startsWith("test_") ? "0" : "1",
+    issuer: "SecureTrading Test Issuer1",
+    dccenabled: "0",
+    settleduedate: timestamp(tools.now()).slice(0, 10),
+    errorcode: isCheckOfCode ? "0" : errorcode,
+    errormessage: MESSAGES[isCheckOfCode ? "0" : errorcode] ?? "",
+    ...(call.has(`${IN}.orderreference`) && { orderreference: told(call, "orderreference") }),
+    tid: "27882788",
+    merchantnumber: "00000000",
+    merchantname: "Test Merchant",
+    merchantcountryiso2a: "GB",
+    transactionreference: reference,
+    paymenttypedescription: TYPES[brandOf(number)] ?? "VISA",
+    baseamount,
+    currencyiso3a: told(call, "currencyiso3a"),
+    accounttypedescription: account,
+    ...(acquirer !== undefined && { acquirerresponsecode: isCheckOfCode ? "00" : acquirer }),
+    requesttypedescription: type,
+    authcode: no === null || isCheckOfCode ? `TEST${tools.digits(2)}` : "DECLINED",
+    operatorname: call.accountName,
+    maskedpan: number.slice(0, 6) + number.slice(-4).padStart(number.length - 6, "#"),
+    settlestatus,
+    ...checks,
+  };
+  const isApproved = no === null && !(type === "ACCOUNTCHECK" && checks.securityresponsesecuritycode === "4");
+  transactions.add({
+    id: reference,
+    reference: told(call, "orderreference") || null,
+    kind: type === "ACCOUNTCHECK" ? "token" : settlestatus === "2" ? "authorization" : "charge",
+    isApproved,
+    ...(type === "AUTH" && { amountMinor: Number(baseamount), currency: told(call, "currencyiso3a") }),
+    card: number,
+    details: {
+      site,
+      orderreference: told(call, "orderreference"),
+      isStored: isApproved && told(call, "credentialsonfile") === "1",
+      settlestatus,
+      members,
+    },
+    ledger: { site, accounttype: account, credentialsonfile: told(call, "credentialsonfile") },
+  });
+  return envelope(members);
+}
+
+const checkOf = (value: string): string => (value === "" ? "0" : (CHECKS[value] ?? "1"));
+
+const STATUS: Readonly<Partial<Record<Payment["state"], string>>> = {
+  declined: "3",
+  authorized: "2",
+  settled: "100",
+  refunded: "100",
+  voided: "3",
+};
+
+const shown = ({ state, details: { members, settlestatus } }: Payment): object => ({
+  ...members,
+  settlestatus: state === "declined" && members["errorcode"] === "0" ? settlestatus : (STATUS[state] ?? settlestatus),
+  interface: "PASS-JSON-JSON",
+});
+
+/** All values of one member of the filter; none where it is not filtered by. */
+const filtered = (call: TrustCall, name: string): string[] => Object.values(call.under(`${IN}.filter.${name}[`, "].value"));
+
+function query(call: TrustCall): Answer {
+  const [sites, orders, references] = ["sitereference", "orderreference", "transactionreference"].map((name) => filtered(call, name));
+  if (!sites?.length || (!orders?.length && !references?.length)) throw refusal("60019");
+  const isMeant = ({ id, details }: Payment) =>
+    sites.includes(details.site) &&
+    (!orders?.length || orders.includes(details.orderreference)) &&
+    (!references?.length || references.includes(id));
+  const records = call.lookUp(orders?.[0] ?? null, isMeant).map(shown);
+  return envelope({ ...done("TRANSACTIONQUERY", call), found: String(records.length), records });
+}
+
+const done = (requesttypedescription: string, { tools }: TrustCall): Members => ({
+  requesttypedescription,
+  errorcode: "0",
+  errormessage: "Ok",
+  transactionstartedtimestamp: timestamp(tools.now()),
+});
+
+/** Suspends, lets settle, or cancels a payment that is not settled yet. */
+function update(call: TrustCall): Answer {
+  const [[site = ""], [reference = ""]] = [filtered(call, "sitereference"), filtered(call, "transactionreference")];
+  if (site === "" || reference === "") throw refusal("60019");
+  const one = parentOf(call, "transactionreference", reference, site);
+  const wanted = told(call, "updates.settlestatus");
+  const isDone =
+    wanted === "3"
+      ? call.transactions.void(one)
+      : wanted === "2"
+        ? one.state === "authorized"
+        : one.state === "captured" || call.transactions.capture(one);
+  if (!isDone) throw refusal("20001", "settlestatus");
+  if (wanted !== "3") one.details.settlestatus = wanted;
+  return envelope(done("TRANSACTIONUPDATE", call));
+}
+
+/** Every payment here is due on its own day, so that one which is not settled yet can be refunded too. */
+function refund(call: TrustCall): Answer {
+  const one = parentOf(call, "parenttransactionreference", told(call, "parenttransactionreference"), told(call, "sitereference"));
+  const id = `57-9-${call.tools.digits(6)}`;
+  const amountMinor = call.has(`${IN}.baseamount`) ? Number(told(call, "baseamount")) : undefined;
+  const against = call.transactions.refund(one, { id, from: ["captured", "settled"], ...(amountMinor !== undefined && { amountMinor }) });
+  if (against !== null) throw against === "state" ? refusal("20005") : refusal("30000", "baseamount");
+  return envelope({ ...done("REFUND", call), transactionreference: id, parenttransactionreference: one.id, settlestatus: "0" });
+}
+
+/** Tells the issuer that a cancelled payment will not come. */
+function reverse(call: TrustCall): Answer {
+  const one = parentOf(call, "parenttransactionreference", told(call, "parenttransactionreference"), told(call, "sitereference"));
+  if (one.state !== "voided") throw refusal("20013");
+  if (call.tools.now() - one.at > REVERSAL_MS) throw refusal("20025");
+  return envelope({ ...done("REVERSAL", call), parenttransactionreference: one.id });
+}
