@@ -12,6 +12,10 @@ const HTTP: Readonly<Record<ErrorCode, readonly [meaning: string, again: string]
     "The key is unknown, expired or revoked, or not in its form.",
     "no: check the key and its expiry; revoke and replace a lost one",
   ],
+  invalid_platform_secret: [
+    "The project has a secret for this voice platform (`integrations` in the apply file), and the request does not show it.",
+    "Set the same secret on both sides: `X-Vapi-Secret` on the first platform; on the second the account's API key with which it signs.",
+  ],
   https_required: [
     "The request came over plain HTTP although the service is public over HTTPS. Change the key: it was sent in clear.",
     "no: use the https address",

@@ -26,9 +26,10 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   voice: ["kernel", "platform", "sessions", "projects", "checkout", "payments", "conversation", "sip", "media", "speech"],
   webhooks: ["kernel", "platform", "sessions", "projects", "gateways"],
   widget: ["kernel", "platform", "sessions", "projects", "payments"],
+  integrations: ["kernel", "sessions", "checkout"],
   alarms: ["kernel", "platform", "payments"],
   retention: ["kernel", "platform", "sessions", "payments", "webhooks"],
-  api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "checkout", "payments", "webhooks", "widget"],
+  api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "checkout", "payments", "webhooks", "widget", "integrations"],
   "instruments.ts": ["kernel", "platform", "sessions", "payments"],
   "version.ts": [],
   roles: ["*"],
@@ -41,7 +42,14 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 const SOFTPHONE: readonly string[] = ["kernel", "conversation", "sip", "media", "speech"];
 
 /** What a module may reach past another module's index: the database's test double, for tests alone. */
-const OPEN_FILES = new Set(["platform/testing.ts", "sessions/testing.ts", "gateways/testing.ts", "payments/testing.ts", "sip/testing.ts"]);
+const OPEN_FILES = new Set([
+  "platform/testing.ts",
+  "sessions/testing.ts",
+  "gateways/testing.ts",
+  "payments/testing.ts",
+  "sip/testing.ts",
+  "integrations/testing.ts",
+]);
 
 /** Host time, chance and environment belong to these alone; everything else takes Clock, Random and Config from its caller. */
 const HOST_ACCESS = /\b(Date\.now|Math\.random|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|process\.env)\b/;

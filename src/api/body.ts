@@ -9,7 +9,7 @@ import { itemAt, FAULTS, Invalid } from "./schemas/faults.ts";
  * and could not say where JSON stops being JSON, nor keep the text of a number.
  */
 
-/** Bytes, on every endpoint but the two that say otherwise (R-023). */
+/** Bytes, on every endpoint but those that say otherwise (R-023). */
 const BODY_LIMIT = 64 * 1024;
 const MAX_DEPTH = 64;
 export const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json[ \t]*(?:;|$)/i;
@@ -18,8 +18,19 @@ export const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json[ \t]*(?:;|$)/i;
  * The request's body as JSON, numbers as their text. Throws Invalid when it is missing, not JSON or not sent as JSON, and
  * AppError for one that is too large or encoded.
  */
-export async function readJson(request: FastifyRequest, reply: FastifyReply): Promise<{ [key: string]: JsonValue }> {
-  const bytes = await readBody(request, reply, BODY_LIMIT);
+export async function readJson(request: FastifyRequest, reply: FastifyReply): Promise<JsonObject> {
+  return (await readJsonAndBytes(request, reply, BODY_LIMIT)).value;
+}
+
+type JsonObject = { [key: string]: JsonValue };
+
+/** As `readJson`, with the bytes that a signature is over; at most `limit` of them. */
+export async function readJsonAndBytes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  limit: number,
+): Promise<{ value: JsonObject; bytes: Uint8Array }> {
+  const bytes = await readBody(request, reply, limit);
   if (bytes.length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
   if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
   const value = parse(bytes);
@@ -27,7 +38,7 @@ export async function readJson(request: FastifyRequest, reply: FastifyReply): Pr
   if (typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {
     throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
   }
-  return value;
+  return { value, bytes };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

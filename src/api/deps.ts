@@ -9,12 +9,23 @@ import type { RateCounter } from "./access/counter.ts";
 import type { ConnectionLimits } from "./connections.ts";
 
 /** What the API asks of the projects. */
-export type ApiProjects = Pick<Projects, "authenticate" | "invalidKeys" | "findProject" | "list" | "numbersOf" | "configuredGateways">;
+export type ApiProjects = Pick<
+  Projects,
+  "authenticate" | "invalidKeys" | "findProject" | "list" | "numbersOf" | "configuredGateways" | "integrationSecrets"
+>;
 
 /** What the API asks of the sessions. */
 export type ApiSessions = Pick<
   Sessions,
-  "create" | "createIdempotent" | "findStoredResponse" | "deleteExpiredResponses" | "find" | "findByCaller" | "cancel" | "watch"
+  | "create"
+  | "createIdempotent"
+  | "findStoredResponse"
+  | "findNewestResponse"
+  | "deleteExpiredResponses"
+  | "find"
+  | "findByCaller"
+  | "cancel"
+  | "watch"
 >;
 
 /** Whether a part of this process works. null: the part does not run here. */

@@ -10,6 +10,7 @@ import { createTrafficAudit } from "./traffic-audit.ts";
 import { registerAccount } from "./routes/account.ts";
 import { registerDescription } from "./routes/description.ts";
 import { registerHealth } from "./routes/health.ts";
+import { registerIntegrations } from "./routes/integrations.ts";
 import { registerMetrics } from "./routes/metrics.ts";
 import { registerSessions } from "./routes/sessions.ts";
 import { registerStream } from "./routes/stream.ts";
@@ -49,7 +50,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   registerErrors(app, deps);
   const traffic = createTrafficAudit(deps);
   app.addHook("onClose", () => traffic.close());
-  registerAccess(app, deps, traffic);
+  const limiter = registerAccess(app, deps, traffic);
   if (deps.observe) observeWith(app, deps.observe);
   registerDescription(app, deps);
   registerHealth(app, deps);
@@ -57,6 +58,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   registerAccount(app, deps);
   registerSessions(app, deps, traffic);
   registerStream(app, deps);
+  registerIntegrations(app, deps, traffic, limiter);
   if (deps.widget) registerWidgetSessions(app, deps, traffic, deps.widget);
   return app;
 }

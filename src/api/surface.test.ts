@@ -106,7 +106,7 @@ test("no operation takes or shows a gateway's credentials (R-414)", async () => 
     [],
   );
   const written = Object.keys(OPERATIONS).filter((name) => !/^(?:GET|HEAD) /.test(name));
-  for (const name of written) assert.match(name, /^POST \/v1\/(?:widget-)?sessions/, `${name} is no session's`);
+  for (const name of written) assert.match(name, /^POST \/(?:v1\/(?:widget-)?sessions|integrations)/, `${name} is no session's`);
   const shown = [
     await api.call("GET", "/v1/projects"),
     await api.call("GET", "/v1/auth/check"),

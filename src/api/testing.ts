@@ -25,7 +25,14 @@ export const KEYS = {
 } as const;
 /** A key of acme that has one scope only. */
 export const keyWithScope = (scope: string) => key("test", scope.replace(/[^a-z]/g, ""));
-export const SCOPES = ["sessions:create", "sessions:read", "sessions:cancel", "widget:create", "projects:read"] as const;
+export const SCOPES = [
+  "sessions:create",
+  "sessions:read",
+  "sessions:cancel",
+  "widget:create",
+  "projects:read",
+  "integrations:use",
+] as const;
 
 const APPLY = {
   organizations: [

@@ -6,6 +6,7 @@ export const ERRORS = {
   bad_request: { status: 400, detail: "Bad Request" },
   not_authenticated: { status: 401, detail: "Missing Authorization header" },
   invalid_key: { status: 401, detail: "Invalid or expired API key" },
+  invalid_platform_secret: { status: 401, detail: "The voice platform's secret or signature is missing or wrong" },
   https_required: { status: 403, detail: "HTTPS is required" },
   not_the_frame: { status: 403, detail: "The charge must come from the widget's frame, with its nonce" },
   missing_scope: { status: 403, detail: "API key lacks the required scope" },

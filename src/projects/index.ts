@@ -24,7 +24,7 @@ import { createVault } from "./vault.ts";
 
 export { variablesOf } from "./apply/document.ts";
 export { CommandFault };
-export { SCOPES } from "./api-key-authentication.ts";
+export { INTEGRATION_SCOPE, SCOPES } from "./api-key-authentication.ts";
 export type {
   ApiKey,
   ChangeReport,

@@ -6,6 +6,7 @@ import { SESSION_COLUMNS, insertingSessions, CREATION_TIME, type NewSession } fr
 
 /** Which request it is. */
 export interface RequestName {
+  /** Whose request: the API key's, or the organisation's where requests come through a voice platform. */
   apiKeyId: string;
   path: string;
   /** The Idempotency-Key. */
@@ -105,6 +106,20 @@ export async function findStoredResponse(db: Db, { apiKeyId, path, key }: Reques
     .where("path", "=", path)
     .where("key", "=", key)
     .where("expires_at", ">", clockNow)
+    .executeTakeFirst();
+  return row ? { request: row.request, status: row.status, text: row.answer, replayed: true } : null;
+}
+
+/** The response stored last in the last 24 hours under any key of this path. */
+export async function findNewestResponse(db: Db, { apiKeyId, path }: Omit<RequestName, "key">): Promise<StoredResponse | null> {
+  const row = await db
+    .selectFrom("idempotency_keys")
+    .select(["request", "status", "answer"])
+    .where("api_key_id", "=", apiKeyId)
+    .where("path", "=", path)
+    .where("expires_at", ">", clockNow)
+    .orderBy("expires_at", "desc")
+    .limit(1)
     .executeTakeFirst();
   return row ? { request: row.request, status: row.status, text: row.answer, replayed: true } : null;
 }

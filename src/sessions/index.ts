@@ -15,6 +15,7 @@ import {
 } from "./repository.ts";
 import {
   createIdempotent,
+  findNewestResponse,
   findStoredResponse,
   deleteExpiredResponses,
   type StoredResponse,
@@ -31,7 +32,18 @@ import { Watchers } from "./watchers.ts";
 export { deleteSessions, eraseCallers, erasedAt, lockCompleted, lockToErase } from "./retention.ts";
 export { renderStates } from "./render-states.ts";
 export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
-export type { Created, StoredResponse, CreatedFields, NewSession, IdempotentRequest, Scope, Session, SessionChanges, SessionFilter };
+export type {
+  Created,
+  StoredResponse,
+  CreatedFields,
+  NewSession,
+  IdempotentRequest,
+  RequestName,
+  Scope,
+  Session,
+  SessionChanges,
+  SessionFilter,
+};
 
 /** What a call that asks for a session is told. */
 export type Claim =
@@ -61,6 +73,8 @@ export interface Sessions {
   createIdempotent(input: NewSession, request: IdempotentRequest): Promise<StoredResponse | null>;
   /** The response to a request in the last 24 hours. */
   findStoredResponse(db: Db, name: RequestName): Promise<StoredResponse | null>;
+  /** The newest of the responses of the last 24 hours under one path. */
+  findNewestResponse(db: Db, name: Omit<RequestName, "key">): Promise<StoredResponse | null>;
   /** Deletes the responses that are older. */
   deleteExpiredResponses(): Promise<void>;
   /** Reads apply the clock: an unused session past its time is expired, whether or not it has been swept. */
@@ -115,6 +129,7 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
     },
     createIdempotent: (input, request) => createIdempotentBatched({ ...request, session: { id: random.uuid(), ...input } }),
     findStoredResponse,
+    findNewestResponse,
     deleteExpiredResponses: () => deleteExpiredResponses(database),
     find: findSession,
     findByCaller: findSessionByCaller,

@@ -6,13 +6,19 @@ import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { ApiDeps } from "../deps.ts";
 import { SecretBody } from "../secret-body.ts";
 import type { TrafficAudit } from "../traffic-audit.ts";
-import { bearerKey } from "./bearer.ts";
+import { bearerKey, platformKey } from "./bearer.ts";
 import { type Client, clientReader } from "./client-address.ts";
 import { memoryCounter } from "./memory-counter.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { databaseCounter } from "./database-counter.ts";
 
-export type Scope = "sessions:create" | "sessions:read" | "sessions:cancel" | "widget:create" | "projects:read";
+export type Scope = "sessions:create" | "sessions:read" | "sessions:cancel" | "widget:create" | "projects:read" | "integrations:use";
+
+/** A voice platform's requests: their key may stand in the address (R-387), and who may create sessions may create them so too. */
+const PLATFORMS: Scope = "integrations:use";
+const OPENED_BY: Readonly<Partial<Record<Scope, readonly Scope[]>>> = { [PLATFORMS]: ["sessions:create"] };
+/** Events that need no answer come by the dozen in each call: they are counted apart from tool calls, which their handler counts. */
+const EVENTS_PER_TOOL_CALL = 30;
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -38,7 +44,7 @@ const HSTS_SECONDS = 365 * 24 * 3600;
  * Everything that is decided before a body is read, in the order of R-045: size of the head, encryption, rate limit, path
  * and method, key, scope.
  */
-export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit): void {
+export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit): RateLimiter {
   const { settings, database, projects, clock } = deps;
   const clientOf = clientReader(settings.trustedProxies);
   const secure = settings.baseUrl.startsWith("https:");
@@ -66,11 +72,24 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: Tra
     const client = (request.client = clientOf(request.raw));
     if (secure && !client.https) return insistOnHttps(request, reply, settings.baseUrl);
     const { url } = request.routeOptions;
+    if (access === PLATFORMS) {
+      await authorizePlatform(request, reply, client);
+      return undefined;
+    }
     await limiter.request(url === undefined ? "*" : `${request.method} ${url}`, client.key, reply, perMinute);
     if (request.is404) refuseUnknown(request, reply, allowedMethods);
     if (access !== "browser") await authorize(request, reply, client, access);
     return undefined;
   });
+
+  /** Counted by the key: a platform sends the calls of all merchants from one address (R-060). */
+  async function authorizePlatform(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<void> {
+    const identity = await authenticated(request, reply, client, platformKey);
+    const limit = settings.rateLimitPerMinute * EVENTS_PER_TOOL_CALL;
+    await limiter.request(`${request.method} ${request.routeOptions.url ?? "*"} events`, `key ${identity.keyId}`, reply, limit);
+    checkScope(identity, PLATFORMS);
+    request.identity = identity;
+  }
 
   async function authorize(
     request: FastifyRequest,
@@ -78,14 +97,19 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: Tra
     client: Client,
     access: "any key" | Scope | undefined,
   ): Promise<void> {
-    const identity = await authenticated(request, reply, client);
-    if (access !== "any key" && !(access && identity.scopes.includes(access))) throw new AppError("missing_scope");
+    const identity = await authenticated(request, reply, client, ({ raw }) => bearerKey(raw));
+    if (access !== "any key") checkScope(identity, access);
     request.identity = identity;
   }
 
-  async function authenticated(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<ApiKeyIdentity> {
+  async function authenticated(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    client: Client,
+    keyOf: (request: FastifyRequest) => string,
+  ): Promise<ApiKeyIdentity> {
     try {
-      const identity = await authenticate(bearerKey(request.raw));
+      const identity = await authenticate(keyOf(request));
       if (identity) return identity;
       throw new AppError("invalid_key");
     } catch (error) {
@@ -96,6 +120,12 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: Tra
       throw error;
     }
   }
+  return limiter;
+}
+
+function checkScope({ scopes }: ApiKeyIdentity, needed: Scope | undefined): void {
+  const opening = needed ? [needed, ...(OPENED_BY[needed] ?? [])] : [];
+  if (!opening.some((scope) => scopes.includes(scope))) throw new AppError("missing_scope");
 }
 
 function limiterFor({ settings, database, clock, rateCounter: given }: ApiDeps): RateLimiter {

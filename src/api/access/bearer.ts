@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
 
 const BEARER = /^bearer +(svc_(?:test|live)_[A-Za-z0-9]{32}) *$/i;
@@ -16,4 +17,14 @@ export function bearerKey({ headers, rawHeaders }: IncomingMessage): string {
   // The scheme is read in any case, the key is not.
   if (!token || !/^svc_(?:test|live)_/.test(token)) throw new AppError("invalid_key");
   return token;
+}
+
+const KEY = /^svc_(?:test|live)_[A-Za-z0-9]{32}$/;
+
+/** The key of a voice platform's request: `api_key` of the query, else the Authorization header's (R-387). Throws AppError. */
+export function platformKey({ query, raw }: FastifyRequest): string {
+  const { api_key: given } = query as { api_key?: string | string[] };
+  if (given === undefined) return bearerKey(raw);
+  if (typeof given !== "string" || !KEY.test(given)) throw new AppError("invalid_key");
+  return given;
 }

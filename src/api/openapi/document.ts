@@ -50,6 +50,7 @@ export function openapiDocument(routes: readonly Route[], basePath: string): obj
     tags: [
       { name: "Sessions", description: "Payments by voice" },
       { name: "Widget", description: "Payments in the browser" },
+      { name: "Platforms", description: "Voice platforms, which call the service as a tool of their agents" },
       { name: "Account", description: "The key and its organisation" },
       { name: "Service", description: "For whoever runs it" },
     ],
@@ -162,7 +163,7 @@ function parametersOf(model: z.ZodType | undefined, place: "path" | "query" | "h
   const { properties = {}, required = [] } = z.toJSONSchema(model, { io: "input", unrepresentable: "any" });
   return Object.entries(properties).map(([property, schema]) => {
     const name = place === "header" ? headerName(property) : property;
-    const description = PARAMETERS[name];
+    const description = (schema as { description?: string }).description ?? PARAMETERS[name];
     return { name, in: place, required: required.includes(property), ...(description && { description }), schema };
   });
 }

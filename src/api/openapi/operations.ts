@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { ErrorCode } from "#src/kernel/errors.ts";
 import { idempotencyHeaders } from "../idempotency.ts";
+import { integrationQuery } from "../schemas/integration.ts";
 import { createQuery, findQuery, sessionPath } from "../schemas/session.ts";
 import { nonceHeader } from "../schemas/widget-session.ts";
 import { sessionView } from "../presenter.ts";
@@ -12,7 +13,7 @@ import { SAMPLES, WAITING } from "./samples.ts";
 /** What is said of a route beside what the route itself says (its access). */
 export interface Operation {
   id: string;
-  tag: "Sessions" | "Widget" | "Account" | "Service";
+  tag: "Sessions" | "Widget" | "Platforms" | "Account" | "Service";
   summary: string;
   description: string;
   path?: z.ZodType;
@@ -31,7 +32,7 @@ export interface Answer {
   schema?: ComponentName | readonly [ComponentName];
   /** Other media types, with one example. */
   content?: string;
-  example?: string;
+  example?: string | object;
   /** Which of the schema's examples (examples.ts) can be this answer; all of them when absent. */
   examples?: readonly string[];
 }
@@ -40,6 +41,20 @@ export interface Answer {
 const STREAM = [WAITING, SAMPLES.charged]
   .map((session) => `id: ${eventId(session)}\ndata: ${JSON.stringify(sessionView(session))}\n\n`)
   .join("");
+
+const READY = {
+  status: "ready",
+  next: "Call the transfer tool now. Do not ask for card details.",
+  transfer_to: `sip:${WAITING.id}@pay.merchant.example`,
+  session_id: WAITING.id,
+  phone_number: "+15550001111",
+  expires_in_seconds: 300,
+  say: "I will now connect you to our secure payment line.",
+  sip_uri: `sip:${WAITING.id}@pay.merchant.example`,
+};
+const ALPHA_ANSWER = { results: [{ toolCallId: "call_1", name: "collect_payment", result: JSON.stringify(READY) }] };
+const BETA_ANSWER = READY;
+const PLATFORM_ERRORS = ["body_too_large", "unsupported_encoding", "invalid_platform_secret"] as const;
 
 /** Routes that are the operator's, or parts of a page: they stand in docs/operations.md, and not in the description. */
 export const UNDESCRIBED: ReadonlySet<string> = new Set([
@@ -162,6 +177,29 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       404: { description: "There is no such widget session.", content: "text/html" },
       410: { description: "The session is final.", content: "text/html" },
     },
+  },
+  "POST /integrations/alpha/webhook": {
+    id: "alphaWebhook",
+    tag: "Platforms",
+    summary: "Tool calls of the first voice platform",
+    description:
+      "For the server address of a tool named `collect_payment` or `get_payment_result` on the first platform; what is set up for a project, `voicetill integrations show` prints. " +
+      "A message of type `tool-calls` makes a session for each `collect_payment`, `function-call` is its older form, `transfer-destination-request` is answered with the session's address; every other type is acknowledged. " +
+      "What the agent can speak of, wrong amounts and missing callers too, is a 200 with an error for that call. A repeated tool call is the same session. 20 tool calls a minute for each key, whatever address they come from.",
+    query: integrationQuery,
+    answers: { 200: { description: "For tool calls one result each.", content: "application/json", example: ALPHA_ANSWER } },
+    errors: PLATFORM_ERRORS,
+  },
+  "POST /integrations/beta/webhook": {
+    id: "betaWebhook",
+    tag: "Platforms",
+    summary: "Function calls of the second voice platform",
+    description:
+      "For the address of a custom function named `collect_payment` or `get_payment_result` on the second platform: `name`, `args` and `call`, or the arguments alone. " +
+      "The answer is flat, so that variables can be taken from it. What the agent can speak of is a 200 with `status` `error`. A request that is sent again is the same session. 20 a minute for each key.",
+    query: integrationQuery,
+    answers: { 200: { description: "The tool's answer.", content: "application/json", example: BETA_ANSWER } },
+    errors: PLATFORM_ERRORS,
   },
   "GET /v1/auth/check": {
     id: "checkKey",

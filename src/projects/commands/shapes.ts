@@ -5,7 +5,7 @@ import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
 import { CommandFault } from "./change.ts";
-import { modeOfApiKey, SCOPES } from "../api-key-authentication.ts";
+import { ALL_SCOPES, modeOfApiKey } from "../api-key-authentication.ts";
 import { voiceBlock, widgetBlock } from "../settings.ts";
 
 /**
@@ -35,7 +35,9 @@ const apiKey = z.strictObject({
     .refine((text) => modeOfApiKey(text) !== null, "must be svc_test_ or svc_live_ and 32 letters or digits")
     .optional(),
   scopes: z
-    .array(z.enum(SCOPES, { error: ({ input }) => `there is no scope ${JSON.stringify(input)}; the scopes are ${SCOPES.join(", ")}` }))
+    .array(
+      z.enum(ALL_SCOPES, { error: ({ input }) => `there is no scope ${JSON.stringify(input)}; the scopes are ${ALL_SCOPES.join(", ")}` }),
+    )
     .optional(),
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });

@@ -1,0 +1,479 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, before, test } from "node:test";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { createLog, createMetrics } from "#src/platform/index.ts";
+import {
+  ALPHA_CALL,
+  ALPHA_LEGACY,
+  ALPHA_OTHERS,
+  ALPHA_SPELLINGS,
+  alphaMessage,
+  BETA_CALL,
+  BETA_SPELLINGS,
+  CALLER,
+} from "#src/integrations/testing.ts";
+import { callerOf, type CallOptions, KEYS, keyWithScope, startTestApi, type TestApi } from "../testing.ts";
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+  const guarded = {
+    slug: "guarded",
+    name: "Guarded",
+    currency: "USD",
+    country: "US",
+    gateways: { stripe: { test: { credentials: { secret_key: "sk_test_x" } } } },
+    integrations: { alpha: { secret: "open sesame" }, beta: { api_key: "key_synthetic" } },
+  };
+  await api.projects.applyFile(JSON.stringify({ organizations: [{ slug: "acme", projects: [guarded] }] }), {});
+});
+after(() => api.close());
+
+/** Not the method itself: it comes with the API. */
+const ours: TestApi["call"] = (...asked) => api.call(...asked);
+
+type Answer = Record<string, unknown>;
+const INTEGRATION_KEY = keyWithScope("integrations:use");
+const TERMS = { project: "shop", mode: "charge", gateway: "stripe" };
+
+function address(platform: string, terms: object = {}, key: string | null = INTEGRATION_KEY): string {
+  const all = Object.entries({ ...(key !== null && { api_key: key }), ...TERMS, ...terms }).filter(([, value]) => value !== null);
+  return `/integrations/${platform}/webhook?${new URLSearchParams(all).toString()}`;
+}
+
+async function post(platform: "alpha" | "beta", body: object, terms: object = {}, options: CallOptions = {}, call = ours) {
+  return await call("POST", address(platform, terms), { key: null, body, ...options });
+}
+
+/** The one entry of an alpha answer. */
+async function alpha(
+  body: object,
+  terms: object = {},
+  call = ours,
+): Promise<{ toolCallId: string; name: string; result?: string; error?: string }> {
+  const response = await post("alpha", body, terms, {}, call);
+  assert.equal(response.statusCode, 200, response.payload);
+  const { results } = response.json<{ results: { toolCallId: string; name: string; result?: string; error?: string }[] }>();
+  assert.equal(results.length, 1);
+  return results[0]!;
+}
+
+async function beta(body: object, terms: object = {}, call = ours): Promise<Answer> {
+  const response = await post("beta", body, terms, {}, call);
+  assert.equal(response.statusCode, 200, response.payload);
+  return response.json();
+}
+
+let calls = 0;
+/** A telephone call of its own, so that tests do not meet each other's. */
+const newCall = (changes: object = {}) => ({ ...ALPHA_CALL, id: `call ${++calls}`, ...changes });
+const newBetaCall = (changes: object = {}) => ({ ...BETA_CALL, call_id: `call ${++calls}`, ...changes });
+const spelled = ALPHA_SPELLINGS["toolCalls alone"]!;
+const whole = BETA_SPELLINGS["the whole call"]!;
+const sessionOf = async (id: unknown) => (await api.call("GET", `/v1/sessions/${String(id)}`)).json<Answer>();
+const countSessions = async () => (await api.database.db.selectFrom("sessions").select("id").execute()).length;
+
+for (const [spelling, body] of Object.entries(ALPHA_SPELLINGS)) {
+  test(`the first platform's tool call makes a session, spelled "${spelling}" (R-380, R-384)`, async () => {
+    const { toolCallId, name, result = "" } = await alpha(body({ call: newCall() }));
+    assert.deepEqual([toolCallId, name], ["call_syn_A1", "collect_payment"]);
+    assert.doesNotMatch(result, /[\r\n]/);
+    const ready = JSON.parse(result) as Answer;
+    assert.deepEqual(Object.keys(ready).slice(0, 4), ["status", "next", "transfer_to", "session_id"]);
+    assert.equal(ready["status"], "ready");
+    assert.match(String(ready["next"]), /transfer tool/);
+    assert.deepEqual([ready["transfer_to"], ready["phone_number"]], [`sip:${String(ready["session_id"])}@127.0.0.1:5060`, "+15550001111"]);
+    const expected = {
+      status: "PENDING",
+      amount: "42.50",
+      caller: CALLER,
+      description: "Deposit order 118",
+      project_slug: "shop",
+      mode: "charge",
+    };
+    assert.partialDeepStrictEqual(await sessionOf(ready["session_id"]), expected);
+  });
+}
+
+for (const [spelling, body] of Object.entries(ALPHA_LEGACY)) {
+  test(`the event that came before tools makes a session, with its ${spelling} (R-380, R-384)`, async () => {
+    const response = await post("alpha", body({ call: newCall() }));
+    assert.equal(response.statusCode, 200);
+    assert.deepEqual(Object.keys(response.json<object>()), ["result"]);
+    const ready = JSON.parse(response.json<{ result: string }>().result) as Answer;
+    assert.equal((await sessionOf(ready["session_id"]))["amount"], "42.50");
+  });
+}
+
+for (const [spelling, body] of Object.entries(BETA_SPELLINGS)) {
+  test(`the second platform's function call makes a session, spelled "${spelling}" (R-381, R-384)`, async () => {
+    const ready = await beta(body({ call: newBetaCall() }));
+    assert.equal(ready["status"], "ready");
+    for (const value of Object.values(ready)) assert.ok(["string", "number"].includes(typeof value));
+    assert.deepEqual([ready["sip_uri"], ready["phone_number"]], [ready["transfer_to"], "+15550001111"]);
+    assert.partialDeepStrictEqual(await sessionOf(ready["session_id"]), {
+      amount: "42.50",
+      caller: CALLER,
+      description: "Deposit order 118",
+    });
+  });
+}
+
+test("the second platform may send the arguments alone; the caller is then theirs or the address's (R-381, R-385)", async () => {
+  const said = await beta({ amount: "12.00", caller: "+14155550177" });
+  assert.partialDeepStrictEqual(await sessionOf(said["session_id"]), { amount: "12.00", caller: "+14155550177" });
+  const fixed = await beta({ amount: "12.00" }, { caller: "+14155550178" });
+  assert.equal((await sessionOf(fixed["session_id"]))["caller"], "+14155550178");
+});
+
+test("events that need no answer are acknowledged and logged, and make nothing (R-380)", async () => {
+  const lines: string[] = [];
+  const log = createLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
+  const app = api.another({ deps: { log } });
+  const before = await countSessions();
+  for (const body of ALPHA_OTHERS) {
+    const { statusCode, payload } = await post("alpha", body, {}, {}, callerOf(app));
+    assert.deepEqual([statusCode, payload], [200, "{}"]);
+  }
+  const ended = await post("beta", { event: "call_ended", call: BETA_CALL }, {}, {}, callerOf(app));
+  assert.deepEqual([ended.statusCode, ended.payload], [200, "{}"]);
+  assert.equal(await countSessions(), before);
+  const logged = lines.map((line) => JSON.parse(line) as Answer).filter(({ event }) => event === "platform_event");
+  assert.deepEqual(logged.length, ALPHA_OTHERS.length + 1);
+  assert.deepEqual([logged[0]!["reason"], logged[0]!["path"]], ["status-update", "/integrations/alpha/webhook"]);
+  assert.doesNotMatch(lines.join(""), /never heard of/);
+  await app.close();
+});
+
+test("several calls of one message are answered in their order, each by itself (R-380, R-384)", async () => {
+  const call = (id: string, name: string, args: object) => ({ id, type: "function", function: { name, arguments: args } });
+  const toolCallList = [
+    call("a", "collect_payment", { amount: 1 }),
+    call("b", "book_table", {}),
+    call("c", "collect_payment", { amount: 0 }),
+    call("d", "collect_payment", { amount: 2 }),
+  ];
+  const response = await post("alpha", alphaMessage("tool-calls", { toolCallList }, newCall()));
+  assert.equal(response.statusCode, 200);
+  const { results } = response.json<{ results: { toolCallId: string; result?: string; error?: string }[] }>();
+  assert.deepEqual(
+    results.map(({ toolCallId }) => toolCallId),
+    ["a", "b", "c", "d"],
+  );
+  assert.match(results[1]!.error ?? "", /^there is no such tool/);
+  assert.match(results[2]!.error ?? "", /^amount must be greater than 0\. /);
+  const amounts = [results[0]!, results[3]!].map(
+    async ({ result = "" }) => (await sessionOf((JSON.parse(result) as Answer)["session_id"]))["amount"],
+  );
+  assert.deepEqual(await Promise.all(amounts), ["1.00", "2.00"]);
+});
+
+test("another tool's name makes no session (R-384)", async () => {
+  const before = await countSessions();
+  assert.match((await alpha(spelled({ name: "book_table" }))).error ?? "", /no such tool/);
+  assert.partialDeepStrictEqual(await beta(whole({ name: "constructor" })), { status: "error", error: { code: "tool_unknown" } });
+  assert.equal(await countSessions(), before);
+});
+
+const FAULTS: readonly [what: string, terms: object, args: unknown, error: RegExp, code: string][] = [
+  ["an amount of nothing", {}, { amount: 0 }, /^amount must be greater than 0/, "amount_invalid"],
+  ["an amount in words", {}, { amount: "forty two" }, /^amount must be a valid decimal/, "amount_invalid"],
+  ["no amount", {}, {}, /^amount is missing/, "amount_invalid"],
+  ["half a cent", {}, { amount: "1.005" }, /^amount must have no more than 2 decimal places/, "amount_invalid"],
+  ["arguments that are no object", {}, "[1]", /^arguments must be a JSON object/, "arguments_invalid"],
+  ["a mode that there is not", { mode: "refund" }, { amount: 1 }, /^mode must be 'charge' or 'tokenize'/, "mode_invalid"],
+  ["no mode", { mode: null }, { amount: 1 }, /^mode is missing/, "mode_invalid"],
+  ["a gateway that there is not", { gateway: "paypal" }, { amount: 1 }, /^gateway is none/, "gateway_invalid"],
+  ["a gateway that is not set up", { gateway: "adyen" }, { amount: 1 }, /not configured/, "gateway_invalid"],
+  ["an unknown project", { project: "nowhere" }, { amount: 1 }, /^project is not known/, "project_invalid"],
+  ["another organisation's project", { project: "theirs" }, { amount: 1 }, /^project is not known/, "project_invalid"],
+  ["no project, though the model names one", { project: null }, { amount: 1, project: "shop" }, /^project is missing/, "project_invalid"],
+  [
+    "a callback that the project does not allow",
+    {},
+    { amount: 1, callback: "+442079460958" },
+    /does not allow transfers/,
+    "callback_invalid",
+  ],
+  [
+    "a description that is too long",
+    {},
+    { amount: 1, description: "x".repeat(501) },
+    /^description must have at most 500/,
+    "description_invalid",
+  ],
+];
+for (const [what, terms, args, words, code] of FAULTS) {
+  test(`${what} is told in words that an agent can act on, with status 200 (R-382)`, async () => {
+    const before = await countSessions();
+    const { error = "" } = await alpha(spelled({ args, call: newCall() }), terms);
+    assert.match(error, words);
+    assert.doesNotMatch(error, /[\r\n]/);
+    assert.match(error, /\. [A-Z].*\.$/, "it says what to do next");
+    const answer = await beta(whole({ args, call: newBetaCall() }), terms);
+    assert.partialDeepStrictEqual(answer, { status: "error", error: { code } });
+    for (const name of ["say", "next"]) assert.ok(String(answer[name]).length > 10);
+    assert.equal(await countSessions(), before);
+  });
+}
+
+test("the caller comes from the event, is overridden by the arguments, and without one the agent is told to ask (R-385)", async () => {
+  const callerOfSession = async ({ result = "" }: { result?: string }) =>
+    (await sessionOf((JSON.parse(result) as Answer)["session_id"]))["caller"];
+  assert.equal(
+    await callerOfSession(await alpha(spelled({ args: { amount: 1, caller: "+1 415 555 0177" }, call: newCall() }))),
+    "+14155550177",
+  );
+  assert.equal(await callerOfSession(await alpha(spelled({ args: { amount: 1, caller: "my number" }, call: newCall() }))), CALLER);
+  const browser = newCall({ type: "webCall", customer: undefined });
+  const { error = "" } = await alpha(spelled({ args: { amount: 1 }, call: browser }));
+  assert.match(error, /^caller is missing\. Ask the caller for the telephone number/);
+  assert.match(
+    (await alpha(spelled({ id: "again", args: { amount: 1, caller: "five" }, call: browser }))).error ?? "",
+    /^caller must be a phone number/,
+  );
+  const web = await beta(whole({ args: { amount: 1 }, call: newBetaCall({ call_type: "web_call", from_number: undefined }) }));
+  assert.partialDeepStrictEqual(web, { status: "error", error: { code: "caller_invalid" } });
+});
+
+test("a wrong key is a 401, a key without the scope a 403, and a key for integrations opens nothing else (R-382, R-044)", async () => {
+  const statusOf = async (key: string | null, header: string | null = null) => {
+    const response = await api.call("POST", address("alpha", {}, key), { key: header, body: spelled({ call: newCall() }) });
+    return response.statusCode;
+  };
+  for (const wrong of ["svc_test_x", KEYS.expired, `svc_live_${"x".repeat(32)}`, ""]) assert.equal(await statusOf(wrong), 401, wrong);
+  assert.equal(await statusOf(null), 401);
+  for (const scope of ["sessions:read", "sessions:cancel", "widget:create", "projects:read"])
+    assert.equal(await statusOf(keyWithScope(scope)), 403);
+  assert.equal(await statusOf(keyWithScope("sessions:create")), 200);
+  for (const [method, url] of [
+    ["GET", "/v1/sessions?caller=%2B14155550123"],
+    ["GET", "/v1/projects"],
+    ["POST", "/v1/sessions"],
+    ["POST", "/v1/widget-sessions"],
+  ] as const)
+    assert.equal((await api.call(method, url, { key: INTEGRATION_KEY })).statusCode, 403, url);
+  const twice = await api.call("POST", `${address("alpha")}&api_key=${INTEGRATION_KEY}`, { key: null, body: spelled() });
+  assert.equal(twice.statusCode, 401);
+});
+
+test("a bearer header does in place of api_key; when both are given the query's wins and must be valid (R-387)", async () => {
+  const body = () => spelled({ call: newCall() });
+  const bearer = await api.call("POST", address("alpha", {}, null), { key: INTEGRATION_KEY, body: body() });
+  assert.equal(bearer.statusCode, 200);
+  const both = await api.call("POST", address("alpha", {}, KEYS.expired), { key: INTEGRATION_KEY, body: body() });
+  assert.equal(both.statusCode, 401);
+  const foreign = await api.call("POST", address("alpha"), {
+    key: null,
+    headers: { authorization: "Bearer of the platform's own" },
+    body: body(),
+  });
+  assert.equal(foreign.statusCode, 200);
+});
+
+test("a repeated delivery is the same session, whatever else comes with it (R-383)", async () => {
+  const call = newCall();
+  const [first, second] = await Promise.all([alpha(spelled({ call })), alpha(spelled({ call: { ...call, status: "later" } }))]);
+  const third = await api.call("POST", address("alpha", {}, null), { key: KEYS.test, body: spelled({ call }) });
+  const ids = [first.result, second.result, third.json<{ results: { result: string }[] }>().results[0]!.result].map(
+    (result = "") => (JSON.parse(result) as Answer)["session_id"],
+  );
+  assert.equal(new Set(ids).size, 1);
+  const other = JSON.parse((await alpha(spelled({ call, id: "call_syn_A2" }))).result ?? "") as Answer;
+  assert.notEqual(other["session_id"], ids[0]);
+  assert.equal((await alpha(spelled({ call: newCall() }))).result?.includes(String(ids[0])), false);
+
+  const betaCall = newBetaCall();
+  const spoken = BETA_SPELLINGS["words spoken meanwhile among the arguments"]!;
+  const one = await beta(whole({ call: betaCall }));
+  const repeated = await Promise.all([whole, spoken].map((body) => beta(body({ call: { ...betaCall, transcript: "longer" } }))));
+  for (const again of repeated) assert.equal(again["session_id"], one["session_id"]);
+  assert.notEqual((await beta(whole({ call: betaCall, args: { amount: 43 } })))["session_id"], one["session_id"]);
+  assert.notEqual((await beta(whole({ call: newBetaCall() })))["session_id"], one["session_id"]);
+});
+
+test("what failed may be asked for again in the same call; what is paid, or may be, is not taken twice (R-383)", async () => {
+  const call = newBetaCall();
+  const ask = () => beta(whole({ call }));
+  const first = await ask();
+  const id = String(first["session_id"]);
+  await api.call("POST", `/v1/sessions/${id}/cancel`);
+  const second = await ask();
+  assert.equal(second["status"], "ready");
+  assert.notEqual(second["session_id"], id);
+  assert.equal((await ask())["session_id"], second["session_id"]);
+
+  const next = String(second["session_id"]);
+  await api.sessions.claim(next, { owner: "o", callId: "c" });
+  assert.partialDeepStrictEqual(await ask(), { status: "in_progress", session_id: next });
+  await api.sessions.apply(next, "charge");
+  assert.partialDeepStrictEqual(await ask(), { status: "unknown", session_id: next });
+  await api.sessions.apply(next, "approve", { cardBrand: "visa", cardLast4: "4242" });
+  const paid = await ask();
+  assert.partialDeepStrictEqual(paid, { status: "success", session_id: next, card_last4: "4242" });
+  assert.match(String(paid["next"]), /Do not take another payment/);
+});
+
+test("the result of a payment is told by session, by call, and by caller, and never another caller's for the asking (R-380, R-381)", async () => {
+  const mine = newBetaCall({ from_number: "+14155550181" });
+  const made = await beta(whole({ call: mine }));
+  const ask = (call: object, args: object = {}) => beta(whole({ name: "get_payment_result", args, call }));
+  assert.partialDeepStrictEqual(await ask(mine), { status: "waiting", session_id: made["session_id"], transfer_to: made["transfer_to"] });
+  await api.call("POST", `/v1/sessions/${String(made["session_id"])}/cancel`);
+  for (const answer of [
+    await ask(mine),
+    await ask(newBetaCall({ from_number: "+14155550181" })),
+    await ask(newBetaCall({ from_number: "+14155550182" }), { session_id: made["session_id"] }),
+    await ask({ call_type: "web_call", call_id: "browser" }, { caller: "+14155550181" }),
+  ]) {
+    assert.partialDeepStrictEqual(answer, { status: "cancelled", session_id: made["session_id"], amount: "42.50" });
+    for (const name of ["say", "do_not_say", "next"]) assert.ok(String(answer[name]).length > 10, name);
+  }
+  const none = { status: "error", error: { code: "payment_not_found" } };
+  assert.partialDeepStrictEqual(await ask(newBetaCall({ from_number: "+14155550182" }), { caller: "+14155550181" }), none);
+  assert.partialDeepStrictEqual(await ask(mine, { session_id: "constructor" }), none);
+  const others = await api.call("POST", address("beta", { project: "theirs" }, KEYS.other), {
+    key: null,
+    body: whole({ name: "get_payment_result", args: { session_id: made["session_id"] }, call: mine }),
+  });
+  assert.partialDeepStrictEqual(others.json<Answer>(), none);
+});
+
+test("where the call goes is answered from the session made in it, without an argument (R-380)", async () => {
+  const call = newCall();
+  const request = (args?: object) =>
+    alphaMessage("transfer-destination-request", args ? { functionCall: { name: "transferCall", parameters: args } } : {}, call);
+  const ask = async (body: object, terms: object = {}) =>
+    (await post("alpha", body, terms)).json<{ destination?: Answer; error?: string }>();
+  const other = newCall({ customer: { number: "+14155550191" } });
+  assert.match(
+    (await ask(alphaMessage("transfer-destination-request", {}, other))).error ?? "",
+    /^no payment is waiting for this caller\. Call collect_payment first/,
+  );
+  await alpha(spelled({ call, id: "first", args: { amount: 1 } }));
+  const made = JSON.parse((await alpha(spelled({ call, id: "second" }))).result ?? "") as Answer;
+  const { destination } = await ask(request());
+  assert.partialDeepStrictEqual(destination, {
+    type: "sip",
+    sipUri: made["transfer_to"],
+    sipHeaders: { "X-Session-Id": made["session_id"], "X-Caller": CALLER },
+    message: "",
+  });
+  const fixed = await ask(alphaMessage("transfer-destination-request", {}, other), { amount: "7.00" });
+  const id = /^sip:([^@]+)@/.exec(String(fixed.destination?.["sipUri"]))?.[1];
+  assert.partialDeepStrictEqual(await sessionOf(id), { amount: "7.00", caller: "+14155550191" });
+});
+
+test("a project with the platforms' secrets takes only what shows them (R-380, R-381)", async () => {
+  const terms = { project: "guarded" };
+  const alphaStatus = async (headers: Record<string, string>) =>
+    (await post("alpha", spelled({ call: newCall() }), terms, { headers })).statusCode;
+  assert.equal(await alphaStatus({}), 401);
+  assert.equal(await alphaStatus({ "x-vapi-secret": "open barley" }), 401);
+  assert.equal(await alphaStatus({ "x-vapi-secret": "open sesame" }), 200);
+  const refused = await post("alpha", alphaMessage("status-update", {}), terms);
+  assert.deepEqual(
+    [refused.statusCode, refused.json<Answer>()["detail"]],
+    [401, "The voice platform's secret or signature is missing or wrong"],
+  );
+
+  const body = JSON.stringify(whole({ call: newBetaCall() }));
+  const now = Date.now();
+  const sign = (text: string, at: number) =>
+    `v=${at},d=${createHmac("sha256", "key_synthetic")
+      .update(text + String(at))
+      .digest("hex")}`;
+  const betaStatus = async (signature: string | null) => {
+    const headers: Record<string, string> = signature === null ? {} : { "x-retell-signature": signature };
+    return (await api.call("POST", address("beta", terms), { key: null, body, headers })).statusCode;
+  };
+  assert.equal(await betaStatus(null), 401);
+  assert.equal(await betaStatus(sign(`${body} `, now)), 401);
+  assert.equal(await betaStatus(sign(body, now - 301_000)), 401);
+  assert.equal(await betaStatus(sign(body, now)), 200);
+});
+
+test("the account to charge on is never the model's choice, and what the address fixes is not either (R-127, R-380)", async () => {
+  const terms = { project: "platform", amount: "5.00", callback: "sip:agent@pbx.merchant.example", stripe_account: "acct_1" };
+  const args = {
+    amount: 900,
+    callback: "sip:thief@pbx.merchant.example",
+    stripe_account: "acct_2",
+    mode: "tokenize",
+    gateway: "adyen",
+    project: "shop",
+  };
+  const { result = "" } = await alpha(spelled({ args, call: newCall() }), terms);
+  const id = String((JSON.parse(result) as Answer)["session_id"]);
+  assert.partialDeepStrictEqual(await sessionOf(id), {
+    amount: "5.00",
+    callback: "sip:agent@pbx.merchant.example",
+    mode: "charge",
+    project_slug: "platform",
+  });
+  const row = await api.database.db.selectFrom("sessions").select("stripe_account").where("id", "=", id).executeTakeFirstOrThrow();
+  assert.equal(row.stripe_account, "acct_1");
+});
+
+test("a whole call with its transcript, five megabytes of it, is read; beyond eight it is a 413 (R-023)", async () => {
+  const large = (bytes: number) => whole({ call: newBetaCall({ transcript: "x".repeat(bytes) }) });
+  assert.equal((await post("beta", large(5 * 1024 * 1024))).statusCode, 200);
+  assert.equal((await post("beta", large(8 * 1024 * 1024))).statusCode, 413);
+  assert.equal((await post("alpha", "{" as never)).statusCode, 422);
+});
+
+test("tool calls are counted for each key, from whatever address; events do not use them up (R-060)", async () => {
+  const app = api.another({ settings: { rateLimitPerMinute: 20 }, clock: new ManualClock() });
+  const call = callerOf(app);
+  for (let n = 0; n < 40; n++) assert.equal((await post("alpha", alphaMessage("speech-update", {}), {}, {}, call)).statusCode, 200);
+  const statuses = [];
+  for (let n = 0; n < 25; n++)
+    statuses.push((await post("alpha", spelled({ call: newCall() }), {}, { remoteAddress: `192.0.2.${n}` }, call)).statusCode);
+  assert.deepEqual(statuses, [...Array<number>(20).fill(200), ...Array<number>(5).fill(429)]);
+  const other = await call("POST", address("alpha", {}, KEYS.test), { key: null, body: spelled({ call: newCall() }) });
+  assert.equal(other.statusCode, 200);
+  await app.close();
+});
+
+test("the key in the address is in no log line, metric, audit row or other row, whatever becomes of the request (R-386)", async () => {
+  const lines: string[] = [];
+  const log = createLog({ level: "debug", format: "json", write: (line) => void lines.push(line) });
+  const metrics = createMetrics({ ofProcess: false });
+  const observed: string[] = [];
+  const broken = () => {
+    throw new Error(`broken by ${INTEGRATION_KEY}`);
+  };
+  const deps = { log, metrics, observe: (...seen: unknown[]) => void observed.push(seen.join(" ")) };
+  const apps = [api.another({ deps }), api.another({ deps: { ...deps, sessions: { ...api.sessions, createIdempotent: broken } } })];
+  const payloads: string[] = [];
+  const unknown = `svc_test_${"Q".repeat(32)}`;
+  for (const app of apps) {
+    const call = callerOf(app);
+    const send = async (url: string, body: object | string) => {
+      const response = await call("POST", url, { key: null, body, headers: { referer: `https://x.example${url}` } });
+      payloads.push(response.payload, JSON.stringify(response.headers));
+      return response.statusCode;
+    };
+    const answer = await send(address("alpha"), spelled({ call: newCall() }));
+    assert.equal(answer, app === apps[0] ? 200 : 500);
+    await send(address("beta"), whole({ call: newBetaCall() }));
+    await send(address("alpha"), alphaMessage("status-update", {}));
+    await send(address("alpha"), "{");
+    await send(address("alpha", {}, unknown), spelled());
+    await send(`${address("alpha")}&project=twice`, spelled());
+    await send(address("gamma"), spelled());
+    payloads.push((await call("GET", "/metrics", { key: null })).payload, (await call("GET", address("alpha"), { key: null })).payload);
+  }
+  assert.ok(lines.some((line) => line.includes("request_failed")) && lines.some((line) => line.includes("platform_tool_call")));
+  assert.ok(observed.some((seen) => seen.startsWith("POST /integrations/alpha/webhook 200")));
+  await Promise.all(apps.map((app) => app.close()));
+  const { db } = api.database;
+  const rows = await Promise.all([
+    db.selectFrom("audit_log").selectAll().execute(),
+    db.selectFrom("idempotency_keys").selectAll().execute(),
+    db.selectFrom("sessions").selectAll().execute(),
+  ]);
+  const everything = [...lines, ...observed, ...payloads, JSON.stringify(rows)].join("\n");
+  for (const key of [INTEGRATION_KEY, unknown]) assert.equal(everything.includes(key.slice(9)), false);
+});

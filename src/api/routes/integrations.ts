@@ -1,0 +1,126 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "#src/kernel/errors.ts";
+import {
+  ACKNOWLEDGED,
+  betaAnswer,
+  callTool,
+  COLLECT_PAYMENT,
+  type Delivery,
+  isAlphaSecret,
+  isSignedByBeta,
+  legacyResult,
+  noDestination,
+  type Platform,
+  readAlphaEvent,
+  readBetaRequest,
+  sessionToTransfer,
+  type ToolAnswer,
+  type ToolCall,
+  toolResults,
+  transferDestination,
+} from "#src/integrations/index.ts";
+import { readJsonAndBytes } from "../body.ts";
+import type { ApiDeps } from "../deps.ts";
+import type { RateLimiter } from "../access/rate-limit.ts";
+import { integrationQuery, type IntegrationQuery } from "../schemas/integration.ts";
+import { parse } from "../schemas/validate.ts";
+import { createTill } from "../till.ts";
+import type { TrafficAudit } from "../traffic-audit.ts";
+
+/** Voice platforms send whole calls with their transcripts (R-023). */
+const BODY_LIMIT = 8 * 1024 * 1024;
+/** Calls of one message beyond these are not made: no model makes as many at once. */
+const MOST_CALLS = 16;
+
+/** /integrations: what voice platforms call as tools of their agents (docs/interface.md, Platform webhooks). */
+export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit, limiter: RateLimiter): void {
+  const { database, projects, clock, log } = deps;
+  const tillFor = createTill(deps, traffic);
+  const config = { access: "integrations:use" } as const;
+
+  /** Everything of a request but its message; throws AppError for one that the project's platform cannot have sent. */
+  async function receive(platform: Platform, request: FastifyRequest, reply: FastifyReply) {
+    const terms = fixedBy(parse(integrationQuery, request.query, "query"));
+    const { value: body, bytes } = await readJsonAndBytes(request, reply, BODY_LIMIT);
+    const { organizationId, mode: environment } = request.identity;
+    await checkSender(platform, request, bytes, terms.project);
+    return { body, terms, requester: { organizationId, environment }, till: tillFor(request.identity, request.client) };
+  }
+
+  async function checkSender(platform: Platform, request: FastifyRequest, bytes: Uint8Array, idOrSlug = ""): Promise<void> {
+    const { db } = database;
+    const project = idOrSlug === "" ? null : await projects.findProject(db, request.identity.organizationId, idOrSlug);
+    if (!project) return;
+    const secrets = await projects.integrationSecrets(db, project.id);
+    const header = (name: string) => {
+      const value = request.headers[name];
+      return typeof value === "string" ? value : undefined;
+    };
+    const isSender =
+      platform === "alpha"
+        ? secrets.alpha === null || isAlphaSecret(header("x-vapi-secret"), secrets.alpha.reveal())
+        : secrets.beta === null || isSignedByBeta(bytes, header("x-retell-signature"), secrets.beta.reveal(), clock.now());
+    if (!isSender) throw new AppError("invalid_platform_secret");
+  }
+
+  /** Counts a request that makes or reads a payment; R-060 has the same limit for it as for other endpoints, but for each key. */
+  const count = ({ method, routeOptions, identity }: FastifyRequest, reply: FastifyReply) =>
+    limiter.request(`${method} ${routeOptions.url ?? "*"}`, `key ${identity.keyId}`, reply);
+
+  const note = (request: FastifyRequest, event: "platform_event" | "platform_tool_call", reason: string, session?: unknown) =>
+    log.info(event, {
+      request: request.id,
+      organization: request.identity.organizationId,
+      path: request.routeOptions.url,
+      reason,
+      ...(typeof session === "string" && { session }),
+    });
+
+  async function answered(tool: ToolCall, delivery: Delivery, request: FastifyRequest): Promise<ToolAnswer> {
+    const answer = await callTool(tool, delivery, tillFor(request.identity, request.client));
+    if (answer.kind === "error") note(request, "platform_tool_call", answer.code);
+    else note(request, "platform_tool_call", String(answer.fields["status"]), answer.fields["session_id"]);
+    return answer;
+  }
+
+  app.post("/integrations/alpha/webhook", { config }, async (request, reply) => {
+    const { body, terms, requester, till } = await receive("alpha", request, reply);
+    const event = readAlphaEvent(body);
+    if (event.kind === "other") {
+      note(request, "platform_event", event.type);
+      return ACKNOWLEDGED;
+    }
+    await count(request, reply);
+    const delivery: Delivery = { platform: "alpha", requester, terms, call: event.call };
+    if (event.kind === "transfer destination") {
+      const found = await sessionToTransfer(event.args, delivery, till);
+      if ("session" in found) {
+        note(request, "platform_event", "transfer-destination-request", found.session.id);
+        return { destination: transferDestination(found.session, till.sipUriFor(found.session.id)) };
+      }
+      note(request, "platform_event", "transfer-destination-request");
+      return noDestination(found.error);
+    }
+    const calls = event.calls.slice(0, MOST_CALLS);
+    // One after the other, so that the last one is the newest.
+    const answers: ToolAnswer[] = [];
+    for (const call of calls) answers.push(await answered(call, delivery, request));
+    return event.legacy ? legacyResult(answers[0]!) : toolResults(calls, answers);
+  });
+
+  app.post("/integrations/beta/webhook", { config }, async (request, reply) => {
+    const { body, terms, requester } = await receive("beta", request, reply);
+    const sent = readBetaRequest(body, terms.tool ?? COLLECT_PAYMENT);
+    if (sent.kind === "other") {
+      note(request, "platform_event", sent.type);
+      return ACKNOWLEDGED;
+    }
+    await count(request, reply);
+    return betaAnswer(await answered(sent.tool, { platform: "beta", requester, terms, call: sent.call }, request));
+  });
+}
+
+/** What the query fixes; what stands there empty fixes nothing. */
+function fixedBy(query: IntegrationQuery): Omit<IntegrationQuery, "api_key"> {
+  return Object.fromEntries(Object.entries(query).filter(([name, value]) => name !== "api_key" && value !== ""));
+}

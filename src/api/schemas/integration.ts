@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { model } from "./validate.ts";
+
+/**
+ * What stands in the address that a merchant gives to a voice platform. Only its form is checked here: what is wrong with it the agent is
+ * told in words (R-382).
+ */
+const once = (description: string) => z.string().optional().meta({ description });
+
+export const integrationQuery = model({
+  api_key: once("The API key, one with the scope `integrations:use` alone; or leave it out and send it as a bearer token."),
+  project: once("Id or slug of the project."),
+  mode: once("`charge` or `tokenize`; else the argument `mode` of the tool call."),
+  gateway: once("As in SessionCreate; else the argument `gateway`."),
+  amount: once("A fixed amount, in place of the argument."),
+  caller: once("The caller's number where neither the arguments nor the call name one."),
+  description: once("In place of the argument."),
+  callback: once("Where the caller is transferred back to, in place of the argument."),
+  stripe_account: once("As in SessionCreate; never taken from the arguments."),
+  tool: once("The second platform with arguments alone: which tool is meant, `collect_payment` when left out."),
+});
+export type IntegrationQuery = z.output<typeof integrationQuery>;

@@ -1,0 +1,83 @@
+import { AppError } from "#src/kernel/errors.ts";
+import type { MadeSession, RefusedSession, Till } from "#src/integrations/index.ts";
+import type { ApiKeyIdentity } from "#src/projects/index.ts";
+import type { Client } from "./access/client-address.ts";
+import type { ApiDeps } from "./deps.ts";
+import { createIdempotency } from "./idempotency.ts";
+import { sessionCreation } from "./session-creation.ts";
+import { Invalid, type Item } from "./schemas/faults.ts";
+import { sessionCreate } from "./schemas/session.ts";
+import { parse } from "./schemas/validate.ts";
+import type { TrafficAudit } from "./traffic-audit.ts";
+
+/** What is kept of a session for later deliveries of the same request. */
+interface Stored {
+  session_id: string;
+  phone_number: string | null;
+  expires_at: string;
+}
+
+/** What the tools of voice platforms work with: sessions are made as POST /v1/sessions makes them, by its schema and its rules. */
+export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: ApiKeyIdentity, client: Client) => Till {
+  const { database, sessions, projects, clock, sipUriFor } = deps;
+  const { db } = database;
+  const idempotency = createIdempotency(database, sessions, clock);
+  const creation = sessionCreation(deps);
+
+  async function create(identity: ApiKeyIdentity, client: Client, ...[body, name]: Parameters<Till["create"]>): Promise<MadeSession> {
+    const valid = parse(sessionCreate, body, "body");
+    const prepare = async () => {
+      const { session, response } = await creation(identity, valid);
+      return { session, response: (created: Parameters<typeof response>[0]) => ({ ...response(created), expires_at: created.expiresAt }) };
+    };
+    // The name stands for the request, whatever else a delivery brings.
+    const { text, replayed } = await idempotency.create({ ...name, body: null, status: 200 }, prepare);
+    const stored = JSON.parse(text) as Stored;
+    if (!replayed) traffic.sessionCreated(identity, client, () => stored.session_id);
+    const { session_id: sessionId, phone_number: phoneNumber, expires_at: expiresAt } = stored;
+    return { kind: "made", sessionId, phoneNumber, expiresAt, isRepeat: replayed };
+  }
+
+  return (identity, client) => ({
+    async create(body, name) {
+      try {
+        return await create(identity, client, body, name);
+      } catch (error) {
+        const refused = refusalOf(error);
+        if (refused) return refused;
+        throw error;
+      }
+    },
+    find: (scope, id) => sessions.find(db, id, scope),
+    async newestOf(name) {
+      const stored = await sessions.findNewestResponse(db, name);
+      return stored && (JSON.parse(stored.text) as Stored).session_id;
+    },
+    async findByCaller(scope, caller, idOrSlug) {
+      const project = idOrSlug === undefined ? null : await projects.findProject(db, scope.organizationId, idOrSlug);
+      if (idOrSlug !== undefined && !project) return null;
+      return await sessions.findByCaller(db, scope, caller, project?.id);
+    },
+    sipUriFor,
+    nowMs: () => clock.now(),
+  });
+}
+
+/** What the agent is told instead of a 404, 409 or 422 (R-382); null for what is the service's own fault. */
+function refusalOf(error: unknown): RefusedSession | null {
+  const refused = (field: string, words: string) => ({ kind: "refused", field, words }) as const;
+  if (error instanceof Invalid) return refused(String(error.items[0]!.loc[1]), wordsOf(error.items[0]!));
+  if (!(error instanceof AppError)) return null;
+  if (error.code === "project_not_found") return refused("project", "project is not known");
+  if (error.code === "idempotency_key_in_use") return refused("busy", "the same request is under way");
+  return null;
+}
+
+/** The words of a 422's item as a sentence about its field: "amount must be greater than 0". */
+function wordsOf({ loc, type, msg }: Item): string {
+  const field = loc.slice(1).join(".");
+  if (type === "missing") return `${field} is missing`;
+  if (type === "enum" && field === "gateway") return "gateway is none of the gateways' names";
+  const words = msg.replace(/^Value error, /, "").replace(/^(?:Decimal input|Input|String) should /, "must ");
+  return words.startsWith("must ") ? `${field} ${words}` : words;
+}

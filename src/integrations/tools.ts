@@ -1,0 +1,208 @@
+import type { JsonValue } from "#src/kernel/json.ts";
+import { parseUuid } from "#src/kernel/ids.ts";
+import { parseE164 } from "#src/kernel/phone.ts";
+import type { RequestName, Session } from "#src/sessions/index.ts";
+import type { Requester } from "#src/checkout/index.ts";
+import { memberOf, textIn } from "./json.ts";
+import { endedUnpaid, paymentAnswer } from "./payment-words.ts";
+import { callName, nextName, toolCallName } from "./repeat.ts";
+import type { Delivery, Json, ToolAnswer, ToolCall } from "./types.ts";
+
+export const COLLECT_PAYMENT = "collect_payment";
+export const GET_PAYMENT_RESULT = "get_payment_result";
+
+/** A session that was made, now or by an earlier delivery of the same request. */
+export interface MadeSession {
+  kind: "made";
+  sessionId: string;
+  phoneNumber: string | null;
+  /** When it expires unless the caller comes. */
+  expiresAt: string;
+  /** An earlier delivery made it. */
+  isRepeat: boolean;
+}
+
+/** What is wrong with a request for a session. `field`: of SessionCreate. */
+export interface RefusedSession {
+  kind: "refused";
+  field: string;
+  /** The words of the 422 that the API would answer, or of the error. */
+  words: string;
+}
+
+/** What the tools ask of the service. Creation has the rules of POST /v1/sessions, for it is the same. */
+export interface Till {
+  /** Makes the session that `body`, a SessionCreate, asks for, once for a name. Throws AppError when the service cannot. */
+  create(body: Readonly<Record<string, JsonValue | undefined>>, name: RequestName): Promise<MadeSession | RefusedSession>;
+  find(requester: Requester, id: string): Promise<Session | null>;
+  /** The id of the session that was made last under `name`. */
+  newestOf(name: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
+  findByCaller(requester: Requester, caller: string, project: string | undefined): Promise<Session | null>;
+  sipUriFor(sessionId: string): string;
+  nowMs(): number;
+}
+
+/** How often in one call the same may be asked for again after it came to nothing. */
+const MOST_TRIES = 20;
+
+/** Does what a tool call asks for. What the agent can speak of is an answer; it throws only for faults of the service. */
+export async function callTool(tool: ToolCall, delivery: Delivery, till: Till): Promise<ToolAnswer> {
+  if (tool.name === COLLECT_PAYMENT) return await collectPayment(tool, delivery, till);
+  if (tool.name === GET_PAYMENT_RESULT) return await paymentResult(tool, delivery, till);
+  return UNKNOWN_TOOL;
+}
+
+const CANNOT = "I am sorry, I cannot take the payment at the moment.";
+const UNKNOWN_TOOL: ToolAnswer = {
+  kind: "error",
+  code: "tool_unknown",
+  message: `there is no such tool here; the tools are ${COLLECT_PAYMENT} and ${GET_PAYMENT_RESULT}`,
+  say: CANNOT,
+  next: "Go on without it.",
+};
+
+async function collectPayment(tool: ToolCall, delivery: Delivery, till: Till): Promise<ToolAnswer> {
+  if (tool.args === null) return refusal({ kind: "refused", field: "arguments", words: "arguments must be a JSON object" });
+  const body = sessionBody(tool.args, delivery);
+  let name = toolCallName(tool, body, delivery);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const made = await till.create(body, name);
+    if (made.kind === "refused") return refusal(made);
+    const session = made.isRepeat ? await till.find(delivery.requester, made.sessionId) : null;
+    if (!made.isRepeat || session?.status === "PENDING") return readyAnswer(made, till);
+    // A platform that names its tool calls asks again under another name.
+    const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
+    if (session && (tool.id !== null || !isOver)) return paymentAnswer(session, till.sipUriFor(session.id));
+    name = nextName(name, made.sessionId);
+  }
+  return refusal({ kind: "refused", field: "attempts", words: "this payment was tried too often in this call" });
+}
+
+/** The SessionCreate that a tool call means: what the merchant fixed, else what the model says. */
+function sessionBody(args: Json, { terms, call }: Delivery): Record<string, JsonValue | undefined> {
+  const given = (name: string) => {
+    const value = memberOf(args, name);
+    return value === null || value === "" ? undefined : value;
+  };
+  const said = textIn(args, "caller");
+  return {
+    // Never the model's: it decides whose secret the request was checked against.
+    project: terms.project,
+    mode: terms.mode ?? given("mode"),
+    gateway: terms.gateway ?? given("gateway"),
+    amount: terms.amount ?? given("amount"),
+    // R-385; what is no number at all is told to the model only where nobody else knows one.
+    caller: (said === null ? null : parseE164(said)) ?? call.caller ?? terms.caller ?? said ?? undefined,
+    description: terms.description ?? given("description"),
+    callback: terms.callback ?? given("callback"),
+    memory: given("memory"),
+    billing_address: given("billing_address"),
+    stripe_account: terms.stripe_account,
+  };
+}
+
+/** The most important first: a platform may cut the rest off. */
+function readyAnswer({ sessionId, phoneNumber, expiresAt }: MadeSession, till: Till): ToolAnswer {
+  const sipUri = till.sipUriFor(sessionId);
+  return {
+    kind: "answer",
+    fields: {
+      status: "ready",
+      next: "Call the transfer tool now. Do not ask for card details.",
+      transfer_to: sipUri,
+      session_id: sessionId,
+      ...(phoneNumber !== null && { phone_number: phoneNumber }),
+      expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - till.nowMs()) / 1000)),
+      say: "I will now connect you to our secure payment line.",
+      sip_uri: sipUri,
+    },
+  };
+}
+
+const ASK_AGAIN = `and call ${COLLECT_PAYMENT} again`;
+/** What the agent can do about a fault, by its field. Any other is for whoever set the tool up. */
+const NEXT: Readonly<Record<string, string>> = {
+  amount: `Confirm the amount with the caller ${ASK_AGAIN}, with a number such as 42.50 as amount.`,
+  caller: `Ask the caller for the telephone number they are calling from ${ASK_AGAIN}, with caller in the form +14155550100.`,
+  description: `Shorten the description ${ASK_AGAIN}.`,
+  memory: `Shorten memory ${ASK_AGAIN}.`,
+  callback: `Leave callback out ${ASK_AGAIN}.`,
+  billing_address: `Leave billing_address out, or complete it, ${ASK_AGAIN}.`,
+  arguments: `Write the arguments as a JSON object ${ASK_AGAIN}.`,
+  busy: `Wait a few seconds ${ASK_AGAIN}, with the same arguments.`,
+};
+const FOR_THE_OPERATOR =
+  "Tell the caller that the payment cannot be taken at the moment. Do not ask for card details. The tool's settings must be mended.";
+
+function refusal({ field, words }: RefusedSession): ToolAnswer {
+  const next = NEXT[field];
+  const say = next === undefined ? CANNOT : field === "caller" ? "Which number are you calling from?" : "One moment, please.";
+  return { kind: "error", code: `${field}_invalid`, message: words, say, next: next ?? FOR_THE_OPERATOR };
+}
+
+/**
+ * What became of the payment: of the session that is named, else the one made in this call, else the caller's newest. What the model says of the
+ * caller counts only where the platform knows nobody: nobody shall hear of another caller's payment for the asking.
+ */
+async function paymentResult({ args }: ToolCall, delivery: Delivery, till: Till): Promise<ToolAnswer> {
+  const session = await sessionMeant(args ?? {}, delivery, till);
+  if (session) return paymentAnswer(session, till.sipUriFor(session.id));
+  return {
+    kind: "error",
+    code: "payment_not_found",
+    message: "no payment of this caller is known",
+    say: "I do not see a payment.",
+    next: `Do not say that a payment was made. Call ${COLLECT_PAYMENT} to begin one.`,
+  };
+}
+
+async function sessionMeant(args: Json, delivery: Delivery, till: Till): Promise<Session | null> {
+  const { requester, call, terms } = delivery;
+  const named = textIn(args, "session_id");
+  if (named !== null) {
+    const id = parseUuid(named);
+    return id === null ? null : await till.find(requester, id);
+  }
+  const ofCall = await newestOfCall(delivery, till);
+  if (ofCall) return ofCall;
+  const caller = call.caller ?? terms.caller ?? textIn(args, "caller");
+  const number = caller === null ? null : parseE164(caller);
+  return number === null ? null : await till.findByCaller(requester, number, terms.project);
+}
+
+async function newestOfCall(delivery: Delivery, till: Till): Promise<Session | null> {
+  if (delivery.call.id === null) return null;
+  const id = await till.newestOf(callName(delivery));
+  return id === null ? null : await till.find(delivery.requester, id);
+}
+
+/**
+ * The session that this call is to be transferred for: the one made in it, else the caller's newest, while it waits; else the one that `args`
+ * ask for, if they or the tool's address name an amount.
+ */
+export async function sessionToTransfer(
+  args: Json | null,
+  delivery: Delivery,
+  till: Till,
+): Promise<{ session: Pick<Session, "id" | "caller"> } | { error: ToolAnswer }> {
+  const { requester, call, terms } = delivery;
+  const made = await newestOfCall(delivery, till);
+  if (made?.status === "PENDING") return { session: made };
+  const newest = made ?? (call.caller === null ? null : await till.findByCaller(requester, call.caller, terms.project));
+  if (newest?.status === "PENDING" && newest.channel === "voice") return { session: newest };
+  if (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined)) {
+    const answer = await collectPayment({ id: null, name: COLLECT_PAYMENT, args }, delivery, till);
+    const id = answer.kind === "answer" && answer.fields["status"] === "ready" ? String(answer.fields["session_id"]) : null;
+    const session = id === null ? null : await till.find(requester, id);
+    return session ? { session } : { error: answer };
+  }
+  return { error: newest ? paymentAnswer(newest, till.sipUriFor(newest.id)) : NOTHING_TO_TRANSFER };
+}
+
+const NOTHING_TO_TRANSFER: ToolAnswer = {
+  kind: "error",
+  code: "payment_not_found",
+  message: "no payment is waiting for this caller",
+  say: CANNOT,
+  next: `Call ${COLLECT_PAYMENT} first.`,
+};

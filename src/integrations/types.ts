@@ -1,0 +1,54 @@
+import type { Requester } from "#src/checkout/index.ts";
+import type { JsonValue } from "#src/kernel/json.ts";
+
+/** The voice platforms, by the names that the interface has for them (docs/interface.md, Platform webhooks). */
+export type Platform = "alpha" | "beta";
+
+export type Json = { readonly [key: string]: JsonValue };
+
+/** One call of a tool, as the agent's model made it. */
+export interface ToolCall {
+  /** The platform's; null where it gives none. */
+  id: string | null;
+  name: string;
+  /** Null: what was sent is not a JSON object. */
+  args: Json | null;
+}
+
+/** The telephone call in which the agent speaks. */
+export interface PlatformCall {
+  id: string | null;
+  /** E.164: whoever the agent speaks with. Null: none was told, as in a call from a browser. */
+  caller: string | null;
+  /** Where the platform takes commands for this call. */
+  controlUrl: string | null;
+}
+
+/** What the merchant has fixed in the tool's address. It wins over what the model says: the model is not to be trusted with it. */
+export interface Terms {
+  project?: string | undefined;
+  mode?: string | undefined;
+  gateway?: string | undefined;
+  amount?: string | undefined;
+  /** Only where neither arguments nor event name one. */
+  caller?: string | undefined;
+  description?: string | undefined;
+  callback?: string | undefined;
+  stripe_account?: string | undefined;
+  /** The tool that is meant where the request does not say. */
+  tool?: string | undefined;
+}
+
+/** A tool call with what is known of where it came from. */
+export interface Delivery {
+  platform: Platform;
+  requester: Requester;
+  terms: Terms;
+  call: PlatformCall;
+}
+
+/** What a tool tells the agent. Flat, so that platforms can take variables from it. */
+export type ToolAnswer =
+  | { kind: "answer"; fields: Readonly<Record<string, string | number>> }
+  /** `message` says what is wrong, `say` what the caller may be told, `next` what the agent should do. */
+  | { kind: "error"; code: string; message: string; say: string; next: string };
