@@ -1,0 +1,429 @@
+import { header, isAccepted } from "../kit/auth.ts";
+import {
+  brandOf,
+  codeLength,
+  defineSimulator,
+  faultIn,
+  isCardNumber,
+  isExpired,
+  json,
+  mask,
+  READERS,
+  Refusal,
+  textOf,
+} from "../kit/index.ts";
+import type { Answer, Call, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import { country3, digits, email, matching, mmyy, oneOf, required } from "../kit/rules.ts";
+import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+
+/**
+ * Fortis's API v1: a decline is a created transaction with status_code 301, a refused field is 412 in Joi's words. No second request is
+ * refused for its transaction_api_id; only a product whose id ends in 1801 declines a second equal charge. Tokens' api ids are
+ * unique. A product takes US dollars.
+ */
+
+const LARGEST = 999_999_999;
+/** Status codes of transactions. */
+const STATUS = { sale: 101, hold: 102, refund: 111, verified: 121, voided: 201, declined: 301 } as const;
+const [APPROVED, PARTIAL, VOIDED, GENERIC_DECLINE, EXPIRED, BAD_CVV, DUPLICATE] = [1000, 1201, 1200, 1601, 1622, 1656, 1801];
+const ISSUER: Issuer<number> = {
+  declines: {
+    card_declined: GENERIC_DECLINE,
+    insufficient_funds: 1616,
+    expired_card: EXPIRED,
+    incorrect_cvc: BAD_CVV,
+    processing_error: 1603,
+    lost_or_stolen: 1604,
+  },
+};
+/** In the sandbox 6.01 is declined as 1601, 6.22 as 1622; so are the others of that range for which a reason is known. */
+const REASONS_BY_AMOUNT: ReadonlySet<number> = new Set(
+  [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 50, 52, 53, 54, 55, 56, 57, 59].map(
+    (cents) => 600 + cents,
+  ),
+);
+/** An amount that is approved in part, unless the request forbids it. */
+const PARTIAL_AMOUNT = 1201;
+const ACCOUNT_TYPES: Readonly<Record<string, string>> = {
+  visa: "visa",
+  mastercard: "mc",
+  amex: "amex",
+  discover: "disc",
+  jcb: "jcb",
+  diners: "diners",
+};
+
+interface Card {
+  number: string;
+  expiry: string;
+  holder: string | null;
+  postalCode: string | null;
+}
+interface Token extends Card {
+  id: string;
+  apiId: string | null;
+  location: string;
+}
+interface Details {
+  card: Card;
+  body: Record<string, unknown>;
+}
+type State = { tokens: Map<string, Token> };
+type FortisCall = Call<State, Details>;
+type Payment = Transaction<Details>;
+
+const ID_FORM = /^(([0-9a-fA-F-]{24,36})|([0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}))$/;
+const id: Rule = matching(ID_FORM, "an id");
+const street = (longest: number): Rule => matching(/^[\w#,.\-'&\s/]+$/, "an address", longest);
+const ADDRESS: Rules = {
+  postal_code: matching(/^[a-zA-Z0-9\-\s]{3,10}$/, "3 to 10 letters and digits"),
+  street: street(32),
+  city: street(36),
+  state: text(24),
+  country: country3,
+  phone: digits(10),
+};
+const CARD: Rules = {
+  account_number: required(digits(13, 19)),
+  exp_date: required(mmyy),
+  account_holder_name: text(32),
+  ...under("billing_address", ADDRESS),
+};
+const ORDER: Rules = {
+  location_id: required(id),
+  product_transaction_id: id,
+  ...texts("transaction_api_id 64, order_number 32, description 64"),
+  notification_email_address: email(),
+  allow_partial_authorization_override: trueOrFalse,
+  card_present: trueOrFalse,
+  cardholder_present: trueOrFalse,
+};
+const CVV: Rules = { cvv: digits(3, 4) };
+const amount = (least: number): Rules => ({ transaction_amount: whole(least, LARGEST) });
+const sale: Rules = { transaction_amount: required(whole(1, LARGEST)) };
+const TOKEN_OPTIONS: Rules = { ...texts("title 16, token_api_id 64"), contact_id: id };
+const BY_TOKEN: Rules = { ...ORDER, token_id: id, token_api_id: text(64), ...CVV };
+const FILTER: Rules = {
+  "filter_by[*][key]": required(oneOf("transaction_api_id", "id", "order_number", "transaction_amount", "last_four", "status_code")),
+  "filter_by[*][operator]": required(oneOf("=", ">=", "<=")),
+  "filter_by[*][value]": required(text(255)),
+};
+export const simulator = defineSimulator<State, Details>({
+  body: "json",
+  state: () => ({ tokens: new Map() }),
+  authenticate(request) {
+    const [user, key, developer] = ["user-id", "user-api-key", "developer-id"].map((name) => header(request, name)) as [
+      string,
+      string,
+      string,
+    ];
+    if (isAccepted(user, /^[0-9a-fA-F]{24}$/) && isAccepted(key, /^\S{24,64}$/) && isAccepted(developer, /^\w{8}$/)) return user;
+    throw refusal(request.tools, 401, "Unauthorized", "Unauthorized");
+  },
+  headers: { accept: matching(/json|\*\/\*/, "JSON") },
+  endpoints: {
+    "POST /v1/transactions/cc/sale/keyed": { rules: { ...ORDER, ...CARD, ...CVV, ...sale }, run: (call) => pay(call, "sale") },
+    "POST /v1/transactions/cc/auth-only/keyed": {
+      rules: { ...ORDER, ...CARD, ...CVV, transaction_amount: required(whole(0, LARGEST)) },
+      run: (call) => pay(call, "hold"),
+    },
+    "POST /v1/transactions/cc/avs-only/keyed": {
+      rules: { ...ORDER, ...CARD, ...CVV, transaction_amount: whole(0, 0) },
+      run: (call) => pay(call, "verified"),
+    },
+    "POST /v1/transactions/cc/sale/token": { rules: { ...BY_TOKEN, ...sale }, run: (call) => pay(call, "sale") },
+    "GET /v1/transactions": { rules: { ...FILTER, filter_by: text(4000) }, run: list },
+    "GET /v1/transactions/:id": { rules: {}, run: (call) => transactionAnswer(200, found(call).details.body) },
+    "PUT /v1/transactions/:id/void": { rules: {}, run: voidPayment },
+    "PATCH /v1/transactions/:id/void": { rules: {}, run: voidPayment },
+    "PATCH /v1/transactions/:id/auth-complete": { rules: amount(1), run: complete },
+    "PATCH /v1/transactions/:id/refund": { rules: amount(1), run: refund },
+    "POST /v1/tokens/cc": {
+      rules: { ...CARD, ...TOKEN_OPTIONS, location_id: required(id), run_avs: trueOrFalse },
+      run: storeCard,
+    },
+    "POST /v1/tokens/previous-transaction": {
+      rules: { ...TOKEN_OPTIONS, location_id: required(id), previous_transaction_id: required(id), account_holder_name: text(32) },
+      run: storePrevious,
+    },
+    "GET /v1/tokens/:id": { rules: {}, run: (call) => tokenAnswer(200, tokenOf(call), call.tools.now()) },
+    "DELETE /v1/tokens/:id": { rules: {}, run: deleteToken },
+  },
+  refuse: {
+    malformed: ({ tools }) => refusal(tools, 400, "Bad Request", "Invalid request payload JSON format"),
+    path: ({ tools }, isKnown) =>
+      isKnown ? refusal(tools, 405, "Method Not Allowed", "Method Not Allowed") : refusal(tools, 404, "Not Found", "Not Found"),
+    field: ({ kind, field, words }, { tools }) => invalid(tools, field, JOI[kind]?.[0] ?? words, JOI[kind]?.[1] ?? "any.only"),
+  },
+});
+
+/** Words and type of Joi's messages where the kind of fault decides them. */
+const JOI: Readonly<Record<string, readonly [words: string, type: string]>> = {
+  missing: ["is required", "any.required"],
+  unknown: ["is not allowed", "object.unknown"],
+};
+
+function refusal({ id: idOf }: Pick<FortisCall["tools"], "id">, statusCode: number, title: string, detail: string, meta?: object): Refusal {
+  return new Refusal(json(statusCode, { type: "Error", id: idOf("clj", 22), statusCode, title, detail, meta }), `${statusCode} ${detail}`);
+}
+
+/** Our data was refused; nothing was charged. */
+function invalid(tools: FortisCall["tools"], field: string, words: string, type: string): Refusal {
+  const [message, key] = [`"${field}" ${words}`, field.split(".").at(-1)];
+  const details = [{ message, path: field.split("."), type, context: { key, label: field } }];
+  return refusal(tools, 412, "Precondition Failed", message, { details });
+}
+
+const missing = ({ tools }: FortisCall): Refusal =>
+  new Refusal(refusal(tools, 404, "Not Found", "Not Found").answer, "404", { isRecorded: false });
+
+/** 24 hexadecimal digits, with letters among them so that no scanner takes them for a card number. */
+const idOf = ({ tools }: FortisCall): string => `31ef${tools.digits(6)}c${tools.digits(6)}d${tools.digits(6)}`;
+
+function pathId(call: FortisCall, name: "transaction_id" | "token_id"): string {
+  const value = call.params["id"] ?? "";
+  if (!ID_FORM.test(value))
+    throw invalid(call.tools, name, `with value "${value}" fails to match the Fortis id pattern`, "string.pattern.name");
+  return value;
+}
+
+function checkedCard(call: FortisCall): Card {
+  const number = call.text("account_number");
+  if (!isCardNumber(number)) throw invalid(call.tools, "account_number", "must be a credit card", "string.creditCard");
+  const [holder, postalCode] = ["account_holder_name", "billing_address.postal_code"].map((name) => call.maybe(name) ?? null);
+  return { number, expiry: call.text("exp_date"), holder: holder ?? null, postalCode: postalCode ?? null };
+}
+
+/** The stored card that the request names by the vendor's id or by ours. */
+function storedCard(call: FortisCall): Card {
+  const [token, api] = [call.maybe("token_id"), call.maybe("token_api_id")];
+  const kept = [...call.state.tokens.values()].find((one) =>
+    token === undefined ? one.apiId === api && api !== undefined : one.id === token,
+  );
+  if (kept === undefined) throw invalid(call.tools, token === undefined ? "token_api_id" : "token_id", "is not found", "any.invalid");
+  return kept;
+}
+
+const isOver = ({ expiry }: Card, now: number): boolean => isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), now);
+
+/** A second equal charge of the batch, for a product that checks. */
+function isDuplicate(call: FortisCall, card: Card, amountMinor: number): boolean {
+  const isEqual = (one: Payment) => one.state === "captured" && one.card === card.number && one.amountMinor === amountMinor;
+  return call.text("product_transaction_id").endsWith("1801") && call.transactions.all().some(isEqual);
+}
+
+/** The reason of what becomes of a card; the issuer is asked last. */
+function reasonOf(call: FortisCall, card: Card, amountMinor: number): number {
+  const cvv = call.maybe("cvv");
+  if (isOver(card, call.tools.now())) return EXPIRED;
+  if (cvv !== undefined && cvv.length !== codeLength(card.number)) return BAD_CVV;
+  if (isDuplicate(call, card, amountMinor)) return DUPLICATE;
+  const no = call.decide(ISSUER, card.number);
+  if (no !== null) return no;
+  if (REASONS_BY_AMOUNT.has(amountMinor)) return amountMinor + 1000;
+  return amountMinor === PARTIAL_AMOUNT && call.text("allow_partial_authorization_override") !== "false" ? PARTIAL : APPROVED;
+}
+
+/** AVS by what was sent of the address. */
+function avsOf(call: FortisCall): readonly [string | null, string | null] {
+  const [zip, line] = [call.has("billing_address.postal_code"), call.has("billing_address.street")];
+  return zip && line ? ["GOOD", "Y"] : zip ? ["ZIP", "Z"] : line ? ["STREET", "A"] : [null, null];
+}
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
+  const { tools, transactions } = call;
+  const card = call.has("account_number") ? checkedCard(call) : storedCard(call);
+  const amountMinor = call.number("transaction_amount");
+  const reason = reasonOf(call, card, amountMinor);
+  const isApproved = reason === APPROVED || reason === PARTIAL;
+  const [transactionId, apiId, now] = [idOf(call), call.maybe("transaction_api_id") ?? null, seconds(tools.now())];
+  const taken = reason === PARTIAL ? Math.floor(amountMinor / 2) : isApproved ? amountMinor : 0;
+  const [avs, enhanced] = avsOf(call);
+  const body = {
+    id: transactionId,
+    payment_method: "cc",
+    first_six: card.number.slice(0, 6),
+    last_four: card.number.slice(-4),
+    account_holder_name: card.holder,
+    transaction_amount: amountMinor,
+    auth_amount: taken,
+    auth_code: isApproved ? `a${tools.digits(5)}` : null,
+    verbiage: `Test ${tools.digits(4)}`,
+    response_message: null,
+    type_id: type === "verified" ? 21 : 20,
+    status_code: isApproved ? STATUS[type] : STATUS.declined,
+    reason_code_id: reason,
+    avs: isApproved ? avs : null,
+    avs_enhanced: isApproved ? enhanced : null,
+    cvv_response: call.has("cvv") ? (reason === BAD_CVV ? "N" : isApproved ? "M" : "P") : null,
+    account_type: ACCOUNT_TYPES[brandOf(card.number)] ?? "debit",
+    entry_mode_id: "K",
+    trx_source_code: 12,
+    currency: "USD",
+    currency_code: 840,
+    order_number: call.maybe("order_number") ?? null,
+    description: call.maybe("description") ?? null,
+    transaction_api_id: apiId,
+    location_id: call.text("location_id"),
+    product_transaction_id: call.maybe("product_transaction_id") ?? "11ef69fdc6debc2cb1af505c",
+    token_id: call.maybe("token_id") ?? null,
+    is_token: !call.has("account_number"),
+    par: null,
+    created_ts: now,
+    modified_ts: now,
+  };
+  transactions.add({
+    id: transactionId,
+    reference: apiId,
+    isApproved,
+    amountMinor: taken || amountMinor,
+    currency: "USD",
+    card: card.number,
+    kind: type === "sale" ? "charge" : "authorization",
+    details: { card, body },
+    ledger: { product_transaction_id: call.maybe("product_transaction_id") ?? null, reason_code_id: reason },
+  });
+  return transactionAnswer(201, body);
+}
+
+const transactionAnswer = (status: number, data: Details["body"]): Answer => json(status, { type: "Transaction", data });
+
+function found(call: FortisCall): Payment {
+  const wanted = pathId(call, "transaction_id");
+  const [one] = call.lookUp(null, (other) => other.id === wanted);
+  if (one === undefined) throw missing(call);
+  return one;
+}
+
+/** Filters as they stand in the query, or in one parameter that is a list in JSON. */
+function filtersOf(call: FortisCall): { key: string; operator: string; value: string }[] {
+  const written = call.maybe("filter_by");
+  const read = written === undefined ? call.fields : (READERS.json.read(Buffer.from(written)) ?? new Map([["filter_by", written]]));
+  const filters = new Map([...read].map(([name, value]) => [name.replace(/^(\[[0-9]+\])\.(\w+)$/, "filter_by$1[$2]"), value]));
+  const fault = faultIn(filters, FILTER);
+  if (fault !== null) throw invalid(call.tools, "filter_by", `${fault.field} ${fault.words}`, "any.only");
+  const member = (place: string, name: string) => textOf(filters, `${place}[${name}]`);
+  const places = new Set([...filters.keys()].map((name) => name.replace(/\[[a-z]+\]$/, "")));
+  return [...places].map((place) => ({ key: member(place, "key"), operator: member(place, "operator"), value: member(place, "value") }));
+}
+
+const COMPARE: Readonly<Record<string, (own: string, value: string) => boolean>> = {
+  "=": (own, value) => own === value,
+  ">=": (own, value) => Number(own) >= Number(value),
+  "<=": (own, value) => Number(own) <= Number(value),
+};
+
+function list(call: FortisCall): Answer {
+  const filters = filtersOf(call);
+  const passes = ({ details }: Payment) =>
+    filters.every(({ key, operator, value }) => COMPARE[operator]?.(textOf(new Map(Object.entries(details.body)), key), value));
+  const reference = filters.find(({ key }) => key === "transaction_api_id")?.value ?? null;
+  const rows = call.lookUp(reference, passes).map(({ details }) => details.body);
+  const pagination = { type: "Pagination", total_count: rows.length, page_count: 1, page_number: 1, page_size: 50 };
+  return json(200, { type: "TransactionsCollection", list: rows.slice(0, 50), pagination });
+}
+
+/** The payment that is changed, and what its record then says. */
+function change(call: FortisCall, isDone: (one: Payment) => boolean, changes: (one: Payment) => object): Details["body"] {
+  const one = call.transactions.get(pathId(call, "transaction_id"));
+  if (one === undefined) throw missing(call);
+  if (!isDone(one))
+    throw refusal(call.tools, 412, "Precondition Failed", "Transaction is in the wrong state", {
+      message: "Transaction is in the wrong state",
+    });
+  Object.assign(one.details.body, { modified_ts: seconds(call.tools.now()) }, changes(one));
+  return one.details.body;
+}
+
+function voidPayment(call: FortisCall): Answer {
+  const isVoided = (one: Payment) => call.transactions.void(one);
+  return transactionAnswer(
+    200,
+    change(call, isVoided, () => ({ status_code: STATUS.voided, reason_code_id: VOIDED })),
+  );
+}
+
+const askedAmount = (call: FortisCall): number | undefined =>
+  call.has("transaction_amount") ? call.number("transaction_amount") : undefined;
+
+function complete(call: FortisCall): Answer {
+  const isCaptured = (one: Payment) => call.transactions.capture(one, askedAmount(call));
+  const changes = ({ capturedMinor }: Payment) => ({ status_code: STATUS.sale, transaction_amount: capturedMinor });
+  return transactionAnswer(200, change(call, isCaptured, changes));
+}
+
+/** A refund is a transaction of its own, whose record alone is shown. */
+function refund(call: FortisCall): Answer {
+  const [refundId, asked] = [idOf(call), askedAmount(call)];
+  const given = { id: refundId, ...(asked !== undefined && { amountMinor: asked }) };
+  const isRefunded = (one: Payment) => call.transactions.refund(one, given) === null;
+  const body = change(call, isRefunded, () => ({}));
+  const members = { id: refundId, status_code: STATUS.refund, reason_code_id: APPROVED };
+  return transactionAnswer(200, { ...body, ...members, transaction_amount: asked ?? body["transaction_amount"] });
+}
+
+function keep(call: FortisCall, card: Card, reference: string | null): Answer {
+  const apiId = call.maybe("token_api_id") ?? null;
+  if (apiId !== null && [...call.state.tokens.values()].some((one) => one.apiId === apiId && one.location === call.text("location_id")))
+    throw invalid(call.tools, "token_api_id", "already exists", "any.unique");
+  const token: Token = {
+    ...card,
+    id: idOf(call),
+    apiId,
+    location: call.text("location_id"),
+    holder: call.maybe("account_holder_name") ?? card.holder,
+  };
+  call.state.tokens.set(token.id, token);
+  call.tools.record({ kind: "token", id: token.id, reference, outcome: "approved", card: mask(card.number) });
+  return tokenAnswer(201, token, call.tools.now(), call.maybe("title") ?? null);
+}
+
+function tokenAnswer(status: number, token: Token, now: number, title: string | null = null): Answer {
+  const data = {
+    id: token.id,
+    active: true,
+    payment_method: "cc",
+    account_type: ACCOUNT_TYPES[brandOf(token.number)] ?? "debit",
+    first_six: token.number.slice(0, 6),
+    last_four: token.number.slice(-4),
+    exp_date: token.expiry,
+    account_holder_name: token.holder,
+    location_id: token.location,
+    token_api_id: token.apiId,
+    title,
+    billing_address: { postal_code: token.postalCode },
+    created_ts: seconds(now),
+  };
+  return json(status, { type: "Token", data });
+}
+
+/** Stores a card; the issuer is asked only for `run_avs`, and never about a security code. */
+function storeCard(call: FortisCall): Answer {
+  const card = checkedCard(call);
+  if (isOver(card, call.tools.now())) throw invalid(call.tools, "exp_date", "must be a future date", "date.future");
+  const no = call.decide(ISSUER, card.number);
+  if (call.text("run_avs") === "true" && no !== null && no !== BAD_CVV)
+    throw refusal(call.tools, 412, "Precondition Failed", "Account verification failed", { message: "Account verification failed" });
+  return keep(call, card, call.maybe("token_api_id") ?? null);
+}
+
+function storePrevious(call: FortisCall): Answer {
+  const one = call.transactions.get(call.text("previous_transaction_id"));
+  if (one === undefined || one.state === "declined") throw invalid(call.tools, "previous_transaction_id", "is invalid", "any.invalid");
+  return keep(call, one.details.card, call.maybe("token_api_id") ?? one.reference);
+}
+
+function tokenOf(call: FortisCall): Token {
+  const token = call.state.tokens.get(pathId(call, "token_id"));
+  if (token === undefined) throw missing(call);
+  return token;
+}
+
+function deleteToken(call: FortisCall): Answer {
+  const token = tokenOf(call);
+  call.state.tokens.delete(token.id);
+  call.tools.record({ kind: "void", id: token.id, reference: token.apiId, outcome: "approved" });
+  return { status: 204, body: "" };
+}
