@@ -11,6 +11,7 @@ import { type GatewayName, MODES } from "#src/kernel/payment.ts";
 import { createLog } from "#src/platform/index.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import { expectedStatus, INPUTS, OUTCOMES, scenario, type DemoOutcome, type Input } from "./demo/scenario.ts";
+import { INTEGRATIONS, merchantBy, type Via, VIAS } from "./demo/via.ts";
 import { drawTimeline, Timeline } from "./demo/timeline.ts";
 import { isHelped } from "./help.ts";
 import { startReceiver, type Received } from "./receiver.ts";
@@ -18,14 +19,15 @@ import { startReceiver, type Received } from "./receiver.ts";
 const NAMES = Object.keys(GATEWAYS_BUILT) as GatewayName[];
 /** Gateways that take one card a session: no other is tried after a decline. */
 const ONE_CARD = NAMES.filter((name) => GATEWAYS_BUILT[name]?.capabilities.oneAttempt);
-const USAGE = `Usage: voicetill demo [--gateway NAME] [--mode charge|tokenize] [--input keypad|speech|mixed] [--outcome approve|decline|retry|mango] [--json] [--verbose]
+const USAGE = `Usage: voicetill demo [--via api|alpha|beta] [--gateway NAME] [--mode charge|tokenize] [--input keypad|speech|mixed] [--outcome approve|decline|retry|mango] [--json] [--verbose]
 One payment with nobody at the phone: a service on free ports with a temporary folder, a session, a real SIP call on loopback, the card, the charge
 at a simulator, the status webhook, the transfer-back. Exit status 0 only if all of it happened.
+  --via      who asks for the payment: a server by the API, or the agent of voice platform alpha or beta by its tool (default api)
   --gateway  ${NAMES.join(", ")} (default ${NAMES[0]})
   --mode     charge the card, or tokenize: store it (default charge)
   --input    how the caller answers: keypad, speech, mixed (default mixed)
   --outcome  approve; decline; retry: one card declined, the next approved (not ${ONE_CARD.join(", ")}); mango: the test word instead of a card (default approve)
-  --json     one JSON object: session, webhook, transfer, timeline
+  --json     one JSON object: session, webhook, transfer, timeline; with a voice platform also result, what its agent learns in the end
   --verbose  the service's log besides`;
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const CALLER = "+14155550100";
@@ -35,6 +37,7 @@ const AFTERMATH_MS = 20_000;
 const CACHE = fileURLToPath(new URL("../../node_modules/.cache/voicetill/prompts", import.meta.url));
 
 interface Choice {
+  via: Via;
   gateway: GatewayName;
   mode: string;
   input: Input;
@@ -46,6 +49,8 @@ interface DemoResult {
   session: Record<string, unknown>;
   webhook: { verified: boolean; body: unknown } | null;
   transfer: { answered: boolean; headers: Record<string, string> };
+  /** Of `get_payment_result`, by a voice platform alone. */
+  result?: Record<string, unknown>;
   timeline: readonly { at_ms: number; what: string }[];
 }
 
@@ -55,9 +60,10 @@ export async function run(args: string[]): Promise<number> {
   const flag = { type: "boolean" } as const;
   const { values } = parseArgs({
     args,
-    options: { gateway: text, mode: text, input: text, outcome: text, json: flag, verbose: flag },
+    options: { via: text, gateway: text, mode: text, input: text, outcome: text, json: flag, verbose: flag },
   });
   const choice: Choice = {
+    via: oneOf("--via", values.via ?? VIAS[0], VIAS),
     gateway: oneOf("--gateway", values.gateway ?? NAMES[0]!, NAMES),
     mode: oneOf("--mode", values.mode ?? "charge", MODES),
     input: oneOf("--input", values.input ?? "mixed", INPUTS),
@@ -102,7 +108,7 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-async function pay(app: App, { gateway, mode, input, outcome }: Choice, timeline: Timeline): Promise<DemoResult> {
+async function pay(app: App, { via, gateway, mode, input, outcome }: Choice, timeline: Timeline): Promise<DemoResult> {
   const webhook = Promise.withResolvers<Received>();
   const receiver = await startReceiver(0, SECRET, (received) => {
     timeline.add(`status webhook ${received.verified ? "received and verified" : `NOT verified: ${received.reason}`}`);
@@ -119,6 +125,7 @@ async function pay(app: App, { gateway, mode, input, outcome }: Choice, timeline
               {
                 slug: "demo",
                 status_webhook: { url: receiver.url, secret: SECRET },
+                integrations: INTEGRATIONS,
                 // A declined card ends the call at once, instead of after three of them.
                 ...(outcome === "decline" ? { voice: { attempts: 1 } } : {}),
               },
@@ -129,9 +136,8 @@ async function pay(app: App, { gateway, mode, input, outcome }: Choice, timeline
       {},
     );
     timeline.add("service ready");
-    const request = http(app);
-    const created = await request("POST", "/v1/sessions", {
-      project: "demo",
+    const merchant = await merchantBy(via, app, (what) => timeline.add(what));
+    const { sessionId, target, headers } = await merchant.begin({
       caller: CALLER,
       amount: mode === "charge" ? "49.95" : "0",
       mode,
@@ -140,28 +146,30 @@ async function pay(app: App, { gateway, mode, input, outcome }: Choice, timeline
       callback: telephone.address,
       memory: "order 118",
     });
-    timeline.add("session created over HTTP");
     const back = telephone.answerNext().then((agent) => {
       timeline.add("transfer-back answered by the agent");
       return agent;
     });
     const calling = telephone.call({
-      target: String(created["sip_uri"]),
+      target,
       from: `sip:${CALLER}@127.0.0.1`,
-      headers: [],
+      headers,
       turns: scenario(input, outcome, new Date().getFullYear() + 3),
       onEvent: (what) => timeline.add(what),
     });
     const agent = await within(Promise.race([back, calling.then(() => null)]), null);
+    const result = agent && (await merchant.result(agent.headers));
+    if (result) timeline.add(`get_payment_result answered: ${String(result["status"])}`);
     const received = await within<Received | null>(webhook.promise, null);
     await agent?.hangUp();
     await calling;
     // The service hangs up after it has written how the transfer-back went.
-    const session = await request("GET", `/v1/sessions/${String(created["session_id"])}`);
+    const session = await sessionOf(app, sessionId);
     return {
       session,
       webhook: received && { verified: received.verified, body: received.body },
       transfer: { answered: agent !== null, headers: agent?.headers ?? {} },
+      ...(result && { result }),
       timeline: timeline.entries,
     };
   } finally {
@@ -170,20 +178,12 @@ async function pay(app: App, { gateway, mode, input, outcome }: Choice, timeline
   }
 }
 
-type Request = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
-
-function http(app: App): Request {
-  const key = app.starter?.apiKey?.reveal() ?? "";
-  return async (method, path, body) => {
-    const response = await fetch(app.baseUrl + path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, ...(body ? { "content-type": "application/json" } : {}) },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const answer = (await response.json()) as Record<string, unknown>;
-    if (!response.ok) throw new OperatorError(`${method} ${path} was answered with ${response.status}: ${JSON.stringify(answer)}`);
-    return answer;
-  };
+async function sessionOf(app: App, id: string): Promise<Record<string, unknown>> {
+  const authorization = `Bearer ${app.starter?.apiKey?.reveal() ?? ""}`;
+  const response = await fetch(`${app.baseUrl}/v1/sessions/${id}`, { headers: { authorization } });
+  const answer = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new OperatorError(`The session was answered with ${response.status}: ${JSON.stringify(answer)}`);
+  return answer;
 }
 
 async function within<T>(event: Promise<T>, otherwise: T): Promise<T> {
@@ -197,12 +197,15 @@ async function within<T>(event: Promise<T>, otherwise: T): Promise<T> {
 }
 
 /** The first promise of the demo that was not kept; null when all were. */
-function faultIn({ session, webhook, transfer }: DemoResult, { outcome }: Choice): string | null {
+function faultIn({ session, webhook, transfer, result }: DemoResult, { outcome, via }: Choice): string | null {
   const expected = expectedStatus(outcome);
   if (session["status"] !== expected) return `the session ended ${String(session["status"])}, not ${expected}`;
   if (!webhook?.verified) return "no verified status webhook came";
   if ((webhook.body as { status?: unknown }).status !== expected) return "the status webhook tells another status";
   if (!transfer.answered) return "the caller was not transferred back";
+  const said = `payment-${transfer.headers["X-payment_status"] ?? "?"}`;
+  if (said !== expected) return `the headers of the transfer-back tell ${said}`;
+  if (via !== "api" && `payment-${String(result?.["status"])}` !== expected) return "get_payment_result tells another status";
   return null;
 }
 

@@ -8,6 +8,7 @@ interface Demo {
   session: Record<string, unknown> & { processor: Record<string, unknown> | null; error: { code: string } | null };
   webhook: { verified: boolean; body: Record<string, unknown> };
   transfer: { answered: boolean; headers: Record<string, string> };
+  result?: Record<string, string>;
   timeline: { at_ms: number; what: string }[];
 }
 
@@ -32,6 +33,38 @@ demo("a card given partly by voice and partly on the keypad is charged", [], ({ 
   assert.equal(session["status"], "payment-success");
   assert.match(String(session.processor?.["stripe_charge_id"]), /^ch_/);
 });
+
+for (const via of ["alpha", "beta"]) {
+  demo(
+    `the agent of voice platform ${via} calls the tool, transfers the call, gets the caller back with the result, and asks what became of it (R-380, R-381, R-325)`,
+    ["--input", "keypad", "--via", via],
+    ({ session, transfer, result, timeline }) => {
+      assert.partialDeepStrictEqual(session, { status: "payment-success", amount: "49.95", caller: "+14155550100", memory: "order 118" });
+      const headers = {
+        "X-Session-Id": session["session_id"],
+        "X-payment_status": "success",
+        "X-payment_amount": "49.95",
+        "X-Memory": "order 118",
+      };
+      assert.partialDeepStrictEqual(transfer.headers, headers);
+      assert.partialDeepStrictEqual(result, { status: "success", session_id: session["session_id"], amount: "49.95", card_last4: "4242" });
+      assert.match(String(result?.["say"]), /^Your payment of 49\.95 USD with the card ending in 4242 went through\.$/);
+      const steps = timeline.map(({ what }) => what).filter((what) => / answered(?:$|:)/.test(what));
+      const transferred = via === "alpha" ? ["transfer destination answered"] : [];
+      const tool = via === "alpha" ? "tool call" : "function";
+      assert.deepEqual(steps, [`${tool} collect_payment answered: ready`, ...transferred, "get_payment_result answered: success"]);
+    },
+  );
+}
+
+demo(
+  "the agent of a voice platform learns of a declined card as the caller did",
+  ["--input", "keypad", "--via", "beta", "--outcome", "decline"],
+  ({ session, result }) => {
+    assert.equal(session["status"], "payment-failed");
+    assert.partialDeepStrictEqual(result, { status: "failed", error_code: "card_declined" });
+  },
+);
 
 demo("a keyed card is charged", ["--input", "keypad"], ({ session }) => assert.equal(session["status"], "payment-success"));
 
