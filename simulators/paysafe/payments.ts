@@ -43,7 +43,8 @@ export function pay(call: PaysafeCall, kind: "auths" | "verifications"): Answer 
   const made = call.transactions.add({
     id: newId(call),
     reference: call.text("merchantRefNum"),
-    kind: kind === "verifications" ? "token" : isSale ? "charge" : "authorization",
+    // A verification stores nothing: the vault's profile is the token.
+    kind: isSale ? "charge" : "authorization",
     isApproved: no === null,
     ...(kind === "auths" && { amountMinor, currency: CURRENCIES.get(account) ?? "USD" }),
     card: number,

@@ -1,0 +1,176 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { State } from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+const POLL_MS = [2_000, 4_000, 8_000, 16_000, 30_000];
+
+/** Paysafe's Card Payments API v1, and the Customer Vault API v1 for stored cards. */
+export const gateway = kit.defineGateway({
+  name: "paysafe",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // A used merchantRefNum is refused for 90 days, without the first answer.
+    idempotency: "refuse",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 120_000,
+    token: "the payment token of a card in the Customer Vault",
+    processorFields: { charge: ["paysafe_auth_id"], tokenize: ["paysafe_payment_token"], transactionId: "paysafe_auth_id" },
+    deadlineMs: 75_000,
+  },
+  sandbox: { username: "test_examplemerchant", password: "B-qa2-0-0123456789abcdef", account_id: "1002158490", currency: "USD" },
+  supportHeader: "x-application-uid",
+  documentation:
+    "An account has one currency, and a session in another one is refused before anything is sent. Telephone payments need an account that is " +
+    "set up for them (moto_account_id), or entryMode where Paysafe allows it. Merchants who charge stored cards without the holder set " +
+    "stored_credential_type. Unconfirmed: whether a ZIP code without a street passes on every account with address checks, whether the vault " +
+    "takes a ZIP code and country alone, and whether a declined reference may be used again (each card has its own).",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), () =>
+      attempt.mode === "charge" ? sendBack(attempt, io, accountOf(attempt, io)) : remove(attempt, io),
+    ),
+});
+
+/** The account that the attempt went to: of the two only the noted one can be known. */
+const accountOf = ({ notes }: AttemptTrace, { settings }: Io): string => notes["account"] ?? settings.credentials.account_id.reveal();
+const currencyOf = ({ settings }: Io): string => settings.credentials.currency.reveal();
+
+async function refusedBefore(order: Order, io: Io): Promise<Outcome | null> {
+  if (order.currency !== currencyOf(io))
+    return kit.declined("gateway_misconfigured", { reason: "the session's currency is not the account's: set currency and account_id" });
+  if (!requests.fits(order)) return kit.declined("gateway_misconfigured", { reason: "Paysafe takes two decimal places" });
+  if (io.settings.credentials.moto_account_id) await io.note({ account: requests.accountOf(order, io.settings) });
+  return null;
+}
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const refused = await refusedBefore(order, io);
+  if (refused !== null) return refused;
+  const answer = await io.send(requests.sale(order, io.settings));
+  return follow(order, io, requests.accountOf(order, io.settings), responses.readPayment(answer, order, currencyOf(io)));
+}
+
+/** Waits for what is at work, and sends back what must not stay. */
+async function follow(subject: requests.Subject, io: Io, account: string, first: State): Promise<Outcome> {
+  let state: State | null = first;
+  if (state.outcome === "received") {
+    const { id } = state;
+    state = await kit.poll(
+      io,
+      async () => responses.readAgain(await io.send(requests.readAuth(io.settings, account, id)), subject, currencyOf(io)),
+      POLL_MS,
+    );
+  }
+  if (state === null || state.outcome === "received") return kit.unknown("Paysafe is still working on the payment");
+  if (state.outcome === "held") {
+    const processor = { paysafe_auth_id: state.id };
+    const held = kit.declined("fraud_suspected", { processor, reason: "held by the vendor's risk rules; the payment was cancelled" });
+    const { id } = state;
+    return kit.releasedFirst(held, async () => responses.isCancelled(await io.send(requests.cancelHeld(io.settings, account, id))));
+  }
+  if (state.outcome !== "another currency") return state;
+  const wrong = kit.declined("gateway_misconfigured", {
+    processor: { paysafe_auth_id: state.id },
+    reason: "the account has another currency than its settings say; the payment was sent back",
+  });
+  return kit.releasedFirst(wrong, () => sendBack(subject, io, account));
+}
+
+/** Takes the settlement out of the batch and releases the hold; gives the money back where the batch is gone. */
+async function sendBack(subject: requests.Subject, io: Io, account: string): Promise<boolean> {
+  const { settings } = io;
+  const found = responses.readSearch(
+    await io.send(requests.search(settings, account, "auths", subject.reference)),
+    "auths",
+    subject.reference,
+  );
+  const ids = responses.idsOf(found?.find((one) => kit.textAt(one, "status") === "COMPLETED"));
+  if (ids === null) return false;
+  const answer = await kit.ask(io, requests.cancelSettlement(settings, account, ids.settlement));
+  const cancelled = answer === null ? "unclear" : responses.readReversal(answer);
+  if (cancelled === "unclear") return false;
+  if (cancelled === "done") {
+    // Money can no longer move; the hold would lapse by itself.
+    await io.send(requests.voidAuth(subject, settings, account, ids.auth));
+    return true;
+  }
+  const refunded = await kit.ask(io, requests.refund(subject, settings, account, ids.settlement));
+  return refunded !== null && responses.readReversal(refunded) === "done";
+}
+
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const refused = await refusedBefore(order, io);
+  if (refused !== null) return refused;
+  const verified = await verify(order, io);
+  return verified.outcome === "approved" ? kit.storeAgain(io, () => store(order, io)) : verified;
+}
+
+/** The issuer's word on the card. A lost one is looked up, and where it never arrived asked again. */
+function verify(order: Order, io: Io): Promise<Outcome> {
+  let round = 0;
+  return kit.storeAgain(io, async () => {
+    round += 1;
+    const account = requests.accountOf(order, io.settings);
+    const reference = requests.verificationRef(order, round);
+    const state = responses.readPayment(await io.send(requests.verify(order, io.settings, round)), order, currencyOf(io));
+    if (state.outcome === "held") return kit.declined("fraud_suspected", { reason: "the verification is held by the vendor's risk rules" });
+    if (state.outcome === "approved" || state.outcome === "declined") return plain(state);
+    const found = responses.readSearch(
+      await io.send(requests.search(io.settings, account, "verifications", reference)),
+      "verifications",
+      reference,
+    );
+    const [known] = found ?? [];
+    const late = known === undefined ? undefined : responses.stateOf(known, order, currencyOf(io));
+    return late?.outcome === "approved" || late?.outcome === "declined" ? plain(late) : kit.unknown("the verification's answer was lost");
+  });
+}
+
+/** A verification is no payment: its id is not told. */
+const plain = (outcome: Outcome): Outcome => (outcome.outcome === "unknown" ? outcome : { ...outcome, processor: {} });
+
+/** Stores the card, without an address where the vault does not take it; a profile that was stored before is adopted. */
+async function store(order: Order, io: Io): Promise<Outcome> {
+  let stored = responses.readStored(await io.send(requests.createProfile(order, io.settings, true)));
+  const refusal = stored.outcome === "declined" ? stored.reason : undefined;
+  if (refusal === responses.NO_ADDRESS) stored = responses.readStored(await io.send(requests.createProfile(order, io.settings, false)));
+  if (refusal !== responses.PROFILE_EXISTS) return stored;
+  const found = await findProfile(order, io);
+  return found.outcome === "approved" ? found : kit.unknown("the vault holds the card and does not show it");
+}
+
+/** A payment by its reference; a stored card by the profile that is named after the attempt. */
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize") return findProfile(attempt, io);
+  const account = accountOf(attempt, io);
+  const answer = await io.send(requests.search(io.settings, account, "auths", attempt.reference));
+  const found = responses.readSearch(answer, "auths", attempt.reference);
+  if (found === null) return kit.unknown("Paysafe did not answer the look-up");
+  const states = found.map((one) => responses.stateOf(one, attempt, currencyOf(io)));
+  const standing = states.filter(({ outcome }) => outcome !== "declined");
+  if (standing.length > 1) return kit.unknown("more than one payment carries this attempt");
+  const state = standing[0] ?? states.at(-1);
+  if (state === undefined) return kit.absent;
+  return state.outcome === "received" ? kit.pending : follow(attempt, io, account, state);
+}
+
+async function findProfile(subject: requests.Subject, io: Io): Promise<LookUpResult> {
+  const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)));
+  if (id === null) return kit.absent;
+  if (id === undefined) return kit.unknown("Paysafe did not answer the look-up");
+  return responses.readProfile(await io.send(requests.readProfile(io.settings, id)));
+}
+
+/** Takes the profile and its card out of the vault. */
+async function remove(subject: requests.Subject, io: Io): Promise<boolean> {
+  const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)));
+  const answer = typeof id === "string" ? await kit.ask(io, requests.deleteProfile(io.settings, id)) : null;
+  return answer?.status === 200;
+}
