@@ -1,0 +1,82 @@
+import type { LookUpResult, Order, Outcome, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { State } from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** CardPointe Gateway API (Fiserv's CardConnect): `auth` for sales and verified profiles, `inquireByOrderid`, `void` and `refund`. */
+export const gateway = kit.defineGateway({
+  name: "cardconnect",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "none",
+    lookUp: "by reference",
+    voidBy: "reference",
+    // The gateway's own time-out is 32 s; ours is 60 s, and the vendor's shows nothing before.
+    absenceIsProofAfterMs: 120_000,
+    token: "a profile and its account, <profileid>/<acctid>",
+    processorFields: {
+      charge: ["cardconnect_retref"],
+      tokenize: ["cardconnect_profile_id"],
+      transactionId: "cardconnect_retref",
+    },
+    deadlineMs: 75_000,
+  },
+  sandbox: { merchant_id: "496160873888", username: "exampleuser", password: "examplepass", site: "fts" },
+  documentation:
+    "A profile is made once for the same card and holder, so that two sessions may give the same one; it is never deleted. A card without " +
+    "a postal code is sent with the vendor's own 55555. Where the merchant enforces neither AVS nor CVV, cards cannot be verified: switch " +
+    "verify off. Unconfirmed: the body of a 401, and whether an inquiry shows the profile of a verification.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), async ({ processor }) =>
+      // Another session may have the same profile.
+      attempt.mode === "tokenize" ? false : takeBack(io, processor["cardconnect_retref"] ?? ""),
+    ),
+});
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const amount = requests.cardconnectAmount(order);
+  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "CardConnect takes two decimal places only" });
+  return settled(io, responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order));
+}
+
+/** What was approved in part is voided. */
+async function settled<S extends State | typeof kit.absent>(io: Io, state: S): Promise<Exclude<S, { outcome: "partial" }> | Outcome> {
+  if (state.outcome !== "partial") return state as Exclude<S, { outcome: "partial" }>;
+  await io.note({ retref: state.retref });
+  const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
+  return kit.releasedFirst(refusal, () => takeBack(io, state.retref));
+}
+
+const takeBack = (io: Io, retref: string): Promise<boolean> =>
+  kit.voidElseRefund(
+    io,
+    {
+      void: () => requests.reverse(io.settings, "void", retref),
+      refund: () => requests.reverse(io.settings, "refund", retref),
+    },
+    responses.readReversal,
+  );
+
+/** The same card and holder give the same profile again, so that a lost store is simply sent once more, and then inquired about. */
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const build = io.settings.options.verify ? requests.verifyAndStore : requests.store;
+  const stored = await kit.storeAgain(io, async () => responses.readStored(await io.send(build(order, io.settings))));
+  if (stored.outcome !== "declined" || stored.code !== "gateway_unavailable") return stored;
+  const found = await lookUp(order, io);
+  return found.outcome === "approved" ? found : stored;
+}
+
+async function lookUp(attempt: Subject, io: Io): Promise<LookUpResult> {
+  const found = responses.readInquiry(await io.send(requests.inquire(attempt, io.settings)), attempt);
+  if (found === null) return kit.unknown("CardConnect did not answer the look-up");
+  const states: (LookUpResult | Unknown)[] = [];
+  for (const state of found) states.push(await settled(io, state));
+  const seen = states.filter(({ outcome }) => outcome !== "absent");
+  return attempt.mode === "tokenize" ? responses.anyStored(seen) : kit.theStanding(seen);
+}

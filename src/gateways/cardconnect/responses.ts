@@ -1,0 +1,174 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+/** `respcode` by `respproc`: PPS is the gateway itself, FNOR First Data North, RPCT Rapid Connect. A code means another thing to each. */
+const CODES = kit.wordTable({
+  PPS: kit.codeTable({
+    incorrect_number: "11 12 13 99",
+    incorrect_cvc: "14 37 38",
+    invalid_expiry: "15",
+    expired_card: "16",
+    incorrect_zip: "17 35 101",
+    fraud_suspected: "18 19",
+    card_not_supported: "33 44",
+    limit_exceeded: "42",
+    duplicate_transaction: "36",
+    gateway_misconfigured: "21 22 23 31 32 34 41 43 48 92 94 95 96 97 98 102 103 104",
+    gateway_unavailable: "61 62 63 64 65 66 91 93",
+  }),
+  FNOR: kit.codeTable({
+    do_not_honor: "01 05",
+    card_declined: "51 12 NN",
+    insufficient_funds: "NU",
+    incorrect_number: "14 N3",
+    expired_card: "54",
+    incorrect_cvc: "C2",
+    lost_or_stolen: "60",
+    card_not_supported: "57 63",
+    limit_exceeded: "61 NH NQ NR",
+    authentication_required: "1A 1B",
+    duplicate_transaction: "94",
+    gateway_misconfigured: "03 13 25 89 NP",
+    processing_error: "28 91 CE NL NM NK",
+  }),
+  RPCT: kit.codeTable({
+    do_not_honor: "100 107 108",
+    card_declined: "500 504 302 304 332 104 940",
+    insufficient_funds: "116",
+    incorrect_number: "118 131 303 726",
+    expired_card: "101 509 510 511",
+    invalid_expiry: "132 518",
+    incorrect_cvc: "517 954 958 959",
+    incorrect_zip: "721",
+    lost_or_stolen: "208 209 704 767",
+    fraud_suspected: "102 105 122 129 514 729",
+    limit_exceeded: "121 123 152 154 521 528 771 805 809-824",
+    card_not_supported: "119 120 512 513 526 941",
+    authentication_required: "351 531 540",
+    duplicate_transaction: "913",
+    gateway_misconfigured: "001 109 110 130 150 355 515 527 722 904",
+    processing_error: "505 508 516 906 907 909 911 920 923 963",
+  }),
+});
+/** Other processors have tables of their own: their plain words. */
+const ofWords = kit.textTable<DeclineCode>([
+  [/insufficient/i, "insufficient_funds"],
+  [/expired/i, "expired_card"],
+  [/\b(lost|stolen|pick ?up)\b/i, "lost_or_stolen"],
+  [/\bcvv/i, "incorrect_cvc"],
+]);
+/** The gateway's own: the processor did not answer, and may have said yes. */
+const NOT_KNOWN = new Set(["62", "63", "64", "65", "66"]);
+const NOT_FOUND = "29";
+/** The gateway's rules on amounts: a verification of 0 is not for this merchant. */
+const AMOUNT_REFUSED = new Set(["41", "43"]);
+const REVERSED = "FNOR 76";
+
+const RETREF = /^[0-9]{1,20}$/;
+const PROFILE = /^[0-9]{1,20}$/;
+const ACCOUNT = /^[0-9]{1,3}$/;
+
+/** What an answer says; `partial` must be voided. */
+export type State = Approved | Declined | Unknown | { outcome: "partial"; retref: string };
+
+/** Values come with blanks at either end. */
+const field = (body: kit.JsonObject | null, name: string): string | undefined => kit.scalarAt(body ?? undefined, name)?.trim();
+const idOf = (body: kit.JsonObject, form: RegExp, name: string) => kit.idAt({ id: field(body, name) ?? "" }, form, "id");
+
+/** The answer to a sale. Business results alike come with status 200: `respstat` decides. */
+export function readSale(answer: GatewayAnswer, subject: Subject): State {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  return read.status === 200 ? stateOf(read.body, subject, isUndecided(read.body)) : ofStatus(read.status);
+}
+
+const ofStatus = (status: number): Declined | Unknown => {
+  const code = kit.codeOfStatus(status);
+  return code === undefined ? kit.unknown(`status ${status} with a body that says nothing`) : kit.declined(code);
+};
+
+const isUndecided = (body: kit.JsonObject) => field(body, "respproc") === "PPS" && NOT_KNOWN.has(field(body, "respcode") ?? "");
+
+/** `undecided`: the gateway itself has no answer of the processor, so that only a look-up tells. */
+function stateOf(body: kit.JsonObject, subject: Subject, undecided: boolean): State {
+  if (undecided) return kit.unknown("the gateway had no answer from the processor");
+  switch (field(body, "respstat") ?? "") {
+    case "A":
+      return paid(body, subject);
+    case "B":
+    case "C":
+      return refusal(body);
+    default:
+      return kit.unknown("an answer without a result");
+  }
+}
+
+function paid(body: kit.JsonObject, subject: Subject): State {
+  const retref = idOf(body, RETREF, "retref");
+  if (retref === undefined) return kit.unknown("approved without a retref");
+  if (`${field(body, "respproc")} ${field(body, "respcode")}` === REVERSED) return kit.unknown("approved and reversed");
+  const minor = kit.minorOfDecimal(field(body, "amount"), subject.currency);
+  if (minor === subject.amountMinor) return kit.approved({ cardconnect_retref: retref });
+  return minor !== null && minor > 0 && minor < subject.amountMinor
+    ? { outcome: "partial", retref }
+    : kit.unknown("another amount than asked for");
+}
+
+/** A decline, a refusal of the gateway, or a failure that took nothing (`B`). */
+function refusal(body: kit.JsonObject): Declined {
+  const [processor, code, words] = [field(body, "respproc"), field(body, "respcode"), field(body, "resptext")];
+  const table = CODES(processor);
+  const isFailure = field(body, "respstat") === "B";
+  const checked = kit.codeOfChecks({ avs: field(body, "avsresp"), cvv: field(body, "cvvresp") });
+  const guessed = isFailure ? undefined : (checked ?? (table === undefined ? ofWords(words) : undefined));
+  return kit.declined(table?.(code) ?? guessed ?? (isFailure ? "processing_error" : "card_declined"), {
+    message: words,
+    processor: { cardconnect_retref: idOf(body, RETREF, "retref") },
+  });
+}
+
+/** The answer to a card's verification or storing, which moves nothing: what is unclear may be asked again. */
+export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  return read.status === 200 ? storedIn(read.body, isUndecided(read.body)) : ofStatus(read.status);
+}
+
+function storedIn(body: kit.JsonObject, undecided: boolean): Approved | Declined | Unknown {
+  const [result, profile, account] = [field(body, "respstat"), idOf(body, PROFILE, "profileid"), idOf(body, ACCOUNT, "acctid")];
+  if (undecided || !["A", "B", "C"].includes(result ?? "")) return kit.unknown("an answer without a result");
+  if (result !== "A") {
+    const isAmount = field(body, "respproc") === "PPS" && AMOUNT_REFUSED.has(field(body, "respcode") ?? "");
+    return { ...refusal(body), ...(isAmount && { reason: "the merchant cannot verify cards: set the option verify to false" }) };
+  }
+  if (profile === undefined || account === undefined) return kit.unknown("approved without a profile");
+  return kit.approved({ cardconnect_profile_id: `${profile}/${account}` });
+}
+
+/** What an inquiry found, one or several of the same order id. Null when the vendor did not say. */
+export function readInquiry(answer: GatewayAnswer, subject: Subject): (State | typeof kit.absent)[] | null {
+  const found = kit.lookUpBody(answer, (bytes) => kit.readJsonList(bytes) ?? one(kit.readJson(bytes)));
+  return found?.map((body) => readFound(body, subject)) ?? null;
+}
+
+const one = (body: kit.JsonObject | null) => body && [body];
+
+function readFound(body: kit.JsonObject, subject: Subject): State | typeof kit.absent {
+  if (field(body, "respproc") === "PPS" && field(body, "respcode") === NOT_FOUND) return kit.absent;
+  if (/^voided$/i.test(field(body, "setlstat") ?? "")) return kit.declined("processing_error", { reason: "the payment was taken back" });
+  // What the processor did not answer in time the gateway has taken back by now, and says declined.
+  const undecided = isUndecided(body) && !/^declined$/i.test(field(body, "setlstat") ?? "");
+  return subject.mode === "tokenize" ? storedIn(body, undecided) : stateOf(body, subject, undecided);
+}
+
+/** A stored card may have been verified more than once under its order id: any of its profiles is the card's. */
+export function anyStored(found: readonly LookUpResult[]): LookUpResult {
+  return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
+}
+
+/** A void is refused once the batch is closed. */
+export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
+  const result = status === 200 ? field(kit.readJson(body), "respstat") : undefined;
+  return result === "A" ? "done" : result === "C" ? "settled already" : "unclear";
+}
