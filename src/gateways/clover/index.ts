@@ -1,0 +1,165 @@
+import type { Secret } from "#src/kernel/secret.ts";
+import type { AttemptTrace, Declined, LookUpResult, Order, Outcome, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { ChargeState } from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** Clover Ecommerce API v1: the card becomes a token on one host, the token a charge or a customer's card on the other. */
+export const gateway = kit.defineGateway({
+  name: "clover",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // A key replays the same body alone, and the token in it differs with each attempt's run.
+    idempotency: "refuse",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 180_000,
+    token: "a customer made for the session",
+    processorFields: { charge: ["clover_charge_id"], tokenize: ["clover_customer_id"], transactionId: "clover_charge_id" },
+    deadlineMs: 90_000,
+  },
+  sandbox: {
+    public_key: "9f1c2b7e5d6a4c0f8a213b6d2c1e0f9a",
+    private_key: "ab86a5e8-48f3-b3bd-8c45-d415e9867833",
+    ip_address: "203.0.113.10",
+  },
+  documentation:
+    "US and Canadian dollars. The merchant must be enabled for the API with card data and, to store cards, for multi-pay tokens. Stored " +
+    "cards appear in the merchant's customer list under an address of customer_email_domain. Unconfirmed: whether storing alone asks " +
+    "the issuer, that a refund releases a hold, how long an idempotency key is remembered, and that the newest charges come first in a list.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
+      if (attempt.mode === "charge") return refunded(attempt, io, processor["clover_charge_id"] ?? "");
+      const { customer = "", source } = attempt.notes;
+      if (source === undefined) return false;
+      const answer = await kit.ask(io, requests.deleteSource(io.settings, customer, source));
+      return answer !== null && [200, 204, 404].includes(answer.status);
+    }),
+});
+
+/** The card's token; asking for one moves nothing, so it may be asked for again. */
+async function tokenOf(order: Order, io: Io): Promise<Secret | Declined> {
+  const answer = await kit.sendWithKey(io, () => requests.token(order, io.settings), { effect: "nothing", judge: responses.judge });
+  return kit.isOutcome(answer) ? answer : responses.readToken(answer);
+}
+
+/** What every attempt needs before anything is sent: the payer's address. Or why it cannot be made. */
+function payerIpOf(order: Order, io: Io): string | Declined {
+  if (!requests.CURRENCIES.includes(order.currency))
+    return kit.declined("gateway_misconfigured", { reason: "Clover takes US and Canadian dollars alone" });
+  if (order.amountMinor > requests.LARGEST) return kit.declined("limit_exceeded", { reason: "Clover takes at most 999,999.99" });
+  const reason = "ip_address or SIP_PUBLIC_HOST must say this service's public address";
+  return requests.payerIpOf(order, io.settings, io.egressIp) ?? kit.declined("gateway_misconfigured", { reason });
+}
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const payerIp = payerIpOf(order, io);
+  if (kit.isOutcome(payerIp)) return payerIp;
+  const token = await tokenOf(order, io);
+  return kit.isOutcome(token) ? token : pay(order, io, token, payerIp);
+}
+
+/** Charges a token, or holds a little on a stored card. */
+async function pay(order: Order, io: Io, source: Secret | string, payerIp: string): Promise<Outcome> {
+  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings, source, payerIp), {
+    effect: "money",
+    judge: responses.judge,
+    recorded: responses.isRecorded,
+  });
+  if (kit.isOutcome(answer)) return answer;
+  const state = await follow(order, io, responses.readCharge(answer, order));
+  return state.outcome === "declined" && answer.status !== 200 ? confirmed(order, io, state) : state;
+}
+
+/** Reads a charge that is still at work until it is decided, and sends back a part that must not stay. */
+async function follow(order: Order, io: Io, first: ChargeState): Promise<Outcome> {
+  if (first.outcome === "partial") {
+    const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" });
+    return kit.releasedFirst(refusal, () => refunded(order, io, first.id));
+  }
+  if (first.outcome !== "pending") return first;
+  await io.note({ charge: first.id });
+  const decided = await kit.poll(io, async () => {
+    const answer = await kit.ask(io, requests.readCharge(io.settings, first.id));
+    const state = answer?.status === 200 ? responses.readCharge(answer, order) : first;
+    return state.outcome === "pending" ? undefined : state;
+  });
+  return decided === null ? kit.unknown("Clover is still processing the payment") : follow(order, io, decided);
+}
+
+/**
+ * A refusal that names its charge may hide one that stands: a fraud rule rejects after the approval, and the vendor's own void of it
+ * can fail. So the charge is read, and sent back when it was paid.
+ */
+async function confirmed(order: Order, io: Io, refusal: Declined): Promise<Declined | Unknown> {
+  const id = refusal.processor["clover_charge_id"];
+  if (id === undefined) return refusal;
+  const { answer, final } = await kit.sendUntilFinal(io, () => requests.readCharge(io.settings, id));
+  if (answer === null || !final || ![200, 404].includes(answer.status)) return kit.unknown("a refused charge that could not be read again");
+  const state = answer.status === 404 ? refusal : responses.readCharge(answer, order);
+  if (state.outcome === "declined") return refusal;
+  if (state.outcome === "approved" || state.outcome === "partial") return kit.releasedFirst(refusal, () => refunded(order, io, id));
+  return kit.unknown("a refused charge that may stand");
+}
+
+async function refunded(subject: Pick<Subject, "reference">, io: Io, id: string): Promise<boolean> {
+  const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, id));
+  return final && answer?.status === 200;
+}
+
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const payerIp = payerIpOf(order, io);
+  if (kit.isOutcome(payerIp)) return payerIp;
+  const token = await tokenOf(order, io);
+  if (kit.isOutcome(token)) return token;
+  const answer = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings, token), {
+    effect: "nothing",
+    judge: responses.judge,
+  });
+  const stored = kit.isOutcome(answer) ? answer : responses.readCustomer(answer);
+  if (kit.isOutcome(stored)) return stored;
+  await io.note({ ...stored });
+  if (!io.settings.options.verify) return kept(stored.customer);
+  return verified(order, io, await pay(order, io, stored.customer, payerIp), stored);
+}
+
+const kept = (customer: string, reason?: string): Outcome =>
+  kit.approved({ clover_customer_id: customer }, reason === undefined ? {} : { reason });
+
+/** A verified card stays stored and its hold is released; a refused one is taken out of the vendor's keeping again. */
+async function verified(subject: Subject, io: Io, held: Outcome, { customer, source }: responses.Stored): Promise<Outcome> {
+  if (held.outcome === "unknown") return held;
+  if (held.outcome === "declined") {
+    if (source !== undefined) await io.send(requests.deleteSource(io.settings, customer, source));
+    return { ...held, processor: {} };
+  }
+  const released = held.capture === "captured" || (await refunded(subject, io, held.processor["clover_charge_id"] ?? ""));
+  return kept(customer, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
+}
+
+/** By our reference, among the charges since shortly before the attempt began; for a stored card the hold that verified it. */
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  const { customer, source } = attempt.notes;
+  if (attempt.mode === "tokenize" && customer === undefined)
+    return kit.declined("gateway_unavailable", { reason: "a lost customer cannot be found again; no money moved" });
+  if (attempt.mode === "tokenize" && !io.settings.options.verify) return kept(customer ?? "");
+  const mine = await kit.allPages(undefined, async (cursor: string | undefined) =>
+    responses.readPage(await io.send(requests.listCharges(io.settings, cursor)), attempt),
+  );
+  if (mine === null) return kit.unknown("Clover did not answer the look-up, or there are too many payments to look through");
+  const found = kit.theStanding(mine.map((item) => shown(responses.chargeState(item, attempt))));
+  const isDecided = found.outcome === "approved" || found.outcome === "declined";
+  if (attempt.mode === "charge" || !isDecided) return found;
+  return verified(attempt, io, found, { customer: customer ?? "", ...(source !== undefined && { source }) });
+}
+
+function shown(state: ChargeState): LookUpResult {
+  if (state.outcome === "pending") return kit.pending;
+  return state.outcome === "partial" ? kit.unknown("only a part was approved, and it stands") : state;
+}

@@ -1,0 +1,144 @@
+import { Secret } from "#src/kernel/secret.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import { externalReference, VERIFICATION_MINOR } from "./requests.ts";
+
+/** `error.code`, else `error.type`; `failure_code` of a failed charge. */
+const codeOf = kit.codeTable({
+  card_declined: "card_declined",
+  expired_card: "expired_card",
+  incorrect_number: "incorrect_number invalid_number",
+  incorrect_cvc: "incorrect_cvc invalid_cvc",
+  invalid_expiry: "invalid_expiry_month invalid_expiry_year",
+  incorrect_zip: "incorrect_zip postal_code_invalid",
+  card_not_supported: "invalid_card_type",
+  limit_exceeded: "amount_too_large invalid_charge_amount",
+  processing_error: "processing_error missing token_already_used resource_missing card_on_file_missing order_already_paid",
+  gateway_misconfigured: "email_invalid",
+  gateway_credentials_invalid: "api_key_expired authentication_error",
+  duplicate_transaction: "idempotency_error",
+  gateway_unavailable: "rate_limit rate_limit_error api_connection_error api_error",
+});
+/** One code stands for every refusal of an issuer; its words say more. */
+const codeOfWords = kit.textTable([
+  [/insufficient/i, "insufficient_funds"],
+  [/do not honou?r/i, "do_not_honor"],
+  [/\blost\b|stolen|pick.?up/i, "lost_or_stolen"],
+  [/limit/i, "limit_exceeded"],
+  [/\bcvv/i, "incorrect_cvc"],
+  [/\bavs\b|\bzip\b/i, "incorrect_zip"],
+]);
+
+const ID = /^[A-Za-z0-9]{5,64}$/;
+const TOKEN = /^clv_[A-Za-z0-9]{5,64}$/;
+/** The attempt's clock and the vendor's may differ by so much. */
+const CLOCKS_MS = 5 * 60_000;
+
+/** What a charge says. `pending` is read again; a part of the amount must not stay. */
+export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; id: string } | { outcome: "partial"; id: string };
+
+const errorOf = (body: kit.JsonObject | null) => kit.at(body ?? undefined, "error");
+
+function declineOf(code: string | undefined, message: string | undefined) {
+  const known = codeOf(code);
+  return known === "card_declined" ? (codeOfWords(message) ?? known) : known;
+}
+
+/** An error in the vendor's envelope, which may have no more than a status. */
+function refusal(status: number, body: kit.JsonObject, processor: Record<string, string | undefined> = {}): Declined {
+  const error = errorOf(body);
+  const message = kit.textAt(error, "message");
+  const words = [kit.textAt(error, "decline_code"), kit.textAt(error, "declineCode"), message].join(" ");
+  const byStatus = status === 402 ? "card_declined" : kit.codeOfStatus(status);
+  const code =
+    status === 401 || status === 403 ? byStatus : (declineOf(kit.textAt(error, "code"), words) ?? codeOf(kit.textAt(error, "type")));
+  return kit.declined(code ?? byStatus ?? "processing_error", { message, processor });
+}
+
+/** Answers that the vendor keeps under the key, and that tell what became of a first try. */
+export const isRecorded = ({ status, body }: kit.Answered): boolean =>
+  status === 200 || status === 402 || kit.textAt(errorOf(kit.readJson(body)), "code") === "card_declined";
+
+/** A success that cannot be read is asked for again under its key. */
+export function judge(answer: kit.Answered): kit.Repeat {
+  const byStatus = kit.repeatByStatus(answer);
+  return byStatus === "final" && answer.status < 400 && kit.readJson(answer.body) === null ? "perhaps done" : byStatus;
+}
+
+/** The token of a card for one use, or why there is none. */
+export function readToken({ status, body }: kit.Answered): Secret | Declined {
+  const read = kit.readJson(body);
+  const id = kit.idAt(read ?? undefined, TOKEN, "id");
+  if (status === 200 && id !== undefined) return new Secret(id);
+  if (read === null || status < 400) return kit.declined(kit.codeOfStatus(status) ?? "gateway_unavailable");
+  // Without a code of its own the number was no number.
+  if (kit.textAt(errorOf(read), "code") === "invalid_request") return kit.declined("incorrect_number", { message: "invalid_request" });
+  return refusal(status, read);
+}
+
+/** The final answer to a charge. */
+export function readCharge(answer: GatewayAnswer, subject: Subject): ChargeState {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  const { status, body } = read;
+  if (status === 200) return errorOf(body) === undefined ? chargeState(body, subject) : kit.unknown("200 with an error");
+  if (status < 400) return kit.unknown(`status ${status} without a charge`);
+  return refusal(status, body, { clover_charge_id: kit.idAt(errorOf(body), ID, "charge") });
+}
+
+/** A charge object, from an answer or a list. Of a verification `authorized` says that its hold is not released yet. */
+export function chargeState(charge: kit.JsonObject, { mode, amountMinor, currency }: Subject): ChargeState {
+  const id = kit.idAt(charge, ID, "id");
+  const [status, paid] = [kit.textAt(charge, "status"), charge["paid"]];
+  if (id === undefined) return kit.unknown("a charge without its id");
+  const processor = { clover_charge_id: id };
+  if (status === "pending") return { outcome: "pending", id };
+  if (status === "failed" || paid === false) {
+    const [code, message] = [kit.textAt(charge, "failure_code"), kit.textAt(charge, "failure_message")];
+    return kit.declined(declineOf(code, message) ?? codeOfWords(message) ?? "card_declined", { message, processor });
+  }
+  if (status !== "succeeded" || paid !== true) return kit.unknown("a status that Clover does not document");
+  const refunded = kit.minorOf(charge["amount_refunded"]) ?? 0;
+  const asked = mode === "charge" ? amountMinor : VERIFICATION_MINOR;
+  if (refunded >= asked)
+    return mode === "charge"
+      ? kit.declined("processing_error", { processor, reason: "the payment was taken back" })
+      : kit.approved(processor);
+  if (charge["partial_auth"] === true) return { outcome: "partial", id };
+  const isAsked = kit.minorOf(charge["amount"]) === asked && kit.textAt(charge, "currency")?.toUpperCase() === currency;
+  if (!isAsked || refunded > 0) return kit.unknown("another amount or currency than asked for");
+  if (typeof charge["captured"] !== "boolean") return kit.unknown("a charge that does not say whether it was captured");
+  return kit.approved(processor, {
+    capture: charge["captured"] ? "captured" : "authorized",
+    webhook: {
+      auth_code: kit.scalarAt(charge, "auth_code"),
+      ref_num: kit.scalarAt(charge, "ref_num"),
+      avs_result_code: kit.textAt(charge, "source", "address_zip_check") ?? kit.textAt(charge, "source", "address_line1_check"),
+      cvv_result_code: kit.textAt(charge, "source", "cvc_check"),
+    },
+  });
+}
+
+/** A customer and its one card. */
+export type Stored = { customer: string; source?: string };
+
+/** What was stored, or why there is none. No money moves, so nothing is unknown. */
+export function readCustomer({ status, body }: kit.Answered): Stored | Declined {
+  const read = kit.readJson(body);
+  const [customer, source] = [kit.idAt(read ?? undefined, ID, "id"), kit.idAt(read ?? undefined, ID, "sources", "data", 0)];
+  if (status === 200 && customer !== undefined) return { customer, ...(source !== undefined && { source }) };
+  if (read === null || status < 400) return kit.declined(kit.codeOfStatus(status) ?? "gateway_unavailable");
+  return refusal(status, read);
+}
+
+/** One page of the list: the attempt's own charges, and where the next page starts, unless it is too old. Null when it is no list. */
+export function readPage(answer: GatewayAnswer, attempt: AttemptTrace): { items: kit.JsonObject[]; next: string | null } | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const [all, more] = [kit.objectsAt(body ?? undefined, "data"), kit.at(body ?? undefined, "has_more")];
+  if (all === null || typeof more !== "boolean") return null;
+  const items = all.filter((item) => kit.textAt(item, "external_reference_id") === externalReference(attempt));
+  const last = all.at(-1);
+  const [after, created] = [kit.idAt(last, ID, "id"), kit.minorOf(kit.at(last, "created"))];
+  if (!more || (created !== null && created < attempt.startedAtMs - CLOCKS_MS)) return { items, next: null };
+  return after === undefined ? null : { items, next: after };
+}
