@@ -46,7 +46,10 @@ const HTTP: Readonly<Record<ErrorCode, readonly [meaning: string, again: string]
   ],
   session_over: ["The widget session is final: paid, failed, expired, cancelled or abandoned.", "no: make a new session"],
   idempotency_key_in_use: ["The first request with this key is not finished.", "yes, after a second"],
-  body_too_large: ["The body is longer than 64 KiB, or 32 KiB for a widget's charge.", "no: shorten `memory` or `description`"],
+  body_too_large: [
+    "The body is longer than 64 KiB, or 32 KiB for a widget's charge, or 8 MiB for a voice platform's request.",
+    "no: shorten `memory` or `description`",
+  ],
   uri_too_long: ["The request's address is longer than 8 KiB.", "no: shorten the query"],
   unsupported_encoding: ["The body is compressed.", "no: send it uncompressed"],
   headers_too_large: ["More than 16 KiB or 100 headers.", "no: send fewer headers; look at what a proxy adds"],

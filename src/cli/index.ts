@@ -18,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     load: () => import("./gateways.ts"),
   },
   keys: { summary: "keys create | list | revoke: API keys", load: () => import("./keys.ts") },
+  integrations: { summary: "integrations show PROJECT: finished settings for voice platforms", load: () => import("./integrations.ts") },
   sessions: { summary: "sessions list | show | cancel | erase", load: () => import("./sessions.ts") },
   webhooks: { summary: "webhooks list | resend: status webhooks and what became of them", load: () => import("./webhooks.ts") },
   unmatched: { summary: "unmatched list: calls without a session, payments to look into", load: () => import("./unmatched.ts") },
@@ -30,6 +31,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 
 /** The list of commands, for `--help`. */
 export function usage(): string {
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`);
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(14)}${summary}`);
   return ["Usage: voicetill COMMAND [OPTIONS]   (--json prints machine-readable output)", "", ...lines].join("\n");
 }

@@ -6,7 +6,7 @@ import { ChainBrokenError, type Database, type InstallationKeys, sealRows, silen
 import { type App, createEnds, openModules } from "../app.ts";
 
 /** The modules that a command works with: those of the running service, or the same ones opened for the command alone. */
-export type CommandModules = Pick<App, "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments">;
+export type CommandModules = Pick<App, "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "baseUrl" | "sip">;
 
 /** What a command needs when no service runs. */
 export interface CommandOpening {
@@ -38,7 +38,9 @@ export async function openForCommand(
       onEnd(() => jobs.stop());
       await jobs.start({ work: false });
     }
-    return { ...modules, close: endAll };
+    // Where the service is when it runs with these settings.
+    const baseUrl = config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${config.port}`;
+    return { ...modules, baseUrl, sip: { host: config.sipPublicHost, port: config.sipPort }, close: endAll };
   } catch (error) {
     await endAll();
     throw error;

@@ -2,6 +2,7 @@ import * as apply from "./apply.ts";
 import * as audit from "./audit.ts";
 import * as doctor from "./doctor.ts";
 import * as gateways from "./gateways.ts";
+import * as integrations from "./integrations.ts";
 import * as keys from "./keys.ts";
 import * as masterKey from "./master-key.ts";
 import type { Operations } from "./operation.ts";
@@ -14,6 +15,7 @@ export const OPERATIONS: Operations = {
   ...apply.operations,
   ...audit.operations,
   ...gateways.operations,
+  ...integrations.operations,
   ...keys.operations,
   ...masterKey.operations,
   ...sessions.operations,

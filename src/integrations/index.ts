@@ -13,4 +13,5 @@ export {
   sessionToTransfer,
   type Till,
 } from "./tools.ts";
+export { type Configuration, configurationFor, type Setting } from "./configuration.ts";
 export type { Delivery, Json, Platform, PlatformCall, Terms, ToolAnswer, ToolCall } from "./types.ts";

@@ -55,6 +55,27 @@ test("mistakes with keys end in one sentence", async () => {
   await refused(["keys", "revoke", "nobody"], /No API key is meant by "nobody"/);
 });
 
+test("the settings for voice platforms have the running service's addresses and no secret (R-380, R-381)", async () => {
+  interface Shown {
+    project: string;
+    alpha: { tools: { server: { url: string } }[] };
+    api: { create: { url: string }; transfer_to: string };
+  }
+  const shown = await json<Shown>("integrations", "show", "shop", "--callback", "sip:agent@sip.vapi.ai");
+  const query = "project=shop&mode=charge&gateway=stripe&callback=sip%3Aagent%40sip.vapi.ai";
+  assert.equal(shown.alpha.tools[0]?.server.url, `${service.baseUrl}/integrations/alpha/webhook?${query}`);
+  assert.deepEqual(
+    [shown.api.create.url, shown.api.transfer_to],
+    [`${service.baseUrl}/v1/sessions`, `sip:SESSION_ID@127.0.0.1:${service.sip.port}`],
+  );
+  const { stdout } = await run(["integrations", "show", "acme/shop"], service.env);
+  for (const part of ["collect_payment", "transferCall", "general_tools", "For the prompt"]) assert.ok(stdout.includes(part), part);
+  assert.doesNotMatch(stdout, /svc_test_[A-Za-z0-9]{32}/);
+  await refused(["integrations", "show", "nowhere"], /no project "nowhere"/);
+  await refused(["integrations", "show", "shop", "--gateway", "paypal"], /no credentials for gateway "paypal"/);
+  await refused(["integrations", "show", "shop", "--mode", "refund"], /--mode takes charge or tokenize/);
+});
+
 test("sessions are listed, shown with attempt, webhook and transfer, and cancelled by the API's rule (R-182)", async () => {
   const { session_id, sip_uri } = await service.create({ callback: "+14155550199" });
   await telephone.call({ target: sip_uri, turns: keyedPayment() });

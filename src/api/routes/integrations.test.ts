@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { createLog, createMetrics } from "#src/platform/index.ts";
+import { configurationFor } from "#src/integrations/index.ts";
 import {
   ALPHA_CALL,
   ALPHA_LEGACY,
@@ -476,4 +477,57 @@ test("the key in the address is in no log line, metric, audit row or other row, 
   ]);
   const everything = [...lines, ...observed, ...payloads, JSON.stringify(rows)].join("\n");
   for (const key of [INTEGRATION_KEY, unknown]) assert.equal(everything.includes(key.slice(9)), false);
+});
+
+test("the settings that are printed for a platform work as they are printed (R-380, R-381, R-387)", async () => {
+  const setting = {
+    baseUrl: "https://pay.example.test",
+    sip: "pay.example.test:5060",
+    project: "platform",
+    mode: "charge",
+    gateway: "stripe",
+    environment: "test",
+  };
+  const callback = "sip:agent@pbx.merchant.example";
+  const {
+    alpha: first,
+    beta: second,
+    api: own,
+    prompt,
+  } = configurationFor({ ...setting, callback, phoneNumber: null, hasAlphaSecret: false });
+  type Headers = Record<string, string>;
+  const withKey = ({ Authorization }: Headers) => ({ authorization: String(Authorization).replace("svc_test_API_KEY", INTEGRATION_KEY) });
+  const send = async (url: string, headers: Headers, body: object) => {
+    const response = await api.call("POST", url.replace(setting.baseUrl, ""), { key: null, headers: withKey(headers), body });
+    assert.equal(response.statusCode, 200, response.payload);
+    return response;
+  };
+  const [collect, result, transfer] = first.tools as {
+    type: string;
+    function: { name: string };
+    server: { url: string; headers: Headers };
+    destinations?: [];
+  }[];
+  assert.deepEqual(
+    [collect!.function.name, result!.function.name, transfer!.type, transfer!.destinations],
+    ["collect_payment", "get_payment_result", "transferCall", []],
+  );
+  const call = newCall();
+  const made = (await send(collect!.server.url, collect!.server.headers, spelled({ call }))).json<{ results: [{ result: string }] }>();
+  const ready = JSON.parse(made.results[0].result) as Answer;
+  assert.partialDeepStrictEqual(await sessionOf(ready["session_id"]), { callback, project_slug: "platform" });
+  const asked = await send(transfer!.server.url, transfer!.server.headers, alphaMessage("transfer-destination-request", {}, call));
+  assert.equal(asked.json<{ destination: Answer }>().destination["sipUri"], ready["transfer_to"]);
+
+  const [custom, , leg] = second.general_tools as Record<string, never>[];
+  const betaCall = newBetaCall();
+  const answer = (await send(custom!["url"]!, custom!["headers"]!, whole({ call: betaCall }))).json<Answer>();
+  for (const [name, path] of Object.entries(custom!["response_variables"]!)) {
+    assert.equal(typeof answer[String(path)], "string");
+    assert.ok(JSON.stringify(leg).includes(`{{${name}}}`), name);
+  }
+  const body = { ...own.create.body, caller: "+14155550100" };
+  const created = await api.call("POST", own.create.url.replace(setting.baseUrl, ""), { body });
+  assert.equal(created.statusCode, 201, created.payload);
+  for (const name of ["collect_payment", "get_payment_result", "go_to_payment"]) assert.ok(prompt.includes(name));
 });

@@ -1,0 +1,75 @@
+import { OperatorError } from "#src/kernel/errors.ts";
+import { type Configuration, configurationFor } from "#src/integrations/index.ts";
+import { MODES } from "#src/kernel/payment.ts";
+import { only, operation, type Operations, runnerOf } from "./operation.ts";
+
+const SHOW = "integrations show PROJECT [--gateway NAME] [--mode charge|tokenize] [--callback URI] [--live]";
+
+const show = operation({
+  arguments: SHOW.slice("integrations show ".length),
+  summary:
+    "Finished settings for voice platforms: tools, transfer, prompt, with this installation's addresses and no secret. PROJECT: a slug, or ORG/slug.",
+  options: { gateway: { type: "string" }, mode: { type: "string" }, callback: { type: "string" }, live: { type: "boolean" } },
+  read({ gateway, mode = "charge", callback, live = false }, positionals) {
+    const project = only(positionals, SHOW);
+    if (!(MODES as readonly string[]).includes(mode)) throw new OperatorError(`--mode takes ${MODES.join(" or ")}; "${mode}" is neither.`);
+    return {
+      project,
+      gateway: gateway ?? null,
+      mode,
+      callback: callback ?? null,
+      environment: live ? ("live" as const) : ("test" as const),
+    };
+  },
+  async work(
+    { projects, database, baseUrl, sip },
+    { project: name, gateway: wanted, mode, callback, environment },
+  ): Promise<Configuration & { project: string }> {
+    const { db } = database;
+    const all = (await projects.overview(db)).filter(({ archived }) => !archived);
+    const meant = all.filter(({ organization, project }) => project === name || `${organization}/${project}` === name);
+    const [found] = meant;
+    if (!found) throw new OperatorError(`There is no project "${name}".`);
+    if (meant.length > 1)
+      throw new OperatorError(
+        `"${name}" means ${meant.map((one) => `${one.organization}/${one.project}`).join(" and ")}. Name one of them.`,
+      );
+    const own = found.gateways.filter((one) => one.environment === environment).map((one) => one.gateway);
+    const configured = [...own, ...((await projects.configuredGateways(db, [found.id], environment)).get(found.id) ?? [])];
+    if (wanted !== null && !configured.some((one) => one === wanted))
+      throw new OperatorError(`Project "${name}" has no credentials for gateway "${wanted}" in ${environment} mode.`);
+    const gateway = wanted ?? configured[0] ?? "GATEWAY";
+    const secrets = await projects.integrationSecrets(db, found.id);
+    return {
+      project: `${found.organization}/${found.project}`,
+      ...configurationFor({
+        baseUrl: baseUrl.replace(/\/$/, ""),
+        sip: sip && `${sip.host}:${sip.port}`,
+        project: found.project,
+        mode,
+        gateway,
+        environment,
+        callback,
+        phoneNumber: found.numbers[0] ?? null,
+        hasAlphaSecret: secrets.alpha !== null,
+      }),
+    };
+  },
+  show: ({ project, alpha, beta, api, prompt }) => {
+    const json = (value: object) => JSON.stringify(value, null, 2);
+    const [organization] = project.split("/");
+    return [
+      `Settings for ${project}. What stands in capitals is to be filled in; docs/platforms.md explains each step.`,
+      `The API key: voicetill keys create --org ${organization} --name voice-platform --mode test --scopes integrations:use`,
+      `\nVapi (alpha): the assistant's tools\n${json(alpha.tools)}`,
+      `\nVapi: the caller comes back to ${alpha.callback} when the address names it: --callback ${alpha.callback}`,
+      `\nRetell (beta): general_tools\n${json(beta.general_tools)}`,
+      `\nRetell: the caller comes back to the trunk of your number: --callback ${beta.callback}`,
+      `\nAgents of your own (LiveKit, Pipecat, any SIP): create the session, transfer the call\n${json(api)}`,
+      `\nFor the prompt, on every platform\n\n${prompt}`,
+    ].join("\n");
+  },
+});
+
+export const operations: Operations = { "integrations show": show };
+export const run = runnerOf("integrations", operations);

@@ -1,0 +1,134 @@
+import { COLLECT_PAYMENT, GET_PAYMENT_RESULT } from "./tools.ts";
+
+/** Finished settings for voice platforms, with the addresses of this installation (docs/platforms.md). No secret is in them: what stands in capitals is to be filled in. */
+
+export interface Setting {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  /** Host and port of the SIP listener; null where calls are taken elsewhere. */
+  sip: string | null;
+  project: string;
+  mode: string;
+  gateway: string;
+  environment: string;
+  /** Where callers are transferred back to; null: nowhere. */
+  callback: string | null;
+  /** A number that is answered, for platforms that cannot transfer to a SIP address. */
+  phoneNumber: string | null;
+  /** The project has a secret for the first platform. */
+  hasAlphaSecret: boolean;
+}
+
+export interface Configuration {
+  alpha: { tools: object[]; callback: string };
+  beta: { general_tools: object[]; callback: string };
+  /** For agents of one's own: what their code sends, and where it transfers the call. */
+  api: {
+    create: { method: "POST"; url: string; headers: object; body: object };
+    transfer_to: string;
+    headers: object;
+    phone_number: string | null;
+  };
+  prompt: string;
+}
+
+const TRANSFER_TOOL = "go_to_payment";
+
+const AMOUNT = { type: "number", description: "What is to be paid, such as 42.50, as agreed with the caller." };
+const COLLECT = {
+  name: COLLECT_PAYMENT,
+  description:
+    "Prepares a card payment for the caller, once the amount is agreed. Afterwards call the transfer tool. Never ask for card details.",
+  parameters: {
+    type: "object",
+    properties: {
+      amount: AMOUNT,
+      description: { type: "string", description: "What the payment is for, at most 500 characters." },
+      memory: { type: "string", description: "What you need to know to go on with the conversation afterwards, at most 800 characters." },
+    },
+    required: ["amount"],
+  },
+};
+const RESULT = {
+  name: GET_PAYMENT_RESULT,
+  description:
+    "Tells what became of the caller's payment. Call it when the caller is back from the payment line, before you speak of the payment.",
+  parameters: {
+    type: "object",
+    properties: { session_id: { type: "string", description: "The payment's session, if you know it." } },
+  },
+};
+const TRANSFER = {
+  name: TRANSFER_TOOL,
+  description: `Transfers the caller to the secure payment line. Only after ${COLLECT_PAYMENT} has answered ready.`,
+};
+
+/** What an agent's prompt should say, on any platform. */
+const PROMPT = `Payments
+- When the caller agrees to pay, confirm the amount, then call ${COLLECT_PAYMENT} with it.
+- Never ask for a card number, expiry date or security code, and do not repeat one that the caller says: tell them that the secure payment line takes it.
+- When ${COLLECT_PAYMENT} answers ready, say that you are connecting them to the secure payment line and call ${TRANSFER_TOOL} at once.
+- When it answers with an error, do what "next" says.
+- When the caller comes back from the payment line, call ${GET_PAYMENT_RESULT} before you speak of the payment. You may say "say"; never say what "do_not_say" forbids.
+- While the result is unknown, say neither that the payment went through nor that it failed, and do not start another one.`;
+
+export function configurationFor(setting: Setting): Configuration {
+  const { project, mode, gateway, callback, baseUrl, environment, phoneNumber, sip } = setting;
+  const query = new URLSearchParams({ project, mode, gateway, ...(callback !== null && { callback }) }).toString();
+  const url = (platform: string) => `${baseUrl}/integrations/${platform}/webhook?${query}`;
+  const authorization = { Authorization: `Bearer svc_${environment}_API_KEY` };
+  const sipUri = `sip:SESSION_ID@${sip ?? "SIP_PUBLIC_HOST"}`;
+  const body = { project, caller: "CALLER", amount: "42.50", mode, gateway, ...(callback !== null && { callback }), memory: "MEMORY" };
+  return {
+    alpha: alphaOf(url("alpha"), { ...authorization, ...(setting.hasAlphaSecret && { "X-Vapi-Secret": "SECRET" }) }),
+    beta: betaOf(url("beta"), authorization),
+    api: {
+      create: { method: "POST", url: `${baseUrl}/v1/sessions`, headers: { ...authorization, "Content-Type": "application/json" }, body },
+      transfer_to: sipUri,
+      headers: { "X-Session-Id": "SESSION_ID", "X-Caller": "CALLER" },
+      phone_number: phoneNumber,
+    },
+    prompt: PROMPT,
+  };
+}
+
+function alphaOf(url: string, headers: object): Configuration["alpha"] {
+  const server = { url, timeoutSeconds: 20, headers };
+  const tool = (definition: object) => ({ type: "function", async: false, function: definition, server });
+  return {
+    // Without destinations the platform asks the server where the call goes.
+    tools: [tool(COLLECT), tool(RESULT), { type: "transferCall", destinations: [], function: TRANSFER, server }],
+    callback: "sip:YOUR_AGENT@sip.vapi.ai",
+  };
+}
+
+function betaOf(url: string, headers: object): Configuration["beta"] {
+  const tool = (definition: object, more: object) => ({
+    type: "custom",
+    ...definition,
+    url,
+    method: "POST",
+    headers,
+    timeout_ms: 20_000,
+    speak_after_execution: true,
+    ...more,
+  });
+  return {
+    general_tools: [
+      tool(COLLECT, {
+        speak_during_execution: true,
+        execution_message_description: "Say in a few words that you are preparing the payment.",
+        response_variables: { payment_transfer_to: "transfer_to", payment_session_id: "session_id" },
+      }),
+      tool(RESULT, { speak_during_execution: false }),
+      {
+        type: "transfer_call",
+        ...TRANSFER,
+        transfer_destination: { type: "predefined", number: "{{payment_transfer_to}}" },
+        transfer_option: { type: "cold_transfer", cold_transfer_mode: "sip_invite", show_transferee_as_caller: true },
+        custom_sip_headers: { "X-Session-Id": "{{payment_session_id}}", "X-Caller": "{{user_number}}" },
+      },
+    ],
+    callback: "sip:YOUR_AGENT@YOUR_TRUNK",
+  };
+}
