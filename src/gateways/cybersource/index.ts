@@ -1,0 +1,89 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { State } from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** Cybersource REST API: payments, instrument identifiers of its token management, transaction search. */
+export const gateway = kit.defineGateway({
+  name: "cybersource",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "none",
+    lookUp: "by reference",
+    voidBy: "reference",
+    // The search's index lags by minutes; the vendor's own plan ends after a quarter of an hour with a doubt.
+    absenceIsProofAfterMs: 3_600_000,
+    token: "an instrument identifier",
+    processorFields: {
+      charge: ["cybersource_payment_id"],
+      tokenize: ["cybersource_payment_id", "cybersource_instrument_identifier_id"],
+      transactionId: "cybersource_payment_id",
+    },
+    deadlineMs: 75_000,
+  },
+  sandbox: {
+    merchant_id: "examplemid",
+    key_id: "0f0e0d0c-0b0a-4908-8706-050403020100",
+    shared_secret: "RVhBTVBMRS1ub3QtYS1yZWFsLXNoYXJlZC1rZXktMDE=",
+  },
+  supportHeader: "v-c-correlation-id",
+  documentation:
+    "Storing cards needs Token Management Service; an instrument identifier holds the number alone, so that a later charge must give the " +
+    "expiry date again. Accounts without relaxed address requirements want the billing_... settings. Message-level encryption must be off. " +
+    "Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals.",
+  charge: async (order, io) => follow(order, io, responses.readPayment(await io.send(requests.sale(order, io.settings, io)), order)),
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), ({ processor }) => takeBack(attempt, io, processor["cybersource_payment_id"] ?? "")),
+});
+
+/** Gives up what must not stay: a part is sent back before it is refused, a refused hold lapses in any case. */
+async function follow(order: Order, io: Io, state: State): Promise<Outcome> {
+  if (state.outcome !== "partial" && state.outcome !== "refused") return state;
+  await io.note({ payment: state.id });
+  if (state.outcome === "partial") {
+    const refusal = kit.declined("insufficient_funds", {
+      processor: { cybersource_payment_id: state.id },
+      reason: "only a part was approved; it was sent back",
+    });
+    return kit.releasedFirst(refusal, () => released(order, io, state.id, state.amountMinor));
+  }
+  const isReleased = await released(order, io, state.id, order.mode === "charge" ? order.amountMinor : 0);
+  return isReleased ? state.refusal : { ...state.refusal, reason: "the issuer's hold was not released and will lapse" };
+}
+
+/** An authorization is reversed; of a sale whose capture ran already the payment is voided. */
+async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
+  const answer = await kit.ask(io, requests.release(subject, io.settings, io, id, amountMinor));
+  return (answer !== null && responses.readReversal(answer) === "done") || takeBack(subject, io, id);
+}
+
+function takeBack(subject: Subject, io: Io, id: string): Promise<boolean> {
+  return kit.voidElseRefund(
+    io,
+    {
+      void: () => requests.voidSale(subject, io.settings, io, id),
+      refund: () => requests.refund(subject, io.settings, io, id),
+    },
+    responses.readReversal,
+  );
+}
+
+/** The same number has the same identifier, so that a lost store is sent again; a used transactionId may be refused. */
+function tokenize(order: Order, io: Io): Promise<Outcome> {
+  let tries = 0;
+  return kit.storeAgain(io, async () => {
+    const transactionId = tries++ === 0 ? requests.codeOf(order) : kit.shortReference(`${order.reference}-${tries}`, 30);
+    return follow(order, io, responses.readPayment(await io.send(requests.store(order, io.settings, io, transactionId)), order));
+  });
+}
+
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize")
+    return kit.declined("gateway_unavailable", { reason: "a lost identifier is not in the search; no money moved" });
+  return responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
+}

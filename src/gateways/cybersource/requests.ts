@@ -1,0 +1,175 @@
+import type { CardBrand } from "#src/kernel/card.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import { signedHeaders } from "./signature.ts";
+import type { Signing } from "./signature.ts";
+
+const standIn = (what: string) =>
+  kit.plainText(`${what} sent for payers, who give none; accounts without relaxed address requirements want it`, { optional: true });
+
+export const SETTINGS = kit.describeSettings({
+  hosts: { test: "https://apitest.cybersource.com", live: "https://api.cybersource.com" },
+  credentials: {
+    merchant_id: kit.plainText("organisation id of the merchant that is charged", {
+      form: [/^[A-Za-z0-9_]{1,50}$/, "letters, digits and underscores such as acme_shop01"],
+    }),
+    key_id: kit.secret("id of the REST shared secret, Business Center > Payment Configuration > Key Management", {
+      form: [/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, "a UUID"],
+    }),
+    shared_secret: kit.secret("the REST shared secret itself, Base64 of 44 characters; it expires after three years", {
+      form: [/^[A-Za-z0-9+/]{43}=$/, "Base64 of 32 bytes"],
+    }),
+    portfolio_id: kit.plainText("the parent organisation whose meta key signs, where one is used", { optional: true }),
+    billing_street: standIn("street"),
+    billing_city: standIn("city"),
+    billing_state: standIn("state or province, two letters,"),
+    billing_zip: standIn("postal code"),
+    billing_country: kit.plainText("country sent with a payer's postal code, two letters", {
+      optional: true,
+      form: [/^[A-Z]{2}$/, "a country of two capital letters"],
+    }),
+    billing_email: standIn("e-mail address"),
+    base_url: kit.plainText(
+      "https address of another region in place of the vendor's usual one: https://api.in.cybersource.com for India",
+      {
+        optional: true,
+      },
+    ),
+  },
+  options: {
+    auth_type: kit.oneOf(["jwt", "http_signature"], "how requests are signed; the vendor is giving http_signature up"),
+  },
+});
+export type Settings = kit.SettingsOf<typeof SETTINGS>;
+
+const TIMEOUT_MS = 60_000;
+const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
+  visa: "001",
+  mastercard: "002",
+  amex: "003",
+  discover: "004",
+  diners: "005",
+  jcb: "007",
+  maestro: "042",
+  elo: "054",
+  unionpay: "062",
+};
+
+function request(method: "GET" | "POST", path: string, settings: Settings, by: Signing, json?: kit.JsonBody): GatewayRequest {
+  const body = json === undefined ? undefined : kit.jsonBody(json);
+  const { host } = new URL(settings.endpoint);
+  return {
+    method,
+    url: `${settings.endpoint}${path}`,
+    headers: {
+      Accept: "application/hal+json;charset=utf-8",
+      ...(body && { "Content-Type": "application/json;charset=utf-8" }),
+      ...signedHeaders({ method, host, path, body }, settings, by),
+    },
+    ...(body && { body }),
+    timeoutMs: TIMEOUT_MS,
+  };
+}
+
+/**
+ * The attempt at the vendor, 30 letters and digits: 28 of the session's hex digits and the attempt's number. A search takes it without
+ * quotes, and as `transactionId` it reaches a payment whose id was lost.
+ */
+export function codeOf({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string {
+  return `${sessionId.replaceAll("-", "").slice(0, 28)}${String(attempt % 100).padStart(2, "0")}`;
+}
+
+const amountDetails = (amountMinor: number, currency: string) => ({ totalAmount: kit.decimalAmount({ amountMinor, currency }), currency });
+
+function card({ card }: Order): kit.JsonBody {
+  return {
+    number: card.number,
+    expirationMonth: card.expMonth,
+    expirationYear: card.expYear,
+    securityCode: kit.securityCode(card),
+    type: kit.brandName(card, CARD_TYPES),
+  };
+}
+
+/** Nine digits of the United States need their dash, six characters of Canada their blank. */
+function postalCode(zip: string | undefined): string | undefined {
+  return zip?.replace(/^([0-9]{5})([0-9]{4})$/, "$1-$2").replace(/^([A-Za-z][0-9][A-Za-z]) ?([0-9][A-Za-z][0-9])$/, "$1 $2");
+}
+
+/** What the payer gave, and the merchant's stand-ins for the rest. */
+function billTo(order: Order, { credentials }: Settings): kit.JsonBody | undefined {
+  const { firstName, lastName, zip } = kit.holderOf(order, kit.asciiText, { firstName: 60, lastName: 60, zip: 10 });
+  const to = {
+    firstName,
+    lastName,
+    address1: credentials.billing_street,
+    locality: credentials.billing_city,
+    administrativeArea: credentials.billing_state,
+    postalCode: postalCode(zip) ?? credentials.billing_zip,
+    country: credentials.billing_country,
+    email: credentials.billing_email,
+  };
+  return Object.values(to).some((part) => part !== undefined) ? to : undefined;
+}
+
+function payment(
+  order: Order,
+  settings: Settings,
+  processing: Readonly<Record<string, kit.JsonBody>>,
+  amountMinor: number,
+  transactionId: string,
+): kit.JsonBody {
+  const { capture, ...more } = processing;
+  return {
+    clientReferenceInformation: { code: codeOf(order), transactionId, comments: kit.optionalText(kit.asciiText, order.description, 255) },
+    processingInformation: { capture, commerceIndicator: order.channel === "voice" ? "moto" : "internet", ...more },
+    paymentInformation: { card: card(order) },
+    orderInformation: { amountDetails: amountDetails(amountMinor, order.currency), billTo: billTo(order, settings) },
+    deviceInformation: order.customerIp === null ? undefined : { ipAddress: order.customerIp },
+  };
+}
+
+/** Takes the money at once. */
+export const sale = (order: Order, settings: Settings, by: Signing) =>
+  request("POST", "/pts/v2/payments", settings, by, payment(order, settings, { capture: true }, order.amountMinor, codeOf(order)));
+
+const STORING: Readonly<Record<string, kit.JsonBody>> = {
+  capture: false,
+  actionList: ["TOKEN_CREATE"],
+  actionTokenTypes: ["instrumentIdentifier"],
+  authorizationOptions: { initiator: { type: "customer", credentialStoredOnFile: true } },
+};
+
+/** Has the issuer asked by an authorization of nothing, and keeps the number. `transactionId` is new each time: a processor may refuse a used one. */
+export const store = (order: Order, settings: Settings, by: Signing, transactionId: string) =>
+  request("POST", "/pts/v2/payments", settings, by, payment(order, settings, STORING, 0, transactionId));
+
+/** Payments by our code: the window is counted in days, and wide enough for any search of ours. */
+export const search = (subject: Subject, settings: Settings, by: Signing) =>
+  request("POST", "/tss/v2/searches", settings, by, {
+    save: false,
+    name: "lookup",
+    timezone: "UTC",
+    query: `clientReferenceInformation.code:${codeOf(subject)} AND submitTimeUtc:[NOW/DAY-7DAYS TO NOW/DAY+1DAY}`,
+    offset: 0,
+    limit: 100,
+    sort: "id:asc,submitTimeUtc:asc",
+  });
+
+/** Takes a sale back before settlement. Its own code differs, so that a search for the attempt finds the payment alone. */
+export const voidSale = (subject: Subject, settings: Settings, by: Signing, id: string) =>
+  request("POST", `/pts/v2/payments/${id}/voids`, settings, by, { clientReferenceInformation: { code: `${codeOf(subject)}v` } });
+
+/** Sends a settled sale back. */
+export const refund = (subject: Subject, settings: Settings, by: Signing, id: string) =>
+  request("POST", `/pts/v2/payments/${id}/refunds`, settings, by, {
+    clientReferenceInformation: { code: `${codeOf(subject)}r` },
+    orderInformation: { amountDetails: amountDetails(subject.amountMinor, subject.currency) },
+  });
+
+/** Releases what an authorization holds: a part, or what the vendor's own rules refused after the issuer had approved. */
+export const release = (subject: Subject, settings: Settings, by: Signing, id: string, amountMinor: number) =>
+  request("POST", `/pts/v2/payments/${id}/reversals`, settings, by, {
+    clientReferenceInformation: { code: `${codeOf(subject)}x` },
+    reversalInformation: { amountDetails: amountDetails(amountMinor, subject.currency), reason: "the payment was refused" },
+  });

@@ -1,0 +1,185 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import { codeOf } from "./requests.ts";
+
+/** `errorInformation.reason` of a refusal, or `reason` of an invalid request; names that end in _WATCHLIST_MATCH stand apart. */
+const ofReason = kit.codeTable({
+  card_declined: "GENERAL_DECLINE PROCESSOR_DECLINED PAYMENT_REFUSED CONTACT_PROCESSOR BLOCKED_BY_CARDHOLDER DECLINED_CHECK",
+  insufficient_funds: "INSUFFICIENT_FUND",
+  limit_exceeded: "EXCEEDS_CREDIT_LIMIT ALLOWABLE_PIN_RETRIES_EXCEEDED",
+  expired_card: "EXPIRED_CARD",
+  incorrect_number: "INVALID_ACCOUNT INVALID_CARD",
+  incorrect_cvc: "INVALID_CVN CVN_NOT_MATCH CV_FAILED",
+  incorrect_zip: "AVS_FAILED",
+  card_not_supported: "CARD_TYPE_NOT_ACCEPTED INVALID_CARD_TYPE UNAUTHORIZED_CARD NOT_SUPPORTED",
+  lost_or_stolen: "STOLEN_LOST_CARD",
+  fraud_suspected:
+    "DECISION_PROFILE_REJECT DECISION_PROFILE_REVIEW SCORE_EXCEEDS_THRESHOLD BLACKLISTED_CUSTOMER SUSPENDED_ACCOUNT DAGGREJECTED DAGGDENIED DSYSREJECTED",
+  authentication_required: "CONSUMER_AUTHENTICATION_REQUIRED CONSUMER_AUTHENTICATION_FAILED PENDING_AUTHENTICATION",
+  duplicate_transaction: "DUPLICATE_REQUEST",
+  processing_error: "ISSUER_UNAVAILABLE PROCESSOR_ERROR",
+  gateway_unavailable: "PROCESSOR_UNAVAILABLE",
+  gateway_misconfigured: "INVALID_MERCHANT_CONFIGURATION INVALID_PAYMENT_ID INVALID_AMOUNT",
+});
+/** The field that an invalid request has wrong. */
+const ofField = kit.textTable<DeclineCode>([
+  [/card\.number$/, "incorrect_number"],
+  [/card\.securityCode$/, "incorrect_cvc"],
+  [/card\.expiration(Month|Year)$/, "invalid_expiry"],
+  [/billTo\.postalCode$/, "incorrect_zip"],
+]);
+/** `reasonCode` of a transaction that a search has found; 480 is held for review. */
+const ofReasonCode = kit.codeTable({
+  insufficient_funds: "204",
+  limit_exceeded: "210",
+  expired_card: "202",
+  incorrect_number: "231",
+  incorrect_cvc: "209 211 230",
+  incorrect_zip: "200",
+  card_not_supported: "232 240",
+  lost_or_stolen: "205",
+  fraud_suspected: "221 400 481",
+  authentication_required: "475 476 478",
+  held_for_review: "480",
+  processing_error: "207 236",
+  gateway_misconfigured: "101 102 234",
+  card_declined: "201 203 208 222 233",
+});
+
+const ID = /^[0-9A-Za-z]{1,64}$/;
+const ADDRESS_WANTED =
+  "Cybersource wants more of the payer's address: have it set relaxed address requirements for the account, or give the billing_... settings";
+/** The reason of a verification that the processor has no way to make. */
+const NO_ZERO = "the account's processor takes no amount of zero, so that a card cannot be stored";
+
+/** What an answer says; `partial` and `refused` left a hold of so many minor units behind, which must go. */
+export type State =
+  | Approved
+  | Declined
+  | Unknown
+  | { outcome: "partial"; id: string; amountMinor: number }
+  | { outcome: "refused"; id: string; refusal: Declined };
+
+/** The answer to a payment: approved and declined alike have status 201, an invalid request 400, and each tells what it is by words. */
+export function readPayment(answer: GatewayAnswer, subject: Subject): State {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  const { status, body } = read;
+  if (kit.at(body, "encryptedResponse") !== undefined) return kit.unknown("the answer is encrypted: switch message-level encryption off");
+  if (status === 201) return readMade(body, subject);
+  if (status === 401 || status === 403) return kit.declined("gateway_credentials_invalid");
+  if (status === 400) return readInvalid(body, subject);
+  return [404, 405, 406, 415].includes(status)
+    ? kit.declined("gateway_misconfigured", { message: kit.textAt(body, "message") })
+    : kit.unknown(`status ${status}`);
+}
+
+function readMade(body: kit.JsonObject, subject: Subject): State {
+  const id = kit.idAt(body, ID, "id");
+  const [status, reason] = [kit.textAt(body, "status"), kit.textAt(body, "errorInformation", "reason")];
+  if (status === "INVALID_REQUEST") return readInvalid(body, subject);
+  if (status === "DECLINED") {
+    const refusal = refusalOf(body, "card_declined");
+    // The issuer had approved: what he holds is given up.
+    const isHeld = reason === "AVS_FAILED" || reason === "CV_FAILED";
+    return isHeld && id !== undefined ? { outcome: "refused", id, refusal } : refusal;
+  }
+  if (id === undefined) return kit.unknown("201 without the payment's id");
+  switch (status ?? "") {
+    case "AUTHORIZED":
+      return readAuthorized(body, id, subject);
+    case "PARTIAL_AUTHORIZED":
+      return { outcome: "partial", id, amountMinor: authorizedOf(body, subject) ?? subject.amountMinor };
+    case "AUTHORIZED_RISK_DECLINED":
+      return { outcome: "refused", id, refusal: refusalOf(body, "fraud_suspected") };
+    case "AUTHORIZED_PENDING_REVIEW":
+    case "PENDING_REVIEW":
+      return kit.declined("held_for_review", { processor: { cybersource_payment_id: id } });
+    case "PENDING_AUTHENTICATION":
+      return kit.declined("authentication_required", { processor: { cybersource_payment_id: id } });
+    default:
+      return kit.unknown("a status that Cybersource does not document");
+  }
+}
+
+function authorizedOf(body: kit.JsonObject, { currency }: Subject): number | null {
+  return kit.minorOfDecimal(kit.at(body, "orderInformation", "amountDetails", "authorizedAmount"), currency);
+}
+
+function readAuthorized(body: kit.JsonObject, id: string, subject: Subject): Approved | Unknown {
+  const details = kit.at(body, "orderInformation", "amountDetails");
+  const asked = subject.mode === "charge" ? subject.amountMinor : 0;
+  const isOther = kit.at(details, "authorizedAmount") !== undefined && authorizedOf(body, subject) !== asked;
+  if (isOther || (kit.textAt(details, "currency") ?? subject.currency) !== subject.currency)
+    return kit.unknown("another amount or currency than asked for");
+  if (subject.mode === "charge") return kit.approved({ cybersource_payment_id: id });
+  const identifier = kit.idAt(body, ID, "tokenInformation", "instrumentIdentifier", "id");
+  if (identifier === undefined) return kit.unknown("authorized without an instrument identifier");
+  return kit.approved({ cybersource_payment_id: id, cybersource_instrument_identifier_id: identifier });
+}
+
+function codeOfReason(reason: string | undefined, otherwise: DeclineCode): DeclineCode {
+  return reason?.endsWith("_WATCHLIST_MATCH") ? "fraud_suspected" : (ofReason(reason) ?? otherwise);
+}
+
+function refusalOf(body: kit.JsonObject, otherwise: DeclineCode): Declined {
+  const code = codeOfReason(kit.textAt(body, "errorInformation", "reason"), otherwise);
+  const isPlain = code === "card_declined" && kit.scalarAt(body, "processorInformation", "responseCode") === "05";
+  return kit.declined(isPlain ? "do_not_honor" : code, {
+    message: kit.textAt(body, "errorInformation", "message"),
+    processor: { cybersource_payment_id: kit.idAt(body, ID, "id") },
+  });
+}
+
+/** Nothing ran. The reasons stand at the top, or with status 201 in errorInformation; the details name the fields. */
+function readInvalid(body: kit.JsonObject, { mode }: Subject): Declined {
+  const inner = kit.at(body, "errorInformation");
+  const reason = kit.textAt(body, "reason") ?? kit.textAt(inner, "reason");
+  const message = kit.textAt(body, "message") ?? kit.textAt(inner, "message");
+  const details = kit.objectsAt(body, "details") ?? kit.objectsAt(inner, "details") ?? [];
+  const fields = details.map((detail) => kit.textAt(detail, "field") ?? "");
+  const isZero = mode === "tokenize" && (reason === "INVALID_AMOUNT" || fields.some((field) => field.endsWith("totalAmount")));
+  if (isZero) return kit.declined("gateway_misconfigured", { message: NO_ZERO });
+  const ofFields = fields.map((field) => ofField(field)).find((code) => code !== undefined);
+  if (ofFields !== undefined) return kit.declined(ofFields, { message });
+  const isAddress = fields.some((field) => field.includes("billTo."));
+  return kit.declined(codeOfReason(reason, "gateway_misconfigured"), { message: isAddress ? ADDRESS_WANTED : message });
+}
+
+/** What a search found; nothing found may have no list at all. */
+export function readSearch(answer: GatewayAnswer, subject: Subject): LookUpResult {
+  const body = kit.lookUpBody(answer, kit.readJson, [200, 201]);
+  const all = kit.objectsAt(body, "_embedded", "transactionSummaries");
+  const total = kit.minorOf(kit.at(body, "totalCount"));
+  if (all === null) return total === 0 ? kit.absent : kit.unknown("Cybersource did not answer the look-up");
+  if (total !== null && total > all.length) return kit.unknown("the search found more than it shows");
+  const mine = all.filter((item) => kit.textAt(item, "clientReferenceInformation", "code") === codeOf(subject));
+  return kit.theStanding(mine.map((item) => readFound(item, subject)));
+}
+
+/** A summary: each application that ran (authorization, capture) has a reason code, 100 for success. */
+function readFound(item: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
+  const id = kit.idAt(item, ID, "id");
+  const codes = (kit.objectsAt(item, "applicationInformation", "applications") ?? []).map((ran) => kit.scalarAt(ran, "reasonCode"));
+  const refused = codes.find((code) => code !== "100");
+  if (codes.length === 0 || id === undefined) return kit.unknown("a transaction of our code that does not say what became of it");
+  const processor = { cybersource_payment_id: id };
+  if (refused !== undefined || codes.includes(undefined)) {
+    const code = ofReasonCode(refused);
+    return code === undefined ? kit.unknown("a reason code that decides nothing") : kit.declined(code, { processor });
+  }
+  const details = kit.at(item, "orderInformation", "amountDetails");
+  const isAsked = kit.minorOfDecimal(kit.at(details, "totalAmount"), subject.currency) === subject.amountMinor;
+  if (!isAsked || kit.textAt(details, "currency") !== subject.currency) return kit.unknown("another amount or currency than asked for");
+  return kit.approved(processor);
+}
+
+/** Outcomes of a void, release or refund that is accepted; a refund is settled later. */
+const isReversed = kit.wordTable({ VOIDED: true, CANCELLED: true, REVERSED: true, PENDING: true, TRANSMITTED: true });
+
+/** A void is refused with 400 once the payment is settled. */
+export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
+  if (status === 400) return "settled already";
+  return status === 201 && isReversed(kit.textAt(kit.readJson(body), "status")) ? "done" : "unclear";
+}
