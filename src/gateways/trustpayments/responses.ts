@@ -1,0 +1,156 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+/** `errorcode` of what was refused and took nothing. Codes that it does not know decide nothing. */
+const codeOf = kit.codeTable({
+  do_not_honor: "72000",
+  insufficient_funds: "60042",
+  authentication_required: "71000 88888 60022 30004",
+  fraud_suspected: "30002 60036 60044 60500",
+  card_not_supported: "60043 60045 10103 31007",
+  incorrect_number: "31000 10003",
+  incorrect_cvc: "31001",
+  invalid_expiry: "31002 31003 31004 10100",
+  gateway_credentials_invalid: "6 30006 30008 60023 61002",
+  gateway_misconfigured: "10* 20* 30* 31* 40000 60012 60018 60019 60025 60027 60028 60029 60035 60038 60040",
+  processing_error: "88000 79001 90007 60030",
+});
+const DECLINED = "70000";
+/** `acquirerresponsecode` of a decline. */
+const ofAcquirer = kit.codeTable({
+  insufficient_funds: "51",
+  expired_card: "54 33",
+  incorrect_number: "14 15",
+  lost_or_stolen: "41 43 04 07",
+  fraud_suspected: "34 59 63",
+  card_not_supported: "57 58 62",
+  limit_exceeded: "61 65",
+  incorrect_cvc: "82 N7",
+  authentication_required: "1A",
+});
+/** `errordata` of 30000, an invalid field. */
+const ofField = kit.wordTable<DeclineCode>({
+  pan: "incorrect_number",
+  securitycode: "incorrect_cvc",
+  expirydate: "invalid_expiry",
+  expirymonth: "invalid_expiry",
+  expiryyear: "invalid_expiry",
+  billingpostcode: "incorrect_zip",
+});
+const INVALID_FIELD = "30000";
+/** The account type is not enabled, or the site has no account of it. */
+const ACCOUNT_REFUSED = new Set(["60028", "40000", "30009"]);
+
+/** `settlestatus` of money that is or will be settled; suspended and cancelled ones are not. */
+const STANDS = new Set(["0", "1", "10", "100"]);
+const [SUSPENDED, CANCELLED] = ["2", "3"];
+const MISMATCH = "4";
+
+const REFERENCE = /^[0-9A-Za-z]+(-[0-9A-Za-z]+){1,4}$/;
+
+/** What an answer or record says; `suspended` is authorized, will not settle, and must be cancelled. */
+export type State = Approved | Declined | Unknown | { outcome: "suspended"; transaction: string; refusal: Declined };
+
+const TYPES = { charge: "AUTH", tokenize: "ACCOUNTCHECK" } as const;
+
+/** The answer to a sale or a card's check: status 200 for all that was processed, several types side by side. */
+export function readPayment(answer: GatewayAnswer, subject: Subject): State {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  const said = read.status === 200 ? responseOf(read.body, TYPES[subject.mode]) : undefined;
+  return said === undefined ? kit.unknown("no response to what was asked") : stateOf(said, subject);
+}
+
+/** The response of the wanted type, else the error that came in its place. */
+function responseOf(body: kit.JsonObject, type: string): kit.JsonObject | undefined {
+  const all = kit.objectsAt(body, "response") ?? [];
+  const ofType = (wanted: string) => all.find((one) => kit.textAt(one, "requesttypedescription") === wanted);
+  return ofType(type) ?? ofType("ERROR");
+}
+
+function stateOf(said: kit.JsonObject, subject: Subject): State {
+  const code = kit.scalarAt(said, "errorcode");
+  if (code !== "0") return refusal(said, code ?? "");
+  if (kit.textAt(said, "requesttypedescription") !== TYPES[subject.mode]) return kit.unknown("no error, and no payment");
+  const transaction = kit.idAt(said, REFERENCE, "transactionreference");
+  if (transaction === undefined) return kit.unknown("approved without a transaction reference");
+  return subject.mode === "tokenize" ? checked(said, transaction) : paid(said, transaction, subject);
+}
+
+/** The issuer approves a check whose security code did not match. */
+function checked(said: kit.JsonObject, transaction: string): Approved | Declined {
+  if (kit.scalarAt(said, "securityresponsesecuritycode") === MISMATCH) return kit.declined("incorrect_cvc");
+  return approved(said, transaction);
+}
+
+function paid(said: kit.JsonObject, transaction: string, { amountMinor, currency }: Subject): State {
+  const status = kit.scalarAt(said, "settlestatus") ?? "";
+  const processor = { trustpayments_transaction_reference: transaction };
+  if (status === CANCELLED) return kit.declined(ofChecks(said) ?? "card_declined", { processor, reason: "the payment was cancelled" });
+  if (status === SUSPENDED) {
+    const reason = "the payment was suspended by a rule of the account; it was cancelled";
+    return { outcome: "suspended", transaction, refusal: kit.declined(ofChecks(said) ?? "fraud_suspected", { processor, reason }) };
+  }
+  if (!STANDS.has(status)) return kit.unknown("a settle status that Trust Payments does not document");
+  const isAsked = kit.minorOf(kit.at(said, "baseamount")) === amountMinor && kit.textAt(said, "currencyiso3a") === currency;
+  return isAsked ? approved(said, transaction) : kit.unknown("another amount than asked for");
+}
+
+const approved = (said: kit.JsonObject, transaction: string): Approved =>
+  kit.approved(
+    { trustpayments_transaction_reference: transaction },
+    { webhook: { auth_code: kit.textAt(said, "authcode"), response_code: kit.scalarAt(said, "errorcode") } },
+  );
+
+function ofChecks(said: kit.JsonObject): DeclineCode | undefined {
+  if (kit.scalarAt(said, "securityresponsesecuritycode") === MISMATCH) return "incorrect_cvc";
+  return kit.scalarAt(said, "securityresponsepostcode") === MISMATCH ? "incorrect_zip" : undefined;
+}
+
+/** Codes of 5xxxx, and of a bank that did not answer, leave open what became of the request. */
+function refusal(said: kit.JsonObject, code: string): Declined | Unknown {
+  const field = kit.textAt(said, "errordata") ?? kit.textAt(said, "errordata", 0);
+  const known = code === DECLINED ? declineOf(said) : ((code === INVALID_FIELD ? ofField(field) : undefined) ?? codeOf(code));
+  if (known === undefined) return kit.unknown("an error that leaves the outcome open");
+  return kit.declined(known, {
+    message: kit.textAt(said, "errormessage"),
+    processor: { trustpayments_transaction_reference: kit.idAt(said, REFERENCE, "transactionreference") },
+    ...(ACCOUNT_REFUSED.has(code) && {
+      reason: "the site has no such account type: have MOTO enabled for telephone payments, or set the option moto to false",
+    }),
+  });
+}
+
+function declineOf(said: kit.JsonObject): DeclineCode {
+  const code = kit.scalarAt(said, "acquirerresponsecode");
+  // Mastercard asks for authentication with 65.
+  if (code === "65" && (kit.textAt(said, "paymenttypedescription") ?? "").startsWith("MASTERCARD")) return "authentication_required";
+  const wrongCode = kit.scalarAt(said, "securityresponsesecuritycode") === MISMATCH ? "incorrect_cvc" : undefined;
+  return ofAcquirer(code) ?? wrongCode ?? (code === "05" ? "do_not_honor" : "card_declined");
+}
+
+/** The records of the attempt; empty when nothing is recorded, null when the vendor did not say. The outer code tells that the query ran. */
+export function readQuery(answer: GatewayAnswer, subject: Subject, orderReference: string): State[] | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const said = body === null ? undefined : responseOf(body, "TRANSACTIONQUERY");
+  if (kit.scalarAt(said, "errorcode") !== "0" || kit.textAt(said, "requesttypedescription") !== "TRANSACTIONQUERY") return null;
+  const records = kit.scalarAt(said, "found") === "0" && kit.at(said, "records") === undefined ? [] : kit.objectsAt(said, "records");
+  // A refund of the payment carries its order reference too.
+  const isMine = (one: kit.JsonObject) =>
+    kit.textAt(one, "orderreference") === orderReference && kit.textAt(one, "requesttypedescription") === TYPES[subject.mode];
+  return records?.filter(isMine).map((one) => stateOf(one, subject)) ?? null;
+}
+
+/** A card may have been checked more than once under its order reference: any of the checks is its token. */
+export function anyStored(found: readonly LookUpResult[]): LookUpResult {
+  return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
+}
+
+/** A cancellation is refused once the payment is settled. */
+export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
+  const said = status === 200 ? kit.objectsAt(kit.readJson(body) ?? undefined, "response")?.[0] : undefined;
+  const code = kit.scalarAt(said, "errorcode") ?? "";
+  if (code === "0") return "done";
+  return codeOf(code) === undefined || codeOf(code) === "gateway_credentials_invalid" ? "unclear" : "settled already";
+}
