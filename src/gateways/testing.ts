@@ -45,6 +45,8 @@ export interface Behaviour {
   storesAgain?: boolean;
   /** Its simulator shows a payment at once, whatever lag is ordered: what is asked is the payment itself, no index of them. */
   showsAtOnce?: boolean;
+  /** The vendor takes a void of a payment that it never got like any other and says nothing of it: the void is then unknown. */
+  voidsUnseen?: Readonly<Record<Mode, boolean>>;
   /** A stored card cannot be taken out of the vendor's keeping again. */
   keepsStored?: boolean;
   /** The endpoint never came to act. */

@@ -1,0 +1,122 @@
+import type { AttemptTrace, Order, Outcome, VoidResult } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import type { Subject } from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** The list of stored cards lags by some seconds. */
+const LIST_MS = [1_000, 2_000, 4_000];
+const LISTED_TIMES = 4;
+const NO_TOKEN = 'the card is stored, but not its id: switch on "Recurring details" in Customer Area > Developers > Additional data';
+
+/** Adyen Checkout API: one request for a charge, an authorisation of nothing for a stored card, both under a key that replays. */
+export const gateway = kit.defineGateway({
+  name: "adyen",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "replay",
+    // No payment can be read. A lost answer is asked for again with the card; without it only a cancellation can be asked for.
+    lookUp: "none",
+    voidBy: "vendor id",
+    absenceIsProofAfterMs: 60_000,
+    token: "a stored payment method; a later charge also names its shopperReference, sess- and the session's id",
+    processorFields: {
+      charge: ["adyen_psp_reference"],
+      tokenize: ["adyen_psp_reference", "adyen_stored_payment_method_id"],
+      transactionId: "adyen_psp_reference",
+    },
+  },
+  sandbox: {
+    api_key: "AQEsimulatorsKey+AbCdEfGhIjKlMnOpQrStUvWxYz/aBcDeFgHiJkLmNoPqRsTuVwXyZ=-SIMULATORexampleKEYofTHEsheet.example=",
+    merchant_account: "YourCompanyECOM",
+  },
+  documentation:
+    'Needs the role "API PCI Payments" and, to store cards, "Recurring details" under Additional data. An approval is an authorisation ' +
+    "that Adyen captures by itself; what cannot be captured only its webhook tells. When no answer at all came, a cancellation is asked for by our " +
+    "reference, and the attempt stays unknown. Unconfirmed: how long an idempotency key is remembered, the code 704, the address that " +
+    "carries a ZIP code alone, and the numbers of some errors.",
+  charge,
+  tokenize,
+  void: (attempt, io) => (attempt.mode === "charge" ? voidPayment(attempt, io) : removeStored(attempt, io)),
+});
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const value = requests.amountOf(order);
+  if (value === null) return kit.declined("gateway_misconfigured", { reason: "Adyen takes no decimals of this currency" });
+  const answer = await send(order, io, () => requests.charge(order, io.settings, value));
+  const state = kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
+  if (state.outcome !== "partial") return noted(io, state);
+  const account = requests.merchantAccount(order, io.settings);
+  return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" }), () =>
+    isReversed(order, io, account, state.pspReference),
+  );
+}
+
+/** The card is stored only where its id is known: in the answer, or in the list of the shopper's cards. */
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const answer = await send(order, io, () => requests.store(order, io.settings));
+  const state = kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
+  if (state.outcome === "partial") return kit.unknown("an authorisation of nothing that is approved in part");
+  if (state.outcome !== "approved" || state.processor["adyen_stored_payment_method_id"] !== undefined) return noted(io, state);
+  const id = await listedId(order, io);
+  if (id === undefined) return kit.declined("gateway_misconfigured", { message: NO_TOKEN });
+  return noted(io, { ...state, processor: { ...state.processor, adyen_stored_payment_method_id: id } });
+}
+
+/** Sends a payment until its answer is final. Whose account it is on is written down first, where there are two. */
+async function send(order: Order, io: Io, build: kit.Try) {
+  if (io.settings.credentials.moto_merchant_account) await io.note({ merchant_account: requests.merchantAccount(order, io.settings) });
+  return kit.sendWithKey(io, build, { effect: "money", judge: responses.judge });
+}
+
+/** What a reversal goes by, written down before anything else is done with it. */
+async function noted<R extends Outcome>(io: Io, outcome: R): Promise<R> {
+  if (outcome.outcome === "approved") await io.note(outcome.processor);
+  return outcome;
+}
+
+async function listedId(order: Order, io: Io): Promise<string | undefined> {
+  const account = requests.merchantAccount(order, io.settings);
+  let round = 0;
+  const read = async () => {
+    const ids = responses.readStored(await io.send(requests.listStored(order, io.settings, account)));
+    round++;
+    return ids?.length === 1 ? ids : round < LISTED_TIMES ? undefined : [];
+  };
+  return (await kit.poll(io, read, LIST_MS))?.[0];
+}
+
+const accountOf = ({ notes }: AttemptTrace, { settings }: Io): string =>
+  notes["merchant_account"] ?? settings.credentials.merchant_account.reveal();
+
+async function isReversed(subject: Subject, io: Io, account: string, pspReference: string): Promise<boolean> {
+  const { answer } = await kit.sendUntilFinal(io, () => requests.reverse(subject, io.settings, account, pspReference), responses.judge);
+  return answer !== null && responses.isReceived(answer);
+}
+
+/**
+ * By the pspReference, where an answer gave one. Without it nobody can say whether there is a payment: Adyen receives a
+ * cancellation of one that it never got just the same.
+ */
+async function voidPayment(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
+  const [account, pspReference] = [accountOf(attempt, io), attempt.notes["adyen_psp_reference"]];
+  if (pspReference === undefined) {
+    await io.send(requests.cancel(attempt, io.settings, account));
+    return kit.unknown("a cancellation was asked for; whether there was a payment only Adyen's webhook tells");
+  }
+  return (await isReversed(attempt, io, account, pspReference)) ? { outcome: "voided" } : kit.unknown("the payment could not be reversed");
+}
+
+/** Takes the session's card out of Adyen's keeping again. */
+async function removeStored(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
+  const account = accountOf(attempt, io);
+  const ids = responses.readStored(await io.send(requests.listStored(attempt, io.settings, account)));
+  if (ids === null) return kit.unknown("what there is to remove is not known");
+  for (const id of ids) {
+    const answer = await io.send(requests.deleteStored(attempt, io.settings, account, id));
+    if (answer.kind !== "answered" || ![200, 204, 404].includes(answer.status)) return kit.unknown("the stored card could not be removed");
+  }
+  return { outcome: ids.length > 0 ? "voided" : "nothing to void" };
+}

@@ -1,0 +1,138 @@
+import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+export const SETTINGS = kit.describeSettings({
+  hosts: { test: "https://checkout-test.adyen.com", live: "https://{live_url_prefix}-checkout-live.adyenpayments.com" },
+  credentials: {
+    api_key: kit.secret("API key (AQE...), Customer Area > Developers > API credentials; it needs the API PCI Payments role", {
+      form: [/^AQE[A-Za-z0-9+/=.-]+$/, "an Adyen API key (AQE...)"],
+    }),
+    merchant_account: kit.plainText("merchant account, such as YourCompanyECOM", {
+      form: [/^[A-Za-z0-9_-]{1,80}$/, "the name of a merchant account"],
+    }),
+    moto_merchant_account: kit.plainText("merchant account for telephone orders: Adyen wants a separate one", {
+      optional: true,
+      form: [/^[A-Za-z0-9_-]{1,80}$/, "the name of a merchant account"],
+    }),
+    live_url_prefix: kit.plainText("live only: the company's own part of the host name, Customer Area > Developers > API URLs", {
+      optional: true,
+    }),
+  },
+  options: {
+    moto: kit.flag(true, "mark telephone payments as MOTO, on the account for telephone orders where there is one"),
+    zip_check: kit.flag(true, "send the ZIP code for address verification; Adyen wants a whole address, so the rest of it says N/A"),
+    no_3d_secure: kit.flag(false, "widget: ask Adyen for no 3-D Secure, where the merchant may do so; a call never has one"),
+  },
+});
+export type Settings = kit.SettingsOf<typeof SETTINGS>;
+
+/** v71 has the same paths for all that is used here. */
+const VERSION = "v72";
+/** Required by the schema, for telephone orders too; nobody is ever sent there. */
+const RETURN_URL = "https://example.com/none";
+const REQUEST_TIMEOUT_MS = 20_000;
+/** Adyen counts these without decimals, other than ISO 4217. */
+const WITHOUT_DECIMALS: ReadonlySet<string> = new Set(["CVE", "IDR"]);
+
+/** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
+type Step = "payment" | "reversal" | "cancel";
+
+/** Which attempt a request belongs to. */
+export type Subject = Pick<AttemptTrace, "sessionId" | "reference" | "mode" | "amountMinor" | "currency">;
+
+const addressOf = ({ endpoint, environment }: Settings, path: string) =>
+  `${endpoint}${environment === "live" ? "/checkout" : ""}/${VERSION}${path}`;
+const keyOf = ({ credentials }: Settings) => ({ "X-API-Key": credentials.api_key.reveal() });
+
+function post(settings: Settings, { reference }: Pick<Subject, "reference">, step: Step, path: string, body: kit.JsonBody): GatewayRequest {
+  const key = { "Idempotency-Key": kit.uuidReference(`${reference}-${step}`) };
+  return kit.postJson(addressOf(settings, path), body, { ...keyOf(settings), ...key }, REQUEST_TIMEOUT_MS);
+}
+
+/** The amount as Adyen counts it; null when it has a part that Adyen has no place for. */
+export const amountOf = (subject: Pick<Subject, "amountMinor" | "currency">): number | null =>
+  WITHOUT_DECIMALS.has(subject.currency) ? kit.scaledAmount(subject, 0) : subject.amountMinor;
+
+/** Where the order is charged: telephone orders on an account of their own. */
+export function merchantAccount(order: Order, settings: Settings): string {
+  const { merchant_account: usual, moto_merchant_account: moto } = settings.credentials;
+  return ((kit.isMoto(order, settings) ? moto : undefined) ?? usual).reveal();
+}
+
+/** Whose the stored card is at Adyen. A later charge must name it, so it can be made of the session's id alone. */
+export const shopperReference = ({ sessionId }: Pick<Subject, "sessionId">): string => `sess-${sessionId}`;
+
+const NOT_KNOWN = Object.fromEntries(["street", "houseNumberOrName", "city"].map((name) => [name, "N/A"]));
+
+/** The ZIP code in an address that is otherwise not known: all five members are required, ZZ is no country. */
+function billingAddress(order: Order, { options }: Settings): kit.JsonBody | undefined {
+  const { zip } = kit.holderOf(order, kit.asciiText, { zip: 10 });
+  if (zip === undefined || !options.zip_check) return undefined;
+  return { ...NOT_KNOWN, postalCode: zip, country: "ZZ" };
+}
+
+const noAuthentication = ({ channel }: Order, { options }: Settings): kit.JsonBody | undefined =>
+  channel === "widget" && options.no_3d_secure ? { attemptAuthentication: "never" } : undefined;
+
+/** What a charge and a store have alike. */
+function payment(order: Order, settings: Settings, value: number, more: Readonly<Record<string, kit.JsonBody>>): GatewayRequest {
+  const { number, expMonth, expYear, cardholderName } = order.card;
+  const holderName = kit.optionalText(kit.unicodeText, cardholderName, 50);
+  const description = kit.optionalText(kit.unicodeText, order.description, 80);
+  return post(settings, order, "payment", "/payments", {
+    amount: { currency: order.currency, value },
+    merchantAccount: merchantAccount(order, settings),
+    reference: order.reference,
+    paymentMethod: {
+      type: "scheme",
+      number,
+      expiryMonth: expMonth,
+      expiryYear: expYear,
+      cvc: kit.securityCode(order.card),
+      holderName,
+    },
+    shopperInteraction: kit.isMoto(order, settings) ? "Moto" : "Ecommerce",
+    ...more,
+    returnUrl: RETURN_URL,
+    billingAddress: billingAddress(order, settings),
+    shopperIP: order.customerIp ?? undefined,
+    authenticationData: noAuthentication(order, settings),
+    merchantOrderReference: order.sessionId,
+    metadata: { session: order.sessionId, description },
+  });
+}
+
+/** Takes the money: captured at once, whatever the account's own setting is. */
+export const charge = (order: Order, settings: Settings, value: number): GatewayRequest =>
+  payment(order, settings, value, { captureDelayHours: 0 });
+
+/** Stores the card: an authorisation of nothing, by which the issuer checks it. */
+export const store = (order: Order, settings: Settings): GatewayRequest =>
+  payment(order, settings, 0, {
+    shopperReference: shopperReference(order),
+    storePaymentMethod: true,
+    recurringProcessingModel: "UnscheduledCardOnFile",
+  });
+
+/** Cancels or refunds, whichever applies. */
+export const reverse = (subject: Subject, settings: Settings, account: string, pspReference: string): GatewayRequest =>
+  post(settings, subject, "reversal", `/payments/${pspReference}/reversals`, { merchantAccount: account });
+
+/** Cancels by our reference what Adyen may have taken and not captured yet; only a webhook tells whether there was anything. */
+export const cancel = (subject: Subject, settings: Settings, account: string): GatewayRequest =>
+  post(settings, subject, "cancel", "/cancels", {
+    merchantAccount: account,
+    paymentReference: subject.reference,
+    reference: `cancel-${subject.reference}`,
+  });
+
+const ofShopper = (subject: Subject, account: string) =>
+  new URLSearchParams({ merchantAccount: account, shopperReference: shopperReference(subject) }).toString();
+
+export const listStored = (subject: Subject, settings: Settings, account: string): GatewayRequest =>
+  kit.get(addressOf(settings, `/storedPaymentMethods?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS);
+
+export const deleteStored = (subject: Subject, settings: Settings, account: string, id: string): GatewayRequest => ({
+  ...kit.get(addressOf(settings, `/storedPaymentMethods/${id}?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS),
+  method: "DELETE",
+});

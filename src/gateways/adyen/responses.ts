@@ -1,0 +1,148 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import { amountOf } from "./requests.ts";
+import type { Subject } from "./requests.ts";
+
+/** `refusalReasonCode`. */
+const ofRefusal = kit.codeTable({
+  card_declined: "2 17 18 19 25 26 27 33 46",
+  do_not_honor: "3",
+  insufficient_funds: "12",
+  expired_card: "6",
+  incorrect_number: "8",
+  incorrect_cvc: "24",
+  incorrect_zip: "32",
+  limit_exceeded: "28 29",
+  card_not_supported: "10 23 34 35",
+  lost_or_stolen: "5",
+  fraud_suspected: "14 20 22 31",
+  authentication_required: "11 38 39 42",
+  gateway_unavailable: "9",
+  processing_error: "4 7 15 16 21",
+});
+/** `errorCode` of a request that was refused before anything was paid. */
+const ofError = kit.codeTable({
+  incorrect_number: "101 105",
+  incorrect_cvc: "103",
+  incorrect_zip: "104 131-135",
+  invalid_expiry: "129 140",
+  card_not_supported: "107",
+  gateway_credentials_invalid: "000 010",
+  gateway_misconfigured: "901 905",
+  processing_error: "0 14_* 702 130 167 177",
+});
+/** What a payment waits for that neither a call nor the widget can give. */
+const ACTIONS: ReadonlySet<string> = new Set(["RedirectShopper", "IdentifyShopper", "ChallengeShopper", "PresentToShopper"]);
+/** A refused structure or set-up is told with these, also with status 500; nothing was processed. */
+const NOT_PROCESSED: ReadonlySet<string> = new Set(["validation", "configuration"]);
+const IN_PROGRESS = "704";
+
+const PSP = /^[A-Z0-9]{16}$/;
+const TOKEN = /^[A-Z0-9]{16}$/;
+const STORED_ID = ["tokenization.storedPaymentMethodId", "recurring.recurringDetailReference"];
+
+/** An answer about a payment; `partial` is sent back. */
+export type PaymentState = Approved | Declined | Unknown | { outcome: "partial"; pspReference: string };
+
+/** A request whose first try is still at work, that Adyen failed on, or whose answer is unreadable, is sent again under its key. */
+export function judge(answer: kit.Answered): kit.Repeat {
+  const body = kit.readJson(answer.body);
+  if (answer.status < 300 && body === null) return "perhaps done";
+  if (kit.textAt(body, "errorCode") === IN_PROGRESS) return "perhaps done";
+  return NOT_PROCESSED.has(kit.textAt(body, "errorType") ?? "") ? "final" : kit.repeatByStatus(answer);
+}
+
+/** The answer to a payment. Refusals are 200 like approvals; an error object tells that nothing was processed. */
+export function readPayment(answer: GatewayAnswer, subject: Subject): PaymentState {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status !== 429 });
+  if ("outcome" in read) return read;
+  return read.status === 200 ? readResult(read.body, subject) : readError(read.status, read.body);
+}
+
+function readError(status: number, body: kit.JsonObject): Declined | Unknown {
+  const [code, type] = [kit.scalarAt(body, "errorCode"), kit.textAt(body, "errorType") ?? ""];
+  const isRefused = status >= 400 && (status < 500 ? ![408, 409, 425].includes(status) : NOT_PROCESSED.has(type));
+  if (!isRefused || code === IN_PROGRESS) return kit.unknown(`status ${status} that does not say what became of the payment`);
+  const denied = status === 401 || status === 403 ? "gateway_credentials_invalid" : undefined;
+  const unnamed = type === "configuration" ? "gateway_misconfigured" : "processing_error";
+  return kit.declined(ofError(code) ?? denied ?? unnamed, { message: kit.textAt(body, "message") });
+}
+
+function readResult(body: kit.JsonObject, subject: Subject): PaymentState {
+  const [result, pspReference] = [kit.textAt(body, "resultCode") ?? "", kit.idAt(body, PSP, "pspReference")];
+  const reference = kit.textAt(body, "merchantReference");
+  if (reference !== undefined && reference !== subject.reference) return kit.unknown("the answer is about another payment");
+  if (result === "Refused" || result === "Cancelled") return readRefusal(body, pspReference);
+  if (result === "Error") return readProcessingError(body, pspReference);
+  if (ACTIONS.has(result)) return kit.declined("authentication_required", { processor: processorOf(subject, pspReference) });
+  if (pspReference === undefined) return kit.unknown("200 without a pspReference");
+  if (result === "PartiallyAuthorised") return { outcome: "partial", pspReference };
+  if (result !== "Authorised") return kit.unknown("a result that is neither yes nor no");
+  if (!isAmountOf(body, subject)) return kit.unknown("another amount or currency than asked for");
+  return kit.approved(
+    { adyen_psp_reference: pspReference, ...(subject.mode === "tokenize" && { adyen_stored_payment_method_id: storedIdOf(body) }) },
+    { webhook: checksOf(body) },
+  );
+}
+
+const processorOf = ({ mode }: Subject, pspReference: string | undefined) =>
+  mode === "charge" ? { adyen_psp_reference: pspReference } : {};
+
+/** The amount of the answer, which not every answer has. */
+function isAmountOf(body: kit.JsonObject, subject: Subject): boolean {
+  const amount = kit.at(body, "amount");
+  if (amount === undefined || amount === null) return true;
+  const asked = subject.mode === "charge" ? amountOf(subject) : 0;
+  return kit.minorOf(kit.at(amount, "value")) === asked && kit.textAt(amount, "currency") === subject.currency;
+}
+
+/** A plain refusal is refined by the issuer's own code, where the merchant has it switched on: "51 : Insufficient funds". */
+function readRefusal(body: kit.JsonObject, pspReference: string | undefined): Declined {
+  const code = kit.scalarAt(body, "refusalReasonCode");
+  const [raw] = kit.textAt(body, "additionalData", "refusalReasonRaw")?.split(" : ") ?? [];
+  const ours = ofRefusal(code) ?? "card_declined";
+  return refusal(
+    ours === "card_declined" && (code === undefined || code === "2") ? (kit.codeOfIso(raw) ?? ours) : ours,
+    body,
+    pspReference,
+  );
+}
+
+/** The acquirer or issuer could not be asked. Without a code that says so the payment may stand. */
+function readProcessingError(body: kit.JsonObject, pspReference: string | undefined): Declined | Unknown {
+  const ours = ofRefusal(kit.scalarAt(body, "refusalReasonCode"));
+  return ours === undefined ? kit.unknown("an error without a known reason") : refusal(ours, body, pspReference);
+}
+
+const refusal = (code: DeclineCode, body: kit.JsonObject, pspReference: string | undefined): Declined => ({
+  ...kit.declined(code, { message: kit.textAt(body, "refusalReason"), processor: { adyen_psp_reference: pspReference } }),
+});
+
+/** Each only where the merchant has it switched on. Results of checks are a number and words. */
+function checksOf(body: kit.JsonObject): Record<string, string | undefined> {
+  const number = (name: string) => /^\d{1,2}/.exec(kit.textAt(body, "additionalData", name) ?? "")?.[0];
+  return {
+    auth_code: kit.textAt(body, "additionalData", "authCode"),
+    response_code: kit.scalarAt(body, "refusalReasonCode") ?? "0",
+    avs_result_code: number("avsResult"),
+    cvv_result_code: number("cvcResult"),
+  };
+}
+
+function storedIdOf(body: kit.JsonObject): string | undefined {
+  const [newer, older] = STORED_ID.map((name) => kit.idAt(body, TOKEN, "additionalData", name));
+  return newer ?? older ?? kit.idAt(body, TOKEN, "paymentMethod", "storedPaymentMethodId");
+}
+
+/** Ids of the cards that are stored for a shopper; null when the answer does not say. */
+export function readStored(answer: GatewayAnswer): string[] | null {
+  const listed = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "storedPaymentMethods");
+  const ids = listed?.map((method) => kit.idAt(method, TOKEN, "id")) ?? null;
+  return ids !== null && ids.every((id) => id !== undefined) ? ids : null;
+}
+
+/** A reversal is received; what then comes of it only a webhook tells. */
+export function isReceived(answer: GatewayAnswer): boolean {
+  return answer.kind === "answered" && answer.status === 201 && kit.textAt(kit.readJson(answer.body), "status") === "received";
+}
