@@ -1,0 +1,62 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** Access Worldpay: Payments API 2024-06-01, the Payment Queries API, and its links into the Card Payments API. */
+export const gateway = kit.defineGateway({
+  name: "worldpay",
+  settings: requests.SETTINGS,
+  capabilities: {
+    idempotency: "none",
+    lookUp: "by reference",
+    voidBy: "reference",
+    // Queries and events lag up to 15 minutes behind.
+    absenceIsProofAfterMs: 20 * 60_000,
+    token: "a token (its href)",
+    processorFields: {
+      charge: ["worldpay_payment_id"],
+      tokenize: ["worldpay_payment_id", "worldpay_token_id"],
+      transactionId: "worldpay_payment_id",
+    },
+    deadlineMs: 75_000,
+  },
+  sandbox: { username: "ExampleUser01", password: "ExamplePass01", entity: "default", narrative: "Example Store" },
+  supportHeader: "wp-correlationid",
+  documentation:
+    "Telephone payments go as channel moto. A ZIP code alone cannot be sent, so no address is checked. The stored card is charged by " +
+    "its link (token href); where that has more than 255 characters the token's id is kept, whose namespace is the session's id and " +
+    "the attempt. Unconfirmed: channel moto together with a stored card, and the full list of refusal codes.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
+      const path = responses.reversalPath(await io.send(requests.readPayment(processor["worldpay_payment_id"] ?? "", io.settings)));
+      return path !== undefined && (await kit.ask(io, requests.reverse(path, io.settings)))?.status === 202;
+    }),
+});
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  if (requests.isTooLarge(order)) return kit.declined("gateway_misconfigured", { reason: "Worldpay takes amounts of 32 bits only" });
+  return responses.readPayment(await io.send(requests.sale(order, io.settings)), order);
+}
+
+/** A verification for no money: sent again while its answer is lost. */
+function tokenize(order: Order, io: Io): Promise<Outcome> {
+  let attempt = 0;
+  return kit.storeAgain(io, async () =>
+    responses.readPayment(await io.send(requests.verifyAndStore(order, io.settings, ++attempt)), order),
+  );
+}
+
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize")
+    return kit.declined("gateway_unavailable", { reason: "a lost token cannot be found again; no money moved" });
+  const found = responses.readPayments(await io.send(requests.findPayments(attempt, io.settings)), attempt, io.clock.now());
+  if (found === null) return kit.unknown("Worldpay did not answer the look-up");
+  if (found.length > 0) return kit.theStanding(found);
+  return responses.readEvents(await io.send(requests.findEvents(attempt, io.settings)), attempt, io.clock.now());
+}

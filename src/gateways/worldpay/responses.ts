@@ -1,0 +1,207 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, Outcome, Subject } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+/** `refusalCode` in our words, leading zeros dropped; 65 stands for two things. */
+const codeOf = kit.codeTable(
+  {
+    do_not_honor: "5",
+    card_declined: "1 2 8 10 76 85",
+    insufficient_funds: "51",
+    limit_exceeded: "61 75",
+    expired_card: "33 54",
+    incorrect_number: "14 15 56 78",
+    incorrect_cvc: "38 55 82 97 N7",
+    lost_or_stolen: "4 7 41 43",
+    fraud_suspected: "34 59 63 83",
+    card_not_supported: "57 62 93",
+    authentication_required: "1A",
+    gateway_misconfigured: "3 58",
+    gateway_unavailable: "91 96",
+    processing_error: "6 12 13 17 28 29 80 92 972 973",
+  },
+  "card_declined",
+);
+/** Members of the request that a 400 names by their path. */
+const ofPath = kit.textTable<DeclineCode>([
+  [/\.cardNumber$/, "incorrect_number"],
+  [/\.expiryDate(\.|$)/, "invalid_expiry"],
+  [/\.cvc$/, "incorrect_cvc"],
+  [/\.billingAddress(\.|$)/, "incorrect_zip"],
+]);
+const ofStatus = kit.wordTable<DeclineCode>({
+  "400": "gateway_misconfigured",
+  "401": "gateway_credentials_invalid",
+  "403": "gateway_credentials_invalid",
+  "404": "gateway_misconfigured",
+  "406": "gateway_misconfigured",
+  "415": "gateway_misconfigured",
+});
+const NEEDS_AUTHENTICATION = new Set(["3dsDeviceDataRequired", "3dsChallenged", "3dsAuthenticationFailed", "3dsUnavailable"]);
+const TAKEN_BACK = kit.declined("processing_error", { reason: "the payment was cancelled or sent back at Worldpay" });
+
+const ID = /^[\x21-\x7e]{1,128}$/;
+/** Longest text that is kept; the token's own id, charged with its namespace, stands in for a longer link. */
+const LONGEST_HREF = 255;
+
+/** The vendor's id of a payment, else what its own link ends in, else our reference. */
+function paymentId(body: kit.JsonObject, { reference }: Subject): string {
+  const self = /\/([^/?#]+)$/.exec(kit.textAt(body, "_links", "self", "href") ?? "")?.[1];
+  return kit.idAt(body, ID, "paymentId") ?? decoded(self) ?? reference;
+}
+
+function decoded(segment: string | undefined): string | undefined {
+  try {
+    const text = segment && decodeURIComponent(segment);
+    return text && ID.test(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer to a payment or to the verification of a card. An approval at once has status 202, a decline 201. */
+export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  const { status, body } = read;
+  if (status !== 201 && status !== 202) return refusedRequest(status, body);
+  const told = kit.textAt(body, "transactionReference");
+  if (told !== undefined && told !== subject.reference) return kit.unknown("the answer is another payment's");
+  const outcome = kit.textAt(body, "outcome") ?? "";
+  if (NEEDS_AUTHENTICATION.has(outcome)) return kit.declined("authentication_required");
+  switch (outcome) {
+    case "sentForSettlement":
+      return subject.mode === "charge" ? paid(body, subject, "captured") : kit.unknown("settled, where a card was to be verified");
+    case "authorized":
+      return subject.mode === "charge" ? paid(body, subject, "authorized") : stored(body, subject);
+    case "sentForCancellation":
+      return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
+    case "refused":
+      return refused(body);
+    case "fraudHighRisk":
+      return kit.declined("fraud_suspected");
+    default:
+      return kit.unknown("an outcome that Worldpay does not document");
+  }
+}
+
+const paid = (body: kit.JsonObject, subject: Subject, capture: Approved["capture"]): Approved =>
+  kit.approved({ worldpay_payment_id: paymentId(body, subject) }, { capture, webhook: checks(body) });
+
+function stored(body: kit.JsonObject, subject: Subject): Outcome {
+  const href = kit.textAt(body, "token", "href");
+  const isLink = href !== undefined && /^https?:\/\/[\x21-\x7e]+$/.test(href) && href.length <= LONGEST_HREF;
+  const token = isLink ? href : kit.idAt(body, /^[0-9A-Z]{15,21}$/, "token", "tokenId");
+  if (token === undefined) return kit.unknown("verified, but without a token");
+  return kit.approved({ worldpay_payment_id: paymentId(body, subject), worldpay_token_id: token }, { webhook: checks(body) });
+}
+
+/** Approval code and checks for the status webhook. A match has no risk factor at all. */
+function checks(body: kit.JsonObject): Readonly<Record<string, string | undefined>> {
+  const [address, postcode, cvc] = [riskOf(body, "avs", "address"), riskOf(body, "avs", "postcode"), riskOf(body, "cvc")];
+  const isUnsure = [address, postcode].some((risk) => risk !== undefined && risk !== "notmatched");
+  const avs = isUnsure ? "U" : `${address ? "n" : "y"}${postcode ? "n" : "y"}`;
+  return {
+    auth_code: kit.textAt(body, "issuer", "authorizationCode"),
+    avs_result_code: AVS(avs) ?? "U",
+    cvv_result_code: CVV(cvc ?? "matched") ?? "P",
+  };
+}
+
+const AVS = kit.wordTable({ yy: "Y", ny: "Z", yn: "A", nn: "N" });
+const CVV = kit.wordTable({ matched: "M", notmatched: "N", notsupplied: "S" });
+
+/** What Worldpay doubts, in small letters without underscores: some pages write it `not_checked`. */
+function riskOf(body: kit.JsonObject, type: string, detail?: string): string | undefined {
+  const factor = (kit.objectsAt(body, "riskFactors") ?? []).find(
+    (one) => kit.textAt(one, "type") === type && (detail === undefined || kit.textAt(one, "detail") === detail),
+  );
+  return kit.textAt(factor, "risk")?.replaceAll("_", "").toLowerCase();
+}
+
+/** Why our own rule cancelled an approved payment. */
+function cancelledFor(body: kit.JsonObject): DeclineCode {
+  if (riskOf(body, "cvc") === "notmatched") return "incorrect_cvc";
+  const isAddress = ["address", "postcode"].some((detail) => riskOf(body, "avs", detail) === "notmatched");
+  return isAddress ? "incorrect_zip" : "card_declined";
+}
+
+function refused(body: kit.JsonObject): Declined {
+  const code = kit.scalarAt(body, "refusalCode")?.replace(/^0+(?=.)/, "");
+  const message = kit.textAt(body, "refusalDescription");
+  const of65 = /amount|count|limit|exceed/i.test(message ?? "") ? "limit_exceeded" : "authentication_required";
+  const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
+  return kit.declined(code === "65" ? of65 : codeOf(code), { message, processor });
+}
+
+/** An error document: the request itself was refused, and nothing ran. */
+function refusedRequest(status: number, body: kit.JsonObject): Outcome {
+  const [name, code] = [kit.textAt(body, "errorName"), ofStatus(String(status))];
+  if (name === undefined || code === undefined) return kit.unknown(`status ${status} with a body that says nothing`);
+  const message = kit.textAt(body, "message");
+  if (name === "entityIsNotConfigured")
+    return kit.declined("gateway_misconfigured", { message, reason: "the user may not use this entity: ask Worldpay, or set entity" });
+  const paths = (kit.objectsAt(body, "validationErrors") ?? []).map((error) => kit.textAt(error, "jsonPath") ?? "");
+  if (paths.includes("$.channel")) {
+    const reason = "the account takes no telephone payments as channel moto: ask Worldpay, or set moto to false";
+    return kit.declined("gateway_misconfigured", { message, reason });
+  }
+  const ofCard = status === 400 ? paths.map(ofPath).find((found) => found !== undefined) : undefined;
+  return kit.declined(ofCard ?? code, { message });
+}
+
+/** The last event of a payment, in small letters without blanks: two styles are in use. */
+const stateOf = kit.textTable<"captured" | "held" | "refused" | "waiting" | "taken back">([
+  [/^(settlement(requested|requestsubmitted|succeeded)|sentforsettlement|settled)$/, "captured"],
+  [/^(authorizationsucceeded|authorized)$/, "held"],
+  [/^(authorizationrefused|authorizationfailed|refused)$/, "refused"],
+  [/^(authorizationrequested|sentforauthorization)$/, "waiting"],
+  [/^(cancel|sentforcancel|refund|sentforrefund|revers|sentforrevers)/, "taken back"],
+]);
+/** As long a payment that is to settle by itself may show its approval alone. */
+const EVENTS_LAG_MS = 15 * 60_000;
+
+function readState(event: string | undefined, id: string, attempt: AttemptTrace, nowMs: number): LookUpResult {
+  const state = stateOf(event?.replace(/[^A-Za-z]/g, "").toLowerCase());
+  const processor = { worldpay_payment_id: id };
+  if (state === "captured") return kit.approved(processor);
+  if (state === "waiting" || (state === "held" && nowMs - attempt.startedAtMs < EVENTS_LAG_MS)) return kit.pending;
+  if (state === "held") return kit.approved(processor, { capture: "authorized" });
+  if (state === "refused") return kit.declined("card_declined", { processor });
+  return state === "taken back" ? TAKEN_BACK : kit.unknown("a state that Worldpay does not document");
+}
+
+/** The payments of our reference; null when Worldpay did not say. */
+export function readPayments(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult[] | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const rows = kit.objectsAt(body, "_embedded", "payments");
+  return rows?.map((row) => readRow(row, attempt, nowMs)) ?? null;
+}
+
+function readRow(row: kit.JsonObject, attempt: AttemptTrace, nowMs: number): LookUpResult {
+  if (kit.textAt(row, "transactionReference") !== attempt.reference) return kit.unknown("the query found another payment");
+  const value = kit.at(row, "value");
+  const isAsked = kit.minorOf(kit.at(value, "amount")) === attempt.amountMinor && kit.textAt(value, "currency") === attempt.currency;
+  const state = readState(kit.textAt(row, "lastEvent"), kit.idAt(row, ID, "paymentId") ?? attempt.reference, attempt, nowMs);
+  return state.outcome === "approved" && !isAsked ? kit.unknown("another amount or currency than asked for") : state;
+}
+
+/** The Card Payments API's word on our reference; it has the payment's state alone, and 404 for none. */
+export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult {
+  // Whoever may not use that API has no payments in it: then the first query's word stands.
+  if (answer.kind === "answered" && answer.status >= 400 && answer.status < 500 && answer.status !== 429) return kit.absent;
+  const body = kit.lookUpBody(answer, kit.readJson);
+  if (body === null) return kit.unknown("Worldpay did not answer the look-up");
+  return readState(kit.textAt(body, "lastEvent"), attempt.reference, attempt, nowMs);
+}
+
+/** Links that reverse a payment, in this order: before it is settled, whichever way is due, afterwards. */
+const REVERSALS = ["cardPayments:cancel", "cardPayments:reverse", "cardPayments:refund"] as const;
+
+/** The path of the first link that reverses the payment; undefined when there is none. */
+export function reversalPath(answer: GatewayAnswer): string | undefined {
+  const links = kit.at(kit.lookUpBody(answer, kit.readJson), "_links");
+  const hrefs = REVERSALS.map((name) => kit.textAt(links, name, "href"));
+  const paths = hrefs.map((href) => /\/payments\/(?:authorizations|settlements|sales)\/[\w.~%=+/-]{1,2048}$/.exec(href ?? "")?.[0]);
+  return paths.find((path) => path !== undefined && !path.includes(".."));
+}
