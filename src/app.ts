@@ -134,7 +134,7 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
     () => clock.monotonic(),
   );
   const host = { config, clock, random, owner, log, metrics, instruments, ownHosts, onEnd };
-  return { ...host, database, keys, jobs, projects, webhooks, sessions, checkout, trunks, payments };
+  return { ...host, database, keys, jobs, outbound, projects, webhooks, sessions, checkout, trunks, payments };
 }
 
 async function simulatorsOf({ simulatorsPort: port }: Config, onEnd: OnEnd): Promise<Simulators | null> {

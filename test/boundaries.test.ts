@@ -26,7 +26,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   voice: ["kernel", "platform", "sessions", "projects", "checkout", "payments", "conversation", "sip", "media", "speech"],
   webhooks: ["kernel", "platform", "sessions", "projects", "gateways"],
   widget: ["kernel", "platform", "sessions", "projects", "payments"],
-  integrations: ["kernel", "sessions", "checkout"],
+  integrations: ["kernel", "platform", "sessions", "checkout"],
   alarms: ["kernel", "platform", "payments"],
   retention: ["kernel", "platform", "sessions", "payments", "webhooks"],
   api: ["kernel", "config", "platform", "sessions", "projects", "gateways", "checkout", "payments", "webhooks", "widget", "integrations"],

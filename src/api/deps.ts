@@ -1,7 +1,7 @@
 import type { Checkout } from "#src/checkout/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Database, Log, Metrics } from "#src/platform/index.ts";
+import type { Database, Log, Metrics, Outbound } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import type { Widget } from "#src/widget/index.ts";
@@ -49,6 +49,8 @@ export interface ApiDeps {
   sipUriFor: (sessionId: string) => string;
   /** Widget sessions; without it there are no such paths. */
   widget?: Widget;
+  /** For commands to voice platforms; without it none are sent. */
+  outbound?: Pick<Outbound, "send">;
   /** The database is probed by itself. */
   probes: { sip: Probe; worker: Probe };
   /** What /metrics shows; without it there is no such path. */

@@ -1,4 +1,5 @@
 export { ACKNOWLEDGED, legacyResult, noDestination, toolResults, transferDestination } from "./alpha/answer.ts";
+export { type CallControl, createCallControl } from "./alpha/control.ts";
 export { type AlphaEvent, readAlphaEvent } from "./alpha/event.ts";
 export { isAlphaSecret } from "./alpha/secret.ts";
 export { betaAnswer } from "./beta/answer.ts";

@@ -69,7 +69,7 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, till: Till): P
     const made = await till.create(body, name);
     if (made.kind === "refused") return refusal(made);
     const session = made.isRepeat ? await till.find(delivery.requester, made.sessionId) : null;
-    if (!made.isRepeat || session?.status === "PENDING") return readyAnswer(made, till);
+    if (!made.isRepeat || session?.status === "PENDING") return readyAnswer(made, delivery, till);
     // A platform that names its tool calls asks again under another name.
     const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
     if (session && (tool.id !== null || !isOver)) return paymentAnswer(session, till.sipUriFor(session.id));
@@ -102,13 +102,16 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
 }
 
 /** The most important first: a platform may cut the rest off. */
-function readyAnswer({ sessionId, phoneNumber, expiresAt }: MadeSession, till: Till): ToolAnswer {
+function readyAnswer({ sessionId, phoneNumber, expiresAt }: MadeSession, { terms, call }: Delivery, till: Till): ToolAnswer {
+  const isTransferred = terms.transfer === "control" && call.controlUrl !== null;
   const sipUri = till.sipUriFor(sessionId);
   return {
     kind: "answer",
     fields: {
       status: "ready",
-      next: "Call the transfer tool now. Do not ask for card details.",
+      next: isTransferred
+        ? "Say that the caller is being connected to the payment line; the call is transferred in a moment. Do not ask for card details."
+        : "Call the transfer tool now. Do not ask for card details.",
       transfer_to: sipUri,
       session_id: sessionId,
       ...(phoneNumber !== null && { phone_number: phoneNumber }),

@@ -35,6 +35,8 @@ export interface Terms {
   description?: string | undefined;
   callback?: string | undefined;
   stripe_account?: string | undefined;
+  /** `control`: this service has the platform transfer the call, where the platform can be told to. */
+  transfer?: string | undefined;
   /** The tool that is meant where the request does not say. */
   tool?: string | undefined;
 }

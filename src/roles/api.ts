@@ -21,7 +21,7 @@ export async function startApiRole(
   modules: Modules,
   { voice, worker }: { voice: VoiceRole | null; worker: WorkerRole | null },
 ): Promise<ApiRole> {
-  const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, checkout, onEnd } = modules;
+  const { config, clock, random, owner, log, metrics, instruments, database, outbound, sessions, projects, checkout, onEnd } = modules;
   let url = config.baseUrl ?? "";
   const widget = widgetOf(modules, () => url);
   const host = config.sipPublicHost;
@@ -48,6 +48,7 @@ export async function startApiRole(
     },
     sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
     widget,
+    outbound,
     metrics,
     observe: instruments.observe,
     ...(rateCounter && { rateCounter }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
-import { createLog, createMetrics } from "#src/platform/index.ts";
+import { createLog, createMetrics, type OutboundAnswer, type OutboundRequest } from "#src/platform/index.ts";
 import { configurationFor } from "#src/integrations/index.ts";
 import {
   ALPHA_CALL,
@@ -530,4 +530,37 @@ test("the settings that are printed for a platform work as they are printed (R-3
   const created = await api.call("POST", own.create.url.replace(setting.baseUrl, ""), { body });
   assert.equal(created.statusCode, 201, created.payload);
   for (const name of ["collect_payment", "get_payment_result", "go_to_payment"]) assert.ok(prompt.includes(name));
+});
+
+test("with transfer=control the platform is told to transfer the call, at its own address alone (R-380, S-50)", async () => {
+  const sent: { url: string; body: Answer }[] = [];
+  const outbound = {
+    send: async ({ url, body }: OutboundRequest): Promise<OutboundAnswer> => {
+      sent.push({ url, body: JSON.parse(Buffer.from(body ?? []).toString()) as Answer });
+      return { kind: "answered", status: 200, headers: {}, body: new Uint8Array() };
+    },
+  };
+  const clock = new ManualClock();
+  const app = api.another({ deps: { outbound }, clock });
+  const ask = async (call: object, terms: object) => {
+    const { result = "" } = await alpha(spelled({ call, args: { amount: 1 } }), terms, callerOf(app));
+    clock.advance(1000);
+    return JSON.parse(result) as Answer;
+  };
+  await ask(newCall(), {});
+  await ask(newCall({ monitor: { controlUrl: "https://attacker.example/control" } }), { transfer: "control" });
+  await ask(newCall({ monitor: undefined }), { transfer: "control" });
+  const ready = await ask(newCall(), { transfer: "control" });
+  assert.match(String(ready["next"]), /the call is transferred in a moment/);
+  // Asked for once more, and not by the clock: the database answers in its own time.
+  while (sent.length === 0) await sessionOf(ready["session_id"]);
+  assert.deepEqual(
+    sent.map(({ url }) => url),
+    [ALPHA_CALL.monitor.controlUrl],
+  );
+  assert.partialDeepStrictEqual(sent[0]!.body, {
+    type: "transfer",
+    destination: { sipUri: ready["transfer_to"], sipHeaders: { "X-Session-Id": ready["session_id"] } },
+  });
+  await app.close();
 });

@@ -5,6 +5,7 @@ import {
   betaAnswer,
   callTool,
   COLLECT_PAYMENT,
+  createCallControl,
   type Delivery,
   isAlphaSecret,
   isSignedByBeta,
@@ -14,6 +15,7 @@ import {
   readAlphaEvent,
   readBetaRequest,
   sessionToTransfer,
+  type Till,
   type ToolAnswer,
   type ToolCall,
   toolResults,
@@ -36,6 +38,8 @@ const MOST_CALLS = 16;
 export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit, limiter: RateLimiter): void {
   const { database, projects, clock, log } = deps;
   const tillFor = createTill(deps, traffic);
+  const control = deps.outbound ? createCallControl({ outbound: deps.outbound, clock, log }) : null;
+  app.addHook("onClose", async () => control?.close());
   const config = { access: "integrations:use" } as const;
 
   /** Everything of a request but its message; throws AppError for one that the project's platform cannot have sent. */
@@ -83,6 +87,17 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     return answer;
   }
 
+  /** Where the merchant wants it so, the call is transferred for the last session that is ready, without the agent's doing. */
+  function transferByControl(answers: readonly ToolAnswer[], { terms, call, requester }: Delivery, till: Till): void {
+    const ready = answers.findLast((answer) => answer.kind === "answer" && answer.fields["status"] === "ready");
+    if (!control || terms.transfer !== "control" || call.controlUrl === null || ready?.kind !== "answer") return;
+    const id = String(ready.fields["session_id"]);
+    control.transferSoon(id, call.controlUrl, async () => {
+      const session = await till.find(requester, id);
+      return session?.status === "PENDING" ? transferDestination(session, till.sipUriFor(id)) : null;
+    });
+  }
+
   app.post("/integrations/alpha/webhook", { config }, async (request, reply) => {
     const { body, terms, requester, till } = await receive("alpha", request, reply);
     const event = readAlphaEvent(body);
@@ -105,6 +120,7 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     // One after the other, so that the last one is the newest.
     const answers: ToolAnswer[] = [];
     for (const call of calls) answers.push(await answered(call, delivery, request));
+    transferByControl(answers, delivery, till);
     return event.legacy ? legacyResult(answers[0]!) : toolResults(calls, answers);
   });
 

@@ -17,6 +17,9 @@ export const integrationQuery = model({
   description: once("In place of the argument."),
   callback: once("Where the caller is transferred back to, in place of the argument."),
   stripe_account: once("As in SessionCreate; never taken from the arguments."),
+  transfer: once(
+    "`control`, first platform: the service has the call transferred as soon as a session is made, and no transfer tool is needed.",
+  ),
   tool: once("The second platform with arguments alone: which tool is meant, `collect_payment` when left out."),
 });
 export type IntegrationQuery = z.output<typeof integrationQuery>;
