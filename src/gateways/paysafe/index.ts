@@ -45,7 +45,8 @@ const currencyOf = ({ settings }: Io): string => settings.credentials.currency.r
 async function refusedBefore(order: Order, io: Io): Promise<Outcome | null> {
   if (order.currency !== currencyOf(io))
     return kit.declined("gateway_misconfigured", { reason: "the session's currency is not the account's: set currency and account_id" });
-  if (!requests.fits(order)) return kit.declined("gateway_misconfigured", { reason: "Paysafe takes two decimal places" });
+  if (order.mode === "charge" && !requests.fits(order))
+    return kit.declined("gateway_misconfigured", { reason: "Paysafe takes two decimal places" });
   if (io.settings.credentials.moto_account_id) await io.note({ account: requests.accountOf(order, io.settings) });
   return null;
 }

@@ -149,6 +149,8 @@ describe("paysafe requests", () => {
     const dinars = ioWith([answered(200, AUTH)], withCredentials({ currency: "KWD" }));
     assert.equal(codeOf(await paysafe.charge(orderOf({ currency: "KWD", amountMinor: 1005 }), dinars)), "gateway_misconfigured");
     assert.deepEqual([io.sent.length, dinars.sent.length], [0, 0]);
+    const stored = ioWith([answered(200, VERIFICATION), answered(200, PROFILE)], withCredentials({ currency: "KWD" }));
+    assert.equal((await paysafe.tokenize(storing({ currency: "KWD", amountMinor: 1005 }), stored)).outcome, "approved");
   });
 });
 
