@@ -1,0 +1,111 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+import type { State } from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** Checkout.com's payments on the present platform; a stored card is the source of a verification. */
+export const gateway = kit.defineGateway({
+  name: "checkoutcom",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // The first answer of a status below 300 for 24 hours; a repeat after a fault is executed again, so that nothing is repeated here.
+    idempotency: "replay",
+    lookUp: "by reference",
+    voidBy: "reference",
+    // How soon the look-up by reference shows a payment was not to be learnt.
+    absenceIsProofAfterMs: 180_000,
+    token: "a source (src_...) that the verification of the card made",
+    processorFields: {
+      charge: ["checkoutcom_payment_id"],
+      tokenize: ["checkoutcom_payment_id", "checkoutcom_source_id"],
+      transactionId: "checkoutcom_payment_id",
+    },
+    deadlineMs: 75_000,
+  },
+  sandbox: {
+    secret_key: "sk_sbox_examplesecretkeyabcdefgh234",
+    prefix: "example1",
+    processing_channel_id: "pc_zs5fqhybzc2e3jmq3efvybybpq",
+  },
+  checkSettings: requests.settingsFault,
+  supportHeader: "cko-request-id",
+  documentation:
+    "Checkout.com must switch on full card numbers for the account, and MOTO for the processing channel of telephone payments. Keys of the " +
+    "previous platform and OAuth clients are not taken. The capture follows the authorization by itself within seconds. Unconfirmed: the answers to " +
+    "an account without those switches, the delay of the look-up by reference, and hosts without prefix for new accounts.",
+  charge: pay,
+  tokenize: pay,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), ({ processor }) =>
+      attempt.mode === "charge"
+        ? sendBack(attempt, io, processor["checkoutcom_payment_id"] ?? "")
+        : removeSource(io, processor["checkoutcom_source_id"] ?? ""),
+    ),
+});
+
+async function pay(order: Order, io: Io): Promise<Outcome> {
+  const amount = requests.checkoutAmount(order);
+  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Checkout.com does not take all decimals of this amount" });
+  return follow(order, io, responses.readAnswer(await io.send(requests.payment(order, io.settings, amount)), order));
+}
+
+/** Reads a payment that is still at work, and sends back one that was approved in part. */
+async function follow(subject: requests.Subject, io: Io, first: State): Promise<Outcome> {
+  let state: State | null = first;
+  if (state.outcome === "working") {
+    const { id } = state;
+    await io.note({ payment: id });
+    const read = async (): Promise<State | undefined> => {
+      const now = responses.readPayment(await io.send(requests.readPayment(io.settings, id)), id, subject);
+      return now === null || now.outcome === "working" || now.outcome === "unknown" ? undefined : now;
+    };
+    state = await kit.poll(io, read);
+  }
+  if (state === null || state.outcome === "working") return kit.unknown("Checkout.com is still working on the payment");
+  if (state.outcome !== "partial") return state;
+  const { id } = state;
+  await io.note({ payment: id });
+  const processor = { checkoutcom_payment_id: id };
+  const refused = kit.declined("card_declined", { processor, reason: "only a part was approved; it was sent back" });
+  return kit.releasedFirst(refused, () => sendBack(subject, io, id));
+}
+
+/** Asks for the reversal, and waits until the payment shows it. */
+async function sendBack(subject: requests.Subject, io: Io, id: string): Promise<boolean> {
+  const asked = responses.readReversal(await io.send(requests.reverse(subject, io.settings, id)));
+  if (asked !== "accepted") return asked === "done";
+  const read = async () => (responses.isReversed(await io.send(requests.readPayment(io.settings, id))) ? true : undefined);
+  return (await read()) ?? (await kit.poll(io, read)) ?? false;
+}
+
+async function removeSource(io: Io, id: string): Promise<boolean> {
+  const answer = await kit.ask(io, requests.deleteSource(io.settings, id));
+  return answer?.status === 204;
+}
+
+/** By the reference, or by the payment's id where it is known already. */
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  const known = attempt.notes["payment"];
+  const ids = known === undefined ? await search(attempt, io) : [known];
+  if (ids === null) return kit.unknown("Checkout.com did not answer the look-up");
+  const found: LookUpResult[] = [];
+  for (const id of ids) found.push(await readOne(attempt, io, id));
+  return kit.theStanding(found);
+}
+
+async function search(attempt: AttemptTrace, io: Io): Promise<string[] | null> {
+  return responses.readSearch(await io.send(requests.search(attempt, io.settings)), requests.referenceOf(attempt));
+}
+
+async function readOne(attempt: AttemptTrace, io: Io, id: string): Promise<LookUpResult> {
+  const state = responses.readPayment(await io.send(requests.readPayment(io.settings, id)), id, attempt);
+  if (state === null) return kit.unknown("Checkout.com did not answer the look-up");
+  if (state.outcome === "working") return kit.pending;
+  if (state.outcome === "declined" && state.reason === responses.NO_CODE)
+    return responses.withAction(await io.send(requests.readActions(io.settings, id)), state);
+  return follow(attempt, io, state);
+}
