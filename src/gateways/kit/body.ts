@@ -1,4 +1,5 @@
 import { Cell } from "#src/kernel/card.ts";
+import { JsonNumber } from "#src/kernel/json.ts";
 import { Secret } from "#src/kernel/secret.ts";
 
 /**
@@ -130,7 +131,10 @@ export function formBody(fields: FormFields): Uint8Array<ArrayBuffer> {
   return writer.finish();
 }
 
-export type JsonBody = Scalar | null | readonly JsonBody[] | { readonly [key: string]: JsonBody | undefined };
+/** A JSON number in just these digits, for decimal amounts and long ids: neither ever becomes a double. */
+export const jsonNumber = (digits: string): JsonNumber => new JsonNumber(digits);
+
+export type JsonBody = Scalar | JsonNumber | null | readonly JsonBody[] | { readonly [key: string]: JsonBody | undefined };
 
 /** JSON (RFC 8259). A Cell, a part of one and Joined become strings, a NumberOf a number; undefined members are left out. */
 export function jsonBody(value: JsonBody): Uint8Array<ArrayBuffer> {
@@ -142,6 +146,7 @@ export function jsonBody(value: JsonBody): Uint8Array<ArrayBuffer> {
       writeDigits(writer, part);
       writer.text('"');
     } else if (part instanceof Secret) writer.text(JSON.stringify(part.reveal()));
+    else if (part instanceof JsonNumber) writer.text(part.text);
     else if (Array.isArray(part)) {
       writer.text("[");
       for (const [index, item] of (part as readonly JsonBody[]).entries()) {

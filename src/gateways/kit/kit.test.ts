@@ -5,7 +5,7 @@ import { Cell } from "#src/kernel/card.ts";
 import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
-import { Joined, PartOf, formBody, jsonBody } from "./body.ts";
+import { Joined, PartOf, formBody, jsonBody, jsonNumber } from "./body.ts";
 import { guarded } from "./guard.ts";
 import { at, readJson, textAt } from "./json.ts";
 import { holdsNumber, words } from "./scrub.ts";
@@ -61,6 +61,10 @@ test("form fields survive any text, lone surrogates too", () => {
 
 test("cells are joined with text between them as one value, in JSON and in a form", () => {
   const [month, year] = [Cell.fromText("03"), Cell.fromText("2060")];
+  assert.equal(
+    Buffer.from(jsonBody({ a: jsonNumber("12.30"), b: [jsonNumber("212000000001")] })).toString(),
+    '{"a":12.30,"b":[212000000001]}',
+  );
   assert.equal(Buffer.from(jsonBody({ a: new Joined(year, "-", month) })).toString(), '{"a":"2060-03"}');
   assert.equal(Buffer.from(formBody([["a", new Joined(month, new PartOf(year, 2))]])).toString(), "a=0360");
 });

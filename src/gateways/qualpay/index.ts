@@ -1,0 +1,74 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** Qualpay Payment Gateway API: sales, verified cards that are stored; lost answers are looked for in the report of the Platform API. */
+export const gateway = kit.defineGateway({
+  name: "qualpay",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // No key; that another sale on the same card is refused for five minutes is a guard, and no promise.
+    idempotency: "none",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 600_000,
+    token: "a card_id of the vault; the same card has the same one",
+    processorFields: {
+      charge: ["qualpay_pg_id"],
+      tokenize: ["qualpay_pg_id", "qualpay_card_id"],
+      transactionId: "qualpay_pg_id",
+    },
+    deadlineMs: 75_000,
+  },
+  sandbox: { merchant_id: "212000000001", security_key: "TEST1234567890" },
+  documentation:
+    "The security key needs the permissions Payment Gateway and Reporting: a lost sale is looked for in the report of requests. Unconfirmed: how a " +
+    "duplicate is refused (told by its words), how a held sale is answered (it is unknown until the report shows it), the body of a 403 " +
+    "and how soon the report shows a sale.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    kit.reversal(await lookUp(attempt, io), ({ processor }) => {
+      const pgId = processor["qualpay_pg_id"] ?? "";
+      const amount = requests.qualpayAmount(attempt) ?? "";
+      return kit.voidElseRefund(
+        io,
+        { void: () => requests.voidSale(io.settings, pgId), refund: () => requests.refund(io.settings, pgId, amount) },
+        responses.readReversal,
+      );
+    }),
+});
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const [amount, currency] = [requests.qualpayAmount(order), requests.currencyNumber(order)];
+  if (amount === null || currency === undefined)
+    return kit.declined("gateway_misconfigured", { reason: "Qualpay takes two decimals and twelve digits, and not every currency" });
+  const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount, currency)));
+  if (state.outcome !== "partial") return state;
+  return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {
+    const answer = await kit.ask(io, requests.voidSale(io.settings, state.pgId));
+    return answer !== null && responses.readReversal(answer) === "done";
+  });
+}
+
+/** Sent again while no answer comes: it moves no money, and the same card has the same entry in the vault. */
+function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const { verify } = io.settings.options;
+  const build = verify ? requests.verify : requests.store;
+  return kit.storeAgain(io, async () => responses.readStored(await io.send(build(order, io.settings)), verify));
+}
+
+/** By the reference, in the report of requests, newest first. */
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize")
+    return kit.declined("gateway_unavailable", { reason: "a lost card_id cannot be found again; no money moved" });
+  const mine = await kit.allPages(0, async (page: number) =>
+    responses.readPage(await io.send(requests.report(io.settings, page)), attempt, page),
+  );
+  if (mine === null) return kit.unknown("Qualpay did not answer the look-up, or there are too many payments to look through");
+  return kit.theStanding(mine.map((row) => responses.readRow(row, attempt)));
+}
