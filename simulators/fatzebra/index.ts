@@ -1,5 +1,5 @@
 import { basic, isAccepted } from "../kit/auth.ts";
-import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, Refusal, textOf } from "../kit/index.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, mask, Refusal, textOf } from "../kit/index.ts";
 import type { Answer, Call, Fields, Issuer, Rules, Transaction } from "../kit/index.ts";
 import { anything, coded, currency, digits, email, ipv4, matching, oneOf, required, requiredIf } from "../kit/rules.ts";
 import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
@@ -225,6 +225,9 @@ function purchase(call: ZebraCall): Answer {
     },
     ledger: { ecm: call.maybe("extra.ecm") ?? null, customer_ip: call.text("customer_ip") },
   });
+  // Every purchase has a token of its card; with this mark it is meant to be kept.
+  if (no === null && given === undefined && call.text("extra.card_on_file") === "true")
+    tools.record({ kind: "token", id: made.details.cardToken, reference, outcome: "approved", card: mask(card.number) });
   return said(made);
 }
 

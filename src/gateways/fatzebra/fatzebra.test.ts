@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
+import type { GatewayAnswer, GatewaySettings, Order, Outcome } from "../contract.ts";
+import { GATEWAYS_BUILT } from "../registry.ts";
+import { SESSION, answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+
+const fatzebra = GATEWAYS_BUILT.fatzebra!;
+const settings = settingsOf(fatzebra);
+const LOST: GatewayAnswer = { kind: "lost", reason: "connection reset" };
+const ID = "071-P-1VQZVNTX";
+const REFERENCE = orderOf().reference;
+
+const PURCHASE = {
+  authorization: "945272",
+  id: ID,
+  card_number: "424242XXXXXX4242",
+  card_token: "ybmdvs1611pq5l1gl8g4",
+  amount: 4995,
+  decimal_amount: 49.95,
+  successful: true,
+  message: "Approved",
+  reference: REFERENCE,
+  currency: "USD",
+  transaction_id: ID,
+  response_code: "00",
+  captured: true,
+  captured_amount: 4995,
+  cvv_match: "M",
+};
+const said = (response: object = {}, outer: object = {}, status = 200) =>
+  answered(status, { successful: true, response: { ...PURCHASE, ...response }, errors: [], test: true, ...outer });
+const refused = (response_code: string, more: object = {}) =>
+  said({ successful: false, authorization: "0", message: "Declined", response_code, captured: false, captured_amount: null, ...more });
+const wrong = (errors: string[], response: object = {}, status = 422) =>
+  answered(status, { successful: false, response, errors, test: true });
+const HOLD = { amount: 100, captured: false, captured_amount: null };
+const VOIDED = said({ message: "Voided", captured: false });
+const MISSING = wrong(["Could not find Purchase"], {}, 404);
+
+function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
+  let count = 0;
+  return testIo({ ...settings, ...changes }, () => Promise.resolve(answers[Math.min(count++, answers.length - 1)]!), 90_000);
+}
+const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => fatzebra.charge(orderOf(), ioWith(answers));
+const storing = (changes: Partial<Order> = {}) => orderOf({ mode: "tokenize", amountMinor: 0, ...changes });
+const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
+const pathsOf = ({ sent }: ReturnType<typeof ioWith>) => sent.map(({ request }) => `${request.method} ${new URL(request.url).pathname}`);
+
+describe("fatzebra requests", () => {
+  test("a purchase is one JSON body under HTTP Basic, a telephone order of its own reference", async () => {
+    const io = ioWith([said()]);
+    await fatzebra.charge(orderOf({ card: cardOf("5123456789012346", { month: "09", year: "2028", name: "Jane Smith" }) }), io);
+    const { request, body } = io.sent[0]!;
+    assert.equal(request.url, "https://gateway.pmnts-sandbox.io/v1.0/purchases");
+    assert.partialDeepStrictEqual(request.headers, {
+      Authorization: "Basic VEVTVDpURVNU",
+      "Content-Type": "application/json",
+      Accept: "application/json",
+    });
+    assert.equal(
+      body,
+      `{"amount":4995,"currency":"USD","reference":"${SESSION}-1","card_holder":"Jane Smith","card_number":"5123456789012346",` +
+        '"card_expiry":"09/2028","cvv":"123","customer_ip":"203.0.113.10","capture":true,' +
+        `"metadata":{"session":"${SESSION}","description":"Invoice 1001"},"extra":{"ecm":"21","card_on_file":false}}`,
+    );
+  });
+
+  test("the widget's shopper has an address of his own; a holder without a name has a placeholder", async () => {
+    const io = ioWith([said()]);
+    await fatzebra.charge(orderOf({ channel: "widget", customerIp: "198.51.100.7", description: null }), io);
+    await fatzebra.charge(orderOf({ channel: "widget", customerIp: "2001:db8::7" }), io);
+    assert.match(io.sent[0]?.body ?? "", /"card_holder":"Cardholder"/);
+    assert.match(
+      io.sent[0]?.body ?? "",
+      new RegExp(`"customer_ip":"198.51.100.7","capture":true,"metadata":\\{"session":"${SESSION}"\\},"extra":\\{"ecm":"31"`),
+    );
+    assert.match(io.sent[1]?.body ?? "", /"customer_ip":"203\.0\.113\.10"/);
+  });
+
+  test("live money is not taken under a made-up address", async () => {
+    const { ip_address: _address, ...credentials } = settings.credentials;
+    const nowhere = ioWith([said()], { environment: "live", endpoint: fatzebra.hosts.live, credentials });
+    assert.equal(codeOf(await fatzebra.charge(orderOf(), nowhere)), "gateway_misconfigured");
+    assert.equal(codeOf(await fatzebra.tokenize(storing(), nowhere)), "gateway_misconfigured");
+    assert.equal(nowhere.sent.length, 0);
+    const sandbox = ioWith([said()], { credentials });
+    await fatzebra.charge(orderOf(), sandbox);
+    assert.match(sandbox.sent[0]?.body ?? "", /"customer_ip":"127\.0\.0\.1"/);
+  });
+
+  test("a card is stored by a hold that is released at once, or unseen under our reference as its alias", async () => {
+    const io = ioWith([said(HOLD), VOIDED]);
+    const outcome = await fatzebra.tokenize(storing(), io);
+    assert.deepEqual(outcome.outcome === "approved" && [outcome.processor, outcome.reason], [
+      { fatzebra_card_token: PURCHASE.card_token },
+      undefined,
+    ]);
+    assert.match(io.sent[0]?.body ?? "", /^\{"amount":100,.*"capture":false,.*"card_on_file":true,"stored_credential_indicator":"I"\}\}$/);
+    assert.equal(io.sent[1]?.request.url, `https://gateway.pmnts-sandbox.io/v1.0/purchases/void?id=${ID}`);
+    assert.equal(io.sent[1].body, "{}");
+    const unseen = ioWith(
+      [LOST, answered(200, { successful: true, response: { token: "66ox2h1e2x93495ynv3o", authorized: true }, errors: [] })],
+      {
+        options: { verify: false },
+      },
+    );
+    const stored = await fatzebra.tokenize(storing(), unseen);
+    assert.deepEqual(stored.outcome === "approved" && stored.processor, { fatzebra_card_token: "66ox2h1e2x93495ynv3o" });
+    assert.equal(
+      unseen.sent[1]?.body,
+      `{"card_holder":"Cardholder","card_number":"4242424242424242","card_expiry":"03/2060","cvv":"123","alias":"${REFERENCE}"}`,
+    );
+    assert.deepEqual(pathsOf(unseen), ["POST /v1.0/credit_cards", "POST /v1.0/credit_cards"]);
+  });
+
+  test("settings that cannot work are named", () => {
+    const fault = (changes: Record<string, string>) => {
+      const changed = Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, new Secret(value)]));
+      return fatzebra.checkSettings({ ...settings, credentials: { ...settings.credentials, ...changed } }) ?? "";
+    };
+    assert.equal(fault({}), "");
+    assert.match(fault({ username: "TEST:TEST" }), /username/);
+    assert.match(fault({ token: "TEST " }), /token/);
+    assert.match(fault({ ip_address: "here" }), /ip_address/);
+  });
+});
+
+describe("fatzebra responses", () => {
+  test("every response_code of the vendor's table means what it says, whatever the words beside it", async () => {
+    const rows: Readonly<Record<string, string>> = {
+      do_not_honor: "01 02 05",
+      insufficient_funds: "51",
+      expired_card: "33 54",
+      incorrect_number: "14 15 56",
+      incorrect_cvc: "82",
+      card_not_supported: "12 31 39 40 42 52 53 57 58",
+      lost_or_stolen: "04 07 35 36 37 41 43",
+      fraud_suspected: "34 59",
+      limit_exceeded: "13 38 61 65 75",
+      gateway_misconfigured: "03 60",
+      processing_error: "06 09 19 22 25 30 90 96 99",
+      gateway_unavailable: "91 92",
+      card_declined: "62 93 77 constructor",
+    };
+    for (const [ours, codes] of Object.entries(rows))
+      for (const code of codes.split(" ")) assert.equal(codeOf(await charge(refused(code))), ours, code);
+    const outcome = await charge(refused("05"));
+    assert.deepEqual(outcome.outcome === "declined" && outcome.processor, { fatzebra_purchase_id: ID });
+    for (const fraud_result of ["Deny", "Challenge"])
+      assert.equal(codeOf(await charge(refused("05", { fraud_result }))), "fraud_suspected");
+  });
+
+  test("a refused field is told by the errors' texts, with any status", async () => {
+    for (const [text, ours] of Object.entries({
+      "Card number is invalid": "incorrect_number",
+      "Card Number is required": "incorrect_number",
+      "CVV is required": "incorrect_cvc",
+      "Expiry date can't be blank": "invalid_expiry",
+      "Card has expired, check the expiry": "expired_card",
+      "Currency XYZ is not valid for this merchant. Permitted currencies: AUD": "gateway_misconfigured",
+      "Amount is invalid": "gateway_misconfigured",
+      "Reference can't be blank": "gateway_misconfigured",
+    }))
+      for (const status of [200, 400, 422]) assert.equal(codeOf(await charge(wrong([text], {}, status))), ours, text);
+  });
+
+  test("a fault and whatever says neither yes nor no is unknown, and so is status 429", async () => {
+    for (const answer of [
+      LOST,
+      answered(500, { successful: false, errors: ["x"] }),
+      answered(429, {}),
+      answered(200, "<html>"),
+      wrong([], {}),
+      wrong(["System error"], { response_code: "99", id: ID, successful: false, message: null }),
+      said({}, { successful: undefined }),
+      said({ successful: "true" }),
+      said({ successful: true }, { successful: false }),
+    ])
+      assert.equal((await charge(answer)).outcome, "unknown", JSON.stringify(answer));
+    for (const status of [401, 403]) {
+      assert.equal(codeOf(await charge(answered(status, "no"))), status === 401 ? "gateway_credentials_invalid" : "gateway_misconfigured");
+      assert.equal(codeOf(await charge(wrong(["Denied"], {}, status))), "gateway_credentials_invalid");
+    }
+  });
+
+  test("an approval is of the whole amount, captured, in the currency asked for", async () => {
+    const outcome = await charge(said());
+    assert.ok(outcome.outcome === "approved");
+    assert.deepEqual([outcome.capture, outcome.processor], ["captured", { fatzebra_purchase_id: ID }]);
+    assert.deepEqual(outcome.webhookProcessor, { auth_code: "945272", response_code: "00" });
+    assert.equal((await charge(said({ response_code: "08", authorization: 945_272, fraud_result: "Challenge" }))).outcome, "approved");
+    for (const change of [
+      { id: "123" },
+      { captured: false },
+      { captured: null },
+      { captured_amount: 5000 },
+      { captured_amount: null },
+      { currency: "AUD" },
+      { fraud_result: "Deny" },
+    ])
+      assert.equal((await charge(said(change))).outcome, "unknown", JSON.stringify(change));
+  });
+
+  test("a part of the amount is voided, or refunded once it is settled, and else in doubt", async () => {
+    const part = said({ response_code: "10", captured_amount: 1000 });
+    assert.equal(codeOf(await charge(part, VOIDED)), "insufficient_funds");
+    const settled = ioWith([part, said({ successful: false, message: "Not Voided" }, {}, 422), said()]);
+    assert.equal(codeOf(await fatzebra.charge(orderOf(), settled)), "insufficient_funds");
+    assert.equal(settled.sent[2]?.body, `{"transaction_id":"${ID}","amount":4995,"reference":"${REFERENCE}-r1"}`);
+    assert.equal((await charge(part, LOST)).outcome, "unknown");
+  });
+
+  test("a purchase is looked up by its reference, and absent only in the vendor's own words", async () => {
+    const found = async (answer: GatewayAnswer) => codeOf(await fatzebra.lookUp!(traceOf(orderOf()), ioWith([answer])));
+    const io = ioWith([said()]);
+    await fatzebra.lookUp!(traceOf(orderOf()), io);
+    assert.equal(io.sent[0]?.request.url, `https://gateway.pmnts-sandbox.io/v1.0/purchases/${REFERENCE}`);
+    assert.equal(await found(said()), "approved");
+    assert.equal(await found(refused("51")), "insufficient_funds");
+    assert.equal(await found(MISSING), "absent");
+    assert.equal(await found(answered(404, "<html>")), "unknown");
+    assert.equal(await found(answered(404, {})), "unknown");
+    assert.equal(await found(answered(401, {})), "unknown");
+    assert.equal(await found(said({ reference: "another" })), "unknown");
+    assert.equal(await found(LOST), "unknown");
+  });
+
+  test("a used reference and the bank's duplicate are looked up: the first one may be ours", async () => {
+    const used = wrong(["Reference has already been taken"]);
+    assert.equal((await charge(used, said())).outcome, "approved");
+    assert.equal(codeOf(await charge(used, refused("51"))), "insufficient_funds");
+    assert.equal((await charge(used, MISSING)).outcome, "unknown");
+    assert.equal(codeOf(await charge(refused("94"), refused("94"))), "duplicate_transaction");
+  });
+
+  test("a lost hold is found by its reference, released, and its card kept", async () => {
+    assert.equal((await fatzebra.tokenize(storing(), ioWith([LOST]))).outcome, "unknown");
+    const io = ioWith([said(HOLD), VOIDED]);
+    const found = await fatzebra.lookUp!(traceOf(storing()), io);
+    assert.deepEqual(found.outcome === "approved" && found.processor, { fatzebra_card_token: PURCHASE.card_token });
+    assert.deepEqual(pathsOf(io), [`GET /v1.0/purchases/${REFERENCE}`, "POST /v1.0/purchases/void"]);
+    assert.equal((await fatzebra.lookUp!(traceOf(storing()), ioWith([MISSING]))).outcome, "absent");
+  });
+
+  test("a refused card is not stored; a hold that may stand and a missing token are told", async () => {
+    const refusal = await fatzebra.tokenize(storing(), ioWith([refused("51", HOLD)]));
+    assert.deepEqual([codeOf(refusal), refusal.outcome === "declined" && refusal.processor], ["insufficient_funds", {}]);
+    const stuck = await fatzebra.tokenize(storing(), ioWith([said(HOLD), LOST]));
+    assert.match((stuck.outcome === "approved" && stuck.reason) || "", /not known/);
+    assert.equal(codeOf(await fatzebra.tokenize(storing(), ioWith([said({ ...HOLD, card_token: null }), VOIDED]))), "processing_error");
+    assert.equal(codeOf(await fatzebra.tokenize(storing(), ioWith([said({ ...HOLD, amount: 50 }), VOIDED]))), "insufficient_funds");
+    assert.equal((await fatzebra.void!(traceOf(storing()), ioWith([LOST]))).outcome, "nothing to void");
+  });
+});

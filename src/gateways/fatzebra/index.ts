@@ -1,0 +1,93 @@
+import type { AttemptTrace, Declined, GatewayAnswer, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** Fat Zebra (PMNTS) Gateway API v1.0: purchases that are found by our reference, and card tokens. */
+export const gateway = kit.defineGateway({
+  name: "fatzebra",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // A used reference is either refused or answered with its first purchase: the vendor does not say which.
+    idempotency: "refuse",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 120_000,
+    token: "a card token",
+    processorFields: { charge: ["fatzebra_purchase_id"], tokenize: ["fatzebra_card_token"], transactionId: "fatzebra_purchase_id" },
+    deadlineMs: 90_000,
+  },
+  sandbox: { username: "TEST", token: "TEST", ip_address: "203.0.113.10" },
+  documentation:
+    "The vendor demands the payer's IPv4 address; for telephone payments this service's own is sent. Storing a card asks no issuer: its " +
+    "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, and the wording of refused fields.",
+  charge,
+  tokenize,
+  lookUp,
+  void: async (attempt, io) =>
+    // A stored card cannot be taken out by this interface.
+    kit.reversal(attempt.mode === "charge" ? await lookUp(attempt, io) : kit.absent, ({ processor }) =>
+      reversed(attempt, io, processor["fatzebra_purchase_id"] ?? ""),
+    ),
+});
+
+/** The payer's address. In the sandbox any will do; with live money nothing is made up. */
+function payerIpOf(order: Order, io: Io): string | Declined {
+  const reason = "ip_address or SIP_PUBLIC_HOST must say this service's public IPv4 address";
+  return requests.payerIpOf(order, io.settings, io.egressIp) ?? kit.declined("gateway_misconfigured", { reason });
+}
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const payerIp = payerIpOf(order, io);
+  if (kit.isOutcome(payerIp)) return payerIp;
+  return whole(order, io, responses.readPurchase(await io.send(requests.purchase(order, io.settings, payerIp)), order));
+}
+
+/** A part of the amount must not stay. */
+async function whole(subject: Subject, io: Io, state: responses.PurchaseState): Promise<Outcome> {
+  if (state.outcome !== "partial") return state;
+  const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
+  return kit.releasedFirst(refusal, () => reversed(subject, io, state.id));
+}
+
+const reversed = (subject: Subject, io: Io, id: string): Promise<boolean> =>
+  kit.voidElseRefund(
+    io,
+    { void: () => requests.voidPurchase(io.settings, id), refund: () => requests.refund(subject, io.settings, id) },
+    responses.readReversal,
+  );
+
+/** The issuer is asked by a hold, whose answer has the card's token; without one the card is stored unseen. */
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  if (!io.settings.options.verify)
+    return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.store(order, io.settings))));
+  const payerIp = payerIpOf(order, io);
+  if (kit.isOutcome(payerIp)) return payerIp;
+  const answer = await io.send(requests.purchase(order, io.settings, payerIp));
+  return stored(io, responses.readPurchase(answer, order), answer);
+}
+
+/** Releases the hold that has verified a card, and keeps the card's token. */
+async function stored(io: Io, held: responses.PurchaseState, answer: GatewayAnswer): Promise<Outcome> {
+  if (held.outcome === "declined") return { ...held, processor: {} };
+  if (held.outcome === "unknown") return held;
+  const id = held.outcome === "partial" ? held.id : (held.processor["fatzebra_purchase_id"] ?? "");
+  const voided = await kit.ask(io, requests.voidPurchase(io.settings, id));
+  const token = responses.tokenOf(answer);
+  if (held.outcome === "partial") return kit.declined("insufficient_funds", { reason: "only a part of the verifying hold was approved" });
+  if (token === undefined) return kit.declined("processing_error", { reason: "the card was verified, and the answer has no token of it" });
+  // Nothing settles a hold: one that cannot be voided was released before.
+  const isReleased = voided !== null && responses.readReversal(voided) !== "unclear";
+  const reason = "the card is stored; that the hold which verified it was released is not known: else it lapses";
+  return kit.approved({ fatzebra_card_token: token }, isReleased ? {} : { reason });
+}
+
+/** By our reference; of a card that was to be stored, the hold that verified it. */
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  const answer = await io.send(requests.readPurchase(attempt, io.settings));
+  const found = responses.readFound(answer, attempt);
+  if (found.outcome === "absent") return found;
+  return attempt.mode === "charge" ? whole(attempt, io, found) : stored(io, found, answer);
+}

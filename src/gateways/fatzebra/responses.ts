@@ -1,0 +1,136 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import { VERIFICATION_MINOR } from "./requests.ts";
+
+/** `response_code`; its words are `Declined` for most of them, so only the code counts. */
+const codeOf = kit.codeTable({
+  do_not_honor: "01 02 05",
+  insufficient_funds: "51",
+  expired_card: "33 54",
+  incorrect_number: "14 15 56",
+  incorrect_cvc: "82",
+  card_not_supported: "12 31 39 40 42 52 53 57 58",
+  lost_or_stolen: "04 07 35 36 37 41 43",
+  fraud_suspected: "34 59",
+  limit_exceeded: "13 38 61 65 75",
+  duplicate_transaction: "94",
+  gateway_misconfigured: "03 60",
+  processing_error: "06 09 19 22 25 30 90 96 99",
+  gateway_unavailable: "91 92",
+});
+/** Texts of `errors`, which have no code. */
+const codeOfText = kit.textTable<DeclineCode>([
+  [/reference.*\b(already|taken|used|duplicate|unique)/i, "duplicate_transaction"],
+  [/expired/i, "expired_card"],
+  [/expiry/i, "invalid_expiry"],
+  [/cvv/i, "incorrect_cvc"],
+  [/card.?number/i, "incorrect_number"],
+]);
+
+const PURCHASE = /^[0-9A-Z]{1,8}-P-[0-9A-Z]{1,32}$/i;
+const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
+/** Response code of a fault, which may stand with a payment that was made. */
+const FAULT = "99";
+
+/** What a purchase says; a part of the amount must not stay. */
+export type PurchaseState = Approved | Declined | Unknown | { outcome: "partial"; id: string };
+
+/** The answer to a purchase. The status says nothing about the outcome: a decline is 200, and so may a refused field be. */
+export function readPurchase(answer: GatewayAnswer, subject: Subject): PurchaseState {
+  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429, of which the vendor does not say what it means");
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  if (read.status === 401 || read.status === 403) return kit.declined("gateway_credentials_invalid");
+  return purchaseState(read.body, subject);
+}
+
+/** What a look-up by reference says; 404 only in the vendor's own words is an absence. */
+export function readFound(answer: GatewayAnswer, subject: Subject): PurchaseState | Extract<LookUpResult, { outcome: "absent" }> {
+  const body = kit.lookUpBody(answer, kit.readJson, [200, 404]);
+  if (body === null) return kit.unknown("Fat Zebra did not answer the look-up");
+  const isMissing = answer.kind === "answered" && answer.status === 404;
+  if (isMissing) return body["successful"] === false ? kit.absent : kit.unknown("404 without the vendor's envelope");
+  if (body["successful"] !== true) return kit.unknown("a look-up that was refused");
+  if (kit.textAt(body, "response", "reference") !== subject.reference) return kit.unknown("another purchase than asked for");
+  return purchaseState(body, subject);
+}
+
+/** Two flags: the outer one says that the request was processed, the inner one what the bank said. */
+function purchaseState(body: kit.JsonObject, subject: Subject): PurchaseState {
+  const response = kit.at(body, "response");
+  const [outer, inner] = [body["successful"], kit.at(response, "successful")];
+  const code = kit.scalarAt(response, "response_code");
+  const processor = { fatzebra_purchase_id: kit.idAt(response, PURCHASE, "id") };
+  if (outer === false && inner !== true) return refused(body, code, processor);
+  if (outer !== true || typeof inner !== "boolean") return kit.unknown("an answer without its two flags");
+  const fraud = kit.textAt(response, "fraud_result")?.toLowerCase();
+  if (!inner) {
+    const isFraud = fraud === "deny" || fraud === "challenge";
+    return kit.declined(isFraud ? "fraud_suspected" : (codeOf(code) ?? "card_declined"), {
+      message: kit.textAt(response, "message"),
+      processor,
+    });
+  }
+  return taken(response, fraud, subject);
+}
+
+/** The bank said yes: to what, and is it captured? */
+function taken(response: kit.JsonObject[string] | undefined, fraud: string | undefined, subject: Subject): PurchaseState {
+  const id = kit.idAt(response, PURCHASE, "id");
+  if (id === undefined) return kit.unknown("approved without the purchase's id");
+  const isCharge = subject.mode === "charge";
+  const captured = kit.at(response, "captured");
+  if (fraud === "deny" || (fraud === "challenge" && captured !== true))
+    return kit.unknown("approved by the bank, held by the fraud screening");
+  if (typeof captured !== "boolean") return kit.unknown("an approval that does not say whether it was captured");
+  // A payment that was voided reads so as well.
+  if (isCharge && !captured) return kit.unknown("approved and not captured, though that was asked for");
+  const asked = isCharge ? subject.amountMinor : VERIFICATION_MINOR;
+  const amount = kit.minorOf(kit.at(response, captured ? "captured_amount" : "amount"));
+  if (amount !== null && amount > 0 && amount < asked) return { outcome: "partial", id };
+  if (amount !== asked || kit.textAt(response, "currency")?.toUpperCase() !== subject.currency)
+    return kit.unknown("another amount or currency than asked for");
+  return kit.approved(
+    { fatzebra_purchase_id: id },
+    {
+      capture: captured ? "captured" : "authorized",
+      webhook: { auth_code: kit.scalarAt(response, "authorization"), response_code: kit.scalarAt(response, "response_code") },
+    },
+  );
+}
+
+/** Not processed: by the errors' texts. A fault may hide a payment; only the look-up tells. */
+function refused(body: kit.JsonObject, code: string | undefined, processor: Record<string, string | undefined>): Declined | Unknown {
+  const list = kit.at(body, "errors");
+  const errors = Array.isArray(list) ? list.filter((error) => typeof error === "string") : [];
+  if (code === FAULT || errors.length === 0) return kit.unknown("a fault of the gateway that leaves the outcome open");
+  const message = errors.join("; ");
+  return kit.declined(codeOf(code) ?? codeOfText(message) ?? "gateway_misconfigured", { message, processor });
+}
+
+/** The answer to storing a card, which moves nothing: what is unclear may be asked again. */
+export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  if ("outcome" in read) return read;
+  if (read.status === 401 || read.status === 403) return kit.declined("gateway_credentials_invalid");
+  const response = kit.at(read.body, "response");
+  if (read.body["successful"] === false) return refused(read.body, kit.scalarAt(response, "response_code"), {});
+  const token = kit.idAt(response, TOKEN, "token");
+  const isUsable = read.body["successful"] === true && kit.at(response, "authorized") !== false;
+  return token !== undefined && isUsable
+    ? kit.approved({ fatzebra_card_token: token })
+    : kit.unknown("a stored card without a usable token");
+}
+
+/** The token that every purchase's answer has. */
+export const tokenOf = (answer: GatewayAnswer) =>
+  kit.idAt(kit.lookUpBody(answer, kit.readJson, [200, 201]) ?? undefined, TOKEN, "response", "card_token");
+
+/** A void is refused once the purchase is settled. */
+export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
+  const read = kit.readJson(body);
+  const [outer, inner] = [kit.at(read ?? undefined, "successful"), kit.at(read ?? undefined, "response", "successful")];
+  if (status < 300 && outer === true && inner === true) return "done";
+  return outer === true && inner === false ? "settled already" : "unclear";
+}
