@@ -218,10 +218,8 @@ function textOf(result: RecognitionResult): string {
 }
 const isTaken = (result: RecognitionResult) => result.kind !== "nothing" && !("certain" in result && !result.certain);
 
-const [streaming, batch] = await loadDecoders(2);
-if (!streaming || !batch) throw new Error("no decoders");
 let results: RecognitionResult[] = [];
-const utteranceRecogniser = new UtteranceRecogniser({ streaming, batch, onResult: (result) => results.push(result) });
+const utteranceRecogniser = new UtteranceRecogniser({ ...(await loadDecoders()), onResult: (result) => results.push(result) });
 
 console.log("step                   condition   right      accepted   wrong  load   anchor: right at clean / loss / pink");
 for (const [step, { count, anchor, make }] of Object.entries(STEPS)) {

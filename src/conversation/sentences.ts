@@ -39,7 +39,8 @@ export const ASK = {
     keypad: "Now key in the postal code of your billing address, then press the pound key.",
   },
   confirm: {
-    speech: "Is that right? Say yes or press one. Say no or press two.",
+    // A lone yes or no is too short to be told from other words: the longer answer is the one that is heard (docs/conversation.md).
+    speech: "Is that right? Say yes, that's right, or press one. Say no, that's wrong, or press two.",
     keypad: "Is that right? Press one for yes, or two for no.",
   },
 } as const satisfies Record<string, Asking>;

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import createModule from "soundswallower";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import type { Acceptor } from "./acceptor.ts";
-import { DIGIT_INSERTION, type Phrases } from "./phrases.ts";
+import type { Phrases } from "./phrases.ts";
 
 export type Grammar = Phrases | Acceptor;
 
@@ -12,6 +12,8 @@ export interface Decoder {
   use(grammar: Grammar): void;
   /** Words of a whole utterance; empty when the grammar has no place for it. Normalised over the utterance, the better mode for short answers. */
   decode(samples: Float32Array): string[];
+  /** The same with what the words are worth; null when the grammar has no place for the utterance. */
+  score(samples: Float32Array): Scored | null;
   /** Begins an utterance whose audio comes bit by bit. */
   begin(): void;
   feed(samples: Float32Array): void;
@@ -21,13 +23,38 @@ export interface Decoder {
   end(): string[];
 }
 
+/** The best words of an utterance. */
+export interface Scored {
+  words: string[];
+  /** Log probability of the whole utterance, in the engine's unit of 1024 times the logarithm to the base 1.0001. */
+  score: number;
+  /** Frames of 10 ms in which the words were spoken, without pauses. */
+  frames: number;
+}
+
+/** The decoders of one call. */
+export interface Decoders {
+  /**
+   * Follows digits while they are spoken. It rates every sound of the model in each frame, not only those that the grammar waits for:
+   * slower, but what one grammar scores can be compared with what another does.
+   */
+  streaming: Decoder;
+  /** Decodes finished utterances. */
+  batch: Decoder;
+}
+
 /** The calls of the native engine that its own interface leaves out, by the names of its C sources. */
 interface Native extends Awaited<ReturnType<typeof createModule>> {
   HEAP8: Int8Array;
+  HEAP32: Int32Array;
   _malloc(bytes: number): number;
   _free(pointer: number): void;
   _decoder_logmath(decoder: number): number;
   _decoder_hyp(decoder: number, score: number): number;
+  _decoder_seg_iter(decoder: number): number;
+  _seg_iter_next(segment: number): number;
+  _seg_iter_word(segment: number): number;
+  _seg_iter_frames(segment: number, first: number, last: number): void;
   _decoder_set_fsg(decoder: number, fsg: number): number;
   _fsg_model_init(name: number, logmath: number, languageWeight: number, states: number): number;
   _fsg_set_states(fsg: number, start: number, final: number): void;
@@ -38,22 +65,22 @@ interface Native extends Awaited<ReturnType<typeof createModule>> {
 
 /** The engine's default, which its JSGF compiler uses too. */
 const LANGUAGE_WEIGHT = 6.5;
+/** The engine's own: a path this much less likely than the best is given up. */
+const BEAMS = { beam: 1e-48, pbeam: 1e-48, wbeam: 7e-29 };
 /** Natural logarithm of the base of the engine's logarithms, 1.0001. */
 const LOG_BASE = Math.log(1.0001);
 const DICTIONARY = fileURLToPath(new URL("telephone.dict", import.meta.url));
 const MODEL_BASE = fileURLToPath(new URL("model/", import.meta.resolve("soundswallower")));
 
-/** Loads the 8 kHz model `count` times, with the words of `telephone.dict` alone: half the memory of the engine's own dictionary. */
-export async function loadDecoders(count: number): Promise<Decoder[]> {
+/** Loads the 8 kHz model for one call, with the words of `telephone.dict` alone: half the memory of the engine's own dictionary. */
+export async function loadDecoders(): Promise<Decoders> {
   const quiet = () => {};
   const native = (await createModule({ modelBase: MODEL_BASE, print: quiet, printErr: quiet } as object)) as Native;
-  const decoders: Decoder[] = [];
-  while (decoders.length < count) decoders.push(await loadDecoder(native));
-  return decoders;
+  return { streaming: await loadDecoder(native, true), batch: await loadDecoder(native, false) };
 }
 
-async function loadDecoder(native: Native): Promise<Decoder> {
-  const engine = new native.Decoder({ samprate: SAMPLE_RATE_HZ, loglevel: "FATAL", dict: DICTIONARY });
+async function loadDecoder(native: Native, scores: boolean): Promise<Decoder> {
+  const engine = new native.Decoder({ samprate: SAMPLE_RATE_HZ, loglevel: "FATAL", dict: DICTIONARY, compallsen: scores });
   await engine.initialize();
   const { cdecoder } = engine as unknown as { cdecoder: number };
   let inUse: Grammar | null = null;
@@ -86,6 +113,26 @@ async function loadDecoder(native: Native): Promise<Decoder> {
     if (native._decoder_set_fsg(cdecoder, fsg) < 0) throw new Error("the recogniser refused a digit grammar");
   };
 
+  /** Frames of the words, without the silences and noises between them, which the engine writes in brackets. */
+  const frames = (): number => {
+    const places = native._malloc(8);
+    let count = 0;
+    for (let segment = native._decoder_seg_iter(cdecoder); segment !== 0; segment = native._seg_iter_next(segment)) {
+      native._seg_iter_frames(segment, places, places + 4);
+      const [first = 0, last = 0] = native.HEAP32.subarray(places >> 2, (places >> 2) + 2);
+      const initial = String.fromCharCode(native.HEAP8[native._seg_iter_word(segment)] ?? 0);
+      if (!"<[".includes(initial)) count += last - first + 1;
+    }
+    native._free(places);
+    return count;
+  };
+
+  const decode = (samples: Float32Array) => {
+    engine.start();
+    engine.process_audio(samples, false, true);
+    engine.stop();
+  };
+
   const words = () => {
     // The engine's get_text reads address 0 when there is no hypothesis.
     if (native._decoder_hyp(cdecoder, 0) === 0) return [];
@@ -96,17 +143,23 @@ async function loadDecoder(native: Native): Promise<Decoder> {
     use(grammar) {
       if (grammar === inUse) return;
       inUse = null;
-      const isPhrases = "jsgf" in grammar;
-      engine.set_config("wip", isPhrases ? grammar.wordInsertion : DIGIT_INSERTION);
-      if (isPhrases) engine.set_grammar(grammar.jsgf);
+      engine.set_config("wip", grammar.wordInsertion);
+      for (const [name, usual] of Object.entries(BEAMS)) engine.set_config(name, grammar.beam ?? usual);
+      if ("jsgf" in grammar) engine.set_grammar(grammar.jsgf);
       else useAcceptor(grammar);
       inUse = grammar;
     },
     decode(samples) {
-      engine.start();
-      engine.process_audio(samples, false, true);
-      engine.stop();
+      decode(samples);
       return words();
+    },
+    score(samples) {
+      decode(samples);
+      const place = native._malloc(4);
+      const isThere = native._decoder_hyp(cdecoder, place) !== 0;
+      const score = native.HEAP32[place >> 2] ?? 0;
+      native._free(place);
+      return isThere ? { words: words(), score, frames: frames() } : null;
     },
     begin: () => engine.start(),
     feed: (samples) => void engine.process_audio(samples),

@@ -2,11 +2,12 @@ import { Cell, isCompleteNumber, passesLuhn } from "#src/kernel/card.ts";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { type Acceptor, digitAcceptor, startsCard } from "./acceptor.ts";
 import { isConfirmed, isSame } from "./agreement.ts";
-import type { Decoder, Grammar } from "./decoder.ts";
+import { ANSWERS, ANYTHING, understandAnswer } from "./answers.ts";
+import type { Decoder, Decoders, Grammar } from "./decoder.ts";
 import type { ListenFor, ListenTask, RecognitionResult } from "./recognition-result.ts";
-import { DIGITS, EXPIRY, YES_NO, answerOf } from "./phrases.ts";
+import { DIGITS, EXPIRY } from "./phrases.ts";
 import { digitsOf, expiryOf, isSingleDigit } from "./spoken-numbers.ts";
-import { isVoice } from "./voicing.ts";
+import { OTHER_SPEAKER, warp } from "./warp.ts";
 
 /** An utterance and what a second, independent decoder made of it while it was spoken. */
 export interface UtteranceAudio {
@@ -17,7 +18,7 @@ export interface UtteranceAudio {
   clear: boolean;
 }
 
-type Understand = (decoder: Decoder, heard: UtteranceAudio, options: Pick<ListenTask, "have" | "lengths">) => RecognitionResult;
+type Understand = (decoders: Decoders, heard: UtteranceAudio, options: Pick<ListenTask, "have" | "lengths">) => RecognitionResult;
 
 const NOTHING: RecognitionResult = { kind: "nothing" };
 
@@ -54,11 +55,11 @@ const digitsResult = (digits: readonly number[], final: boolean, certain: boolea
 
 /** A whole answer of one of `usual` lengths or those that the conversation knows, or a part of one: certain when this decoding and the one made while it was spoken agree. */
 function understandDigits(usual: readonly number[]): Understand {
-  return (decoder, { samples, free, clear }, { have, lengths }) => {
+  return ({ batch }, { samples, free, clear }, { have, lengths }) => {
     const missing = (lengths ?? usual).map((length) => length - have).filter((length) => length > 0);
     if (!free || missing.length === 0) return NOTHING;
     const part = free.length < Math.min(...missing) - 1;
-    const plain = decodeDigits(decoder, samples, part ? DIGITS : acceptor(missing, false, true));
+    const plain = decodeDigits(batch, samples, part ? DIGITS : acceptor(missing, false, true));
     if (!plain) return NOTHING;
     return digitsResult(plain.digits, !part, clear && isSame(plain.digits, free));
   };
@@ -71,18 +72,19 @@ const isCard = (digits: readonly number[]): boolean => startsCard(digits.length,
  * A whole card number: the Luhn-constrained decoding counts when the plain one confirms it. The constraint alone would find a valid
  * number in anything, so whether it was whole at all is the free decoding's word.
  */
-const understandNumber: Understand = (decoder, heard, options) => {
+const understandNumber: Understand = (decoders, heard, options) => {
+  const { batch } = decoders;
   const { samples, free, clear } = heard;
   const [shortest = 0] = LENGTHS.number;
   const count = free?.length ?? 0;
   if (options.have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
-    return understandDigits(LENGTHS.number)(decoder, heard, options);
+    return understandDigits(LENGTHS.number)(decoders, heard, options);
 
-  const plain = decodeDigits(decoder, samples, acceptor(LENGTHS.number, false, true));
+  const plain = decodeDigits(batch, samples, acceptor(LENGTHS.number, false, true));
   const card =
-    plain && isCard(plain.digits) ? plain : decodeDigits(decoder, samples, acceptor(LENGTHS.number, true, plain?.grouped ?? false));
+    plain && isCard(plain.digits) ? plain : decodeDigits(batch, samples, acceptor(LENGTHS.number, true, plain?.grouped ?? false));
   if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
-    const again = decodeDigits(decoder, samples, acceptor([count], false, true));
+    const again = decodeDigits(batch, samples, acceptor([count], false, true));
     if (isSame(again?.digits ?? null, free))
       return digitsResult(free, true, clear && !(card && isConfirmed(card.digits, plain?.digits ?? null, free)));
   }
@@ -91,18 +93,13 @@ const understandNumber: Understand = (decoder, heard, options) => {
   return digitsResult(best.digits, true, clear && isCard(best.digits) && isConfirmed(best.digits, plain?.digits ?? null, free));
 };
 
-const understandExpiry: Understand = (decoder, { samples, clear }) => {
-  decoder.use(EXPIRY);
-  const date = expiryOf(decoder.decode(samples));
-  return date ? { kind: "expiry", ...date, certain: clear } : NOTHING;
-};
-
-/** Only a voice can answer: a grammar of answers alone finds one in a melody, a hiss and the busy tone (R-441). */
-const understandAnswer: Understand = (decoder, { samples }) => {
-  if (!isVoice(samples)) return NOTHING;
-  decoder.use(YES_NO);
-  const answer = answerOf(decoder.decode(samples));
-  return answer ? { kind: answer } : NOTHING;
+/** Certain when the same date is heard in another speaker's voice too. */
+const understandExpiry: Understand = ({ batch }, { samples, clear }) => {
+  batch.use(EXPIRY);
+  const date = expiryOf(batch.decode(samples));
+  if (!date) return NOTHING;
+  const again = clear ? expiryOf(batch.decode(warp(samples, OTHER_SPEAKER))) : null;
+  return { kind: "expiry", ...date, certain: again?.month === date.month && again.year === date.year };
 };
 
 /** How each question's answer is understood. */
@@ -111,17 +108,18 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   expiry: understandExpiry,
   cvv: understandDigits(LENGTHS.cvv),
   zip: understandDigits(LENGTHS.zip),
-  yes_no: understandAnswer,
+  yes_no: ({ streaming }, { samples }) => understandAnswer(streaming, samples),
 };
 
 /** Builds the large grammars and runs the decoder once, which no caller should wait for. */
-export function prepare(decoder: Decoder): void {
+export function prepare({ streaming, batch }: Decoders): void {
   const silence = new Float32Array(SAMPLE_RATE_HZ / 2);
-  const grammars = [EXPIRY, YES_NO, acceptor(LENGTHS.number, true, false), acceptor(LENGTHS.number, false, true)];
-  for (const grammar of grammars) {
-    decoder.use(grammar);
-    decoder.decode(silence);
+  for (const grammar of [EXPIRY, acceptor(LENGTHS.number, true, false), acceptor(LENGTHS.number, false, true)]) {
+    batch.use(grammar);
+    batch.decode(silence);
   }
+  // The one that follows speech has heard no silence: it would take the first words for louder than they are.
+  for (const grammar of [ANSWERS, ANYTHING, DIGITS]) streaming.use(grammar);
 }
 
 /** Questions whose answer is a string of digits. */

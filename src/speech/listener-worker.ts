@@ -17,14 +17,11 @@ const STILL_MS = 100;
 const SILENCE: AudioFrame = { frame: new Uint8Array(SAMPLES_PER_PACKET).fill(ULAW_SILENCE), speech: false };
 const SILENT_FRAMES = STILL_MS / 20;
 
-const [streaming, batch] = await loadDecoders(2);
-if (!streaming || !batch) throw new Error("the recogniser did not load");
-
-prepare(batch);
+const decoders = await loadDecoders();
+prepare(decoders);
 
 const recogniser = new UtteranceRecogniser({
-  streaming,
-  batch,
+  ...decoders,
   onResult: (result, task) => {
     const message: FromListener = { result, task };
     main.postMessage(message, result.kind === "digits" ? [result.digits.buffer] : []);

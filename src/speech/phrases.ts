@@ -1,5 +1,5 @@
 import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
-import { GROUP_WEIGHT } from "./acceptor.ts";
+import { DIGIT_INSERTION, GROUP_WEIGHT, WORD_INSERTION } from "./acceptor.ts";
 import type { Command } from "./recognition-result.ts";
 
 /** Grammars in JSGF (W3C note, 2000), and what their words mean. Every word must stand in `telephone.dict`. */
@@ -10,12 +10,8 @@ const any = (words: readonly string[]) => words.filter((word) => word !== "").jo
 export interface Phrases {
   jsgf: string;
   wordInsertion: number;
+  beam?: number;
 }
-
-/** The engine's own. Drawn-out digits are heard twice with it: digit strings have `DIGIT_INSERTION`. */
-const WORD_INSERTION = 0.65;
-/** The best of 0.65 to 1e-5 on synthetic speech. */
-export const DIGIT_INSERTION = 0.1;
 
 const phrases = (wordInsertion: number, ...rules: string[]): Phrases => ({
   jsgf: `#JSGF V1.0;\ngrammar g;\n${rules.map((rule) => `${rule};\n`).join("")}`,
@@ -51,24 +47,9 @@ export const EXPIRY = phrases(
 const YES_WORDS = ["yes", "yeah", "yep", "yup", "correct", "right", "sure", "okay"] as const;
 const NO_WORDS = ["no", "nope", "nah", "wrong", "incorrect"] as const;
 
-export const YES_NO = phrases(
-  WORD_INSERTION,
-  `<yes> = ${any(YES_WORDS)}`,
-  `<no> = ${any(NO_WORDS)}`,
-  `<that> = that's | it's | it is`,
-  `public <answer> = <yes> [[<that>] <yes>] | <yes> it is | <that> <yes> | <no> [[<that>] <no>] | <no> it isn't | <that> <no> | [<that>] not (right | correct)`,
-);
-
-/** Yes or no; null when the words are neither. A refusal inside a sentence wins: "not correct" is no. */
-export function answerOf(words: readonly string[]): "yes" | "no" | null {
-  const has = (list: readonly string[]) => words.some((word) => list.includes(word));
-  if (has(NO_WORDS) || words.includes("not") || words.includes("isn't")) return "no";
-  return has(YES_WORDS) ? "yes" : null;
-}
-
 export const TEST_WORD = "mango";
 
-const COMMANDS: Readonly<Record<string, Command>> = {
+export const COMMANDS: Readonly<Record<string, Command>> = {
   repeat: "repeat",
   "say again": "repeat",
   "say it again": "repeat",
@@ -82,7 +63,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 const NEAR_WORDS = ["mangoes", "mang", "mangle", "manga", "tango", "bingo", "mongoose", "cargo", "man"];
 /** How `telephone.dict` names words of a single phone. */
 const PHONE = "ph-";
-const PHONES = "aa ae ah ao aw ay b ch d dh eh er ey f g hh ih iy jh k l m n ng ow oy p r s sh t th uh uw v w y z zh"
+export const PHONES = "aa ae ah ao aw ay b ch d dh eh er ey f g hh ih iy jh k l m n ng ow oy p r s sh t th uh uw v w y z zh"
   .split(" ")
   .map((phone) => `${PHONE}${phone}`);
 

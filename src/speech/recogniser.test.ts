@@ -38,7 +38,7 @@ test("a listener hears the audio of its port, and a stream that stands still has
     certain: true,
   });
   listener.listenFor({ id: 1, what: "yes_no", have: 0, lengths: null, testWord: false });
-  assert.deepEqual(await say(listener, "yes"), { kind: "yes" });
+  assert.deepEqual(await say(listener, "yes that's right"), { kind: "yes" });
 });
 
 test("when all workers are busy nobody is put off: the answer is null", async (context) => {

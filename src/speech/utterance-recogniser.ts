@@ -1,6 +1,6 @@
-import type { Decoder } from "./decoder.ts";
+import type { Decoders } from "./decoder.ts";
 import { UNDERSTAND, hasDigits } from "./fields.ts";
-import type { AudioFrame, ListenTask, RecognitionResult } from "./recognition-result.ts";
+import type { AudioFrame, Command, ListenTask, RecognitionResult } from "./recognition-result.ts";
 import { DIGITS, SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./phrases.ts";
 import { Utterance } from "./utterance.ts";
 import { digitsOf } from "./spoken-numbers.ts";
@@ -10,11 +10,7 @@ const LONGEST_KEYWORD_MS = 2_000;
 /** Under this level of speech over background nothing is certain. */
 const CLEAR_DB = 15;
 
-export interface UtteranceRecogniserDeps {
-  /** Follows digits while they are spoken. */
-  streaming: Decoder;
-  /** Decodes finished utterances. */
-  batch: Decoder;
+export interface UtteranceRecogniserDeps extends Decoders {
   onResult(result: RecognitionResult, task: number): void;
 }
 
@@ -30,7 +26,6 @@ export class UtteranceRecogniser {
 
   constructor(deps: UtteranceRecogniserDeps) {
     this.#deps = deps;
-    deps.streaming.use(DIGITS);
   }
 
   /** Recognises answers to this question from here on; null: nothing. Speech begun before another question is forgotten. */
@@ -63,6 +58,7 @@ export class UtteranceRecogniser {
 
   #begin(): void {
     if (!this.#task || !hasDigits(this.#task.what)) return;
+    this.#deps.streaming.use(DIGITS);
     this.#deps.streaming.begin();
     this.#deps.streaming.feed(this.#utterance.samples());
     this.#isStreaming = true;
@@ -85,12 +81,18 @@ export class UtteranceRecogniser {
         batch.use(SPOT_TEST_WORD);
         if (batch.decode(samples).includes(TEST_WORD)) return { kind: "test_word" };
       }
-      batch.use(SPOT_COMMAND);
-      const command = commandOf(batch.decode(samples));
+      const command = what === "yes_no" ? null : this.#command(samples);
       if (command) return { kind: "command", command };
     }
     const free = this.#isStreaming ? digitsOf(streaming.peek()) : null;
-    return UNDERSTAND[what](batch, { samples, free, clear: this.#utterance.signalToNoiseDb >= CLEAR_DB }, this.#task);
+    return UNDERSTAND[what](this.#deps, { samples, free, clear: this.#utterance.signalToNoiseDb >= CLEAR_DB }, this.#task);
+  }
+
+  /** A command at a question of digits or dates; among yes and no they are answers like these. */
+  #command(samples: Float32Array): Command | null {
+    const { batch } = this.#deps;
+    batch.use(SPOT_COMMAND);
+    return commandOf(batch.decode(samples));
   }
 
   #answer(result: RecognitionResult): void {

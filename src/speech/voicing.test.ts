@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { noise } from "./answer-samples.ts";
 import { type Speaking, busyTone, melody, onLine, ringbackTone, speechOf, tones } from "./testing.ts";
 import { isVoice } from "./voicing.ts";
 
 const heard = (sound: Float64Array) =>
   isVoice(Float32Array.from(onLine(sound, { beforeMs: 200, afterMs: 200 }), (sample) => sample / 32_768));
-
-/** Noise of so many ms whose every sample keeps `colour` of the one before: 0 is a hiss, 0.9 sounds like wind. */
-function noise(ms: number, colour: number): Float64Array {
-  let [seed, held] = [7, 0];
-  return Float64Array.from({ length: ms * 8 }, () => {
-    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-    held = held * colour + (seed / 2 ** 31 - 1) * Math.sqrt(1 - colour * colour);
-    return 4_000 * held;
-  });
-}
 
 const SPEAKERS: readonly Speaking[] = [
   { voice: "slt" },

@@ -28,7 +28,7 @@ function answersFor(card: string, year: number): Answer[] {
     { question: "expiry date", spoken: `${MONTH_WORDS[month - 1]} twenty ${tensInWords(year % 100)}`, keyed: `${month}${shortYear}#` },
     { question: "security code", spoken: spell("456"), keyed: "456#" },
     { question: "zip code", spoken: spell("94105"), keyed: "94105#" },
-    { question: "is that right", spoken: "yes", keyed: "1#" },
+    { question: "is that right", spoken: "yes, that's right", keyed: "1#" },
   ];
 }
 
