@@ -55,9 +55,12 @@ export const ANSWERS = phraseAcceptor([...new Set([...MEANING.keys(), ...RIVALS]
 /** What every sound can be taken for. */
 export const ANYTHING = loopAcceptor(PHONES);
 
-/** How much less likely than phones an answer may be, in each frame of its words. */
+/**
+ * How much less likely than phones an answer may be, in each frame of its words. Of 912 utterances that answer nothing, none came nearer
+ * than -12 with yes or no in both opinions, or than -10 with a command; answers mostly lie from -5 to 10.
+ */
 const LEAST_MARGIN = -8;
-/** One syllable is soon found in another: a lone "yes" or "no" has to fit better. */
+/** One syllable is soon found in another ("jeff" was "yep" at -5): a lone "yes" or "no" has to fit better. */
 const LEAST_MARGIN_ALONE = -4;
 /** The longest answer takes half of this. */
 const LONGEST_SECONDS = 4;

@@ -1,4 +1,4 @@
-/** Warps by which a decoding is repeated: a vocal tract a little shorter. With 1.1 and more, right answers were lost; with less, the two agreed on wrong ones. */
+/** The warp by which a decoding is repeated: a vocal tract a little shorter, well within what people differ by, so that what was said is heard again. */
 export const OTHER_SPEAKER = 1.06;
 
 /**
