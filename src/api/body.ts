@@ -24,13 +24,15 @@ export async function readJson(request: FastifyRequest, reply: FastifyReply): Pr
 
 type JsonObject = { [key: string]: JsonValue };
 
-/** As `readJson`, with the bytes that a signature is over; at most `limit` of them. */
+/** As `readJson`, with the bytes that a signature is over; at most `limit` of them. `beforeParsing` may throw instead. */
 export async function readJsonAndBytes(
   request: FastifyRequest,
   reply: FastifyReply,
   limit: number,
+  beforeParsing: (bytes: Uint8Array) => Promise<void> = async () => {},
 ): Promise<{ value: JsonObject; bytes: Uint8Array }> {
   const bytes = await readBody(request, reply, limit);
+  await beforeParsing(bytes);
   if (bytes.length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
   if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
   const value = parse(bytes);

@@ -19,7 +19,7 @@ interface Stored {
 
 /** What the tools of voice platforms work with: sessions are made as POST /v1/sessions makes them, by its schema and its rules. */
 export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: ApiKeyIdentity, client: Client) => Till {
-  const { database, sessions, projects, clock, sipUriFor } = deps;
+  const { database, sessions, clock, sipUriFor } = deps;
   const { db } = database;
   const idempotency = createIdempotency(database, sessions, clock);
   const creation = sessionCreation(deps);
@@ -53,11 +53,7 @@ export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: Api
       const stored = await sessions.findNewestResponse(db, name);
       return stored && (JSON.parse(stored.text) as Stored).session_id;
     },
-    async findByCaller(scope, caller, idOrSlug) {
-      const project = idOrSlug === undefined ? null : await projects.findProject(db, scope.organizationId, idOrSlug);
-      if (idOrSlug !== undefined && !project) return null;
-      return await sessions.findByCaller(db, scope, caller, project?.id);
-    },
+    findByCaller: (scope, caller, projectId) => sessions.findByCaller(db, scope, caller, projectId),
     sipUriFor,
     nowMs: () => clock.now(),
   });

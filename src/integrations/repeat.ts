@@ -8,7 +8,11 @@ import type { Delivery, ToolCall } from "./types.ts";
  */
 
 /** The telephone call's: all that was asked for in it has this `apiKeyId` and `path`. */
-export function callName({ platform, requester, call }: Omit<Delivery, "terms">): Pick<RequestName, "apiKeyId" | "path"> {
+export function callName({
+  platform,
+  requester,
+  call,
+}: Pick<Delivery, "platform" | "requester" | "call">): Pick<RequestName, "apiKeyId" | "path"> {
   const name = call.id === null ? "" : `/${digest(call.id)}`;
   return { apiKeyId: requester.organizationId, path: `/integrations/${platform}/webhook#${requester.environment}${name}` };
 }

@@ -37,7 +37,7 @@ export interface Till {
   find(requester: Requester, id: string): Promise<Session | null>;
   /** The id of the session that was made last under `name`. */
   newestOf(name: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
-  findByCaller(requester: Requester, caller: string, project: string | undefined): Promise<Session | null>;
+  findByCaller(requester: Requester, caller: string, projectId: string): Promise<Session | null>;
   sipUriFor(sessionId: string): string;
   nowMs(): number;
 }
@@ -148,6 +148,7 @@ function refusal({ field, words }: RefusedSession): ToolAnswer {
  * caller counts only where the platform knows nobody: nobody shall hear of another caller's payment for the asking.
  */
 async function paymentResult({ args }: ToolCall, delivery: Delivery, till: Till): Promise<ToolAnswer> {
+  if (delivery.projectId === null) return refusal({ kind: "refused", field: "project", words: "project is not known" });
   const session = await sessionMeant(args ?? {}, delivery, till);
   if (session) return paymentAnswer(session, till.sipUriFor(session.id));
   return {
@@ -160,23 +161,26 @@ async function paymentResult({ args }: ToolCall, delivery: Delivery, till: Till)
 }
 
 async function sessionMeant(args: Json, delivery: Delivery, till: Till): Promise<Session | null> {
-  const { requester, call, terms } = delivery;
+  const { call, terms } = delivery;
   const named = textIn(args, "session_id");
-  if (named !== null) {
-    const id = parseUuid(named);
-    return id === null ? null : await till.find(requester, id);
-  }
-  const ofCall = await newestOfCall(delivery, till);
-  if (ofCall) return ofCall;
-  const caller = call.caller ?? terms.caller ?? textIn(args, "caller");
-  const number = caller === null ? null : parseE164(caller);
-  return number === null ? null : await till.findByCaller(requester, number, terms.project);
+  if (named !== null) return await sessionOfProject(parseUuid(named), delivery, till);
+  return (
+    (await newestOfCall(delivery, till)) ?? (await newestOfCaller(call.caller ?? terms.caller ?? textIn(args, "caller"), delivery, till))
+  );
+}
+
+async function sessionOfProject(id: string | null, { requester, projectId }: Delivery, till: Till): Promise<Session | null> {
+  const session = id === null ? null : await till.find(requester, id);
+  return session?.projectId === projectId ? session : null;
 }
 
 async function newestOfCall(delivery: Delivery, till: Till): Promise<Session | null> {
-  if (delivery.call.id === null) return null;
-  const id = await till.newestOf(callName(delivery));
-  return id === null ? null : await till.find(delivery.requester, id);
+  return delivery.call.id === null ? null : await sessionOfProject(await till.newestOf(callName(delivery)), delivery, till);
+}
+
+async function newestOfCaller(caller: string | null, { requester, projectId }: Delivery, till: Till): Promise<Session | null> {
+  const number = caller === null ? null : parseE164(caller);
+  return number === null || projectId === null ? null : await till.findByCaller(requester, number, projectId);
 }
 
 /**
@@ -189,9 +193,7 @@ export async function sessionToTransfer(
   till: Till,
 ): Promise<{ session: Pick<Session, "id" | "caller"> } | { error: ToolAnswer }> {
   const { requester, call, terms } = delivery;
-  const made = await newestOfCall(delivery, till);
-  if (made?.status === "PENDING") return { session: made };
-  const newest = made ?? (call.caller === null ? null : await till.findByCaller(requester, call.caller, terms.project));
+  const newest = (await newestOfCall(delivery, till)) ?? (await newestOfCaller(call.caller, delivery, till));
   if (newest?.status === "PENDING" && newest.channel === "voice") return { session: newest };
   if (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined)) {
     const answer = await collectPayment({ id: null, name: COLLECT_PAYMENT, args }, delivery, till);

@@ -45,6 +45,8 @@ export interface Terms {
 export interface Delivery {
   platform: Platform;
   requester: Requester;
+  /** The project of the tool's address, whose secret the request has shown; null: there is none of that name. Other projects' payments are not told of. */
+  projectId: string | null;
   terms: Terms;
   call: PlatformCall;
 }

@@ -185,6 +185,8 @@ const COMPONENTS = {
     caller: z.string().nullable(),
     card,
   }),
+  AlphaMessage: z.looseObject({ message: z.looseObject({ type: z.string() }) }),
+  BetaCall: z.looseObject({ name: z.string().optional(), args: z.looseObject({}).optional(), call: z.looseObject({}).optional() }),
   CardForwardingAnswer: z.object({
     success: z.boolean(),
     transaction_id: z.string().optional(),

@@ -114,6 +114,24 @@ export const EXAMPLES: Partial<Record<ComponentName, Readonly<Record<string, obj
       card: { ...CARD, brand: "visa", last4: "4242" },
     },
   },
+  AlphaMessage: {
+    "a tool call": {
+      message: {
+        type: "tool-calls",
+        toolCallList: [{ id: "call_1", type: "function", function: { name: "collect_payment", arguments: { amount: 42.5 } } }],
+        call: { id: "c0ffee00-0000-4000-8000-000000000001", customer: { number: "+14155550100" } },
+      },
+    },
+    "where does the call go": { message: { type: "transfer-destination-request", call: { id: "c0ffee00-0000-4000-8000-000000000001" } } },
+  },
+  BetaCall: {
+    "collect a payment": {
+      name: "collect_payment",
+      args: { amount: 42.5, description: "Order 118" },
+      call: { call_id: "call_1", direction: "inbound", from_number: "+14155550100", to_number: "+15550001111" },
+    },
+    "arguments alone": { amount: "42.50", caller: "+14155550100" },
+  },
   CardForwardingAnswer: {
     taken: { success: true, transaction_id: "tx_1001" },
     stored: { success: true, token: "tok_1001" },

@@ -54,7 +54,7 @@ const READY = {
 };
 const ALPHA_ANSWER = { results: [{ toolCallId: "call_1", name: "collect_payment", result: JSON.stringify(READY) }] };
 const BETA_ANSWER = READY;
-const PLATFORM_ERRORS = ["body_too_large", "unsupported_encoding", "invalid_platform_secret"] as const;
+const PLATFORM_ERRORS = ["invalid_platform_secret"] as const;
 
 /** Routes that are the operator's, or parts of a page: they stand in docs/operations.md, and not in the description. */
 export const UNDESCRIBED: ReadonlySet<string> = new Set([
@@ -187,6 +187,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       "A message of type `tool-calls` makes a session for each `collect_payment`, `function-call` is its older form, `transfer-destination-request` is answered with the session's address; every other type is acknowledged. " +
       "What the agent can speak of, wrong amounts and missing callers too, is a 200 with an error for that call. A repeated tool call is the same session. 20 tool calls a minute for each key, whatever address they come from.",
     query: integrationQuery,
+    body: "AlphaMessage",
     answers: { 200: { description: "For tool calls one result each.", content: "application/json", example: ALPHA_ANSWER } },
     errors: PLATFORM_ERRORS,
   },
@@ -198,6 +199,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       "For the address of a custom function named `collect_payment` or `get_payment_result` on the second platform: `name`, `args` and `call`, or the arguments alone. " +
       "The answer is flat, so that variables can be taken from it. What the agent can speak of is a 200 with `status` `error`. A request that is sent again is the same session. 20 a minute for each key.",
     query: integrationQuery,
+    body: "BetaCall",
     answers: { 200: { description: "The tool's answer.", content: "application/json", example: BETA_ANSWER } },
     errors: PLATFORM_ERRORS,
   },

@@ -222,6 +222,17 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     caller: "E.164; null for a widget session.",
     card: "The card, in clear. Never log it. What was not collected is null.",
   },
+  AlphaMessage: {
+    _: "What the first voice platform sends, as far as it is read: unknown members are ignored, and every spelling of a tool call is understood.",
+    message:
+      "`type` says what it is; `tool-calls` brings its calls in `toolCallList`, `toolCalls` or `toolWithToolCallList`, and `call` with its id and customer.",
+  },
+  BetaCall: {
+    _: "What the second voice platform sends, as far as it is read. Without `args` the body itself is the arguments.",
+    name: "The function: `collect_payment` or `get_payment_result`.",
+    args: "Its arguments: `amount`, `description`, `caller`, `callback`, `memory`, `billing_address`; or `session_id`.",
+    call: "The telephone call: `call_id`, `direction`, `from_number`, `to_number`.",
+  },
   CardForwardingAnswer: {
     _: "What became of the card: HTTP 2xx and this, within 30 seconds.",
     success: "True: charged or stored. False: declined. Anything else fails the session with `webhook_gateway_error`.",

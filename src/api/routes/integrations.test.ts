@@ -334,11 +334,24 @@ test("the result of a payment is told by session, by call, and by caller, and ne
   const none = { status: "error", error: { code: "payment_not_found" } };
   assert.partialDeepStrictEqual(await ask(newBetaCall({ from_number: "+14155550182" }), { caller: "+14155550181" }), none);
   assert.partialDeepStrictEqual(await ask(mine, { session_id: "constructor" }), none);
+  // Asked for of the other organisation's own project.
   const others = await api.call("POST", address("beta", { project: "theirs" }, KEYS.other), {
     key: null,
     body: whole({ name: "get_payment_result", args: { session_id: made["session_id"] }, call: mine }),
   });
   assert.partialDeepStrictEqual(others.json<Answer>(), none);
+});
+
+test("a project's payments are told at its own address alone, whatever key is used (R-053, R-382)", async () => {
+  const call = newBetaCall({ from_number: "+14155550187" });
+  const made = await beta(whole({ call }));
+  const ask = (terms: object, args: object = {}) => beta(whole({ name: "get_payment_result", args, call }), terms);
+  assert.equal((await ask({}))["session_id"], made["session_id"]);
+  const none = { status: "error", error: { code: "payment_not_found" } };
+  for (const args of [{}, { session_id: made["session_id"] }])
+    assert.partialDeepStrictEqual(await ask({ project: "platform" }, args), none);
+  for (const project of [null, "nowhere", "theirs"])
+    assert.partialDeepStrictEqual(await ask({ project }), { status: "error", error: { code: "project_invalid" } });
 });
 
 test("where the call goes is answered from the session made in it, without an argument (R-380)", async () => {
@@ -424,7 +437,7 @@ test("a whole call with its transcript, five megabytes of it, is read; beyond ei
   assert.equal((await post("alpha", "{" as never)).statusCode, 422);
 });
 
-test("tool calls are counted for each key, from whatever address; events do not use them up (R-060)", async () => {
+test("tool calls are counted for each key, from whatever address; events do not use them up, large ones are counted apart (R-060)", async () => {
   const app = api.another({ settings: { rateLimitPerMinute: 20 }, clock: new ManualClock() });
   const call = callerOf(app);
   for (let n = 0; n < 40; n++) assert.equal((await post("alpha", alphaMessage("speech-update", {}), {}, {}, call)).statusCode, 200);
@@ -434,6 +447,10 @@ test("tool calls are counted for each key, from whatever address; events do not 
   assert.deepEqual(statuses, [...Array<number>(20).fill(200), ...Array<number>(5).fill(429)]);
   const other = await call("POST", address("alpha", {}, KEYS.test), { key: null, body: spelled({ call: newCall() }) });
   assert.equal(other.statusCode, 200);
+  const report = alphaMessage("end-of-call-report", { transcript: "x".repeat(70_000) });
+  const large = [];
+  for (let n = 0; n < 42; n++) large.push((await post("alpha", report, {}, {}, call)).statusCode);
+  assert.deepEqual(large, [...Array<number>(40).fill(200), 429, 429]);
   await app.close();
 });
 

@@ -31,6 +31,9 @@ import type { TrafficAudit } from "../traffic-audit.ts";
 
 /** Voice platforms send whole calls with their transcripts (R-023). */
 const BODY_LIMIT = 8 * 1024 * 1024;
+/** As long as any other request may be. Longer ones a key may send twice as often as it may call tools: each call ends with a report of it. */
+const LARGE_BODY = 64 * 1024;
+const LARGE_PER_TOOL_CALL = 2;
 /** Calls of one message beyond these are not made: no model makes as many at once. */
 const MOST_CALLS = 16;
 
@@ -45,17 +48,17 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
   /** Everything of a request but its message; throws AppError for one that the project's platform cannot have sent. */
   async function receive(platform: Platform, request: FastifyRequest, reply: FastifyReply) {
     const terms = fixedBy(parse(integrationQuery, request.query, "query"));
-    const { value: body, bytes } = await readJsonAndBytes(request, reply, BODY_LIMIT);
+    const { value: body, bytes } = await readJsonAndBytes(request, reply, BODY_LIMIT, ({ length }) => countLarge(length, request, reply));
     const { organizationId, mode: environment } = request.identity;
-    await checkSender(platform, request, bytes, terms.project);
-    return { body, terms, requester: { organizationId, environment }, till: tillFor(request.identity, request.client) };
+    const { project: name = "" } = terms;
+    const project = name === "" ? null : await projects.findProject(database.db, organizationId, name);
+    if (project) await checkSender(platform, request, bytes, project.id);
+    const till = tillFor(request.identity, request.client);
+    return { body, till, terms, requester: { organizationId, environment }, projectId: project?.id ?? null };
   }
 
-  async function checkSender(platform: Platform, request: FastifyRequest, bytes: Uint8Array, idOrSlug = ""): Promise<void> {
-    const { db } = database;
-    const project = idOrSlug === "" ? null : await projects.findProject(db, request.identity.organizationId, idOrSlug);
-    if (!project) return;
-    const secrets = await projects.integrationSecrets(db, project.id);
+  async function checkSender(platform: Platform, request: FastifyRequest, bytes: Uint8Array, projectId: string): Promise<void> {
+    const secrets = await projects.integrationSecrets(database.db, projectId);
     const header = (name: string) => {
       const value = request.headers[name];
       return typeof value === "string" ? value : undefined;
@@ -65,6 +68,13 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
         ? secrets.alpha === null || isAlphaSecret(header("x-vapi-secret"), secrets.alpha.reveal())
         : secrets.beta === null || isSignedByBeta(bytes, header("x-retell-signature"), secrets.beta.reveal(), clock.now());
     if (!isSender) throw new AppError("invalid_platform_secret");
+  }
+
+  /** Reading megabytes of JSON holds the whole process up, by up to a tenth of a second: few a minute for each key (R-438). */
+  async function countLarge(bytes: number, { method, routeOptions, identity }: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (bytes <= LARGE_BODY) return;
+    const limit = LARGE_PER_TOOL_CALL * deps.settings.rateLimitPerMinute;
+    await limiter.request(`${method} ${routeOptions.url ?? "*"} large`, `key ${identity.keyId}`, reply, limit);
   }
 
   /** Counts a request that makes or reads a payment; R-060 has the same limit for it as for other endpoints, but for each key. */
@@ -99,14 +109,14 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
   }
 
   app.post("/integrations/alpha/webhook", { config }, async (request, reply) => {
-    const { body, terms, requester, till } = await receive("alpha", request, reply);
+    const { body, terms, requester, projectId, till } = await receive("alpha", request, reply);
     const event = readAlphaEvent(body);
     if (event.kind === "other") {
       note(request, "platform_event", event.type);
       return ACKNOWLEDGED;
     }
     await count(request, reply);
-    const delivery: Delivery = { platform: "alpha", requester, terms, call: event.call };
+    const delivery: Delivery = { platform: "alpha", requester, projectId, terms, call: event.call };
     if (event.kind === "transfer destination") {
       const found = await sessionToTransfer(event.args, delivery, till);
       if ("session" in found) {
@@ -125,14 +135,14 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
   });
 
   app.post("/integrations/beta/webhook", { config }, async (request, reply) => {
-    const { body, terms, requester } = await receive("beta", request, reply);
+    const { body, terms, requester, projectId } = await receive("beta", request, reply);
     const sent = readBetaRequest(body, terms.tool ?? COLLECT_PAYMENT);
     if (sent.kind === "other") {
       note(request, "platform_event", sent.type);
       return ACKNOWLEDGED;
     }
     await count(request, reply);
-    return betaAnswer(await answered(sent.tool, { platform: "beta", requester, terms, call: sent.call }, request));
+    return betaAnswer(await answered(sent.tool, { platform: "beta", requester, projectId, terms, call: sent.call }, request));
   });
 }
 
