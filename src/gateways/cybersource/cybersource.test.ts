@@ -198,6 +198,7 @@ describe("cybersource responses", () => {
       200: "unknown",
     }))
       assert.equal(codeOf(await charge(answered(Number(status), { response: { rmsg: "Authentication Failed" } }))), ours, status);
+    assert.equal(codeOf(await charge(answered(403, "<html>"))), "gateway_credentials_invalid");
     for (const change of [
       { status: "constructor" },
       { status: undefined },

@@ -63,12 +63,12 @@ export type State =
 
 /** The answer to a payment: approved and declined alike have status 201, an invalid request 400, and each tells what it is by words. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
+  if (answer.kind === "answered" && (answer.status === 401 || answer.status === 403)) return kit.declined("gateway_credentials_invalid");
   const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (kit.at(body, "encryptedResponse") !== undefined) return kit.unknown("the answer is encrypted: switch message-level encryption off");
   if (status === 201) return readMade(body, subject);
-  if (status === 401 || status === 403) return kit.declined("gateway_credentials_invalid");
   if (status === 400) return readInvalid(body, subject);
   return [404, 405, 406, 415].includes(status)
     ? kit.declined("gateway_misconfigured", { message: kit.textAt(body, "message") })
