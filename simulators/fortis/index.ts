@@ -62,6 +62,8 @@ interface Card {
 interface Token extends Card {
   id: string;
   apiId: string | null;
+  /** In the ledger: of its own, or of the transaction that it was made of. */
+  reference: string | null;
   location: string;
 }
 interface Details {
@@ -372,6 +374,7 @@ function keep(call: FortisCall, card: Card, reference: string | null): Answer {
     ...card,
     id: idOf(call),
     apiId,
+    reference,
     location: call.text("location_id"),
     holder: call.maybe("account_holder_name") ?? card.holder,
   };
@@ -424,6 +427,6 @@ function tokenOf(call: FortisCall): Token {
 function deleteToken(call: FortisCall): Answer {
   const token = tokenOf(call);
   call.state.tokens.delete(token.id);
-  call.tools.record({ kind: "void", id: token.id, reference: token.apiId, outcome: "approved" });
+  call.tools.record({ kind: "void", id: token.id, reference: token.reference, outcome: "approved" });
   return { status: 204, body: "" };
 }

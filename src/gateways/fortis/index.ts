@@ -1,0 +1,112 @@
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject, VoidResult } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+import * as requests from "./requests.ts";
+import * as responses from "./responses.ts";
+
+type Io = kit.Io<typeof requests.SETTINGS>;
+
+/** Fortis API v1: keyed sales, checks without an amount, tokens. */
+export const gateway = kit.defineGateway({
+  name: "fortis",
+  settings: requests.SETTINGS,
+  capabilities: {
+    // Whether a used transaction_api_id is refused is unconfirmed, so that nothing is ever sent twice.
+    idempotency: "none",
+    lookUp: "by reference",
+    voidBy: "reference",
+    absenceIsProofAfterMs: 180_000,
+    // The product's industry says so, not the request.
+    moto: false,
+    token: "a token",
+    processorFields: {
+      charge: ["fortis_transaction_id"],
+      tokenize: ["fortis_token_id"],
+      transactionId: "fortis_transaction_id",
+    },
+    deadlineMs: 75_000,
+  },
+  sandbox: {
+    user_id: "11ef69fdc8fd8db2b07213de",
+    user_api_key: "11ef9c5897f42ac2a072e521",
+    developer_id: "bEgKPZos",
+    location_id: "11ef69fdc684ae30b436c55b",
+  },
+  supportHeader: "x-amzn-requestid",
+  documentation:
+    "Fortis must switch keyed card entry on. Telephone orders are a matter of the product's industry (product_transaction_id), and so is the " +
+    "currency. Unconfirmed: the HTTP status of a decline, and whether a used transaction_api_id is refused.",
+  charge,
+  tokenize,
+  lookUp,
+  void: (attempt, io) => (attempt.mode === "tokenize" ? removeToken(attempt, io) : voidCharge(attempt, io)),
+});
+
+const WRONG_CURRENCY = "the session's currency is not that of Fortis' products: the setting currency names it";
+
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  if (!requests.isCurrencyOf(io.settings, order)) return kit.declined("gateway_misconfigured", { message: WRONG_CURRENCY });
+  return follow(order, io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
+}
+
+/** A part that was approved against our word is voided before it is refused. */
+async function follow<R extends { outcome: string }>(subject: Subject, io: Io, state: R | { outcome: "partial"; id: string }) {
+  if (!isPartial(state)) return state;
+  await io.note({ transaction: state.id });
+  return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), () =>
+    takeBack(subject, io, state.id),
+  );
+}
+
+const isPartial = (state: { outcome: string }): state is { outcome: "partial"; id: string } => state.outcome === "partial";
+
+function takeBack(subject: Subject, io: Io, id: string): Promise<boolean> {
+  return kit.voidElseRefund(
+    io,
+    { void: () => requests.voidSale(io.settings, id), refund: () => requests.refund(subject, io.settings, id) },
+    responses.readReversal,
+  );
+}
+
+/** A lost check is looked for; it moved nothing, as a store moves nothing, and is else sent again under another id of ours. */
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const { settings } = io;
+  let tries = 0;
+  const nextId = () => (tries++ === 0 ? order.reference : `${order.reference}-${tries}`);
+  const verify = async (): Promise<Outcome> => {
+    const reference = nextId();
+    const verified = responses.readVerified(await io.send(requests.verify(order, settings, reference)));
+    return verified.outcome === "unknown"
+      ? responses.readFoundCheck(await io.send(requests.find({ reference }, settings)), reference)
+      : verified;
+  };
+  if (!settings.options.verify)
+    return kept(io, await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.store(order, settings, nextId())))));
+  const verified = await kit.storeAgain(io, verify);
+  if (verified.outcome !== "approved") return verified;
+  const id = verified.processor["fortis_transaction_id"] ?? "";
+  return kept(io, await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.storeVerified(settings, id)))));
+}
+
+/** The token's id is what it can be removed by. */
+async function kept(io: Io, stored: Outcome): Promise<Outcome> {
+  if (stored.outcome === "approved") await io.note({ token: stored.processor["fortis_token_id"] ?? "" });
+  return stored;
+}
+
+async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  if (attempt.mode === "tokenize")
+    return kit.declined("gateway_unavailable", { reason: "a lost token cannot be found again; no money moved" });
+  return follow(attempt, io, responses.readFound(await io.send(requests.find(attempt, io.settings)), attempt));
+}
+
+async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
+  return kit.reversal(await lookUp(attempt, io), ({ processor }) => takeBack(attempt, io, processor["fortis_transaction_id"] ?? ""));
+}
+
+/** By the id that was noted: without one no token is known. */
+async function removeToken({ notes }: AttemptTrace, io: Io): Promise<VoidResult> {
+  const { token } = notes;
+  if (token === undefined) return { outcome: "nothing to void" };
+  const answer = await kit.ask(io, requests.deleteToken(io.settings, token));
+  return answer?.status === 204 || answer?.status === 404 ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
+}
