@@ -23,6 +23,7 @@ const ACCESS: Readonly<Record<string, (typeof SCOPES)[number] | "any key" | "no 
   "GET /widget/:session_id": "no key",
   // Nobody's data.
   "GET /widget/assets/:file": "no key",
+  "GET /widget/v1/widget.js": "no key",
   "GET /health": "no key",
   "HEAD /health": "no key",
   "GET /health/ready": "no key",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { variablesFault } from "./appearance.ts";
 
 /**
  * A project's settings for its calls and its widget: the shapes of the apply file (docs/operations.md, Apply file), stored as they
@@ -69,11 +70,15 @@ export const widgetBlock = z
     appearance: z
       .strictObject({
         theme: z.enum(["light", "dark", "auto"]),
-        variables: z.record(z.string().regex(/^[A-Za-z][A-Za-z0-9]{0,63}$/), z.string().max(128)),
+        variables: z.record(z.string(), z.string().max(128)),
         labels: z.enum(["above", "floating", "hidden"]),
         fields: fieldList,
       })
-      .partial(),
+      .partial()
+      .superRefine(({ variables = {}, theme = "auto" }, context) => {
+        const fault = variablesFault(variables, theme);
+        if (fault !== null) context.addIssue({ code: "custom", path: ["variables"], message: fault });
+      }),
   })
   .partial();
 

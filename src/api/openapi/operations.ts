@@ -61,6 +61,7 @@ export const UNDESCRIBED: ReadonlySet<string> = new Set([
   "HEAD /health",
   "GET /metrics",
   "GET /widget/assets/:file",
+  "GET /widget/v1/widget.js",
   "GET /docs",
   "GET /docs/:file",
 ]);

@@ -64,7 +64,9 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
 
   app.get("/widget/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
     const { session_id: id } = parse(sessionPath, request.params, "path");
-    const page = widget.frame.page(await widget.find(id));
+    const { lang, dir } = request.query as Readonly<Record<string, unknown>>;
+    const wishes = { lang: asText(lang), dir: asText(dir), acceptLanguage: request.headers["accept-language"] };
+    const page = widget.frame.page(await widget.find(id), wishes);
     return reply.code(page.status).headers(page.headers).send(page.html);
   });
 
@@ -74,7 +76,15 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     if (!asset) throw new AppError("not_found");
     return reply.headers(asset.headers).send(asset.text);
   });
+
+  // The loader under an address that never changes, for merchants who do not hold it to a digest.
+  app.get("/widget/v1/widget.js", { config: { access: "anyone" } }, async (_request, reply) => {
+    const { headers, text } = widget.frame.loader;
+    return reply.headers({ ...headers, "cache-control": "public, max-age=300" }).send(text);
+  });
 }
+
+const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 function parseRequest(request: FastifyRequest): { id: string; nonce: string | undefined } {
   const { session_id: id } = parse(sessionPath, request.params, "path");

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { formatAmount } from "#src/kernel/money.ts";
-import type { VoiceField } from "#src/projects/index.ts";
 import type { Status } from "#src/sessions/index.ts";
-import type { Found, Opened } from "../types.ts";
-import { assetHeaders, pageHeaders } from "./headers.ts";
-import { filled, type TextName, TEXTS } from "./texts.ts";
+import type { Found } from "../types.ts";
+import { assetHeaders, loaderHeaders, pageHeaders } from "./headers.ts";
+import { endOf, escape, formOf, missing, titleOf, type View } from "./html.ts";
+import { chooseLanguage, type LanguageCode, languageOf, type TextName } from "./texts.ts";
 
-/** The page on which a card is typed: one script, one style, both from here and named by their digest (S-12). */
+/** The page on which a card is typed: one script, one style, both from here and named by their digest (S-12); and the loader. */
 
 export interface Page {
   status: 200 | 404 | 410;
@@ -21,9 +20,20 @@ export interface Asset {
   text: string;
 }
 
+/** How the page is to be shown, as its address and the browser ask for it. */
+export interface Wishes {
+  /** `?lang=`: the merchant's page's language, before the browser's own. */
+  lang?: string | undefined;
+  acceptLanguage?: string | undefined;
+  /** `?dir=rtl`. */
+  dir?: string | undefined;
+}
+
 export interface Frame {
-  page(found: Found): Page;
+  page(found: Found, wishes?: Wishes): Page;
   assets: readonly Asset[];
+  /** The script that a merchant's page includes, at its immutable path. */
+  loader: Asset & { integrity: string };
 }
 
 interface File extends Asset {
@@ -31,16 +41,17 @@ interface File extends Asset {
   digest: string;
 }
 
-const LANGUAGE = "en";
-
 /** `basePathNow`: of the public address, "" or "/pay": what a proxy takes off. */
 export function createFrame(basePathNow: () => string): Frame {
-  const script = file("frame.js", "text/javascript");
-  const style = file("frame.css", "text/css");
+  const script = file("frame.js", assetHeaders("text/javascript"));
+  const style = file("frame.css", assetHeaders("text/css"));
+  const loader = file("widget.js", loaderHeaders());
   const policy = { script: script.digest, style: style.digest };
 
-  const document = (title: string, body: string, head: string, theme: string, basePath = basePathNow()) => `<!doctype html>
-<html lang="${LANGUAGE}" data-theme="${theme}">
+  function documentOf(title: string, body: string, head: string, { language, theme, dir }: Shown): string {
+    const basePath = basePathNow();
+    return `<!doctype html>
+<html lang="${language}" dir="${dir}" data-theme="${theme}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -55,33 +66,46 @@ ${body}
 </body>
 </html>
 `;
+  }
 
   return {
-    assets: [script, style],
-    page(found) {
+    assets: [script, style, loader],
+    loader: { ...loader, integrity: loader.digest },
+    page(found, { lang, acceptLanguage, dir: wantedDir } = {}) {
+      const language = chooseLanguage(lang, acceptLanguage);
+      const { texts } = languageOf(language);
+      const dir = wantedDir === "rtl" ? "rtl" : "ltr";
       const origins = found.kind === "missing" ? [] : originsOf(found);
       const headers = pageHeaders(origins, policy);
-      if (found.kind === "missing") return { status: 404, headers, html: document(TEXTS.missing, note("missing", {}), "", "auto") };
+      if (found.kind === "missing")
+        return { status: 404, headers, html: documentOf(texts.missing, missing(language), "", { language, dir, theme: "auto" }) };
       const { project, session } = found;
       const data = { sessionid: session.id, status: session.status, origins: origins.join(" ") };
-      const { theme } = project.widget.appearance;
+      const view: View = { language, basePath: basePathNow(), data };
+      const shown = { language, dir, theme: project.widget.appearance.theme } as const;
       if (found.kind === "ended") {
         const text = ENDED_TEXTS[session.status];
-        return { status: 410, headers, html: document(TEXTS[text], note(text, data), "", theme) };
+        return { status: 410, headers, html: documentOf(texts[text], endOf(found, text, view), "", shown) };
       }
       const head = `<meta name="widget-nonce" content="${found.nonce}">\n`;
-      return { status: 200, headers, html: document(titleOf(found), form(found, basePathNow(), data), head, theme) };
+      return { status: 200, headers, html: documentOf(titleOf(found, language), formOf(found, view), head, shown) };
     },
   };
 }
 
-function file(name: string, type: string): File {
+interface Shown {
+  language: LanguageCode;
+  dir: "ltr" | "rtl";
+  theme: string;
+}
+
+function file(name: string, headers: Record<string, string>): File {
   const text = readFileSync(new URL(name, import.meta.url), "utf8");
   const hash = createHash("sha384").update(text).digest();
   const [stem, extension] = name.split(".");
   return {
     path: `/widget/assets/${stem}-${hash.toString("hex").slice(0, 16)}.${extension}`,
-    headers: assetHeaders(type),
+    headers,
     text,
     digest: `sha384-${hash.toString("base64")}`,
   };
@@ -104,72 +128,3 @@ const ENDED_TEXTS: Readonly<Record<Status, TextName>> = {
   cancelled: "cancelled",
   abandoned: "expiredSession",
 };
-
-interface Field {
-  id: string;
-  label: TextName;
-  wrong: TextName;
-  autocomplete: string;
-  inputmode: string;
-  maxlength: number;
-}
-
-const FIELDS: Readonly<Record<VoiceField, Field>> = {
-  number: { id: "number", label: "number", wrong: "numberWrong", autocomplete: "cc-number", inputmode: "numeric", maxlength: 30 },
-  expiry: { id: "expiry", label: "expiry", wrong: "expiryWrong", autocomplete: "cc-exp", inputmode: "numeric", maxlength: 9 },
-  cvv: { id: "cvv", label: "cvv", wrong: "cvvWrong", autocomplete: "cc-csc", inputmode: "numeric", maxlength: 4 },
-  zip: { id: "zip", label: "zip", wrong: "zipWrong", autocomplete: "postal-code", inputmode: "text", maxlength: 10 },
-  name: { id: "name", label: "name", wrong: "nameWrong", autocomplete: "cc-name", inputmode: "text", maxlength: 100 },
-};
-
-function titleOf({ session, project }: Opened): string {
-  return filled(session.mode === "tokenize" ? "titleStore" : "title", { merchant: project.name });
-}
-
-function amountOf({ session }: Opened): string {
-  const { currency } = session;
-  const amount = formatAmount(session.amountMinor, currency);
-  return new Intl.NumberFormat(LANGUAGE, { style: "currency", currency }).format(amount as `${number}`);
-}
-
-/** No input has a name: without the script nothing of a card could be sent anywhere. */
-function form(opened: Opened, basePath: string, data: Readonly<Record<string, string>>): string {
-  const { session, project } = opened;
-  const { appearance } = project.widget;
-  const amount = amountOf(opened);
-  const sums = { paid: filled("paid", { amount }), authorized: filled("authorized", { amount }) };
-  const texts = JSON.stringify({ ...TEXTS, ...sums });
-  const variables = JSON.stringify(appearance.variables);
-  const button = session.mode === "tokenize" ? TEXTS.store : filled("pay", { amount });
-  const attributes = attributesOf({ ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, mode: session.mode, texts, variables });
-  const inputs = appearance.fields.map((name) => inputOf(FIELDS[name], appearance.labels === "hidden")).join("\n");
-  return `<main${attributes}>
-<h1>${escape(titleOf(opened))}</h1>
-${session.environment === "test" ? `<p class="test">${escape(TEXTS.test)}</p>\n` : ""}${session.description === null ? "" : `<p class="description" dir="auto">${escape(session.description)}</p>\n`}<noscript><p class="error">${escape(TEXTS.noScript)}</p></noscript>
-<form id="form" method="post" novalidate>
-${inputs}
-<button id="submit" type="submit" disabled>${escape(button)}</button>
-</form>
-<p id="message" role="status" aria-live="polite" tabindex="-1"></p>
-</main>`;
-}
-
-function inputOf({ id, label, wrong, autocomplete, inputmode, maxlength }: Field, isHidden: boolean): string {
-  return `<div class="field"><label for="${id}"${isHidden ? ' class="hidden"' : ""}>${escape(TEXTS[label])}</label>
-<input id="${id}" type="text" inputmode="${inputmode}" autocomplete="${autocomplete}" maxlength="${maxlength}" autocapitalize="off" spellcheck="false" aria-describedby="${id}-error">
-<p class="error" id="${id}-error" data-wrong="${escape(TEXTS[wrong])}"></p></div>`;
-}
-
-function note(text: TextName, data: Readonly<Record<string, string>>): string {
-  return `<main${attributesOf(data)}>\n<p id="message" role="status">${escape(TEXTS[text])}</p>\n</main>`;
-}
-
-function attributesOf(data: Readonly<Record<string, string>>): string {
-  return Object.entries(data)
-    .map(([name, value]) => ` data-${name}="${escape(value)}"`)
-    .join("");
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}

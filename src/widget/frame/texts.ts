@@ -1,21 +1,31 @@
-/** Every word that the frame shows, in one place. `{name}` is filled in. */
-export const TEXTS = {
+import type { DeclineCode } from "#src/kernel/payment.ts";
+
+/** Every word that the frame shows, by language; `{name}` is filled in. A language is one entry of LANGUAGES. */
+
+const EN = {
   title: "Pay {merchant}",
   titleStore: "Save a card with {merchant}",
   pay: "Pay {amount}",
   store: "Save card",
+  formPay: "Card payment",
+  formStore: "Card to save",
+  accepted: "Cards accepted",
   number: "Card number",
-  expiry: "Expiry date (MM / YY)",
+  expiry: "Expiry date",
+  expiryExample: "MM / YY",
   cvv: "Security code",
+  cvvBack: "3 digits on the back of the card",
+  cvvFront: "4 digits on the front of the card",
   zip: "ZIP or postal code",
   name: "Name on card",
+  lock: "Sent encrypted. The number is not stored here.",
   numberWrong: "Check the card number.",
   expiryWrong: "Enter month and year, such as 04 / 30.",
   expired: "This card has expired.",
   cvvWrong: "Enter the 3 or 4 digits of the security code.",
   zipWrong: "Enter the ZIP or postal code.",
   nameWrong: "Enter the name on the card.",
-  sending: "One moment …",
+  sending: "Processing …",
   checking: "Still checking with your bank. Please do not close this page and do not pay again.",
   attempts: "You can try again; tries left: {count}.",
   again: "The payment was not completed. You can try again; tries left: {count}.",
@@ -24,6 +34,9 @@ export const TEXTS = {
   paid: "Thank you. Your payment of {amount} has been made.",
   authorized: "Thank you. Your payment of {amount} has been authorized.",
   stored: "Thank you. Your card has been saved.",
+  card: "Card",
+  reference: "Reference",
+  ending: "{brand} ending in {last4}",
   failed: "The payment was not made.",
   failedStore: "The card was not saved.",
   cancelled: "This payment was cancelled.",
@@ -34,8 +47,157 @@ export const TEXTS = {
   test: "Test mode: no money moves.",
 } as const;
 
-export type TextName = keyof typeof TEXTS;
+export type TextName = keyof typeof EN;
+type Texts = Readonly<Record<TextName, string>>;
 
-export function filled(name: TextName, values: Readonly<Record<string, string>> = {}): string {
-  return TEXTS[name].replace(/\{([a-z]+)\}/g, (whole, key: string) => values[key] ?? whole);
+const ES: Texts = {
+  title: "Pagar a {merchant}",
+  titleStore: "Guardar una tarjeta en {merchant}",
+  pay: "Pagar {amount}",
+  store: "Guardar tarjeta",
+  formPay: "Pago con tarjeta",
+  formStore: "Tarjeta que se guarda",
+  accepted: "Tarjetas aceptadas",
+  number: "Número de tarjeta",
+  expiry: "Fecha de vencimiento",
+  expiryExample: "MM / AA",
+  cvv: "Código de seguridad",
+  cvvBack: "3 dígitos al dorso de la tarjeta",
+  cvvFront: "4 dígitos al frente de la tarjeta",
+  zip: "Código postal",
+  name: "Nombre en la tarjeta",
+  lock: "Se envía cifrado. El número no se guarda aquí.",
+  numberWrong: "Revise el número de la tarjeta.",
+  expiryWrong: "Escriba mes y año, por ejemplo 04 / 30.",
+  expired: "Esta tarjeta está vencida.",
+  cvvWrong: "Escriba los 3 o 4 dígitos del código de seguridad.",
+  zipWrong: "Escriba el código postal.",
+  nameWrong: "Escriba el nombre que figura en la tarjeta.",
+  sending: "Procesando …",
+  checking: "Seguimos consultando con su banco. No cierre esta página ni pague otra vez.",
+  attempts: "Puede intentarlo de nuevo; intentos restantes: {count}.",
+  again: "El pago no se completó. Puede intentarlo de nuevo; intentos restantes: {count}.",
+  wait: "Demasiados intentos en poco tiempo. Espere {seconds} segundos.",
+  unreachable: "Sin conexión. Se intenta de nuevo …",
+  paid: "Gracias. Su pago de {amount} se ha realizado.",
+  authorized: "Gracias. Su pago de {amount} ha sido autorizado.",
+  stored: "Gracias. Su tarjeta ha sido guardada.",
+  card: "Tarjeta",
+  reference: "Referencia",
+  ending: "{brand} terminada en {last4}",
+  failed: "El pago no se realizó.",
+  failedStore: "La tarjeta no se guardó.",
+  cancelled: "Este pago fue cancelado.",
+  expiredSession: "El plazo para este pago ha terminado.",
+  over: "Este pago ha terminado.",
+  missing: "Este pago no existe.",
+  noScript: "Esta página necesita JavaScript para recibir una tarjeta.",
+  test: "Modo de prueba: no se mueve dinero.",
+};
+
+const FR: Texts = {
+  title: "Payer {merchant}",
+  titleStore: "Enregistrer une carte chez {merchant}",
+  pay: "Payer {amount}",
+  store: "Enregistrer la carte",
+  formPay: "Paiement par carte",
+  formStore: "Carte à enregistrer",
+  accepted: "Cartes acceptées",
+  number: "Numéro de carte",
+  expiry: "Date d’expiration",
+  expiryExample: "MM / AA",
+  cvv: "Code de sécurité",
+  cvvBack: "3 chiffres au dos de la carte",
+  cvvFront: "4 chiffres au recto de la carte",
+  zip: "Code postal",
+  name: "Nom sur la carte",
+  lock: "Envoi chiffré. Le numéro n’est pas conservé ici.",
+  numberWrong: "Vérifiez le numéro de la carte.",
+  expiryWrong: "Indiquez le mois et l’année, par exemple 04 / 30.",
+  expired: "Cette carte a expiré.",
+  cvvWrong: "Indiquez les 3 ou 4 chiffres du code de sécurité.",
+  zipWrong: "Indiquez le code postal.",
+  nameWrong: "Indiquez le nom qui figure sur la carte.",
+  sending: "Traitement en cours …",
+  checking: "Nous interrogeons encore votre banque. Ne fermez pas cette page et ne payez pas une seconde fois.",
+  attempts: "Vous pouvez réessayer ; essais restants : {count}.",
+  again: "Le paiement n’a pas abouti. Vous pouvez réessayer ; essais restants : {count}.",
+  wait: "Trop d’essais en peu de temps. Attendez {seconds} secondes.",
+  unreachable: "Pas de connexion. Nouvel essai …",
+  paid: "Merci. Votre paiement de {amount} a été effectué.",
+  authorized: "Merci. Votre paiement de {amount} a été autorisé.",
+  stored: "Merci. Votre carte a été enregistrée.",
+  card: "Carte",
+  reference: "Référence",
+  ending: "{brand} se terminant par {last4}",
+  failed: "Le paiement n’a pas été effectué.",
+  failedStore: "La carte n’a pas été enregistrée.",
+  cancelled: "Ce paiement a été annulé.",
+  expiredSession: "Le délai de ce paiement est écoulé.",
+  over: "Ce paiement est terminé.",
+  missing: "Ce paiement n’existe pas.",
+  noScript: "Cette page a besoin de JavaScript pour recevoir une carte.",
+  test: "Mode test : aucun argent ne circule.",
+};
+
+/** What a decline is called where the service's own English words are not shown; the others are `card_declined`. */
+type Declines = Readonly<Partial<Record<DeclineCode, string>> & { card_declined: string }>;
+
+const ES_DECLINES: Declines = {
+  card_declined: "La tarjeta fue rechazada.",
+  insufficient_funds: "La tarjeta no tiene fondos suficientes.",
+  expired_card: "La tarjeta está vencida.",
+  incorrect_number: "El número de la tarjeta es incorrecto.",
+  incorrect_cvc: "El código de seguridad es incorrecto.",
+  incorrect_zip: "El código postal es incorrecto.",
+  invalid_expiry: "La fecha de vencimiento no es válida.",
+  card_not_supported: "Esta tarjeta no se acepta.",
+  processing_error: "El pago no se pudo procesar.",
+  gateway_unavailable: "El servicio de pago no está disponible; no se cobró nada.",
+};
+
+const FR_DECLINES: Declines = {
+  card_declined: "La carte a été refusée.",
+  insufficient_funds: "La carte n’est pas suffisamment approvisionnée.",
+  expired_card: "La carte a expiré.",
+  incorrect_number: "Le numéro de la carte est incorrect.",
+  incorrect_cvc: "Le code de sécurité est incorrect.",
+  incorrect_zip: "Le code postal est incorrect.",
+  invalid_expiry: "La date d’expiration n’est pas valable.",
+  card_not_supported: "Cette carte n’est pas acceptée.",
+  processing_error: "Le paiement n’a pas pu être traité.",
+  gateway_unavailable: "Le service de paiement est indisponible ; rien n’a été débité.",
+};
+
+interface Language {
+  /** BCP 47: how amounts are written. */
+  locale: string;
+  texts: Texts;
+  /** Null: what the service says. */
+  declines: Declines | null;
+}
+
+const LANGUAGES = {
+  en: { locale: "en-US", texts: EN, declines: null },
+  es: { locale: "es-US", texts: ES, declines: ES_DECLINES },
+  fr: { locale: "fr-CA", texts: FR, declines: FR_DECLINES },
+} as const satisfies Record<string, Language>;
+
+export type LanguageCode = keyof typeof LANGUAGES;
+
+export const languageOf = (code: LanguageCode): Language => LANGUAGES[code];
+
+const MOST_PREFERENCES = 20;
+
+/**
+ * The first language of a list that is spoken here, else English: of a `lang` value ("fr-CA") or an Accept-Language header
+ * ("fr-CA,fr;q=0.9,en;q=0.8", RFC 9110 section 12.5.4; its order is trusted, as every browser writes it by weight).
+ */
+export function chooseLanguage(...wanted: readonly (string | undefined)[]): LanguageCode {
+  const codes = wanted.flatMap((list) => (list ?? "").split(",", MOST_PREFERENCES)).map((tag) => tag.trim().slice(0, 2).toLowerCase());
+  return codes.find((code): code is LanguageCode => Object.hasOwn(LANGUAGES, code)) ?? "en";
+}
+
+export function fill(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\{([a-z0-9]+)\}/g, (whole, key: string) => values[key] ?? whole);
 }

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { contrast, frameVariables, variablesFault, VARIABLE_NAMES } from "./appearance.ts";
+
+test("the contrast of two colours is that of WCAG 2.2", () => {
+  assert.equal(contrast("#000000", "#fff").toFixed(2), "21.00");
+  assert.equal(contrast("#777777", "#ffffff").toFixed(2), "4.48");
+  assert.equal(contrast("#123c8c", "#123c8c"), 1);
+});
+
+test("a variable is one of a list, of its form, and no way to load or run anything", () => {
+  const fits = { colorPrimary: "#0a7d5a", fontFamily: 'Inter, "Segoe UI", sans-serif', borderRadius: "12px", spacingUnit: "0.25rem" };
+  assert.equal(variablesFault(fits, "light"), null);
+  const wrong: Record<string, string>[] = [
+    { colorNothing: "#fff" },
+    { colorPrimary: "red" },
+    { colorPrimary: "url(https://a.example)" },
+    { fontFamily: "a;}body{background:url(//a)" },
+    { fontFamily: "x, url(//a.example)" },
+    { borderRadius: "calc(1px + 2px)" },
+    { spacingUnit: "9999px" },
+  ];
+  for (const variables of wrong)
+    assert.match(variablesFault(variables, "auto") ?? "", new RegExp(Object.keys(variables)[0]!), JSON.stringify(variables));
+});
+
+test("words that nobody can read are refused, in the theme in which they would be shown", () => {
+  assert.match(variablesFault({ colorText: "#999999" }, "light") ?? "", /colorText #999999 on #ffffff has a contrast of 2\.8 to 1/);
+  assert.equal(variablesFault({ colorText: "#999999" }, "dark"), null);
+  assert.match(variablesFault({ colorBackground: "#202020" }, "auto") ?? "", /colorText/);
+  assert.equal(variablesFault({ colorBackground: "#202020", colorText: "#eeeeee", colorDanger: "#ffb4ab" }, "auto"), null);
+});
+
+test("words on the primary colour are white or black, whichever can be read", () => {
+  assert.equal(frameVariables({ colorPrimary: "#0a7d5a" })["colorOnPrimary"], "#ffffff");
+  assert.equal(frameVariables({ colorPrimary: "#ffd400" })["colorOnPrimary"], "#000000");
+  assert.deepEqual(frameVariables({ colorPrimary: "url(//a)", borderRadius: "4px" }), { borderRadius: "4px" });
+});
+
+test("the frame's style has every variable", () => {
+  const style = readFileSync(new URL("../widget/frame/frame.css", import.meta.url), "utf8");
+  for (const name of [...VARIABLE_NAMES, "colorOnPrimary"])
+    assert.ok(style.includes(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}:`), name);
+});

@@ -1,0 +1,77 @@
+/**
+ * The variables of a widget's appearance: which there are, what they may be, and whether its words can be read. A value goes into
+ * a style on the page where cards are typed, so it is one of a few forms and never an address or a function.
+ */
+
+const COLOR = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i;
+const LENGTH = /^(?:0|[0-9]{1,3}(?:\.[0-9]{1,2})?(?:px|rem|em))$/;
+const FONTS =
+  /^(?:[A-Za-z][A-Za-z0-9 -]{0,40}|"[A-Za-z][A-Za-z0-9 -]{0,40}")(?:, ?(?:[A-Za-z][A-Za-z0-9 -]{0,40}|"[A-Za-z][A-Za-z0-9 -]{0,40}"))*$/;
+
+const FORMS: Readonly<Record<string, readonly [form: RegExp, words: string]>> = {
+  colorPrimary: [COLOR, "a colour such as #0a6b4f"],
+  colorBackground: [COLOR, "a colour such as #ffffff"],
+  colorText: [COLOR, "a colour such as #1b1f24"],
+  colorDanger: [COLOR, "a colour such as #b3261e"],
+  colorBorder: [COLOR, "a colour such as #8a929b"],
+  fontFamily: [FONTS, "fonts such as Inter, system-ui, sans-serif"],
+  borderRadius: [LENGTH, "a length such as 8px"],
+  spacingUnit: [LENGTH, "a length such as 4px"],
+};
+
+export const VARIABLE_NAMES = Object.keys(FORMS);
+
+type Theme = "light" | "dark";
+
+/** The frame's own colours, as its style has them (src/widget/frame/frame.css). */
+const OWN: Readonly<Record<Theme, Readonly<Record<"colorBackground" | "colorText" | "colorDanger", string>>>> = {
+  light: { colorBackground: "#ffffff", colorText: "#1b1f24", colorDanger: "#b3261e" },
+  dark: { colorBackground: "#16191d", colorText: "#e9ecef", colorDanger: "#ff9d94" },
+};
+
+/** WCAG 2.2, success criterion 1.4.3: words of ordinary size. */
+const LEAST_CONTRAST = 4.5;
+
+/** What is wrong with them, in words, or null. Values that others than this file allows were stored before it are left out by `frameVariables`. */
+export function variablesFault(variables: Readonly<Record<string, string>>, theme: Theme | "auto"): string | null {
+  for (const [name, value] of Object.entries(variables)) {
+    const form = FORMS[name];
+    if (!form) return `${name} is none of ${VARIABLE_NAMES.join(", ")}`;
+    if (!form[0].test(value)) return `${name} is not ${form[1]}`;
+  }
+  for (const own of theme === "auto" ? [OWN.light, OWN.dark] : [OWN[theme]]) {
+    const { colorBackground, colorText, colorDanger } = { ...own, ...variables };
+    for (const [name, color] of Object.entries({ colorText, colorDanger })) {
+      const ratio = contrast(color, colorBackground);
+      if (ratio < LEAST_CONTRAST)
+        return `${name} ${color} on ${colorBackground} has a contrast of ${ratio.toFixed(1)} to 1; ${LEAST_CONTRAST} are needed to read it`;
+    }
+  }
+  return null;
+}
+
+/** Those that the frame may use, and the colour of words on the primary one: white or black, whichever is read more easily. */
+export function frameVariables(variables: Readonly<Record<string, string>>): Record<string, string> {
+  const usable = Object.fromEntries(Object.entries(variables).filter(([name, value]) => FORMS[name]?.[0].test(value)));
+  const { colorPrimary } = usable;
+  if (colorPrimary === undefined) return usable;
+  const onPrimary = contrast("#ffffff", colorPrimary) >= LEAST_CONTRAST ? "#ffffff" : "#000000";
+  return { ...usable, colorOnPrimary: onPrimary };
+}
+
+/** From 1 to 21; WCAG 2.2, contrast ratio. */
+export function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+/** WCAG 2.2, relative luminance of #rgb or #rrggbb. */
+function luminance(color: string): number {
+  const digits = color.slice(1);
+  const pairs = digits.length === 3 ? Array.from(digits, (digit) => digit + digit) : (digits.match(/../g) ?? []);
+  const [red = 0, green = 0, blue = 0] = pairs.map((pair) => {
+    const share = parseInt(pair, 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

@@ -1,0 +1,134 @@
+import { formatAmount } from "#src/kernel/money.ts";
+import { DECLINES } from "#src/kernel/payment.ts";
+import { frameVariables, type VoiceField } from "#src/projects/index.ts";
+import type { Session } from "#src/sessions/index.ts";
+import type { Opened } from "../types.ts";
+import { BRANDS, picture, SHOWN_BRANDS, SPRITE } from "./marks.ts";
+import { fill, type LanguageCode, languageOf, type TextName } from "./texts.ts";
+
+/** What stands in the frame's `<main>`: the form, or what became of the session. */
+
+interface Field {
+  wrong: TextName;
+  autocomplete: string;
+  inputmode: string;
+  maxlength: number;
+  /** What is typed there, for example; a text's name where it is in words. */
+  placeholder: string | { text: TextName };
+  enterkeyhint?: string;
+}
+
+const FIELDS: Readonly<Record<VoiceField, Field>> = {
+  number: { wrong: "numberWrong", autocomplete: "cc-number", inputmode: "numeric", maxlength: 30, placeholder: "1234 1234 1234 1234" },
+  expiry: { wrong: "expiryWrong", autocomplete: "cc-exp", inputmode: "numeric", maxlength: 9, placeholder: { text: "expiryExample" } },
+  cvv: { wrong: "cvvWrong", autocomplete: "cc-csc", inputmode: "numeric", maxlength: 4, placeholder: "123" },
+  zip: { wrong: "zipWrong", autocomplete: "postal-code", inputmode: "text", maxlength: 10, placeholder: "12345" },
+  name: { wrong: "nameWrong", autocomplete: "cc-name", inputmode: "text", maxlength: 100, placeholder: "" },
+};
+
+/** Whom and what the page is for, in one language. */
+export interface View {
+  language: LanguageCode;
+  basePath: string;
+  /** Attributes that the script reads. */
+  data: Readonly<Record<string, string>>;
+}
+
+type Paid = Pick<Opened, "project" | "session">;
+
+export function titleOf({ session, project }: Paid, language: LanguageCode): string {
+  return fill(languageOf(language).texts[session.mode === "tokenize" ? "titleStore" : "title"], { merchant: project.name });
+}
+
+function amountOf({ currency, amountMinor }: Session, language: LanguageCode): string {
+  return new Intl.NumberFormat(languageOf(language).locale, { style: "currency", currency }).format(formatAmount(amountMinor, currency) as `${number}`);
+}
+
+/** No input has a name: without the script nothing of a card could be sent anywhere. */
+export function formOf(opened: Opened, { language, basePath, data }: View): string {
+  const { session, project } = opened;
+  const { texts } = languageOf(language);
+  const { labels, fields } = project.widget.appearance;
+  const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, ...scriptData(opened, language) };
+  const isStored = session.mode === "tokenize";
+  const button = isStored ? texts.store : fill(texts.pay, { amount: amountOf(session, language) });
+  return `<main${attributesOf(attributes)} class="labels-${labels}">
+${SPRITE}
+${summaryOf(opened, language)}
+<noscript><p class="error">${escape(texts.noScript)}</p></noscript>
+<form id="form" method="post" novalidate aria-label="${escape(isStored ? texts.formStore : texts.formPay)}">
+<p class="brands" role="group" aria-label="${escape(texts.accepted)}">${SHOWN_BRANDS.map((brand) => picture(`mark-${brand}`, "brand", BRANDS[brand].name)).join("")}</p>
+${fields.map((name) => inputOf(name, language)).join("\n")}
+<button id="submit" type="submit" disabled><span class="spinner" aria-hidden="true"></span><span id="submit-text">${escape(button)}</span></button>
+<p class="lock">${picture("lock", "icon")}<span>${escape(texts.lock)}</span></p>
+</form>
+${MESSAGE}
+</main>`;
+}
+
+/** What became of a session that is over. The browser that paid keeps more of it itself: whoever else has the address learns no more. */
+export function endOf({ session, project }: Paid, text: TextName, { language, basePath, data }: View): string {
+  const variables = JSON.stringify(frameVariables(project.widget.appearance.variables));
+  const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, variables };
+  return `<main${attributesOf(attributes)}>\n${SPRITE}\n${noteOf(languageOf(language).texts[text])}\n</main>`;
+}
+
+export const missing = (language: LanguageCode): string => `<main>\n${noteOf(languageOf(language).texts.missing)}\n</main>`;
+
+const MESSAGE = '<p id="message" role="status" aria-live="polite" tabindex="-1"></p>';
+
+function noteOf(text: string): string {
+  return `<p id="message" role="status" tabindex="-1">${escape(text)}</p>`;
+}
+
+function summaryOf({ session, project }: Paid, language: LanguageCode): string {
+  const { texts } = languageOf(language);
+  const isFree = session.mode === "tokenize";
+  return [
+    '<header class="summary">',
+    `<h1>${escape(titleOf({ session, project }, language))}</h1>`,
+    ...(isFree ? [] : [`<p class="amount">${escape(amountOf(session, language))}</p>`]),
+    ...(session.description === null ? [] : [`<p class="description" dir="auto">${escape(session.description)}</p>`]),
+    ...(session.environment === "test" ? [`<p class="test">${escape(texts.test)}</p>`] : []),
+    "</header>",
+  ].join("\n");
+}
+
+/** Which field a decline is about, where it is about one. */
+const FIXES = Object.fromEntries(Object.entries(DECLINES).flatMap(([code, { fix }]) => (fix === null ? [] : [[code, fix]])));
+
+function scriptData({ session, project }: Paid, language: LanguageCode): Record<string, string> {
+  const { texts, declines } = languageOf(language);
+  const amount = amountOf(session, language);
+  const sums = { paid: fill(texts.paid, { amount }), authorized: fill(texts.authorized, { amount }) };
+  const names = Object.fromEntries(Object.entries(BRANDS).map(([brand, { name }]) => [brand, name]));
+  return {
+    mode: session.mode,
+    texts: JSON.stringify({ ...texts, ...sums }),
+    declines: JSON.stringify(declines),
+    fixes: JSON.stringify(FIXES),
+    brands: JSON.stringify(names),
+    variables: JSON.stringify(frameVariables(project.widget.appearance.variables)),
+  };
+}
+
+function inputOf(id: VoiceField, language: LanguageCode): string {
+  const { texts } = languageOf(language);
+  const { wrong, autocomplete, inputmode, maxlength, placeholder } = FIELDS[id];
+  const example = typeof placeholder === "string" ? placeholder : texts[placeholder.text];
+  const hint = id === "cvv" ? ` cvv-hint` : "";
+  const mark = { number: picture("mark-plain", "mark"), cvv: picture("code-back", "mark") }[id as string] ?? "";
+  return `<div class="field field-${id}"><label for="${id}">${escape(texts[id])}</label>
+<div class="box"><input id="${id}" type="text" inputmode="${inputmode}" autocomplete="${autocomplete}" maxlength="${maxlength}" placeholder="${escape(example || " ")}" autocapitalize="off" autocorrect="off" spellcheck="false" aria-required="true" aria-describedby="${id}-error${hint}">${mark}</div>
+${id === "cvv" ? `<p id="cvv-hint" class="hidden">${escape(texts.cvvBack)}</p>\n` : ""}<p class="error" id="${id}-error" data-wrong="${escape(texts[wrong])}"></p></div>`;
+}
+
+function attributesOf(data: Readonly<Record<string, string>>): string {
+  return Object.entries(data)
+    .map(([name, value]) => ` data-${name}="${escape(value)}"`)
+    .join("");
+}
+
+export function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
