@@ -37,7 +37,7 @@ import { VERSION } from "./version.ts";
  */
 
 /** A running service, for `serve`, `demo` and the tests. */
-export interface App extends Pick<Modules, "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments"> {
+export interface App extends Pick<Modules, "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "checkout"> {
   baseUrl: string;
   /** Host and port of the SIP listener; null when this process has no voice. */
   sip: { host: string; port: number } | null;
@@ -151,7 +151,7 @@ async function startRoles(
   { promptCache = join(modules.config.dataDir, "prompts") }: AppOptions,
   stop: () => Promise<void>,
 ): Promise<App> {
-  const { config, clock, owner, log, database, keys, jobs, projects, webhooks, sessions, payments, onEnd } = modules;
+  const { config, clock, owner, log, database, keys, jobs, projects, webhooks, sessions, payments, checkout, onEnd } = modules;
   const roles = new Set<string>(config.roles);
   const worker = roles.has("worker") ? await import("./roles/worker.ts") : null;
 
@@ -192,6 +192,7 @@ async function startRoles(
     sessions,
     webhooks,
     payments,
+    checkout,
     get activeCalls() {
       return voice?.calls.activeCalls ?? 0;
     },

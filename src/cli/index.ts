@@ -21,6 +21,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   integrations: { summary: "integrations show PROJECT: finished settings for voice platforms", load: () => import("./integrations.ts") },
   sessions: { summary: "sessions list | show | cancel | erase", load: () => import("./sessions.ts") },
   webhooks: { summary: "webhooks list | resend: status webhooks and what became of them", load: () => import("./webhooks.ts") },
+  widget: { summary: "widget preview PROJECT: a test session, to look at its card form", load: () => import("./widget.ts") },
   unmatched: { summary: "unmatched list: calls without a session, payments to look into", load: () => import("./unmatched.ts") },
   audit: { summary: "audit list | verify: who did what, and whether the log was tampered with", load: () => import("./audit.ts") },
   "master-key": { summary: "master-key rotate | reencrypt: a new key for what is sealed", load: () => import("./master-key.ts") },

@@ -6,7 +6,10 @@ import { ChainBrokenError, type Database, type InstallationKeys, sealRows, silen
 import { type App, createEnds, openModules } from "../app.ts";
 
 /** The modules that a command works with: those of the running service, or the same ones opened for the command alone. */
-export type CommandModules = Pick<App, "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "baseUrl" | "sip">;
+export type CommandModules = Pick<
+  App,
+  "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "checkout" | "baseUrl" | "sip"
+>;
 
 /** What a command needs when no service runs. */
 export interface CommandOpening {

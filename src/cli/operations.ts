@@ -9,6 +9,7 @@ import type { Operations } from "./operation.ts";
 import * as sessions from "./sessions.ts";
 import * as unmatched from "./unmatched.ts";
 import * as webhooks from "./webhooks.ts";
+import * as widget from "./widget.ts";
 
 /** What a command may ask of the running service over the control socket. */
 export const OPERATIONS: Operations = {
@@ -20,6 +21,7 @@ export const OPERATIONS: Operations = {
   ...masterKey.operations,
   ...sessions.operations,
   ...webhooks.operations,
+  ...widget.operations,
   ...unmatched.operations,
   ...doctor.operations,
 };

@@ -39,7 +39,7 @@ export type {
   Starter,
   WebhookEndpoint,
 };
-export { frameVariables } from "./appearance.ts";
+export { frameVariables, VARIABLE_NAMES } from "./appearance.ts";
 export type { VoiceField } from "./settings.ts";
 
 export interface Projects {

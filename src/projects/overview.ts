@@ -8,6 +8,7 @@ import type { Vault } from "./vault.ts";
 /** What is set up for a project: for whoever checks an installation, not for the payment path. */
 export interface ProjectOverview {
   id: string;
+  organizationId: string;
   organization: string;
   project: string;
   /** ISO 4217. */
@@ -24,7 +25,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
   const projects = await db
     .selectFrom("projects")
     .innerJoin("organizations", "organizations.id", "projects.organization_id")
-    .select(["projects.id", "organizations.slug as organization", "projects.slug as project", "currency", "archived"])
+    .select(["projects.id", "organization_id", "organizations.slug as organization", "projects.slug as project", "currency", "archived"])
     .orderBy("organizations.slug")
     .orderBy("projects.slug")
     .execute();
@@ -39,8 +40,9 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
     .orderBy("environment")
     .execute();
   const numbers = await db.selectFrom("phone_numbers").selectAll().orderBy("number").execute();
-  return projects.map(({ id, organization, project, currency, archived }) => ({
+  return projects.map(({ id, organization_id: organizationId, organization, project, currency, archived }) => ({
     id,
+    organizationId,
     organization,
     project,
     currency,

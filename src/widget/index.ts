@@ -7,6 +7,7 @@ import { MAX_TRIES, triesOf } from "./tries.ts";
 import type { Charge, ChargeResult, Found, WidgetDeps } from "./types.ts";
 
 export type { Charge, ChargeResult, Found, Opened, WidgetDeps } from "./types.ts";
+export { loaderSnippet } from "./frame/snippet.ts";
 export { type CardFaultKind, type CardFault, readCardBody } from "./card-body.ts";
 
 export interface Widget {

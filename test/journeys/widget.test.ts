@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { loaderSnippet } from "#src/widget/index.ts";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import { findCards } from "../../prove/kill/scan.ts";
+import { freePort } from "../free-port.ts";
 import { openChromium, withoutChromium } from "../peers/chromium.ts";
+import { API_KEY, ROOT } from "./installation.ts";
 import { payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "./paying.ts";
 import { searchable } from "./searchable.ts";
 import { chargesOf, startService, type Service } from "./service.ts";
@@ -22,20 +29,47 @@ const CODE = "907";
 let service: Service;
 let merchant: Server;
 let shop = "";
+let examplePort = 0;
+
+/** The merchant's own script: it keeps what the element tells. */
+const SHOP_SCRIPT = `window.told = [];
+for (const type of ["ready", "change", "submit", "success", "error", "resize"])
+  document.querySelector("voicetill-payment").addEventListener(type, ({ detail }) => told.push([type, detail]));`;
 
 before(async () => {
-  // The merchant's page: a frame, and what it was told by it.
+  // The merchant's page: a frame, and what it was told by it; or the loader under a policy that allows nothing but it.
   merchant = createServer((request, response) => {
-    const frame = new URL(request.url ?? "/", "http://shop").searchParams.get("frame") ?? "";
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://shop");
+    const frame = searchParams.get("frame") ?? "";
     response.setHeader("content-type", "text/html");
+    if (pathname === "/shop.js") {
+      response.setHeader("content-type", "text/javascript").end(SHOP_SCRIPT);
+      return;
+    }
+    if (pathname === "/strict") {
+      const { baseUrl } = service;
+      response.setHeader(
+        "content-security-policy",
+        `default-src 'none'; script-src 'self' ${baseUrl}; frame-src ${baseUrl}; img-src data:`,
+      );
+      const snippet = loaderSnippet(baseUrl, searchParams.get("session") ?? "");
+      response.end(
+        `<!doctype html><html lang="${searchParams.get("lang") ?? "en"}"><link rel="icon" href="data:,"><title>Shop</title>${snippet}<script src="/shop.js"></script>`,
+      );
+      return;
+    }
     response.end(`<!doctype html><link rel="icon" href="data:,"><iframe title="Payment" width="400" height="600" src="${frame}"></iframe>
 <script>window.told = []; addEventListener("message", (event) => told.push([event.origin, event.data]));</script>`);
   });
   await new Promise<void>((resolve) => merchant.listen(0, "127.0.0.1", resolve));
   shop = `http://127.0.0.1:${(merchant.address() as AddressInfo).port}`;
+  examplePort = await freePort();
   service = await startService({
     project: {
-      widget: { origins: ["https://shop.example", shop], appearance: { theme: "light", variables: { colorPrimary: "#123c8c" } } },
+      widget: {
+        origins: ["https://shop.example", shop, `http://127.0.0.1:${examplePort}`],
+        appearance: { theme: "light", variables: { colorPrimary: "#123c8c" } },
+      },
     },
   });
 });
@@ -61,9 +95,9 @@ const card = (number: string) => typedCard(number, CODE);
 test("every gateway that is built charges and stores by widget, with its processor fields and a webhook without a caller (R-400, R-347)", async () => {
   const declined = await create();
   assert.equal((await payInPage(declined, card(DECLINED))).status, 402);
-  for (const gateway of ["stripe", "authorizenet", "nmi", "ecommpay", "webhook"]) {
+  for (const gateway of Object.keys(GATEWAYS_BUILT)) {
     for (const mode of ["charge", "tokenize"]) {
-      const made = await create({ gateway, mode, ...(mode === "tokenize" && gateway !== "ecommpay" ? { amount_cents: 0 } : {}) });
+      const made = await create({ gateway, mode });
       const { status, body } = await payInPage(made, card(PAID));
       assert.deepEqual(
         [status, body["status"], body["card_last4"]],
@@ -155,10 +189,16 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.deepEqual(faults, []);
     const charges = await chargesOf(service.simulatorsUrl, session_id);
     assert.equal(charges.filter(({ outcome }) => outcome === "approved").length, 1);
+    await page.getByText("Visa ending in 1486").waitFor();
+    await page.reload();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    await page.getByText(session_id).waitFor();
+    await screenshot(page, "reloaded");
     await close();
-    const { page: again, close: closeAgain } = await open(widget_url);
-    await again.getByText("This payment is over.").waitFor();
-    await closeAgain();
+    const { page: another, close: closeAnother } = await open(widget_url);
+    await another.getByText("This payment is over.").waitFor();
+    assert.equal(await another.getByText("49.95").count(), 0, "another browser learns no more than that");
+    await closeAnother();
   });
 
   test("mistakes are named at their field before anything is sent (R-366)", async () => {
@@ -208,6 +248,123 @@ describe("in a browser", { skip: withoutChromium }, () => {
       refused.faults.join(),
     );
     await refused.close();
+  });
+
+  test("the loader shows the form in a page of a strict policy, as high as it is, in the page's language, and tells events without a digit", async () => {
+    const { session_id } = await create();
+    const { page, faults, close } = await open(`${shop}/strict?session=${session_id}&lang=fr-CA`, [service.baseUrl, shop]);
+    const frame = page.frameLocator("iframe");
+    await frame.getByLabel("Numéro de carte").pressSequentially(DECLINED);
+    await frame.getByLabel("Date d’expiration").pressSequentially("1260");
+    await frame.getByLabel("Code de sécurité").pressSequentially(CODE);
+    await frame.getByLabel("Code postal").fill("94105");
+    await screenshot(page, "loader");
+    const heights = await page.evaluate<[number, number]>(
+      "(() => { const frame = document.querySelector('iframe'); return [frame.clientHeight, innerHeight]; })()",
+    );
+    assert.ok(heights[0] > 450 && heights[0] < heights[1], String(heights));
+    await frame.getByRole("button").click();
+    await frame.getByText("La carte a été refusée. Vous pouvez réessayer ; essais restants : 4.").waitFor();
+    await frame.getByLabel("Numéro de carte").fill(SECOND);
+    await frame.getByLabel("Code de sécurité").fill(CODE);
+    await frame.getByRole("button").click();
+    await frame.getByText("Votre paiement de 49,95 $ US a été effectué").waitFor();
+    const told = await page.evaluate<[string, Record<string, unknown>][]>("told");
+    const kinds = new Set(told.map(([type]) => type));
+    assert.deepEqual([...kinds].sort(), ["change", "error", "ready", "resize", "submit", "success"]);
+    assert.deepEqual(told.find(([type]) => type === "error")?.[1], { code: "card_declined", message: "The card was declined." });
+    assert.deepEqual(told.findLast(([type]) => type === "success")?.[1], { session_id, status: "payment-success" });
+    assert.ok(told.some(([type, detail]) => type === "change" && detail["form_complete"] === true && detail["brand"] === "visa"));
+    const text = JSON.stringify(told.filter(([type]) => type !== "resize")).replaceAll(session_id, "");
+    assert.doesNotMatch(text, /[0-9]{3}/);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("the loader refuses what is no session, and a session that is over says so in the page", async () => {
+    const { session_id } = await create();
+    await service.request("POST", `/v1/sessions/${session_id}/cancel`);
+    const { page, close } = await open(`${shop}/strict?session=${session_id}`, [service.baseUrl, shop]);
+    await page.frameLocator("iframe").getByText("This payment was cancelled.").waitFor();
+    const fault = await page.evaluate(
+      "(() => { try { Voicetill.mount(document.body, { sessionId: 'x/../y' }); } catch (error) { return error.message; } })()",
+    );
+    assert.match(String(fault), /sessionId is not the id of a session/);
+    await close();
+  });
+
+  test("examples/widget-page.ts shows the form, and what the shop says once it is paid", async () => {
+    const env = { ...process.env, BASE_URL: service.baseUrl, API_KEY, PROJECT: "shop", PORT: String(examplePort) };
+    const program = spawn(process.execPath, [join(ROOT, "examples/widget-page.ts")], { env, stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      await once(program.stdout, "data");
+      const { page, faults, close } = await open(`http://127.0.0.1:${examplePort}/`, [service.baseUrl, `http://127.0.0.1:${examplePort}`]);
+      const frame = page.frameLocator("iframe");
+      await type(frame, PAID);
+      await frame.getByRole("button").click();
+      await page.getByText("We are packing your order.").waitFor();
+      assert.deepEqual(faults, []);
+      await close();
+    } finally {
+      program.kill();
+    }
+  });
+
+  test("axe finds nothing in the form, light or dark, from right to left, with mistakes, and when it is paid (R-372)", async () => {
+    const axe = readFileSync(join(ROOT, "node_modules/axe-core/axe.min.js"), "utf8");
+    const violations = async (page: Page, what: string) => {
+      const { violations: found } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+        "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
+      );
+      assert.deepEqual(
+        found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`),
+        [],
+        what,
+      );
+    };
+    for (const [scheme, query] of [
+      ["light", ""],
+      ["dark", "?lang=es"],
+      ["light", "?dir=rtl"],
+    ] as const) {
+      const { widget_url } = await create();
+      // The page's own policy would keep axe out.
+      const context = await browser.newContext({
+        viewport: { width: 420, height: 720 },
+        colorScheme: scheme,
+        bypassCSP: true,
+        reducedMotion: "reduce",
+      });
+      const page = await context.newPage();
+      await page.goto(widget_url + query);
+      await page.evaluate(axe);
+      await violations(page, `${scheme} ${query}`);
+      await page.locator("button").click();
+      await violations(page, `${scheme} ${query}, with mistakes`);
+      await page.locator("#number").fill(PAID);
+      await page.locator("#expiry").fill("12 / 60");
+      await page.locator("#cvv").fill(CODE);
+      await page.locator("#zip").fill("94105");
+      await page.locator("button").click();
+      await page.locator("dl").waitFor();
+      await violations(page, `${scheme} ${query}, paid`);
+      await context.close();
+    }
+  });
+
+  test("the security code has the length of its brand, and its mark stands where the code is on the card", async () => {
+    const { widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    await page.getByLabel("Card number").pressSequentially("378282246310005");
+    assert.equal(await page.getByLabel("Card number").inputValue(), "3782 822463 10005");
+    await page.getByLabel("Security code").fill("123");
+    await page.getByRole("button").click();
+    await page.getByText("Enter the 3 or 4 digits of the security code.").waitFor();
+    assert.equal(await page.locator("#cvv-hint").textContent(), "4 digits on the front of the card");
+    await page.getByLabel("Security code").fill("1234");
+    assert.equal(await page.getByText("Enter the 3 or 4 digits of the security code.").count(), 0);
+    assert.deepEqual(faults, []);
+    await close();
   });
 
   test("when the answer is lost the shopper is told to wait, not to pay again, and then how it ended (R-283)", async () => {

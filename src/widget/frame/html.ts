@@ -41,7 +41,9 @@ export function titleOf({ session, project }: Paid, language: LanguageCode): str
 }
 
 function amountOf({ currency, amountMinor }: Session, language: LanguageCode): string {
-  return new Intl.NumberFormat(languageOf(language).locale, { style: "currency", currency }).format(formatAmount(amountMinor, currency) as `${number}`);
+  return new Intl.NumberFormat(languageOf(language).locale, { style: "currency", currency }).format(
+    formatAmount(amountMinor, currency) as `${number}`,
+  );
 }
 
 /** No input has a name: without the script nothing of a card could be sent anywhere. */

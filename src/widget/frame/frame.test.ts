@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { VARIABLE_NAMES } from "#src/projects/index.ts";
+import { createFrame } from "./frame.ts";
+import { loaderSnippet } from "./snippet.ts";
+import { chooseLanguage, languageOf } from "./texts.ts";
+
+const frame = createFrame(() => "/pay");
+
+test("the frame's style has every variable of an appearance", () => {
+  const style = readFileSync(new URL("frame.css", import.meta.url), "utf8");
+  for (const name of [...VARIABLE_NAMES, "colorOnPrimary"])
+    assert.ok(style.includes(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}:`), name);
+});
+
+test("script and style together are under 30 kB compressed", () => {
+  const bytes = frame.assets.reduce((sum, { text }) => sum + gzipSync(text).length, 0);
+  assert.ok(bytes < 30_000, String(bytes));
+});
+
+test("the language is the merchant's page's, else the browser's first that is spoken here, else English", () => {
+  const choices: [string, (string | undefined)[]][] = [
+    ["fr", ["fr-CA", "es"]],
+    ["es", [undefined, "de-DE,es-MX;q=0.9,en;q=0.8"]],
+    ["en", ["de", "ja"]],
+    ["en", [undefined, undefined]],
+    ["en", ["constructor", "__proto__"]],
+  ];
+  for (const [language, wanted] of choices) assert.equal(chooseLanguage(...wanted), language, wanted.join());
+});
+
+test("every language has every word, with the same places to fill in", () => {
+  const places = (text: string) => (text.match(/\{[a-z0-9]+\}/g) ?? []).sort();
+  const english = languageOf("en").texts;
+  for (const code of ["es", "fr"] as const) {
+    for (const [name, text] of Object.entries(languageOf(code).texts)) {
+      assert.notEqual(text, "", name);
+      assert.deepEqual(places(text), places(english[name as keyof typeof english]), `${code} ${name}`);
+    }
+  }
+});
+
+test("a merchant's page names the loader with the digest of what is served there", () => {
+  const snippet = loaderSnippet("https://pay.example/pay", "018f7a52-0000-4000-8000-000000000000");
+  const [, path = "", integrity] = /src="https:\/\/pay\.example\/pay(\/[^"]+)" integrity="([^"]+)"/.exec(snippet) ?? [];
+  const { text, headers } = frame.assets.find((asset) => asset.path === path) ?? { text: "", headers: {} };
+  assert.equal(`sha384-${createHash("sha384").update(text).digest("base64")}`, integrity);
+  assert.partialDeepStrictEqual(headers, { "access-control-allow-origin": "*", "cross-origin-resource-policy": "cross-origin" });
+});
