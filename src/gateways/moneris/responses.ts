@@ -1,0 +1,166 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
+import type { Approved, Declined, GatewayAnswer, Outcome, Subject, Unknown } from "../contract.ts";
+import * as kit from "../kit/index.ts";
+
+/** `ResponseCode` from 50 on in our words, compared as a number. */
+const codeOf = kit.codeTable(
+  {
+    card_declined: "50 55 74 88 100 101 102 421 431 434 436 437 438 440 477 481 483 485 909",
+    do_not_honor: "58 89 93 111 906",
+    insufficient_funds: "76",
+    expired_card: "51 430 482 484 901",
+    invalid_expiry: "208 475",
+    incorrect_number: "70 71 73 75 97 200 206 429",
+    incorrect_cvc: "486 487 489 490",
+    lost_or_stolen: "52 57 72 478 479 480 902 903",
+    limit_exceeded: "65 77 82 86 94 95 106 107 110 112 204 905 907 908",
+    card_not_supported: "59 60 105 252",
+    duplicate_transaction: "78 84",
+    processing_error: "441 476",
+    gateway_misconfigured: "150 427 960 961 963 964 965",
+    gateway_unavailable: "115 121 212 435 439 800-899",
+  },
+  "processing_error",
+);
+/** The issuer's own code (`ISO`), where the group that stands in `ResponseCode` says less. */
+const ofIssuer = kit.codeTable({
+  insufficient_funds: "51",
+  expired_card: "54",
+  lost_or_stolen: "04 07 41 43",
+  incorrect_number: "14 15",
+  card_not_supported: "57",
+});
+/** Time-outs between Moneris and the issuer, who may have said yes. */
+const NOT_KNOWN = new Set(["113", "810"]);
+/** Refused before the host was asked: only the words say why. */
+const ofMessage = kit.textTable<DeclineCode>([
+  [/duplicate order/i, "duplicate_transaction"],
+  [/token mismatch|(invalid|unknown) store|store[ _]?id/i, "gateway_credentials_invalid"],
+  [/expdate|expir/i, "invalid_expiry"],
+  [/\bcvd/i, "incorrect_cvc"],
+  [/\bavs|zip/i, "incorrect_zip"],
+  [/\bpan\b|card number/i, "incorrect_number"],
+]);
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+const APPROVED_BELOW = 50;
+
+/** The vendor's word on one transaction: its fields by name, without those that are the text `null`. */
+type Receipt = ReadonlyMap<string, string>;
+
+function readReceipt(body: Uint8Array): Receipt | null {
+  const root = kit.readXml(body);
+  const [receipt, ...others] = root?.name === "response" ? kit.childrenOf(root, "receipt") : [];
+  if (receipt === undefined || others.length > 0) return null;
+  const names = new Set(receipt.children.map(({ name }) => name));
+  const fields = [...names].map((name) => [name, kit.childText(receipt, name)] as const);
+  return new Map(fields.filter((field): field is readonly [string, string] => field[1] !== undefined && !["", "null"].includes(field[1])));
+}
+
+/** A code as a number; undefined where it is none. */
+function numberAt(receipt: Receipt, name: string): number | undefined {
+  const text = receipt.get(name);
+  return text !== undefined && /^[0-9]{1,4}$/.test(text) ? Number(text) : undefined;
+}
+
+const idAt = (receipt: Receipt, name: string): string | undefined => {
+  const id = receipt.get(name);
+  return id !== undefined && ID.test(id) ? id : undefined;
+};
+
+/** The receipt of an answer; a payment without one is unknown. */
+const receiptOf = (answer: GatewayAnswer) =>
+  kit.triage(answer, { effect: "money", read: readReceipt, readable: (status) => status === 200 });
+
+/** Words without their filling: `DECLINED           *                    =`. */
+const said = (receipt: Receipt) => receipt.get("Message")?.replace(/[\s*=]+$/, "");
+
+/** What a receipt says of its transaction: approved below 50, refused from there on, refused unasked, or not known. */
+function resultOf(receipt: Receipt): "approved" | Declined | Unknown {
+  const [complete, timedOut, code] = [receipt.get("Complete"), receipt.get("TimedOut"), numberAt(receipt, "ResponseCode")];
+  if (timedOut !== "false") return kit.unknown("the host did not answer Moneris in time");
+  if (complete === "false" && !receipt.has("ResponseCode")) return refusedUnasked(said(receipt));
+  if (complete !== "true" || code === undefined) return kit.unknown("a receipt that Moneris does not document");
+  if (code < APPROVED_BELOW) return "approved";
+  if (NOT_KNOWN.has(String(code))) return kit.unknown("the issuer did not answer Moneris in time");
+  const known = codeOf(String(code));
+  const ours = known === "card_declined" ? (ofIssuer(receipt.get("ISO")) ?? known) : known;
+  return kit.declined(ours, { message: said(receipt), processor: { moneris_txn_id: idAt(receipt, "TransID") } });
+}
+
+function refusedUnasked(message: string | undefined): Declined | Unknown {
+  // The words that the vendor's libraries make up for an empty answer.
+  if (message === undefined || /global error receipt/i.test(message)) return kit.unknown("refused without a word why");
+  return kit.declined(ofMessage(message) ?? "gateway_misconfigured", { message });
+}
+
+/** What a receipt means for the kind of transaction that it is of. */
+export type Meaning = (receipt: Receipt) => Outcome;
+
+/** The answer to a transaction. */
+export function readAnswer(answer: GatewayAnswer, meaning: Meaning): Outcome {
+  const read = receiptOf(answer);
+  return "outcome" in read ? read : meaning(read.body);
+}
+
+/** What a status check says of the transaction that it repeats. `not found`: it has never been processed. */
+export function readStatus(answer: GatewayAnswer, meaning: Meaning): Outcome | "not found" {
+  const read = receiptOf(answer);
+  if ("outcome" in read) return kit.unknown("the status check was not answered");
+  const code = numberAt(read.body, "StatusCode");
+  if (code === undefined) return kit.unknown("the status check says nothing");
+  return code < APPROVED_BELOW ? meaning(read.body) : "not found";
+}
+
+export const ofPurchase =
+  (subject: Subject): Meaning =>
+  (receipt) => {
+    const result = resultOf(receipt);
+    return result === "approved" ? paid(receipt, subject) : result;
+  };
+
+/** The verification's word on the card: the id to store it with, where the issuer gave one. */
+export const ofVerification: Meaning = (receipt) => {
+  const result = resultOf(receipt);
+  return result === "approved" ? kit.approved({}, { webhook: { issuer_id: idAt(receipt, "IssuerId") } }) : result;
+};
+
+/** The vault's word, which says nothing of an issuer. */
+export const ofStored: Meaning = (receipt) => {
+  const result = resultOf(receipt);
+  if (result !== "approved") return result;
+  const key = idAt(receipt, "DataKey");
+  const isStored = receipt.get("ResSuccess") === "true" && key !== undefined;
+  return isStored ? kit.approved({ moneris_data_key: key }) : kit.unknown("stored without a data key");
+};
+
+function paid(receipt: Receipt, subject: Subject): Approved | Unknown {
+  const id = idAt(receipt, "TransID");
+  if (id === undefined) return kit.unknown("approved without the transaction's id");
+  if (receipt.get("ReceiptId") !== subject.reference) return kit.unknown("the answer is another payment's");
+  const isAsked = kit.minorOfDecimal(receipt.get("TransAmount"), subject.currency) === subject.amountMinor;
+  if (!isAsked) return kit.unknown("another amount than asked for");
+  const webhook = {
+    auth_code: receipt.get("AuthCode"),
+    reference_num: receipt.get("ReferenceNum"),
+    avs_result_code: AVS(receipt.get("AvsResultCode")) ?? "U",
+    cvv_result_code: CVD(receipt.get("CvdResultCode")?.at(-1)) ?? "U",
+  };
+  return kit.approved({ moneris_txn_id: id }, { webhook });
+}
+
+const letters = (rows: Readonly<Record<string, string>>) =>
+  kit.wordTable(
+    Object.fromEntries(Object.entries(rows).flatMap(([ours, theirs]) => Array.from(theirs, (letter) => [letter, ours] as const))),
+  );
+const AVS = letters({ Y: "YXDFM", A: "AB", Z: "ZPW", N: "N" });
+/** The last letter; the digit before it is the indicator that was sent. */
+const CVD = letters({ M: "MY", N: "ND", P: "PR", S: "S" });
+
+/** A correction is refused once the batch is closed. */
+export function readReversal(answer: kit.Answered): kit.ReversalStep {
+  const read = receiptOf(answer);
+  if ("outcome" in read) return "unclear";
+  const result = resultOf(read.body);
+  return result === "approved" ? "done" : result.outcome === "declined" ? "settled already" : "unclear";
+}
