@@ -1,3 +1,4 @@
+import { type Clock, sleep } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { MadeSession, RefusedSession, Till } from "#src/integrations/index.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
@@ -9,6 +10,9 @@ import { Invalid, type Item } from "./schemas/faults.ts";
 import { sessionCreate } from "./schemas/session.ts";
 import { parse } from "./schemas/validate.ts";
 import type { TrafficAudit } from "./traffic-audit.ts";
+
+const BETWEEN_TRIES_MS = 100;
+const MOST_TRIES = 10;
 
 /** What is kept of a session for later deliveries of the same request. */
 interface Stored {
@@ -31,7 +35,8 @@ export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: Api
       return { session, response: (created: Parameters<typeof response>[0]) => ({ ...response(created), expires_at: created.expiresAt }) };
     };
     // The name stands for the request, whatever else a delivery brings.
-    const { text, replayed } = await idempotency.create({ ...name, body: null, status: 200 }, prepare);
+    const creating = () => idempotency.create({ ...name, body: null, status: 200 }, prepare);
+    const { text, replayed } = await onceFree(creating, clock);
     const stored = JSON.parse(text) as Stored;
     if (!replayed) traffic.sessionCreated(identity, client, () => stored.session_id);
     const { session_id: sessionId, phone_number: phoneNumber, expires_at: expiresAt } = stored;
@@ -57,6 +62,18 @@ export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: Api
     sipUriFor,
     nowMs: () => clock.now(),
   });
+}
+
+/** `create`, tried again for a second while another process is at the same request: its session is this one's too. */
+async function onceFree<T>(create: () => Promise<T>, clock: Clock): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await create();
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === "idempotency_key_in_use") || tries === MOST_TRIES) throw error;
+    }
+    await sleep(clock, BETWEEN_TRIES_MS);
+  }
 }
 
 /** What the agent is told instead of a 404, 409 or 422 (R-382); null for what is the service's own fault. */

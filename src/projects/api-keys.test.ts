@@ -122,17 +122,23 @@ describe("what is set up", () => {
   after(() => database.close());
 
   test("the overview names each project's gateways and webhook", async () => {
-    assert.deepEqual(await testProjects(database).overview(database.db), [
-      { organization: "acme", project: "bare", archived: false, gateways: [], webhooks: [], numbers: [] },
-      {
-        organization: "acme",
-        project: "shop",
-        archived: false,
-        gateways: [{ gateway: "stripe", environment: "test" }],
-        webhooks: [{ scope: "both", state: "on", https: true }],
-        numbers: ["+15550001111"],
-      },
-    ]);
+    const overview = await testProjects(database).overview(database.db);
+    for (const { id } of overview) assert.match(id, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(
+      overview.map(({ id: _id, ...rest }) => rest),
+      [
+        { organization: "acme", project: "bare", currency: "USD", archived: false, gateways: [], webhooks: [], numbers: [] },
+        {
+          organization: "acme",
+          project: "shop",
+          currency: "USD",
+          archived: false,
+          gateways: [{ gateway: "stripe", environment: "test" }],
+          webhooks: [{ scope: "both", state: "on", https: true }],
+          numbers: ["+15550001111"],
+        },
+      ],
+    );
   });
 
   test("everything sealed is tried: with the right master key all opens, and a broken row is named", async () => {

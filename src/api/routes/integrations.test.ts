@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
-import { createLog, createMetrics, type OutboundAnswer, type OutboundRequest } from "#src/platform/index.ts";
+import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { createSessions } from "#src/sessions/index.ts";
+import { createLog, createMetrics, silentLog, type OutboundAnswer, type OutboundRequest } from "#src/platform/index.ts";
 import { configurationFor } from "#src/integrations/index.ts";
 import {
   ALPHA_CALL,
@@ -292,6 +294,33 @@ test("a repeated delivery is the same session, whatever else comes with it (R-38
   for (const again of repeated) assert.equal(again["session_id"], one["session_id"]);
   assert.notEqual((await beta(whole({ call: betaCall, args: { amount: 43 } })))["session_id"], one["session_id"]);
   assert.notEqual((await beta(whole({ call: newBetaCall() })))["session_id"], one["session_id"]);
+});
+
+test("deliveries of one tool call at the same moment, to several processes, are one session (R-383)", async () => {
+  const ofItsOwn = () =>
+    createSessions({ database: api.database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+  const apps = Array.from({ length: 3 }, () => api.another({ deps: { sessions: ofItsOwn() } }));
+  const call = newCall();
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => alpha(spelled({ call }), {}, callerOf(apps[n % apps.length]!))));
+  const ids = answers.map(({ result, error }) => (JSON.parse(result ?? `"${error ?? ""}"`) as Answer)["session_id"]);
+  assert.equal(new Set(ids).size, 1, JSON.stringify(answers.slice(0, 3)));
+  assert.ok(ids[0]);
+  await Promise.all(apps.map((app) => app.close()));
+});
+
+test("a delivery that another process is still at waits for its session, and in the end says that it is under way (R-383)", async () => {
+  const clock = { ...systemClock, after: (_ms: number, task: () => void) => systemClock.after(0, task) };
+  const ask = async (busyFor: number) => {
+    let left = busyFor;
+    const createIdempotent: typeof api.sessions.createIdempotent = async (...asked) =>
+      left-- > 0 ? null : await api.sessions.createIdempotent(...asked);
+    const app = api.another({ clock, deps: { sessions: { ...api.sessions, createIdempotent } } });
+    const answer = await alpha(spelled({ call: newCall() }), {}, callerOf(app));
+    await app.close();
+    return answer;
+  };
+  assert.match((await ask(3)).result ?? "", /"status":"ready"/);
+  assert.match((await ask(1000)).error ?? "", /^the same request is under way\. Wait a few seconds/);
 });
 
 test("what failed may be asked for again in the same call; what is paid, or may be, is not taken twice (R-383)", async () => {
