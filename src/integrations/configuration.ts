@@ -35,20 +35,28 @@ export interface Configuration {
 const TRANSFER_TOOL = "go_to_payment";
 
 const AMOUNT = { type: "number", description: "What is to be paid, such as 42.50, as agreed with the caller." };
-const COLLECT = {
-  name: COLLECT_PAYMENT,
-  description:
-    "Prepares a card payment for the caller, once the amount is agreed. Afterwards call the transfer tool. Never ask for card details.",
-  parameters: {
-    type: "object",
-    properties: {
-      amount: AMOUNT,
-      description: { type: "string", description: "What the payment is for, at most 500 characters." },
-      memory: { type: "string", description: "What you need to know to go on with the conversation afterwards, at most 800 characters." },
+const MEMORY = { type: "string", description: "What you need to know to go on with the conversation afterwards, at most 800 characters." };
+
+/** The tool that begins a payment, or that has a card stored: then there is no amount to agree on. */
+function collectTool(isStored: boolean) {
+  const description = {
+    type: "string",
+    description: `What the ${isStored ? "card is stored" : "payment is"} for, at most 500 characters.`,
+  };
+  const why = isStored
+    ? "Prepares the storing of the caller's card, once they have agreed to it."
+    : "Prepares a card payment for the caller, once the amount is agreed.";
+  return {
+    name: COLLECT_PAYMENT,
+    description: `${why} Afterwards call the transfer tool. Never ask for card details.`,
+    parameters: {
+      type: "object",
+      properties: { ...(!isStored && { amount: AMOUNT }), description, memory: MEMORY },
+      required: isStored ? [] : ["amount"],
     },
-    required: ["amount"],
-  },
-};
+  };
+}
+
 const RESULT = {
   name: GET_PAYMENT_RESULT,
   description:
@@ -64,8 +72,8 @@ const TRANSFER = {
 };
 
 /** What an agent's prompt should say, on any platform. */
-const PROMPT = `Payments
-- When the caller agrees to pay, confirm the amount, then call ${COLLECT_PAYMENT} with it.
+const promptFor = (isStored: boolean) => `Payments
+- ${isStored ? `When the caller agrees to have a card stored, call ${COLLECT_PAYMENT}.` : `When the caller agrees to pay, confirm the amount, then call ${COLLECT_PAYMENT} with it.`}
 - Never ask for a card number, expiry date or security code, and do not repeat one that the caller says: tell them that the secure payment line takes it.
 - When ${COLLECT_PAYMENT} answers ready, say that you are connecting them to the secure payment line and call ${TRANSFER_TOOL} at once.
 - When it answers with an error, do what "next" says.
@@ -74,35 +82,50 @@ const PROMPT = `Payments
 
 export function configurationFor(setting: Setting): Configuration {
   const { project, mode, gateway, callback, baseUrl, environment, phoneNumber, sip } = setting;
-  const query = new URLSearchParams({ project, mode, gateway, ...(callback !== null && { callback }) }).toString();
+  const isStored = mode === "tokenize";
+  const query = new URLSearchParams({
+    project,
+    mode,
+    gateway,
+    ...(isStored && { amount: "0" }),
+    ...(callback !== null && { callback }),
+  }).toString();
   const url = (platform: string) => `${baseUrl}/integrations/${platform}/webhook?${query}`;
   const authorization = { Authorization: `Bearer svc_${environment}_API_KEY` };
   const sipUri = `sip:SESSION_ID@${sip ?? "SIP_PUBLIC_HOST"}`;
-  const body = { project, caller: "CALLER", amount: "42.50", mode, gateway, ...(callback !== null && { callback }), memory: "MEMORY" };
+  const body = {
+    project,
+    caller: "CALLER",
+    amount: isStored ? "0" : "42.50",
+    mode,
+    gateway,
+    ...(callback !== null && { callback }),
+    memory: "MEMORY",
+  };
   return {
-    alpha: alphaOf(url("alpha"), { ...authorization, ...(setting.hasAlphaSecret && { "X-Vapi-Secret": "SECRET" }) }),
-    beta: betaOf(url("beta"), authorization),
+    alpha: alphaOf(collectTool(isStored), url("alpha"), { ...authorization, ...(setting.hasAlphaSecret && { "X-Vapi-Secret": "SECRET" }) }),
+    beta: betaOf(collectTool(isStored), url("beta"), authorization),
     api: {
       create: { method: "POST", url: `${baseUrl}/v1/sessions`, headers: { ...authorization, "Content-Type": "application/json" }, body },
       transfer_to: sipUri,
       headers: { "X-Session-Id": "SESSION_ID", "X-Caller": "CALLER" },
       phone_number: phoneNumber,
     },
-    prompt: PROMPT,
+    prompt: promptFor(isStored),
   };
 }
 
-function alphaOf(url: string, headers: object): Configuration["alpha"] {
+function alphaOf(collect: object, url: string, headers: object): Configuration["alpha"] {
   const server = { url, timeoutSeconds: 20, headers };
   const tool = (definition: object) => ({ type: "function", async: false, function: definition, server });
   return {
     // Without destinations the platform asks the server where the call goes.
-    tools: [tool(COLLECT), tool(RESULT), { type: "transferCall", destinations: [], function: TRANSFER, server }],
+    tools: [tool(collect), tool(RESULT), { type: "transferCall", destinations: [], function: TRANSFER, server }],
     callback: "sip:YOUR_AGENT@sip.vapi.ai",
   };
 }
 
-function betaOf(url: string, headers: object): Configuration["beta"] {
+function betaOf(collect: object, url: string, headers: object): Configuration["beta"] {
   const tool = (definition: object, more: object) => ({
     type: "custom",
     ...definition,
@@ -115,7 +138,7 @@ function betaOf(url: string, headers: object): Configuration["beta"] {
   });
   return {
     general_tools: [
-      tool(COLLECT, {
+      tool(collect, {
         speak_during_execution: true,
         execution_message_description: "Say in a few words that you are preparing the payment.",
         response_variables: { payment_transfer_to: "transfer_to", payment_session_id: "session_id" },

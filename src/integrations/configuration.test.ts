@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { configurationFor, type Setting } from "./configuration.ts";
+
+const SETTING: Setting = {
+  baseUrl: "https://pay.example.test",
+  sip: "pay.example.test:5060",
+  project: "shop",
+  mode: "tokenize",
+  gateway: "stripe",
+  environment: "live",
+  callback: "sip:agent@pbx.example;transport=tcp",
+  phoneNumber: "+15550001111",
+  hasAlphaSecret: true,
+};
+
+test("printed settings are JSON with this installation's addresses, and the callback survives the address (R-380, R-381)", () => {
+  const { alpha, beta, api } = configurationFor(SETTING);
+  const addresses = [...JSON.stringify([alpha, beta]).matchAll(/"url":"([^"]+)"/g)].map(([, url = ""]) => new URL(url));
+  assert.equal(addresses.length, 5);
+  for (const { origin, pathname, searchParams } of addresses) {
+    assert.match(origin + pathname, /^https:\/\/pay\.example\.test\/integrations\/(?:alpha|beta)\/webhook$/);
+    assert.deepEqual(Object.fromEntries(searchParams), {
+      project: "shop",
+      mode: "tokenize",
+      gateway: "stripe",
+      callback: SETTING.callback,
+    });
+  }
+  assert.deepEqual([api.transfer_to, api.phone_number], ["sip:SESSION_ID@pay.example.test:5060", "+15550001111"]);
+});
+
+test("the key stands in a header and not in an address, and what is secret is left to be filled in (R-386)", () => {
+  const text = JSON.stringify(configurationFor(SETTING));
+  assert.doesNotMatch(text, /api_key=/);
+  assert.match(text, /"Authorization":"Bearer svc_live_API_KEY"/);
+  assert.match(text, /"X-Vapi-Secret":"SECRET"/);
+  assert.doesNotMatch(JSON.stringify(configurationFor({ ...SETTING, hasAlphaSecret: false })), /X-Vapi-Secret/);
+});
+
+test("what the model is asked for is what the tools take, and the prompt forbids asking for a card (R-380)", () => {
+  const { alpha, beta, prompt } = configurationFor(SETTING);
+  const tools = alpha.tools as { function: { name: string; parameters?: { properties: object; required?: string[] } } }[];
+  const names = tools.map(({ function: { name, parameters } }) => [
+    name,
+    Object.keys(parameters?.properties ?? {}),
+    parameters?.required ?? [],
+  ]);
+  assert.deepEqual(names, [
+    ["collect_payment", ["amount", "description", "memory"], ["amount"]],
+    ["get_payment_result", ["session_id"], []],
+    ["go_to_payment", [], []],
+  ]);
+  assert.deepEqual(
+    (beta.general_tools as { name: string }[]).map(({ name }) => name),
+    names.map(([name]) => name),
+  );
+  assert.match(prompt, /Never ask for a card number/);
+});
