@@ -6,7 +6,7 @@ const SETTING: Setting = {
   baseUrl: "https://pay.example.test",
   sip: "pay.example.test:5060",
   project: "shop",
-  mode: "tokenize",
+  mode: "charge",
   gateway: "stripe",
   environment: "live",
   callback: "sip:agent@pbx.example;transport=tcp",
@@ -22,7 +22,7 @@ test("printed settings are JSON with this installation's addresses, and the call
     assert.match(origin + pathname, /^https:\/\/pay\.example\.test\/integrations\/(?:alpha|beta)\/webhook$/);
     assert.deepEqual(Object.fromEntries(searchParams), {
       project: "shop",
-      mode: "tokenize",
+      mode: "charge",
       gateway: "stripe",
       callback: SETTING.callback,
     });
@@ -56,4 +56,15 @@ test("what the model is asked for is what the tools take, and the prompt forbids
     names.map(([name]) => name),
   );
   assert.match(prompt, /Never ask for a card number/);
+});
+
+test("to store a card there is no amount to ask for: the address has it (R-380)", () => {
+  const { alpha, prompt } = configurationFor({ ...SETTING, mode: "tokenize" });
+  const [collect] = alpha.tools as [{ function: { parameters: { properties: object; required: string[] } }; server: { url: string } }];
+  assert.deepEqual(
+    [Object.keys(collect.function.parameters.properties), collect.function.parameters.required],
+    [["description", "memory"], []],
+  );
+  assert.equal(new URL(collect.server.url).searchParams.get("amount"), "0");
+  assert.doesNotMatch(prompt, /confirm the amount/);
 });
