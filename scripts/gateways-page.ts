@@ -86,6 +86,13 @@ ${[REPEAT[capabilities.idempotency], ...lostAnswer(capabilities)].join(" ")} One
 ${documentation ? `\n${documentation}\n` : ""}`;
 }
 
+const LOST: Readonly<Record<Capabilities["lookUp"], string>> = {
+  "by reference": "by our reference",
+  "by vendor id": "by the vendor's id",
+  "by rule": "it failed",
+  none: "not without the card",
+};
+
 const yes = (value: boolean) => (value ? "yes" : "no");
 
 export function renderGateways(): string {
@@ -99,17 +106,20 @@ Generated from the gateways' own descriptions by \`npm run pages\`; a test keeps
 A test key whose project has no credentials for a gateway uses that gateway's simulator when simulators are on. \`endpoint\` beside \`credentials\`, in test mode only,
 replaces the vendor's address.
 
-| gateway | capture | stored card is verified | told it is a telephone order | cards per session | lost answer is found |
-|---|---|---|---|---|---|
+| gateway | charges | stores | telephone mark | postal code | address | cards per session | lost answer is found | reversal |
+|---|---|---|---|---|---|---|---|---|
 ${built
   .map(({ name, capabilities: can }) =>
     row(
       `[${name}](gateways/${name}.md)`,
-      can.authorizeOnly ? "at once, or held (`capture`)" : "at once",
-      yes(can.verifiesOnTokenize),
+      can.authorizeOnly ? "at once, or holds (`capture`)" : "at once",
+      `${can.token}; ${can.verifiesOnTokenize ? "asks the issuer" : "does not ask the issuer"}`,
       yes(can.moto),
+      can.sendsPostalCode ? "sent" : "not sent",
+      can.needsAddress ? "needed" : can.takesBillingAddress ? "`billing_address`" : "no",
       can.oneAttempt ? "one" : "up to three",
-      can.lookUp === "by rule" ? "no: it failed" : can.lookUp,
+      LOST[can.lookUp],
+      can.voidBy === "none" ? "no" : `by ${can.voidBy}`,
     ),
   )
   .join("\n")}

@@ -229,6 +229,15 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour]
         });
       }
 
+      test("the postal code is sent where the capabilities say so", async () => {
+        const io = openIo(gateway);
+        await gateway[mode](newOrder(mode, "4242424242424242", { card: cardOf("4242424242424242", { zip: "44628" }) }), io);
+        assert.equal(
+          io.sent.some(({ body }) => body.includes("44628")),
+          gateway.capabilities.sendsPostalCode,
+        );
+      });
+
       test("nothing that comes out repeats the card number or the security code, and every body is wiped", async () => {
         for (const card of ["4242424242424242", "4000000000000002"]) {
           const order = newOrder(mode, card, { card: cardOf(card, { cvv: "987" }) });

@@ -74,6 +74,8 @@ export interface Capabilities {
   token: string;
   /** The vendor refuses a payment without a postal address; `credentials` then carry the one to send when the session has none. */
   needsAddress: boolean;
+  /** The card's postal code goes to the vendor, where the issuer may check it (AVS). */
+  sendsPostalCode: boolean;
   /** The session's `billing_address` goes to the vendor (R-128); other gateways are never given it. */
   takesBillingAddress: boolean;
   /**

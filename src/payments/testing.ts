@@ -56,6 +56,7 @@ export class FakeGateway {
         verifiesOnTokenize: true,
         token: "token",
         needsAddress: false,
+        sendsPostalCode: true,
         takesBillingAddress: false,
         connectedAccountOption: null,
         processorFields: {

@@ -15,6 +15,7 @@ export const gateway = kit.defineGateway({
     lookUp: "by reference",
     voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
+    sendsPostalCode: false,
     token: "a card token",
     processorFields: { charge: ["fatzebra_purchase_id"], tokenize: ["fatzebra_card_token"], transactionId: "fatzebra_purchase_id" },
     deadlineMs: 90_000,

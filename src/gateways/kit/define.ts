@@ -10,6 +10,7 @@ const USUAL = {
   moto: true,
   verifiesOnTokenize: true,
   needsAddress: false,
+  sendsPostalCode: true,
   takesBillingAddress: false,
   connectedAccountOption: null,
   deadlineMs: 60_000,

@@ -15,6 +15,8 @@ export const gateway = kit.defineGateway({
     voidBy: "reference",
     // Queries and events lag up to 15 minutes behind.
     absenceIsProofAfterMs: 20 * 60_000,
+    // A billing address would have to be whole; a caller gives no more than its postal code.
+    sendsPostalCode: false,
     token: "a token (its href)",
     processorFields: {
       charge: ["worldpay_payment_id"],
