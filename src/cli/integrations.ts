@@ -24,7 +24,7 @@ const show = operation({
   async work(
     { projects, database, baseUrl, sip },
     { project: name, gateway: wanted, mode, callback, environment },
-  ): Promise<Configuration & { project: string }> {
+  ): Promise<Configuration & { project: string; environment: string }> {
     const { db } = database;
     const all = (await projects.overview(db)).filter(({ archived }) => !archived);
     const meant = all.filter(({ organization, project }) => project === name || `${organization}/${project}` === name);
@@ -42,6 +42,7 @@ const show = operation({
     const secrets = await projects.integrationSecrets(db, found.id);
     return {
       project: `${found.organization}/${found.project}`,
+      environment,
       ...configurationFor({
         baseUrl: baseUrl.replace(/\/$/, ""),
         sip: sip && `${sip.host}:${sip.port}`,
@@ -55,12 +56,12 @@ const show = operation({
       }),
     };
   },
-  show: ({ project, alpha, beta, api, prompt }) => {
+  show: ({ project, environment, alpha, beta, api, prompt }) => {
     const json = (value: object) => JSON.stringify(value, null, 2);
     const [organization] = project.split("/");
     return [
       `Settings for ${project}. What stands in capitals is to be filled in; docs/platforms.md explains each step.`,
-      `The API key: voicetill keys create --org ${organization} --name voice-platform --mode test --scopes integrations:use`,
+      `The API key: voicetill keys create --org ${organization} --name voice-platform --mode ${environment} --scopes integrations:use`,
       `\nVapi (alpha): the assistant's tools\n${json(alpha.tools)}`,
       `\nVapi: the caller comes back to ${alpha.callback} when the address names it: --callback ${alpha.callback}`,
       `\nRetell (beta): general_tools\n${json(beta.general_tools)}`,
