@@ -26,8 +26,8 @@ export const gateway = kit.defineGateway({
   sandbox: { merchant_id: "212000000001", security_key: "TEST1234567890" },
   documentation:
     "The security key needs the permissions Payment Gateway and Reporting: a lost sale is looked for in the report of requests. Unconfirmed: how a " +
-    "duplicate is refused (told by its words), how a held sale is answered (it is unknown until the report shows it), the body of a 403 " +
-    "and how soon the report shows a sale.",
+    "duplicate is refused (told by its words), how a held sale is answered (it is unknown until the report shows it), the body of a 403, " +
+    "the gateway's codes above 111, and how soon the report shows a sale.",
   charge,
   tokenize,
   lookUp,

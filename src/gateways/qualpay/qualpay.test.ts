@@ -134,12 +134,12 @@ describe("qualpay responses", () => {
       incorrect_cvc: "0N7 082",
       authentication_required: "01A",
       gateway_unavailable: "091 092",
-      card_declined: "0R0 0R1 0R3 010 085 0ZZ",
+      card_declined: "0R0 0R1 0R3 085 0ZZ",
     };
     for (const [ours, codes] of Object.entries(issuers))
       for (const code of codes.split(" ")) assert.equal(codeOf(await pay(refused(402, code))), ours, code);
     const gateways: Readonly<Record<string, string>> = {
-      processing_error: "100 102 103 104 105 109 112 199 405 constructor",
+      processing_error: "100 102 103 104 105 109 112 199 405",
       gateway_credentials_invalid: "101",
       incorrect_zip: "106",
       invalid_expiry: "107",
@@ -178,6 +178,10 @@ describe("qualpay responses", () => {
       [409, "401"],
       [400, "998"],
       [400, "051"],
+      [400, "401"],
+      [400, "constructor"],
+      [400, undefined],
+      [402, "010"],
       [402, "000"],
       [402, "108"],
       [402, ""],
@@ -231,6 +235,8 @@ describe("qualpay look-ups and reversals", () => {
     for (const tran_status of ["V", "v", "K"]) assert.equal(codeOf(await find(report({ ...ROW, tran_status }))), "processing_error");
     for (const tran_status of ["D", "F", "R"])
       assert.equal(codeOf(await find(report({ ...ROW, tran_status, rcode: "051" }))), "insufficient_funds");
+    for (const rcode of ["998", "999"])
+      assert.equal(codeOf(await find(report({ ...ROW, tran_status: "F", rcode }))), "gateway_unavailable");
     assert.equal((await find(report({ ...ROW, tran_status: "constructor" }))).outcome, "unknown");
   });
 
@@ -252,6 +258,9 @@ describe("qualpay look-ups and reversals", () => {
     assert.equal((await qualpay.lookUp!(traceOf(orderOf()), old)).outcome, "absent");
     assert.equal(old.sent.length, 1);
     assert.equal((await find(report(...others("a time of another form")))).outcome, "unknown");
+    const short = answered(200, { code: 0, data: [{ ...ROW, merch_ref_num: "other" }], totalPages: 2, totalRecords: 2 });
+    const shorter = ioWith([short, report(ROW)]);
+    assert.equal((await qualpay.lookUp!(traceOf(orderOf()), shorter)).outcome, "approved");
     for (const answer of [LOST, answered(403, {}), answered(200, "[]"), answered(200, { code: 7, data: [] })])
       assert.equal((await find(answer)).outcome, "unknown");
   });

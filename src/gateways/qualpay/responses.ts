@@ -19,7 +19,7 @@ const codeOf = kit.codeTable({
   authentication_required: "01A",
   duplicate_transaction: "094",
   card_declined: "0R0 0R1 0R3 0*",
-  gateway_unavailable: "091 092",
+  gateway_unavailable: "091 092 998 999",
   gateway_credentials_invalid: "101",
   gateway_misconfigured: "003 058 110 111",
   processing_error: "013 104 019 096 100 102 103 105 109 405",
@@ -78,12 +78,16 @@ export function readStored(answer: GatewayAnswer, isVerified: boolean): Approved
   return kit.approved({ qualpay_pg_id: pgId, qualpay_card_id: cardId }, { webhook: details(body) });
 }
 
+/** The gateway's own refusals, which never reached the issuer: 100 and up, known or not, and a token that could not be made. */
+const REFUSED_BY_GATEWAY = /^(1\d\d|405)$/;
+
 /** Nothing was taken: 402 is the issuer's word, 400 the gateway's. Without such a code nothing is said. */
 function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
   const [rcode, rmsg] = [kit.textAt(body, "rcode") ?? "", kit.textAt(body, "rmsg")];
   const details = { message: rmsg, processor: { qualpay_pg_id: kit.idAt(body, ID, "pg_id") } };
   if (status === 404) return kit.declined("gateway_misconfigured");
-  const isSaid = (status === 402 && rcode.startsWith("0") && rcode !== APPROVED) || (status === 400 && !/^(0|99)/.test(rcode));
+  const isIssuers = rcode.startsWith("0") && rcode !== APPROVED && rcode !== PARTIAL;
+  const isSaid = (status === 402 && isIssuers) || (status === 400 && REFUSED_BY_GATEWAY.test(rcode));
   if (/duplicate/i.test(rmsg ?? "") && (status === 400 || status === 402)) return kit.declined("duplicate_transaction", details);
   if (!isSaid) return kit.unknown(`status ${status} with a code that does not belong to it`);
   return kit.declined(declineOf(rcode, rmsg), details);
@@ -105,7 +109,7 @@ const details = (body: kit.JsonObject) =>
 
 /**
  * One page of the report: the sales that carry the attempt's reference, and the next page. The report ends where its rows are
- * older than the attempt. Null when it is no report.
+ * older than the attempt, or with a page that is not full and that the report itself calls the last. Null when it is no report.
  */
 export function readPage(
   answer: GatewayAnswer,
@@ -116,7 +120,8 @@ export function readPage(
   const rows = kit.objectsAt(body, "data");
   if (rows === null || kit.scalarAt(body, "code") !== "0") return null;
   const items = rows.filter((row) => kit.textAt(row, "merch_ref_num")?.split(" ")[0] === attempt.reference);
-  const isThrough = rows.length < PAGE || rows.some((row) => isOlder(row, attempt));
+  const isLast = rows.length < PAGE && page + 1 >= (kit.minorOf(kit.at(body, "totalPages")) ?? 0);
+  const isThrough = isLast || rows.some((row) => isOlder(row, attempt));
   return { items: items.filter((row) => /^sale$/i.test(kit.textAt(row, "request_type") ?? "")), next: isThrough ? null : page + 1 };
 }
 
