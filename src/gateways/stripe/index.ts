@@ -32,7 +32,11 @@ export const gateway = kit.defineGateway({
   sandbox: { secret_key: "sk_test_simulator" },
   checkSettings: requests.keyFault,
   supportHeader: "request-id",
-  documentation: "At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers exist in the simulator only.",
+  documentation:
+    "Stripe's support must turn on two things for the account, also in test mode: raw card data (with proof of PCI DSS compliance) and MOTO " +
+    "for telephone payments (or set moto to false: the issuer may then demand authentication, which a call cannot give). Unconfirmed: " +
+    "whether a connected account needs both itself. At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers " +
+    "exist in the simulator only.",
   charge,
   tokenize,
   lookUp,
@@ -43,7 +47,7 @@ export const gateway = kit.defineGateway({
         () => requests.reverse(attempt, io.settings, processor, capture),
         responses.judge,
       );
-      return final && (answer?.status === 200 || (attempt.mode === "tokenize" && answer?.status === 404));
+      return final && answer !== null && responses.isReversed(answer, attempt.mode);
     }),
 });
 
@@ -92,8 +96,8 @@ async function follow(subject: Subject, io: Io, intent: Intent, first: IntentSta
   const state = first.outcome === "processing" ? await kit.poll(io, () => reread(subject, io, intent, first.id), POLL_MS) : first;
   if (state === null) return kit.unknown("Stripe is still processing the payment");
   if (state.outcome !== "waiting") return state;
-  await io.send(requests.cancelIntent(subject, io.settings, intent, state.id));
-  return state.refusal;
+  const cancelled = responses.isCancelled(await kit.ask(io, requests.cancelIntent(subject, io.settings, intent, state.id)));
+  return cancelled || !state.mayMove ? state.refusal : kit.unknown("an intent that waits could not be cancelled");
 }
 
 /** An intent's state by now; undefined while it is still at work, or cannot be read. */

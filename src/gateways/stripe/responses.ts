@@ -29,6 +29,13 @@ const codeOf = kit.codeTable({
 });
 
 const RAW_CARD_REFUSED = "Sending credit card numbers directly to the Stripe API is generally unsafe";
+/** The two switches that only Stripe's support can turn on, by the words of a refusal for want of one, and what helps. */
+const SWITCH_MISSING = kit.textTable([
+  [new RegExp(`^${RAW_CARD_REFUSED}`), "Stripe's support must turn on raw card data for this account"],
+  [/moto\b/i, "Stripe's support must turn on MOTO for this account, or set moto to false"],
+]);
+/** Statuses of a refusal after which nothing was done, or the card was declined; any other one leaves it open. */
+const REFUSALS: readonly number[] = [400, 401, 402, 403, 404, 429];
 const AUTHENTICATION_DEMANDED = "error_on_requires_action";
 
 /** Whether the same request with the same key should be sent again; Stripe's own word on it comes first. */
@@ -53,7 +60,7 @@ export function readCreated(answer: kit.Answered, kind: "payment_method" | "cust
   if (answer.status === 200 && kit.textAt(body, "object") === kind && id !== undefined) return id;
   return (
     (body && readRefusal(answer.status, body, "tokenize")) ??
-    kit.declined(answer.status >= 500 ? "gateway_unavailable" : "processing_error")
+    kit.declined(answer.status >= 400 ? "gateway_unavailable" : "processing_error")
   );
 }
 
@@ -68,14 +75,16 @@ function codeOfError(error: kit.JsonObject) {
   return message.includes(AUTHENTICATION_DEMANDED) ? "authentication_required" : "card_declined";
 }
 
-/** A 4xx answer with Stripe's error object; null when the answer is none. */
+/** A refusal with Stripe's error object; null when the answer is none. */
 function readRefusal(status: number, body: kit.JsonObject, mode: Subject["mode"]): Declined | null {
   const error = kit.at(body, "error");
-  if (!kit.isObject(error) || status < 400 || status >= 500) return null;
+  if (!kit.isObject(error) || !REFUSALS.includes(status)) return null;
   const byStatus = status === 402 ? undefined : kit.codeOfStatus(status);
   const code = (status === 401 ? undefined : codeOfError(error)) ?? byStatus;
+  const isOurs = kit.textAt(error, "type") === "invalid_request_error";
+  const reason = isOurs ? SWITCH_MISSING(`${kit.textAt(error, "message") ?? ""} ${kit.textAt(error, "param") ?? ""}`) : undefined;
   const processor = mode === "charge" ? paymentIds(error["payment_intent"], stripeId(error, "ch_", "charge")) : {};
-  return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor }) : null;
+  return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor, ...(reason && { reason }) }) : null;
 }
 
 function paymentIds(intent: JsonValue | undefined, knownCharge?: string) {
@@ -89,7 +98,8 @@ export type IntentState =
   | Declined
   | Unknown
   | { outcome: "processing"; id: string }
-  | { outcome: "waiting"; id: string; refusal: Declined };
+  /** `mayMove`: it could still take money, so the refusal counts once it is cancelled. */
+  | { outcome: "waiting"; id: string; refusal: Declined; mayMove: boolean };
 
 /** The answer to creating, reading or cancelling an intent. Anything odd is unknown (R-422). */
 export function readAnswer(answer: kit.Answered, intent: Intent, subject: Subject): IntentState {
@@ -119,15 +129,27 @@ export function readIntentObject(intent: kit.JsonObject, kind: Intent, subject: 
     case "processing":
       return { outcome: "processing", id };
     case "requires_action":
-      return { outcome: "waiting", id, refusal: kit.declined("authentication_required", { processor }) };
+      return { outcome: "waiting", id, refusal: kit.declined("authentication_required", { processor }), mayMove: true };
     case "requires_confirmation":
+      return { outcome: "waiting", id, refusal: failed, mayMove: true };
     case "requires_payment_method":
-      return { outcome: "waiting", id, refusal: failed };
+      return { outcome: "waiting", id, refusal: failed, mayMove: false };
     case "canceled":
       return failed;
     default:
       return kit.unknown("a status that Stripe does not document");
   }
+}
+
+/** Whether an intent was cancelled, by this request or an earlier one. */
+export function isCancelled(answer: kit.Answered | null): boolean {
+  return answer?.status === 200 && kit.textAt(kit.readJson(answer.body), "status") === "canceled";
+}
+
+/** Whether a refund, a cancellation or a deletion was done, or is on its way. */
+export function isReversed({ status, body: bytes }: kit.Answered, mode: Subject["mode"]): boolean {
+  if (mode === "tokenize") return status === 200 || status === 404;
+  return status === 200 && ["succeeded", "pending", "canceled"].includes(kit.textAt(kit.readJson(bytes), "status") ?? "");
 }
 
 function readPaid(intent: kit.JsonObject, subject: Subject): Approved | Unknown {

@@ -248,6 +248,23 @@ describe("stripe responses", () => {
     });
   }
 
+  test("a refusal for want of a switch names it: raw card data, or MOTO and the option that does without it", async () => {
+    const refusal = async (error: object) => {
+      const outcome = await charge(() => answered(400, { error: { type: "invalid_request_error", ...error } }));
+      return outcome.outcome === "declined" && `${outcome.code}: ${outcome.reason ?? ""}`;
+    };
+    assert.match(
+      (await refusal({ message: "Sending credit card numbers directly to the Stripe API is generally unsafe." })) || "",
+      /misconf.*raw card/,
+    );
+    assert.match(
+      (await refusal({ code: "parameter_unknown", param: "payment_method_options[card][moto]" })) || "",
+      /misconf.*set moto to false/,
+    );
+    assert.match((await refusal({ message: "Your account cannot use `moto`." })) || "", /misconf.*set moto to false/);
+    assert.match((await refusal({ code: "amount_too_small", message: "Too small." })) || "", /misconfigured: $/);
+  });
+
   test("a decline keeps the ids of the refused payment; its words lose long digit runs and end at 255 (R-423, R-436)", async () => {
     const error = {
       type: "card_error",
@@ -375,6 +392,59 @@ describe("stripe, lost answers", () => {
     }
     const limited = await charge(() => answered(429, { error: { type: "invalid_request_error", code: "rate_limit" } }));
     assert.equal(limited.outcome === "declined" && limited.code, "gateway_unavailable");
+  });
+
+  test("a status that says nothing about the payment is no refusal, even where Stripe advises against a retry", async () => {
+    for (const status of [408, 409, 410, 424, 425, 500]) {
+      const error = { type: "api_error", code: "card_declined", message: "x" };
+      const outcome = await charge(() => answered(status, { error }, { "stripe-should-retry": "false" }));
+      assert.equal(outcome.outcome, "unknown", String(status));
+      const io = testIo(settings, () => Promise.resolve(answered(status, { error }, { "stripe-should-retry": "false" })));
+      const before = await stripe.charge(orderOf(), io);
+      assert.deepEqual([before.outcome === "declined" && before.code, io.sent.length], ["gateway_unavailable", 1], String(status));
+    }
+  });
+
+  test("an intent that could still take money is refused once it is cancelled, and unknown before", async () => {
+    const cases = [
+      ["requires_action", answered(200, { ...PAID, status: "canceled" }), "declined"],
+      ["requires_action", LOST, "unknown"],
+      ["requires_confirmation", answered(409, { error: { type: "invalid_request_error", code: "lock_timeout" } }), "unknown"],
+      ["requires_confirmation", answered(200, { ...PAID, status: "succeeded" }), "unknown"],
+      ["requires_payment_method", LOST, "declined"],
+    ] as const;
+    for (const [status, cancelled, outcome] of cases) {
+      const io = testIo(settings, ({ url }) =>
+        Promise.resolve(
+          url.endsWith("/cancel")
+            ? cancelled
+            : answered(200, {
+                object: "list",
+                has_more: false,
+                data: [{ ...PAID, status, last_payment_error: { code: "card_declined" } }],
+              }),
+        ),
+      );
+      assert.equal((await stripe.lookUp!(traceOf(orderOf()), io)).outcome, outcome, status);
+    }
+  });
+
+  test("a refund that Stripe says has failed sends nothing back", async () => {
+    for (const [status, outcome] of [
+      ["succeeded", "voided"],
+      ["pending", "voided"],
+      ["failed", "unknown"],
+      ["requires_action", "unknown"],
+    ] as const) {
+      const io = testIo(settings, ({ url }) =>
+        Promise.resolve(
+          url.endsWith("/v1/refunds")
+            ? answered(200, { id: "re_1", object: "refund", status })
+            : answered(200, { object: "list", has_more: false, data: [PAID] }),
+        ),
+      );
+      assert.equal((await stripe.void!(traceOf(orderOf()), io)).outcome, outcome, status);
+    }
   });
 
   test("no try begins past the deadline", async () => {
