@@ -23,6 +23,11 @@ export const gateway = kit.defineGateway({
       transactionId: "nmi_transaction_id",
     },
   },
+  documentation:
+    "The account needs the Customer Vault to store cards, and a merchant id for telephone orders (MOTO) to take them; its own industry setting " +
+    "decides, and processor_id picks one of several. The vendor refuses the same card and amount for five minutes whatever the order: a second " +
+    "payment of that kind fails as duplicate_transaction. Unconfirmed: currencies without decimals (sent with two), the industry field, and the " +
+    "words of a vault id that is used already.",
   sandbox: { security_key: "simulatorsSecurityKeyOfThirtyTwo" },
   charge,
   tokenize,
@@ -52,11 +57,12 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const payment = responses.readTransactions(await io.send(requests.findTransactions(attempt, io.settings)), attempt);
-  if (attempt.mode === "charge" || (payment.outcome !== "approved" && payment.outcome !== "absent")) return payment;
+  if (attempt.mode === "charge" || payment.outcome === "pending" || payment.outcome === "unknown") return payment;
+  // The record decides: a processor that cannot validate gets the card into the vault all the same.
   const stored = responses.holdsRecord(await io.send(requests.findRecord(attempt, io.settings)), attempt);
   if (stored === null) return kit.unknown("the vault did not answer the look-up");
   if (stored) return payment.outcome === "approved" ? payment : responses.stored(undefined, attempt);
-  if (payment.outcome === "absent") return payment;
+  if (payment.outcome !== "approved") return payment;
   return kit.declined("gateway_misconfigured", { reason: "the card was verified, but the vault holds no record of it" });
 }
 

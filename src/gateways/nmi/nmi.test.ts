@@ -300,6 +300,22 @@ describe("nmi look-up and void", () => {
     assert.equal((await lookUp(xml(refund))).outcome, "unknown");
   });
 
+  test("a refused duplicate in the report is no refusal of the payment: alone it is absent until absence is proof", async () => {
+    const twin = transaction(
+      { transaction_id: "", condition: "failed" },
+      { success: "0", response_code: "300", response_text: "Duplicate transaction REFID:1206192251" },
+    );
+    assert.deepEqual(await lookUp(xml(twin)), { outcome: "absent" });
+    const io = ioWith([error("300", "Duplicate transaction"), xml(twin), xml(twin + transaction())]);
+    assert.equal((await nmi.charge(orderOf(), io)).outcome, "approved");
+  });
+
+  test("a failed payment with code 300 is told by its words, as in the answer itself", async () => {
+    const failed = (text: string) => xml(transaction({ condition: "failed" }, { success: "0", response_code: "300", response_text: text }));
+    assert.equal(codeOf(await lookUp(failed("Invalid Credit Card Number REFID:1"))), "incorrect_number");
+    assert.equal(codeOf(await lookUp(failed("Something else"))), "processing_error");
+  });
+
   const CONDITIONS: readonly (readonly [condition: string, action: Fields, result: string])[] = [
     ["failed", { success: "0", response_code: "202", response_text: "Insufficient funds" }, "insufficient_funds"],
     ["failed", { success: "0", response_code: "400" }, "processing_error"],
@@ -341,6 +357,10 @@ describe("nmi look-up and void", () => {
     assert.equal((await lookUpStored(NOTHING, xml(RECORD))).outcome, "approved");
     assert.equal(codeOf(await lookUpStored(refused)), "expired_card");
     assert.equal(codeOf(await lookUpStored(validated, NOTHING)), "gateway_misconfigured");
+    const unsupported = { action_type: "validate", amount: "0.00", success: "0", response_code: "460" };
+    const stored = await lookUpStored(xml(transaction({ condition: "failed" }, unsupported)), xml(RECORD));
+    assert.deepEqual(stored.outcome === "approved" && stored.processor, { nmi_customer_vault_id: ORDER });
+    assert.equal((await lookUpStored(refused, LOST)).outcome, "unknown");
     assert.equal((await lookUpStored(NOTHING, NOTHING)).outcome, "absent");
     assert.equal((await lookUpStored(NOTHING, LOST)).outcome, "unknown");
   });

@@ -90,8 +90,9 @@ export function readResponse(answer: GatewayAnswer, subject: Subject): Response 
   }
 }
 
-/** A merchant's own address or code rule declines with 200 and says so in words only. */
+/** A merchant's own address or code rule declines with 200 and says so in words only; 300 says everything in words. */
 function declineOf(code: string, text: string) {
+  if (code === "300") return codeOfText(text) ?? "processing_error";
   if (code === "200" && /\bcvv/i.test(text)) return "incorrect_cvc";
   if (code === "200" && /\bavs\b/i.test(text)) return "incorrect_zip";
   return codeOf(code) ?? "card_declined";
@@ -156,13 +157,20 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
   const report = reportOf(answer);
   if (report === null) return kit.unknown("the vendor did not answer the look-up");
   const wanted = subject.mode === "charge" ? "sale" : "validate";
-  const mine = kit.childrenOf(report, "transaction").filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
+  const ours = kit.childrenOf(report, "transaction").filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
+  const mine = ours.filter((transaction) => !isRefusedDuplicate(transaction));
   const found = mine.flatMap((transaction) => {
     const actions = kit.childrenOf(transaction, "action").filter((action) => kit.childText(action, "action_type") === wanted);
     return actions.map((action) => readTransaction(transaction, action, subject));
   });
   if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
   return kit.theStanding(found);
+}
+
+/** A request refused because it arrived twice: it says nothing about the first one, which the report may not show yet. */
+function isRefusedDuplicate(transaction: kit.XmlElement): boolean {
+  const texts = kit.childrenOf(transaction, "action").map((action) => kit.childText(action, "response_text") ?? "");
+  return kit.childText(transaction, "condition") === "failed" && texts.some((text) => codeOfText(text) === "duplicate_transaction");
 }
 
 function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, subject: Subject): LookUpResult {
