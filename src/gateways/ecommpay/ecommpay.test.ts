@@ -295,6 +295,25 @@ describe("ecommpay responses", () => {
     assert.equal(pathsOf(only).filter((path) => path.endsWith("/sale")).length, 1);
   });
 
+  test("a code that is no result leaves it open whatever the state says: still at work, or our own id used before", async () => {
+    for (const code of ["9999", "19999", "29999", "3041"]) {
+      assert.equal((await charge((_request, count) => (count === 1 ? declined(code) : status()))).outcome, "approved", code);
+      const failed = status({ payment: { status: "error" }, operation: { status: "error", code: "" }, rest: { errors: [{ code }] } });
+      assert.equal((await charge((_request, count) => (count === 1 ? failed : status()))).outcome, "approved", code);
+    }
+    assert.equal((await charge(() => status({ payment: { status: "error" } }))).outcome, "unknown", "an error whose operation succeeded");
+  });
+
+  test("a conflict or a time-out at the vendor is no refusal of the payment, whatever code stands there: it is polled", async () => {
+    for (const code of [408, 409, 425]) {
+      const outcome = await charge(
+        () => status(),
+        () => refused("501", code),
+      );
+      assert.equal(outcome.outcome, "approved", String(code));
+    }
+  });
+
   test("states that wait for what a call cannot give end it (no money moves until it is given)", async () => {
     for (const [state, code] of [
       ["awaiting 3ds result", "authentication_required"],

@@ -33,7 +33,11 @@ export const gateway = kit.defineGateway({
   },
   sandbox: { project_id: "12345", secret_key: "demo-secret-key", ip_address: "203.0.113.10" },
   documentation:
-    "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 declines. In the simulator the common table wins for the first; the second declines in both.",
+    "The account manager enables MO/TO for telephone payments and, to store cards, card verification and tokens; where the project lists " +
+    "addresses, this service's own must be among them. A later charge of a stored card names the same customer id, the session's. " +
+    "Unconfirmed: the amount 0 of a verification, a post code without a street, the longest payment id and how refused requests look. " +
+    "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 " +
+    "declines. In the simulator the common table wins for the first; the second declines in both.",
   charge: async (order, io) => withPayer(order, io, async (payerIp) => closed(order, io, await follow(order, io, payerIp))),
   tokenize,
   lookUp,

@@ -28,6 +28,8 @@ const codeOf = kit.codeTable({
 });
 
 const USED_PAYMENT_ID = "3041";
+/** No results: the first request is at work, or has arrived. */
+const NO_RESULTS: readonly string[] = [USED_PAYMENT_ID, "9999", "19999", "29999"];
 const NO_SUCH_PAYMENT = "3061";
 /** The issuer approved and the vendor did not process: it may still come right, so it is no decline before `FINAL_AFTER_MS`. */
 const NOT_PROCESSED = "10801";
@@ -52,7 +54,7 @@ function errorIn(body: kit.JsonObject): { code: string | undefined; message: str
 
 /** What the answer to a payment request says: in the vendor's queue (perhaps since before), refused, or nothing certain. */
 export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcome: "queued" } {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status < 500 });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const { code, message } = errorIn(body);
@@ -97,7 +99,9 @@ export function readStatus(answer: GatewayAnswer, subject: Subject, settings: Se
   const id = kit.scalarAt(operation, "id");
   const processor = kit.present({ ecommpay_payment_id: subject.reference, ecommpay_operation_id: id });
   const state = kit.textAt(body, "payment", "status") ?? "";
+  const error = state === "error" ? errorIn(body) : undefined;
   const waiting = waitsFor(state);
+  if (NO_RESULTS.includes(error?.code ?? code)) return kit.pending;
   if (AT_WORK.includes(state) || (code === NOT_PROCESSED && ageMs < FINAL_AFTER_MS)) return kit.pending;
   if (waiting !== undefined) return kit.declined(waiting, { processor });
   if (RETURNED.includes(state)) return kit.declined("processing_error", { processor, reason: "the money was sent back" });
@@ -107,8 +111,7 @@ export function readStatus(answer: GatewayAnswer, subject: Subject, settings: Se
   }
   if (state === "decline" && !succeeded)
     return kit.declined(codeOf(code) ?? "card_declined", { message: kit.textAt(operation, "message"), processor });
-  if (state === "error") {
-    const error = errorIn(body);
+  if (error && !succeeded) {
     const message = error.message ?? kit.textAt(operation, "message");
     return kit.declined(codeOf(error.code ?? code) ?? "processing_error", { message, processor });
   }
