@@ -172,6 +172,8 @@ const CODES: readonly (readonly [ours: string, code: string, message?: string, d
   ["incorrect_zip", "PMT-2003"],
   ["fraud_suspected", "PMT-2999"],
   ["incorrect_number", "PMT-4000", "card.number is invalid.", "card.number"],
+  ["incorrect_number", "PMT-4000", "The card number is invalid."],
+  ["gateway_credentials_invalid", "AuthorizationFailed"],
   ["invalid_expiry", "PMT-4000", "card.expMonth is invalid.", "card.expMonth"],
   ["invalid_expiry", "PMT-4000", "Invalid.", "expYear"],
   ["incorrect_cvc", "PMT-4000", "card.cvc is invalid.", "card.cvc"],
@@ -191,6 +193,29 @@ describe("quickbooks responses", () => {
       assert.equal(codeOf(await quickbooks.tokenize(orderOf({ mode: "tokenize" }), store)), ours);
     });
   }
+
+  test("an error that comes with 201 is the same refusal; with a charge beside it, or without sense, it is unknown", async () => {
+    for (const [code, ours] of [
+      ["PMT-5000", "card_declined"],
+      ["PMT-2000", "incorrect_cvc"],
+      ["PMT-2999", "fraud_suspected"],
+    ] as const)
+      assert.equal(codeOf(await charge(() => errors(code, "No.", undefined, 201))), ours);
+    assert.equal(codeOf(await charge(() => answered(201, { ...PAID, errors: [{ code: "PMT-5000" }] }))), "unknown");
+    assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : errors("PMT-4000", "No.", undefined, 201)))), "unknown");
+    const store = ioWith(() => answered(201, { id: "1089", errors: [{ code: "PMT-5000" }] }));
+    assert.notEqual((await quickbooks.tokenize(orderOf({ mode: "tokenize" }), store)).outcome, "approved");
+  });
+
+  test("keys that may not charge are refused whatever the body says, and the request is not repeated for it", async () => {
+    for (const body of ["<html>", "", { code: "AuthorizationFailed" }, { code: "ApplicationAuthorizationFailed" }]) {
+      const io = ioWith(() => answered(403, body));
+      assert.equal(codeOf(await quickbooks.charge(orderOf(), io)), "gateway_credentials_invalid");
+      assert.equal(io.sent.filter(({ request }) => request.url.endsWith("/charges")).length, 1);
+    }
+    assert.equal(codeOf(await charge(() => answered(401, "<html>"))), "gateway_credentials_invalid");
+    assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : answered(403, "")))), "unknown");
+  });
 
   test("a decline is a charge of that status, whose id is kept", async () => {
     for (const status of ["DECLINED", "CANCELLED"]) {

@@ -9,12 +9,12 @@ const codeOf = kit.codeTable({
   fraud_suspected: "PMT-1* PMT-2*",
   card_not_supported: "PMT-5001",
   card_declined: "PMT-5*",
-  gateway_misconfigured: "PMT-3* PMT-4* AuthorizationFailed",
-  gateway_credentials_invalid: "AuthenticationFailed invalid_grant invalid_client",
+  gateway_misconfigured: "PMT-3* PMT-4*",
+  gateway_credentials_invalid: "AuthenticationFailed AuthorizationFailed invalid_grant invalid_client",
 });
 /** A refused field, by its name or the words about it. */
 const codeOfField = kit.textTable([
-  [/card\.?number|^number/i, "incorrect_number"],
+  [/card[. ]?number|^number/i, "incorrect_number"],
   [/exp(Month|Year)/i, "invalid_expiry"],
   [/cvc/i, "incorrect_cvc"],
   [/postalCode/i, "incorrect_zip"],
@@ -42,6 +42,9 @@ function errorIn(body: kit.JsonObject | null): Errors | null {
   return code === undefined ? null : { code, message: kit.textAt(error, "message"), detail: kit.textAt(error, "detail") };
 }
 
+/** Who may not ask is told so before anything runs, whatever the body says. */
+const isShutOut = (status: number) => status === 401 || status === 403;
+
 /** PMT-6xxx leaves it open what happened: the same Request-Id asks again. */
 const isFault = (error: Errors | null) => error?.code.startsWith("PMT-6") ?? false;
 
@@ -49,11 +52,14 @@ export function judge(answer: kit.Answered): kit.Repeat {
   const byStatus = kit.repeatByStatus(answer);
   if (byStatus !== "final") return byStatus;
   const body = kit.readJson(answer.body);
-  return (body === null && answer.status !== 401) || isFault(errorIn(body)) ? "perhaps done" : "final";
+  return (body === null && !isShutOut(answer.status)) || isFault(errorIn(body)) ? "perhaps done" : "final";
 }
 
 /** Answers that Intuit keeps under the Request-Id: a charge, or a refusal by whoever judged it. */
-export const isRecorded = ({ status, body }: kit.Answered) => status < 300 || /^PMT-[125]/.test(errorIn(kit.readJson(body))?.code ?? "");
+export function isRecorded({ status, body }: kit.Answered): boolean {
+  const error = errorIn(kit.readJson(body));
+  return error === null ? status < 300 : /^PMT-[125]/.test(error.code);
+}
 
 /** The tokens of a refresh, or why there are none. */
 export function readTokens(
@@ -71,9 +77,11 @@ export function readTokens(
   return { token, keep: { refresh_token: new Secret(refresh) } };
 }
 
-function refused(body: kit.JsonObject, status: number): Declined | Unknown {
+/** Nothing was done, or the issuer said no: an error of Intuit's, whatever the status. */
+function refused(body: kit.JsonObject | null, status: number): Declined | Unknown {
   const error = errorIn(body);
-  if (error === null || status < 400 || isFault(error)) return kit.unknown(`status ${status} that says neither yes nor no`);
+  if (isShutOut(status)) return kit.declined("gateway_credentials_invalid", { reason: `Intuit answered ${status}: keys, scope or app` });
+  if (error === null || isFault(error)) return kit.unknown(`status ${status} that says neither yes nor no`);
   const { code, message, detail } = error;
   const more = code.startsWith("PMT-4")
     ? codeOfField(`${detail ?? ""} ${message ?? ""}`)
@@ -89,15 +97,16 @@ export type ChargeResponse = Approved | Declined | Unknown | { outcome: "excess"
 
 export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor, currency }: Subject): ChargeResponse {
   const body = kit.readJson(bytes);
-  if (body === null) return kit.unknown("Intuit's answer is not one JSON object");
+  if (body === null) return refused(null, status);
   const error = errorIn(body);
   // Approved, and the cancellation that the merchant's own rules ask for failed.
   if (error?.code.startsWith("PMT-1"))
     return { outcome: "excess", refusal: kit.declined(codeOf(error.code) ?? "fraud_suspected", { message: error.message }) };
   const state = kit.textAt(body, "status");
-  if (status !== 200 && status !== 201) return refused(body, status);
+  if ((status !== 200 && status !== 201) || (error !== null && state === undefined)) return refused(body, status);
   const id = kit.idAt(body, ID, "id");
   const processor = { quickbooks_charge_id: id };
+  if (error !== null) return kit.unknown("a charge with an error");
   if (state === "DECLINED" || state === "CANCELLED") return kit.declined("card_declined", { processor });
   if (id === undefined || kit.minorOfDecimal(body["amount"], currency) !== amountMinor || body["currency"] !== currency)
     return kit.unknown("a charge without its id, or of another amount or currency");
@@ -109,9 +118,8 @@ export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor,
 
 export function readStored({ body: bytes, status }: kit.Answered): Approved | Declined | Unknown {
   const body = kit.readJson(bytes);
-  if (body === null) return kit.unknown("Intuit's answer is not one JSON object");
-  if (status !== 200 && status !== 201) return refused(body, status);
-  const id = kit.idAt(body, ID, "id");
+  if ((status !== 200 && status !== 201) || errorIn(body) !== null) return refused(body, status);
+  const id = kit.idAt(body ?? undefined, ID, "id");
   return id === undefined ? kit.unknown("a stored card without its id") : kit.approved({ quickbooks_card_id: id });
 }
 
