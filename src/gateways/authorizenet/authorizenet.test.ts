@@ -297,6 +297,20 @@ describe("authorizenet refusals", () => {
     }
   });
 
+  test("a refusal that an option does without names the option", async () => {
+    const helpFor = async (reason: string) => {
+      const outcome = await charge(refused(reason, { responseCode: "3", transId: "0" }, error("E00027")));
+      return outcome.outcome === "declined" ? (outcome.reason ?? "") : outcome.outcome;
+    };
+    for (const reason of ["85", "87"]) assert.match(await helpFor(reason), /set moto to false/);
+    for (const reason of ["289", "2007"]) assert.match(await helpFor(reason), /set validation to testMode/);
+    assert.equal(await helpFor("39"), "");
+    const line = ["3", "1", "289", "No.", ...Array.from({ length: 64 }, () => "")].join(",");
+    const outcome = await store(answer({ validationDirectResponseList: [line], ...error("E00027") }));
+    assert.ok(outcome.outcome === "declined" && outcome.code === "gateway_misconfigured");
+    assert.match(outcome.reason ?? "", /testMode/);
+  });
+
   test("a mismatch that one reason stands for is told by the checks' letters; so is a decline without a reason", async () => {
     for (const [cvv, avs, reason, ours] of [
       ["N", "Y", "45", "incorrect_cvc"],

@@ -26,6 +26,12 @@ export const gateway = kit.defineGateway({
     processorFields: responses.PROCESSOR_FIELDS,
     deadlineMs: 65_000,
   },
+  documentation:
+    "Switch on the Transaction Details API (a lost answer is looked up with it) and, to store cards, the Customer Information Manager; keep " +
+    "the account in Live Mode, the sandbox's too: in Test Mode nothing is charged, and payments fail. Accounts that are boarded for " +
+    "e-commerce alone refuse telephone payments until moto is false, and processors that check no card for nothing refuse to store one " +
+    "until validation is testMode. A payment that is held for review fails here, and the merchant may still release it. Unconfirmed: the " +
+    "contents of a duplicate's answer, and the fields of a validation beyond its reason.",
   sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
   charge,
   tokenize,

@@ -33,6 +33,12 @@ const UNCLEAR = ["36", "50", "52", "152", "E00001"];
 /** The processor's own code, where it passes one on: ISO 8583 field 39. The gateway folds all of these into reason 2. */
 const codeOfProcessor = kit.codeTable({ do_not_honor: "05", insufficient_funds: "51", limit_exceeded: "61 65" }, "card_declined");
 
+/** What helps against a refusal for want of something that an option of the project does without, by the reason code. */
+const helpOf = kit.textTable([
+  [/^(85|87)$/, "the account takes no telephone payments (MOTO): have it boarded for them, or set moto to false"],
+  [/^(289|2007)$/, "the processor checks no card for nothing: set validation to testMode"],
+]);
+
 /** Field named in the words of a schema or field error, which share one code. */
 const FIELD_ERRORS = ["E00003", "E00013", "E00014", "E00015"];
 const codeOfField = kit.textTable([
@@ -182,6 +188,11 @@ function readApproval(transaction: kit.JsonObject, subject: Subject, capture: Ap
   return { outcome: "approved", capture, processor: { ...processorOf(transaction, 1), authnet_capture_status: capture } };
 }
 
+function helped(reason: string | undefined): { reason?: string } {
+  const help = helpOf(reason);
+  return help === undefined ? {} : { reason: help };
+}
+
 function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   const responseCode = kit.textAt(transaction, "responseCode") ?? "";
   if (!["2", "3", "4"].includes(responseCode)) return kit.unknown("a response code that is not documented");
@@ -191,7 +202,7 @@ function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   const checks = { avs: kit.textAt(transaction, "avsResultCode"), cvv: kit.textAt(transaction, "cvvResultCode") };
   const message = kit.textAt(transaction, "errors", 0, "errorText") ?? kit.textAt(transaction, "messages", 0, "description");
   const code = codeOfReason(responseCode, reason, checks, kit.textAt(transaction, "rawResponseCode"));
-  return { ...kit.declined(code, { message }), processor: processorOf(transaction, 1) };
+  return { ...kit.declined(code, { message, ...helped(reason) }), processor: processorOf(transaction, 1) };
 }
 
 /** The answer to creating a customer profile. */
@@ -218,7 +229,10 @@ function readValidation(line: string | undefined, message: string | undefined): 
   const [, quote = "", responseCode = "2", delimiter = ","] = /^(["']?)([234])\1(.)/u.exec(line ?? "") ?? [];
   const fields = (line ?? "").split(delimiter).map((field) => field.replaceAll(quote || "\0", ""));
   const byWords = fields[2] ? undefined : codeOfWords(message);
-  return kit.declined(byWords ?? codeOfReason(responseCode, fields[2], { avs: fields[5], cvv: fields[38] }), { message });
+  return kit.declined(byWords ?? codeOfReason(responseCode, fields[2], { avs: fields[5], cvv: fields[38] }), {
+    message,
+    ...helped(fields[2]),
+  });
 }
 
 /** The stored card that carries this attempt. */

@@ -37,7 +37,7 @@ function idFrom(body: kit.JsonObject, name: string): string | undefined {
 
 /** The merchant's own code and words, cut to a safe form; `card_declined` when there is no code (R-246). */
 function refused(body: kit.JsonObject): Declined {
-  const given = (kit.textAt(body, "error_code") ?? "")
+  const given = (kit.words(kit.textAt(body, "error_code")) ?? "")
     .replace(/[^A-Za-z0-9_.-]+/g, "")
     .replace(/[0-9]{12,}/g, "")
     .slice(0, 64);

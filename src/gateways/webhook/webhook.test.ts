@@ -185,6 +185,8 @@ describe("card forwarding, the answer", () => {
     assert.equal(own.message, "No. Card  is blocked");
     assert.equal((await refused({ error_code: `<b>${"x".repeat(90)}` })).publicCode, `b${"x".repeat(63)}`);
     assert.equal((await refused({ error_code: "c4242424242424242", error_message: 5 })).publicCode, "c");
+    for (const spelt of ["5555-5555-5555-4444", "5555.5555.5555.4444", "5555 5555 5555 4444"])
+      assert.equal((await refused({ error_code: `c-${spelt}` })).publicCode, "c-", "another card's number, not the session's");
     assert.equal((await refused({ error_message: "😀".repeat(600) })).message, "😀".repeat(500));
   });
 
