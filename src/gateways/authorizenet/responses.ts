@@ -4,6 +4,10 @@ import type { Approved, Declined, GatewayAnswer, LookUpResult, ProcessorFields, 
 import * as kit from "../kit/index.ts";
 import { PAGE, nameOf } from "./requests.ts";
 
+/**
+ * Length: three kinds of answers (payments, stored cards, reports) with field names of their own, and a table of 200 reasons.
+ */
+
 /** The vendor's reason codes (numbers, inside a transaction) and error codes (E..., of the whole answer) in our words. */
 const codeOf = kit.codeTable({
   card_declined: "2",

@@ -4,6 +4,10 @@ import * as kit from "../kit/index.ts";
 import type { Settings } from "./requests.ts";
 import { isSigned } from "./signature.ts";
 
+/**
+ * Length: every outcome is a polled state, whose states and 250 codes stand here; signature.ts is beside it.
+ */
+
 /** The vendor's codes in our words. 3041, our own id used before, and 3061, no such payment, are told apart below. */
 const codeOf = kit.codeTable({
   insufficient_funds: "10105 10112 10113",

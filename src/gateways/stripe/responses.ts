@@ -4,6 +4,10 @@ import * as kit from "../kit/index.ts";
 import { stripeAmount } from "./requests.ts";
 import type { Intent } from "./requests.ts";
 
+/**
+ * Length: two kinds of intents, read from answers, lists and errors alike, and a table of 90 codes.
+ */
+
 /** Stripe's `decline_code` and `code` in our words. A refusal that is not named here is a plain `card_declined`. */
 const codeOf = kit.codeTable({
   do_not_honor:
