@@ -135,6 +135,19 @@ describe("adyen requests", () => {
     assert.equal(broken.sent.length, 0);
   });
 
+  test("Adyen counts crowns of Iceland and pesos of Chile in hundredths, though ISO 4217 knows none", async () => {
+    for (const currency of ["ISK", "CLP"]) {
+      const io = ioWith([answered(200, { ...AUTHORISED, amount: { currency, value: 279_000 } })]);
+      assert.equal((await adyen.charge(orderOf({ currency, amountMinor: 2_790 }), io)).outcome, "approved");
+      assert.deepEqual(bodyOf(io)["amount"], { currency, value: 279_000 });
+    }
+  });
+
+  test("a key may hold any visible character in its last part", () => {
+    const api_key = new Secret("AQEexample/1w==-AbCd+=-a&(b)%C[$d,2{*V_");
+    assert.equal(adyen.checkSettings(settingsOf(adyen, { credentials: { ...credentials, api_key } })), null);
+  });
+
   test("settings that cannot work are named", () => {
     const wrong = (changes: object, environment: "test" | "live" = "test") =>
       adyen.checkSettings({ ...settings, environment, credentials: { ...credentials, ...changes } }) ?? "";
@@ -241,7 +254,9 @@ describe("adyen responses", () => {
     assert.equal(codeOf(await adyen.charge(orderOf(), io)), "insufficient_funds");
     assert.equal(io.sent[1]?.request.url, `https://checkout-test.adyen.com/v72/payments/${PSP}/reversals`);
     assert.equal(io.sent[1]?.body, '{"merchantAccount":"YourCompanyECOM"}');
-    assert.equal(codeOf(await pay([part, fault(403, "901", "security")])), "unknown");
+    const kept = ioWith([part, fault(403, "901", "security")]);
+    assert.equal(codeOf(await adyen.charge(orderOf(), kept)), "unknown");
+    assert.deepEqual(kept.notes, { adyen_psp_reference: PSP });
   });
 
   test("the stored card's id is taken from the answer, newer names first, else from the list; without one the switch is named", async () => {

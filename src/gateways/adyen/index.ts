@@ -1,7 +1,6 @@
 import type { AttemptTrace, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
-import type { Subject } from "./requests.ts";
 import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
@@ -44,10 +43,10 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const value = requests.amountOf(order);
-  if (value === null) return kit.declined("gateway_misconfigured", { reason: "Adyen takes no decimals of this currency" });
-  const answer = await send(order, io, () => requests.charge(order, io.settings, value));
-  const state = kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
+  if (value === null) return kit.declined("gateway_misconfigured", { reason: "Adyen has no place for all decimals of this amount" });
+  const state = await send(order, io, () => requests.charge(order, io.settings, value));
   if (state.outcome !== "partial") return noted(io, state);
+  await io.note({ adyen_psp_reference: state.pspReference });
   const account = requests.merchantAccount(order, io.settings);
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" }), () =>
     isReversed(order, io, account, state.pspReference),
@@ -56,8 +55,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 
 /** The card is stored only where its id is known: in the answer, or in the list of the shopper's cards. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
-  const answer = await send(order, io, () => requests.store(order, io.settings));
-  const state = kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
+  const state = await send(order, io, () => requests.store(order, io.settings));
   if (state.outcome === "partial") return kit.unknown("an authorisation of nothing that is approved in part");
   if (state.outcome !== "approved" || state.processor["adyen_stored_payment_method_id"] !== undefined) return noted(io, state);
   const id = await listedId(order, io);
@@ -66,9 +64,10 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** Sends a payment until its answer is final. Whose account it is on is written down first, where there are two. */
-async function send(order: Order, io: Io, build: kit.Try) {
+async function send(order: Order, io: Io, build: kit.Try): Promise<responses.PaymentState> {
   if (io.settings.credentials.moto_merchant_account) await io.note({ merchant_account: requests.merchantAccount(order, io.settings) });
-  return kit.sendWithKey(io, build, { effect: "money", judge: responses.judge });
+  const answer = await kit.sendWithKey(io, build, { effect: "money", judge: responses.judge });
+  return kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
 }
 
 /** What a reversal goes by, written down before anything else is done with it. */
@@ -91,7 +90,7 @@ async function listedId(order: Order, io: Io): Promise<string | undefined> {
 const accountOf = ({ notes }: AttemptTrace, { settings }: Io): string =>
   notes["merchant_account"] ?? settings.credentials.merchant_account.reveal();
 
-async function isReversed(subject: Subject, io: Io, account: string, pspReference: string): Promise<boolean> {
+async function isReversed(subject: requests.Subject, io: Io, account: string, pspReference: string): Promise<boolean> {
   const { answer } = await kit.sendUntilFinal(io, () => requests.reverse(subject, io.settings, account, pspReference), responses.judge);
   return answer !== null && responses.isReceived(answer);
 }

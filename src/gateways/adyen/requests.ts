@@ -5,7 +5,8 @@ export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://checkout-test.adyen.com", live: "https://{live_url_prefix}-checkout-live.adyenpayments.com" },
   credentials: {
     api_key: kit.secret("API key (AQE...), Customer Area > Developers > API credentials; it needs the API PCI Payments role", {
-      form: [/^AQE[A-Za-z0-9+/=.-]+$/, "an Adyen API key (AQE...)"],
+      // Its last part holds any visible character.
+      form: [/^AQE[!-~]+$/, "an Adyen API key (AQE...)"],
     }),
     merchant_account: kit.plainText("merchant account, such as YourCompanyECOM", {
       form: [/^[A-Za-z0-9_-]{1,80}$/, "the name of a merchant account"],
@@ -31,8 +32,8 @@ const VERSION = "v72";
 /** Required by the schema, for telephone orders too; nobody is ever sent there. */
 const RETURN_URL = "https://example.com/none";
 const REQUEST_TIMEOUT_MS = 20_000;
-/** Adyen counts these without decimals, other than ISO 4217. */
-const WITHOUT_DECIMALS: ReadonlySet<string> = new Set(["CVE", "IDR"]);
+/** Decimals of the currencies that Adyen counts other than ISO 4217 does. */
+const decimalsOf = kit.wordTable({ CLP: 2, CVE: 0, IDR: 0, ISK: 2 });
 
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "payment" | "reversal" | "cancel";
@@ -50,8 +51,10 @@ function post(settings: Settings, { reference }: Pick<Subject, "reference">, ste
 }
 
 /** The amount as Adyen counts it; null when it has a part that Adyen has no place for. */
-export const amountOf = (subject: Pick<Subject, "amountMinor" | "currency">): number | null =>
-  WITHOUT_DECIMALS.has(subject.currency) ? kit.scaledAmount(subject, 0) : subject.amountMinor;
+export function amountOf(subject: Pick<Subject, "amountMinor" | "currency">): number | null {
+  const decimals = decimalsOf(subject.currency);
+  return decimals === undefined ? subject.amountMinor : kit.scaledAmount(subject, decimals);
+}
 
 /** Where the order is charged: telephone orders on an account of their own. */
 export function merchantAccount(order: Order, settings: Settings): string {
@@ -62,17 +65,13 @@ export function merchantAccount(order: Order, settings: Settings): string {
 /** Whose the stored card is at Adyen. A later charge must name it, so it can be made of the session's id alone. */
 export const shopperReference = ({ sessionId }: Pick<Subject, "sessionId">): string => `sess-${sessionId}`;
 
-const NOT_KNOWN = Object.fromEntries(["street", "houseNumberOrName", "city"].map((name) => [name, "N/A"]));
-
 /** The ZIP code in an address that is otherwise not known: all five members are required, ZZ is no country. */
 function billingAddress(order: Order, { options }: Settings): kit.JsonBody | undefined {
   const { zip } = kit.holderOf(order, kit.asciiText, { zip: 10 });
   if (zip === undefined || !options.zip_check) return undefined;
-  return { ...NOT_KNOWN, postalCode: zip, country: "ZZ" };
+  const others = ["street", "houseNumberOrName", "city"].map((name) => [name, "N/A"] as const);
+  return { ...Object.fromEntries(others), postalCode: zip, country: "ZZ" };
 }
-
-const noAuthentication = ({ channel }: Order, { options }: Settings): kit.JsonBody | undefined =>
-  channel === "widget" && options.no_3d_secure ? { attemptAuthentication: "never" } : undefined;
 
 /** What a charge and a store have alike. */
 function payment(order: Order, settings: Settings, value: number, more: Readonly<Record<string, kit.JsonBody>>): GatewayRequest {
@@ -96,7 +95,7 @@ function payment(order: Order, settings: Settings, value: number, more: Readonly
     returnUrl: RETURN_URL,
     billingAddress: billingAddress(order, settings),
     shopperIP: order.customerIp ?? undefined,
-    authenticationData: noAuthentication(order, settings),
+    authenticationData: order.channel === "widget" && settings.options.no_3d_secure ? { attemptAuthentication: "never" } : undefined,
     merchantOrderReference: order.sessionId,
     metadata: { session: order.sessionId, description },
   });

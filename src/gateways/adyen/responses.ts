@@ -38,8 +38,8 @@ const ACTIONS: ReadonlySet<string> = new Set(["RedirectShopper", "IdentifyShoppe
 const NOT_PROCESSED: ReadonlySet<string> = new Set(["validation", "configuration"]);
 const IN_PROGRESS = "704";
 
-const PSP = /^[A-Z0-9]{16}$/;
-const TOKEN = /^[A-Z0-9]{16}$/;
+/** A pspReference, or the id of a stored card. */
+const ID = /^[A-Z0-9]{16}$/;
 const STORED_ID = ["tokenization.storedPaymentMethodId", "recurring.recurringDetailReference"];
 
 /** An answer about a payment; `partial` is sent back. */
@@ -70,12 +70,12 @@ function readError(status: number, body: kit.JsonObject): Declined | Unknown {
 }
 
 function readResult(body: kit.JsonObject, subject: Subject): PaymentState {
-  const [result, pspReference] = [kit.textAt(body, "resultCode") ?? "", kit.idAt(body, PSP, "pspReference")];
+  const [result, pspReference] = [kit.textAt(body, "resultCode") ?? "", kit.idAt(body, ID, "pspReference")];
   const reference = kit.textAt(body, "merchantReference");
   if (reference !== undefined && reference !== subject.reference) return kit.unknown("the answer is about another payment");
   if (result === "Refused" || result === "Cancelled") return readRefusal(body, pspReference);
   if (result === "Error") return readProcessingError(body, pspReference);
-  if (ACTIONS.has(result)) return kit.declined("authentication_required", { processor: processorOf(subject, pspReference) });
+  if (ACTIONS.has(result)) return kit.declined("authentication_required", { processor: { adyen_psp_reference: pspReference } });
   if (pspReference === undefined) return kit.unknown("200 without a pspReference");
   if (result === "PartiallyAuthorised") return { outcome: "partial", pspReference };
   if (result !== "Authorised") return kit.unknown("a result that is neither yes nor no");
@@ -85,9 +85,6 @@ function readResult(body: kit.JsonObject, subject: Subject): PaymentState {
     { webhook: checksOf(body) },
   );
 }
-
-const processorOf = ({ mode }: Subject, pspReference: string | undefined) =>
-  mode === "charge" ? { adyen_psp_reference: pspReference } : {};
 
 /** The amount of the answer, which not every answer has. */
 function isAmountOf(body: kit.JsonObject, subject: Subject): boolean {
@@ -101,12 +98,8 @@ function isAmountOf(body: kit.JsonObject, subject: Subject): boolean {
 function readRefusal(body: kit.JsonObject, pspReference: string | undefined): Declined {
   const code = kit.scalarAt(body, "refusalReasonCode");
   const [raw] = kit.textAt(body, "additionalData", "refusalReasonRaw")?.split(" : ") ?? [];
-  const ours = ofRefusal(code) ?? "card_declined";
-  return refusal(
-    ours === "card_declined" && (code === undefined || code === "2") ? (kit.codeOfIso(raw) ?? ours) : ours,
-    body,
-    pspReference,
-  );
+  const finer = code === undefined || code === "2" ? kit.codeOfIso(raw) : undefined;
+  return refusal(finer ?? ofRefusal(code) ?? "card_declined", body, pspReference);
 }
 
 /** The acquirer or issuer could not be asked. Without a code that says so the payment may stand. */
@@ -115,9 +108,8 @@ function readProcessingError(body: kit.JsonObject, pspReference: string | undefi
   return ours === undefined ? kit.unknown("an error without a known reason") : refusal(ours, body, pspReference);
 }
 
-const refusal = (code: DeclineCode, body: kit.JsonObject, pspReference: string | undefined): Declined => ({
-  ...kit.declined(code, { message: kit.textAt(body, "refusalReason"), processor: { adyen_psp_reference: pspReference } }),
-});
+const refusal = (code: DeclineCode, body: kit.JsonObject, pspReference: string | undefined): Declined =>
+  kit.declined(code, { message: kit.textAt(body, "refusalReason"), processor: { adyen_psp_reference: pspReference } });
 
 /** Each only where the merchant has it switched on. Results of checks are a number and words. */
 function checksOf(body: kit.JsonObject): Record<string, string | undefined> {
@@ -131,14 +123,14 @@ function checksOf(body: kit.JsonObject): Record<string, string | undefined> {
 }
 
 function storedIdOf(body: kit.JsonObject): string | undefined {
-  const [newer, older] = STORED_ID.map((name) => kit.idAt(body, TOKEN, "additionalData", name));
-  return newer ?? older ?? kit.idAt(body, TOKEN, "paymentMethod", "storedPaymentMethodId");
+  const [newer, older] = STORED_ID.map((name) => kit.idAt(body, ID, "additionalData", name));
+  return newer ?? older ?? kit.idAt(body, ID, "paymentMethod", "storedPaymentMethodId");
 }
 
 /** Ids of the cards that are stored for a shopper; null when the answer does not say. */
 export function readStored(answer: GatewayAnswer): string[] | null {
   const listed = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "storedPaymentMethods");
-  const ids = listed?.map((method) => kit.idAt(method, TOKEN, "id")) ?? null;
+  const ids = listed?.map((method) => kit.idAt(method, ID, "id")) ?? null;
   return ids !== null && ids.every((id) => id !== undefined) ? ids : null;
 }
 
