@@ -137,7 +137,9 @@ function refused(body: kit.JsonObject): Declined {
 /** An error document: the request itself was refused, and nothing ran. */
 function refusedRequest(status: number, body: kit.JsonObject): Outcome {
   const [name, code] = [kit.textAt(body, "errorName"), ofStatus(String(status))];
-  if (name === undefined || code === undefined) return kit.unknown(`status ${status} with a body that says nothing`);
+  // Who may not ask is told so before anything runs, whatever the words.
+  const isAboutKeys = code === "gateway_credentials_invalid";
+  if (code === undefined || (name === undefined && !isAboutKeys)) return kit.unknown(`status ${status} with a body that says nothing`);
   const message = kit.textAt(body, "message");
   if (name === "entityIsNotConfigured")
     return kit.declined("gateway_misconfigured", { message, reason: "the user may not use this entity: ask Worldpay, or set entity" });
@@ -156,7 +158,8 @@ const stateOf = kit.textTable<"captured" | "held" | "refused" | "waiting" | "tak
   [/^(authorizationsucceeded|authorized)$/, "held"],
   [/^(authorizationrefused|authorizationfailed|refused)$/, "refused"],
   [/^(authorizationrequested|sentforauthorization)$/, "waiting"],
-  [/^(cancel|sentforcancel|refund|sentforrefund|revers|sentforrevers)/, "taken back"],
+  // Not one that failed, was refused or took back a part: such a payment stands.
+  [/^(?!.*(fail|refus|reject|error|partial))(cancel|sentforcancel|refund|sentforrefund|revers|sentforrevers)/, "taken back"],
 ]);
 /** As long a payment that is to settle by itself may show its approval alone. */
 const EVENTS_LAG_MS = 15 * 60_000;
@@ -186,10 +189,13 @@ function readRow(row: kit.JsonObject, attempt: AttemptTrace, nowMs: number): Loo
   return state.outcome === "approved" && !isAsked ? kit.unknown("another amount or currency than asked for") : state;
 }
 
+/** No such payment (404), or no such use of that API for this user. */
+const NO_EVENTS = new Set([400, 401, 403, 404, 406]);
+
 /** The Card Payments API's word on our reference; it has the payment's state alone, and 404 for none. */
 export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult {
   // Whoever may not use that API has no payments in it: then the first query's word stands.
-  if (answer.kind === "answered" && answer.status >= 400 && answer.status < 500 && answer.status !== 429) return kit.absent;
+  if (answer.kind === "answered" && NO_EVENTS.has(answer.status)) return kit.absent;
   const body = kit.lookUpBody(answer, kit.readJson);
   if (body === null) return kit.unknown("Worldpay did not answer the look-up");
   return readState(kit.textAt(body, "lastEvent"), attempt.reference, attempt, nowMs);

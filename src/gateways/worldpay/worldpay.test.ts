@@ -225,6 +225,7 @@ describe("worldpay responses", () => {
       [bad(400, "bodyDoesNotMatchSchema", "$.instruction.narrative.line1"), "gateway_misconfigured"],
       [bad(401, "accessDenied"), "gateway_credentials_invalid"],
       [bad(403, "forbidden"), "gateway_credentials_invalid"],
+      [answered(401, { message: "Unauthorized" }), "gateway_credentials_invalid"],
       [bad(404, "endpointNotFound"), "gateway_misconfigured"],
       [bad(406, "headerIsMissing"), "gateway_misconfigured"],
       [bad(415, "headerHasInvalidValue"), "gateway_misconfigured"],
@@ -250,6 +251,10 @@ describe("worldpay look-ups", () => {
       ["authorizationRefused", "card_declined"],
       ["cancellationRequestSubmitted", "processing_error"],
       ["refundRequested", "processing_error"],
+      ["cancellationFailed", "unknown"],
+      ["Refund Failed", "unknown"],
+      ["reversalRefused", "unknown"],
+      ["refundedPartially", "unknown"],
       ["constructor", "unknown"],
     ] as const)
       assert.equal(codeOf(await lookUp([rows(row(event))])), code);
@@ -273,6 +278,8 @@ describe("worldpay look-ups", () => {
       [NONE, LOST],
       [NONE, answered(503, {})],
       [NONE, answered(429, {})],
+      [NONE, answered(408, {})],
+      [NONE, answered(409, {})],
     ])
       assert.equal((await lookUp(answers)).outcome, "unknown");
   });
