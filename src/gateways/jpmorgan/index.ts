@@ -1,4 +1,14 @@
-import type { AccessToken, AttemptTrace, Declined, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import type {
+  AccessToken,
+  Approved,
+  AttemptTrace,
+  Declined,
+  GatewayAnswer,
+  GatewayRequest,
+  LookUpResult,
+  Order,
+  Outcome,
+} from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import type { Subject } from "./requests.ts";
@@ -10,7 +20,8 @@ type JpmorganIo = kit.Io<typeof requests.SETTINGS>;
 
 /** J.P. Morgan gives up after 70 s and keeps no payment that it gave up. */
 const DEADLINE_MS = 85_000;
-const POLL_MS = [2_000];
+const POLL_MS = [2_000] as const;
+const CAPTURE_READS = 3;
 
 /** J.P. Morgan Online Payments API v2: `payments` for a charge, `verifications` with a consumer profile to store a card. */
 export const gateway = kit.defineGateway({
@@ -20,7 +31,8 @@ export const gateway = kit.defineGateway({
     idempotency: "none",
     lookUp: "by reference",
     voidBy: "reference",
-    absenceIsProofAfterMs: 90_000,
+    // 90 s after sending, which may come as late as the deadline: the access token is asked for first.
+    absenceIsProofAfterMs: DEADLINE_MS + 95_000,
     token: "a consumer profile with a payment method, and a Safetech token where the merchant is enrolled",
     processorFields: {
       charge: ["jpmorgan_transaction_id", "jpmorgan_state"],
@@ -72,22 +84,27 @@ async function submit(order: Order, io: JpmorganIo, build: typeof requests.pay):
   return kit.declined("gateway_credentials_invalid");
 }
 
-/** Waits for what is not decided yet, and sends back what was approved in part. */
+/** Waits for what is not decided or not captured yet, and sends back what was approved in part. */
 async function follow(subject: Subject, io: JpmorganIo, first: PaymentState): Promise<Outcome> {
+  const read = async (id: string) => {
+    const answer = await send(io, (token) => requests.readPayment(io.settings, token, io.random.uuid(), id));
+    const found = kit.isOutcome(answer) ? null : responses.readFound(answer, subject);
+    return found === null || found.outcome === "pending" || found.outcome === "unknown" ? undefined : found;
+  };
   let state: PaymentState | null = first;
-  if (first.outcome === "pending") {
-    const read = async () => {
-      const answer = await send(io, (token) => requests.readPayment(io.settings, token, io.random.uuid(), first.id));
-      const found = kit.isOutcome(answer) ? null : responses.readFound(answer, subject);
-      return found === null || found.outcome === "pending" || found.outcome === "unknown" ? undefined : found;
-    };
-    state = await kit.poll(io, read, POLL_MS);
-  }
+  if (first.outcome === "pending") state = await kit.poll(io, () => read(first.id), POLL_MS);
+  // J.P. Morgan captures it by itself: read again for the state to report, which does not change that it was approved.
+  for (let reads = 0; reads < CAPTURE_READS && state && isUncaptured(state) && (await io.wait(POLL_MS[0])); reads++)
+    state = (await read(state.processor["jpmorgan_transaction_id"] ?? "")) ?? state;
   if (state === null || state.outcome === "pending") return kit.unknown("J.P. Morgan is still working on the payment");
   if (state.outcome !== "partial") return state;
-  if (!(await refund(subject, io, state.id))) return kit.unknown("a partial approval that could not be sent back");
+  if (!(await refund({ ...subject, amountMinor: state.amountMinor }, io, state.id)))
+    return kit.unknown("a partial approval that could not be sent back");
   return kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" });
 }
+
+const isUncaptured = (state: PaymentState): state is Approved =>
+  state.outcome === "approved" && state.processor["jpmorgan_state"] === "AUTHORIZED";
 
 async function refund(subject: Subject, io: JpmorganIo, id: string): Promise<boolean> {
   const answer = await send(io, (token) => requests.refund(subject, io.settings, token, io.random.uuid(), id));

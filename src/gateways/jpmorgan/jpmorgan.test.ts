@@ -121,6 +121,19 @@ describe("jpmorgan requests", () => {
     assert.equal(codeOf(await charge(answered(401, {}))), "gateway_credentials_invalid");
   });
 
+  test("the addresses of the onboarding mail replace the documented ones, and the assertion is for the mail's own", async () => {
+    const mail = { base_url: "https://cat-api.merchant.jpmorgan.com", token_url: "https://other.example/adfs/oauth2/token" };
+    const more = Object.fromEntries(Object.entries(mail).map(([name, text]) => [name, new Secret(text)]));
+    const io = ioWith([answered(200, PAID)], { credentials: { ...settingsOf(jpmorgan).credentials, ...more } });
+    await jpmorgan.charge(orderOf(), io);
+    assert.deepEqual(
+      io.sent.map(({ request }) => request.url),
+      [mail.token_url, `${mail.base_url}/api/v2/payments`],
+    );
+    const [, claims = ""] = (new URLSearchParams(io.sent[0]?.body).get("client_assertion") ?? "").split(".");
+    assert.equal((JSON.parse(Buffer.from(claims, "base64url").toString()) as { aud: string }).aud, mail.token_url);
+  });
+
   test("settings that cannot work are named", () => {
     const good = settingsOf(jpmorgan);
     const fault = (more: Record<string, string>, environment: "test" | "live" = "test") =>
@@ -135,6 +148,9 @@ describe("jpmorgan requests", () => {
     assert.match(fault({ private_key: "key" }) ?? "", /private_key/);
     assert.match(fault({ client_secret: "s" }) ?? "", /client_secret/);
     assert.match(fault({ client_secret: "s" }, "live") ?? "", /mock/);
+    assert.equal(fault({ base_url: "https://cat-api.merchant.jpmorgan.com", token_url: "https://other.example/adfs/oauth2/token" }), null);
+    assert.match(fault({ base_url: "http://cat-api.merchant.jpmorgan.com" }) ?? "", /base_url/);
+    assert.match(fault({ token_url: "http://other.example/token" }) ?? "", /token_url/);
   });
 });
 
@@ -193,8 +209,30 @@ describe("jpmorgan responses", () => {
       { responseStatus: "constructor" },
     ])
       assert.equal((await charge(answered(200, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
-    const outcome = await charge(answered(200, { ...PAID, transactionState: "AUTHORIZED" }));
-    assert.deepEqual(outcome.outcome === "approved" && outcome.processor["jpmorgan_state"], "AUTHORIZED");
+    const authorized = answered(200, { ...PAID, transactionState: "AUTHORIZED" });
+    const stateOf = (outcome: Outcome) => outcome.outcome === "approved" && outcome.processor["jpmorgan_state"];
+    assert.equal(stateOf(await charge(authorized)), "AUTHORIZED");
+    assert.equal(stateOf(await charge(authorized, LOST)), "AUTHORIZED");
+    assert.equal(stateOf(await charge(authorized, authorized, answered(200, PAID))), "CLOSED");
+  });
+
+  test("an answer that both refuses and approves is unknown", async () => {
+    for (const change of [
+      { responseStatus: "DENIED" },
+      { responseStatus: "ERROR", transactionState: "AUTHORIZED" },
+      { transactionState: "DECLINED" },
+      { transactionState: "ERROR" },
+    ])
+      assert.equal((await charge(answered(200, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
+  });
+
+  test("a refusal as a duplicate is looked up whatever its status, and an early absence is no proof", async () => {
+    for (const answer of [answered(409, {}), answered(400, { responseStatus: "ERROR", responseMessage: "Duplicate transaction" })]) {
+      assert.equal((await charge(answer, answered(200, PAID))).outcome, "approved");
+      assert.equal((await charge(answer, NOT_FOUND)).outcome, "unknown");
+    }
+    // A payment may be sent at the deadline, and is worked on for 70 s.
+    assert.ok(jpmorgan.capabilities.absenceIsProofAfterMs >= jpmorgan.capabilities.deadlineMs + 90_000);
   });
 
   test("a verification without a profile is no stored card; a Safetech token alone is one", async () => {
@@ -224,10 +262,11 @@ describe("jpmorgan responses", () => {
   });
 
   test("a part is refunded, and a payment that waits is read until it is decided", async () => {
-    const part = answered(200, { ...PAID, responseCode: "PARTIAL_APPROVAL" });
+    const part = answered(200, { ...PAID, responseCode: "PARTIAL_APPROVAL", amount: 2000 });
     const io = ioWith([part, answered(200, { responseStatus: "SUCCESS" })]);
     assert.equal(codeOf(await jpmorgan.charge(orderOf(), io)), "insufficient_funds");
     assert.match(io.sent.at(-1)?.request.url ?? "", /\/refunds$/);
+    assert.partialDeepStrictEqual(JSON.parse(io.sent.at(-1)?.body ?? ""), { amount: 2000, currency: "USD" });
     const waits = answered(200, { ...PAID, transactionState: "PENDING", responseCode: "CUSTOMER_PENDING" });
     assert.equal((await charge(waits, waits, answered(200, PAID))).outcome, "approved");
     assert.equal((await charge(waits)).outcome, "unknown");

@@ -24,14 +24,28 @@ export const SETTINGS = kit.describeSettings({
       optional: true,
       meaning: "in place of key and thumbprint: a portal project's secret, for the vendor's mock alone",
     },
+    base_url: {
+      secret: false,
+      optional: true,
+      meaning: "https address of the API where the onboarding mail names another than the documented one, without a path",
+    },
+    token_url: {
+      secret: false,
+      optional: true,
+      meaning: "address that access tokens are asked for at, and their audience, where the mail names another than the documented one",
+    },
     company_name: { secret: false, optional: true, meaning: "company name in merchantSoftware; Voicetill when left out" },
     product_name: { secret: false, optional: true, meaning: "product name in merchantSoftware; Payment Sessions when left out" },
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
 
+const TOKEN_PATH = "/adfs/oauth2/token";
 /** The token's audience stays the vendor's address, whatever endpoint replaces the host. */
-const TOKEN_URL = "https://idag2.jpmorganchase.com/adfs/oauth2/token";
+const audienceOf = ({ credentials, environment }: Settings) =>
+  credentials.token_url?.reveal() ?? SETTINGS.sideHosts.token[environment] + TOKEN_PATH;
+const tokenUrlOf = (settings: Settings) =>
+  settings.side.token === SETTINGS.sideHosts.token[settings.environment] ? audienceOf(settings) : settings.side.token + TOKEN_PATH;
 const RESOURCES = {
   test: "JPMC:URI:RS-000000-00000-HelixAPIEntitlementsCAT-PROD",
   live: "JPMC:URI:RS-000000-00000-HelixAPIEntitlements-PROD",
@@ -72,14 +86,14 @@ export function askForToken(settings: Settings, { clock, random }: Pick<GatewayI
   const claims = {
     iss: id.reveal(),
     sub: id.reveal(),
-    aud: TOKEN_URL,
+    aud: audienceOf(settings),
     jti: random.uuid(),
     iat: now,
     exp: now + ASSERTION_SECONDS,
   };
   return {
     method: "POST",
-    url: `${settings.side.token}/adfs/oauth2/token`,
+    url: tokenUrlOf(settings),
     headers,
     body: kit.formBody([
       ["grant_type", "client_credentials"],
@@ -210,7 +224,8 @@ export function refund(subject: Subject, settings: Settings, token: AccessToken,
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {
-  const { merchant_id: merchant, private_key: key, certificate_thumbprint: thumbprint, client_secret: secret } = credentials;
+  const { merchant_id: merchant, private_key: key, certificate_thumbprint: thumbprint, client_secret: secret, token_url } = credentials;
+  if (token_url && !/^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/[\w./~-]+$/.test(token_url.reveal())) return "token_url is not an https address";
   if (!/^[0-9]{12}$/.test(merchant.reveal())) return "merchant_id is not 12 digits";
   if (secret && environment === "live")
     return "client_secret reaches the vendor's mock only; live needs private_key and certificate_thumbprint";

@@ -47,6 +47,8 @@ const ofEntity = kit.textTable<DeclineCode>([
   [/postalCode/, "incorrect_zip"],
 ]);
 
+/** States of a payment that stands. */
+const HAS_MONEY = new Set(["CLOSED", "COMPLETED", "AUTHORIZED"]);
 const ID = /^[A-Za-z0-9-]{1,64}$/;
 const TOKEN = /^[A-Za-z0-9]{8,32}$/;
 const CARD = ["paymentMethodType", "card"] as const;
@@ -63,7 +65,12 @@ export function readAccessToken(answer: GatewayAnswer, clock: GatewayIo["clock"]
 }
 
 /** What an answer says about a payment; `pending` is asked about again, `partial` is sent back. */
-export type PaymentState = Approved | Declined | Unknown | { outcome: "pending"; id: string } | { outcome: "partial"; id: string };
+export type PaymentState =
+  | Approved
+  | Declined
+  | Unknown
+  | { outcome: "pending"; id: string }
+  | { outcome: "partial"; id: string; amountMinor: number };
 
 /** The answer to a payment or verification. Approvals and declines are both 200; 4xx took nothing. */
 export function readAnswer(answer: GatewayAnswer, subject: Subject): PaymentState {
@@ -86,15 +93,21 @@ function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {
     kit.textAt(body, "responseCode"),
     kit.textAt(body, "transactionState"),
   ];
+  const saysNo = status === "ERROR" || status === "DENIED" || state === "ERROR" || state === "DECLINED";
+  if (saysNo && (status === "SUCCESS" || HAS_MONEY.has(state ?? ""))) return kit.unknown("a refusal and an approval in one answer");
   if (status === "ERROR" || state === "ERROR") return kit.declined(reasonOf(body) ?? "processing_error", refusalOf(body));
   if (status === "DENIED" || state === "DECLINED") return readDenial(body);
   const id = kit.idAt(body, ID, "transactionId");
   if (id === undefined) return kit.unknown("200 without the transaction's id");
   if (state === "PENDING" || code === "CUSTOMER_PENDING") return { outcome: "pending", id };
   if (status !== "SUCCESS") return kit.unknown("a response status that J.P. Morgan does not document");
-  if (code === "PARTIAL_APPROVAL") return { outcome: "partial", id };
+  if (code === "PARTIAL_APPROVAL") return { outcome: "partial", id, amountMinor: partOf(body) ?? subject.amountMinor };
   return subject.mode === "tokenize" ? readStored(body, id) : readPaid(body, id, subject);
 }
+
+/** What of a part can be sent back; the asked amount would be refused. */
+const partOf = (body: kit.JsonObject): number | null =>
+  kit.minorOf(kit.at(body, "remainingRefundableAmount")) || kit.minorOf(kit.at(body, "amount"));
 
 function readPaid(body: kit.JsonObject, id: string, subject: Subject): PaymentState {
   const state = kit.textAt(body, "transactionState");
@@ -161,7 +174,8 @@ function refusalOf(body: kit.JsonObject) {
 function readError(status: number, body: kit.JsonObject): Declined | Unknown {
   const message = kit.textAt(body, "responseMessage");
   if (status === 401 || status === 403) return kit.declined("gateway_credentials_invalid");
-  if (status === 409) return kit.declined("duplicate_transaction", { message });
+  const words = [kit.textAt(body, "responseCode"), message].join(" ");
+  if (status === 409 || ofWords(words) === "duplicate_transaction") return kit.declined("duplicate_transaction", { message });
   if (status === 429) return kit.declined("gateway_unavailable");
   if (status >= 300 && status < 400) return kit.unknown(`status ${status}`);
   const errors = kit.at(body, "validationErrors");
