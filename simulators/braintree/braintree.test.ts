@@ -42,3 +42,12 @@ test("a stored card is charged by its id, and a refused one is not stored", asyn
   const refused = (await send(await vaulted(send, { number: "4000111111111115" }))).json.data.vaultCreditCard;
   assert.deepEqual([refused.paymentMethod, refused.verification.status], [null, "PROCESSOR_DECLINED"]);
 });
+
+test("a refused operation is null in its place, wrong keys leave no data at all", async () => {
+  const first = await charged(send, { orderId: "order-8" });
+  await send(first);
+  const refused = (await send(first)).json;
+  assert.deepEqual([refused.data, refused.errors[0].path], [{ chargeCreditCard: null }, ["chargeCreditCard"]]);
+  const wrong = (await send({ ...first, headers: { ...first.headers, Authorization: "Basic eDp3cm9uZw==" } })).json;
+  assert.deepEqual([wrong.data, wrong.errors[0].path], [null, undefined]);
+});

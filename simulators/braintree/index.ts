@@ -158,11 +158,24 @@ export const simulator = defineSimulator<State, Details>({
         : new Refusal({ status: 404, body: "Not found" }, "404"),
     field: ({ field, kind }, request) => fieldRefusal(field, kind, request),
   },
-  finish: (answer, { tools }) => {
+  finish: (answer, { tools, operation: name }) => {
     if (typeof answer.body !== "string" || !answer.body.startsWith("{")) return answer;
-    return { ...answer, body: `${answer.body.slice(0, -1)},"extensions":{"requestId":"${tools.id("", 12)}"}}` };
+    const body = placed(JSON.parse(answer.body) as Said, name === "customer" ? "node" : name);
+    return { ...answer, body: JSON.stringify({ ...body, extensions: { requestId: tools.id("", 12) } }) };
   },
 });
+
+interface Said {
+  data: object | null;
+  errors?: readonly { extensions?: { errorClass?: string } }[];
+}
+
+/** An error of the operation itself, as opposed to one of the keys or the document, names its place, which is then null. */
+function placed(said: Said, name: string | undefined): Said {
+  const isPlaced = ["VALIDATION", "NOT_FOUND"].includes(said.errors?.[0]?.extensions?.errorClass ?? "");
+  if (!isPlaced || name === undefined) return said;
+  return { data: { [name]: null }, errors: said.errors?.map((error) => ({ ...error, path: [name] })) ?? [] };
+}
 
 /** What the engine says of a request that it understands: `legacyCode` where a field is at fault. */
 function problem(errorClass: string, message: string, legacyCode?: string, inputPath?: string[]): Refusal {

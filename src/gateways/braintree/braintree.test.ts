@@ -190,7 +190,12 @@ describe("braintree responses", () => {
   test("a payment beside an error that says nothing about it is decided by its status; another sum or status is unknown", async () => {
     const both = answered(200, { data: { chargeCreditCard: { transaction: TRANSACTION } }, errors: [{ message: "a field" }] });
     assert.equal((await charge(both)).outcome, "approved");
-    for (const change of [{ amount: { value: "4.99", currencyCode: "USD" } }, { status: "constructor" }, { legacyId: null }])
+    for (const change of [
+      { amount: { value: "499.95", currencyCode: "USD" } },
+      { status: "constructor" },
+      { legacyId: null },
+      { orderId: "another" },
+    ])
       assert.equal((await charge(charged(change))).outcome, "unknown", JSON.stringify(change));
   });
 
@@ -201,6 +206,47 @@ describe("braintree responses", () => {
     assert.equal(codeOf(outcome), "gateway_misconfigured");
     assert.deepEqual(inputOf(io.sent[2]?.body), { transactionId: TRANSACTION.id });
     assert.equal((await charge(euro, LOST)).outcome, "unknown");
+    const refund = (status: string) => answered(200, { data: { reverseTransaction: { reversal: { __typename: "Refund", status } } } });
+    assert.equal(codeOf(await charge(euro, refund("SUBMITTED_FOR_SETTLEMENT"))), "gateway_misconfigured");
+    for (const failed of [refund("PROCESSOR_DECLINED"), answered(200, { data: { reverseTransaction: { reversal: null } } })])
+      assert.equal((await charge(euro, failed)).outcome, "unknown");
+  });
+
+  test("a part of the amount is sent back and refused", async () => {
+    const io = ioWith([TOKEN, charged({ amount: { value: "20.00", currencyCode: "USD" } }), REVERSED]);
+    assert.equal(codeOf(await braintree.charge(orderOf(), io)), "insufficient_funds");
+    assert.deepEqual(inputOf(io.sent[2]?.body), { transactionId: TRANSACTION.id });
+  });
+
+  test("an error that may have come after the payment is unknown: below the operation, in an answer without a class, of a class not known", async () => {
+    const error = (extensions: object, ...path: string[]) =>
+      charge(answered(200, { data: { chargeCreditCard: null }, errors: [{ message: "no", path, extensions }] }));
+    assert.equal((await error({ errorClass: "TIMEOUT" }, "chargeCreditCard")).outcome, "unknown");
+    assert.equal((await error({}, "chargeCreditCard", "transaction", "status")).outcome, "unknown");
+    assert.equal((await error({ errorClass: "NOT_FOUND" }, "chargeCreditCard", "transaction", "merchant")).outcome, "unknown");
+    assert.equal(codeOf(await error({ errorClass: "NOT_FOUND" }, "chargeCreditCard")), "gateway_misconfigured");
+    const both = [{ extensions: { errorClass: "VALIDATION", legacyCode: "81715" } }, { extensions: { errorClass: "INTERNAL" } }];
+    assert.equal((await charge(answered(200, { data: null, errors: both }))).outcome, "unknown");
+  });
+
+  test("a request that the vendor was too busy for is made again, twice at most", async () => {
+    const busy = errors("RESOURCE_LIMIT");
+    const io = ioWith([busy, TOKEN, busy, busy, charged()]);
+    assert.equal((await braintree.charge(orderOf(), io)).outcome, "approved");
+    assert.equal(io.sent[4]?.body, io.sent[2]?.body);
+    const never = ioWith([TOKEN, busy]);
+    assert.equal(codeOf(await braintree.charge(orderOf(), never)), "gateway_unavailable");
+    assert.equal(never.sent.length, 4);
+  });
+
+  test("a merchant account without telephone payments is told of the switch; a ZIP code of nine digits is sent whole", async () => {
+    const extensions = { errorClass: "VALIDATION", legacyCode: "99999", inputPath: ["input", "transaction", "paymentInitiator"] };
+    const refused = await charge(answered(200, { data: null, errors: [{ message: "no", extensions }] }));
+    assert.ok(refused.outcome === "declined" && refused.code === "gateway_misconfigured");
+    assert.match(refused.reason ?? "", /set moto to false/);
+    const io = ioWith([TOKEN, charged()]);
+    await braintree.charge(orderOf({ card: cardOf("4111111111111111", { zip: "44628-1234" }) }), io);
+    assert.partialDeepStrictEqual(inputOf(io.sent[0]?.body), { creditCard: { billingAddress: { postalCode: "44628-1234" } } });
   });
 
   test("a single-use id that was used up, or DUPLICATE, is looked up by our order id before it counts", async () => {
@@ -210,6 +256,19 @@ describe("braintree responses", () => {
       "approved",
     );
     assert.equal((await charge(rejectedBy("DUPLICATE"), found({ orderId: "another" }))).outcome, "unknown");
+    assert.equal((await charge(errors("VALIDATION", "91565"), found())).outcome, "unknown");
+  });
+
+  test("a delivery that was refused for the first one's sake proves nothing of the first, which may not show yet", async () => {
+    const twin = (orderId: string) => {
+      const event = { status: "GATEWAY_REJECTED", gatewayRejectionReason: "DUPLICATE", duplicateOf: { id: "a", legacyId: "a", orderId } };
+      return { id: "b", legacyId: "b", status: "GATEWAY_REJECTED", statusHistory: [event] };
+    };
+    const look = (answer: GatewayAnswer) => braintree.lookUp!(traceOf(orderOf()), ioWith([answer]));
+    assert.equal((await look(found(twin(REFERENCE)))).outcome, "absent");
+    assert.equal((await look(found(twin(REFERENCE), {}))).outcome, "approved");
+    assert.equal(codeOf(await look(found(twin("another")))), "duplicate_transaction");
+    assert.equal((await charge(rejectedBy("DUPLICATE"), found(twin(REFERENCE)))).outcome, "unknown");
   });
 
   test("a lost charge is found by our order id, a lost stored card with the customer that was noted", async () => {

@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import type { Subject } from "./requests.ts";
@@ -8,6 +8,8 @@ import type { PaymentState } from "./responses.ts";
 type BraintreeIo = kit.Io<typeof requests.SETTINGS>;
 
 const POLL_MS = [2_000];
+/** Pauses before a request is made again that the vendor was too busy for. */
+const BUSY_MS = [1_000, 5_000];
 
 /** Braintree's GraphQL API: a single-use id for the card, then a charge; or a customer, and the card in its vault. */
 export const gateway = kit.defineGateway({
@@ -18,7 +20,8 @@ export const gateway = kit.defineGateway({
     idempotency: "refuse",
     lookUp: "by reference",
     voidBy: "reference",
-    absenceIsProofAfterMs: 120_000,
+    // The charge may be sent as late as the deadline, be worked on for 60 s, and the search lags a little.
+    absenceIsProofAfterMs: 180_000,
     token: "a payment method of a customer in the Vault",
     processorFields: {
       charge: ["braintree_transaction_id"],
@@ -30,8 +33,9 @@ export const gateway = kit.defineGateway({
   checkSettings: requests.settingsFault,
   documentation:
     "Ids are the legacy ids that the Control Panel shows. There is no description field. The merchant account decides the currency: a " +
-    "payment in another one is sent back and refused. Unconfirmed: the form of a refused verification (both are read), and the numbers " +
-    "of the postal-code and amount validations.",
+    "payment in another one is sent back and refused. Unconfirmed: whether MOTO must be enabled for a merchant account (the option moto " +
+    "leaves the mark out), the form of a refused verification (both are read), the numbers of the postal-code and amount validations, " +
+    "and how long the search lags.",
   charge,
   tokenize,
   lookUp,
@@ -44,13 +48,23 @@ export const gateway = kit.defineGateway({
     }),
 });
 
-async function charge(order: Order, io: BraintreeIo): Promise<Outcome> {
-  const card = responses.readId(await io.send(requests.tokenizeCard(order, io.settings)), "tokenizeCreditCard", "paymentMethod");
-  if (kit.isOutcome(card)) return card;
-  return follow(order, io, responses.readCharge(await io.send(requests.charge(order, io.settings, card)), order));
+/** Sends a request, and again while the vendor says that it was too busy to do anything. */
+async function send(io: BraintreeIo, build: () => GatewayRequest): Promise<GatewayAnswer> {
+  let answer = await io.send(build());
+  for (const pause of BUSY_MS) {
+    if (!responses.isTooBusy(answer) || !(await io.wait(pause))) break;
+    answer = await io.send(build());
+  }
+  return answer;
 }
 
-/** Reads a payment that is still at work, and sends one back that was taken in another currency than the session's. */
+async function charge(order: Order, io: BraintreeIo): Promise<Outcome> {
+  const card = responses.readId(await send(io, () => requests.tokenizeCard(order, io.settings)), "tokenizeCreditCard", "paymentMethod");
+  if (kit.isOutcome(card)) return card;
+  return follow(order, io, responses.readCharge(await send(io, () => requests.charge(order, io.settings, card)), order));
+}
+
+/** Reads a payment that is still at work, and sends one back that was taken in part or in another currency than the session's. */
 async function follow(subject: Subject, io: BraintreeIo, first: PaymentState): Promise<Outcome> {
   let state: PaymentState | null = first;
   if (first.outcome === "working") {
@@ -61,28 +75,26 @@ async function follow(subject: Subject, io: BraintreeIo, first: PaymentState): P
     state = await kit.poll(io, read, POLL_MS);
   }
   if (state === null || state.outcome === "working") return kit.unknown("Braintree is still authorizing the payment");
-  if (state.outcome !== "another currency") return state;
-  if (!(await sendBack(io, state.id))) return kit.unknown("a payment in another currency that could not be sent back");
-  return kit.declined("gateway_misconfigured", {
-    reason: "the merchant account has another currency than the session: set merchant_account_id; the payment was sent back",
-  });
+  if (state.outcome !== "must go back") return state;
+  const { id, refusal } = state;
+  return kit.releasedFirst(refusal, () => sendBack(io, id));
 }
 
 async function sendBack(io: BraintreeIo, id: string): Promise<boolean> {
-  return responses.isDone(await io.send(requests.reverse(io.settings, id)), "reverseTransaction");
+  return responses.isSentBack(await io.send(requests.reverse(io.settings, id)));
 }
 
 async function remove(io: BraintreeIo, customer: string): Promise<boolean> {
-  return responses.isDone(await io.send(requests.deleteCustomer(io.settings, customer)), "deleteCustomer");
+  return responses.isRemoved(await io.send(requests.deleteCustomer(io.settings, customer)));
 }
 
 async function tokenize(order: Order, io: BraintreeIo): Promise<Outcome> {
-  const card = responses.readId(await io.send(requests.tokenizeCard(order, io.settings)), "tokenizeCreditCard", "paymentMethod");
+  const card = responses.readId(await send(io, () => requests.tokenizeCard(order, io.settings)), "tokenizeCreditCard", "paymentMethod");
   if (kit.isOutcome(card)) return card;
-  const customer = responses.readId(await io.send(requests.createCustomer(order, io.settings)), "createCustomer", "customer");
+  const customer = responses.readId(await send(io, () => requests.createCustomer(order, io.settings)), "createCustomer", "customer");
   if (kit.isOutcome(customer)) return customer;
   await io.note({ customer });
-  const outcome = responses.readVault(await io.send(requests.vault(order, io.settings, card, customer)));
+  const outcome = responses.readVault(await send(io, () => requests.vault(order, io.settings, card, customer)));
   // A customer without a card is of no use to anybody.
   if (outcome.outcome === "declined" && outcome.code !== "duplicate_transaction") await remove(io, customer);
   return outcome;

@@ -74,7 +74,8 @@ export function braintreeAmount(subject: Pick<Subject, "amountMinor" | "currency
 /** The card becomes an id that pays or is stored once. No money moves and no issuer is asked. */
 export function tokenizeCard(order: Order, settings: Settings): GatewayRequest {
   const { number, expMonth, expYear, cardholderName } = order.card;
-  const { zip, firstName, lastName } = kit.holderOf(order, kit.unicodeText, { zip: 9, firstName: 255, lastName: 255 });
+  const { zip, firstName, lastName } = kit.holderOf(order, kit.unicodeText, { zip: 12, firstName: 255, lastName: 255 });
+  // At most nine letters and digits; blanks and hyphens between them do not count.
   const address = { postalCode: zip?.replace(/[^A-Za-z0-9 -]/g, "") || undefined, firstName, lastName };
   return graphql(settings, TOKENIZE, {
     input: {

@@ -50,26 +50,33 @@ const ofValidation = kit.codeTable(
   },
   "gateway_misconfigured",
 );
-/** `extensions.errorClass` of the other errors; one that is not named is about the document we sent. */
-const ofClass = kit.codeTable(
-  {
-    gateway_credentials_invalid: "AUTHENTICATION AUTHORIZATION",
-    gateway_unavailable: "RESOURCE_LIMIT INTERNAL SERVICE_AVAILABILITY",
-  },
-  "gateway_misconfigured",
-);
-/** After these the operation may have run. */
-const MAY_HAVE_RUN = new Set(["INTERNAL", "SERVICE_AVAILABILITY"]);
-/** The single-use id was consumed before: by a first delivery of this very request, perhaps. */
-const USED_UP = "91564";
+/** `extensions.errorClass` of the other errors that plainly say that nothing ran. */
+const ofClass = kit.codeTable({
+  gateway_credentials_invalid: "AUTHENTICATION AUTHORIZATION",
+  gateway_unavailable: "RESOURCE_LIMIT",
+  gateway_misconfigured: "NOT_FOUND UNSUPPORTED_CLIENT",
+});
+const FAULTS = new Set(["INTERNAL", "SERVICE_AVAILABILITY"]);
+/** The single-use id was consumed before, or is no longer known: by a first delivery of this very request, perhaps. */
+const USED_UP = ["91564", "91565"];
 
 const GLOBAL_ID = /^[A-Za-z0-9+/=_-]{1,255}$/;
 const LEGACY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const TAKEN = new Set(["SUBMITTED_FOR_SETTLEMENT", "SETTLING", "SETTLED", "SETTLEMENT_PENDING", "SETTLEMENT_CONFIRMED"]);
 const NOT_TAKEN = new Set(["SETTLEMENT_DECLINED", "AUTHORIZATION_EXPIRED", "VOIDED"]);
+const SENT_BACK = new Set([...TAKEN, "VOIDED"]);
+const OTHER_CURRENCY = kit.declined("gateway_misconfigured", {
+  reason: "the merchant account has another currency than the session: set merchant_account_id; the payment was sent back",
+});
+const PART = kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" });
 
-/** What a payment's transaction says; `working` is read again, `another currency` is sent back. */
-export type PaymentState = Approved | Declined | Unknown | { outcome: "working"; id: string } | { outcome: "another currency"; id: string };
+/** What a payment's transaction says; `working` is read again, `must go back` is sent back and then refused. */
+export type PaymentState =
+  | Approved
+  | Declined
+  | Unknown
+  | { outcome: "working"; id: string }
+  | { outcome: "must go back"; id: string; refusal: Declined };
 
 /**
  * The object under `data.<operation>`, or why there is none. HTTP is 200 for refusals too; an error beside a good object only
@@ -88,19 +95,39 @@ export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: s
       : kit.declined("processing_error");
 }
 
+/**
+ * The operation ran, or may have: a class that is a fault or not known, an error of a field below the operation, or one without
+ * a class that names a place in the answer (an error of the document itself has none).
+ */
+function mayHaveRun(error: kit.JsonObject): boolean {
+  const [kind, path] = [kit.textAt(error, "extensions", "errorClass"), kit.at(error, "path")];
+  const depth = Array.isArray(path) ? path.length : 0;
+  if (kind === undefined) return depth > 0;
+  return depth > 1 || (kind !== "VALIDATION" && ofClass(kind) === undefined);
+}
+
 function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Declined | Unknown {
+  if (effect === "money" && errors.some(mayHaveRun)) return kit.unknown("a fault of the vendor after it may have acted");
   const first = errors[0];
   const kind = kit.textAt(first, "extensions", "errorClass");
   const message = kit.textAt(first, "message");
-  if (kind !== "VALIDATION") {
-    return effect === "money" && MAY_HAVE_RUN.has(kind ?? "")
-      ? kit.unknown("a fault of the vendor after it may have acted")
-      : kit.declined(ofClass(kind), { message });
-  }
+  if (kind !== "VALIDATION")
+    return kit.declined(FAULTS.has(kind ?? "") ? "gateway_unavailable" : (ofClass(kind) ?? "gateway_misconfigured"), { message });
   const codes = errors.map((error) => kit.scalarAt(error, "extensions", "legacyCode") ?? "");
-  if (effect === "money" && codes.includes(USED_UP)) return kit.declined("duplicate_transaction", { message });
+  if (effect === "money" && codes.some((code) => USED_UP.includes(code))) return kit.declined("duplicate_transaction", { message });
+  if (errors.some((error) => kit.textAt(error, "extensions", "inputPath", 2) === "paymentInitiator"))
+    return kit.declined("gateway_misconfigured", {
+      message,
+      reason: "the merchant account takes no telephone payments (MOTO): ask Braintree, or set moto to false",
+    });
   const known = codes.map((code) => ofValidation(code));
   return kit.declined(known.find((code) => code !== "gateway_misconfigured") ?? "gateway_misconfigured", { message });
+}
+
+/** The vendor's engine is too busy: nothing was done, come again. */
+export function isTooBusy(answer: GatewayAnswer): boolean {
+  const errors = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "errors") ?? [];
+  return errors.length > 0 && errors.every((error) => kit.textAt(error, "extensions", "errorClass") === "RESOURCE_LIMIT");
 }
 
 /** An id that the vendor made, or why there is none. */
@@ -127,25 +154,39 @@ export function readSearch(answer: GatewayAnswer, subject: Subject): { id: strin
   const body = kit.lookUpBody(answer, kit.readJson);
   const edges = kit.objectsAt(body, "data", "search", "transactions", "edges");
   if (edges === null) return null;
-  const nodes = edges.map((edge) => kit.at(edge, "node")).filter((node) => kit.textAt(node, "orderId") === subject.reference);
+  const nodes = edges
+    .map((edge) => kit.at(edge, "node"))
+    .filter((node) => kit.textAt(node, "orderId") === subject.reference && !isTwin(node, subject));
   return nodes.map((node) => ({ id: kit.idAt(node, GLOBAL_ID, "id") ?? "", state: transactionState(node, subject) }));
 }
 
 type Json = Parameters<typeof kit.at>[0];
 
+/** A second delivery of this attempt, refused for the first one's sake: it says nothing of the first, which may not show yet. */
+function isTwin(transaction: Json, { reference }: Subject): boolean {
+  const rejection = (kit.objectsAt(transaction, "statusHistory") ?? []).find(
+    (entry) => kit.textAt(entry, "gatewayRejectionReason") === "DUPLICATE",
+  );
+  return rejection !== undefined && (kit.textAt(rejection, "duplicateOf", "orderId") ?? reference) === reference;
+}
+
 function transactionState(transaction: Json, subject: Subject): PaymentState {
   const [id, legacyId] = [kit.idAt(transaction, GLOBAL_ID, "id"), kit.idAt(transaction, LEGACY_ID, "legacyId")];
   const status = kit.textAt(transaction, "status") ?? "";
   if (id === undefined || legacyId === undefined) return kit.unknown("a transaction without its ids");
+  if ((kit.textAt(transaction, "orderId") ?? subject.reference) !== subject.reference)
+    return kit.unknown("the answer is another payment's");
   const processor = { braintree_transaction_id: legacyId };
   if (status === "AUTHORIZING") return { outcome: "working", id };
   if (status === "PROCESSOR_DECLINED" || status === "GATEWAY_REJECTED" || status === "FAILED")
     return refusalOf(transaction, status, processor);
   if (NOT_TAKEN.has(status)) return kit.declined("processing_error", { processor });
   if (!TAKEN.has(status) && status !== "AUTHORIZED") return kit.unknown("a status that Braintree does not document");
-  if (kit.textAt(transaction, "amount", "currencyCode") !== subject.currency) return { outcome: "another currency", id };
-  if (kit.minorOfDecimal(kit.at(transaction, "amount", "value"), subject.currency) !== subject.amountMinor)
-    return kit.unknown("another amount than asked for");
+  if (kit.textAt(transaction, "amount", "currencyCode") !== subject.currency)
+    return { outcome: "must go back", id, refusal: OTHER_CURRENCY };
+  const taken = kit.minorOfDecimal(kit.at(transaction, "amount", "value"), subject.currency);
+  if (taken !== null && taken > 0 && taken < subject.amountMinor) return { outcome: "must go back", id, refusal: PART };
+  if (taken !== subject.amountMinor) return kit.unknown("another amount than asked for");
   return kit.approved(processor, { capture: status === "AUTHORIZED" ? "authorized" : "captured" });
 }
 
@@ -190,7 +231,13 @@ export function readCards(answer: GatewayAnswer): Approved | Unknown | undefined
   return edges[0] && storedCard(kit.at(edges[0], "node"));
 }
 
-/** Whether a reversal or deletion has gone through. */
-export function isDone(answer: GatewayAnswer, operation: string): boolean {
-  return kit.isObject(kit.at(kit.lookUpBody(answer, kit.readJson), "data", operation));
+/** Whether a reversal has gone through: a refund may be refused by the card's bank. */
+export function isSentBack(answer: GatewayAnswer): boolean {
+  const status = kit.textAt(kit.lookUpBody(answer, kit.readJson), "data", "reverseTransaction", "reversal", "status");
+  return SENT_BACK.has(status ?? "");
+}
+
+/** Whether a customer was removed. */
+export function isRemoved(answer: GatewayAnswer): boolean {
+  return kit.isObject(kit.at(kit.lookUpBody(answer, kit.readJson), "data", "deleteCustomer"));
 }
