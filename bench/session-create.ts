@@ -95,11 +95,11 @@ async function main({ rounds, seconds, connections }: { rounds: number; seconds:
       const measured = ((await once(load.child, "message")) as [Measured])[0];
       return { ...measured, cpu: ((await cpu(child)) - before) / measured.count };
     };
-    for (const contestant of [bare, ours]) {
-      for (const keyed of [false, true]) await measure(contestant, { seconds: 2, connections: 32, keyed });
+    for (const target of [bare, ours]) {
+      for (const keyed of [false, true]) await measure(target, { seconds: 2, connections: 32, keyed });
     }
     for (const count of connections) {
-      const contest = async (contestant: typeof bare, keyed: boolean) => measure(contestant, { seconds, connections: count, keyed });
+      const measureOne = async (target: typeof bare, keyed: boolean) => measure(target, { seconds, connections: count, keyed });
       const of: Record<"bare" | "pgbench", { bare: number[]; ours: number[]; keyed: number[] }> = {
         bare: { bare: [], ours: [], keyed: [] },
         pgbench: { bare: [], ours: [], keyed: [] },
@@ -108,7 +108,7 @@ async function main({ rounds, seconds, connections }: { rounds: number; seconds:
         `\n${count} connection${count === 1 ? "" : "s"}\nround |${["bare", "ours", "ours with key"].map(heading).join("|")}| pgbench/s`,
       );
       for (let round = 1; round <= rounds; round++) {
-        const [ofBare, ofOurs, ofKeyed] = [await contest(bare, false), await contest(ours, false), await contest(ours, true)];
+        const [ofBare, ofOurs, ofKeyed] = [await measureOne(bare, false), await measureOne(ours, false), await measureOne(ours, true)];
         const ofPgbench = pgbench(url, script, seconds, count);
         for (const [anchor, perSecond] of [
           ["bare", ofBare.perSecond],

@@ -48,6 +48,29 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "give back": "reversal",
 };
 
+/** As above, in code that is the service's own: a gateway's folder and its simulator have the vendor's words. */
+const INSTEAD_IN_OWN_CODE: Readonly<Record<string, string>> = {
+  till: "service, tool sessions",
+  twin: "duplicate",
+  twins: "duplicates",
+  judge: "check, classify",
+  contestant: "server",
+  bereaved: "with an ended session",
+  farewell: "shutdown",
+  farewells: "shutdowns",
+  deaf: "without trunks",
+  suspicions: "consecutive findings",
+  surroundings: "default context",
+  calm: "without faults",
+  won: "succeeded",
+  "last heard": "last packet",
+  "heard at": "received at",
+  "made session": "created session",
+};
+/** Names of databases that a test makes, whose installation is called so. */
+const EXACT: ReadonlySet<string> = new Set(["till_test", "till_two", "till_cut"]);
+const VENDORS = /^(?:src\/gateways\/|simulators\/|prove\/bugs\/)/;
+
 const root = fileURLToPath(new URL("..", import.meta.url));
 const FOLDERS = "{src,prove,test,bench,scripts,simulators,softphone,examples}";
 const CODE = globSync(`${FOLDERS}/**/*.{ts,js,mjs}`, { cwd: root }).filter((file) => file !== "test/words.test.ts");
@@ -66,9 +89,9 @@ function namesIn(code: string): string[] {
   return code.replaceAll(prose, " ").match(/[A-Za-z_$][\w$]*/g) ?? [];
 }
 
-function forbidden(words: readonly string[], where: string): string[] {
+function forbidden(words: readonly string[], where: string, table = INSTEAD): string[] {
   const pairs = words.slice(1).map((word, index) => `${words[index]} ${word}`);
-  return [...words, ...pairs].filter((word) => Object.hasOwn(INSTEAD, word)).map((word) => `${where}: "${word}", say ${INSTEAD[word]}`);
+  return [...words, ...pairs].filter((word) => Object.hasOwn(table, word)).map((word) => `${where}: "${word}", say ${table[word]}`);
 }
 
 test("files and folders have the field's names", () => {
@@ -81,6 +104,17 @@ test("files and folders have the field's names", () => {
 
 test("identifiers, log events and metrics have the field's names", () => {
   const found = CODE.flatMap((file) => namesIn(read(file)).flatMap((name) => forbidden(wordsOf(name), `${file}, ${name}`)));
+  assert.deepEqual([...new Set(found)], []);
+});
+
+test("the service's own files and identifiers have no figure of speech for what GLOSSARY names", () => {
+  const own = CODE.filter((file) => !VENDORS.test(file));
+  assert.ok(own.length > 400);
+  const found = own.flatMap((file) =>
+    [file, ...namesIn(read(file))]
+      .filter((name) => !EXACT.has(name))
+      .flatMap((name) => forbidden(wordsOf(name), `${file}, ${name}`, INSTEAD_IN_OWN_CODE)),
+  );
   assert.deepEqual([...new Set(found)], []);
 });
 

@@ -122,7 +122,7 @@ export class Shard {
   /** The last run is left alone until everything is final, told and given back; false when that took too long. */
   async rest(limitMs: number): Promise<boolean> {
     this.#receiverFault = () => "none";
-    await this.vendors.calm();
+    await this.vendors.stopFaults();
     await this.#silence.end({ everything: true });
     if (!this.service.isUp) await this.service.begin(null);
     const since = Date.now() - Math.max(0, ...this.tracks.map(({ unansweredAt }) => unansweredAt));
@@ -133,7 +133,7 @@ export class Shard {
   /** New sessions in the present run, which nothing disturbs. */
   async undisturbed(): Promise<void> {
     await this.#prepare({ alone: true });
-    for (const scenario of CALM) this.#add(scenario);
+    for (const scenario of WITHOUT_FAULTS) this.#add(scenario);
   }
 
   isAtRest(): boolean {
@@ -171,7 +171,7 @@ export class Shard {
   /** Arms the vendors' and the receiver's faults for a run that serves. */
   async #prepare(scenario: Scenario): Promise<void> {
     this.#crashed = new AbortController();
-    await this.vendors.calm();
+    await this.vendors.stopFaults();
     await this.#silence.end({ everything: false });
     this.#receiverFault = () => {
       if (scenario.badReceiver) return "answers 500";
@@ -269,12 +269,12 @@ export class Shard {
 }
 
 /** What a service does when nobody disturbs it: one of each. */
-const CALM: readonly Scenario[] = (["pays and hangs up", "pays", "is declined, then pays", "cancels before the call"] as const).flatMap(
-  (behaviour) => [
-    { behaviour, channel: "voice", gateway: "stripe", keyless: false },
-    { behaviour, channel: "widget", gateway: "nmi", keyless: false },
-  ],
-);
+const WITHOUT_FAULTS: readonly Scenario[] = (
+  ["pays and hangs up", "pays", "is declined, then pays", "cancels before the call"] as const
+).flatMap((behaviour) => [
+  { behaviour, channel: "voice", gateway: "stripe", keyless: false },
+  { behaviour, channel: "widget", gateway: "nmi", keyless: false },
+]);
 
 export interface ShardOptions {
   folder: string;

@@ -60,7 +60,7 @@ export class Vendors {
   }
 
   /** Takes back what `strike` armed. */
-  calm(): Promise<void> {
+  stopFaults(): Promise<void> {
     return this.strike("hang", 0);
   }
 

@@ -17,7 +17,7 @@ export class CallChecker {
   readonly #world: WorldState;
   readonly #callers = new Map<string, Caller>();
   /** Sessions of which one made for the same caller has ended. */
-  readonly #bereaved = new Set<string>();
+  readonly #withEndedSibling = new Set<string>();
 
   constructor(world: WorldState) {
     this.#world = world;
@@ -99,7 +99,7 @@ export class CallChecker {
     if (rivals.length > 0) this.#world.break("R-276", id, "taken although a newer one was waiting for the same caller");
     const isOneMerchants = others.every((other) => other["project_id"] === row["project_id"]);
     if (isOneMerchants && waiting.length > 0) counters.occurred("two sessions of one caller: a call took the newest");
-    if (this.#bereaved.has(id)) counters.occurred("two sessions of one caller: one had ended, and a call took the other");
+    if (this.#withEndedSibling.has(id)) counters.occurred("two sessions of one caller: one had ended, and a call took the other");
     if (isOneMerchants) return;
     if (newer.length > 0) counters.occurred("two merchants' sessions of one caller: the number that was dialled chose the older");
   }
@@ -120,7 +120,7 @@ export class CallChecker {
     const id = textOf(row["id"]);
     if (typeof row["caller"] === "string") {
       for (const other of this.#world.sessionsOf(row["caller"]))
-        if (other["id"] !== id && this.#isWaiting(other)) this.#bereaved.add(textOf(other["id"]));
+        if (other["id"] !== id && this.#isWaiting(other)) this.#withEndedSibling.add(textOf(other["id"]));
     }
     if (!isSkipped(row)) return;
     counters.occurred("the test word took the place of a card");

@@ -98,7 +98,7 @@ const requestBodies = fc.oneof(
 );
 
 /** The answer is one that the description has for this operation, and repeats nothing of the request. */
-function judge(path: string, method: string, response: Awaited<ReturnType<TestApi["call"]>>): void {
+function assertDescribed(path: string, method: string, response: Awaited<ReturnType<TestApi["call"]>>): void {
   const { statusCode, payload } = response;
   assert.ok(statusCode < 500, `${statusCode}: ${payload}`);
   const responses = answersOf(path, method);
@@ -117,7 +117,7 @@ for (const path of ["/v1/sessions", "/v1/widget-sessions"]) {
       const headers = key !== null && /^[\t\x20-\x7e]*$/.test(key) ? { "idempotency-key": key } : {};
       const response = await api.call("POST", path, { body, headers });
       seen.set(response.statusCode, (seen.get(response.statusCode) ?? 0) + 1);
-      judge(path, "post", response);
+      assertDescribed(path, "post", response);
     });
     await fc.assert(property, { numRuns: RUNS });
     assert.ok(seen.has(422) && (seen.get(201) ?? 0) > RUNS / 50, JSON.stringify([...seen]));
@@ -138,7 +138,7 @@ test("no address makes a read or a cancel fail, or say what is not described, or
   );
   const property = fc.asyncProperty(requests, async ([method, path, url]) => {
     const response = await api.call(method === "get" ? "GET" : "POST", url);
-    if (response.statusCode !== 404 || !/Not Found/.test(response.payload)) judge(path, method, response);
+    if (response.statusCode !== 404 || !/Not Found/.test(response.payload)) assertDescribed(path, method, response);
   });
   await fc.assert(property, { numRuns: RUNS });
 });

@@ -12,8 +12,8 @@ export function banner(config: Config, app: App): string {
     ["Interface", `${app.baseUrl}/docs`],
   ];
   if (app.sip) {
-    const isDeaf = config.sipTrunks.length === 0;
-    const callers = isDeaf ? "; every call is ignored until SIP_TRUNKS names who may call" : "";
+    const hasNoTrunks = config.sipTrunks.length === 0;
+    const callers = hasNoTrunks ? "; every call is ignored until SIP_TRUNKS names who may call" : "";
     rows.push(["SIP", `sip:${app.sip.host}:${app.sip.port} (UDP and TCP)${callers}`]);
   }
   if (app.simulatorsUrl) rows.push(["Simulators", app.simulatorsUrl]);

@@ -1,4 +1,4 @@
-import { type Environment, find, surroundingsOf } from "./read.ts";
+import { type Environment, find, defaultContextOf } from "./read.ts";
 import { type Setting, type SettingName, SETTINGS } from "./settings.ts";
 
 /** The settings for `--help`: name, meaning and default of each. */
@@ -24,9 +24,9 @@ export interface MaskedSetting {
 
 /** The settings in force for `voicetill config`, secrets masked. */
 export function maskedSettings(env: Environment, terminal: boolean = process.stderr.isTTY ?? false): MaskedSetting[] {
-  const surroundings = surroundingsOf(env, terminal);
+  const context = defaultContextOf(env, terminal);
   return (Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]).flatMap(([name, setting]) => {
-    const { text, source } = find(env, name, surroundings);
+    const { text, source } = find(env, name, context);
     if (setting.forTests && text === null) return [];
     return [{ name, value: text === null ? null : setting.secret ? "[set]" : text, source }];
   });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type Config, type Setting, type SettingName, SETTINGS, type Surroundings } from "./settings.ts";
+import { type Config, type Setting, type SettingName, SETTINGS, type DefaultContext } from "./settings.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,15 +14,12 @@ const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 /** Reads and checks every setting. Throws OperatorError: one sentence that names the setting and what is wrong with it. */
 export function readConfig(env: Environment, terminal: boolean = process.stderr.isTTY ?? false): Config {
-  const surroundings = surroundingsOf(env, terminal);
+  const context = defaultContextOf(env, terminal);
   const settings = Object.fromEntries(
-    Object.entries(SETTINGS).map(([name, setting]) => [
-      camelCase(name),
-      parse(name, setting, find(env, name as SettingName, surroundings)),
-    ]),
+    Object.entries(SETTINGS).map(([name, setting]) => [camelCase(name), parse(name, setting, find(env, name as SettingName, context))]),
   ) as unknown as Config;
 
-  if (!surroundings.embedded && settings.masterKey === null) {
+  if (!context.embedded && settings.masterKey === null) {
     throw new OperatorError("MASTER_KEY: it must be set when DATABASE_URL is; `openssl rand -base64 32` makes one.");
   }
   const sipPublicHost = settings.sipPublicHost ?? settings.sipHost;
@@ -30,7 +27,7 @@ export function readConfig(env: Environment, terminal: boolean = process.stderr.
     throw new OperatorError(`SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`);
   }
   const masterKeyFiles = ["MASTER_KEY_FILE", "MASTER_KEY_PREVIOUS_FILE"].flatMap((name) => env[name] || []);
-  return { ...settings, sipPublicHost, masterKeyFiles, embedded: surroundings.embedded };
+  return { ...settings, sipPublicHost, masterKeyFiles, embedded: context.embedded };
 }
 
 /**
@@ -43,7 +40,7 @@ export function takeConfig(env: Record<string, string | undefined>): Config {
   return config;
 }
 
-export function surroundingsOf(env: Environment, terminal: boolean): Surroundings {
+export function defaultContextOf(env: Environment, terminal: boolean): DefaultContext {
   return { embedded: !textOf(env, "DATABASE_URL").text, terminal };
 }
 
@@ -51,12 +48,12 @@ export function surroundingsOf(env: Environment, terminal: boolean): Surrounding
  * The text in force: what was set, or the default. An empty text empties a list and unsets an optional setting; it leaves
  * every other at its default, as `NAME=${NAME:-}` in a compose file means it.
  */
-export function find(env: Environment, name: SettingName, surroundings: Surroundings): Found {
+export function find(env: Environment, name: SettingName, context: DefaultContext): Found {
   const setting: Setting<unknown> = SETTINGS[name];
   const given = textOf(env, name);
   if (given.text === "" && setting.optional) return { ...given, text: null };
   const usable = given.text !== null && (given.text !== "" || setting.kind.schema.safeParse("").success);
-  return usable ? given : { text: setting.default(surroundings), source: "default" };
+  return usable ? given : { text: setting.default(context), source: "default" };
 }
 
 function textOf(env: Environment, name: SettingName): Found {

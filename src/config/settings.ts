@@ -21,7 +21,7 @@ import {
 } from "./types.ts";
 
 /** What a default may depend on. */
-export interface Surroundings {
+export interface DefaultContext {
   /** DATABASE_URL is unset: everything runs in this process, for test keys, on loopback. */
   embedded: boolean;
   /** Log lines go to a terminal. */
@@ -31,7 +31,7 @@ export interface Surroundings {
 export interface Setting<T> {
   kind: Kind<T>;
   /** Text as if it had been set; null leaves the setting unset. */
-  default: (surroundings: Surroundings) => string | null;
+  default: (context: DefaultContext) => string | null;
   /** How the help names the default when it is not one fixed text. */
   defaultText?: string;
   meaning: string;
@@ -43,7 +43,7 @@ export interface Setting<T> {
   forTests?: boolean;
 }
 
-type Fallback = string | ((surroundings: Surroundings) => string);
+type Fallback = string | ((context: DefaultContext) => string);
 
 function required<T>(kind: Kind<T>, fallback: Fallback, meaning: string, defaultText?: string): Setting<T> {
   const text = typeof fallback === "string" ? () => fallback : fallback;
@@ -55,7 +55,7 @@ function optional<T>(kind: Kind<T>, meaning: string, more: Partial<Setting<T | n
 }
 
 const LOOPBACK = "127.0.0.0/8,::1/128";
-const loopbackWhenEmbedded = ({ embedded }: Surroundings) => (embedded ? LOOPBACK : "");
+const loopbackWhenEmbedded = ({ embedded }: DefaultContext) => (embedded ? LOOPBACK : "");
 const LOOPBACK_TEXT = `${LOOPBACK} with the embedded database, else empty`;
 const NO_SIP_TLS = "SIP is spoken over UDP and TCP; end TLS in a SIP proxy before this service";
 

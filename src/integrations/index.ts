@@ -9,10 +9,10 @@ export {
   callTool,
   COLLECT_PAYMENT,
   GET_PAYMENT_RESULT,
-  type MadeSession,
+  type CreatedSession,
   type RefusedSession,
   sessionToTransfer,
-  type Till,
+  type ToolSessions,
 } from "./tools.ts";
 export { type Configuration, configurationFor, type Setting } from "./configuration.ts";
 export type { Delivery, Json, Platform, PlatformCall, Terms, ToolAnswer, ToolCall } from "./types.ts";

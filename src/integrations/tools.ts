@@ -12,8 +12,8 @@ export const COLLECT_PAYMENT = "collect_payment";
 export const GET_PAYMENT_RESULT = "get_payment_result";
 
 /** A session that was made, now or by an earlier delivery of the same request. */
-export interface MadeSession {
-  kind: "made";
+export interface CreatedSession {
+  kind: "created";
   sessionId: string;
   phoneNumber: string | null;
   /** When it expires unless the caller comes. */
@@ -31,9 +31,9 @@ export interface RefusedSession {
 }
 
 /** What the tools ask of the service. Creation has the rules of POST /v1/sessions, for it is the same. */
-export interface Till {
+export interface ToolSessions {
   /** Makes the session that `body`, a SessionCreate, asks for, once for a name. Throws AppError when the service cannot. */
-  create(body: Readonly<Record<string, JsonValue | undefined>>, name: RequestName): Promise<MadeSession | RefusedSession>;
+  create(body: Readonly<Record<string, JsonValue | undefined>>, name: RequestName): Promise<CreatedSession | RefusedSession>;
   find(requester: Requester, id: string): Promise<Session | null>;
   /** The id of the session that was made last under `name`. */
   newestOf(name: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
@@ -46,9 +46,9 @@ export interface Till {
 const MOST_TRIES = 20;
 
 /** Does what a tool call asks for. What the agent can speak of is an answer; it throws only for faults of the service. */
-export async function callTool(tool: ToolCall, delivery: Delivery, till: Till): Promise<ToolAnswer> {
-  if (tool.name === COLLECT_PAYMENT) return await collectPayment(tool, delivery, till);
-  if (tool.name === GET_PAYMENT_RESULT) return await paymentResult(tool, delivery, till);
+export async function callTool(tool: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
+  if (tool.name === COLLECT_PAYMENT) return await collectPayment(tool, delivery, toolSessions);
+  if (tool.name === GET_PAYMENT_RESULT) return await paymentResult(tool, delivery, toolSessions);
   return UNKNOWN_TOOL;
 }
 
@@ -61,19 +61,19 @@ const UNKNOWN_TOOL: ToolAnswer = {
   next: "Go on without it.",
 };
 
-async function collectPayment(tool: ToolCall, delivery: Delivery, till: Till): Promise<ToolAnswer> {
+async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
   if (tool.args === null) return refusal({ kind: "refused", field: "arguments", words: "arguments must be a JSON object" });
   const body = sessionBody(tool.args, delivery);
   let name = toolCallName(tool, body, delivery);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const made = await till.create(body, name);
-    if (made.kind === "refused") return refusal(made);
-    const session = made.isRepeat ? await till.find(delivery.requester, made.sessionId) : null;
-    if (!made.isRepeat || session?.status === "PENDING") return readyAnswer(made, delivery, till);
+    const created = await toolSessions.create(body, name);
+    if (created.kind === "refused") return refusal(created);
+    const session = created.isRepeat ? await toolSessions.find(delivery.requester, created.sessionId) : null;
+    if (!created.isRepeat || session?.status === "PENDING") return readyAnswer(created, delivery, toolSessions);
     // A platform that names its tool calls asks again under another name.
     const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
-    if (session && (tool.id !== null || !isOver)) return paymentAnswer(session, till.sipUriFor(session.id));
-    name = nextName(name, made.sessionId);
+    if (session && (tool.id !== null || !isOver)) return paymentAnswer(session, toolSessions.sipUriFor(session.id));
+    name = nextName(name, created.sessionId);
   }
   return refusal({ kind: "refused", field: "attempts", words: "this payment was tried too often in this call" });
 }
@@ -102,9 +102,13 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
 }
 
 /** The most important first: a platform may cut the rest off. */
-function readyAnswer({ sessionId, phoneNumber, expiresAt }: MadeSession, { terms, call }: Delivery, till: Till): ToolAnswer {
+function readyAnswer(
+  { sessionId, phoneNumber, expiresAt }: CreatedSession,
+  { terms, call }: Delivery,
+  toolSessions: ToolSessions,
+): ToolAnswer {
   const isTransferred = terms.transfer === "control" && call.controlUrl !== null;
-  const sipUri = till.sipUriFor(sessionId);
+  const sipUri = toolSessions.sipUriFor(sessionId);
   return {
     kind: "answer",
     fields: {
@@ -115,7 +119,7 @@ function readyAnswer({ sessionId, phoneNumber, expiresAt }: MadeSession, { terms
       transfer_to: sipUri,
       session_id: sessionId,
       ...(phoneNumber !== null && { phone_number: phoneNumber }),
-      expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - till.nowMs()) / 1000)),
+      expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - toolSessions.nowMs()) / 1000)),
       say: "I will now connect you to our secure payment line.",
       sip_uri: sipUri,
     },
@@ -147,10 +151,10 @@ function refusal({ field, words }: RefusedSession): ToolAnswer {
  * What became of the payment: of the session that is named, else the one made in this call, else the caller's newest. What the model says of the
  * caller counts only where the platform knows nobody: nobody shall hear of another caller's payment for the asking.
  */
-async function paymentResult({ args }: ToolCall, delivery: Delivery, till: Till): Promise<ToolAnswer> {
+async function paymentResult({ args }: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
   if (delivery.projectId === null) return refusal({ kind: "refused", field: "project", words: "project is not known" });
-  const session = await sessionMeant(args ?? {}, delivery, till);
-  if (session) return paymentAnswer(session, till.sipUriFor(session.id));
+  const session = await sessionMeant(args ?? {}, delivery, toolSessions);
+  if (session) return paymentAnswer(session, toolSessions.sipUriFor(session.id));
   return {
     kind: "error",
     code: "payment_not_found",
@@ -160,27 +164,36 @@ async function paymentResult({ args }: ToolCall, delivery: Delivery, till: Till)
   };
 }
 
-async function sessionMeant(args: Json, delivery: Delivery, till: Till): Promise<Session | null> {
+async function sessionMeant(args: Json, delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {
   const { call, terms } = delivery;
   const named = textIn(args, "session_id");
-  if (named !== null) return await sessionOfProject(parseUuid(named), delivery, till);
+  if (named !== null) return await sessionOfProject(parseUuid(named), delivery, toolSessions);
   return (
-    (await newestOfCall(delivery, till)) ?? (await newestOfCaller(call.caller ?? terms.caller ?? textIn(args, "caller"), delivery, till))
+    (await newestOfCall(delivery, toolSessions)) ??
+    (await newestOfCaller(call.caller ?? terms.caller ?? textIn(args, "caller"), delivery, toolSessions))
   );
 }
 
-async function sessionOfProject(id: string | null, { requester, projectId }: Delivery, till: Till): Promise<Session | null> {
-  const session = id === null ? null : await till.find(requester, id);
+async function sessionOfProject(
+  id: string | null,
+  { requester, projectId }: Delivery,
+  toolSessions: ToolSessions,
+): Promise<Session | null> {
+  const session = id === null ? null : await toolSessions.find(requester, id);
   return session?.projectId === projectId ? session : null;
 }
 
-async function newestOfCall(delivery: Delivery, till: Till): Promise<Session | null> {
-  return delivery.call.id === null ? null : await sessionOfProject(await till.newestOf(callName(delivery)), delivery, till);
+async function newestOfCall(delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {
+  return delivery.call.id === null ? null : await sessionOfProject(await toolSessions.newestOf(callName(delivery)), delivery, toolSessions);
 }
 
-async function newestOfCaller(caller: string | null, { requester, projectId }: Delivery, till: Till): Promise<Session | null> {
+async function newestOfCaller(
+  caller: string | null,
+  { requester, projectId }: Delivery,
+  toolSessions: ToolSessions,
+): Promise<Session | null> {
   const number = caller === null ? null : parseE164(caller);
-  return number === null || projectId === null ? null : await till.findByCaller(requester, number, projectId);
+  return number === null || projectId === null ? null : await toolSessions.findByCaller(requester, number, projectId);
 }
 
 /**
@@ -190,18 +203,18 @@ async function newestOfCaller(caller: string | null, { requester, projectId }: D
 export async function sessionToTransfer(
   args: Json | null,
   delivery: Delivery,
-  till: Till,
+  toolSessions: ToolSessions,
 ): Promise<{ session: Pick<Session, "id" | "caller"> } | { error: ToolAnswer }> {
   const { requester, call, terms } = delivery;
-  const newest = (await newestOfCall(delivery, till)) ?? (await newestOfCaller(call.caller, delivery, till));
+  const newest = (await newestOfCall(delivery, toolSessions)) ?? (await newestOfCaller(call.caller, delivery, toolSessions));
   if (newest?.status === "PENDING" && newest.channel === "voice") return { session: newest };
   if (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined)) {
-    const answer = await collectPayment({ id: null, name: COLLECT_PAYMENT, args }, delivery, till);
+    const answer = await collectPayment({ id: null, name: COLLECT_PAYMENT, args }, delivery, toolSessions);
     const id = answer.kind === "answer" && answer.fields["status"] === "ready" ? String(answer.fields["session_id"]) : null;
-    const session = id === null ? null : await till.find(requester, id);
+    const session = id === null ? null : await toolSessions.find(requester, id);
     return session ? { session } : { error: answer };
   }
-  return { error: newest ? paymentAnswer(newest, till.sipUriFor(newest.id)) : NOTHING_TO_TRANSFER };
+  return { error: newest ? paymentAnswer(newest, toolSessions.sipUriFor(newest.id)) : NOTHING_TO_TRANSFER };
 }
 
 const NOTHING_TO_TRANSFER: ToolAnswer = {

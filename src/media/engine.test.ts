@@ -108,12 +108,12 @@ test("two legs play to each other and each hears the other's prompt whole", asyn
   const a = await engine.open({ capture: true });
   const b = await engine.open({ capture: true });
   t.after(() => Promise.all([a.close(), b.close()]));
-  const heard: number[] = [];
+  const received: number[] = [];
   const done = new Promise<void>((resolve) => {
     b.on.audio = (ulaw) => {
-      heard.push(...ulaw);
-      const start = heard.findIndex((code) => code !== ULAW_SILENCE) - 1;
-      if (start >= 0 && heard.length >= start + speech.length + 160) resolve();
+      received.push(...ulaw);
+      const start = received.findIndex((code) => code !== ULAW_SILENCE) - 1;
+      if (start >= 0 && received.length >= start + speech.length + 160) resolve();
     };
   });
   engine.loadClip("tone", speech);
@@ -123,8 +123,8 @@ test("two legs play to each other and each hears the other's prompt whole", asyn
   a.play("prompt", [{ clip: "tone" }]);
   assert.deepEqual(await played, ["prompt"]);
   await done;
-  const start = heard.findIndex((code) => code !== ULAW_SILENCE) - 1;
-  assert.deepEqual(heard.slice(start, start + speech.length), [...speech]);
+  const start = received.findIndex((code) => code !== ULAW_SILENCE) - 1;
+  assert.deepEqual(received.slice(start, start + speech.length), [...speech]);
 });
 
 test("a clip that was unloaded is played no more, but where it is being played it is heard to its end", async (t) => {

@@ -9,10 +9,10 @@ const UNKNOWN_PEER = { host: "192.0.2.66", port: 4000 };
 /** A stream of one packet each 20 ms from `source`, from `from` (ms) on; returns what was made of each. */
 function stream(lock: SourceLock, source: Address, packets: number, from = 0, { ssrc = 7, every = 20, step = 1 } = {}): SourceState[] {
   return Array.from({ length: packets }, (_, index) =>
-    lock.judge(source, { ssrc, sequence: (65_530 + index * step) & 0xffff }, from + index * every),
+    lock.classify(source, { ssrc, sequence: (65_530 + index * step) & 0xffff }, from + index * every),
   );
 }
-const one = (lock: SourceLock, source: Address, now: number) => lock.judge(source, { ssrc: 1, sequence: 1 }, now);
+const one = (lock: SourceLock, source: Address, now: number) => lock.classify(source, { ssrc: 1, sequence: 1 }, now);
 
 test("the negotiated address locks at its first packet; others are foreign for good (S-85)", () => {
   const lock = new SourceLock(NEGOTIATED);
@@ -36,7 +36,7 @@ test("stray packets redirect nothing: neither five in a row, nor a burst, nor an
     assert.deepEqual(lock.target, NEGOTIATED, what);
   }
   const lock = new SourceLock(NEGOTIATED);
-  for (let turn = 0; turn < 100; turn++) lock.judge(UNKNOWN_PEER, { ssrc: turn, sequence: turn }, turn * 20);
+  for (let turn = 0; turn < 100; turn++) lock.classify(UNKNOWN_PEER, { ssrc: turn, sequence: turn }, turn * 20);
   assert.deepEqual(lock.target, NEGOTIATED, "another SSRC each time");
 });
 
@@ -52,7 +52,7 @@ test("a peer behind NAT is answered once its stream has come in order for a whil
 
 test("a lost packet in between delays the learning no more than that (S-85)", () => {
   const lock = new SourceLock(NEGOTIATED);
-  for (let index = 0; index < 14; index++) if (index % 4 !== 3) lock.judge(BEHIND_NAT, { ssrc: 7, sequence: index }, index * 20);
+  for (let index = 0; index < 14; index++) if (index % 4 !== 3) lock.classify(BEHIND_NAT, { ssrc: 7, sequence: index }, index * 20);
   assert.deepEqual(lock.target, BEHIND_NAT);
 });
 
@@ -68,7 +68,7 @@ test("while one source is learned a second one is foreign, and before that stray
   const lock = new SourceLock(NEGOTIATED);
   for (let index = 0; index < 20; index++) {
     for (let stray = 0; stray < 50; stray++) one(lock, { host: "192.0.2.66", port: 1_000 + 50 * index + stray }, index * 20);
-    lock.judge(BEHIND_NAT, { ssrc: 7, sequence: index }, index * 20);
+    lock.classify(BEHIND_NAT, { ssrc: 7, sequence: index }, index * 20);
   }
   assert.deepEqual(lock.target, BEHIND_NAT);
   assert.ok(stream(lock, UNKNOWN_PEER, 20, 400).every((state) => state === "foreign"));

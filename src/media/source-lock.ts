@@ -63,8 +63,8 @@ export class SourceLock {
     return true;
   }
 
-  /** Judges the source of one sound RTP packet at `now` (monotonic ms). */
-  judge(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): SourceState {
+  /** Classifies the source of one sound RTP packet at `now` (monotonic ms). */
+  classify(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): SourceState {
     if (!this.#locked && this.#current && now - this.#learningSince >= LEARNING_MS) this.#lock(this.#current);
     if (this.#locked) return this.#current && same(source, this.#current) ? "locked" : "foreign";
     if (same(source, this.#negotiated)) {

@@ -11,21 +11,21 @@ const SILENT_MS = 60;
  * from the beginning.
  */
 export class SsrcCheck {
-  #main: { ssrc: number; heardAt: number } | null = null;
+  #main: { ssrc: number; receivedAt: number } | null = null;
   /** Under which SSRC digits come; null before the first digit. */
   #events: number | null = null;
   #candidate: { ssrc: number; sequence: number } | null = null;
 
   /** Whether a packet of the peer's address, received at `now` (monotonic ms), belongs to its stream. */
   accepts({ ssrc, sequence }: Pick<RtpPacket, "ssrc" | "sequence">, isEvent: boolean, now: number): boolean {
-    this.#main ??= { ssrc, heardAt: now };
+    this.#main ??= { ssrc, receivedAt: now };
     if (ssrc === this.#main.ssrc) {
-      this.#main.heardAt = now;
+      this.#main.receivedAt = now;
       if (isEvent) this.#events = ssrc;
       return true;
     }
     if (isEvent && ssrc === this.#events) return true;
-    const isSilent = now - this.#main.heardAt >= SILENT_MS;
+    const isSilent = now - this.#main.receivedAt >= SILENT_MS;
     const mayBring = isSilent || (isEvent && this.#events === null);
     const inRow = this.#candidate?.ssrc === ssrc && sequenceDelta(sequence, this.#candidate.sequence) === 1;
     this.#candidate = mayBring ? { ssrc, sequence } : null;
@@ -33,7 +33,7 @@ export class SsrcCheck {
     this.#candidate = null;
     if (isEvent && !isSilent) this.#events = ssrc;
     else {
-      this.#main = { ssrc, heardAt: now };
+      this.#main = { ssrc, receivedAt: now };
       this.#events = isEvent ? ssrc : null;
     }
     return true;

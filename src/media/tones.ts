@@ -62,18 +62,18 @@ export class ToneReceiver {
     this.#down = null;
   }
 
-  #follow(heard: DtmfDigit | null): DtmfDigit | null {
-    this.#agreed = heard !== null && heard === this.#candidate ? this.#agreed + 1 : 1;
-    this.#candidate = heard;
+  #follow(detected: DtmfDigit | null): DtmfDigit | null {
+    this.#agreed = detected !== null && detected === this.#candidate ? this.#agreed + 1 : 1;
+    this.#candidate = detected;
     if (this.#down !== null) {
-      this.#missed = heard === this.#down ? 0 : this.#missed + 1;
+      this.#missed = detected === this.#down ? 0 : this.#missed + 1;
       if (this.#missed < BLOCKS_TO_RELEASE) return null;
       this.#down = null;
     }
-    if (heard === null || this.#agreed < BLOCKS_TO_ACCEPT) return null;
-    this.#down = heard;
+    if (detected === null || this.#agreed < BLOCKS_TO_ACCEPT) return null;
+    this.#down = detected;
     this.#missed = 0;
-    return heard;
+    return detected;
   }
 }
 

@@ -38,11 +38,11 @@ export async function loadVoiceActivity(): Promise<() => VoiceActivity> {
     return {
       isSpeech(frame) {
         memory().set(frame);
-        const heard = fvad._fvad_process(handle, input, SAMPLES_PER_PACKET) === 1;
+        const isVoice = fvad._fvad_process(handle, input, SAMPLES_PER_PACKET) === 1;
         const level = levelOf(frame);
         const loud = level > Math.max(QUIETEST_DB, floor + ABOVE_FLOOR_DB);
         floor = level < floor ? floor + (Math.max(level, -96) - floor) * FALL_SHARE : floor + RISE_DB;
-        return heard && loud;
+        return isVoice && loud;
       },
       free() {
         memory().fill(0);

@@ -56,7 +56,7 @@ export class WorkerLeg implements RelayTarget {
   #bridged: { other: WorkerLeg; relay: Relay } | null = null;
   #ignored = 0;
   #lastAudio = 0;
-  #lastHeard = 0;
+  #lastPacketAt = 0;
   #mediaLost = false;
 
   /** Binds the leg's ports; throws when one is taken. */
@@ -94,7 +94,7 @@ export class WorkerLeg implements RelayTarget {
     else if (!isHeld && this.#lock.renegotiate(remote)) this.#ssrc.reset();
     // With telephone-event agreed on, tones in the audio are echoes of the same digits.
     this.#tones = remote.eventPayloadType === null ? (this.#tones ?? new ToneReceiver()) : null;
-    this.#lastHeard = now;
+    this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
   }
@@ -142,10 +142,10 @@ export class WorkerLeg implements RelayTarget {
   watch(now: number): void {
     const direction = this.#remote?.direction;
     if (direction !== "sendrecv" && direction !== "recvonly") {
-      this.#lastHeard = now;
+      this.#lastPacketAt = now;
       return;
     }
-    if (this.#mediaLost || now - this.#lastHeard < this.#deps.mediaLostAfterMs) return;
+    if (this.#mediaLost || now - this.#lastPacketAt < this.#deps.mediaLostAfterMs) return;
     this.#mediaLost = true;
     this.#deps.report({ type: "mediaLost" });
   }
@@ -221,11 +221,11 @@ export class WorkerLeg implements RelayTarget {
   }
 
   #onRtcp(datagram: Uint8Array, source: RemoteInfo): void {
-    if (isRtcp(datagram) && this.#lock?.knows(source.address)) this.#noteHeard(this.#deps.clock.monotonic());
+    if (isRtcp(datagram) && this.#lock?.knows(source.address)) this.#notePacket(this.#deps.clock.monotonic());
   }
 
-  #noteHeard(now: number): void {
-    this.#lastHeard = now;
+  #notePacket(now: number): void {
+    this.#lastPacketAt = now;
     this.#mediaLost = false;
   }
 
@@ -237,9 +237,9 @@ export class WorkerLeg implements RelayTarget {
     const isAudio = packet.payloadType === 0 || packet.payloadType === 8;
     if (!isEvent && !isAudio) return false;
     const now = this.#deps.clock.monotonic();
-    this.#sourceState = this.#lock.judge({ host: address, port }, packet, now);
+    this.#sourceState = this.#lock.classify({ host: address, port }, packet, now);
     if (this.#sourceState === "foreign" || !this.#ssrc.accepts(packet, isEvent, now)) return false;
-    this.#noteHeard(now);
+    this.#notePacket(now);
     this.#statistics.note(packet, now, isAudio);
     if (this.#bridged) this.#bridged.relay.forward(packet, isEvent, now);
     else this.#hear(packet, isEvent, now);

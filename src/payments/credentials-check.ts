@@ -52,7 +52,7 @@ export async function checkCredentials(deps: PaymentsDeps, tokens: AccessTokens,
   };
   try {
     const reason = await faultOf(gateway, watched, { sessionId, currency: scope.currency, startedAtMs: clock.now() });
-    return judge(answers.at(-1), reason);
+    return resultOf(answers.at(-1), reason);
   } finally {
     end();
   }
@@ -73,7 +73,7 @@ async function faultOf(
   return found?.outcome === "unknown" ? found.reason : null;
 }
 
-function judge(last: GatewayAnswer | undefined, reason: string | null): CredentialsCheck {
+function resultOf(last: GatewayAnswer | undefined, reason: string | null): CredentialsCheck {
   if (last === undefined) return { result: "cannot be asked" };
   if (last.kind !== "answered") return { result: "not reached", reason: last.reason };
   if (reason === null) return { result: "accepted" };

@@ -50,9 +50,9 @@ describe("the operator's keys", () => {
   });
 
   test("what means several keys revokes none and names them; what means none says so; no answer repeats a key", async () => {
-    const one = await projects.createKey({ ...PLAIN, name: "twin" });
-    const two = await projects.createKey({ ...PLAIN, organization: "beta", name: "twin" });
-    await assert.rejects(projects.revokeKey("twin"), /means 2 API keys: .*acme\/twin.*beta\/twin/);
+    const one = await projects.createKey({ ...PLAIN, name: "both" });
+    const two = await projects.createKey({ ...PLAIN, organization: "beta", name: "both" });
+    await assert.rejects(projects.revokeKey("both"), /means 2 API keys: .*acme\/both.*beta\/both/);
     await assert.rejects(projects.revokeKey("svc_test_"), /No API key is meant/);
     const unknown = `svc_test_${"a".repeat(32)}`;
     await assert.rejects(
@@ -61,7 +61,7 @@ describe("the operator's keys", () => {
     );
     assert.ok(await projects.authenticate(database.db, one.key));
     assert.equal((await projects.revokeKey(`${two.shown.prefix}…${two.shown.last4}`)).shown.organization, "beta");
-    assert.equal((await projects.revokeKey("twin")).shown.organization, "acme", "of the two only one is left");
+    assert.equal((await projects.revokeKey("both")).shown.organization, "acme", "of the two only one is left");
   });
 
   test("a beginning revokes the one key that has it", async () => {

@@ -150,7 +150,7 @@ test("an unused session reads as expired from its time on, with the values the s
 });
 
 test("cancel against charge: in 200 pairs never both, and once the gateway is asked cancel is refused (R-270, R-271)", async () => {
-  const won = { cancel: 0, charge: 0 };
+  const succeeded = { cancel: 0, charge: 0 };
   for (let pair = 0; pair < 200; pair++) {
     const { id } = await fixture.create();
     await fixture.sessions.claim(id, call);
@@ -160,11 +160,11 @@ test("cancel against charge: in 200 pairs never both, and once the gateway is as
       pair % 2 === 0 ? await Promise.all([cancel(), charge()]) : await Promise.all([charge(), cancel()]).then(([a, b]) => [b, a] as const);
     assert.notEqual(cancelled.kind === "cancelled", charged !== null, `pair ${pair}`);
     if (charged) {
-      won.charge++;
+      succeeded.charge++;
       assert.deepEqual(cancelled, { kind: "refused", status: "COLLECTING", phase: "charging" });
-    } else won.cancel++;
+    } else succeeded.cancel++;
   }
-  assert.ok(won.cancel > 0 && won.charge > 0, JSON.stringify(won));
+  assert.ok(succeeded.cancel > 0 && succeeded.charge > 0, JSON.stringify(succeeded));
 });
 
 test("of two cancels at once exactly one succeeds (R-184), and a later one is told the status (R-182)", async () => {

@@ -11,7 +11,7 @@ const BATCH = 200;
  * Sweeps in a row that must find a session's process dead, longer in all than a heartbeat takes: after the database was
  * away every lease looks dead until its process has been heard of again.
  */
-const SUSPICIONS = 4;
+const FINDINGS_IN_A_ROW = 4;
 
 export interface SweeperDeps {
   database: Database;
@@ -40,7 +40,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
   let stopped = false;
   let cancel = () => {};
   let running: Promise<void> = Promise.resolve();
-  let suspicions = new Map<string, number>();
+  let timesFound = new Map<string, number>();
 
   /** False when it failed: one session that cannot be ended must not keep the others waiting. */
   const attempt = async (id: string, end: () => Promise<unknown>): Promise<boolean> => {
@@ -62,9 +62,9 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
     }
     for (const session of await idleWidgets(deps.database)) await attempt(session.id, () => deps.giveUp(session));
     const found = await orphans(deps.database, deps.own);
-    suspicions = new Map(found.map(({ id }) => [id, (suspicions.get(id) ?? 0) + 1]));
+    timesFound = new Map(found.map(({ id }) => [id, (timesFound.get(id) ?? 0) + 1]));
     for (const session of found) {
-      if (suspicions.get(session.id)! < SUSPICIONS) continue;
+      if (timesFound.get(session.id)! < FINDINGS_IN_A_ROW) continue;
       crashPoint("unowned_session_found");
       await attempt(session.id, () => deps.giveUp(session));
     }
@@ -72,7 +72,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
   const next = () => {
     cancel = deps.clock.after(EVERY_MS, () => {
       running = sweep().catch((error: unknown) => {
-        suspicions.clear();
+        timesFound.clear();
         deps.log.warn("session_sweep_failed", { error });
       });
       void running.then(() => stopped || next());

@@ -15,7 +15,7 @@ import {
   readAlphaEvent,
   readBetaRequest,
   sessionToTransfer,
-  type Till,
+  type ToolSessions,
   type ToolAnswer,
   type ToolCall,
   toolResults,
@@ -26,7 +26,7 @@ import type { ApiDeps } from "../deps.ts";
 import type { RateLimiter } from "../access/rate-limit.ts";
 import { integrationQuery, type IntegrationQuery } from "../schemas/integration.ts";
 import { parse } from "../schemas/validate.ts";
-import { createTill } from "../till.ts";
+import { createToolSessions } from "../tool-sessions.ts";
 import type { TrafficAudit } from "../traffic-audit.ts";
 
 /** Voice platforms send whole calls with their transcripts. */
@@ -40,7 +40,7 @@ const MOST_CALLS = 16;
 /** /integrations: what voice platforms call as tools of their agents (docs/interface.md, Platform webhooks). */
 export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit, limiter: RateLimiter): void {
   const { database, projects, clock, log } = deps;
-  const tillFor = createTill(deps, traffic);
+  const toolSessionsFor = createToolSessions(deps, traffic);
   const control = deps.outbound ? createCallControl({ outbound: deps.outbound, clock, log }) : null;
   app.addHook("onClose", async () => control?.close());
   const config = { access: "integrations:use" } as const;
@@ -53,8 +53,8 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     const { project: name = "" } = terms;
     const project = name === "" ? null : await projects.findProject(database.db, organizationId, name);
     if (project) await checkSender(platform, request, bytes, project.id);
-    const till = tillFor(request.identity, request.client);
-    return { body, till, terms, requester: { organizationId, environment }, projectId: project?.id ?? null };
+    const toolSessions = toolSessionsFor(request.identity, request.client);
+    return { body, toolSessions, terms, requester: { organizationId, environment }, projectId: project?.id ?? null };
   }
 
   async function checkSender(platform: Platform, request: FastifyRequest, bytes: Uint8Array, projectId: string): Promise<void> {
@@ -91,25 +91,25 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     });
 
   async function answered(tool: ToolCall, delivery: Delivery, request: FastifyRequest): Promise<ToolAnswer> {
-    const answer = await callTool(tool, delivery, tillFor(request.identity, request.client));
+    const answer = await callTool(tool, delivery, toolSessionsFor(request.identity, request.client));
     if (answer.kind === "error") note(request, "platform_tool_call", answer.code);
     else note(request, "platform_tool_call", String(answer.fields["status"]), answer.fields["session_id"]);
     return answer;
   }
 
   /** Where the merchant wants it so, the call is transferred for the last session that is ready, without the agent's doing. */
-  function transferByControl(answers: readonly ToolAnswer[], { terms, call, requester }: Delivery, till: Till): void {
+  function transferByControl(answers: readonly ToolAnswer[], { terms, call, requester }: Delivery, toolSessions: ToolSessions): void {
     const ready = answers.findLast((answer) => answer.kind === "answer" && answer.fields["status"] === "ready");
     if (!control || terms.transfer !== "control" || call.controlUrl === null || ready?.kind !== "answer") return;
     const id = String(ready.fields["session_id"]);
     control.transferSoon(id, call.controlUrl, async () => {
-      const session = await till.find(requester, id);
-      return session?.status === "PENDING" ? transferDestination(session, till.sipUriFor(id)) : null;
+      const session = await toolSessions.find(requester, id);
+      return session?.status === "PENDING" ? transferDestination(session, toolSessions.sipUriFor(id)) : null;
     });
   }
 
   app.post("/integrations/alpha/webhook", { config }, async (request, reply) => {
-    const { body, terms, requester, projectId, till } = await receive("alpha", request, reply);
+    const { body, terms, requester, projectId, toolSessions } = await receive("alpha", request, reply);
     const event = readAlphaEvent(body);
     if (event.kind === "other") {
       note(request, "platform_event", event.type);
@@ -118,10 +118,10 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     await count(request, reply);
     const delivery: Delivery = { platform: "alpha", requester, projectId, terms, call: event.call };
     if (event.kind === "transfer destination") {
-      const found = await sessionToTransfer(event.args, delivery, till);
+      const found = await sessionToTransfer(event.args, delivery, toolSessions);
       if ("session" in found) {
         note(request, "platform_event", "transfer-destination-request", found.session.id);
-        return { destination: transferDestination(found.session, till.sipUriFor(found.session.id)) };
+        return { destination: transferDestination(found.session, toolSessions.sipUriFor(found.session.id)) };
       }
       note(request, "platform_event", "transfer-destination-request");
       return noDestination(found.error);
@@ -130,7 +130,7 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     // One after the other, so that the last one is the newest.
     const answers: ToolAnswer[] = [];
     for (const call of calls) answers.push(await answered(call, delivery, request));
-    transferByControl(answers, delivery, till);
+    transferByControl(answers, delivery, toolSessions);
     return event.legacy ? legacyResult(answers[0]!) : toolResults(calls, answers);
   });
 

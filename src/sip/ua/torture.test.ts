@@ -24,9 +24,9 @@ function fill(text: string, { protocol, port }: RawPeer): string {
 async function answers(peer: RawPeer, text: string): Promise<string[]> {
   peer.send(fill(text, peer));
   peer.send(requestText(peer, { headers: { "Call-ID": SENTINEL } }));
-  let heard = "";
-  while (!heard.includes(SENTINEL)) heard += await peer.octets.next();
-  return split(heard).filter((response) => !response.includes(SENTINEL));
+  let received = "";
+  while (!received.includes(SENTINEL)) received += await peer.octets.next();
+  return split(received).filter((response) => !response.includes(SENTINEL));
 }
 
 /** Responses as octets, those that came before the connection was closed. */
@@ -36,8 +36,8 @@ async function lastAnswers(peer: RawPeer, text: string): Promise<string[]> {
   return split(peer.octets.waiting.join(""));
 }
 
-function split(heard: string): string[] {
-  return heard.split(/(?=SIP\/2\.0 [1-6][0-9][0-9] )/).filter((response) => response !== "");
+function split(received: string): string[] {
+  return received.split(/(?=SIP\/2\.0 [1-6][0-9][0-9] )/).filter((response) => response !== "");
 }
 
 function check({ text }: TortureCase, expected: readonly number[], isSequence: boolean, got: readonly string[]): void {

@@ -72,7 +72,7 @@ const PROBE_BYTES = 16;
 /** One line of the log for all unknown peers of this time, ms. */
 const UNKNOWN_PEERS_MS = 60_000;
 /** How long `stop` waits for the responses to its BYEs, ms. */
-const FAREWELL_MS = 500;
+const SHUTDOWN_MS = 500;
 const SILENT: SipLog = { debug: () => {}, warn: () => {} };
 
 export function createUserAgent(options: UserAgentOptions): UserAgent {
@@ -142,10 +142,10 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   async stop(): Promise<void> {
     this.drain();
-    const farewells = Promise.all([...this.dialogs.values()].map((owner) => owner.shutDown()));
+    const shutdowns = Promise.all([...this.dialogs.values()].map((owner) => owner.shutDown()));
     const enough = Promise.withResolvers<void>();
-    this.clock.after(FAREWELL_MS, enough.resolve);
-    await Promise.race([farewells, enough.promise]);
+    this.clock.after(SHUTDOWN_MS, enough.resolve);
+    await Promise.race([shutdowns, enough.promise]);
     this.transactions.stop();
     this.clock.stop();
     await this.transports.close();

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
-import type { MadeSession, RefusedSession, Till } from "#src/integrations/index.ts";
+import type { CreatedSession, RefusedSession, ToolSessions } from "#src/integrations/index.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { Client } from "./access/client-address.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -22,13 +22,17 @@ interface Stored {
 }
 
 /** What the tools of voice platforms work with: sessions are made as POST /v1/sessions makes them, by its schema and its rules. */
-export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: ApiKeyIdentity, client: Client) => Till {
+export function createToolSessions(deps: ApiDeps, traffic: TrafficAudit): (identity: ApiKeyIdentity, client: Client) => ToolSessions {
   const { database, sessions, clock, sipUriFor } = deps;
   const { db } = database;
   const idempotency = createIdempotency(database, sessions, clock);
   const creation = sessionCreation(deps);
 
-  async function create(identity: ApiKeyIdentity, client: Client, ...[body, name]: Parameters<Till["create"]>): Promise<MadeSession> {
+  async function create(
+    identity: ApiKeyIdentity,
+    client: Client,
+    ...[body, name]: Parameters<ToolSessions["create"]>
+  ): Promise<CreatedSession> {
     const valid = parse(sessionCreate, body, "body");
     const prepare = async () => {
       const { session, response } = await creation(identity, valid);
@@ -36,11 +40,11 @@ export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: Api
     };
     // The name stands for the request, whatever else a delivery brings.
     const creating = () => idempotency.create({ ...name, body: null, status: 200 }, prepare);
-    const { text, replayed } = await onceFree(creating, clock);
+    const { text, replayed } = await createWhenFree(creating, clock);
     const stored = JSON.parse(text) as Stored;
     if (!replayed) traffic.sessionCreated(identity, client, () => stored.session_id);
     const { session_id: sessionId, phone_number: phoneNumber, expires_at: expiresAt } = stored;
-    return { kind: "made", sessionId, phoneNumber, expiresAt, isRepeat: replayed };
+    return { kind: "created", sessionId, phoneNumber, expiresAt, isRepeat: replayed };
   }
 
   return (identity, client) => ({
@@ -65,7 +69,7 @@ export function createTill(deps: ApiDeps, traffic: TrafficAudit): (identity: Api
 }
 
 /** `create`, tried again for a second while another process is at the same request: its session is this one's too. */
-async function onceFree<T>(create: () => Promise<T>, clock: Clock): Promise<T> {
+async function createWhenFree<T>(create: () => Promise<T>, clock: Clock): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await create();
