@@ -191,7 +191,7 @@ export const simulator = defineSimulator<State, Details>({
       service("ABORT", ORIGINAL, (call) => end(call, ["authorized"], "2006 : The Abort was Successful.")),
       service("VOID", ORIGINAL, (call) => end(call, ["captured"], "2005 : The Void was Successful.")),
       service("CANCEL", ORIGINAL_UNPAID, (call) => end(call, ["verified"], "2006 : The Cancel was Successful.")),
-      service("REFUND", { ...RELATED, Currency: CURRENCY }, refund),
+      service("REFUND", { ...RELATED, Currency: CURRENCY, RelatedTxAuthNo: required(text(50)) }, refund),
       service("AUTHORISE", RELATED, authorise),
       service("REPEAT", { ...RELATED, Currency: CURRENCY, RelatedTxAuthNo: required(text(50)), CV2: digits(3, 4) }, repeat),
       service("REMOVETOKEN", { ...COMMON, Token: required(text(38)) }, removeToken),

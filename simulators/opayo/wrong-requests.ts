@@ -79,7 +79,7 @@ export async function following(send: Send, TxType: string, body: Form = {}, mor
     Amount: "25.00",
     Description: "Back",
     ...(TxType !== "AUTHORISE" && { Currency: "GBP" }),
-    ...(TxType === "REPEAT" && { RelatedTxAuthNo: original["TxAuthNo"] ?? "" }),
+    ...(TxType !== "AUTHORISE" && { RelatedTxAuthNo: original["TxAuthNo"] ?? "" }),
   };
   return post(TxType.toLowerCase(), { TxType, ...(isRelated ? { ...related, ...amounts } : original), ...body });
 }

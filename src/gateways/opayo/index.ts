@@ -33,12 +33,7 @@ export const gateway = kit.defineGateway({
     "first asked when it is charged. Unconfirmed: the vendor's list of transaction states (16 alone counts as charged), the 90 days, " +
     "and codes 2xxx other than 2000, 2001 and 2004 to 2006.",
   charge: (order, io) => register(order, io, requests.opayoAmount(order)),
-  tokenize: (order, io) =>
-    register(
-      order,
-      io,
-      order.amountMinor > 0 ? requests.opayoAmount(order) : (io.settings.credentials.token_ceiling?.reveal() ?? "100.00"),
-    ),
+  tokenize: (order, io) => register(order, io, requests.ceilingAmount(order, io.settings)),
   lookUp: async (attempt, io) => outcomeOf(await find(attempt, io)),
   void: async (attempt, io) => {
     const found = await find(attempt, io);
@@ -50,7 +45,8 @@ async function register(order: Order, io: OpayoIo, amount: string | null): Promi
   const type = requests.cardType(order);
   if (type === undefined) return kit.declined("card_not_supported", { reason: "Opayo has no name for this brand" });
   if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Opayo takes two decimal places only" });
-  return responses.readRegistration(await io.send(requests.register(order, io.settings, amount, type)), order.mode);
+  const { settings, egressIp } = io;
+  return responses.readRegistration(await io.send(requests.register(order, settings, { amount, type, egressIp })), order.mode);
 }
 
 async function find(attempt: AttemptTrace, io: OpayoIo): Promise<Found> {
@@ -66,6 +62,9 @@ function outcomeOf(found: Found): LookUpResult {
 
 /** A void until the day's end, a refund afterwards; a registration is cancelled. */
 async function takeBack(attempt: AttemptTrace, io: OpayoIo, registered: requests.Registered): Promise<boolean> {
-  if (responses.isTakenBack(await io.send(requests.takeBack(attempt, io.settings, registered)))) return true;
-  return attempt.mode === "charge" && responses.isTakenBack(await io.send(requests.refund(attempt, io.settings, registered)));
+  const first = () => requests.takeBack(attempt, io.settings, registered);
+  if (attempt.mode === "charge")
+    return kit.voidElseRefund(io, { void: first, refund: () => requests.refund(attempt, io.settings, registered) }, responses.readReversal);
+  const answer = await kit.ask(io, first());
+  return answer !== null && responses.readReversal(answer) === "done";
 }

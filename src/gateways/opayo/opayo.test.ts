@@ -112,6 +112,19 @@ describe("opayo requests", () => {
       ["E", "2", "203.0.113.9", "0", "05"],
     );
     assert.ok(first?.get("ThreeDSNotificationURL") && !second?.has("ClientIPAddress"));
+    await opayo.charge(orderOf({ channel: "widget", customerIp: "2001:db8::1" }), { ...io, egressIp: "198.51.100.7" });
+    assert.equal(new URLSearchParams(io.sent[2]?.body).get("ClientIPAddress"), "198.51.100.7");
+  });
+
+  test("an American address has its state, a name of one letter is none", async () => {
+    const credentials = { vendor: new Secret("acmevendor"), country: new Secret("US"), state: new Secret("TX") };
+    const io = ioWith([lines(PAID)], { credentials });
+    await opayo.charge(orderOf({ card: cardOf("4929000000006", { name: "X" }) }), io);
+    const form = new URLSearchParams(io.sent[0]?.body);
+    assert.deepEqual(
+      ["BillingState", "DeliveryState", "CardHolder"].map((name) => form.get(name)),
+      ["TX", "TX", "Card Holder"],
+    );
   });
 
   test("a card is registered for the session's sum, or for the project's ceiling when there is none", async () => {
@@ -128,6 +141,8 @@ describe("opayo requests", () => {
       ["AUTHENTICATE", "100.00", "FIRST", "CIT", "UNSCHEDULED"],
     );
     assert.equal(second?.get("Amount"), "49.95");
+    await opayo.tokenize(orderOf({ mode: "tokenize", amountMinor: 0, currency: "JPY" }), io);
+    assert.equal(new URLSearchParams(io.sent[2]?.body).get("Amount"), "100");
   });
 
   test("the look-up is signed as the vendor's example is", async () => {
@@ -163,6 +178,8 @@ describe("opayo requests", () => {
     assert.match(fault({ vendor: "a vendor of some length" }) ?? "", /vendor/);
     assert.match(fault({ reporting_user: "x" }) ?? "", /reporting_password/);
     assert.match(fault({ country: "GBR" }) ?? "", /country/);
+    assert.match(fault({ country: "US" }) ?? "", /state/);
+    assert.match(fault({ address1: "x".repeat(51) }) ?? "", /address1/);
     assert.match(fault({ token_ceiling: "lots" }) ?? "", /token_ceiling/);
   });
 });
@@ -244,6 +261,12 @@ describe("opayo responses", () => {
     assert.equal((await opayo.tokenize(storing, ioWith([lines(PAID)]))).outcome, "unknown");
   });
 
+  test("a time-out or fault behind the vendor decides nothing, whatever status it comes with", async () => {
+    for (const code of "2002 2003 2008 5003 5994 5996 5997 6000".split(" "))
+      for (const status of ["NOTAUTHED", "INVALID", "MALFORMED", "REJECTED", "ERROR"])
+        assert.equal((await charge(invalid(code, status))).outcome, "unknown", `${status} ${code}`);
+  });
+
   test("a code that was used before is looked up: the payment that stands is ours", async () => {
     assert.equal((await charge(invalid("4042"), report(KNOWN))).outcome, "approved");
     assert.equal((await charge(invalid("4042"), report({ errorcode: "0043" }))).outcome, "unknown");
@@ -261,6 +284,7 @@ describe("opayo responses", () => {
       report({ errorcode: "0010" }),
       report({ ...KNOWN, txstateid: "2", status: "At 3D-Secure" }),
       report({ ...KNOWN, securitykey: "" }),
+      report({ ...KNOWN, vendortxcode: "another" }),
       LOST,
     ])
       assert.equal((await look(answer)).outcome, "unknown");
@@ -278,7 +302,12 @@ describe("opayo responses", () => {
     assert.match(day.sent[1]?.body ?? "", /TxType=VOID&Vendor=acmevendor&.*&SecurityKey=7OYK4OHM7Y&TxAuthNo=8769237$/);
     const late = ioWith([report(KNOWN), invalid("4045"), taken]);
     assert.equal((await opayo.void!(traceOf(orderOf()), late)).outcome, "voided");
-    assert.match(late.sent[2]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y$/);
+    assert.match(late.sent[2]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y&RelatedTxAuthNo=8769237$/);
+    for (const unclear of [LOST, invalid("5003", "ERROR"), invalid("2002"), answered(502, "<html>")]) {
+      const doubtful = ioWith([report(KNOWN), unclear, taken]);
+      assert.equal((await opayo.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
+      assert.equal(doubtful.sent.length, 2, "no refund after a void that may have been taken");
+    }
     const cancel = ioWith([report({ ...KNOWN, txstateid: "14", status: "Transaction REGISTERED." }), taken]);
     assert.equal((await opayo.void!(traceOf(storing), cancel)).outcome, "voided");
     assert.match(cancel.sent[1]?.request.url ?? "", /\/cancel\.vsp$/);

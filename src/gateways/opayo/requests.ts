@@ -3,32 +3,45 @@ import { decimalsOf } from "#src/kernel/money.ts";
 import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
+const ascii = (limit: number) => [new RegExp(`^[\\x20-\\x7e]{1,${limit}}$`), `1 to ${limit} plain ASCII characters`] as const;
+
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://sandbox.opayo.eu.elavon.com", live: "https://live.opayo.eu.elavon.com" },
   credentials: {
     vendor: {
       secret: false,
+      form: [/^[A-Za-z0-9]{1,15}$/, "a vendor name of at most 15 letters and digits"],
       meaning: "vendor name, at most 15 letters and digits; this installation's addresses must be allowed in MyOpayo",
     },
     reporting_user: {
       secret: false,
       optional: true,
+      form: [/^[^<>&\s]{1,50}$/, "a user name: it has a blank or one of < > &"],
       meaning: "MyOpayo user with permission to report: without one a lost answer can neither be looked up nor sent back",
     },
     reporting_password: { secret: true, optional: true, meaning: "that user's password" },
-    address1: { secret: false, optional: true, meaning: "address line sent for callers, who give a ZIP alone; NA when left out" },
-    city: { secret: false, optional: true, meaning: "city sent for them; NA when left out" },
-    country: { secret: false, optional: true, meaning: "country sent for them, two letters; GB when left out" },
-    post_code: { secret: false, optional: true, meaning: "postal code sent for a caller who gave none; 000 when left out" },
+    address1: kit.plainText("address line sent for callers, who give a ZIP alone; NA when left out", { optional: true, form: ascii(50) }),
+    city: kit.plainText("city sent for them; NA when left out", { optional: true, form: ascii(40) }),
+    country: kit.plainText("country sent for them, two letters; GB when left out", {
+      optional: true,
+      form: [/^[A-Z]{2}$/, "a country of two letters"],
+    }),
+    state: kit.plainText("state sent for them, two letters: compulsory with the country US, left out with any other", {
+      optional: true,
+      form: [/^[A-Z]{2}$/, "a state of two letters"],
+    }),
+    post_code: kit.plainText("postal code sent for a caller who gave none; 000 when left out", { optional: true, form: ascii(10) }),
     token_ceiling: {
       secret: false,
       optional: true,
+      form: [/^[0-9]{1,5}(\.[0-9]{2})?$/, "an amount such as 100.00"],
       meaning:
         "amount that a stored card is registered for when the session has none; later charges may come to 115 % of it. 100.00 when left out",
     },
     three_ds_notification_url: {
       secret: false,
       optional: true,
+      form: [/^https:\/\/[\x21-\x7e]{1,248}$/, "an https address of at most 256 characters"],
       meaning: "ThreeDSNotificationURL of widget payments: compulsory, unused as long as no challenge can be shown",
     },
   },
@@ -84,6 +97,14 @@ export function opayoAmount(subject: Pick<Subject, "amountMinor" | "currency">):
   return kit.decimalAmount(subject, Math.min(decimalsOf(subject.currency), 2));
 }
 
+/** What a card is registered for: the session's sum, or the project's ceiling in whole units of the session's currency. */
+export function ceilingAmount(order: Pick<Order, "amountMinor" | "currency">, { credentials }: Settings): string | null {
+  const { amountMinor, currency } = order;
+  const ceiling = kit.minorOfDecimal(credentials.token_ceiling?.reveal() ?? "100.00", currency);
+  if (amountMinor > 0) return opayoAmount(order);
+  return ceiling === null ? null : opayoAmount({ amountMinor: ceiling, currency });
+}
+
 /** The vendor's name for the card's brand; undefined for brands that it does not take. */
 export const cardType = (order: Order) => kit.brandName(order.card, CARD_TYPES);
 
@@ -115,6 +136,12 @@ const lettersOf = (text: string, limit: number) =>
     .slice(0, limit)
     .trim();
 
+/** Two letters at least. */
+function cardHolder({ card }: Order): string {
+  const name = lettersOf(card.cardholderName ?? "", 45);
+  return name.length < 2 ? "Card Holder" : name;
+}
+
 /** Name and address are compulsory here, of the payer and of the delivery alike; what is not known has the project's stand-ins. */
 function addresses(order: Order, { credentials }: Settings): Fields {
   const holder = kit.holderOf(order, lettersOf, { firstName: 20, lastName: 20 });
@@ -126,12 +153,13 @@ function addresses(order: Order, { credentials }: Settings): Fields {
     ["City", credentials.city ?? "NA"],
     ["PostCode", zip ?? credentials.post_code ?? "000"],
     ["Country", credentials.country ?? "GB"],
+    ["State", credentials.country?.reveal() === "US" ? credentials.state : undefined],
   ] as const;
   return ["Billing", "Delivery"].flatMap((kind) => fields.map(([name, value]) => [`${kind}${name}`, value] as const));
 }
 
 /** Telephone orders are outside 3-D Secure; the widget must name a browser even when none is asked to do anything. */
-function channel(order: Order, settings: Settings): Fields {
+function channel(order: Order, settings: Settings, egressIp: string | null): Fields {
   const { moto, avs_cv2_rules: rules, three_d_secure: secure } = settings.options;
   const checks: Fields = [["ApplyAVSCV2", rules ? 0 : 3]];
   if (order.channel === "voice" && moto) return [["AccountType", "M"], ["Apply3DSecure", 2], ...checks];
@@ -139,7 +167,8 @@ function channel(order: Order, settings: Settings): Fields {
     ["AccountType", "E"],
     ["Apply3DSecure", secure === "account" ? 0 : 2],
     ...checks,
-    ["ClientIPAddress", kit.ipv4Of(order)],
+    // Compulsory here and IPv4 alone: a shopper on IPv6, or a caller, goes by this installation's address where that is known.
+    ["ClientIPAddress", kit.ipv4Of(order) ?? kit.ipv4Of({ ...order, customerIp: egressIp })],
     ["ThreeDSNotificationURL", settings.credentials.three_ds_notification_url ?? "https://unused.invalid/3ds"],
     ["BrowserJavascriptEnabled", 0],
     ["BrowserAcceptHeader", "*/*"],
@@ -150,7 +179,11 @@ function channel(order: Order, settings: Settings): Fields {
 }
 
 /** Takes the money at once (PAYMENT), or registers the card for later AUTHORISEs without asking the bank (AUTHENTICATE). */
-export function register(order: Order, settings: Settings, amount: string, type: string): GatewayRequest {
+export function register(
+  order: Order,
+  settings: Settings,
+  { amount, type, egressIp }: { amount: string; type: string; egressIp: string | null },
+): GatewayRequest {
   const { card } = order;
   const isStored = order.mode === "tokenize";
   return post(settings, "/gateway/service/vspdirect-register.vsp", [
@@ -158,13 +191,13 @@ export function register(order: Order, settings: Settings, amount: string, type:
     ["Amount", amount],
     ["Currency", order.currency],
     ["Description", description(order)],
-    ["CardHolder", kit.optionalText(lettersOf, card.cardholderName, 45) ?? "Card Holder"],
+    ["CardHolder", cardHolder(order)],
     ["CardNumber", card.number],
     ["ExpiryDate", kit.expiry(card, "MMYY")],
     ["CV2", kit.securityCode(card)],
     ["CardType", type],
     ...addresses(order, settings),
-    ...channel(order, settings),
+    ...channel(order, settings, egressIp),
     ...(isStored
       ? ([
           ["COFUsage", "FIRST"],
@@ -198,7 +231,7 @@ export function takeBack(subject: Subject, settings: Settings, { vpsTxId, securi
 }
 
 /** Gives a settled payment back, under a code of its own. */
-export function refund(subject: Subject, settings: Settings, { vpsTxId, securityKey }: Registered): GatewayRequest {
+export function refund(subject: Subject, settings: Settings, { vpsTxId, securityKey, txAuthNo }: Registered): GatewayRequest {
   return post(settings, "/gateway/service/refund.vsp", [
     ...head(settings, "REFUND", `refund-${kit.shortReference(subject.reference, 24)}`),
     ["Amount", opayoAmount(subject)],
@@ -207,15 +240,13 @@ export function refund(subject: Subject, settings: Settings, { vpsTxId, security
     ["RelatedVPSTxId", vpsTxId],
     ["RelatedVendorTxCode", subject.reference],
     ["RelatedSecurityKey", securityKey],
+    ["RelatedTxAuthNo", txAuthNo],
   ]);
 }
 
-/** What is wrong with the settings, or null. */
+/** What is wrong with the settings beyond their forms, or null. */
 export function settingsFault({ credentials }: Settings): string | null {
-  const { vendor, reporting_user: user, reporting_password: password, country, token_ceiling: ceiling } = credentials;
-  if (!/^[A-Za-z0-9]{1,15}$/.test(vendor.reveal())) return "vendor is not a vendor name of at most 15 letters and digits";
+  const { reporting_user: user, reporting_password: password, country, state } = credentials;
   if ((user === undefined) !== (password === undefined)) return "reporting_user and reporting_password go together";
-  if (user && !/^[^<>&\s]{1,50}$/.test(user.reveal())) return "reporting_user has characters that no user name has";
-  if (country && !/^[A-Z]{2}$/.test(country.reveal())) return "country is not a country of two letters";
-  return ceiling && !/^[0-9]{1,5}(\.[0-9]{2})?$/.test(ceiling.reveal()) ? "token_ceiling is not an amount such as 100.00" : null;
+  return country?.reveal() === "US" && state === undefined ? "state is missing: Opayo wants one with the country US" : null;
 }

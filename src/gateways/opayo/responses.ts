@@ -37,6 +37,8 @@ const ofDetail = kit.codeTable(
 );
 /** Codes of rules that the account set up about checks: what did not match says why. */
 const RULES = new Set(["2001", "5995"]);
+/** Time-outs and faults behind the vendor, whatever `Status` they come with: the bank may have said yes. */
+const NOT_KNOWN = new Set(["2002", "2003", "2008", "5003", "5994", "5996", "5997", "6000"]);
 /** No merchant number for telephone orders. */
 const MOTO_REFUSED = "3099";
 
@@ -51,6 +53,7 @@ export function readRegistration(answer: GatewayAnswer, mode: Mode): Approved | 
   const status = body.get("Status") ?? "";
   if (status === "OK" && mode === "charge") return accepted(body);
   if ((status === "REGISTERED" || status === "AUTHENTICATED") && mode === "tokenize") return accepted(body);
+  if (NOT_KNOWN.has(detailCode(body) ?? "")) return kit.unknown("a time-out or fault behind the vendor: the transaction is looked up");
   if (status === "3DAUTH")
     return kit.declined("authentication_required", { reason: "a 3-D Secure challenge was asked for: set moto or three_d_secure" });
   if (status === "NOTAUTHED") return kit.declined(ofBank(body.get("DeclineCode")), { ...refusal(body), processor: idsOf(body) });
@@ -72,10 +75,13 @@ function idsOf(body: kit.Form) {
   return { opayo_vps_tx_id: VPS_TX_ID.test(id) ? id : undefined, opayo_security_key: SECURITY_KEY.test(key) ? key : undefined };
 }
 
+/** The first four digits of `StatusDetail`. */
+const detailCode = (body: kit.Form) => /^(\d{4})\b/.exec(body.get("StatusDetail") ?? "")?.[1];
+
 const refusal = (body: kit.Form) => ({ message: body.get("StatusDetail") });
 
 function refused(body: kit.Form): Declined {
-  const code = /^(\d{4})\b/.exec(body.get("StatusDetail") ?? "")?.[1];
+  const code = detailCode(body);
   if (code !== undefined && RULES.has(code)) return kit.declined(byChecks(body), refusal(body));
   const reason = "no merchant number for telephone orders: ask Elavon, or set moto to false";
   return kit.declined(ofDetail(code), { ...refusal(body), ...(code === MOTO_REFUSED && { reason }) });
@@ -92,12 +98,13 @@ export type Found = Declined | Unknown | typeof kit.absent | { outcome: "stands"
 const NOT_FOUND = "0043";
 const AUTHORISED = "16";
 
-export function readDetail(answer: GatewayAnswer, { mode }: Subject): Found {
+export function readDetail(answer: GatewayAnswer, { mode, reference }: Subject): Found {
   const root = kit.lookUpBody(answer, kit.readXml);
   if (root?.name !== "vspaccess") return kit.unknown("the Reporting API did not answer the look-up");
   const error = kit.childText(root, "errorcode");
   if (error === NOT_FOUND) return kit.absent;
   if (error !== "0000") return kit.unknown("the Reporting API refused the look-up: see reporting_user and its permissions");
+  if ((kit.childText(root, "vendortxcode") ?? reference) !== reference) return kit.unknown("the Reporting API told of another transaction");
   const [state, status = ""] = [kit.childText(root, "txstateid"), kit.childText(root, "status")];
   const [vpsTxId = "", securityKey = ""] = [kit.childText(root, "vpstxid"), kit.childText(root, "securitykey")];
   const isStored = mode === "tokenize" && /\b(registered|authenticated)\b/i.test(status) && !/\b(not|failed|cancelled)\b/i.test(status);
@@ -110,7 +117,16 @@ export function readDetail(answer: GatewayAnswer, { mode }: Subject): Found {
   return kit.unknown("a state of the transaction that the vendor's documents do not name");
 }
 
-/** Whether a void, cancellation or refund was taken. */
-export function isTakenBack(answer: GatewayAnswer): boolean {
-  return kit.lookUpBody(answer, kit.readLines)?.get("Status") === "OK";
+const ofReversal = kit.wordTable<kit.ReversalStep>({
+  OK: "done",
+  INVALID: "settled already",
+  MALFORMED: "settled already",
+  NOTAUTHED: "settled already",
+  REJECTED: "settled already",
+});
+
+/** A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. */
+export function readReversal(answer: kit.Answered): kit.ReversalStep {
+  const body = kit.lookUpBody(answer, kit.readLines);
+  return NOT_KNOWN.has((body && detailCode(body)) ?? "") ? "unclear" : (ofReversal(body?.get("Status")) ?? "unclear");
 }
