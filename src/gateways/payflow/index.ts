@@ -1,4 +1,4 @@
-import type { GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import type { Subject } from "./requests.ts";
@@ -6,6 +6,9 @@ import * as responses from "./responses.ts";
 import type { PaymentState } from "./responses.ts";
 
 type PayflowIo = kit.Io<typeof requests.SETTINGS>;
+
+/** Noted where a request was repeated and the vendor could not tell whether it had the first one. */
+const UNCHECKED = { duplicates: "unchecked" };
 
 /** PayPal's Payflow Gateway: name-value pairs with length tags, both ways. */
 export const gateway = kit.defineGateway({
@@ -25,7 +28,7 @@ export const gateway = kit.defineGateway({
   sandbox: { vendor: "acmemerchant", user: "apiuser", partner: "PayPal", password: "p&ss=word1" },
   checkSettings: requests.settingsFault,
   documentation:
-    "Telephone orders are a market segment of the account, set by Payflow's support; new test accounts have fraud filters on, which hold " +
+    "In PayPal Manager allow the user API transactions, and reference transactions, or stored cards cannot be charged. Telephone orders are a market segment of the account, set by Payflow's support. New test accounts have fraud filters on, which hold " +
     "payments (126): a held payment is voided and refused. Unconfirmed: how long a request id is remembered, and the life of a PNREF.",
   charge,
   tokenize,
@@ -53,6 +56,10 @@ async function tokenize(order: Order, io: PayflowIo): Promise<Outcome> {
 async function submit(order: Order, io: PayflowIo, build: () => GatewayRequest): Promise<PaymentState> {
   const { answer, final, doubt } = await kit.sendUntilFinal(io, build, responses.judge);
   if (answer !== null && final) {
+    if (doubt && responses.isUnchecked(answer)) {
+      await io.note(UNCHECKED);
+      return kit.unknown("a lost answer, and the vendor could not look for the first request");
+    }
     const state = responses.readPayment(answer, order, doubt);
     const isReplay = state.outcome === "declined" && state.code === "duplicate_transaction";
     return isReplay ? kit.ofDuplicate(io, state, () => lookUp(order, io)) : state;
@@ -71,19 +78,22 @@ async function settled(subject: Subject, io: PayflowIo, state: PaymentState): Pr
   return kit.declined("fraud_suspected", { reason: "a fraud filter held the payment for a review; it was voided" });
 }
 
-function takeBack(subject: Subject, io: PayflowIo, pnref: string): Promise<boolean> {
-  return kit.voidElseRefund(
-    io,
-    {
-      void: () => requests.voidPayment(subject, io.settings, pnref),
-      refund: () => requests.credit(subject, io.settings, pnref),
-    },
-    responses.readReversal,
-  );
+/** A void, or a credit of what is settled. A verification holds no money: nothing is credited for it. */
+async function takeBack(subject: Subject, io: PayflowIo, pnref: string): Promise<boolean> {
+  const first = () => requests.voidPayment(subject, io.settings, pnref);
+  if (subject.mode === "charge")
+    return kit.voidElseRefund(io, { void: first, refund: () => requests.credit(subject, io.settings, pnref) }, responses.readReversal);
+  const answer = await kit.ask(io, first());
+  return answer !== null && responses.readReversal(answer) === "done";
 }
 
-async function lookUp(attempt: Subject, io: PayflowIo): Promise<LookUpResult> {
+/** By our reference. The vendor tells of its latest transaction alone: where it may hold two, a refusal is not the whole truth. */
+async function lookUp(attempt: Subject & Partial<Pick<AttemptTrace, "notes">>, io: PayflowIo): Promise<LookUpResult> {
   const requestId = io.random.uuid().replaceAll("-", "");
   const found = responses.readInquiry(await io.send(requests.inquire(attempt, io.settings, requestId)), attempt);
-  return found.outcome === "absent" ? found : settled(attempt, io, found);
+  if (found.outcome === "absent") return found;
+  const outcome = await settled(attempt, io, found);
+  if (attempt.notes?.["duplicates"] !== UNCHECKED.duplicates || outcome.outcome === "unknown") return outcome;
+  if (outcome.outcome === "declined") return kit.unknown("the second of two requests was refused; the first may not have been");
+  return { ...outcome, reason: "the vendor could not look for duplicates: see whether the first request was taken too" };
 }

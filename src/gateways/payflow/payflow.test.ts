@@ -93,7 +93,7 @@ describe("payflow responses", () => {
       fraud_suspected: "125 128 170 171 172",
       gateway_credentials_invalid: "1 26 27 28",
       gateway_misconfigured: "3 4 5 6 7 8 9 10 14 22 29 52 100 118 121 131",
-      processing_error: "19 20 120 99 101 105 108 110 111 116 133 200 402 403 404 600 601 1000",
+      processing_error: "19 20 120 99 101 105 108 110 111 116 200 402 403 404 600 601 1000",
       gateway_unavailable: "102 115 1001",
     };
     for (const [ours, results] of Object.entries(rows))
@@ -114,6 +114,8 @@ describe("payflow responses", () => {
       "RESULT=0&PNREF=A10A6AE7042E&AMT=4.99",
       "PNREF=A10A6AE7042E",
       "RESULT=constructor",
+      "RESULT=133&RESPMSG=Data mismatch in HTTP retry request",
+      "RESULT=4711&PNREF=A10A6AE7042E&RESPMSG=Something new",
       "RESULT=0&RESULT=12",
     ])
       assert.equal((await charge(answered(200, text))).outcome, "unknown", text);
@@ -139,7 +141,12 @@ describe("payflow responses", () => {
     assert.match(io.sent[1]?.body ?? "", /^TRXTYPE\[1\]=V&.*&ORIGID\[12\]=A10AA63244D1$/);
     const settled = ioWith([held, refused("108"), answered(200, "RESULT=0&PNREF=A10A6AE70431&RESPMSG=Approved")]);
     assert.equal(codeOf(await payflow.charge(orderOf(), settled)), "fraud_suspected");
-    assert.match(settled.sent[2]?.body ?? "", /^TRXTYPE\[1\]=C&.*&ORIGID\[12\]=A10AA63244D1&AMT\[5\]=49\.95$/);
+    assert.match(settled.sent[2]?.body ?? "", /^TRXTYPE\[1\]=C&.*&ORIGID\[12\]=A10AA63244D1$/);
+    for (const unclear of ["1", "99", "102", "115", "4711"]) {
+      const doubtful = ioWith([held, refused(unclear), answered(200, "RESULT=0&PNREF=A10A6AE70431")]);
+      assert.equal((await payflow.charge(orderOf(), doubtful)).outcome, "unknown", unclear);
+      assert.equal(doubtful.sent.length, 2, "no credit after a void that may have been taken");
+    }
     assert.equal((await charge(held, LOST)).outcome, "unknown");
     assert.equal(
       codeOf(
@@ -150,6 +157,27 @@ describe("payflow responses", () => {
       ),
       "insufficient_funds",
     );
+  });
+
+  test("a held verification is voided, and no money is ever credited for it", async () => {
+    const io = ioWith([refused("126"), refused("108"), answered(200, "RESULT=0&PNREF=A10A6AE70431")]);
+    assert.equal((await payflow.tokenize(orderOf({ mode: "tokenize" }), io)).outcome, "unknown");
+    assert.deepEqual(
+      io.sent.map(({ body }) => body.slice(0, 12)),
+      ["TRXTYPE[1]=A", "TRXTYPE[1]=V"],
+    );
+  });
+
+  test("a repeat that the vendor could not compare with the first request decides nothing, and its refusal hides no payment", async () => {
+    const found = "RESULT=0&PNREF=VB0A00000001&ORIGPNREF=A10A6AE7042E&AMT=49.95&ORIGRESULT=";
+    for (const again of [PAID, "RESULT=12&PNREF=A10AA63244D1&RESPMSG=Declined"]) {
+      const io = ioWith([LOST, answered(200, `${again}&DUPLICATE=-1`)]);
+      assert.equal((await payflow.charge(orderOf(), io)).outcome, "unknown");
+      assert.equal((await payflow.lookUp!(traceOf(orderOf(), io.notes), ioWith([answered(200, `${found}12`)]))).outcome, "unknown");
+      const paid = await payflow.lookUp!(traceOf(orderOf(), io.notes), ioWith([answered(200, `${found}0`)]));
+      assert.match(paid.outcome === "approved" ? (paid.reason ?? "") : "", /duplicates/);
+    }
+    assert.equal((await charge(answered(200, `${PAID}&DUPLICATE=-1`))).outcome, "approved");
   });
 
   test("an inquiry is judged by the original's result, not by its own", async () => {

@@ -130,9 +130,9 @@ export function voidPayment(subject: Subject, settings: Settings, pnref: string)
   return post(settings, requestIdOf(subject, "void"), ["V", ["ORIGID", pnref]]);
 }
 
-/** Gives a settled payment back. */
+/** Gives a settled payment back. Without an amount of its own: just what was taken, be it all or a part. */
 export function credit(subject: Subject, settings: Settings, pnref: string): GatewayRequest {
-  return post(settings, requestIdOf(subject, "credit"), ["C", ["ORIGID", pnref], ["AMT", payflowAmount(subject)]]);
+  return post(settings, requestIdOf(subject, "credit"), ["C", ["ORIGID", pnref]]);
 }
 
 /** What is wrong with the settings, or null. */

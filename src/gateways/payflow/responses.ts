@@ -3,26 +3,24 @@ import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts"
 import * as kit from "../kit/index.ts";
 import type { Subject } from "./requests.ts";
 
-/** `RESULT` of a refusal. */
-const codeOf = kit.codeTable(
-  {
-    card_declined: "12",
-    do_not_honor: "13",
-    incorrect_number: "23",
-    invalid_expiry: "24",
-    insufficient_funds: "50",
-    limit_exceeded: "51 113 117 122",
-    incorrect_zip: "112",
-    incorrect_cvc: "114",
-    card_not_supported: "2 25",
-    duplicate_transaction: "30",
-    fraud_suspected: "125 126 127 128 170 171 172",
-    gateway_credentials_invalid: "1 26 27 28",
-    gateway_misconfigured: "3 4 5 6 7 8 9 10 14 22 29 52 100 118 121 131",
-    gateway_unavailable: "102 115 1001",
-  },
-  "processing_error",
-);
+/** `RESULT` of a refusal; another one decides nothing. */
+const codeOf = kit.codeTable({
+  card_declined: "12",
+  do_not_honor: "13",
+  incorrect_number: "23",
+  invalid_expiry: "24",
+  insufficient_funds: "50",
+  limit_exceeded: "51 113 117 122",
+  incorrect_zip: "112",
+  incorrect_cvc: "114",
+  card_not_supported: "2 25",
+  duplicate_transaction: "30",
+  fraud_suspected: "125 126 127 128 170 171 172",
+  gateway_credentials_invalid: "1 26 27 28",
+  gateway_misconfigured: "3 4 5 6 7 8 9 10 14 22 29 52 100 118 121 131",
+  gateway_unavailable: "102 115 1001",
+  processing_error: "19 20 99 101 105 108 110 111 116 120 200 402 403 404 600 601 1000",
+});
 /** The vendor or its processor may have acted: the same request is sent again, then inquired about. */
 const NOT_KNOWN = new Set(["11", "103", "104", "106", "107", "109", "150", "151"]);
 /** Held for a review, or not screened: not settled until somebody looks. */
@@ -32,6 +30,10 @@ const ofWords = kit.textTable<DeclineCode>([
   [/expired/i, "expired_card"],
   [/lost|stolen|pick ?up/i, "lost_or_stolen"],
 ]);
+/** A request id that was used before, with another body: what became of the first one is not said. */
+const MISMATCH = "133";
+/** A void that comes after the settlement. */
+const VOID_REFUSED = "108";
 const KEYS_REFUSED = new Set(["1", "26", "27", "28"]);
 /** The processor verifies no card: its amount of 0.00 is "invalid". */
 export const CANNOT_VERIFY = "4";
@@ -63,7 +65,7 @@ export function judge(answer: kit.Answered): kit.Repeat {
 export function readPayment(answer: kit.Answered, subject: Subject, doubt: boolean): PaymentState {
   const form = read(answer);
   const result = form?.get("RESULT");
-  if (!form || result === undefined || NOT_KNOWN.has(result) || !/^\d{1,4}$/.test(result))
+  if (!form || result === undefined || NOT_KNOWN.has(result) || result === MISMATCH || !/^\d{1,4}$/.test(result))
     return kit.unknown("no RESULT, or one that decides nothing");
   const duplicate = form.get("DUPLICATE");
   if (duplicate === "2" || (duplicate === "1" && !doubt)) return kit.declined("duplicate_transaction", { message: form.get("RESPMSG") });
@@ -74,11 +76,13 @@ export function readPayment(answer: kit.Answered, subject: Subject, doubt: boole
 
 function stateOf(form: kit.Form, result: string, pnref: string, subject: Subject): PaymentState {
   if (HELD.has(result)) return PNREF.test(pnref) ? { outcome: "held", pnref } : kit.unknown("held without a reference");
-  if (result !== "0")
-    return kit.declined(declineOf(form, result), {
-      message: form.get("RESPMSG"),
-      processor: { payflow_pnref: PNREF.test(pnref) ? pnref : undefined },
-    });
+  if (result !== "0") {
+    const code = declineOf(form, result);
+    const processor = { payflow_pnref: PNREF.test(pnref) ? pnref : undefined };
+    return code === undefined
+      ? kit.unknown("a RESULT that Payflow does not document")
+      : kit.declined(code, { message: form.get("RESPMSG"), processor });
+  }
   if (!PNREF.test(pnref)) return kit.unknown("approved without a PNREF");
   if (form.get("RESPMSG") === "Partial Approval") return { outcome: "partial", pnref };
   const amount = form.get("AMT");
@@ -87,7 +91,7 @@ function stateOf(form: kit.Form, result: string, pnref: string, subject: Subject
   return kit.approved({ payflow_pnref: pnref });
 }
 
-function declineOf(form: kit.Form, result: string): DeclineCode {
+function declineOf(form: kit.Form, result: string): DeclineCode | undefined {
   if (result === "12" || result === "117") {
     if (form.get("CVV2MATCH") === "N") return "incorrect_cvc";
     if (result === "117" && form.get("AVSZIP") === "N") return "incorrect_zip";
@@ -108,9 +112,12 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
   return stateOf(form, original, form.get("ORIGPNREF") ?? "", subject);
 }
 
-/** A void is refused once the payment is settled. */
+/** The vendor could not look whether it had the request before: with an earlier one on its way, both may have been acted on. */
+export const isUnchecked = (answer: kit.Answered): boolean => read(answer)?.get("DUPLICATE") === "-1";
+
+/** A void is refused once the payment is settled; any other refusal of it says nothing of the payment and allows no credit. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const result = read(answer)?.get("RESULT");
   if (result === "0") return "done";
-  return result === undefined || NOT_KNOWN.has(result) || KEYS_REFUSED.has(result) ? "unclear" : "settled already";
+  return result === VOID_REFUSED ? "settled already" : "unclear";
 }
