@@ -25,7 +25,7 @@ export const gateway = kit.defineGateway({
   },
   sandbox: { api_key: "_ExampleKeyAAAABBBBCCCCDDDD12345", api_pin: "864213" },
   documentation:
-    "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions. Switch " +
+    "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions; beyond them its outcome stays unknown. Switch " +
     "duplicate folding on at the key. Unconfirmed: the HTTP status of refused keys, the length of orderid, and holds of 0.00.",
   charge,
   tokenize,
@@ -51,7 +51,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   const state = responses.readPayment(await io.send(requests.sale(order, io.settings, io, amount)), order);
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
-  return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {
+  return kit.releasedFirst(kit.declined("card_declined", { reason: "only a part was approved; it was voided" }), async () => {
     const answer = await kit.ask(io, requests.reverse(io.settings, io, "void", state.refnum));
     return answer !== null && responses.readReversal(answer) === "done";
   });

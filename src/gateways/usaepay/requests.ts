@@ -4,8 +4,12 @@ import * as kit from "../kit/index.ts";
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://sandbox.usaepay.com", live: "https://usaepay.com" },
   credentials: {
-    api_key: kit.secret("API key (source key), Settings > API Keys, with the commands sale, authonly, cc:save, void and refund allowed"),
-    api_pin: kit.secret("PIN of that key: requests are signed with it, and keys without one are refused"),
+    api_key: kit.secret("API key (source key), Settings > API Keys, with the commands sale, authonly, cc:save, void and refund allowed", {
+      form: [/^[A-Za-z0-9_]{16,64}$/, "an API key: letters, digits and underscores, 32 as a rule"],
+    }),
+    api_pin: kit.secret("PIN of that key: requests are signed with it, and keys without one are refused", {
+      form: [/^[\x21-\x7e]{1,64}$/, "a PIN: it has a blank, or characters other than ASCII"],
+    }),
     endpoint_key: kit.plainText("the integrator's endpoint key in place of v2, which has 45 calls a minute", {
       optional: true,
       form: [/^[A-Za-z0-9_-]{1,64}$/, "an endpoint key"],
@@ -67,11 +71,14 @@ const creditcard = ({ card }: Order) => ({
   avs_zip: clean(card.postalCode, 16),
 });
 
+/** Ten characters, as the classic processors keep them: a look-up knows the attempt by it where the order id was cut. */
+export const invoiceOf = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 10);
+
 function payment(order: Order) {
   const number = currencyNumber(order);
   return {
     currency: number || undefined,
-    invoice: kit.shortReference(order.reference, 10),
+    invoice: invoiceOf(order),
     orderid: order.reference,
     description: clean(order.description, 255),
     creditcard: creditcard(order),

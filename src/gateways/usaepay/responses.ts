@@ -1,6 +1,7 @@
-import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import * as kit from "../kit/index.ts";
+import { invoiceOf } from "./requests.ts";
 
 /** `error_code` of a decline or an error, leading zeros dropped; codes of 102xx are FDMS', 65xxx Paymentech's, 89xxx Global's. */
 const codeOf = kit.codeTable({
@@ -24,6 +25,8 @@ const codeOf = kit.codeTable({
   processing_error: "20019 20001 71 10128",
 });
 
+/** Faults behind the gateway: the processor may have said yes. Those of the gateway itself (4 to 27) come before it is asked. */
+const NOT_KNOWN = new Set(["9001", "10132", "40007", "40008", "40018", "89191", "89201", "90909"]);
 /** "zero auth amount". */
 const ZERO_REFUSED = "81003";
 /** The reason of a verification that the processor has no way to make. */
@@ -31,6 +34,9 @@ export const CANNOT_VERIFY = "the processor verifies no card";
 
 const REFNUM = /^[0-9]{1,20}$/;
 const CARD_KEY = /^[A-Za-z0-9-]{1,40}$/;
+
+/** Declined, an error, and 3-D Secure wanted. */
+const REFUSED = new Set(["D", "E", "V"]);
 
 /** What an answer says; `partial` must be voided. */
 export type State = Approved | Declined | Unknown | { outcome: "partial"; refnum: string };
@@ -40,23 +46,17 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
   const { status, body } = read;
-  const refnum = kit.idAt(body, REFNUM, "refnum");
-  if (status !== 200 || kit.textAt(body, "result_code") === undefined) return refusal(status, body);
-  switch (kit.textAt(body, "result_code") ?? "") {
-    case "A":
-      if (refnum === undefined) return kit.unknown("approved without a reference number");
-      // Another payment's answer, folded: whose it is, the look-up tells.
-      if (kit.textAt(body, "is_duplicate") === "Y") return kit.declined("duplicate_transaction", { message: "is_duplicate" });
-      return paid(body, refnum, subject);
-    case "P":
-      return refnum === undefined ? kit.unknown("a part without a reference number") : { outcome: "partial", refnum };
-    case "D":
-    case "E":
-    case "V":
-      return refusal(status, body);
-    default:
-      return kit.unknown("a result that USAePay does not document");
-  }
+  const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
+  if (result === undefined || REFUSED.has(result))
+    return NOT_KNOWN.has(errorOf(body) ?? "")
+      ? kit.unknown("a fault behind the gateway: the payment is looked for")
+      : refusal(status, body);
+  if (status !== 200 || (result !== "A" && result !== "P")) return kit.unknown("a result that USAePay does not document");
+  if (refnum === undefined) return kit.unknown("approved without a reference number");
+  if (result === "P") return { outcome: "partial", refnum };
+  // Another payment's answer, folded: whose it is, the look-up tells.
+  if (kit.textAt(body, "is_duplicate") === "Y") return kit.declined("duplicate_transaction", { message: "is_duplicate" });
+  return paid(body, refnum, subject);
 }
 
 function paid(body: kit.JsonObject, refnum: string, subject: Subject): Approved | Unknown {
@@ -71,10 +71,18 @@ function stored(body: kit.JsonObject): Approved | Unknown {
 }
 
 /** Codes come as text or number, padded or not, and under two names. */
-function refusal(status: number, body: kit.JsonObject): Declined {
-  const code = (kit.scalarAt(body, "error_code") ?? kit.scalarAt(body, "errorcode"))?.replace(/^0+(?=\d)/, "");
+const errorOf = (body: kit.JsonObject | null) =>
+  (kit.scalarAt(body ?? undefined, "error_code") ?? kit.scalarAt(body ?? undefined, "errorcode"))?.replace(/^0+(?=\d)/, "");
+
+/** Who may not ask is told by the status alone; a body without any of the vendor's words is none of its refusals. */
+function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
+  const code = errorOf(body);
   const result = kit.textAt(body, "result_code");
-  const known = codeOf(code) ?? (result === undefined ? kit.codeOfStatus(status) : undefined);
+  const isKeys = status === 401 || status === 403;
+  if (!isKeys && code === undefined && result === undefined && kit.textAt(body, "error") === undefined)
+    return kit.unknown("an answer without a result or an error");
+  const byStatus = isKeys ? "gateway_credentials_invalid" : kit.codeOfStatus(status);
+  const known = codeOf(code) ?? (result === undefined ? byStatus : undefined);
   const otherwise: DeclineCode = result === "V" ? "authentication_required" : result === "D" ? "card_declined" : "processing_error";
   const checked = known === undefined && result === "D" ? kit.codeOfChecks({ cvv: kit.textAt(body, "cvc", "result_code") }) : undefined;
   return kit.declined(known ?? checked ?? otherwise, {
@@ -89,20 +97,30 @@ export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown
   if ("outcome" in read) return read;
   if (read.status === 200 && kit.textAt(read.body, "result_code") === "A") return stored(read.body);
   const refused = refusal(read.status, read.body);
-  return kit.scalarAt(read.body, "error_code") === ZERO_REFUSED ? { ...refused, reason: CANNOT_VERIFY } : refused;
+  return refused.outcome === "declined" && errorOf(read.body) === ZERO_REFUSED ? { ...refused, reason: CANNOT_VERIFY } : refused;
 }
 
 export const refnumOf = (answer: GatewayAnswer) => kit.idAt(kit.lookUpBody(answer, kit.readJson), REFNUM, "refnum");
 
-/** One page of the list: the attempt's own transactions, and where the next page starts. Null when it is no list. */
+/** The vendor does not say in which time zone `created` is: two days are more than any of them, and than a clock that is off. */
+const TOO_OLD_MS = 48 * 3_600_000;
+
+/**
+ * One page of the list, newest first: the attempt's own transactions, and where the next page starts. There is none after the
+ * attempt was found, or where the transactions are older than it. Null when it is no list.
+ */
 export function readPage(
   answer: GatewayAnswer,
-  { reference }: Subject,
+  attempt: Pick<AttemptTrace, "reference" | "startedAtMs">,
   offset: number,
 ): { items: kit.JsonObject[]; next: number | null } | null {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "data");
   if (all === null) return null;
-  return { items: all.filter((item) => kit.textAt(item, "orderid") === reference), next: all.length < 100 ? null : offset + 100 };
+  const invoice = invoiceOf(attempt);
+  const items = all.filter((item) => kit.textAt(item, "orderid") === attempt.reference || kit.textAt(item, "invoice") === invoice);
+  const [, day = "", time = ""] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(kit.textAt(all.at(-1), "created") ?? "") ?? [];
+  const isOld = Date.parse(`${day}T${time}Z`) < attempt.startedAtMs - TOO_OLD_MS;
+  return { items, next: items.length > 0 || isOld || all.length < 100 ? null : offset + 100 };
 }
 
 /** A transaction as a list has it: a sale that stands, was refused, or was taken back. */
@@ -118,10 +136,12 @@ export function readListed(item: kit.JsonObject, subject: Subject): Approved | D
   return kit.approved({ usaepay_refnum: refnum });
 }
 
-/** A void is refused once the batch is closed. */
+/** A void is refused once the batch is closed; what the gateway says of itself or of the key allows no refund. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
-  const result = kit.textAt(read, "result_code");
-  if (status === 200 && result === "A") return "done";
-  return status === 200 && (result === "E" || result === "D" || kit.at(read, "error_code") !== undefined) ? "settled already" : "unclear";
+  const [result, code] = [kit.textAt(read ?? undefined, "result_code"), errorOf(read)];
+  if (status !== 200) return "unclear";
+  if (result === "A") return "done";
+  const isGateway = NOT_KNOWN.has(code ?? "") || codeOf(code)?.startsWith("gateway_") === true;
+  return !isGateway && (result === "E" || result === "D" || code !== undefined) ? "settled already" : "unclear";
 }

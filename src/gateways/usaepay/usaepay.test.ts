@@ -88,6 +88,31 @@ describe("usaepay requests", () => {
   });
 });
 
+describe("usaepay reversals", () => {
+  test("a payment is refunded only after a void that was plainly refused, and settings that cannot work are named", async () => {
+    const back = answered(200, { ...PAID, refnum: "3225593999" });
+    const settled = ioWith([listed(PAID), refused(10128, "E"), back]);
+    assert.equal((await usaepay.void!(traceOf(orderOf()), settled)).outcome, "voided");
+    assert.equal(settled.sent[2]?.body, '{"command":"refund","refnum":"3225593736"}');
+    for (const unclear of [refused(90909, "E"), refused(4, "E"), refused(23, "E"), answered(502, "<html>"), LOST]) {
+      const doubtful = ioWith([listed(PAID), unclear, back]);
+      assert.equal((await usaepay.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
+      assert.equal(doubtful.sent.length, 2);
+    }
+    const fault = (more: Record<string, string>) =>
+      usaepay.checkSettings({
+        ...settingsOf(usaepay),
+        credentials: {
+          ...settingsOf(usaepay).credentials,
+          ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, new Secret(value)])),
+        },
+      });
+    assert.equal(fault({}), null);
+    assert.match(fault({ api_key: "my key" }) ?? "", /api_key/);
+    assert.match(fault({ api_pin: "86 4213" }) ?? "", /api_pin/);
+  });
+});
+
 describe("usaepay responses", () => {
   test("every code of the vendor's table means what it says, as text, as number and padded", async () => {
     const rows = {
@@ -106,7 +131,8 @@ describe("usaepay responses", () => {
       authentication_required: "10117",
       gateway_credentials_invalid: "23 28 30 20002 20006 20008 21002 10118",
       gateway_misconfigured: "6 7 80 112 109 20005 20007 20010 70010 59001",
-      gateway_unavailable: "4 9 10 18 19 27 9001 10132 40007 90909 155",
+      gateway_unavailable: "4 9 10 18 19 27 155",
+      unknown: "9001 10132 40007 40008 40018 89191 89201 90909",
       processing_error: "20019 20001 71 10128",
     };
     for (const [ours, codes] of Object.entries(rows)) {
@@ -127,6 +153,7 @@ describe("usaepay responses", () => {
       codeOf(await charge(answered(401, { error: "API authentication failed", errorcode: 21002 }))),
       "gateway_credentials_invalid",
     );
+    assert.equal(codeOf(await charge(answered(403, { error: "API authentication failed" }))), "gateway_credentials_invalid");
     assert.equal(codeOf(await charge(answered(401, { error: "Access Denied", errorcode: 156 }))), "gateway_misconfigured");
     assert.equal(codeOf(await charge(answered(429, { error: "API Rate Limit Exceed", errorcode: 155 }))), "gateway_unavailable");
     assert.equal(codeOf(await charge(answered(200, { error: "Unknown command", error_code: 20019 }))), "processing_error");
@@ -135,8 +162,16 @@ describe("usaepay responses", () => {
   test("another sum, no reference number, and an undocumented result decide nothing; a part is voided", async () => {
     for (const change of [{ auth_amount: "4.99" }, { refnum: "" }, { result_code: "constructor" }])
       assert.equal((await charge(answered(200, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
+    for (const [status, body] of [
+      [200, {}],
+      [202, PAID],
+      [202, {}],
+      [302, {}],
+      [404, {}],
+    ] as const)
+      assert.equal((await charge(answered(status, body))).outcome, "unknown", `${status} ${JSON.stringify(body)}`);
     const io = ioWith([answered(200, { ...PAID, result_code: "P", auth_amount: "10.00" }), answered(200, PAID)]);
-    assert.equal(codeOf(await usaepay.charge(orderOf(), io)), "insufficient_funds");
+    assert.equal(codeOf(await usaepay.charge(orderOf(), io)), "card_declined");
     assert.equal(io.sent[1]?.body, '{"command":"void","refnum":"3225593736"}');
   });
 
@@ -154,7 +189,14 @@ describe("usaepay responses", () => {
     const paged = ioWith([listed(...full), listed({ ...PAID, result_code: "D" }, PAID)]);
     assert.equal((await usaepay.lookUp!(traceOf(orderOf()), paged)).outcome, "approved");
     assert.match(paged.sent[1]?.request.url ?? "", /limit=100&offset=100$/);
+    const early = ioWith([listed({ ...full[0], created: "2020-01-01 00:00:00" }, ...full.slice(2), PAID), LOST]);
+    assert.equal((await usaepay.lookUp!(traceOf(orderOf()), early)).outcome, "approved", "found: no older page is read");
+    const cut = { ...PAID, orderid: REFERENCE.slice(0, 20), invoice: shortReference(REFERENCE, 10) };
+    assert.equal((await look(listed(cut))).outcome, "approved", "known by its invoice where the order id was cut");
+    const older = full.map((item) => ({ ...item, created: "2020-01-01 00:00:00" }));
+    assert.equal((await look(listed(...older), LOST)).outcome, "absent", "older than the attempt: no older page is read");
     assert.equal((await look(listed())).outcome, "absent");
+    assert.equal((await look(listed({ ...PAID, result_code: "E", error_code: "90909" }))).outcome, "declined");
     assert.equal((await look(listed(...full))).outcome, "unknown");
     assert.equal((await look(listed({ ...PAID, trantype: "Voided Sale" }))).outcome, "declined");
     assert.equal((await look(LOST)).outcome, "unknown");
