@@ -1,6 +1,8 @@
 import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
+const MERCHANT_ACCOUNT = [/^ma_[A-Za-z0-9_-]{1,64}$/, "a merchant account such as ma_2kqjYZmhRXgMRPqxuKnGPmEj"] as const;
+
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://api.shift4.com", live: "https://api.shift4.com" },
   credentials: {
@@ -8,9 +10,13 @@ export const SETTINGS = kit.describeSettings({
     merchant_account_id: {
       secret: false,
       optional: true,
+      form: MERCHANT_ACCOUNT,
       meaning: "merchant account (ma_...) for telephone payments: the account, not the request, is boarded for telephone orders",
     },
-    merchant_account_id_widget: { secret: false, optional: true, meaning: "merchant account (ma_...) for payments in the widget" },
+    merchant_account_id_widget: kit.plainText("merchant account (ma_...) for payments in the widget", {
+      optional: true,
+      form: MERCHANT_ACCOUNT,
+    }),
   },
   options: {
     verify: {
@@ -125,9 +131,12 @@ export function readCharge(settings: Settings, id: string): GatewayRequest {
   return bare(settings, "GET", `/charges/${id}`);
 }
 
+/** `created` is the vendor's clock, the attempt's start ours: a clock that is minutes off must not hide a charge. */
+const CLOCK_MARGIN_MS = 900_000;
+
 /** A page of the charges made since shortly before the attempt began, newest first: metadata cannot be searched for. */
 export function listCharges(attempt: AttemptTrace, settings: Settings, after?: string): GatewayRequest {
-  const since = Math.floor(attempt.startedAtMs / 1000) - 60;
+  const since = Math.floor((attempt.startedAtMs - CLOCK_MARGIN_MS) / 1000);
   return bare(settings, "GET", `/charges?created%5Bgte%5D=${since}&limit=100${after === undefined ? "" : `&startingAfterId=${after}`}`);
 }
 
@@ -140,7 +149,7 @@ export function deleteCustomer(settings: Settings, customer: string): GatewayReq
 export function settingsFault({ credentials, environment }: Settings): string | null {
   const key = credentials.secret_key.reveal();
   if (/^p[uk]_/.test(key)) return "secret_key holds a public key (pu_... or pk_...); the secret key is needed";
-  if (/\s/.test(key)) return "secret_key has a blank in it";
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) return "secret_key has a blank in it, or characters that no key has";
   const isTest = key.includes("_test_");
   if (isTest !== (environment === "test"))
     return `secret_key is a ${isTest ? "test" : "live"} key, but these are the ${environment} settings`;

@@ -65,7 +65,7 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   if (status === "pending") {
     return kit.textAt(charge, "flow", "nextAction") === "redirect" ? kit.declined("authentication_required") : { outcome: "pending", id };
   }
-  if (status !== undefined && status !== "successful") return kit.unknown("a status that Shift4 does not document");
+  if (kit.at(charge, "status") !== undefined && status !== "successful") return kit.unknown("a status that Shift4 does not document");
   const asked = subject.mode === "charge" ? subject.amountMinor : VERIFICATION_MINOR;
   if (kit.minorOf(kit.at(charge, "amount")) !== asked || kit.textAt(charge, "currency")?.toUpperCase() !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
@@ -78,10 +78,10 @@ function declineOf(code: string | undefined, issuer: string | undefined): Declin
   return code === undefined || code === "card_declined" ? (ofIssuer(issuer) ?? known) : known;
 }
 
-/** An error object with a status that says nothing was taken; null when it is none. */
+/** An error object with a status that says nothing was taken; null when it is none, or tells of a fault behind the vendor. */
 function refusal(status: number, body: kit.JsonObject): Declined | null {
   const error = kit.at(body, "error");
-  if (!kit.isObject(error) || status < 400 || status >= 500) return null;
+  if (!kit.isObject(error) || status < 400 || status >= 500 || kit.textAt(error, "type") === "gateway_error") return null;
   const code = kit.textAt(error, "code");
   const known = status === 401 ? undefined : codeOf(code);
   const isCard = kit.textAt(error, "type") === "card_error" || status === 402;

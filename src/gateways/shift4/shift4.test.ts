@@ -108,6 +108,9 @@ describe("shift4 requests", () => {
     assert.match(fault("pu_test_x") ?? "", /public/);
     assert.match(fault("sk_x") ?? "", /live key/);
     assert.match(fault("pr_test_x", "live") ?? "", /test key/);
+    assert.match(fault("sk_test_\u0001") ?? "", /secret_key/);
+    const credentials = { secret_key: new Secret("sk_test_x"), merchant_account_id_widget: new Secret("12345") };
+    assert.match(shift4.checkSettings({ ...settings, credentials }) ?? "", /merchant_account_id_widget/);
   });
 });
 
@@ -157,7 +160,14 @@ describe("shift4 responses", () => {
   });
 
   test("a charge of another sum, in another state or without an id is unknown; one that is not captured is held", async () => {
-    for (const change of [{ amount: 499 }, { currency: "EUR" }, { status: "constructor" }, { id: "ch_1" }, { refunded: true }])
+    for (const change of [
+      { amount: 499 },
+      { currency: "EUR" },
+      { status: "constructor" },
+      { status: 7 },
+      { id: "ch_1" },
+      { refunded: true },
+    ])
       assert.equal((await charge(answered(200, { ...CHARGE, ...change }))).outcome, "unknown", JSON.stringify(change));
     const held = await charge(answered(200, { ...CHARGE, captured: false }));
     assert.equal(held.outcome === "approved" && held.capture, "authorized");
@@ -177,11 +187,15 @@ describe("shift4 responses", () => {
     assert.equal((await shift4.charge(orderOf(), io)).outcome, "approved");
     assert.equal(new Set(io.sent.map(({ request }) => request.headers["Idempotency-Key"])).size, 1);
     assert.equal((await charge(LOST)).outcome, "unknown");
+    assert.equal((await charge(error(undefined, {}, 400, "gateway_error"))).outcome, "unknown");
     const page = (items: object[], hasMore: boolean) => answered(200, { list: items, hasMore });
     const other = { ...CHARGE, id: "char_other", metadata: { sessionId: SESSION, attempt: "2" } };
     const search = ioWith([page([other], true), page([CHARGE], false)]);
     assert.equal((await shift4.lookUp!(traceOf(orderOf()), search)).outcome, "approved");
     assert.match(search.sent[1]?.request.url ?? "", /startingAfterId=char_other$/);
+    const slow = ioWith([page([CHARGE], false)]);
+    await shift4.lookUp!(traceOf(orderOf(), {}, 1_764_000_000_000), slow);
+    assert.match(slow.sent[0]?.request.url ?? "", /\?created%5Bgte%5D=1763999100&limit=100$/);
     assert.equal((await shift4.lookUp!(traceOf(orderOf()), ioWith([page([other], false)]))).outcome, "absent");
     assert.equal((await shift4.lookUp!(traceOf(orderOf()), ioWith([LOST]))).outcome, "unknown");
   });
