@@ -130,6 +130,7 @@ describe("fiserv requests", () => {
     assert.equal(fault({ region: "india", store_id: "1" }), null);
     assert.match(fault({ region: "mars" }) ?? "", /region/);
     assert.match(fault({ store_id: "x1" }) ?? "", /store_id/);
+    assert.match(fault({ api_key: "a key with blanks" }) ?? "", /api_key/);
   });
 
   test("a third decimal place that matters is never sent", async () => {
@@ -167,6 +168,39 @@ describe("fiserv responses", () => {
     }
   });
 
+  test("a status or body that refuses nothing decides nothing: no approval under another status is a decline", async () => {
+    for (const [status, body] of [
+      [201, SALE],
+      [202, SALE],
+      [202, {}],
+      [302, {}],
+      [402, {}],
+      [409, {}],
+      [422, {}],
+      [422, SALE],
+      [409, { ...SALE, transactionResult: "WAITING" }],
+    ] as const)
+      assert.equal((await charge(answered(status, body))).outcome, "unknown", `${status} ${JSON.stringify(body)}`);
+    const order = orderOf({ mode: "tokenize", amountMinor: 0 });
+    const busy = answered(429, { responseType: "TooManyRequests", error: { code: "429", message: "slow down" } });
+    assert.equal(codeOf(await fiserv.tokenize(order, ioWith([busy]))), "gateway_unavailable");
+    assert.equal(codeOf(await fiserv.tokenize(order, ioWith([answered(202, {})]))), "gateway_unavailable");
+  });
+
+  test("a refusal after the issuer's yes has the gateway's code", async () => {
+    const outcome = await charge(refused(409, { approvalCode: "N:-5002:Brand not supported", processor: { responseCode: "00" } }));
+    assert.equal(codeOf(outcome), "card_not_supported");
+  });
+
+  test("absence is the vendor's own 404; a payment that was voided stands no more", async () => {
+    const look = (answer: GatewayAnswer) => fiserv.lookUp!(traceOf(orderOf()), ioWith([answer]));
+    assert.equal((await look(answered(404, { responseType: "NotFound", error: { code: "404", message: "no" } }))).outcome, "absent");
+    for (const page of ["<html>404</html>", "", "{}"]) assert.equal((await look(answered(404, page))).outcome, "unknown", page);
+    assert.equal((await look(answered(200, { ...SALE, transactionState: "VOIDED" }))).outcome, "declined");
+    const declined = { ...SALE, transactionResult: "DECLINED", transactionState: "DECLINED", processor: { responseCode: "51" } };
+    assert.equal(codeOf(await look(answered(200, declined))), "insufficient_funds");
+  });
+
   test("5005 is a duplicate or a fraud rule by its words, and a duplicate is looked up before it counts", async () => {
     assert.equal(codeOf(await charge(byGateway("5005", "FRAUD - Some setting"))), "fraud_suspected");
     assert.equal((await charge(byGateway("5005", "FRAUD - Duplicate lockout"), answered(200, SALE))).outcome, "approved");
@@ -183,6 +217,8 @@ describe("fiserv responses", () => {
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.number")), "incorrect_number");
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.securityCode")), "incorrect_cvc");
     assert.equal(codeOf(await bad("storeId")), "gateway_misconfigured");
+    const both = answered(400, { error: { details: [{ field: "paymentMethod.paymentCard.number" }, { field: "storeId" }] } });
+    assert.equal(codeOf(await charge(both)), "incorrect_number");
   });
 
   test("an origin that the store is not set up for is named for the operator", async () => {

@@ -36,7 +36,8 @@ export const gateway = kit.defineGateway({
   sandbox: { api_key: "EXAMPLEapiKEY0001", api_secret: "EXAMPLEsecret42" },
   checkSettings: requests.settingsFault,
   documentation:
-    "The vendor boards a store for telephone orders; without it a payment is refused with 5108 or 23032. Unconfirmed: the codes of 400 and " +
+    "The vendor boards a store for telephone orders; without it a payment is refused with 5108 or 23032. Widget payments come without 3-D Secure: the store must accept " +
+    "that (ECI 7), or they are refused with 5102. Unconfirmed: the codes of 400 and " +
     "401 answers, and whether a declined payment's order id may be used again (each card has its own).",
   charge,
   tokenize,
@@ -85,7 +86,7 @@ function takeBack(subject: requests.Subject, io: FiservIo, id: string): Promise<
 function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
   return kit.storeAgain(io, async () => {
     const answer = await io.send(requests.createToken(order, io.settings, io));
-    const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status < 500 });
+    const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: responses.readable });
     return kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
   });
 }

@@ -1,12 +1,14 @@
 import type { AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
+const OPAQUE = [/^[\x21-\x7e]{8,255}$/, "8 characters of ASCII or more without blanks"] as const;
+
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://cert.api.firstdata.com", live: "https://prod.api.firstdata.com" },
   sideHosts: { emea: { test: "https://prod.emea.api.fiservapps.com", live: "https://prod.emea.api.fiservapps.com" } },
   credentials: {
-    api_key: { secret: true, meaning: "API key of the app in Fiserv's developer portal" },
-    api_secret: { secret: true, meaning: "the app's API secret: requests are signed with it" },
+    api_key: kit.secret("API key of the app in Fiserv's developer portal", { form: OPAQUE }),
+    api_secret: kit.secret("the app's API secret: requests are signed with it", { form: OPAQUE }),
     store_id: {
       secret: false,
       optional: true,

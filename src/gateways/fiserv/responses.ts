@@ -33,7 +33,7 @@ const of5005 = kit.textTable([[/duplicate/i, "duplicate_transaction" as const]])
 const ofField = kit.textTable<DeclineCode>([
   [/securityCode/, "incorrect_cvc"],
   [/expiryDate/, "invalid_expiry"],
-  [/\bnumber$/, "incorrect_number"],
+  [/paymentCard\.number\b/, "incorrect_number"],
   [/postalCode/, "incorrect_zip"],
 ]);
 const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
@@ -45,7 +45,7 @@ const TEXT_ID = /^[\x21-\x7e]{1,255}$/;
 export type PaymentState = Approved | Declined | Unknown | { outcome: "partial"; id: string } | { outcome: "waiting"; id: string };
 
 /** Statuses below 500 carry the vendor's word on the payment, 409 too: refused by the gateway's own rules. */
-const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
+export const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
 
 /** The answer to a sale, or to reading one that was ours. */
 export function readSale(answer: GatewayAnswer, subject: Subject): PaymentState {
@@ -85,12 +85,20 @@ function paid(body: kit.JsonObject, id: string, subject: Subject): Approved | Un
 /** Further keys of the status webhook. */
 function details(body: kit.JsonObject): Readonly<Record<string, string | undefined>> {
   return {
-    fiserv_status: kit.textAt(body, "transactionResult") ?? kit.textAt(body, "transactionStatus") ?? kit.textAt(body, "requestStatus"),
+    fiserv_status: resultOf(body),
     approval_code: kit.textAt(body, "processor", "authorizationCode") ?? kit.textAt(body, "approvalCode"),
     response_code: kit.scalarAt(body, "processor", "responseCode"),
     response_message: kit.textAt(body, "processor", "responseMessage") ?? kit.textAt(body, "error", "message"),
   };
 }
+
+/** Statuses that refuse a payment by issuer or rules; a 200 may be read so where the result in its body says it. */
+const REFUSING = new Set([200, 409, 422]);
+/** Results that are no refusal, whatever the status. */
+const NOT_REFUSED = new Set(["APPROVED", "PARTIAL", "WAITING"]);
+
+const resultOf = (body: kit.JsonObject) =>
+  kit.textAt(body, "transactionResult") ?? kit.textAt(body, "transactionStatus") ?? kit.textAt(body, "requestStatus");
 
 /** Whoever said no: the issuer (422), the gateway's rules (409), or the gateway's reader (400, 401, 403, 404, 415). */
 function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
@@ -101,6 +109,10 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
   if (byStatus !== undefined) return kit.declined(byStatus, { message });
   if (status === 400) return kit.declined(ofField(faultyFields(body)) ?? "gateway_misconfigured", { message });
   if (status === 404 || status === 415) return kit.declined("gateway_misconfigured", { message });
+  const result = resultOf(body);
+  if (!REFUSING.has(status) || NOT_REFUSED.has(result ?? ""))
+    return kit.unknown("a status that refuses nothing, or a refusal of what is approved");
+  if (result === undefined && !kit.isObject(kit.at(body, "error"))) return kit.unknown("a refusal without a result or an error");
   const code = refusalCode(body);
   if (code !== undefined && NOT_KNOWN.has(code)) return kit.unknown("the processor's answer to the vendor was lost");
   if (code !== undefined && ORIGIN_REFUSED.has(code)) {
@@ -119,10 +131,11 @@ function ourCode(body: kit.JsonObject, code: string | undefined): DeclineCode {
   return isZip && /avs|postal|zip/i.test(kit.textAt(body, "approvalCode") ?? "") ? "incorrect_zip" : known;
 }
 
-/** The issuer's code, else the gateway's: `N:-5005:FRAUD ...` has it between the colons, a minus marks it as the gateway's own. */
+/** The issuer's code (00 is none: the gateway's rules refused after it), else the gateway's: `N:-5005:FRAUD ...` has it between the colons, a minus marks it as the gateway's own. */
 function refusalCode(body: kit.JsonObject): string | undefined {
   const inApproval = /^[YN?]:-?([0-9A-Za-z]{1,6}):/.exec(kit.textAt(body, "approvalCode") ?? "")?.[1];
-  return kit.scalarAt(body, "processor", "responseCode") ?? inApproval ?? kit.scalarAt(body, "error", "code");
+  const byIssuer = kit.scalarAt(body, "processor", "responseCode");
+  return (byIssuer === "00" ? undefined : byIssuer) ?? inApproval ?? kit.scalarAt(body, "error", "code");
 }
 
 function faultyFields(body: kit.JsonObject): string {
@@ -133,7 +146,7 @@ function faultyFields(body: kit.JsonObject): string {
 export function readToken(status: number, body: kit.JsonObject): Approved | Declined | Unknown {
   if (status !== 200) return refusal(status, body);
   const result = kit.textAt(body, "requestStatus");
-  if (result === "DECLINED" || result === "FAILED" || result === "VALIDATION_FAILED") return refusal(422, body);
+  if (result === "DECLINED" || result === "FAILED" || result === "VALIDATION_FAILED") return refusal(status, body);
   const token = kit.idAt(body, TEXT_ID, "paymentToken", "value");
   if (result !== "SUCCESS" || token === undefined) return kit.unknown("200 without a token");
   const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
@@ -143,16 +156,20 @@ export function readToken(status: number, body: kit.JsonObject): Approved | Decl
   );
 }
 
-/** What reading a payment by our reference says: 404 is the vendor's "no such payment". */
+/** What reading a payment by our reference says: the vendor's own 404, not that of a page before it, is "no such payment". */
 export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentState | Extract<LookUpResult, { outcome: "absent" }> {
-  if (answer.kind !== "answered") return kit.unknown("Fiserv did not answer the look-up");
-  if (answer.status === 404) return kit.absent;
-  const body = answer.status === 200 || answer.status === 422 || answer.status === 409 ? kit.readJson(answer.body) : null;
-  if (body === null) return kit.unknown("Fiserv did not answer the look-up");
+  const body = kit.lookUpBody(answer, kit.readJson, [200, 404, 409, 422]);
+  if (body === null || answer.kind !== "answered") return kit.unknown("Fiserv did not answer the look-up");
+  const { status } = answer;
+  if (status === 404)
+    return kit.textAt(body, "responseType") === "NotFound" || kit.isObject(kit.at(body, "error"))
+      ? kit.absent
+      : kit.unknown("a 404 that is not the vendor's");
   const state = kit.textAt(body, "transactionState");
-  if (answer.status === 200 && (state === "VOIDED" || state === "DECLINED")) return refusal(422, body);
+  if (status === 200 && state === "VOIDED") return kit.declined("processing_error", { reason: "the payment was taken back" });
   // A reader's answer to a refused payment is 200 as well.
-  return stateOf(answer.status, body, subject);
+  if (status === 200 && state === "DECLINED") return refusal(status, body);
+  return stateOf(status, body, subject);
 }
 
 /** A void that comes after the settlement is refused by the gateway's rules. */
