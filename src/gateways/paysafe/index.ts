@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -59,51 +59,42 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** Waits for what is at work, and sends back what must not stay. */
-async function follow(subject: requests.Subject, io: Io, account: string, first: State): Promise<Outcome> {
-  let state: State | null = first;
-  if (state.outcome === "received") {
-    const { id } = state;
-    state = await kit.poll(
-      io,
-      async () => responses.readAgain(await io.send(requests.readAuth(io.settings, account, id)), subject, currencyOf(io)),
-      POLL_MS,
-    );
+async function follow(subject: Subject, io: Io, account: string, first: State): Promise<Outcome> {
+  if (first.outcome === "received") {
+    const read = async () => responses.readAgain(await io.send(requests.readAuth(io.settings, account, first.id)), subject, currencyOf(io));
+    const decided = await kit.poll(io, read, POLL_MS);
+    return decided === null ? kit.unknown("Paysafe is still working on the payment") : follow(subject, io, account, decided);
   }
-  if (state === null || state.outcome === "received") return kit.unknown("Paysafe is still working on the payment");
-  if (state.outcome === "held") {
-    const processor = { paysafe_auth_id: state.id };
+  if (!("id" in first)) return first;
+  const { id } = first;
+  const processor = { paysafe_auth_id: id };
+  if (first.outcome === "held") {
     const held = kit.declined("fraud_suspected", { processor, reason: "held by the vendor's risk rules; the payment was cancelled" });
-    const { id } = state;
-    return kit.releasedFirst(held, async () => responses.isCancelled(await io.send(requests.cancelHeld(io.settings, account, id))));
+    return kit.releasedFirst(held, async () => responses.isCancelled(await io.send(requests.cancel(io.settings, account, "auths", id))));
   }
-  if (state.outcome !== "another currency") return state;
-  const wrong = kit.declined("gateway_misconfigured", {
-    processor: { paysafe_auth_id: state.id },
-    reason: "the account has another currency than its settings say; the payment was sent back",
-  });
-  return kit.releasedFirst(wrong, () => sendBack(subject, io, account));
+  const reason = "the account has another currency than its settings say; the payment was sent back";
+  return kit.releasedFirst(kit.declined("gateway_misconfigured", { processor, reason }), () => sendBack(subject, io, account));
 }
 
+/** What stands under a reference; null when the vendor did not say. */
+const search = async (io: Io, account: string, kind: requests.Kind, reference: string) =>
+  responses.readSearch(await io.send(requests.search(io.settings, account, kind, reference)), kind, reference);
+
 /** Takes the settlement out of the batch and releases the hold; gives the money back where the batch is gone. */
-async function sendBack(subject: requests.Subject, io: Io, account: string): Promise<boolean> {
+async function sendBack(subject: Subject, io: Io, account: string): Promise<boolean> {
   const { settings } = io;
-  const found = responses.readSearch(
-    await io.send(requests.search(settings, account, "auths", subject.reference)),
-    "auths",
-    subject.reference,
-  );
+  const found = await search(io, account, "auths", subject.reference);
   const ids = responses.idsOf(found?.find((one) => kit.textAt(one, "status") === "COMPLETED"));
   if (ids === null) return false;
-  const answer = await kit.ask(io, requests.cancelSettlement(settings, account, ids.settlement));
-  const cancelled = answer === null ? "unclear" : responses.readReversal(answer);
-  if (cancelled === "unclear") return false;
-  if (cancelled === "done") {
-    // Money can no longer move; the hold would lapse by itself.
-    await io.send(requests.voidAuth(subject, settings, account, ids.auth));
-    return true;
-  }
-  const refunded = await kit.ask(io, requests.refund(subject, settings, account, ids.settlement));
-  return refunded !== null && responses.readReversal(refunded) === "done";
+  const step = async (request: GatewayRequest) => {
+    const answer = await kit.ask(io, request);
+    return answer === null ? "unclear" : responses.readReversal(answer);
+  };
+  const cancelled = await step(requests.cancel(settings, account, "settlements", ids.settlement));
+  // Once it is cancelled no money can move; the hold would lapse by itself.
+  if (cancelled === "done") await io.send(requests.voidAuth(subject, settings, account, ids.auth));
+  if (cancelled !== "settled already") return cancelled === "done";
+  return (await step(requests.refund(subject, settings, account, ids.settlement))) === "done";
 }
 
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
@@ -113,36 +104,35 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return verified.outcome === "approved" ? kit.storeAgain(io, () => store(order, io)) : verified;
 }
 
-/** The issuer's word on the card. A lost one is looked up, and where it never arrived asked again. */
+/** The issuer's word on a card. It is no payment: its id is not told. Null where nothing was said: a duplicate may be our own request. */
+function wordOf(state: State | undefined): Outcome | null {
+  if (state?.outcome === "held") return kit.declined("fraud_suspected", { reason: "the verification is held by the vendor's risk rules" });
+  const isTold = state?.outcome === "approved" || (state?.outcome === "declined" && state.code !== "duplicate_transaction");
+  return isTold ? { ...state, processor: {} } : null;
+}
+
+/** Asks the issuer about the card. A lost answer is looked up, and where the request never arrived it is made again. */
 function verify(order: Order, io: Io): Promise<Outcome> {
+  const account = requests.accountOf(order, io.settings);
   let round = 0;
   return kit.storeAgain(io, async () => {
     round += 1;
-    const account = requests.accountOf(order, io.settings);
-    const reference = requests.verificationRef(order, round);
-    const state = responses.readPayment(await io.send(requests.verify(order, io.settings, round)), order, currencyOf(io));
-    if (state.outcome === "held") return kit.declined("fraud_suspected", { reason: "the verification is held by the vendor's risk rules" });
-    if (state.outcome === "approved" || state.outcome === "declined") return plain(state);
-    const found = responses.readSearch(
-      await io.send(requests.search(io.settings, account, "verifications", reference)),
-      "verifications",
-      reference,
-    );
-    const [known] = found ?? [];
-    const late = known === undefined ? undefined : responses.stateOf(known, order, currencyOf(io));
-    return late?.outcome === "approved" || late?.outcome === "declined" ? plain(late) : kit.unknown("the verification's answer was lost");
+    const answer = await io.send(requests.verify(order, io.settings, round));
+    const word = wordOf(responses.readPayment(answer, order, currencyOf(io)));
+    if (word !== null) return word;
+    const [known] = (await search(io, account, "verifications", requests.verificationRef(order, round))) ?? [];
+    const late = wordOf(known && responses.stateOf(known, order, currencyOf(io)));
+    return late ?? kit.unknown("the verification's answer was lost");
   });
 }
 
-/** A verification is no payment: its id is not told. */
-const plain = (outcome: Outcome): Outcome => (outcome.outcome === "unknown" ? outcome : { ...outcome, processor: {} });
-
 /** Stores the card, without an address where the vault does not take it; a profile that was stored before is adopted. */
 async function store(order: Order, io: Io): Promise<Outcome> {
-  let stored = responses.readStored(await io.send(requests.createProfile(order, io.settings, true)));
-  const refusal = stored.outcome === "declined" ? stored.reason : undefined;
-  if (refusal === responses.NO_ADDRESS) stored = responses.readStored(await io.send(requests.createProfile(order, io.settings, false)));
-  if (refusal !== responses.PROFILE_EXISTS) return stored;
+  const create = async (withAddress: boolean) =>
+    responses.readStored(await io.send(requests.createProfile(order, io.settings, withAddress)));
+  const first = await create(true);
+  const stored = first === "no such address" ? await create(false) : first;
+  if (kit.isOutcome(stored)) return stored;
   const found = await findProfile(order, io);
   return found.outcome === "approved" ? found : kit.unknown("the vault holds the card and does not show it");
 }
@@ -151,8 +141,7 @@ async function store(order: Order, io: Io): Promise<Outcome> {
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return findProfile(attempt, io);
   const account = accountOf(attempt, io);
-  const answer = await io.send(requests.search(io.settings, account, "auths", attempt.reference));
-  const found = responses.readSearch(answer, "auths", attempt.reference);
+  const found = await search(io, account, "auths", attempt.reference);
   if (found === null) return kit.unknown("Paysafe did not answer the look-up");
   const states = found.map((one) => responses.stateOf(one, attempt, currencyOf(io)));
   const standing = states.filter(({ outcome }) => outcome !== "declined");
@@ -162,7 +151,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   return state.outcome === "received" ? kit.pending : follow(attempt, io, account, state);
 }
 
-async function findProfile(subject: requests.Subject, io: Io): Promise<LookUpResult> {
+async function findProfile(subject: Subject, io: Io): Promise<LookUpResult> {
   const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)));
   if (id === null) return kit.absent;
   if (id === undefined) return kit.unknown("Paysafe did not answer the look-up");
@@ -170,7 +159,7 @@ async function findProfile(subject: requests.Subject, io: Io): Promise<LookUpRes
 }
 
 /** Takes the profile and its card out of the vault. */
-async function remove(subject: requests.Subject, io: Io): Promise<boolean> {
+async function remove(subject: Subject, io: Io): Promise<boolean> {
   const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)));
   const answer = typeof id === "string" ? await kit.ask(io, requests.deleteProfile(io.settings, id)) : null;
   return answer?.status === 200;

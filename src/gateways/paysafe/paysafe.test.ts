@@ -88,7 +88,7 @@ describe("paysafe requests", () => {
     await paysafe.charge(orderOf({ channel: "widget", customerIp: "203.0.113.7" }), io);
     const [voice, widget] = io.sent;
     assert.match(voice?.request.url ?? "", /\/accounts\/89987201\/auths$/);
-    assert.match(voice?.body ?? "", /"billingDetails":\{"zip":"44628","country":"CA"\},"entryMode":"MOTO"/);
+    assert.match(voice?.body ?? "", /"entryMode":"MOTO",.*"billingDetails":\{"zip":"44628","country":"CA"\}/);
     assert.match(widget?.request.url ?? "", /\/accounts\/1002158490\/auths$/);
     assert.match(widget?.body ?? "", /"customerIp":"203\.0\.113\.7"/);
     assert.doesNotMatch(widget?.body ?? "", /entryMode/);
@@ -119,10 +119,9 @@ describe("paysafe requests", () => {
     );
     assert.equal(
       io.sent[0]?.body,
-      `{"merchantRefNum":"${SESSION}-1-v","dupCheck":true,` +
+      `{"merchantRefNum":"${SESSION}-1-v","storedCredential":{"type":"ADHOC","occurrence":"INITIAL"},"dupCheck":true,` +
         '"card":{"cardNum":"4111111111111111","cardExpiry":{"month":3,"year":2060},"cvv":"123"},' +
-        '"profile":{"firstName":"Jane","lastName":"Doe"},"billingDetails":{"zip":"44628","country":"US"},' +
-        '"storedCredential":{"type":"ADHOC","occurrence":"INITIAL"},"description":"Invoice 1001"}',
+        '"profile":{"firstName":"Jane","lastName":"Doe"},"billingDetails":{"zip":"44628","country":"US"},"description":"Invoice 1001"}',
     );
     assert.equal(
       io.sent[1]?.body,
@@ -176,7 +175,7 @@ describe("paysafe responses", () => {
       gateway_misconfigured:
         "401:5040 400:5001 400:5023 400:5068 404:5269 403:5270 406:5271 405:5281 402:3046 402:3048 400:3064 400:toString",
       // A fault of the gateway, and what the acquirer leaves open, are looked up.
-      unknown: "500:1000 500:1007 502:1001 502:3028 402:3041",
+      unknown: "500:1000 500:1007 502:1001 502:3028 402:3041 402:3028 200:3041 200:1007 400:1003",
     };
     for (const [ours, all] of Object.entries(rows)) {
       for (const one of all.split(" ")) {
@@ -208,6 +207,17 @@ describe("paysafe responses", () => {
     assert.equal(outcome.message, "The card has been declined.");
     assert.equal(codeOf(await charge(error(200, "3022", {}, AUTH))), "insufficient_funds");
     assert.equal(codeOf(await charge(answered(200, { ...AUTH, status: "FAILED" }))), "card_declined");
+  });
+
+  test("only the statuses that the vendor gives before it processes anything are refusals, whatever code the body has", async () => {
+    for (const status of [302, 408, 409, 410, 425]) assert.equal((await charge(error(status, "5999"))).outcome, "unknown", String(status));
+    assert.equal((await charge(answered(409, {}))).outcome, "unknown");
+    assert.equal(codeOf(await charge(error(404, "5999"))), "gateway_misconfigured");
+  });
+
+  test("an empty error beside a completed payment is no decline, and one without a code says nothing", async () => {
+    assert.equal((await charge(answered(200, { ...AUTH, error: null }))).outcome, "approved");
+    assert.equal((await charge(answered(200, { ...AUTH, error: {} }))).outcome, "unknown");
   });
 
   test("another amount, no id and an unknown status are no approval; a sale that is only held is told so", async () => {
@@ -281,6 +291,8 @@ describe("paysafe responses", () => {
     const again = ioWith([LOST, answered(200, { verifications: [] }), answered(200, VERIFICATION), answered(200, PROFILE)]);
     assert.equal((await paysafe.tokenize(storing(), again)).outcome, "approved");
     assert.match(again.sent[2]?.body ?? "", new RegExp(`"merchantRefNum":"${SESSION}-1-v2"`));
+    const twice = ioWith([error(409, "5031"), answered(200, { verifications: [VERIFICATION] }), answered(200, PROFILE)]);
+    assert.equal((await paysafe.tokenize(storing(), twice)).outcome, "approved");
     const held = ioWith([answered(200, { ...VERIFICATION, status: "HELD" })]);
     assert.equal(codeOf(await paysafe.tokenize(storing(), held)), "fraud_suspected");
   });

@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 const ACCOUNT = [/^[0-9]{1,20}$/, "an account's number"] as const;
@@ -32,49 +32,39 @@ export const SETTINGS = kit.describeSettings({
     ),
   },
 });
-export type Settings = kit.SettingsOf<typeof SETTINGS>;
+type Settings = kit.SettingsOf<typeof SETTINGS>;
 
 const TIMEOUT_MS = 60_000;
-
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
-
+const VAULT = "/customervault/v1/profiles";
 /** Characters that the vendor refuses in any value. */
 const FORBIDDEN = /[";^*</[\]\\]/g;
 const clean = (text: string, limit: number): string => kit.unicodeText(text.replace(FORBIDDEN, " ").replace(/\s+/gu, " "), limit);
 
-function headersOf({ credentials }: Settings) {
-  return { Authorization: kit.basicAuth(credentials.username, credentials.password), Accept: "application/json" };
-}
+const authorization = ({ credentials }: Settings) => ({ Authorization: kit.basicAuth(credentials.username, credentials.password) });
 
-function send(settings: Settings, method: "POST" | "PUT", path: string, body: kit.JsonBody): GatewayRequest {
-  const headers = { ...headersOf(settings), "Content-Type": "application/json; charset=utf-8" };
+function write(settings: Settings, method: "POST" | "PUT", path: string, body: kit.JsonBody): GatewayRequest {
+  const headers = { ...authorization(settings), "Content-Type": "application/json; charset=utf-8" };
   return { ...kit.postJson(settings.endpoint + path, body, headers, TIMEOUT_MS), method };
 }
 
-function read(settings: Settings, method: "GET" | "DELETE", path: string): GatewayRequest {
-  return { ...kit.get(settings.endpoint + path, headersOf(settings), TIMEOUT_MS), method };
-}
-
-/** The account that the order's channel goes to. */
-export function accountOf({ channel }: Order, { credentials }: Settings): string {
-  return ((channel === "voice" ? credentials.moto_account_id : undefined) ?? credentials.account_id).reveal();
-}
+const read = (settings: Settings, path: string, method: "GET" | "DELETE" = "GET"): GatewayRequest => ({
+  ...kit.get(settings.endpoint + path, authorization(settings), TIMEOUT_MS),
+  method,
+});
 
 const cardPath = (account: string, rest: string): string => `/cardpayments/v1/accounts/${account}/${rest}`;
-const VAULT = "/customervault/v1/profiles";
+
+/** The account that the order's channel goes to. */
+export const accountOf = ({ channel }: Order, { credentials }: Settings): string =>
+  ((channel === "voice" ? credentials.moto_account_id : undefined) ?? credentials.account_id).reveal();
 
 /** The vendor rounds a third decimal: such an amount is refused here. */
-export function fits(order: Order): boolean {
-  return kit.decimalAmount(order, 2) !== null;
-}
+export const fits = (order: Order): boolean => kit.decimalAmount(order, 2) !== null;
 
-function cardOf({ card }: Order): { [name: string]: kit.JsonBody | undefined } {
-  return {
-    cardNum: card.number,
-    cardExpiry: { month: new kit.NumberOf(card.expMonth), year: new kit.NumberOf(card.expYear) },
-  };
-}
+const cardOf = ({ card }: Order) => ({
+  cardNum: card.number,
+  cardExpiry: { month: new kit.NumberOf(card.expMonth), year: new kit.NumberOf(card.expYear) },
+});
 
 /** Parts of the name, and the ZIP code with its country. Undefined where nothing is known. */
 function payer(order: Order, { credentials }: Settings) {
@@ -86,46 +76,45 @@ function payer(order: Order, { credentials }: Settings) {
   };
 }
 
-/** Authorizes and settles in one step. The reference counts for 90 days: a second card has another. */
-export function sale(order: Order, settings: Settings): GatewayRequest {
+export type Kind = "auths" | "verifications";
+
+/** What a sale and a verification have alike. The reference counts for 90 days: a second card has another. */
+function withCard(order: Order, settings: Settings, kind: Kind, reference: string, more: { [name: string]: kit.JsonBody | undefined }) {
   const { profile, address } = payer(order, settings);
-  return send(settings, "POST", cardPath(accountOf(order, settings), "auths"), {
-    merchantRefNum: order.reference,
-    amount: order.amountMinor,
-    settleWithAuth: true,
+  return write(settings, "POST", cardPath(accountOf(order, settings), kind), {
+    merchantRefNum: reference,
+    ...more,
     dupCheck: true,
     card: { ...cardOf(order), cvv: kit.securityCode(order.card) },
     profile,
     billingDetails: address,
-    customerIp: order.customerIp ?? undefined,
-    ...(order.channel === "voice" && settings.options.send_entry_mode_moto && { entryMode: "MOTO" }),
     description: kit.optionalText(clean, order.description, 255),
   });
 }
+
+/** Authorizes and settles in one step. */
+export const sale = (order: Order, settings: Settings): GatewayRequest =>
+  withCard(order, settings, "auths", order.reference, {
+    amount: order.amountMinor,
+    settleWithAuth: true,
+    customerIp: order.customerIp ?? undefined,
+    entryMode: order.channel === "voice" && settings.options.send_entry_mode_moto ? "MOTO" : undefined,
+  });
 
 /** What the verification of a card is called; a lost one is made again under the next number. */
 export const verificationRef = ({ reference }: Pick<Subject, "reference">, round: number): string =>
   `${reference}-v${round === 1 ? "" : round}`;
 
 /** Asks the issuer about the card, without an amount. A first stored use demands the security code. */
-export function verify(order: Order, settings: Settings, round: number): GatewayRequest {
-  const { profile, address } = payer(order, settings);
-  const cvv = kit.securityCode(order.card);
-  return send(settings, "POST", cardPath(accountOf(order, settings), "verifications"), {
-    merchantRefNum: verificationRef(order, round),
-    dupCheck: true,
-    card: { ...cardOf(order), cvv },
-    profile,
-    billingDetails: address,
-    ...(cvv && { storedCredential: { type: settings.options.stored_credential_type, occurrence: "INITIAL" } }),
-    description: kit.optionalText(clean, order.description, 255),
+export const verify = (order: Order, settings: Settings, round: number): GatewayRequest =>
+  withCard(order, settings, "verifications", verificationRef(order, round), {
+    storedCredential: kit.securityCode(order.card) && { type: settings.options.stored_credential_type, occurrence: "INITIAL" },
   });
-}
 
 /** Stores the card with a profile of its own, named by the attempt. An address counts only with its country. */
 export function createProfile(order: Order, settings: Settings, withAddress: boolean): GatewayRequest {
   const { name = "Cardholder", profile, address } = payer(order, settings);
-  return send(settings, "POST", VAULT, {
+  return write(settings, "POST", VAULT, {
     merchantCustomerId: order.reference,
     locale: "en_US",
     ...profile,
@@ -134,46 +123,33 @@ export function createProfile(order: Order, settings: Settings, withAddress: boo
 }
 
 /** Payments or verifications under a reference. */
-export function search(settings: Settings, account: string, kind: "auths" | "verifications", reference: string): GatewayRequest {
-  return read(settings, "GET", cardPath(account, `${kind}?merchantRefNum=${encodeURIComponent(reference)}&limit=10`));
-}
+export const search = (settings: Settings, account: string, kind: Kind, reference: string): GatewayRequest =>
+  read(settings, cardPath(account, `${kind}?merchantRefNum=${encodeURIComponent(reference)}&limit=10`));
 
-export function readAuth(settings: Settings, account: string, id: string): GatewayRequest {
-  return read(settings, "GET", cardPath(account, `auths/${id}`));
-}
+export const readAuth = (settings: Settings, account: string, id: string): GatewayRequest =>
+  read(settings, cardPath(account, `auths/${id}`));
 
-/** Ends a payment that waits for a risk decision. */
-export function cancelHeld(settings: Settings, account: string, id: string): GatewayRequest {
-  return send(settings, "PUT", cardPath(account, `auths/${id}`), { status: "CANCELLED" });
-}
-
-/** Takes a settlement out of the batch. */
-export function cancelSettlement(settings: Settings, account: string, id: string): GatewayRequest {
-  return send(settings, "PUT", cardPath(account, `settlements/${id}`), { status: "CANCELLED" });
-}
+/** Ends a payment that waits for a risk decision (`auths`), or takes a settlement out of the batch. */
+export const cancel = (settings: Settings, account: string, kind: "auths" | "settlements", id: string): GatewayRequest =>
+  write(settings, "PUT", cardPath(account, `${kind}/${id}`), { status: "CANCELLED" });
 
 /** Releases the hold of a payment whose settlement was cancelled. */
-export function voidAuth(subject: Subject, settings: Settings, account: string, id: string): GatewayRequest {
-  const body = { merchantRefNum: `${subject.reference}-void`, amount: subject.amountMinor };
-  return send(settings, "POST", cardPath(account, `auths/${id}/voidauths`), body);
-}
+export const voidAuth = ({ reference, amountMinor: amount }: Subject, settings: Settings, account: string, id: string): GatewayRequest =>
+  write(settings, "POST", cardPath(account, `auths/${id}/voidauths`), { merchantRefNum: `${reference}-void`, amount });
 
 /** Gives a settled payment back. */
-export function refund(subject: Subject, settings: Settings, account: string, id: string): GatewayRequest {
-  const body = { merchantRefNum: `${subject.reference}-refund`, amount: subject.amountMinor, dupCheck: true };
-  return send(settings, "POST", cardPath(account, `settlements/${id}/refunds`), body);
-}
+export const refund = ({ reference, amountMinor: amount }: Subject, settings: Settings, account: string, id: string): GatewayRequest =>
+  write(settings, "POST", cardPath(account, `settlements/${id}/refunds`), {
+    merchantRefNum: `${reference}-refund`,
+    amount,
+    dupCheck: true,
+  });
 
 /** The profile that was made for the attempt. */
-export function findProfile({ reference }: Subject, settings: Settings): GatewayRequest {
-  return read(settings, "GET", `${VAULT}?merchantCustomerId=${encodeURIComponent(reference)}`);
-}
+export const findProfile = ({ reference }: Subject, settings: Settings): GatewayRequest =>
+  read(settings, `${VAULT}?merchantCustomerId=${encodeURIComponent(reference)}`);
 
-export function readProfile(settings: Settings, id: string): GatewayRequest {
-  return read(settings, "GET", `${VAULT}/${id}?fields=addresses,cards`);
-}
+export const readProfile = (settings: Settings, id: string): GatewayRequest => read(settings, `${VAULT}/${id}?fields=addresses,cards`);
 
 /** Removes a profile and the card that is stored with it. */
-export function deleteProfile(settings: Settings, id: string): GatewayRequest {
-  return read(settings, "DELETE", `${VAULT}/${id}`);
-}
+export const deleteProfile = (settings: Settings, id: string): GatewayRequest => read(settings, `${VAULT}/${id}`, "DELETE");

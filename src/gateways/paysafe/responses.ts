@@ -1,9 +1,12 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import type { Subject } from "./requests.ts";
+import type { Kind } from "./requests.ts";
 
-/** `error.code`: of the issuer (3xxx), the risk rules (4xxx), our request (5xxx) and the vault (7xxx). */
+/**
+ * `error.code`: of the issuer (3xxx), the risk rules (4xxx), our request (5xxx) and the vault (7xxx).
+ * Length: two interfaces, payments and the vault, each with its own look-up, repeat and reversal; neither does the other's part.
+ */
 const codeOf = kit.codeTable({
   do_not_honor: "3009 3015 3057",
   card_declined: "3013 3014 3029 3030 3035 3037 3038 5021 3033 5501 5502 7514",
@@ -25,10 +28,10 @@ const codeOf = kit.codeTable({
   gateway_misconfigured:
     "5040 5001 5003 5004 5005 5010 5016 5017 5023 5042 5050 5068 5269 5273 5270 5271 5272 5281 3046 3048 3064-3067 3071 3072",
 });
-/** The issuer's catch-all, and the fault of a field. */
+/** The issuer's catch-all, the fault of a field, and the vault's word for a profile that it has. */
 const [CATCH_ALL, FIELD_ERROR, STORED_ALREADY] = ["3009", "5068", "7505"];
-/** What may stand for a payment that was taken all the same: looked up before it is told. */
-const UNCLEAR = "3041";
+/** A fault on the way to the issuer or back: the payment may stand all the same, and is looked up before anything is told. */
+const LEFT_OPEN = /^(100\d|3028|3041)$/;
 const codeOfField = kit.textTable<DeclineCode>([
   [/^card\.cardNum$/, "incorrect_number"],
   [/^card\.cvv$/, "incorrect_cvc"],
@@ -36,41 +39,38 @@ const codeOfField = kit.textTable<DeclineCode>([
   [/^billingDetails\.zip$/, "incorrect_zip"],
 ]);
 
+/** Besides successes: the issuer's refusal, those that the vendor gives before it processes anything, and a used reference. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 406, 409]);
+const readable = (status: number): boolean => status < 300 || REFUSALS.has(status);
+
 const ID = /^[A-Za-z0-9-]{1,64}$/;
 /** A card's token begins with C, a customer's, which cannot pay, with P. */
 const CARD_TOKEN = /^C[A-Za-z0-9_-]{1,79}$/;
-/** The vault's refusal of the address that was sent. */
-export const NO_ADDRESS = "the vault does not take the address";
-/** The vault has a profile under this name. */
-export const PROFILE_EXISTS = "the vault holds the card's profile";
 
 /** A payment: `received` is still at work, `held` waits for a risk decision, `another currency` was taken and must not stay. */
-export type State =
-  | Approved
-  | Declined
-  | Unknown
-  | { outcome: "received"; id: string }
-  | { outcome: "held"; id: string }
-  | { outcome: "another currency"; id: string };
+export type State = Approved | Declined | Unknown | { outcome: "received" | "held" | "another currency"; id: string };
+
+const codeIn = (body: kit.JsonObject | null) => kit.scalarAt(body ?? undefined, "error", "code");
+const fieldsIn = (body: kit.JsonObject) => (kit.objectsAt(body, "error", "fieldErrors") ?? []).map((one) => kit.textAt(one, "field") ?? "");
 
 /** The answer to a payment or a verification. A decline is status 402, a used reference 409. */
 export function readPayment(answer: GatewayAnswer, subject: Subject, currency: string): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status < 500 && status !== 429 });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
-  if (status < 300) return stateOf(body, subject, currency);
-  const isTold = kit.textAt(body, "error", "code") !== undefined;
-  // Without a code only the statuses that the vendor gives before it processes anything say so.
-  if (!isTold && ![400, 401, 402, 403, 404, 405, 406].includes(status)) return kit.unknown(`status ${status} without an error code`);
-  if (kit.textAt(body, "error", "code") === UNCLEAR) return kit.unknown("an error of the acquirer that is to be looked up");
-  return refusal(status, body);
+  const code = codeIn(body);
+  if (LEFT_OPEN.test(code ?? "")) return kit.unknown("a fault on the way to the issuer that is to be looked up");
+  if (status === 409 && codeOf(code) !== "duplicate_transaction") return kit.unknown("status 409 that does not say why");
+  return status < 300 ? stateOf(body, subject, currency) : refusal(status, body);
 }
 
 /** A payment or a verification as its object shows it. */
 export function stateOf(body: kit.JsonObject, subject: Subject, currency: string): State {
-  if (kit.at(body, "error") !== undefined) return refusal(402, body);
   const [id, status] = [kit.idAt(body, ID, "id"), kit.textAt(body, "status")];
+  if ((kit.at(body, "error") ?? null) !== null)
+    return codeIn(body) === undefined ? kit.unknown("an error without a code") : refusal(402, body);
   if (id === undefined) return kit.unknown("a payment without its id");
+  const processor = { paysafe_auth_id: id };
   switch (status ?? "") {
     case "COMPLETED":
       return subject.mode === "charge" ? completed(body, id, subject, currency) : kit.approved({});
@@ -79,9 +79,9 @@ export function stateOf(body: kit.JsonObject, subject: Subject, currency: string
     case "HELD":
       return { outcome: "held", id };
     case "FAILED":
-      return kit.declined("card_declined", { processor: { paysafe_auth_id: id } });
+      return kit.declined("card_declined", { processor });
     case "CANCELLED":
-      return kit.declined("processing_error", { processor: { paysafe_auth_id: id }, reason: "the payment was cancelled" });
+      return kit.declined("processing_error", { processor, reason: "the payment was cancelled" });
     default:
       return kit.unknown("a status that Paysafe does not document");
   }
@@ -89,46 +89,35 @@ export function stateOf(body: kit.JsonObject, subject: Subject, currency: string
 
 function completed(body: kit.JsonObject, id: string, { amountMinor }: Subject, currency: string): State {
   if (kit.minorOf(kit.at(body, "amount")) !== amountMinor) return kit.unknown("another amount than asked for");
+  const processor = { paysafe_auth_id: id };
   if (kit.textAt(body, "settlements", 0, "status") === "CANCELLED")
-    return kit.declined("processing_error", { processor: { paysafe_auth_id: id }, reason: "the payment was taken back" });
-  const theirs = kit.textAt(body, "currencyCode");
+    return kit.declined("processing_error", { processor, reason: "the payment was taken back" });
+  if ((kit.textAt(body, "currencyCode") ?? currency) !== currency) return { outcome: "another currency", id };
   // Nothing is left to settle of a sale.
-  const left = kit.minorOf(kit.at(body, "availableToSettle")) ?? 0;
-  if (theirs !== undefined && theirs !== currency) return { outcome: "another currency", id };
-  return kit.approved(
-    { paysafe_auth_id: id },
-    {
-      capture: kit.at(body, "settleWithAuth") === false || left > 0 ? "authorized" : "captured",
-      webhook: {
-        auth_code: kit.textAt(body, "authCode"),
-        avs_result_code: kit.textAt(body, "avsResponse"),
-        cvv_result_code: kit.textAt(body, "cvvVerification"),
-      },
-    },
-  );
+  const isHeld = kit.at(body, "settleWithAuth") === false || (kit.minorOf(kit.at(body, "availableToSettle")) ?? 0) > 0;
+  return kit.approved(processor, {
+    capture: isHeld ? "authorized" : "captured",
+    webhook: kit.namedFields((name) => kit.textAt(body, name), {
+      auth_code: "authCode",
+      avs_result_code: "avsResponse",
+      cvv_result_code: "cvvVerification",
+    }),
+  });
 }
 
 function refusal(status: number, body: kit.JsonObject): Declined {
-  const code = kit.scalarAt(body, "error", "code");
-  const fields = (kit.objectsAt(body, "error", "fieldErrors") ?? []).map((one) => kit.textAt(one, "field") ?? "");
-  const finer =
-    code === CATCH_ALL
-      ? kit.codeOfIso(kit.scalarAt(body, "acquirerResponse", "responseCode"))
-      : code === FIELD_ERROR
-        ? fields.map((field) => codeOfField(field)).find((found) => found !== undefined)
-        : undefined;
-  const otherwise = status === 402 ? "card_declined" : (kit.codeOfStatus(status) ?? "gateway_unavailable");
-  const isAddress = code === FIELD_ERROR && fields.some((field) => field.includes("billingAddress"));
-  const reason = isAddress ? NO_ADDRESS : code === STORED_ALREADY ? PROFILE_EXISTS : undefined;
-  return kit.declined(finer ?? codeOf(code) ?? otherwise, {
+  const code = codeIn(body);
+  const raw = code === CATCH_ALL ? kit.codeOfIso(kit.scalarAt(body, "acquirerResponse", "responseCode")) : undefined;
+  const [field] = code === FIELD_ERROR ? fieldsIn(body).flatMap((name) => codeOfField(name) ?? []) : [];
+  const otherwise = status === 402 ? "card_declined" : (kit.codeOfStatus(status) ?? "processing_error");
+  return kit.declined(raw ?? field ?? codeOf(code) ?? otherwise, {
     message: kit.textAt(body, "error", "message"),
     processor: { paysafe_auth_id: kit.idAt(body, ID, "id") },
-    ...(reason !== undefined && { reason }),
   });
 }
 
 /** What stands under a reference; null when the vendor did not say. */
-export function readSearch(answer: GatewayAnswer, kind: "auths" | "verifications", reference: string): kit.JsonObject[] | null {
+export function readSearch(answer: GatewayAnswer, kind: Kind, reference: string): kit.JsonObject[] | null {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), kind);
   return all?.filter((one) => kit.textAt(one, "merchantRefNum") === reference) ?? null;
 }
@@ -149,22 +138,26 @@ export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlem
 /** A cancelled settlement, or one that went out with the batch. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
-  if (read !== null && status < 300 && kit.at(read, "error") === undefined && kit.idAt(read, ID, "id") !== undefined) return "done";
-  return kit.scalarAt(read ?? undefined, "error", "code") === "3415" ? "settled already" : "unclear";
+  if (status < 300 && codeIn(read) === undefined && kit.idAt(read ?? undefined, ID, "id") !== undefined) return "done";
+  return codeIn(read) === "3415" ? "settled already" : "unclear";
 }
 
 /** The confirmation that a held payment was cancelled. */
-export function isCancelled(answer: GatewayAnswer): boolean {
-  return kit.textAt(kit.lookUpBody(answer, kit.readJson), "status") === "CANCELLED";
-}
+export const isCancelled = (answer: GatewayAnswer): boolean => kit.textAt(kit.lookUpBody(answer, kit.readJson), "status") === "CANCELLED";
 
-/** The answer to storing a card: its profile, or a refusal. It moves no money, so that it may be asked again. */
-export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status < 500 && status !== 429 });
+/**
+ * The answer to storing a card: its profile, or a refusal; the vault has a profile of this name already, or does not take the
+ * address. It moves no money, so that it may be asked again.
+ */
+export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown | "stored before" | "no such address" {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
   if (kit.isOutcome(read)) return read;
-  return read.status < 300 && kit.at(read.body, "error") === undefined
-    ? storedIn(read.body)
-    : { ...refusal(read.status, read.body), processor: {} };
+  const { status, body } = read;
+  const code = codeIn(body);
+  if (status < 300 && code === undefined) return storedIn(body);
+  if (code === STORED_ALREADY) return "stored before";
+  if (code === FIELD_ERROR && fieldsIn(body).some((field) => field.includes("billingAddress"))) return "no such address";
+  return { ...refusal(status, body), processor: {} };
 }
 
 function storedIn(profile: kit.JsonObject): Approved | Unknown {
