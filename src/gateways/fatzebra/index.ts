@@ -50,7 +50,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 async function whole(subject: Subject, io: Io, state: responses.PurchaseState): Promise<Outcome> {
   if (state.outcome !== "partial") return state;
   const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
-  return kit.releasedFirst(refusal, () => reversed(subject, io, state.id));
+  return kit.releasedFirst(refusal, () => reversed({ ...subject, amountMinor: state.amountMinor }, io, state.id));
 }
 
 const reversed = (subject: Subject, io: Io, id: string): Promise<boolean> =>

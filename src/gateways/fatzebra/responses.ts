@@ -30,19 +30,29 @@ const codeOfText = kit.textTable<DeclineCode>([
 
 const PURCHASE = /^[0-9A-Z]{1,8}-P-[0-9A-Z]{1,32}$/i;
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
-/** Response code of a fault, which may stand with a payment that was made. */
-const FAULT = "99";
+/** Response codes of a fault and of a request that is still in progress: a payment may stand all the same. */
+const LEFT_OPEN: ReadonlySet<string | undefined> = new Set(["99", "09"]);
+/** The same in words, where there is no code. */
+const FAULT = /system|internal|timed? ?out|unavailable|unexpected|try again/i;
 
 /** What a purchase says; a part of the amount must not stay. */
-export type PurchaseState = Approved | Declined | Unknown | { outcome: "partial"; id: string };
+export type PurchaseState = Approved | Declined | Unknown | { outcome: "partial"; id: string; amountMinor: number };
 
 /** The answer to a purchase. The status says nothing about the outcome: a decline is 200, and so may a refused field be. */
 export function readPurchase(answer: GatewayAnswer, subject: Subject): PurchaseState {
   if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429, of which the vendor does not say what it means");
+  const body = bodyOf(answer);
+  if (kit.isOutcome(body)) return body;
+  const state = purchaseState(body, subject);
+  const isOpen = state.outcome === "declined" && LEFT_OPEN.has(kit.scalarAt(body, "response", "response_code"));
+  return isOpen ? kit.unknown("a fault of the gateway that leaves the outcome open") : state;
+}
+
+/** The body of an answer to a request that may have been acted on. Refused credentials are told by the status alone. */
+function bodyOf(answer: GatewayAnswer): kit.JsonObject | Declined | Unknown {
+  if (answer.kind === "answered" && [401, 403].includes(answer.status)) return kit.declined("gateway_credentials_invalid");
   const read = kit.triage(answer, { effect: "money", read: kit.readJson });
-  if ("outcome" in read) return read;
-  if (read.status === 401 || read.status === 403) return kit.declined("gateway_credentials_invalid");
-  return purchaseState(read.body, subject);
+  return kit.isOutcome(read) ? read : read.body;
 }
 
 /** What a look-up by reference says; 404 only in the vendor's own words is an absence. */
@@ -88,7 +98,7 @@ function taken(response: kit.JsonObject[string] | undefined, fraud: string | und
   if (isCharge && !captured) return kit.unknown("approved and not captured, though that was asked for");
   const asked = isCharge ? subject.amountMinor : VERIFICATION_MINOR;
   const amount = kit.minorOf(kit.at(response, captured ? "captured_amount" : "amount"));
-  if (amount !== null && amount > 0 && amount < asked) return { outcome: "partial", id };
+  if (amount !== null && amount > 0 && amount < asked) return { outcome: "partial", id, amountMinor: amount };
   if (amount !== asked || kit.textAt(response, "currency")?.toUpperCase() !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
   return kit.approved(
@@ -104,20 +114,21 @@ function taken(response: kit.JsonObject[string] | undefined, fraud: string | und
 function refused(body: kit.JsonObject, code: string | undefined, processor: Record<string, string | undefined>): Declined | Unknown {
   const list = kit.at(body, "errors");
   const errors = Array.isArray(list) ? list.filter((error) => typeof error === "string") : [];
-  if (code === FAULT || errors.length === 0) return kit.unknown("a fault of the gateway that leaves the outcome open");
   const message = errors.join("; ");
-  return kit.declined(codeOf(code) ?? codeOfText(message) ?? "gateway_misconfigured", { message, processor });
+  const ours = codeOf(code) ?? codeOfText(message);
+  if (LEFT_OPEN.has(code) || errors.length === 0 || (ours === undefined && FAULT.test(message)))
+    return kit.unknown("a fault of the gateway that leaves the outcome open");
+  return kit.declined(ours ?? "gateway_misconfigured", { message, processor });
 }
 
 /** The answer to storing a card, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
-  if ("outcome" in read) return read;
-  if (read.status === 401 || read.status === 403) return kit.declined("gateway_credentials_invalid");
-  const response = kit.at(read.body, "response");
-  if (read.body["successful"] === false) return refused(read.body, kit.scalarAt(response, "response_code"), {});
+  const body = bodyOf(answer);
+  if (kit.isOutcome(body)) return body;
+  const response = kit.at(body, "response");
+  if (body["successful"] === false) return refused(body, kit.scalarAt(response, "response_code"), {});
   const token = kit.idAt(response, TOKEN, "token");
-  const isUsable = read.body["successful"] === true && kit.at(response, "authorized") !== false;
+  const isUsable = body["successful"] === true && kit.at(response, "authorized") !== false;
   return token !== undefined && isUsable
     ? kit.approved({ fatzebra_card_token: token })
     : kit.unknown("a stored card without a usable token");
