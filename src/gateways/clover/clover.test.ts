@@ -260,6 +260,28 @@ describe("clover responses", () => {
     assert.equal(await found(LOST), "unknown");
   });
 
+  test("a list that does not begin with the newest charges is read to its end before a charge counts as absent", async () => {
+    const startedAtMs = CHARGE.created;
+    const old = (id: string, ageMs: number) => ({ ...CHARGE, id, external_reference_id: "abcdefghijkl", created: startedAtMs - ageMs });
+    const rising = page([old("OLD1111111111", 9_000_000), old("OLD2222222222", 3_600_000)], true);
+    const trace = traceOf(orderOf(), {}, startedAtMs);
+    assert.equal((await clover.lookUp!(trace, ioWith([rising, page([CHARGE])]))).outcome, "approved");
+    assert.equal((await clover.lookUp!(trace, ioWith([rising]))).outcome, "unknown");
+    const falling = page([old("OLD2222222222", 3_600_000), old("OLD1111111111", 9_000_000)], true);
+    assert.equal((await clover.lookUp!(trace, ioWith([falling]))).outcome, "absent");
+  });
+
+  test("a charge whose reference the list leaves out is known by its session and attempt", async () => {
+    const { external_reference_id: _reference, ...bare } = CHARGE;
+    const found = async (attempt: string) =>
+      (await clover.lookUp!(traceOf(orderOf()), ioWith([page([{ ...bare, metadata: { session: SESSION, attempt } }])]))).outcome;
+    assert.deepEqual([await found("1"), await found("2")], ["approved", "absent"]);
+  });
+
+  test("an empty error beside a charge is no doubt", async () => {
+    assert.equal((await charge(paid({ error: null }))).outcome, "approved");
+  });
+
   test("a customer whose answer is lost is asked for again under its key, and no money is in doubt", async () => {
     const store = (...answers: GatewayAnswer[]) => clover.tokenize(storing(), ioWith([TOKEN, ...answers]));
     const io = ioWith([TOKEN, LOST, answered(200, CUSTOMER), answered(200, HOLD), RELEASED]);
@@ -268,7 +290,7 @@ describe("clover responses", () => {
     assert.equal(codeOf(await store(LOST)), "gateway_unavailable");
     assert.equal(codeOf(await store(error("email_invalid", "", {}, 400))), "gateway_misconfigured");
     assert.equal(codeOf(await store(error("invalid_cvc", "", {}, 400))), "incorrect_cvc");
-    assert.equal(codeOf(await clover.lookUp!(traceOf(storing()), ioWith([LOST]))), "gateway_unavailable");
+    assert.equal(codeOf(await clover.lookUp!(traceOf(storing()), ioWith([LOST]))), "absent");
   });
 
   test("a card that its issuer refuses is taken out of the vendor's keeping; a hold that stays is told to the operator", async () => {
@@ -276,6 +298,10 @@ describe("clover responses", () => {
     const refused = await clover.tokenize(storing(), io);
     assert.deepEqual([codeOf(refused), refused.outcome === "declined" && refused.processor], ["insufficient_funds", {}]);
     assert.equal(pathsOf(io).at(-1), "DELETE /v1/customers/SSHHCDEXTF550/sources/ND2EFTHF8HM34");
+    const refusal = error("card_declined", "fraud", { charge: HOLD.id });
+    const released = ioWith([TOKEN, answered(200, CUSTOMER), refusal, answered(200, { ...HOLD, amount_refunded: 100 }), answered(200, {})]);
+    assert.equal(codeOf(await clover.tokenize(storing(), released)), "card_declined");
+    assert.equal(pathsOf(released).includes("POST /v1/refunds"), false);
     const stuck = await clover.tokenize(storing(), ioWith([TOKEN, answered(200, CUSTOMER), answered(200, HOLD), answered(400, {})]));
     assert.match((stuck.outcome === "approved" && stuck.reason) || "", /will lapse/);
   });

@@ -7,7 +7,11 @@ import type { ChargeState } from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
-/** Clover Ecommerce API v1: the card becomes a token on one host, the token a charge or a customer's card on the other. */
+/**
+ * Clover Ecommerce API v1: the card becomes a token on one host, the token a charge or a customer's card on the other.
+ * Length: three steps with a repeat each, refusals that may hide a payment which stands, cards verified by a hold, and a look-up
+ * by pages of a list whose order the vendor does not promise.
+ */
 export const gateway = kit.defineGateway({
   name: "clover",
   settings: requests.SETTINGS,
@@ -43,26 +47,22 @@ export const gateway = kit.defineGateway({
     }),
 });
 
-/** The card's token; asking for one moves nothing, so it may be asked for again. */
-async function tokenOf(order: Order, io: Io): Promise<Secret | Declined> {
-  const answer = await kit.sendWithKey(io, () => requests.token(order, io.settings), { effect: "nothing", judge: responses.judge });
-  return kit.isOutcome(answer) ? answer : responses.readToken(answer);
-}
-
-/** What every attempt needs before anything is sent: the payer's address. Or why it cannot be made. */
-function payerIpOf(order: Order, io: Io): string | Declined {
+/** What every attempt needs: the payer's address, then the card's token. Asking for one moves nothing, so it may be asked for again. */
+async function prepared(order: Order, io: Io): Promise<{ payerIp: string; token: Secret } | Declined> {
   if (!requests.CURRENCIES.includes(order.currency))
     return kit.declined("gateway_misconfigured", { reason: "Clover takes US and Canadian dollars alone" });
   if (order.amountMinor > requests.LARGEST) return kit.declined("limit_exceeded", { reason: "Clover takes at most 999,999.99" });
+  const payerIp = requests.payerIpOf(order, io.settings, io.egressIp);
   const reason = "ip_address or SIP_PUBLIC_HOST must say this service's public address";
-  return requests.payerIpOf(order, io.settings, io.egressIp) ?? kit.declined("gateway_misconfigured", { reason });
+  if (payerIp === null) return kit.declined("gateway_misconfigured", { reason });
+  const answer = await kit.sendWithKey(io, () => requests.token(order, io.settings), { effect: "nothing", judge: responses.judge });
+  const token = kit.isOutcome(answer) ? answer : responses.readToken(answer);
+  return kit.isOutcome(token) ? token : { payerIp, token };
 }
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const payerIp = payerIpOf(order, io);
-  if (kit.isOutcome(payerIp)) return payerIp;
-  const token = await tokenOf(order, io);
-  return kit.isOutcome(token) ? token : pay(order, io, token, payerIp);
+  const ready = await prepared(order, io);
+  return kit.isOutcome(ready) ? ready : pay(order, io, ready.token, ready.payerIp);
 }
 
 /** Charges a token, or holds a little on a stored card. */
@@ -103,7 +103,7 @@ async function confirmed(order: Order, io: Io, refusal: Declined): Promise<Decli
   const { answer, final } = await kit.sendUntilFinal(io, () => requests.readCharge(io.settings, id));
   if (answer === null || !final || ![200, 404].includes(answer.status)) return kit.unknown("a refused charge that could not be read again");
   const state = answer.status === 404 ? refusal : responses.readCharge(answer, order);
-  if (state.outcome === "declined") return refusal;
+  if (state.outcome === "declined" || isReleased(order, state)) return refusal;
   if (state.outcome === "approved" || state.outcome === "partial") return kit.releasedFirst(refusal, () => refunded(order, io, id));
   return kit.unknown("a refused charge that may stand");
 }
@@ -114,20 +114,20 @@ async function refunded(subject: Pick<Subject, "reference">, io: Io, id: string)
 }
 
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
-  const payerIp = payerIpOf(order, io);
-  if (kit.isOutcome(payerIp)) return payerIp;
-  const token = await tokenOf(order, io);
-  if (kit.isOutcome(token)) return token;
-  const answer = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings, token), {
-    effect: "nothing",
-    judge: responses.judge,
-  });
+  const ready = await prepared(order, io);
+  if (kit.isOutcome(ready)) return ready;
+  const create = () => requests.createCustomer(order, io.settings, ready.token);
+  const answer = await kit.sendWithKey(io, create, { effect: "nothing", judge: responses.judge });
   const stored = kit.isOutcome(answer) ? answer : responses.readCustomer(answer);
   if (kit.isOutcome(stored)) return stored;
   await io.note({ ...stored });
   if (!io.settings.options.verify) return kept(stored.customer);
-  return verified(order, io, await pay(order, io, stored.customer, payerIp), stored);
+  return verified(order, io, await pay(order, io, stored.customer, ready.payerIp), stored);
 }
+
+/** A hold that verified a card and is released reads as captured: nothing is left to send back. */
+const isReleased = ({ mode }: Pick<Subject, "mode">, state: ChargeState): boolean =>
+  mode === "tokenize" && state.outcome === "approved" && state.capture === "captured";
 
 const kept = (customer: string, reason?: string): Outcome =>
   kit.approved({ clover_customer_id: customer }, reason === undefined ? {} : { reason });
@@ -136,18 +136,20 @@ const kept = (customer: string, reason?: string): Outcome =>
 async function verified(subject: Subject, io: Io, held: Outcome, { customer, source }: responses.Stored): Promise<Outcome> {
   if (held.outcome === "unknown") return held;
   if (held.outcome === "declined") {
-    if (source !== undefined) await io.send(requests.deleteSource(io.settings, customer, source));
+    // A duplicate is looked up, and the first one may have verified the card.
+    const isFinal = held.code !== "duplicate_transaction";
+    if (source !== undefined && isFinal) await io.send(requests.deleteSource(io.settings, customer, source));
     return { ...held, processor: {} };
   }
-  const released = held.capture === "captured" || (await refunded(subject, io, held.processor["clover_charge_id"] ?? ""));
+  const released = isReleased({ mode: "tokenize" }, held) || (await refunded(subject, io, held.processor["clover_charge_id"] ?? ""));
   return kept(customer, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
 }
 
 /** By our reference, among the charges since shortly before the attempt began; for a stored card the hold that verified it. */
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const { customer, source } = attempt.notes;
-  if (attempt.mode === "tokenize" && customer === undefined)
-    return kit.declined("gateway_unavailable", { reason: "a lost customer cannot be found again; no money moved" });
+  // A lost customer cannot be found again; no money moved.
+  if (attempt.mode === "tokenize" && customer === undefined) return kit.absent;
   if (attempt.mode === "tokenize" && !io.settings.options.verify) return kept(customer ?? "");
   const mine = await kit.allPages(undefined, async (cursor: string | undefined) =>
     responses.readPage(await io.send(requests.listCharges(io.settings, cursor)), attempt),

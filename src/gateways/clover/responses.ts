@@ -37,7 +37,7 @@ const CLOCKS_MS = 5 * 60_000;
 /** What a charge says. `pending` is read again; a part of the amount must not stay. */
 export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; id: string } | { outcome: "partial"; id: string };
 
-const errorOf = (body: kit.JsonObject | null) => kit.at(body ?? undefined, "error");
+const errorOf = (body: kit.JsonObject | null) => kit.at(body ?? undefined, "error") ?? undefined;
 
 function declineOf(code: string | undefined, message: string | undefined) {
   const known = codeOf(code);
@@ -65,15 +65,18 @@ export function judge(answer: kit.Answered): kit.Repeat {
   return byStatus === "final" && answer.status < 400 && kit.readJson(answer.body) === null ? "perhaps done" : byStatus;
 }
 
+/** Why a request that moves no money was not fulfilled. */
+const harmless = (status: number, body: kit.JsonObject | null): Declined =>
+  body === null || status < 400 ? kit.declined(kit.codeOfStatus(status) ?? "gateway_unavailable") : refusal(status, body);
+
 /** The token of a card for one use, or why there is none. */
 export function readToken({ status, body }: kit.Answered): Secret | Declined {
   const read = kit.readJson(body);
   const id = kit.idAt(read ?? undefined, TOKEN, "id");
   if (status === 200 && id !== undefined) return new Secret(id);
-  if (read === null || status < 400) return kit.declined(kit.codeOfStatus(status) ?? "gateway_unavailable");
   // Without a code of its own the number was no number.
-  if (kit.textAt(errorOf(read), "code") === "invalid_request") return kit.declined("incorrect_number", { message: "invalid_request" });
-  return refusal(status, read);
+  const isNumber = kit.textAt(errorOf(read), "code") === "invalid_request";
+  return isNumber ? kit.declined("incorrect_number", { message: "invalid_request" }) : harmless(status, read);
 }
 
 /** The final answer to a charge. */
@@ -126,19 +129,26 @@ export type Stored = { customer: string; source?: string };
 export function readCustomer({ status, body }: kit.Answered): Stored | Declined {
   const read = kit.readJson(body);
   const [customer, source] = [kit.idAt(read ?? undefined, ID, "id"), kit.idAt(read ?? undefined, ID, "sources", "data", 0)];
-  if (status === 200 && customer !== undefined) return { customer, ...(source !== undefined && { source }) };
-  if (read === null || status < 400) return kit.declined(kit.codeOfStatus(status) ?? "gateway_unavailable");
-  return refusal(status, read);
+  return status === 200 && customer !== undefined ? { customer, ...(source !== undefined && { source }) } : harmless(status, read);
 }
 
-/** One page of the list: the attempt's own charges, and where the next page starts, unless it is too old. Null when it is no list. */
+/** By our reference, or by what the charge was given besides, should the list leave that out. */
+const isOf = ({ sessionId, attempt, reference }: Subject, item: kit.JsonObject): boolean =>
+  kit.textAt(item, "external_reference_id") === externalReference({ reference }) ||
+  (kit.textAt(item, "metadata", "session") === sessionId && kit.scalarAt(item, "metadata", "attempt") === String(attempt));
+
+/**
+ * One page of the list: the attempt's own charges, and where the next page starts. None does behind a charge that is older than
+ * the attempt, where the newest come first: the vendor does not say so, so the page must show it. Null when it is no list.
+ */
 export function readPage(answer: GatewayAnswer, attempt: AttemptTrace): { items: kit.JsonObject[]; next: string | null } | null {
   const body = kit.lookUpBody(answer, kit.readJson);
-  const [all, more] = [kit.objectsAt(body ?? undefined, "data"), kit.at(body ?? undefined, "has_more")];
+  const [all, more] = [kit.objectsAt(body, "data"), kit.at(body ?? undefined, "has_more")];
   if (all === null || typeof more !== "boolean") return null;
-  const items = all.filter((item) => kit.textAt(item, "external_reference_id") === externalReference(attempt));
-  const last = all.at(-1);
-  const [after, created] = [kit.idAt(last, ID, "id"), kit.minorOf(kit.at(last, "created"))];
-  if (!more || (created !== null && created < attempt.startedAtMs - CLOCKS_MS)) return { items, next: null };
+  const items = all.filter((item) => isOf(attempt, item));
+  const times = all.map((item) => kit.minorOf(item["created"]) ?? Number.NaN);
+  const isNewestFirst = times.every((time, index) => time <= (times[index - 1] ?? time));
+  if (!more || (isNewestFirst && (times.at(-1) ?? Number.NaN) < attempt.startedAtMs - CLOCKS_MS)) return { items, next: null };
+  const after = kit.idAt(all.at(-1), ID, "id");
   return after === undefined ? null : { items, next: after };
 }
