@@ -118,6 +118,7 @@ describe("checkoutcom requests", () => {
   test("keys of another kind, platform or environment are named", () => {
     assert.equal(withKey("sk_sbox_examplesecretkeyabcdefgh234"), null);
     assert.equal(withKey("sk_examplesecretkeyabcdefgh234", "live"), null);
+    assert.equal(withKey("sk_sboxexamplesecretkeyabcdefgh234"), null);
     assert.match(withKey("pk_sbox_examplesecretkeyabcdefgh234") ?? "", /public key/);
     assert.match(withKey("sk_test_0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0") ?? "", /previous platform/);
     assert.match(withKey("sk_0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0", "live") ?? "", /previous platform/);
@@ -254,6 +255,11 @@ describe("checkoutcom responses", () => {
     assert.equal(request.headers["Cko-Idempotency-Key"], `${SESSION}-1-reversal`);
     assert.equal(codeOf(await charge(part, answered(204, ""))), "card_declined");
     assert.equal((await charge(part, answered(403, ""))).outcome, "unknown");
+    // Of a card that was declined nothing was taken, and there is nothing to send back.
+    const declined = ioWith([answered(201, declinedWith("20010"))]);
+    assert.equal(codeOf(await checkout.charge(orderOf(), declined)), "card_declined");
+    assert.equal(declined.sent.length, 1);
+    assert.equal((await charge(answered(201, { ...PAYMENT, status: "Declined" }))).outcome, "unknown");
     assert.equal((await charge(part, answered(202, {}), answered(200, PAYMENT))).outcome, "unknown");
   });
 

@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -43,7 +43,7 @@ export const gateway = kit.defineGateway({
     kit.reversal(await lookUp(attempt, io), ({ processor }) =>
       attempt.mode === "charge"
         ? sendBack(attempt, io, processor["checkoutcom_payment_id"] ?? "")
-        : removeSource(io, processor["checkoutcom_source_id"] ?? ""),
+        : isRemoved(io, processor["checkoutcom_source_id"] ?? ""),
     ),
 });
 
@@ -54,51 +54,42 @@ async function pay(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** Reads a payment that is still at work, and sends back one that was approved in part. */
-async function follow(subject: requests.Subject, io: Io, first: State): Promise<Outcome> {
-  let state: State | null = first;
-  if (state.outcome === "working") {
-    const { id } = state;
-    await io.note({ payment: id });
+async function follow(subject: Subject, io: Io, first: State): Promise<Outcome> {
+  if (!("id" in first)) return first;
+  const { id } = first;
+  await io.note({ payment: id });
+  if (first.outcome === "working") {
     const read = async (): Promise<State | undefined> => {
       const now = responses.readPayment(await io.send(requests.readPayment(io.settings, id)), id, subject);
       return now === null || now.outcome === "working" || now.outcome === "unknown" ? undefined : now;
     };
-    state = await kit.poll(io, read);
+    const decided = await kit.poll(io, read);
+    return decided === null ? kit.unknown("Checkout.com is still working on the payment") : follow(subject, io, decided);
   }
-  if (state === null || state.outcome === "working") return kit.unknown("Checkout.com is still working on the payment");
-  if (state.outcome !== "partial") return state;
-  const { id } = state;
-  await io.note({ payment: id });
   const processor = { checkoutcom_payment_id: id };
   const refused = kit.declined("card_declined", { processor, reason: "only a part was approved; it was sent back" });
   return kit.releasedFirst(refused, () => sendBack(subject, io, id));
 }
 
 /** Asks for the reversal, and waits until the payment shows it. */
-async function sendBack(subject: requests.Subject, io: Io, id: string): Promise<boolean> {
+async function sendBack(subject: Subject, io: Io, id: string): Promise<boolean> {
   const asked = responses.readReversal(await io.send(requests.reverse(subject, io.settings, id)));
   if (asked !== "accepted") return asked === "done";
   const read = async () => (responses.isReversed(await io.send(requests.readPayment(io.settings, id))) ? true : undefined);
   return (await read()) ?? (await kit.poll(io, read)) ?? false;
 }
 
-async function removeSource(io: Io, id: string): Promise<boolean> {
-  const answer = await kit.ask(io, requests.deleteSource(io.settings, id));
-  return answer?.status === 204;
-}
+const isRemoved = async (io: Io, id: string): Promise<boolean> =>
+  (await kit.ask(io, requests.deleteSource(io.settings, id)))?.status === 204;
 
 /** By the reference, or by the payment's id where it is known already. */
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const known = attempt.notes["payment"];
-  const ids = known === undefined ? await search(attempt, io) : [known];
+  const ids = known ? [known] : responses.readSearch(await io.send(requests.search(attempt, io.settings)), requests.referenceOf(attempt));
   if (ids === null) return kit.unknown("Checkout.com did not answer the look-up");
   const found: LookUpResult[] = [];
   for (const id of ids) found.push(await readOne(attempt, io, id));
   return kit.theStanding(found);
-}
-
-async function search(attempt: AttemptTrace, io: Io): Promise<string[] | null> {
-  return responses.readSearch(await io.send(requests.search(attempt, io.settings)), requests.referenceOf(attempt));
 }
 
 async function readOne(attempt: AttemptTrace, io: Io, id: string): Promise<LookUpResult> {

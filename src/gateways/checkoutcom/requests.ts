@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 const HOSTS = { test: "https://api.sandbox.checkout.com", live: "https://api.checkout.com" } as const;
@@ -29,15 +29,12 @@ const TIMEOUT_MS = 60_000;
 /** Characters of a reference that every card scheme takes are 30. */
 const REFERENCE_LENGTH = 24;
 
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
-
 /** Currencies that the vendor counts in whole units and in thousandths; all others in hundredths, whatever ISO 4217 says. */
 const WHOLE = new Set("BIF CLF DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split(" "));
 const THOUSANDTHS = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
 
 /** The amount as the vendor counts it, nothing where the card is only stored; null when a decimal that is in use does not fit. */
-export function checkoutAmount(subject: Subject): number | null {
+export function checkoutAmount(subject: Pick<Subject, "mode" | "amountMinor" | "currency">): number | null {
   if (subject.mode === "tokenize") return 0;
   const places = WHOLE.has(subject.currency) ? 0 : THOUSANDTHS.has(subject.currency) ? 3 : 2;
   return kit.scaledAmount(subject, places);
@@ -89,9 +86,8 @@ export function payment(order: Order, settings: Settings, amount: number): Gatew
 }
 
 /** Payments under the attempt's reference, newest first. */
-export function search(subject: Subject, settings: Settings): GatewayRequest {
-  return read(settings, `/payments?reference=${encodeURIComponent(referenceOf(subject))}&limit=10&skip=0`);
-}
+export const search = (subject: Subject, settings: Settings): GatewayRequest =>
+  read(settings, `/payments?reference=${encodeURIComponent(referenceOf(subject))}&limit=10&skip=0`);
 
 export const readPayment = (settings: Settings, id: string): GatewayRequest => read(settings, `/payments/${id}`);
 
@@ -99,14 +95,14 @@ export const readPayment = (settings: Settings, id: string): GatewayRequest => r
 export const readActions = (settings: Settings, id: string): GatewayRequest => read(settings, `/payments/${id}/actions`);
 
 /** Voids what is not captured, refunds what is. */
-export function reverse(subject: Subject, settings: Settings, id: string): GatewayRequest {
-  return post(settings, `/payments/${id}/reversals`, `${subject.reference}-reversal`, { reference: referenceOf(subject) });
-}
+export const reverse = (subject: Subject, settings: Settings, id: string): GatewayRequest =>
+  post(settings, `/payments/${id}/reversals`, `${subject.reference}-reversal`, { reference: referenceOf(subject) });
 
 /** Takes a stored card out of the vendor's keeping. */
-export function deleteSource(settings: Settings, id: string): GatewayRequest {
-  return { ...read(settings, `/instruments/${id}`), method: "DELETE" };
-}
+export const deleteSource = (settings: Settings, id: string): GatewayRequest => ({
+  ...read(settings, `/instruments/${id}`),
+  method: "DELETE",
+});
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {
@@ -115,7 +111,7 @@ export function settingsFault({ credentials, environment }: Settings): string | 
   if (/^sk_(test_)?[0-9a-f]{8}-[0-9a-f]{4}-/.test(key))
     return "secret_key is a key of the previous platform (ABC), which takes no new payments here";
   if (!/^sk_[!-~]{8,}$/.test(key)) return "secret_key is not a secret key (sk_sbox_... or sk_...)";
-  const isTest = key.startsWith("sk_sbox_");
+  const isTest = key.startsWith("sk_sbox");
   if (isTest === (environment === "test")) return null;
   return `secret_key is a ${isTest ? "sandbox" : "live"} key, but these are the ${environment} settings`;
 }

@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { checkoutAmount } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `response_code`: 20xxx may work later, 30xxx never with this card, 40xxx is the vendor's risk engine. Codes may hold letters. */
 const codeOf = kit.codeTable(
@@ -43,13 +42,7 @@ const codeOfError = kit.textTable<DeclineCode>([
 ]);
 
 /** Statuses that refuse a request before anything is processed, whatever the body. */
-const codeOfRefusal: ReadonlyMap<number, DeclineCode> = new Map([
-  [401, "gateway_credentials_invalid"],
-  [403, "gateway_credentials_invalid"],
-  [404, "gateway_misconfigured"],
-  [405, "gateway_misconfigured"],
-  [415, "gateway_misconfigured"],
-]);
+const codeOfRefusal = kit.codeTable({ gateway_credentials_invalid: "401 403", gateway_misconfigured: "404 405 415" });
 const NO_RIGHT = "the key lacks a right, or Checkout.com has not switched on full card numbers for the account";
 
 const PAYMENT = /^pay_[A-Za-z0-9]{1,60}$/;
@@ -70,12 +63,13 @@ const standsAs = kit.wordTable({
 });
 
 /** `working` is read again; `partial` must be sent back. */
-export type State = Approved | Declined | Unknown | { outcome: "working"; id: string } | { outcome: "partial"; id: string };
+export type State = Approved | Declined | Unknown | { outcome: "working" | "partial"; id: string };
 
 /** The answer to a payment: a decline is status 201 as well. */
 export function readAnswer(answer: GatewayAnswer, subject: Subject): State {
-  const refused = answer.kind === "answered" ? codeOfRefusal.get(answer.status) : undefined;
-  if (answer.kind === "answered" && refused !== undefined) return kit.declined(refused, answer.status === 403 ? { reason: NO_RIGHT } : {});
+  const answered = answer.kind === "answered" ? answer.status : 0;
+  const refused = codeOfRefusal(String(answered));
+  if (refused !== undefined) return kit.declined(refused, answered === 403 ? { reason: NO_RIGHT } : {});
   const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
@@ -102,8 +96,9 @@ export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" |
   if (id === undefined) return kit.unknown("a payment without its id");
   const [status, isApproved] = [kit.textAt(body, "status"), kit.at(body, "approved")];
   const code = kit.textAt(body, "response_code") ?? kit.textAt(body, "actions", 0, "response_code");
-  if (PARTIAL.has(code)) return { outcome: "partial", id };
+  if (status === "Declined" && isApproved === true) return kit.unknown("approved and declined at once");
   if (status === "Declined" || isApproved === false) return refusal(body, id, code);
+  if (PARTIAL.has(code)) return { outcome: "partial", id };
   const now = standsAs(status);
   if (now === "works" && kit.textAt(body, "_links", "redirect", "href") !== undefined) return kit.declined("authentication_required");
   if (now === "works" || (from === "answer" && isApproved === undefined)) return { outcome: "working", id };
