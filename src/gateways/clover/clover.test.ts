@@ -298,6 +298,10 @@ describe("clover responses", () => {
     const refused = await clover.tokenize(storing(), io);
     assert.deepEqual([codeOf(refused), refused.outcome === "declined" && refused.processor], ["insufficient_funds", {}]);
     assert.equal(pathsOf(io).at(-1), "DELETE /v1/customers/SSHHCDEXTF550/sources/ND2EFTHF8HM34");
+    const used = answered(400, { message: "400", error: { type: "idempotency_error" } });
+    const first = ioWith([TOKEN, answered(200, CUSTOMER), used, page([HOLD]), RELEASED]);
+    assert.equal((await clover.tokenize(storing(), first)).outcome, "approved");
+    assert.doesNotMatch(pathsOf(first).join(), /DELETE/);
     const refusal = error("card_declined", "fraud", { charge: HOLD.id });
     const released = ioWith([TOKEN, answered(200, CUSTOMER), refusal, answered(200, { ...HOLD, amount_refunded: 100 }), answered(200, {})]);
     assert.equal(codeOf(await clover.tokenize(storing(), released)), "card_declined");
