@@ -133,6 +133,8 @@ describe("globalpayments responses", () => {
     for (const [ours, results] of Object.entries(rows))
       for (const result of results.split(" ")) assert.equal(codeOf(await charge(refused(result))), ours, result);
     assert.equal(codeOf(await charge(refused("101", { cvv_result: "NOT_MATCHED" }))), "incorrect_cvc");
+    const asked = answered(200, { ...SALE, status: "DECLINED", payment_method: { ...card(), result: "65", message: "SCA REQUIRED" } });
+    assert.equal(codeOf(await charge(asked)), "authentication_required");
   });
 
   test("a refused request is about a field of the card, the keys, or the settings", async () => {
@@ -141,6 +143,10 @@ describe("globalpayments responses", () => {
     assert.equal(codeOf(await charge(error(400, "40085"))), "incorrect_cvc");
     assert.equal(codeOf(await charge(error(403, "40004"))), "gateway_credentials_invalid");
     assert.equal(codeOf(await charge(error(400, "40041"))), "gateway_misconfigured");
+    assert.equal(
+      codeOf(await charge(error(400, "40041", "Merchant configuration does not exist for: brand - AMEX"))),
+      "card_not_supported",
+    );
     assert.equal(codeOf(await charge(error(400, "40213"))), "processing_error");
     assert.equal(codeOf(await charge(error(429, "50002"))), "gateway_unavailable");
     assert.equal(codeOf(await charge(error(401, "40001"))), "gateway_credentials_invalid");
@@ -166,9 +172,35 @@ describe("globalpayments responses", () => {
     assert.equal((await charge(LOST)).outcome, "unknown");
     assert.equal((await charge(error(502, "50013"))).outcome, "unknown");
     assert.equal((await charge(LOST, error(400, "40005"))).outcome, "unknown");
+    // The status beside an error code is not sure: a fault behind the gateway may have acted whatever it is.
+    for (const code of ["50002", "50013", "50018", "50046"]) assert.equal((await charge(error(400, code))).outcome, "unknown", code);
+    assert.equal((await charge(answered(400, { error_code: "ACTION_FAILED" }))).outcome, "unknown");
     const token = ioWith([VERIFIED, LOST, SEEN("PMT_1-2")]);
     const stored = await globalpayments.tokenize(storing, token);
     assert.equal(stored.outcome === "approved" && stored.processor["globalpayments_payment_method_id"], "PMT_1-2");
+  });
+
+  test("a conflict or a duplicate decides nothing before it was looked up", async () => {
+    for (const answer of [error(409, "40040"), error(409, "40039", "seen"), answered(400, { error_code: "DUPLICATE_TRANSACTION" })]) {
+      assert.equal((await charge(answer, answered(200, { transactions: [SALE] }))).outcome, "approved");
+      assert.equal((await charge(answer, answered(200, { transactions: [] }))).outcome, "unknown");
+    }
+    // A sale may be sent at the deadline, and is waited for as long as the vendor's libraries do.
+    const { absenceIsProofAfterMs, deadlineMs } = globalpayments.capabilities;
+    assert.ok(absenceIsProofAfterMs >= deadlineMs + 65_000);
+  });
+
+  test("a verification whose answer was lost counts only where the vendor says that the card was verified; else it is asked again", async () => {
+    const seen = (words: string) => error(409, "40039", `Idempotency Key seen before: id=VER_1${words}`);
+    const told = ioWith([LOST, seen(", status=VERIFIED"), STORED]);
+    assert.equal((await globalpayments.tokenize(storing, told)).outcome, "approved");
+    assert.equal(paths(told).length, 3);
+    for (const words of ["", ", status=NOT_VERIFIED"]) {
+      const io = ioWith([LOST, seen(words), answered(200, { status: "NOT_VERIFIED", payment_method: { ...card(), result: "54" } })]);
+      assert.equal(codeOf(await globalpayments.tokenize(storing, io)), "expired_card");
+      assert.equal(io.sent.at(-1)?.request.headers["x-gp-idempotency"], `${REFERENCE}-verify2`);
+    }
+    assert.equal(codeOf(await globalpayments.tokenize(storing, ioWith([seen("")]))), "gateway_unavailable");
   });
 
   test("what is not decided is read until it is, and a look-up finds the one that stands", async () => {
@@ -187,7 +219,9 @@ describe("globalpayments responses", () => {
     const listed = answered(200, { transactions: [SALE] });
     const day = ioWith([listed, answered(200, { ...SALE, status: "REVERSED" })]);
     assert.equal((await globalpayments.void!(traceOf(orderOf()), day)).outcome, "voided");
-    const late = ioWith([listed, error(400, "40044"), answered(200, { ...SALE, status: "CAPTURED" })]);
+    const still = ioWith([listed, answered(200, SALE)]);
+    assert.equal((await globalpayments.void!(traceOf(orderOf()), still)).outcome, "unknown");
+    const late = ioWith([listed, error(400, "40044"), answered(200, { ...SALE, id: "TRN_REFUND1", status: "CAPTURED" })]);
     assert.equal((await globalpayments.void!(traceOf(orderOf()), late)).outcome, "voided");
     assert.deepEqual(paths(late).slice(1), ["/ucp/transactions/TRN_BHZ1whvN/reversal", "/ucp/transactions/TRN_BHZ1whvN/refund"]);
   });

@@ -15,7 +15,8 @@ export const gateway = kit.defineGateway({
     idempotency: "refuse",
     lookUp: "by reference",
     voidBy: "reference",
-    absenceIsProofAfterMs: 120_000,
+    // A sale may be sent as late as the deadline, be worked on for 65 s, and reports may lag a little.
+    absenceIsProofAfterMs: 180_000,
     token: "a payment method (PMT_...) of the tokenization account",
     processorFields: {
       charge: ["globalpayments_transaction_id"],
@@ -75,10 +76,18 @@ async function follow(subject: Subject, io: Io, first: State): Promise<Outcome> 
     : state;
 }
 
+/** Once more under another key where the answer was lost: a verification moves nothing, and its key does not say what it found. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
-  const verified = await send(io, (token) => requests.verify(order, io.settings, token), "nothing");
-  const refusal = kit.isOutcome(verified) ? verified : responses.readVerification(verified);
-  if (refusal !== null) return refusal.outcome === "declined" ? refusal : kit.declined("gateway_unavailable");
+  for (const step of ["verify", "verify2"] as const) {
+    const verified = await send(io, (token) => requests.verify(order, io.settings, token, step), "nothing");
+    const refusal = kit.isOutcome(verified) ? verified : responses.readVerification(verified);
+    if (refusal === null) return store(order, io);
+    if (refusal !== "again") return refusal.outcome === "declined" ? refusal : kit.declined("gateway_unavailable");
+  }
+  return kit.declined("gateway_unavailable", { reason: "what the card's verification said was lost twice" });
+}
+
+async function store(order: Order, io: Io): Promise<Outcome> {
   const answer = await send(io, (token) => requests.store(order, io.settings, token), "nothing");
   const stored = kit.isOutcome(answer) ? answer : responses.readStored(answer);
   if (typeof stored === "string") return kit.approved({ globalpayments_payment_method_id: stored });
@@ -104,6 +113,6 @@ async function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<bool
       void: () => requests.takeBack(attempt, io.settings, token, id, "reversal"),
       refund: () => requests.takeBack(attempt, io.settings, token, id, "refund"),
     },
-    responses.readReversal,
+    (answer) => responses.readReversal(answer, id),
   );
 }

@@ -31,7 +31,7 @@ const TOKEN_SECONDS = 3_600;
 const baseOf = ({ endpoint, side, options }: Settings) => `${options.region === "eu" ? side.eu : endpoint}/ucp`;
 
 /** Steps of an attempt; each has its own idempotency key, at most 50 characters. */
-const keyOf = ({ reference }: Pick<Subject, "reference">, step: "pay" | "verify" | "store" | "reverse" | "refund") =>
+const keyOf = ({ reference }: Pick<Subject, "reference">, step: "pay" | "verify" | "verify2" | "store" | "reverse" | "refund") =>
   `${reference}-${step}`;
 
 const bearer = ({ token }: AccessToken) => ({ Authorization: `Bearer ${token.reveal()}`, "X-GP-Version": VERSION });
@@ -96,8 +96,8 @@ export const sale = (order: Order, settings: Settings, token: AccessToken) =>
   });
 
 /** Has the issuer verify the card for no money: storing alone asks nobody. */
-export const verify = (order: Order, settings: Settings, token: AccessToken) =>
-  post(settings, token, keyOf(order, "verify"), "/verifications", {
+export const verify = (order: Order, settings: Settings, token: AccessToken, step: "verify" | "verify2") =>
+  post(settings, token, keyOf(order, step), "/verifications", {
     ...transactionAccount(settings, token),
     channel: "CNP",
     currency: order.currency,

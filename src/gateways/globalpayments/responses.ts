@@ -35,6 +35,10 @@ const ofError = kit.codeTable(
   },
   "gateway_misconfigured",
 );
+/** Faults behind the gateway: a sale may have reached the acquirer, whatever status stands beside them. */
+const MAY_HAVE_RUN = new Set(["50002", "50013", "50018", "50046"]);
+/** 40041 names the country, currency or brand that the merchant is not set up for. */
+const BRAND = /\b(visa|mastercard|amex|discover|diners|jcb)\b/i;
 /** 40090, 40213 and 50021 name the field that is wrong. */
 const ofField = kit.textTable<DeclineCode>([
   [/card\.number|request card number/i, "incorrect_number"],
@@ -101,14 +105,16 @@ function refusalOf(body: kit.JsonObject, processor: Readonly<Record<string, stri
   const result = kit.scalarAt(body, "payment_method", "result");
   const card = kit.at(body, "payment_method", "card");
   const checks = { cvv: kit.textAt(card, "cvv_result") === "NOT_MATCHED" ? "N" : undefined };
-  const code = ofResult(result);
+  const message = kit.textAt(body, "payment_method", "message");
+  const code = result === "65" && /\bSCA\b|authentication/i.test(message ?? "") ? "authentication_required" : ofResult(result);
   const known = code === "card_declined" ? (kit.codeOfChecks(checks) ?? code) : code;
-  return kit.declined(known, { message: kit.textAt(body, "payment_method", "message"), processor });
+  return kit.declined(known, { message, processor });
 }
 
 /** A refusal of the request itself; 409 names what the key made before. */
 function readError(status: number, body: kit.JsonObject, form: RegExp): Declined | Unknown | { outcome: "duplicate"; id: string } {
   const [code, message] = [kit.scalarAt(body, "detailed_error_code"), kit.textAt(body, "detailed_error_description")];
+  const name = kit.textAt(body, "error_code");
   if (status === 409 && code === "40039") {
     const id = /id=([A-Za-z0-9_-]+)/.exec(message ?? "")?.[1] ?? "";
     return form.test(id) ? { outcome: "duplicate", id } : kit.declined("duplicate_transaction", { message });
@@ -116,16 +122,23 @@ function readError(status: number, body: kit.JsonObject, form: RegExp): Declined
   if (status === 401) return kit.declined("gateway_credentials_invalid");
   if (status === 429) return kit.declined("gateway_unavailable");
   if (status >= 500 || status < 400) return kit.unknown(`status ${status} without an outcome`);
+  if (MAY_HAVE_RUN.has(code ?? "") || name === "ACTION_FAILED") return kit.unknown("a fault of the vendor after it may have acted");
+  if (status === 409 || name === "DUPLICATE_TRANSACTION") return kit.declined("duplicate_transaction", { message });
+  if (code === "40041" && BRAND.test(message ?? "")) return kit.declined("card_not_supported", { message });
   return kit.declined(ofField(message) ?? ofError(code), { message });
 }
 
-/** Null when the issuer verified the card. Nothing moved, so nothing is unknown. A repeat that the key refuses was verified before. */
-export function readVerification({ status, body }: kit.Answered): Declined | null {
+/**
+ * Null when the issuer verified the card. Nothing moved, so nothing is unknown. A repeat that the key refuses was asked before;
+ * `again`, under another key, where the refusal does not say that the card was verified then.
+ */
+export function readVerification({ status, body }: kit.Answered): Declined | "again" | null {
   const read = kit.readJson(body);
   if (read === null) return kit.declined("gateway_unavailable");
   if (status === 200) return kit.textAt(read, "status") === "VERIFIED" ? null : refusalOf(read);
   const error = readError(status, read, /^VER_[A-Za-z0-9_-]{1,80}$|^TRN_[A-Za-z0-9_-]{1,80}$/);
-  if (error.outcome === "duplicate") return null;
+  if (error.outcome === "duplicate" || (error.outcome === "declined" && error.code === "duplicate_transaction"))
+    return /\bstatus=VERIFIED\b/.test(kit.textAt(read, "detailed_error_description") ?? "") ? null : "again";
   return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
 }
 
@@ -146,10 +159,10 @@ export function readList(answer: GatewayAnswer, subject: Subject): State[] | nul
   return found && found.filter((item) => kit.textAt(item, "reference") === subject.reference).map((item) => readTransaction(item, subject));
 }
 
-/** A reversal is refused once the payment is settled. */
-export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
+/** A reversal is refused once the payment is settled. A refund is a captured transaction of its own: never the payment, still captured. */
+export function readReversal({ status, body }: kit.Answered, payment: string): kit.ReversalStep {
   const read = kit.readJson(body);
-  const state = kit.textAt(read, "status");
-  if (status === 200 && (state === "REVERSED" || state === "CAPTURED" || state === "REFUNDED")) return "done";
+  const [state, id] = [kit.textAt(read, "status") ?? "", kit.idAt(read, TRANSACTION_ID, "id")];
+  if (status === 200 && (TAKEN_BACK.has(state) || (CAPTURED.has(state) && id !== undefined && id !== payment))) return "done";
   return status === 400 || status === 404 ? "settled already" : "unclear";
 }
