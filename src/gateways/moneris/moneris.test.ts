@@ -225,6 +225,10 @@ describe("moneris and lost answers", () => {
     assert.equal(check, purchase.replace("</api_token>", "</api_token><status_check>true</status_check>"));
     assert.deepEqual(io.notes, { purchase: "sent", txn: "69785-0_98" });
     assert.equal(codeOf(await charge(LOST, receipt({ ...PAID, ResponseCode: "481", StatusCode: "001" }))), "card_declined");
+    const failed = receipt({ ...PAID, ResponseCode: "481", StatusCode: "481", StatusMessage: "Found" });
+    const again = ioWith([LOST, failed]);
+    assert.equal(codeOf(await moneris.charge(orderOf(), again)), "card_declined");
+    assert.deepEqual(checks(again), [false, true]);
   });
 
   test("a purchase that Moneris does not know of is sent once more under its order id, which can be taken but once", async () => {

@@ -109,7 +109,9 @@ export function readStatus(answer: GatewayAnswer, meaning: Meaning): Outcome | "
   if ("outcome" in read) return kit.unknown("the status check was not answered");
   const code = numberAt(read.body, "StatusCode");
   if (code === undefined) return kit.unknown("the status check says nothing");
-  return code < APPROVED_BELOW ? meaning(read.body) : "not found";
+  // From 50 on it is not there, or it failed: then the words say that it was found, and the receipt how it ended.
+  const isFound = code < APPROVED_BELOW || /^found$/i.test(read.body.get("StatusMessage") ?? "");
+  return isFound ? meaning(read.body) : "not found";
 }
 
 export const ofPurchase =
