@@ -46,16 +46,15 @@ function row(name: string, outcomes: readonly string[]): void {
 }
 const head = (title: string) => console.log(`\n${title.padEnd(36)}   all${COLUMNS.map((column) => column.padStart(8)).join("")}`);
 
-/** Outcomes of `texts` by `count` speakers, each on the line after the last one's. */
+/** Outcomes of `texts` by `count` speakers, each on the line after the last one's, or all on `only`. What was taken for something else than `meant` is named. */
 let turn = 0;
-function said(texts: readonly string[], count: number, only?: string): string[] {
+function said(texts: readonly string[], meant: string, count: number, only?: string): string[] {
   return texts.flatMap((text) =>
     Array.from({ length: count }, () => {
       const speaker = turn++;
       const name = only ?? Object.keys(LINES)[speaker % lines.length] ?? "clean";
       const outcome = outcomeOf(sampleOf(text, speaker), LINES[name] ?? ((samples) => samples));
-      if (process.env["SHOW"] && outcome !== "again")
-        console.log("  ", text, JSON.stringify(SPEAKERS[speaker % SPEAKERS.length]), name, outcome);
+      if (outcome !== "again" && outcome !== meant) console.log(`  "${text}" by speaker ${speaker % SPEAKERS.length}, ${name}: ${outcome}`);
       return outcome;
     }),
   );
@@ -64,7 +63,7 @@ function said(texts: readonly string[], count: number, only?: string): string[] 
 head("answers nothing");
 const all: string[] = [];
 for (const [kind, texts] of Object.entries(NO_ANSWERS)) {
-  const outcomes = said(texts, speakers);
+  const outcomes = said(texts, "again", speakers);
   all.push(...outcomes);
   row(kind, outcomes);
 }
@@ -74,8 +73,8 @@ row("together", [...all, ...sounds]);
 
 for (const [answer, phrases] of Object.entries(ANSWERS_SPOKEN)) {
   head(`means ${answer}`);
-  for (const phrase of phrases) row(phrase, said([phrase], SPEAKERS.length));
-  for (const name of Object.keys(LINES)) row(`${phrases[0]}, ${name}`, said([phrases[0]], SPEAKERS.length, name));
+  for (const phrase of phrases) row(phrase, said([phrase], answer, SPEAKERS.length));
+  for (const name of Object.keys(LINES)) row(`${phrases[0]}, ${name}`, said([phrases[0]], answer, SPEAKERS.length, name));
 }
 
 /** With audio at its real pace, through a worker of the pool. */

@@ -1,17 +1,15 @@
 import { DIGIT_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
-import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
-import { loopAcceptor, phraseAcceptor } from "./acceptor.ts";
-import type { Decoder, Scored } from "./decoder.ts";
-import { COMMANDS, PHONES } from "./phrases.ts";
+import { phraseAcceptor } from "./acceptor.ts";
+import { LEAST_MARGIN, certainMeaning } from "./certainty.ts";
+import type { Decoder } from "./decoder.ts";
+import { COMMANDS } from "./phrases.ts";
 import type { RecognitionResult } from "./recognition-result.ts";
 import { isVoice } from "./voicing.ts";
-import { OTHER_SPEAKER, warp } from "./warp.ts";
 
 /**
  * Yes or no, where a wrong yes takes money (R-441). A grammar of answers finds one in anything that is said, so an answer counts when it
- * beats every phrase that sounds like one, is nearly as likely as the best string of phones that the same sound can be taken for, and all
- * of that again for another speaker's length of the vocal tract. Whatever fails is nothing: the question is asked again, then the key.
- * The figures are in docs/conversation.md.
+ * beats every phrase that sounds like one and two opinions agree on it (`certainty.ts`). Whatever fails is nothing: the question is asked
+ * again, then the key. The figures are in docs/conversation.md.
  */
 
 const list = (phrases: string) => phrases.split(", ");
@@ -52,43 +50,13 @@ const RIVALS = [
 
 /** Answers and what is heard in their place: no path of so small a grammar is given up, or short words would reach no end. */
 export const ANSWERS = phraseAcceptor([...new Set([...MEANING.keys(), ...RIVALS])], 1e-100);
-/** What every sound can be taken for. */
-export const ANYTHING = loopAcceptor(PHONES);
-
-/**
- * How much less likely than phones an answer may be, in each frame of its words. Of 912 utterances that answer nothing, none came nearer
- * than -12 with yes or no in both opinions, or than -10 with a command; answers mostly lie from -5 to 10.
- */
-const LEAST_MARGIN = -8;
-/** One syllable is soon found in another ("jeff" was "yep" at -5): a lone "yes" or "no" has to fit better. */
+/** One syllable is soon found in another ("jeff" was "yep" at -5): a lone "yes" or "no" has to fit better than the rest. */
 const LEAST_MARGIN_ALONE = -4;
-/** The longest answer takes half of this. */
-const LONGEST_SECONDS = 4;
 
 /** What `samples` answer. `decoder` must be one whose scores can be compared. */
 export function understandAnswer(decoder: Decoder, samples: Float32Array): RecognitionResult {
-  const nothing: RecognitionResult = { kind: "nothing" };
-  if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ || !isVoice(samples)) return nothing;
-  const first = opinion(decoder, samples);
-  if (!first) return nothing;
-  const second = opinion(decoder, warp(samples, OTHER_SPEAKER));
-  return second && isSameAnswer(first, second) ? first : nothing;
-}
-
-/** The answer that one decoding hears, when it is one and it fits. */
-function opinion(decoder: Decoder, samples: Float32Array): RecognitionResult | null {
-  decoder.use(ANSWERS);
-  const best = decoder.score(samples);
-  const meaning = best && MEANING.get(best.words.join(" "));
-  if (!best || !meaning) return null;
-  decoder.use(ANYTHING);
-  const anything = decoder.score(samples);
-  const least = best.words.length === 1 && meaning.kind !== "command" ? LEAST_MARGIN_ALONE : LEAST_MARGIN;
-  return anything && marginOf(best, anything) >= least ? meaning : null;
-}
-
-const marginOf = (best: Scored, anything: Scored) => (best.score - anything.score) / Math.max(1, best.frames);
-
-function isSameAnswer(a: RecognitionResult, b: RecognitionResult): boolean {
-  return a.kind === b.kind && (a.kind !== "command" || b.kind !== "command" || a.command === b.command);
+  const meaningOf = (words: readonly string[]) => MEANING.get(words.join(" ")) ?? null;
+  const leastMargin = (words: readonly string[]) =>
+    words.length === 1 && !Object.hasOwn(COMMANDS, words.join()) ? LEAST_MARGIN_ALONE : LEAST_MARGIN;
+  return (isVoice(samples) && certainMeaning(decoder, samples, { grammar: ANSWERS, meaningOf, leastMargin })) || { kind: "nothing" };
 }

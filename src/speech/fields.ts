@@ -2,12 +2,12 @@ import { Cell, isCompleteNumber, passesLuhn } from "#src/kernel/card.ts";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { type Acceptor, digitAcceptor, startsCard } from "./acceptor.ts";
 import { isConfirmed, isSame } from "./agreement.ts";
-import { ANSWERS, ANYTHING, understandAnswer } from "./answers.ts";
+import { ANYTHING, LEAST_MARGIN, certainMeaning } from "./certainty.ts";
+import { ANSWERS, understandAnswer } from "./answers.ts";
 import type { Decoder, Decoders, Grammar } from "./decoder.ts";
 import type { ListenFor, ListenTask, RecognitionResult } from "./recognition-result.ts";
 import { DIGITS, EXPIRY } from "./phrases.ts";
 import { digitsOf, expiryOf, isSingleDigit } from "./spoken-numbers.ts";
-import { OTHER_SPEAKER, warp } from "./warp.ts";
 
 /** An utterance and what a second, independent decoder made of it while it was spoken. */
 export interface UtteranceAudio {
@@ -93,13 +93,11 @@ const understandNumber: Understand = (decoders, heard, options) => {
   return digitsResult(best.digits, true, clear && isCard(best.digits) && isConfirmed(best.digits, plain?.digits ?? null, free));
 };
 
-/** Certain when the same date is heard in another speaker's voice too. */
-const understandExpiry: Understand = ({ batch }, { samples, clear }) => {
-  batch.use(EXPIRY);
-  const date = expiryOf(batch.decode(samples));
-  if (!date) return NOTHING;
-  const again = clear ? expiryOf(batch.decode(warp(samples, OTHER_SPEAKER))) : null;
-  return { kind: "expiry", ...date, certain: again?.month === date.month && again.year === date.year };
+const DATE = { grammar: EXPIRY, meaningOf: expiryOf, leastMargin: () => LEAST_MARGIN };
+
+const understandExpiry: Understand = ({ streaming }, { samples, clear }) => {
+  const date = certainMeaning(streaming, samples, DATE);
+  return date ? { kind: "expiry", ...date, certain: clear } : NOTHING;
 };
 
 /** How each question's answer is understood. */
@@ -114,12 +112,12 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
 /** Builds the large grammars and runs the decoder once, which no caller should wait for. */
 export function prepare({ streaming, batch }: Decoders): void {
   const silence = new Float32Array(SAMPLE_RATE_HZ / 2);
-  for (const grammar of [EXPIRY, acceptor(LENGTHS.number, true, false), acceptor(LENGTHS.number, false, true)]) {
+  for (const grammar of [acceptor(LENGTHS.number, true, false), acceptor(LENGTHS.number, false, true)]) {
     batch.use(grammar);
     batch.decode(silence);
   }
   // The one that follows speech has heard no silence: it would take the first words for louder than they are.
-  for (const grammar of [ANSWERS, ANYTHING, DIGITS]) streaming.use(grammar);
+  for (const grammar of [EXPIRY, ANSWERS, ANYTHING, DIGITS]) streaming.use(grammar);
 }
 
 /** Questions whose answer is a string of digits. */

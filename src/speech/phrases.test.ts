@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { ANSWERS, ANYTHING } from "./answers.ts";
+import { ANYTHING } from "./certainty.ts";
+import { ANSWERS } from "./answers.ts";
 import { DIGITS, EXPIRY, SPOT_COMMAND, SPOT_TEST_WORD, commandOf } from "./phrases.ts";
 
 test("every word of every grammar has a pronunciation", () => {

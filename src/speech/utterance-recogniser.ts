@@ -1,6 +1,6 @@
 import type { Decoders } from "./decoder.ts";
 import { UNDERSTAND, hasDigits } from "./fields.ts";
-import type { AudioFrame, Command, ListenTask, RecognitionResult } from "./recognition-result.ts";
+import type { AudioFrame, ListenTask, RecognitionResult } from "./recognition-result.ts";
 import { DIGITS, SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./phrases.ts";
 import { Utterance } from "./utterance.ts";
 import { digitsOf } from "./spoken-numbers.ts";
@@ -72,27 +72,34 @@ export class UtteranceRecogniser {
   }
 
   #understand(): RecognitionResult {
-    const { batch, streaming } = this.#deps;
-    if (!this.#task) return { kind: "nothing" };
-    const { what, testWord } = this.#task;
+    const task = this.#task;
+    if (!task) return { kind: "nothing" };
     const samples = this.#utterance.samples();
-    if (this.#utterance.durationMs <= LONGEST_KEYWORD_MS) {
-      if (testWord) {
-        batch.use(SPOT_TEST_WORD);
-        if (batch.decode(samples).includes(TEST_WORD)) return { kind: "test_word" };
-      }
-      const command = what === "yes_no" ? null : this.#command(samples);
-      if (command) return { kind: "command", command };
-    }
-    const free = this.#isStreaming ? digitsOf(streaming.peek()) : null;
-    return UNDERSTAND[what](this.#deps, { samples, free, clear: this.#utterance.signalToNoiseDb >= CLEAR_DB }, this.#task);
+    const free = this.#isStreaming ? digitsOf(this.#deps.streaming.peek()) : null;
+    const clear = this.#utterance.signalToNoiseDb >= CLEAR_DB;
+    const answer = () => UNDERSTAND[task.what](this.#deps, { samples, free, clear }, task);
+    if (task.what !== "yes_no") return this.#testWord(samples) ?? this.#command(samples) ?? answer();
+    // A sure answer is no test word, and commands are answers like it there: the caller waits less for a yes.
+    const result = answer();
+    return result.kind === "nothing" ? (this.#testWord(samples) ?? result) : result;
   }
 
-  /** A command at a question of digits or dates; among yes and no they are answers like these. */
-  #command(samples: Float32Array): Command | null {
-    const { batch } = this.#deps;
-    batch.use(SPOT_COMMAND);
-    return commandOf(batch.decode(samples));
+  #testWord(samples: Float32Array): RecognitionResult | null {
+    if (!this.#task?.testWord || !this.#isKeyword) return null;
+    this.#deps.batch.use(SPOT_TEST_WORD);
+    return this.#deps.batch.decode(samples).includes(TEST_WORD) ? { kind: "test_word" } : null;
+  }
+
+  #command(samples: Float32Array): RecognitionResult | null {
+    if (!this.#isKeyword) return null;
+    this.#deps.batch.use(SPOT_COMMAND);
+    const command = commandOf(this.#deps.batch.decode(samples));
+    return command && { kind: "command", command };
+  }
+
+  /** The utterance is short enough for a keyword. */
+  get #isKeyword(): boolean {
+    return this.#utterance.durationMs <= LONGEST_KEYWORD_MS;
   }
 
   #answer(result: RecognitionResult): void {
@@ -111,5 +118,6 @@ export class UtteranceRecogniser {
 
 /** The answer cannot go on: no need to wait for a longer silence. */
 function isWhole(result: RecognitionResult): boolean {
-  return result.kind === "digits" ? result.final && result.certain : result.kind !== "nothing";
+  if (result.kind === "digits") return result.final && result.certain;
+  return result.kind === "expiry" ? result.certain : result.kind !== "nothing";
 }
