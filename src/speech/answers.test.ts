@@ -33,7 +33,7 @@ test("every yes begins with yes or yeah and every no with no: what people say to
 
 for (const [kind, texts] of Object.entries(NO_ANSWERS)) {
   test(`${kind} neither confirm a payment nor refuse it (R-441; npm run bench -- consent has the rest)`, () => {
-    for (const [at, text] of texts.entries()) if (at % 8 === 0) assert.equal(heard(sampleOf(text, at), at), "nothing", text);
+    for (const [at, text] of texts.entries()) if (at % 10 === 0) assert.equal(heard(sampleOf(text, at), at), "nothing", text);
   });
 }
 
