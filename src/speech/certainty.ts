@@ -21,8 +21,8 @@ const LONGEST_SECONDS = 5;
 export interface Question<Meaning> {
   grammar: Grammar;
   /** What words of the grammar mean; null when they are no answer. */
-  meaningOf(words: readonly string[]): Meaning | null;
-  leastMargin(words: readonly string[]): number;
+  meaningOf: (words: readonly string[]) => Meaning | null;
+  leastMargin: (words: readonly string[]) => number;
 }
 
 /**
