@@ -14,6 +14,7 @@ import { skip } from "./skip.ts";
 import type { PaymentsDeps, SettleResult } from "./types.ts";
 
 export { type DeclineRatio, highDeclineRatios } from "./decline-ratio.ts";
+export { startKeepAlive } from "./keep-alive.ts";
 export { deleteAttempts, isUnsettled } from "./retention.ts";
 export { type AttemptView, attemptsOf, countOpen, needsOperator } from "./work-list.ts";
 export type { CredentialsCheck, PaymentsDeps, SettleInput, SettleResult };

@@ -96,6 +96,14 @@ export interface SettingsDeps {
   simulatorsUrl: () => string | null;
 }
 
+/** Credentials that nobody has used for long, and the project's ISO 4217 currency. */
+export interface Unrenewed {
+  projectId: string;
+  gateway: GatewayName;
+  environment: Environment;
+  currency: string;
+}
+
 export function createGatewaySettings({ database, vault, gateways, simulatorsUrl }: SettingsDeps) {
   /** What simulators rotated: a project without credentials has no row to keep it in, and a simulator forgets as well. */
   const rotatedSandbox = new Map<string, Record<string, Secret>>();
@@ -166,5 +174,26 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
     });
   }
 
-  return { find, configured, rotate };
+  /**
+   * Credentials of which the vendor replaces one with each use, and that were neither renewed nor saved for `days` days, by the
+   * database's clock; those of archived projects are left to die.
+   */
+  async function unrenewed(db: Db, days: number): Promise<Unrenewed[]> {
+    const names = Object.values(gateways).flatMap(({ name, credentialFields }) =>
+      credentialFields.some(({ rotates }) => rotates) ? name : [],
+    );
+    if (names.length === 0) return [];
+    return await db
+      .selectFrom("gateway_settings")
+      .innerJoin("projects", "projects.id", "gateway_settings.project_id")
+      .select(["project_id as projectId", "gateway", "environment", "currency"])
+      .where("gateway", "in", names)
+      .where("archived", "=", false)
+      .where(sql<number>`length(credentials)`, ">", 0)
+      .where("gateway_settings.updated_at", "<", sql<Date>`clock_timestamp() - ${days} * interval '1 day'`)
+      .orderBy("gateway_settings.updated_at")
+      .execute();
+  }
+
+  return { find, configured, rotate, unrenewed };
 }

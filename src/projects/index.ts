@@ -9,7 +9,7 @@ import { type Command, type CommandDeps, runCommand } from "./commands.ts";
 import { type ChangeReport, CommandFault, type CommandSource } from "./commands/change.ts";
 import type { GatewaySettings } from "#src/gateways/index.ts";
 import type { Gateways } from "./gateway-descriptor.ts";
-import { createGatewaySettings } from "./gateway-settings.ts";
+import { createGatewaySettings, type Unrenewed } from "./gateway-settings.ts";
 import { authenticate, createKeyDigest, invalidKeys } from "./api-key-authentication.ts";
 import type { ApiKeyIdentity } from "./api-key-authentication.ts";
 import { overviewOf, unopenedSecrets } from "./overview.ts";
@@ -66,6 +66,8 @@ export interface Projects {
     environment: Environment,
     change: (current: Readonly<Record<string, Secret>>) => Promise<Record<string, Secret> | null>,
   ): Promise<Readonly<Record<string, Secret>>>;
+  /** Credentials that their vendor replaces with each use, and that were neither renewed nor saved for so many days. */
+  unrenewedCredentials(db: Db, days: number): Promise<Unrenewed[]>;
   webhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<WebhookEndpoint | null>;
   disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
   enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
@@ -117,6 +119,7 @@ export function createProjects({ database, keys, random, gateways, simulatorsUrl
     gatewaySettings: settings.find,
     configuredGateways: settings.configured,
     rotateCredentials: settings.rotate,
+    unrenewedCredentials: settings.unrenewed,
     webhookEndpoint: (db, projectId, environment) => repository.webhookEndpoint(db, vault, projectId, environment),
     disableWebhookEndpoint: repository.disableWebhookEndpoint,
     enableWebhookEndpoint: repository.enableWebhookEndpoint,

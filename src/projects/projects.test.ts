@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { sql } from "kysely";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import type { Database } from "#src/platform/index.ts";
@@ -202,6 +203,32 @@ describe("projects and keys", () => {
       const after = await projects.gatewaySettings(database.db, shop, "stripe", "test");
       assert.equal(after?.credentials["refresh_token"]?.reveal(), "second");
       assert.equal(after?.version, (before?.version ?? 0) + 1);
+    });
+
+    test("rotating credentials that were neither renewed nor saved for 30 days are named; a renewal takes them off, archived projects have none", async () => {
+      const projects = testProjects(database);
+      const unrenewed = async () =>
+        (await projects.unrenewedCredentials(database.db, 30)).map((one) => [one.projectId, one.gateway, one.environment, one.currency]);
+      const age = (days: number) =>
+        database.db
+          .updateTable("gateway_settings")
+          .set({ updated_at: sql<Date>`clock_timestamp() - ${days} * interval '1 day'` })
+          .where("project_id", "=", shop)
+          .execute();
+      const archive = (archived: boolean) => database.db.updateTable("projects").set({ archived }).where("id", "=", shop).execute();
+      await age(29);
+      assert.deepEqual(await unrenewed(), []);
+      await age(31);
+      const environments = async () =>
+        (await unrenewed()).map(([, , environment]) => environment).toSorted((one, other) => String(one).localeCompare(String(other)));
+      assert.deepEqual(await environments(), ["live", "test"]);
+      assert.deepEqual((await unrenewed())[0]?.toSpliced(2, 1), [shop, "stripe", "USD"]);
+      await archive(true);
+      assert.deepEqual(await unrenewed(), []);
+      await archive(false);
+      await projects.rotateCredentials(shop, "stripe", "test", async (current) => ({ ...current, refresh_token: new Secret("newer") }));
+      assert.deepEqual(await environments(), ["live"]);
+      await age(0);
     });
 
     test("two rotations at once see each other's result", async () => {

@@ -13,7 +13,7 @@ export const cardWorks: GatewayDescriptor = {
   name: "stripe",
   credentialFields: [
     { name: "secret_key", secret: true, required: true, meaning: "the account's key" },
-    { name: "refresh_token", secret: true, required: false, meaning: "a token that rotates" },
+    { name: "refresh_token", secret: true, required: false, rotates: true, meaning: "a token that rotates" },
     { name: "merchant_number", secret: false, required: false, wholeNumber: true, meaning: "the account's number" },
   ],
   credentialsIn: "credentials",

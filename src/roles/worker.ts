@@ -1,5 +1,6 @@
 import { startAuditSealer } from "#src/platform/index.ts";
 import { startAlarms } from "#src/alarms/index.ts";
+import { startKeepAlive } from "#src/payments/index.ts";
 import { startRetention } from "#src/retention/index.ts";
 import type { Modules } from "./modules.ts";
 
@@ -10,13 +11,15 @@ export interface WorkerRole {
 
 /**
  * What a worker does besides the jobs, which it takes from the moment when they are started: it takes up the status webhooks that
- * lost theirs, erases what is no longer needed, and tells in the log what deserves an alarm.
+ * lost theirs, erases what is no longer needed, renews credentials that would die unused, and tells in the log what deserves an alarm.
  */
-export function startWorkerRole({ config, database, keys, clock, log, jobs, sessions, webhooks, onEnd }: Modules): WorkerRole {
+export function startWorkerRole(modules: Modules): WorkerRole {
+  const { config, database, keys, clock, log, jobs, projects, sessions, webhooks, payments, onEnd } = modules;
   onEnd(webhooks.startSweep());
   const { retentionPersonalDays: personalDays, retentionDays: days } = config;
   const leftovers = [() => sessions.deleteExpiredResponses()];
   onEnd(startRetention({ database, clock, log, personalDays, days, leftovers }));
+  onEnd(startKeepAlive({ database, clock, log, projects, check: (scope) => payments.checkCredentials(scope) }));
   onEnd(startAlarms({ database, auditKey: keys.audit, clock, log }));
   return { isAlive: async () => jobs.isAlive() && webhooks.isSweeping() };
 }

@@ -5,7 +5,7 @@ import * as kit from "../kit/index.ts";
 import { PAGE, nameOf } from "./requests.ts";
 
 /**
- * Length: three kinds of answers (payments, stored cards, reports) with field names of their own, and a table of 200 reasons.
+ * Length: three kinds of answers (payments, stored cards, reports) with field names of their own, and a long table of reasons.
  */
 
 /** The vendor's reason codes (numbers, inside a transaction) and error codes (E..., of the whole answer) in our words. */

@@ -5,7 +5,7 @@ import type { Settings } from "./requests.ts";
 import { isSigned } from "./signature.ts";
 
 /**
- * Length: every outcome is a polled state, whose states and 250 codes stand here; signature.ts is beside it.
+ * Length: every outcome is a polled state, whose states and codes stand here; signature.ts is beside it.
  */
 
 /** The vendor's codes in our words. 3041, our own id used before, and 3061, no such payment, are told apart below. */

@@ -27,9 +27,10 @@ export const gateway = kit.defineGateway({
   sandbox: { client_id: "ABsimulator", client_secret: "simulatorsClientSecret", refresh_token: "RT1-simulator" },
   supportHeader: "intuit_tid",
   documentation:
-    "US dollars alone. A refresh token that is not used for about 100 days expires: the merchant must then connect again. Unconfirmed: how long " +
-    "Intuit keeps a Request-Id, its answer to a void of one that it never got (taken for 404 with PMT-10305), and the statuses of fraud " +
-    "refusals. Intuit's sandbox settles at once, so a void by Request-Id may fail there.",
+    "US dollars alone. A refresh token that is not used for about 100 days expires, and the merchant must then connect again: a worker " +
+    "renews it after 30 days without use. Unconfirmed: how long Intuit keeps a Request-Id, its answer to a void of one that it never got " +
+    "(taken for 404 with PMT-10305), and the statuses of fraud refusals. Intuit's sandbox settles at once, so a void by Request-Id may " +
+    "fail there.",
   charge,
   tokenize,
   authenticate: (io) => io.accessToken(mint(io)),

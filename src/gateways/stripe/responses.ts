@@ -5,7 +5,7 @@ import { stripeAmount } from "./requests.ts";
 import type { Intent } from "./requests.ts";
 
 /**
- * Length: two kinds of intents, read from answers, lists and errors alike, and a table of 90 codes.
+ * Length: two kinds of intents, read from answers, lists and errors alike, and a long table of codes.
  */
 
 /** Stripe's `decline_code` and `code` in our words. A refusal that is not named here is a plain `card_declined`. */
