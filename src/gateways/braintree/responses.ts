@@ -3,6 +3,10 @@ import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts"
 import * as kit from "../kit/index.ts";
 import type { Subject } from "./requests.ts";
 
+/**
+ * Length: GraphQL has status 200 for everything, so that four tables of codes and the place of an error tell what ran.
+ */
+
 /** `processorResponse.legacyCode` of a decline; every other 2xxx is a plain one, every other 3xxx the network's. */
 const ofProcessor = kit.codeTable(
   {

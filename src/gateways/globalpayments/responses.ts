@@ -2,6 +2,10 @@ import type { AccessToken, Declined, GatewayAnswer, GatewayIo, LookUpResult, Sub
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import * as kit from "../kit/index.ts";
 
+/**
+ * Length: sales, verifications and stores each answer otherwise, and a key that was seen before names what it made.
+ */
+
 /** `payment_method.result`: three digits on European acquirers, the issuer's two (ISO 8583) on American ones. */
 const ofResult = kit.codeTable(
   {

@@ -1,6 +1,10 @@
 import type { AccessToken, AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
+/**
+ * Length: two ways to ask for a token, each with credentials and hosts of its own, two resources, and states that are read again.
+ */
+
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://api-ms-test.payments.jpmorgan.com", live: "https://api-ms.payments.jpmorgan.com" },
   sideHosts: {
