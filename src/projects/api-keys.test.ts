@@ -123,9 +123,9 @@ describe("what is set up", () => {
 
   test("the overview names each project's gateways and webhook", async () => {
     const overview = await testProjects(database).overview(database.db);
-    for (const { id } of overview) assert.match(id, /^[0-9a-f-]{36}$/);
+    for (const { id, organizationId } of overview) for (const uuid of [id, organizationId]) assert.match(uuid, /^[0-9a-f-]{36}$/);
     assert.deepEqual(
-      overview.map(({ id: _id, ...rest }) => rest),
+      overview.map(({ id: _id, organizationId: _organizationId, ...rest }) => rest),
       [
         { organization: "acme", project: "bare", currency: "USD", archived: false, gateways: [], webhooks: [], numbers: [] },
         {
