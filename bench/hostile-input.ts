@@ -116,6 +116,7 @@ const clientOf = clientReader(["127.0.0.0/8"]);
 const nobody: SessionIndex = {
   channelOf: async () => null,
   waitingFor: async () => [],
+  projectOfTrunk: async () => null,
   projectOfNumber: async () => null,
   countries: async () => ["US", "DE"],
 };

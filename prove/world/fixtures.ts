@@ -71,6 +71,7 @@ export function projectsOf(world: WorldState): Projects {
   const known = {
     projectById: async (_: unknown, id: string) => projectOf(id),
     projectOfNumber: async (_: unknown, number: string) => projectOfNumber(number),
+    projectOfTrunk: async () => null,
     authenticate: (db: Db, token: string) => authenticate(db, token, digestOf),
     countries: async () => ["US"],
     gatewaySettings: async (_: unknown, project: string, gateway: GatewayName) =>

@@ -55,6 +55,15 @@ describe("the commands that change settings", () => {
   const FAULTS: readonly (readonly [what: string, command: Command, path: string, message: RegExp])[] = [
     ["a slug that is none", projectOf({ slug: "no slug" }), "slug", /^Slug: must be 1 to 63 letters/],
     ["an unknown field", projectOf({ slug: "shop", voice: { colour: "red" } }), "voice.colour", /^Unknown key "colour"\.$/],
+    ...["10.0.0", "010.0.0.1", "10.0.0.0/33", "10.0.0.0/08", "fe80::1%eth0", "trunk.example"].map(
+      (range) =>
+        [
+          `the trunk "${range}"`,
+          projectOf({ slug: "shop", voice: { trunks: ["::/0", range] } }),
+          "voice.trunks.1",
+          /203\.0\.113\.0/,
+        ] as const,
+    ),
     ["an unknown scope", keyOf({ name: "x", mode: "test", scopes: ["fly"] }), "scopes.0", /there is no scope "fly"/],
     ["a key of the other mode", keyOf({ name: "x", mode: "live", key: `svc_test_${"a".repeat(32)}` }), "key", /not of mode live/],
     ["a missing credential", cards({ signing_secret: SECRET }), "gateways.webhook.live", /^Webhook needs url\.$/],

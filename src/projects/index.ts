@@ -52,6 +52,8 @@ export interface Projects {
   list(db: Db, organizationId: string): Promise<Project[]>;
   projectById(db: Db, id: string): Promise<Project | null>;
   projectOfNumber(db: Db, number: string): Promise<Project | null>;
+  /** The one project that has the trunk at this IP address for its own. */
+  projectOfTrunk(db: Db, address: string): Promise<Project | null>;
   numbersOf(db: Db, projectId: string): Promise<string[]>;
   /** The countries that most projects have, at most `limit`. */
   countries(db: Db, limit: number): Promise<string[]>;
@@ -114,6 +116,7 @@ export function createProjects({ database, keys, random, gateways, simulatorsUrl
     list: repository.listProjects,
     projectById: repository.projectById,
     projectOfNumber: repository.projectOfNumber,
+    projectOfTrunk: repository.projectOfTrunk,
     numbersOf: repository.numbersOf,
     countries: repository.countries,
     gatewaySettings: settings.find,

@@ -111,6 +111,7 @@ describe("projects and keys", () => {
       collect: ["number", "expiry", "cvv", "zip"],
       attempts: 3,
       transfer: { mode: "bridge", allow: [] },
+      trunks: [],
       testWord: true,
     });
     assert.equal((await projects.findProject(database.db, acme, shop.id.toUpperCase()))?.id, shop.id);

@@ -86,6 +86,20 @@ export async function projectOfNumber(db: Db, number: string): Promise<Project |
   return row ? toProject(row) : null;
 }
 
+/** Whose trunk a call from this IP address came by; null when it is no project's own, or several projects'. */
+export async function projectOfTrunk(db: Db, address: string): Promise<Project | null> {
+  const [unscoped = ""] = address.split("%");
+  const ranges = sql`jsonb_array_elements_text(coalesce(projects.voice -> 'trunks', '[]'))`;
+  const rows = await db
+    .selectFrom("projects")
+    .selectAll()
+    .where("archived", "=", false)
+    .where(sql<boolean>`exists (select from ${ranges} as range where range::inet >>= ${unscoped}::inet)`)
+    .limit(2)
+    .execute();
+  return rows.length === 1 ? toProject(rows[0]!) : null;
+}
+
 export async function numbersOf(db: Db, projectId: string): Promise<string[]> {
   const rows = await db.selectFrom("phone_numbers").select("number").where("project_id", "=", projectId).orderBy("number").execute();
   return rows.map((row) => row.number);

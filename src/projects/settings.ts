@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import { variablesFault } from "./appearance.ts";
 
@@ -21,6 +22,8 @@ export interface VoiceSettings {
     /** Where callbacks may go: number prefixes and `sip:` host patterns. Empty: numbers of the project's own country, and any SIP host (R-330). */
     allow: readonly string[];
   };
+  /** Address ranges of this project's own trunks: a call from one is for this project, unless it dialled another's number (R-217). */
+  trunks: readonly string[];
   /** Whether a test key's caller may say the test word (docs/interface.md, States and transitions). */
   testWord: boolean;
 }
@@ -40,6 +43,7 @@ const DEFAULT_VOICE = {
   collect: ["number", "expiry", "cvv", "zip"],
   attempts: 3,
   transfer: { mode: "bridge", allow: [] },
+  trunks: [],
   test_word: true,
 } as const;
 
@@ -59,6 +63,7 @@ export const voiceBlock = z
     collect: fieldList,
     attempts: z.int().min(1).max(5),
     transfer: z.strictObject({ mode: z.enum(["bridge", "refer"]), allow: z.array(z.string().min(1).max(256)) }).partial(),
+    trunks: z.array(z.string().refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/28")).max(64),
     test_word: z.boolean(),
   })
   .partial();
@@ -101,6 +106,13 @@ export function merge(base: unknown, changes: unknown): unknown {
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** As PostgreSQL reads an `inet`: no short, octal or scoped forms. */
+function isAddressRange(text: string): boolean {
+  const [, address = "", prefix = "0"] = /^([0-9a-f:.]+)(?:\/(0|[1-9][0-9]{0,2}))?$/i.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
 function isOrigin(text: string): boolean {

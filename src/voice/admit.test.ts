@@ -58,6 +58,27 @@ test("with the number of a project dialled only its sessions count, whoever else
   assert.equal(await statusOf(foreign), "PENDING");
 });
 
+test("a call by a project's own trunk takes that project's session alone, and a trunk that two projects name names neither (R-217)", async () => {
+  const other = await fixture.organization("trunks");
+  const own = await older(await fixture.create(), 60);
+  const foreign = await fixture.create(other);
+  const setTrunks = (project: string, trunks: readonly string[]) =>
+    fixture.database.db
+      .updateTable("projects")
+      .set({ voice: JSON.stringify({ trunks }) })
+      .where("id", "=", project)
+      .execute();
+  assert.equal(await admitted(), 404, "two organisations, and nothing names a project");
+  await setTrunks(own.projectId, ["2001:db8::/32", "198.51.100.0/28"]);
+  await setTrunks(foreign.projectId, ["198.51.100.7"]);
+  assert.equal(await admitted(), 404, "both projects name the trunk");
+  await setTrunks(foreign.projectId, ["198.51.100.8"]);
+  assert.equal(await admitted(), own.id);
+  assert.equal(await admitted(), 404, "the other organisation's is not taken instead");
+  assert.equal(await statusOf(foreign), "PENDING");
+  for (const project of [own.projectId, foreign.projectId]) await setTrunks(project, []);
+});
+
 test("of one organisation's sessions the live one is taken before the test one, then the newest (R-217)", async () => {
   const oldest = await older(await fixture.create({ environment: "live" }), 120);
   const live = await older(await fixture.create({ environment: "live" }), 60);

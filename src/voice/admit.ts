@@ -34,7 +34,7 @@ export interface Refusal {
 
 /** Finds and claims the call's session. On a refusal nothing is held and the session is as it was. */
 export async function admit(call: IncomingCall, deps: CallDeps): Promise<Admission | Refusal> {
-  const match = await matchCall(callIdentifiersOf(call.request), indexOf(deps), readNational);
+  const match = await matchCall(callIdentifiersOf(call.request), indexOf(deps, call.source.address), readNational);
   if ("misses" in match) return { status: 404, why: "no session matches", misses: match.misses };
 
   const leg = await deps.media.open();
@@ -76,11 +76,12 @@ async function describe(
   return { local, description: agreed.answer, remote: agreed.remote };
 }
 
-function indexOf({ database: { db }, sessions, projects }: CallDeps): SessionIndex {
+function indexOf({ database: { db }, sessions, projects }: CallDeps, source: string): SessionIndex {
   return {
     channelOf: async (id) => (await sessions.find(db, id))?.channel ?? null,
     waitingFor: (callers, projectId) => sessions.waitingByCallers(db, callers, projectId),
     projectOfNumber: (number) => projects.projectOfNumber(db, number),
+    projectOfTrunk: () => projects.projectOfTrunk(db, source),
     countries: () => projects.countries(db, MAX_COUNTRIES),
   };
 }

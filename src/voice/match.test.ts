@@ -17,6 +17,7 @@ const index: SessionIndex = {
   channelOf: async (id) => ([ID(1), ID(2), ID(3), ID(4)].includes(id) ? "voice" : id === ID(7) ? "widget" : null),
   waitingFor: async (callers) => WAITING.filter(({ caller }) => callers.includes(caller)),
   projectOfNumber: async (number) => (number === "+15550001111" ? { id: "project", country: "US" } : null),
+  projectOfTrunk: async () => null,
   countries: async () => ["US"],
 };
 const readNational = (digits: string, country: string) =>
@@ -78,6 +79,21 @@ test("the dialled project's sessions alone are looked at, and all numbers of a c
   };
   await matchCall({ ...none, callers: ["4155550102"], dialled: ["+15550001111"], calling: ["+14155550104"] }, watched, readNational);
   assert.deepEqual(asked, [[["+14155550102", "+4155550102", "+15550001111", "+14155550104"], "project"]]);
+});
+
+test("a trunk of one project's own names that project where the dialled number names none (R-217)", async () => {
+  const asked: unknown[] = [];
+  const byTrunk: SessionIndex = {
+    ...index,
+    projectOfTrunk: async () => ({ id: "trunk's", country: "US" }),
+    waitingFor: async (callers, projectId) => {
+      asked.push(projectId);
+      return [];
+    },
+  };
+  for (const dialled of ["+15550009999", "+15550001111"])
+    await matchCall({ ...none, dialled: [dialled], calling: ["+14155550104"] }, byTrunk, readNational);
+  assert.deepEqual(asked, ["trunk's", "project"]);
 });
 
 test("a number that may mean two callers of two organisations is ambiguous, one of a single organisation's is not (R-216, R-217)", async () => {

@@ -7,7 +7,7 @@ import type { Environment } from "#src/kernel/payment.ts";
  * X-Session-Id, X-Caller, To or Request-URI, From. A rule that names nothing usable hands over to the next; a rule that
  * names a known session ends the search even when that session can no longer be paid, because falling through to another
  * session could charge the wrong sum. A telephone number is no secret and whoever holds an API key can make a session for
- * it: by number only the sessions of the project that was dialled count, or those of a single organisation (R-217).
+ * it: by number only the sessions of the project that the dialled number or the trunk names count, or those of a single organisation (R-217).
  */
 
 /** The parts of an INVITE that can name a session; `call-identifiers.ts` reads them from the request. */
@@ -55,7 +55,9 @@ export interface SessionIndex {
   waitingFor(callers: readonly string[], projectId: string | null): Promise<readonly Waiting[]>;
   /** The project that owns this service number, with its country for national numbers. */
   projectOfNumber(number: string): Promise<{ id: string; country: string } | null>;
-  /** Countries in which a national number is read when the dialled number names no project; a handful. */
+  /** The project that has the trunk of this call for its own. */
+  projectOfTrunk(): Promise<{ id: string; country: string } | null>;
+  /** Countries in which a national number is read when nothing names a project; a handful. */
   countries(): Promise<readonly string[]>;
 }
 
@@ -73,7 +75,8 @@ export async function matchCall(
 
 /** The sessions that wait for any number of the call. */
 interface Waiters {
-  project: { id: string; country: string; number: string } | null;
+  /** `number`: as it was dialled; null when the trunk named the project. */
+  project: { id: string; country: string; number: string | null } | null;
   countries: readonly string[];
   sessions: readonly Waiting[];
 }
@@ -155,8 +158,8 @@ class Search {
       (a, b) => rank(a.environment) - rank(b.environment) || readings.indexOf(a.caller) - readings.indexOf(b.caller),
     );
     if (session) return { sessionId: session.id, rule };
-    const isOwn = project !== null && readings.includes(project.number);
-    const narrowed = project ? " in the project whose number was dialled" : "";
+    const isOwn = typeof project?.number === "string" && readings.includes(project.number);
+    const narrowed = !project ? "" : project.number === null ? " in the project of this trunk" : " in the project whose number was dialled";
     return this.#miss(
       rule,
       value,
@@ -168,7 +171,7 @@ class Search {
   /** One look-up for the numbers of every rule, so that no INVITE can cost more. */
   async #findWaiters(): Promise<Waiters> {
     const { callers, dialled, calling } = this.#identifiers;
-    const project = await this.#dialledProject();
+    const project = (await this.#dialledProject()) ?? (await this.#trunkProject());
     const countries = project ? [project.country] : await this.#index.countries();
     const [caller, second] = distinct(callers);
     const values = [
@@ -190,6 +193,12 @@ class Search {
       }
     }
     return null;
+  }
+
+  /** A trunk of one project's own carries that project's calls, to whatever number is nobody's. */
+  async #trunkProject(): Promise<Waiters["project"]> {
+    const project = await this.#index.projectOfTrunk();
+    return project && { ...project, number: null };
   }
 
   /** The one value of a header, or null with the reason (R-211). */
