@@ -42,6 +42,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   undo: "reverse, reversal",
   undone: "reversed",
   together: "batched",
+  dear: "premium-rate",
   lane: "shard, worker",
   lanes: "shards, workers",
   "hand back": "transfer-back",

@@ -54,7 +54,7 @@ function allowed(text: string, of: ReturnType<typeof project>): boolean {
   return callbackAllowed(target, of, isTrunkHost);
 }
 
-test("without a list callers go to the project's own country and to SIP hosts, never to dear numbers (R-330)", () => {
+test("without a list callers go to the project's own country and to SIP hosts, never to premium-rate numbers (R-330)", () => {
   const rows: [string, string, boolean][] = [
     ["+14155550100", "US", true],
     ["+14155550100", "GB", false],
