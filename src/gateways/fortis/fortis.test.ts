@@ -182,8 +182,22 @@ describe("fortis responses", () => {
       assert.equal(codeOf(await charge(refusal(field, { message: `"${field}" is wrong` }))), ours, field);
       assert.equal(codeOf(await charge(refusal(field, {}, `"${field}" is wrong`))), ours, field);
     }
-    const told = await charge(refusal("account_number"));
-    assert.equal(told.outcome === "declined" && told.message, '"account_number" is wrong');
+    const told = await charge(refusal("location_id"));
+    assert.equal(told.outcome === "declined" && told.message, '"location_id" is wrong');
+  });
+
+  test("words about the card are never passed on: they may repeat the value that they refuse", async () => {
+    const words = '"cvv" with value "123" fails to match the Fortis pattern';
+    for (const answer of [
+      refusal("cvv", { details: [{ message: words }] }),
+      refusal("cvv", { errors: { cvv: [words] } }),
+      refusal("cvv", {}, words),
+      refusal("location_id", { details: [{ message: '"location_id" is wrong' }, { message: words }] }),
+      refusal("exp_date", { message: '"exp_date" with value "0928" is wrong' }),
+    ]) {
+      const outcome = await charge(answer);
+      assert.equal(outcome.outcome === "declined" && outcome.message, null, JSON.stringify(outcome));
+    }
   });
 
   test("a used id or a duplicate is looked up before it counts", async () => {
@@ -232,6 +246,16 @@ describe("fortis responses", () => {
     assert.equal(codeOf(await lookUp(list({ reason_code_id: 1201 }), voided)), "insufficient_funds");
   });
 
+  test("of a part that is settled already no more is refunded than was taken, and nothing while that is not known", async () => {
+    const [closed, refunded] = [refusal("transaction_id"), transaction({ status_code: 111 }, 200)];
+    const io = ioWith([list({ auth_amount: 1000 }), closed, refunded]);
+    assert.equal(codeOf(await fortis.lookUp!(traceOf(orderOf()), io)), "insufficient_funds");
+    assert.equal(io.sent[2]?.body, '{"transaction_amount":1000}');
+    const untold = ioWith([list({ reason_code_id: 1201, auth_amount: null }), closed, refunded]);
+    assert.equal((await fortis.lookUp!(traceOf(orderOf()), untold)).outcome, "unknown");
+    assert.equal(untold.sent.length, 2);
+  });
+
   test("a check that is refused, or whose code does not match, stores nothing", async () => {
     for (const [answer, ours] of [
       [declinedAs(1616), "insufficient_funds"],
@@ -270,7 +294,7 @@ describe("fortis look-ups", () => {
         `&filter_by%5B0%5D%5Boperator%5D=%3D&filter_by%5B0%5D%5Bvalue%5D=${REFERENCE}`,
     );
     assert.equal((await lookUp(list())).outcome, "absent");
-    assert.equal((await lookUp(list({ transaction_api_id: "other" }))).outcome, "absent");
+    assert.equal((await lookUp(list({ transaction_api_id: "other" }))).outcome, "unknown", "the filter was ignored");
     assert.equal((await lookUp(list({}, { id: TOKEN }))).outcome, "unknown");
     assert.equal(codeOf(await lookUp(list({ status_code: 301, reason_code_id: 1616 }))), "insufficient_funds");
     assert.equal(codeOf(await lookUp(list({ status_code: 201 }))), "processing_error");

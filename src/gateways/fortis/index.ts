@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome, Subject, VoidResult } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -34,7 +34,8 @@ export const gateway = kit.defineGateway({
   supportHeader: "x-amzn-requestid",
   documentation:
     "Fortis must switch keyed card entry on. Telephone orders are a matter of the product's industry (product_transaction_id), and so is the " +
-    "currency. Unconfirmed: the HTTP status of a decline, and whether a used transaction_api_id is refused.",
+    "currency. Unconfirmed: the HTTP status of a decline, whether a used transaction_api_id is refused, and the filter by which a lost sale is " +
+    "looked for: where the list shows others' payments alone, the sale stays unknown.",
   charge,
   tokenize,
   lookUp,
@@ -45,26 +46,27 @@ const WRONG_CURRENCY = "the session's currency is not that of Fortis' products: 
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   if (!requests.isCurrencyOf(io.settings, order)) return kit.declined("gateway_misconfigured", { message: WRONG_CURRENCY });
-  return follow(order, io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
+  return follow(io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
 }
 
 /** A part that was approved against our word is voided before it is refused. */
-async function follow<R extends { outcome: string }>(subject: Subject, io: Io, state: R | { outcome: "partial"; id: string }) {
+async function follow<R extends { outcome: string }>(io: Io, state: R | responses.Partial) {
   if (!isPartial(state)) return state;
   await io.note({ transaction: state.id });
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), () =>
-    takeBack(subject, io, state.id),
+    takeBack(io, state.id, state.amountMinor),
   );
 }
 
-const isPartial = (state: { outcome: string }): state is { outcome: "partial"; id: string } => state.outcome === "partial";
+const isPartial = (state: { outcome: string }): state is responses.Partial => state.outcome === "partial";
 
-function takeBack(subject: Subject, io: Io, id: string): Promise<boolean> {
-  return kit.voidElseRefund(
-    io,
-    { void: () => requests.voidSale(io.settings, id), refund: () => requests.refund(subject, io.settings, id) },
-    responses.readReversal,
-  );
+/** `amountMinor`: what was taken, and no more than that is refunded; null when it is not known, and then nothing is. */
+async function takeBack(io: Io, id: string, amountMinor: number | null): Promise<boolean> {
+  const voiding = () => requests.voidSale(io.settings, id);
+  if (amountMinor !== null)
+    return kit.voidElseRefund(io, { void: voiding, refund: () => requests.refund(amountMinor, io.settings, id) }, responses.readReversal);
+  const answer = await kit.ask(io, voiding());
+  return answer !== null && responses.readReversal(answer) === "done";
 }
 
 /** A lost check is looked for; it moved nothing, as a store moves nothing, and is else sent again under another id of ours. */
@@ -96,11 +98,13 @@ async function kept(io: Io, stored: Outcome): Promise<Outcome> {
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize")
     return kit.declined("gateway_unavailable", { reason: "a lost token cannot be found again; no money moved" });
-  return follow(attempt, io, responses.readFound(await io.send(requests.find(attempt, io.settings)), attempt));
+  return follow(io, responses.readFound(await io.send(requests.find(attempt, io.settings)), attempt));
 }
 
 async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
-  return kit.reversal(await lookUp(attempt, io), ({ processor }) => takeBack(attempt, io, processor["fortis_transaction_id"] ?? ""));
+  return kit.reversal(await lookUp(attempt, io), ({ processor }) =>
+    takeBack(io, processor["fortis_transaction_id"] ?? "", attempt.amountMinor),
+  );
 }
 
 /** By the id that was noted: without one no token is known. */

@@ -132,6 +132,6 @@ export function find({ reference }: Pick<Subject, "reference">, settings: Settin
 /** Takes a sale back before settlement. */
 export const voidSale = (settings: Settings, id: string) => request(settings, "PUT", `/transactions/${id}/void`, {});
 
-/** Sends a settled sale back. */
-export const refund = ({ amountMinor }: Subject, settings: Settings, id: string) =>
+/** Sends a settled sale back, or the part of it that was taken. */
+export const refund = (amountMinor: number, settings: Settings, id: string) =>
   request(settings, "PATCH", `/transactions/${id}/refund`, { transaction_amount: amountMinor });

@@ -24,7 +24,7 @@ const codeOf = kit.codeTable(
   },
   "card_declined",
 );
-/** The field that a refusal of our data names; a used id of ours may be our own request, arrived twice. */
+/** The field that a refusal of our data names, the card's first; a used id of ours may be our own request, arrived twice. */
 const ofField = kit.textTable<DeclineCode>([
   [/\baccount_number\b/, "incorrect_number"],
   [/\bexp_date\b/, "invalid_expiry"],
@@ -33,12 +33,19 @@ const ofField = kit.textTable<DeclineCode>([
   [/\b(transaction|token)_api_id\b/, "duplicate_transaction"],
 ]);
 
+const OF_CARD = /\b(account_number|exp_date|cvv)\b/;
+
 const STATUS = { approved: "101", verified: "121", voided: "201", refunded: "111", declined: "301" };
 /** Status 101 with this reason: a part was approved. */
 const PARTIAL = "1201";
 
-/** What an answer says; `partial` must be voided. */
-export type State = Approved | Declined | Unknown | { outcome: "partial"; id: string };
+/** So much of a sale was approved, in minor units (null: not said): it must be given back. */
+export interface Partial {
+  outcome: "partial";
+  id: string;
+  amountMinor: number | null;
+}
+export type State = Approved | Declined | Unknown | Partial;
 
 type Body = { status: number; data: kit.JsonObject };
 
@@ -71,7 +78,9 @@ function refusalOf(body: kit.JsonObject): Declined {
     kit.textAt(body, "title"),
   ].filter((text) => text !== undefined);
   const named = kit.isObject(errors) ? Object.keys(errors) : [];
-  return kit.declined(ofField([...named, ...told].join(" ")) ?? "gateway_misconfigured", { message: told[0] });
+  // The vendor's words may repeat the value that they refuse, a security code too.
+  const isOfCard = OF_CARD.test(told.join(" "));
+  return kit.declined(ofField([...named, ...told].join(" ")) ?? "gateway_misconfigured", { message: isOfCard ? undefined : told[0] });
 }
 
 /** The answer to a sale. Approved and declined come alike; the status code decides, never the words. */
@@ -88,7 +97,7 @@ function readTransaction(data: kit.JsonObject, { amountMinor, currency }: Subjec
   if (status === STATUS.voided) return kit.declined("processing_error", { reason: "the payment was taken back" });
   if (status !== STATUS.approved || id === undefined || !isMade) return kit.unknown("a status that decides nothing");
   const approved = kit.minorOf(kit.at(data, "auth_amount"));
-  if (reason === PARTIAL || (approved !== null && approved < amountMinor)) return { outcome: "partial", id };
+  if (reason === PARTIAL || (approved !== null && approved < amountMinor)) return { outcome: "partial", id, amountMinor: approved };
   const isAsked = approved !== null && kit.minorOf(kit.at(data, "transaction_amount")) === amountMinor;
   if (!isAsked || (kit.textAt(data, "currency") ?? currency) !== currency) return kit.unknown("another amount or currency than asked for");
   return kit.approved({ fortis_transaction_id: id });
@@ -129,14 +138,18 @@ export function readToken(answer: GatewayAnswer): Approved | Declined | Unknown 
   return kit.approved({ fortis_token_id: id });
 }
 
-/** The transactions of an id of ours in a list: filtered again, because an unknown filter might be ignored. Null when it is no list. */
+/**
+ * The transactions of an id of ours in a list: filtered again, because an unknown filter might be ignored. Null when it is no list,
+ * or shows others alone: the filter did nothing then, and ours may stand on a later page.
+ */
 function listed(answer: GatewayAnswer, reference: string): kit.JsonObject[] | null {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "list");
-  return all && all.filter((item) => kit.textAt(item, "transaction_api_id") === reference);
+  const mine = all?.filter((item) => kit.textAt(item, "transaction_api_id") === reference) ?? [];
+  return all === null || (mine.length === 0 && all.length > 0) ? null : mine;
 }
 
 /** The attempt's transaction. */
-export function readFound(answer: GatewayAnswer, subject: Subject): LookUpResult | { outcome: "partial"; id: string } {
+export function readFound(answer: GatewayAnswer, subject: Subject): LookUpResult | Partial {
   const mine = listed(answer, subject.reference);
   if (mine === null) return kit.unknown("Fortis did not answer the look-up");
   const states = mine.map((item) => readTransaction(item, subject, true));
