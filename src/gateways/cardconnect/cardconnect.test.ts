@@ -309,6 +309,27 @@ describe("cardconnect look-ups", () => {
       assert.equal((await look(answer)).outcome, "unknown");
   });
 
+  test("a refusal of the inquiry itself decides nothing, nor does another order's payment or one that is approved and not settled", async () => {
+    for (const [respcode, respstat] of [
+      ["32", "C"],
+      ["23", "C"],
+      ["43", "C"],
+      ["61", "B"],
+      ["91", "B"],
+      ["93", "B"],
+    ] as const) {
+      const refused = { respproc: "PPS", resptext: "No.", respcode, respstat };
+      for (const order of [orderOf(), storing]) {
+        assert.equal((await look(refused, order)).outcome, "unknown", respcode);
+        assert.equal((await look({ ...refused, setlstat: " " }, order)).outcome, "unknown", respcode);
+      }
+      assert.equal((await look({ ...refused, setlstat: "Declined" })).outcome, "declined", respcode);
+    }
+    assert.equal((await look({ ...PAID, orderId: `${ORDER_ID}1` })).outcome, "unknown");
+    assert.equal((await look({ ...PAID, orderId: ORDER_ID })).outcome, "approved");
+    for (const setlstat of ["Declined", "Rejected"]) assert.equal((await look({ ...PAID, setlstat })).outcome, "unknown");
+  });
+
   test("a part that an inquiry finds is voided too", async () => {
     const io = ioWith([answered(200, { ...PAID, amount: "5.00" }), answered(200, VOIDED)]);
     assert.equal(codeOf(await cardconnect.lookUp!(traceOf(orderOf()), io)), "insufficient_funds");

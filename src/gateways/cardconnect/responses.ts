@@ -1,6 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
+import { orderId } from "./requests.ts";
 
 /** `respcode` by `respproc`: PPS is the gateway itself, FNOR First Data North, RPCT Rapid Connect. A code means another thing to each. */
 const CODES = kit.wordTable({
@@ -154,11 +155,17 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): (State | t
 
 const one = (body: kit.JsonObject | null) => body && [body];
 
+/** A payment that is found always says how it is settled; what the gateway says without that is of the inquiry itself. */
 function readFound(body: kit.JsonObject, subject: Subject): State | typeof kit.absent {
-  if (field(body, "respproc") === "PPS" && field(body, "respcode") === NOT_FOUND) return kit.absent;
-  if (/^voided$/i.test(field(body, "setlstat") ?? "")) return kit.declined("processing_error", { reason: "the payment was taken back" });
+  const [processor, settlement] = [field(body, "respproc"), field(body, "setlstat")];
+  if (processor === "PPS" && field(body, "respcode") === NOT_FOUND) return kit.absent;
+  if (processor === "PPS" && !settlement) return kit.unknown("the inquiry was refused, or does not say what became of the payment");
+  if ((field(body, "orderId") ?? orderId(subject)) !== orderId(subject)) return kit.unknown("a payment of another order id");
+  if (field(body, "respstat") === "A" && /^(declined|rejected)$/i.test(settlement ?? ""))
+    return kit.unknown("approved, and then not settled");
+  if (/^voided$/i.test(settlement ?? "")) return kit.declined("processing_error", { reason: "the payment was taken back" });
   // What the processor did not answer in time the gateway has taken back by now, and says declined.
-  const undecided = isUndecided(body) && !/^declined$/i.test(field(body, "setlstat") ?? "");
+  const undecided = isUndecided(body) && !/^declined$/i.test(settlement ?? "");
   return subject.mode === "tokenize" ? storedIn(body, undecided) : stateOf(body, subject, undecided);
 }
 
