@@ -54,8 +54,13 @@ export type State = Approved | Declined | Unknown | { outcome: "suspended"; tran
 
 const TYPES = { charge: "AUTH", tokenize: "ACCOUNTCHECK" } as const;
 
-/** The answer to a sale or a card's check: status 200 for all that was processed, several types side by side. */
+/**
+ * The answer to a sale or a card's check: status 200 for all that was processed, several types side by side. 401 is about the
+ * user; of any other status, a flood's (429) too, nothing is known.
+ */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
+  if (answer.kind === "answered" && answer.status === 401) return kit.declined("gateway_credentials_invalid");
+  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
   const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
   const said = read.status === 200 ? responseOf(read.body, TYPES[subject.mode]) : undefined;
@@ -93,7 +98,9 @@ function paid(said: kit.JsonObject, transaction: string, { amountMinor, currency
     return { outcome: "suspended", transaction, refusal: kit.declined(ofChecks(said) ?? "fraud_suspected", { processor, reason }) };
   }
   if (!STANDS.has(status)) return kit.unknown("a settle status that Trust Payments does not document");
-  const isAsked = kit.minorOf(kit.at(said, "baseamount")) === amountMinor && kit.textAt(said, "currencyiso3a") === currency;
+  // A record of a query may leave the currency out.
+  const isCurrency = (kit.textAt(said, "currencyiso3a") ?? currency) === currency;
+  const isAsked = kit.minorOf(kit.at(said, "baseamount")) === amountMinor && isCurrency;
   return isAsked ? approved(said, transaction) : kit.unknown("another amount than asked for");
 }
 
@@ -130,16 +137,21 @@ function declineOf(said: kit.JsonObject): DeclineCode {
   return ofAcquirer(code) ?? wrongCode ?? (code === "05" ? "do_not_honor" : "card_declined");
 }
 
-/** The records of the attempt; empty when nothing is recorded, null when the vendor did not say. The outer code tells that the query ran. */
+/**
+ * The records of the attempt; empty when nothing is recorded, null when the vendor did not say, or shows fewer than it found. The
+ * outer code tells that the query ran.
+ */
 export function readQuery(answer: GatewayAnswer, subject: Subject, orderReference: string): State[] | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const said = body === null ? undefined : responseOf(body, "TRANSACTIONQUERY");
   if (kit.scalarAt(said, "errorcode") !== "0" || kit.textAt(said, "requesttypedescription") !== "TRANSACTIONQUERY") return null;
-  const records = kit.scalarAt(said, "found") === "0" && kit.at(said, "records") === undefined ? [] : kit.objectsAt(said, "records");
+  const found = kit.scalarAt(said, "found");
+  const records = found === "0" && kit.at(said, "records") === undefined ? [] : kit.objectsAt(said, "records");
+  if (records === null || (found !== undefined && Number(found) !== records.length)) return null;
   // A refund of the payment carries its order reference too.
   const isMine = (one: kit.JsonObject) =>
     kit.textAt(one, "orderreference") === orderReference && kit.textAt(one, "requesttypedescription") === TYPES[subject.mode];
-  return records?.filter(isMine).map((one) => stateOf(one, subject)) ?? null;
+  return records.filter(isMine).map((one) => stateOf(one, subject));
 }
 
 /** A card may have been checked more than once under its order reference: any of the checks is its token. */

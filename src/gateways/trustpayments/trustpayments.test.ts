@@ -252,7 +252,8 @@ describe("trustpayments responses", () => {
     for (const change of odd) assert.equal((await charge(said({ ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
     for (const answer of [answered(200, "<html>"), answered(200, PAID), said(), answered(500, {}), answered(400, "no"), LOST])
       assert.equal((await charge(answer)).outcome, "unknown");
-    assert.equal(codeOf(await charge(answered(401, "<html>"))), "gateway_credentials_invalid");
+    for (const body of ["<html>", {}, PAID]) assert.equal(codeOf(await charge(answered(401, body))), "gateway_credentials_invalid");
+    for (const body of ["", "<html>", {}]) assert.equal((await charge(answered(429, body))).outcome, "unknown");
     assert.equal((await charge(said({ ...PAID, requesttypedescription: "THREEDQUERY" }, PAID))).outcome, "approved");
   });
 
@@ -274,6 +275,8 @@ describe("trustpayments look-ups", () => {
     assert.equal(codeOf(await look(records({ ...PAID, settlestatus: "3" }))), "card_declined");
     assert.equal((await look(records({ ...PAID, errorcode: "60010", settlestatus: "3" }))).outcome, "unknown");
     assert.equal((await look(records({ ...PAID, baseamount: "1" }))).outcome, "unknown");
+    assert.equal((await look(records({ ...PAID, currencyiso3a: undefined }))).outcome, "approved");
+    assert.equal((await look(records({ ...PAID, currencyiso3a: "GBP" }))).outcome, "unknown");
   });
 
   test("no record is absent, two that stand are a doubt, others' and refunds are none of it", async () => {
@@ -289,7 +292,10 @@ describe("trustpayments look-ups", () => {
   test("a query that was not answered says nothing", async () => {
     const odd = [LOST, answered(401, ""), answered(500, {}), said(error("60019")), said(error("0")), said({ ...UPDATED, errorcode: "0" })];
     const noList = said({ requesttypedescription: "TRANSACTIONQUERY", errorcode: "0", found: "1" });
-    for (const answer of [...odd, noList]) assert.equal((await look(answer)).outcome, "unknown");
+    const fewer = (found: string, ...list: object[]) =>
+      said({ requesttypedescription: "TRANSACTIONQUERY", errorcode: "0", found, records: list });
+    for (const answer of [...odd, noList, fewer("1"), fewer("2", DECLINED), fewer("constructor")])
+      assert.equal((await look(answer)).outcome, "unknown");
   });
 
   test("a payment is cancelled, once it is settled refunded; a stored card stays", async () => {
