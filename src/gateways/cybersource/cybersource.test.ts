@@ -119,7 +119,12 @@ describe("cybersource requests", () => {
     assert.equal(new Set(ids.map(({ transactionId }) => transactionId)).size, 2);
     assert.ok(ids.every(({ transactionId }) => /^[a-z0-9]{30}$/.test(transactionId)));
     const bare = { ...STORED, tokenInformation: undefined };
-    assert.equal(codeOf(await cybersource.tokenize(storing, ioWith([answered(201, bare)]))), "gateway_unavailable");
+    const none = ioWith([answered(201, bare)]);
+    const outcome = await cybersource.tokenize(storing, none);
+    assert.deepEqual([codeOf(outcome), none.sent.length], ["gateway_misconfigured", 1]);
+    assert.match((outcome.outcome === "declined" && outcome.message) || "", /Token Management Service/);
+    const odd = { ...STORED, tokenInformation: { instrumentIdentifier: { id: "7010 1" } } };
+    assert.equal(codeOf(await cybersource.tokenize(storing, ioWith([answered(201, odd)]))), "gateway_unavailable");
   });
 
   test("settings that cannot work are named", () => {
@@ -137,6 +142,9 @@ describe("cybersource requests", () => {
     assert.match(fault({ shared_secret: "short" }) ?? "", /^shared_secret is not Base64/);
     assert.match(fault({ billing_country: "USA" }) ?? "", /^billing_country is not/);
     assert.match(fault({ base_url: "http://api.in.cybersource.com" }) ?? "", /^base_url is not an https address/);
+    for (const base of ["https://cybersource.com.shop.example", "https://api.shop.example", "https://api.cybersource.com/pts"])
+      assert.match(fault({ base_url: base }) ?? "", /^base_url is not an https address of cybersource\.com/, base);
+    assert.equal(fault({ base_url: "https://api.in.cybersource.com" }), null);
   });
 });
 
@@ -181,6 +189,8 @@ describe("cybersource responses", () => {
     const wanted = await charge(invalid("MISSING_FIELD", "orderInformation.billTo.email"));
     assert.ok(wanted.outcome === "declined" && wanted.code === "gateway_misconfigured");
     assert.match(wanted.message ?? "", /relaxed address requirements.*billing_/);
+    const whole = await charge(invalid("MISSING_FIELD", "orderInformation.billTo.postalCode", "orderInformation.billTo.address1"));
+    assert.match((whole.outcome === "declined" && `${whole.code} ${whole.message}`) || "", /^gateway_misconfigured .*relaxed address/);
     const zero = await cybersource.tokenize(storing, ioWith([invalid("INVALID_DATA", "orderInformation.amountDetails.totalAmount")]));
     assert.match((zero.outcome === "declined" && zero.message) || "", /amount of zero/);
   });
@@ -208,6 +218,9 @@ describe("cybersource responses", () => {
     ])
       assert.equal(codeOf(await charge(answered(201, { ...AUTHORIZED, ...change }))), "unknown", JSON.stringify(change));
     assert.equal(codeOf(await charge(answered(201, { encryptedResponse: "eyJ" }))), "unknown");
+    for (const reason of ["SYSTEM_ERROR", "SERVER_TIMEOUT", "SERVICE_TIMEOUT"])
+      for (const answer of [refused(reason), invalid(reason)]) assert.equal(codeOf(await charge(answer)), "unknown", reason);
+    for (const body of [{}, { message: "Bad Request" }]) assert.equal(codeOf(await charge(answered(400, body))), "unknown");
     assert.equal(codeOf(await charge(answered(201, { ...AUTHORIZED, status: "PENDING_AUTHENTICATION" }))), "authentication_required");
   });
 
@@ -248,6 +261,25 @@ describe("cybersource responses", () => {
     assert.equal(codeOf(await cybersource.charge(orderOf(), io)), "insufficient_funds");
     assert.match(io.sent[1]?.body ?? "", /"totalAmount":"10\.00"/);
     assert.equal((await charge(part, LOST)).outcome, "unknown");
+  });
+
+  test("what was never taken is never refunded, and a card that is stored has nothing to release", async () => {
+    const part = answered(201, {
+      ...AUTHORIZED,
+      status: "PARTIAL_AUTHORIZED",
+      orderInformation: { amountDetails: { authorizedAmount: "10.00", currency: "USD" } },
+    });
+    for (const [answer, outcome] of [
+      [part, "unknown"],
+      [refused("AVS_FAILED"), "incorrect_zip"],
+    ] as const) {
+      const io = ioWith([answer, answered(400, { reason: "INVALID_DATA" })]);
+      assert.equal(codeOf(await cybersource.charge(orderOf(), io)), outcome);
+      assert.deepEqual(pathsOf(io).slice(1), [`/pts/v2/payments/${ID}/reversals`, `/pts/v2/payments/${ID}/voids`]);
+    }
+    const io = ioWith([refused("AVS_FAILED")]);
+    const stored = await cybersource.tokenize(orderOf({ mode: "tokenize" }), io);
+    assert.deepEqual([codeOf(stored), stored.outcome === "declined" && stored.reason, io.sent.length], ["incorrect_zip", undefined, 1]);
   });
 });
 
@@ -299,6 +331,14 @@ describe("cybersource look-ups", () => {
     assert.equal((await lookUp(answered(201, { totalCount: 101, _embedded: { transactionSummaries: [summary()] } }))).outcome, "unknown");
     for (const answer of [LOST, answered(404, {}), answered(201, {}), answered(201, "<html>")])
       assert.equal((await lookUp(answer)).outcome, "unknown");
+  });
+
+  test("nothing found is no absence where the attempt is older than what the search shows", async () => {
+    const days = (count: number) => traceOf(orderOf(), {}, Date.now() - count * 86_400_000);
+    const none = () => ioWith([answered(201, { totalCount: 0 })]);
+    assert.equal((await cybersource.lookUp!(days(5), none())).outcome, "absent");
+    assert.equal((await cybersource.lookUp!(days(7), none())).outcome, "unknown");
+    assert.equal((await cybersource.lookUp!(days(7), ioWith([found(summary())]))).outcome, "approved");
   });
 
   test("a payment is voided by its id, and refunded once it is settled", async () => {

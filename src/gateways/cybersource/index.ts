@@ -1,10 +1,12 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
 import type { State } from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
+
+const DAY_MS = 86_400_000;
 
 /** Cybersource REST API: payments, instrument identifiers of its token management, transaction search. */
 export const gateway = kit.defineGateway({
@@ -33,7 +35,7 @@ export const gateway = kit.defineGateway({
   documentation:
     "Storing cards needs Token Management Service; an instrument identifier holds the number alone, so that a later charge must give the " +
     "expiry date again. Accounts without relaxed address requirements want the billing_... settings. Message-level encryption must be off. " +
-    "Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals.",
+    "Telephone payments need a processor that takes commerceIndicator moto. A lost payment is searched for over the last seven days. Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals.",
   charge: async (order, io) => follow(order, io, responses.readPayment(await io.send(requests.sale(order, io.settings, io)), order)),
   tokenize,
   lookUp,
@@ -52,14 +54,20 @@ async function follow(order: Order, io: Io, state: State): Promise<Outcome> {
     });
     return kit.releasedFirst(refusal, () => released(order, io, state.id, state.amountMinor));
   }
-  const isReleased = await released(order, io, state.id, order.mode === "charge" ? order.amountMinor : 0);
+  // A card that is stored holds nothing.
+  const isReleased = order.mode === "tokenize" || (await released(order, io, state.id, order.amountMinor));
   return isReleased ? state.refusal : { ...state.refusal, reason: "the issuer's hold was not released and will lapse" };
 }
 
-/** An authorization is reversed; of a sale whose capture ran already the payment is voided. */
+/** An authorization is reversed; of a sale whose capture ran already the payment is voided. Never a refund: it would give back more than was taken. */
 async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
-  const answer = await kit.ask(io, requests.release(subject, io.settings, io, id, amountMinor));
-  return (answer !== null && responses.readReversal(answer) === "done") || takeBack(subject, io, id);
+  const isDone = async (request: GatewayRequest) => {
+    const answer = await kit.ask(io, request);
+    return answer !== null && responses.readReversal(answer) === "done";
+  };
+  return (
+    (await isDone(requests.release(subject, io.settings, io, id, amountMinor))) || isDone(requests.voidSale(subject, io.settings, io, id))
+  );
 }
 
 function takeBack(subject: Subject, io: Io, id: string): Promise<boolean> {
@@ -85,5 +93,7 @@ function tokenize(order: Order, io: Io): Promise<Outcome> {
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize")
     return kit.declined("gateway_unavailable", { reason: "a lost identifier is not in the search; no money moved" });
-  return responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
+  const found = responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
+  const isShown = io.clock.now() - attempt.startedAtMs < (requests.SEARCHED_DAYS - 1) * DAY_MS;
+  return found.outcome === "absent" && !isShown ? kit.unknown("the attempt is older than what the search shows") : found;
 }

@@ -33,6 +33,7 @@ export const SETTINGS = kit.describeSettings({
       "https address of another region in place of the vendor's usual one: https://api.in.cybersource.com for India",
       {
         optional: true,
+        form: [/^https:\/\/([a-z0-9-]+\.)+cybersource\.com\/?$/, "an https address of cybersource.com without a path"],
       },
     ),
   },
@@ -144,13 +145,16 @@ const STORING: Readonly<Record<string, kit.JsonBody>> = {
 export const store = (order: Order, settings: Settings, by: Signing, transactionId: string) =>
   request("POST", "/pts/v2/payments", settings, by, payment(order, settings, STORING, 0, transactionId));
 
-/** Payments by our code: the window is counted in days, and wide enough for any search of ours. */
+/** How far back a search looks; what began before that is not shown by it. */
+export const SEARCHED_DAYS = 7;
+
+/** Payments by our code. */
 export const search = (subject: Subject, settings: Settings, by: Signing) =>
   request("POST", "/tss/v2/searches", settings, by, {
     save: false,
     name: "lookup",
     timezone: "UTC",
-    query: `clientReferenceInformation.code:${codeOf(subject)} AND submitTimeUtc:[NOW/DAY-7DAYS TO NOW/DAY+1DAY}`,
+    query: `clientReferenceInformation.code:${codeOf(subject)} AND submitTimeUtc:[NOW/DAY-${SEARCHED_DAYS}DAYS TO NOW/DAY+1DAY}`,
     offset: 0,
     limit: 100,
     sort: "id:asc,submitTimeUtc:asc",

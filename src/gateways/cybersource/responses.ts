@@ -50,6 +50,9 @@ const ofReasonCode = kit.codeTable({
 const ID = /^[0-9A-Za-z]{1,64}$/;
 const ADDRESS_WANTED =
   "Cybersource wants more of the payer's address: have it set relaxed address requirements for the account, or give the billing_... settings";
+const NO_TOKENS = "the account has no Token Management Service, so that a card cannot be stored: have Cybersource switch it on";
+/** Reasons that leave open what became of the request. */
+const OPEN = new Set(["SYSTEM_ERROR", "SERVER_TIMEOUT", "SERVICE_TIMEOUT"]);
 /** The reason of a verification that the processor has no way to make. */
 const NO_ZERO = "the account's processor takes no amount of zero, so that a card cannot be stored";
 
@@ -78,6 +81,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
 function readMade(body: kit.JsonObject, subject: Subject): State {
   const id = kit.idAt(body, ID, "id");
   const [status, reason] = [kit.textAt(body, "status"), kit.textAt(body, "errorInformation", "reason")];
+  if (OPEN.has(reason ?? "")) return kit.unknown("a fault of Cybersource's own");
   if (status === "INVALID_REQUEST") return readInvalid(body, subject);
   if (status === "DECLINED") {
     const refusal = refusalOf(body, "card_declined");
@@ -107,13 +111,15 @@ function authorizedOf(body: kit.JsonObject, { currency }: Subject): number | nul
   return kit.minorOfDecimal(kit.at(body, "orderInformation", "amountDetails", "authorizedAmount"), currency);
 }
 
-function readAuthorized(body: kit.JsonObject, id: string, subject: Subject): Approved | Unknown {
+function readAuthorized(body: kit.JsonObject, id: string, subject: Subject): Approved | Declined | Unknown {
   const details = kit.at(body, "orderInformation", "amountDetails");
   const asked = subject.mode === "charge" ? subject.amountMinor : 0;
   const isOther = kit.at(details, "authorizedAmount") !== undefined && authorizedOf(body, subject) !== asked;
   if (isOther || (kit.textAt(details, "currency") ?? subject.currency) !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
   if (subject.mode === "charge") return kit.approved({ cybersource_payment_id: id });
+  if (kit.at(body, "tokenInformation", "instrumentIdentifier") === undefined)
+    return kit.declined("gateway_misconfigured", { message: NO_TOKENS, processor: { cybersource_payment_id: id } });
   const identifier = kit.idAt(body, ID, "tokenInformation", "instrumentIdentifier", "id");
   if (identifier === undefined) return kit.unknown("authorized without an instrument identifier");
   return kit.approved({ cybersource_payment_id: id, cybersource_instrument_identifier_id: identifier });
@@ -133,17 +139,20 @@ function refusalOf(body: kit.JsonObject, otherwise: DeclineCode): Declined {
 }
 
 /** Nothing ran. The reasons stand at the top, or with status 201 in errorInformation; the details name the fields. */
-function readInvalid(body: kit.JsonObject, { mode }: Subject): Declined {
+function readInvalid(body: kit.JsonObject, { mode }: Subject): Declined | Unknown {
   const inner = kit.at(body, "errorInformation");
   const reason = kit.textAt(body, "reason") ?? kit.textAt(inner, "reason");
+  const isSaid = reason !== undefined || kit.textAt(body, "status") === "INVALID_REQUEST";
+  if (!isSaid || OPEN.has(reason ?? "")) return kit.unknown("a refusal that does not say why");
   const message = kit.textAt(body, "message") ?? kit.textAt(inner, "message");
   const details = kit.objectsAt(body, "details") ?? kit.objectsAt(inner, "details") ?? [];
   const fields = details.map((detail) => kit.textAt(detail, "field") ?? "");
   const isZero = mode === "tokenize" && (reason === "INVALID_AMOUNT" || fields.some((field) => field.endsWith("totalAmount")));
   if (isZero) return kit.declined("gateway_misconfigured", { message: NO_ZERO });
   const ofFields = fields.map((field) => ofField(field)).find((code) => code !== undefined);
-  if (ofFields !== undefined) return kit.declined(ofFields, { message });
-  const isAddress = fields.some((field) => field.includes("billTo."));
+  // A caller can mend a postal code, and no other part of an address that is wanted with it.
+  const isAddress = fields.some((field) => field.includes("billTo.") && ofField(field) === undefined);
+  if (ofFields !== undefined && !(isAddress && ofFields === "incorrect_zip")) return kit.declined(ofFields, { message });
   return kit.declined(codeOfReason(reason, "gateway_misconfigured"), { message: isAddress ? ADDRESS_WANTED : message });
 }
 
