@@ -322,6 +322,13 @@ describe("cybersource look-ups", () => {
       constructor: "unknown",
     }))
       assert.equal(codeOf(await lookUp(found(ran(reasonCode)))), ours, reasonCode);
+    const applications = (...codes: [name: string, reasonCode: string][]) =>
+      found(summary({ applicationInformation: { applications: codes.map(([name, reasonCode]) => ({ name, reasonCode })) } }));
+    assert.equal((await lookUp(applications(["ics_auth", "100"], ["ics_bill", "100"], ["ics_afs", "102"]))).outcome, "unknown");
+    assert.equal((await lookUp(applications(["ics_auth", "100"], ["ics_bill", "100"], ["ics_void", "102"]))).outcome, "unknown");
+    assert.equal(codeOf(await lookUp(applications(["ics_auth", "100"], ["ics_decision", "481"]))), "fraud_suspected");
+    for (const name of ["ics_void", "ics_auth_reversal"])
+      assert.equal(codeOf(await lookUp(applications(["ics_auth", "100"], ["ics_bill", "100"], [name, "100"]))), "processing_error");
     assert.equal((await lookUp(found(ran("203"), summary()))).outcome, "approved");
     assert.equal((await lookUp(found(summary(), summary({ id: "2" })))).outcome, "unknown");
     assert.equal((await lookUp(found(summary({ clientReferenceInformation: { code: "other" } })))).outcome, "absent");

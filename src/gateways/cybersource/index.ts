@@ -35,7 +35,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "Storing cards needs Token Management Service; an instrument identifier holds the number alone, so that a later charge must give the " +
     "expiry date again. Accounts without relaxed address requirements want the billing_... settings. Message-level encryption must be off. " +
-    "Telephone payments need a processor that takes commerceIndicator moto. A lost payment is searched for over the last seven days. Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals.",
+    "Telephone payments need a processor that takes commerceIndicator moto. A lost payment is searched for over the last seven days. " +
+    "Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals.",
   charge: async (order, io) => follow(order, io, responses.readPayment(await io.send(requests.sale(order, io.settings, io)), order)),
   tokenize,
   lookUp,
@@ -59,7 +60,10 @@ async function follow(order: Order, io: Io, state: State): Promise<Outcome> {
   return isReleased ? state.refusal : { ...state.refusal, reason: "the issuer's hold was not released and will lapse" };
 }
 
-/** An authorization is reversed; of a sale whose capture ran already the payment is voided. Never a refund: it would give back more than was taken. */
+/**
+ * An authorization is reversed; of a sale whose capture ran already the payment is voided. Never refunded: that could give back
+ * more than was taken.
+ */
 async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
   const isDone = async (request: GatewayRequest) => {
     const answer = await kit.ask(io, request);

@@ -167,13 +167,18 @@ export function readSearch(answer: GatewayAnswer, subject: Subject): LookUpResul
   return kit.theStanding(mine.map((item) => readFound(item, subject)));
 }
 
-/** A summary: each application that ran (authorization, capture) has a reason code, 100 for success. */
+/** A summary: each application that ran (`ics_auth`, `ics_bill` for the capture) has a reason code, 100 for success. */
 function readFound(item: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
   const id = kit.idAt(item, ID, "id");
-  const codes = (kit.objectsAt(item, "applicationInformation", "applications") ?? []).map((ran) => kit.scalarAt(ran, "reasonCode"));
+  const applications = kit.objectsAt(item, "applicationInformation", "applications") ?? [];
+  const codes = applications.map((ran) => kit.scalarAt(ran, "reasonCode"));
+  const did = (...names: string[]) =>
+    applications.some((ran, index) => codes[index] === "100" && names.includes(kit.textAt(ran, "name") ?? ""));
   const refused = codes.find((code) => code !== "100");
   if (codes.length === 0 || id === undefined) return kit.unknown("a transaction of our code that does not say what became of it");
   const processor = { cybersource_payment_id: id };
+  if (did("ics_void", "ics_auth_reversal")) return kit.declined("processing_error", { processor, reason: "the payment was taken back" });
+  if (refused !== undefined && did("ics_bill")) return kit.unknown("captured, but refused by another application");
   if (refused !== undefined || codes.includes(undefined)) {
     const code = ofReasonCode(refused);
     return code === undefined ? kit.unknown("a reason code that decides nothing") : kit.declined(code, { processor });
