@@ -190,7 +190,7 @@ describe("fortis responses", () => {
     const words = '"cvv" with value "123" fails to match the Fortis pattern';
     for (const answer of [
       refusal("cvv", { details: [{ message: words }] }),
-      refusal("cvv", { errors: { cvv: [words] } }),
+      refusal("cvv", { errors: { cvv: ['is "123"'] } }),
       refusal("cvv", {}, words),
       refusal("location_id", { details: [{ message: '"location_id" is wrong' }, { message: words }] }),
       refusal("exp_date", { message: '"exp_date" with value "0928" is wrong' }),

@@ -79,8 +79,8 @@ function refusalOf(body: kit.JsonObject): Declined {
   ].filter((text) => text !== undefined);
   const named = kit.isObject(errors) ? Object.keys(errors) : [];
   // The vendor's words may repeat the value that they refuse, a security code too.
-  const isOfCard = OF_CARD.test(told.join(" "));
-  return kit.declined(ofField([...named, ...told].join(" ")) ?? "gateway_misconfigured", { message: isOfCard ? undefined : told[0] });
+  const all = [...named, ...told].join(" ");
+  return kit.declined(ofField(all) ?? "gateway_misconfigured", { message: OF_CARD.test(all) ? undefined : told[0] });
 }
 
 /** The answer to a sale. Approved and declined come alike; the status code decides, never the words. */
