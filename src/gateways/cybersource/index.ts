@@ -61,8 +61,8 @@ async function follow(order: Order, io: Io, state: State): Promise<Outcome> {
 }
 
 /**
- * An authorization is reversed; of a sale whose capture ran already the payment is voided. Never refunded: that could give back
- * more than was taken.
+ * An authorization is reversed; of a sale whose capture ran already the payment is voided. It is never refunded: a refund could
+ * be of more than was taken.
  */
 async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
   const isDone = async (request: GatewayRequest) => {

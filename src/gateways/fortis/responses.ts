@@ -39,7 +39,7 @@ const STATUS = { approved: "101", verified: "121", voided: "201", refunded: "111
 /** Status 101 with this reason: a part was approved. */
 const PARTIAL = "1201";
 
-/** So much of a sale was approved, in minor units (null: not said): it must be given back. */
+/** So much of a sale was approved, in minor units (null: not said): it must be voided. */
 export interface Partial {
   outcome: "partial";
   id: string;
