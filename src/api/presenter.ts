@@ -5,8 +5,11 @@ import { processorFieldsOf } from "./schemas/processor.ts";
 
 /** What goes out is built here field by field, so that a new column stays inside until someone lets it out. */
 
-/** SessionGetResponse (docs/interface.md): every field present, null where there is nothing (R-150). */
-export function sessionView(session: Session) {
+/**
+ * SessionGetResponse (docs/interface.md): every field present, null where there is nothing (R-150); `payUrl` alone is absent where
+ * there is none (R-435).
+ */
+export function sessionView(session: Session, payUrl: string | null = null) {
   return {
     session_id: session.id,
     status: session.status,
@@ -27,6 +30,7 @@ export function sessionView(session: Session) {
     updated_at: session.updatedAt.toISOString(),
     expires_at: session.expiresAt.toISOString(),
     completed_at: session.completedAt?.toISOString() ?? null,
+    ...(payUrl !== null && { pay_url: payUrl }),
   };
 }
 

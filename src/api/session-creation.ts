@@ -5,7 +5,7 @@ import type { Creation } from "./idempotency.ts";
 import type { SessionCreate } from "./schemas/session.ts";
 
 /** The session that a body asks for, and the SessionCreateResponse that tells of it; throws what `validOrThrow` throws. */
-export function sessionCreation({ checkout, sipUriFor }: ApiDeps) {
+export function sessionCreation({ checkout, sipUriFor, widget }: ApiDeps) {
   return async ({ organizationId, mode: environment }: ApiKeyIdentity, body: SessionCreate): Promise<Creation> => {
     const { billing_address: address } = body;
     const result = await checkout.voiceSession(
@@ -25,16 +25,20 @@ export function sessionCreation({ checkout, sipUriFor }: ApiDeps) {
           : null,
       },
     );
-    const { session, phoneNumber } = validOrThrow(result, "amount");
+    const { session, phoneNumber, offersLink } = validOrThrow(result, "amount");
     return {
       session,
-      response: ({ id, createdAt }) => ({
-        session_id: id,
-        status: "created",
-        phone_number: phoneNumber,
-        sip_uri: sipUriFor(id),
-        created_at: createdAt,
-      }),
+      response: ({ id, createdAt }) => {
+        const payUrl = widget?.linkFor({ id, offersLink, status: "PENDING" }) ?? null;
+        return {
+          session_id: id,
+          status: "created",
+          phone_number: phoneNumber,
+          sip_uri: sipUriFor(id),
+          ...(payUrl !== null && { pay_url: payUrl }),
+          created_at: createdAt,
+        };
+      },
     };
   };
 }

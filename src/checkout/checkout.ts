@@ -83,6 +83,7 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
           ttlSeconds: settings.sessionTtlSeconds,
         },
         phoneNumber,
+        offersLink: project.voice.payUrl,
       };
     },
 
@@ -106,6 +107,7 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
           ttlSeconds: WIDGET_TTL_SECONDS,
         },
         phoneNumber: null,
+        offersLink: false,
       };
     },
   };

@@ -53,7 +53,8 @@ export type CheckoutFault =
   | { field: "connectedAccount"; fault: "no platform key" };
 
 export type CheckoutResult =
-  | { kind: "valid"; session: NewSession; phoneNumber: string | null }
+  /** `offersLink`: a voice session that may be paid in a browser too (R-435). */
+  | { kind: "valid"; session: NewSession; phoneNumber: string | null; offersLink: boolean }
   /** In the order of the request's fields, all of them. */
   | { kind: "invalid"; faults: readonly CheckoutFault[] }
   /** The organisation has no such project. */

@@ -59,7 +59,11 @@ export type PaymentResult =
   | { kind: "declined"; code: DeclineCode; fix: Field | null; final: boolean }
   | { kind: "unknown" }
   /** The session was no longer being collected: nothing was sent to a gateway. */
-  | { kind: "refused" };
+  | { kind: "refused" }
+  /** The session is being paid in another way, by the page of its link (R-435): what becomes of that follows. */
+  | { kind: "elsewhere" }
+  /** That payment did not come about: the caller may go on. */
+  | { kind: "open" };
 
 export type TimerName =
   /** Nobody says or keys anything after a prompt. */
@@ -82,7 +86,10 @@ export type ConversationEvent =
   /** The last word of this prompt was played. A prompt that was stopped or replaced need not be reported; late reports are ignored. */
   | { type: "prompt_ended"; prompt: PromptName }
   | { type: "timer"; name: TimerName }
-  /** What became of the card of `submit_card`; also of a `skip` that came too late (`refused`). */
+  /**
+   * What became of the card of `submit_card`; also of a `skip` that came too late; or, at any time, of a payment of the same
+   * session that is not this call's.
+   */
   | { type: "payment_result"; result: PaymentResult }
   /** Answer to `skip`. */
   | { type: "skipped" }

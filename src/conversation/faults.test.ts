@@ -334,6 +334,43 @@ test("a skip that came too late ends as cancelled", () => {
   assert.equal(call.listens().finished, "cancelled");
 });
 
+test("a payment of the page makes the caller wait, keys meanwhile are nothing, and its end is his (R-435)", () => {
+  const elsewhere = { type: "payment_result", result: { kind: "elsewhere" } } as const;
+  const waiting = () => TestCall.answered().givesCard().happens(elsewhere).keys("1");
+  assert.deepEqual([waiting().prompt, waiting().listening], ["one_moment", null]);
+  for (const [result, prompt, finished] of [
+    [APPROVED, "success", "done"],
+    [{ kind: "declined", code: "fraud_suspected", fix: null, final: true }, "declined", "done"],
+    [{ kind: "unknown" }, "unknown_outcome", "done"],
+    [{ kind: "refused" }, "cancelled", "cancelled"],
+  ] as const) {
+    const call = waiting().paymentResult(result);
+    assert.deepEqual([call.prompt, call.listens().finished, call.charged.length], [prompt, finished, 0]);
+    assert.equal(call.isWiped, true);
+  }
+  const open = waiting().paymentResult({ kind: "open" });
+  assert.deepEqual([open.prompt, open.asks], ["confirm_last4", "confirm"]);
+  assert.equal(open.listens().keys("1").charged.length, 1);
+});
+
+test("a card that came second is asked to be confirmed once more when the page's payment is not made (R-435)", () => {
+  const call = TestCall.answered().givesCard().keys("1").paymentResult({ kind: "elsewhere" });
+  assert.equal(call.passes(11_000).prompt, "still_working");
+  call.paymentResult({ kind: "open" });
+  assert.equal(call.asks, "cvv", "the code is not kept");
+  call.listens().keys("123#");
+  assert.equal(call.asks, "confirm");
+  call.listens().keys("1").paymentResult(APPROVED);
+  assert.deepEqual([call.prompt, call.charged.length], ["success", 2]);
+});
+
+test("a test word that came second waits for the page's payment (R-435)", () => {
+  const call = TestCall.answered()
+    .recognises({ kind: "test_word" })
+    .happens({ type: "payment_result", result: { kind: "elsewhere" } });
+  assert.equal(call.paymentResult(APPROVED).prompt, "success");
+});
+
 test("a hang-up during the charge wipes the conversation's cells and leaves the copy at the gateway whole (R-225)", () => {
   const call = TestCall.answered().givesCard().keys("1").happens({ type: "hung_up" });
   assert.equal(call.finished, "hung_up");

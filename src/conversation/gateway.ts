@@ -28,8 +28,48 @@ export function submitCard(turn: Turn): void {
   card.cvv.wipe();
 }
 
+/**
+ * The session is being paid in another way: the caller waits for what becomes of it, and his own card stays where it is. When it
+ * is decided already he is told at once.
+ */
+export function onPaidElsewhere(turn: Turn, result: PaymentResult): void {
+  if (result.kind === "elsewhere") waitForOther(turn);
+  else if (result.kind !== "open" && result.kind !== "refused") conclude(turn, result);
+}
+
+/** The test word came too late, or the session is being paid in another way. */
+export function onSkipRefused(turn: Turn, result: PaymentResult): void {
+  if (result.kind === "elsewhere") waitForOther(turn);
+  else conclude(turn, result);
+}
+
+function waitForOther(turn: Turn): void {
+  const { state } = turn;
+  cancelTimers(turn);
+  stopListening(turn);
+  clearEntry(turn);
+  state.stage = "charging";
+  state.typeAhead = "take";
+  state.result = null;
+  play(turn, "one_moment", [NOTE.one_moment]);
+  setTimer(turn, "patience", PATIENCE_MS);
+}
+
+/** The other payment was not made: the caller is asked what is still missing, and in any case whether his card is right. */
+function goOn(turn: Turn): void {
+  cancelTimers(turn);
+  turn.state.stage = "asking";
+  QUESTIONS.confirm.forget(turn.state.draft);
+  askNext(turn, undefined, [NOTE.not_paid_elsewhere]);
+}
+
 /** A fast gateway does not cut "one moment, please" in half: its result waits for the end of the prompt. */
 export function onPaymentResult(turn: Turn, result: PaymentResult): void {
+  if (result.kind === "elsewhere") {
+    // Another one has begun before the caller was told that he may go on.
+    if (turn.state.result?.kind === "open") turn.state.result = null;
+    return;
+  }
   if (turn.state.speaking) turn.state.result = result;
   else conclude(turn, result);
 }
@@ -54,6 +94,10 @@ function conclude(turn: Turn, result: PaymentResult): void {
       return close(turn, "unknown_outcome", CLOSING.unknown_outcome, "done");
     case "refused":
       return callOff(turn);
+    case "open":
+      return goOn(turn);
+    case "elsewhere":
+      return;
   }
 }
 

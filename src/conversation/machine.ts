@@ -2,7 +2,7 @@ import { complete } from "./answers.ts";
 import { awaitAnswer, greet, onSilence } from "./ask.ts";
 import type { ConversationEffect, ConversationEvent, ConversationSetup, TimerName } from "./contract.ts";
 import { callOff, finish, leave, succeed } from "./ending.ts";
-import { askForPatience, onPatiencePromptEnded, onPaymentResult } from "./gateway.ts";
+import { askForPatience, onPaidElsewhere, onPatiencePromptEnded, onPaymentResult, onSkipRefused } from "./gateway.ts";
 import { onDtmfDigit, takeTypeAhead } from "./dtmf.ts";
 import { onRecognised, onSpeechStarted, onSpeechUnavailable } from "./speech.ts";
 import { startConversation } from "./state.ts";
@@ -26,6 +26,7 @@ const REACTIONS: Readonly<Record<Stage, Reactions>> = {
     prompt_ended: awaitAnswer,
     timer: (turn, { name }) => TIMERS[name](turn),
     speech_unavailable: onSpeechUnavailable,
+    payment_result: (turn, { result }) => onPaidElsewhere(turn, result),
     cancelled: callOff,
     hung_up: leave,
   },
@@ -37,7 +38,7 @@ const REACTIONS: Readonly<Record<Stage, Reactions>> = {
   },
   skipping: {
     skipped: succeed,
-    payment_result: callOff,
+    payment_result: (turn, { result }) => onSkipRefused(turn, result),
     hung_up: leave,
   },
   closing: {

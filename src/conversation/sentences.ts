@@ -70,6 +70,7 @@ export const NOTE = {
   one_moment: "One moment, please.",
   still_working: "Still working on it. Please stay on the line.",
   another_card: "You can try again, or use another card.",
+  not_paid_elsewhere: "The payment on the web page was not made. We can go on here.",
 } as const;
 
 const GREETING = "This is the secure payment line.";

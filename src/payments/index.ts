@@ -46,7 +46,7 @@ export function createPayments(deps: PaymentsDeps): Payments {
       crashPoint("abandoning");
       const declined = await lastDecline(deps.database.db, session.id);
       if (declined === null || !isDeclineCode(declined)) return await deps.sessions.apply(session.id, "abandon");
-      return await deps.sessions.apply(session.id, "fail", errorOf({ code: declined, message: null }));
+      return await deps.sessions.apply(session.id, "fail", { ...errorOf({ code: declined, message: null }), from: "collecting" });
     },
     checkCredentials: (scope) => checkCredentials(deps, tokens, scope),
     startJanitor: () => startJanitor(deps, search, reversals),

@@ -21,6 +21,8 @@ export interface SettleInput {
   /** Whether the caller could be asked for another card after a decline. */
   mayRetry: boolean;
   customerIp?: string | null;
+  /** How the card came. Left out: by the session's own channel; the page of a voice session's link says `widget`. */
+  channel?: Session["channel"];
 }
 
 /** How long an adapter may take to answer after its deadline before its attempt counts as lost. */
@@ -63,7 +65,7 @@ export async function settle(
       attempt: intent.number,
       reference: intent.reference,
       mode: session.mode,
-      channel: session.channel,
+      channel: input.channel ?? session.channel,
       amountMinor: session.amountMinor,
       currency: session.currency,
       description: session.description,
@@ -118,7 +120,8 @@ async function prepare({ database, projects, gateways }: PaymentsDeps, session: 
 
 async function failUncharged(deps: PaymentsDeps, session: Session, code: DeclineCode): Promise<SettleResult> {
   const outcome = declinedBy(code);
-  const failed = await deps.sessions.apply(session.id, "fail", errorOf(outcome));
+  // Only while nobody else is charging it: a link's page and a call may both be at it (R-435).
+  const failed = await deps.sessions.apply(session.id, "fail", { ...errorOf(outcome), from: "collecting" });
   return failed ? resultOf(outcome, true) : await refused(deps, session);
 }
 

@@ -26,6 +26,8 @@ export interface VoiceSettings {
   trunks: readonly string[];
   /** Whether a test key's caller may say the test word (docs/interface.md, States and transitions). */
   testWord: boolean;
+  /** Whether a voice session can also be paid in a browser, by the link in its detail (docs/widget.md, A link for a caller). */
+  payUrl: boolean;
 }
 
 export interface WidgetSettings {
@@ -45,6 +47,7 @@ const DEFAULT_VOICE = {
   transfer: { mode: "bridge", allow: [] },
   trunks: [],
   test_word: true,
+  pay_url: false,
 } as const;
 
 const DEFAULT_WIDGET: WidgetSettings = {
@@ -65,6 +68,7 @@ export const voiceBlock = z
     transfer: z.strictObject({ mode: z.enum(["bridge", "refer"]), allow: z.array(z.string().min(1).max(256)) }).partial(),
     trunks: z.array(z.string().refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/28")).max(64),
     test_word: z.boolean(),
+    pay_url: z.boolean(),
   })
   .partial();
 
@@ -88,8 +92,9 @@ export const widgetBlock = z
   .partial();
 
 export function readVoice(stored: unknown): VoiceSettings {
-  const { test_word: testWord, ...voice } = merge(DEFAULT_VOICE, stored) as Omit<VoiceSettings, "testWord"> & { test_word: boolean };
-  return { ...voice, testWord };
+  type Stored = Omit<VoiceSettings, "testWord" | "payUrl"> & { test_word: boolean; pay_url: boolean };
+  const { test_word: testWord, pay_url: payUrl, ...voice } = merge(DEFAULT_VOICE, stored) as Stored;
+  return { ...voice, testWord, payUrl };
 }
 
 export function readWidget(stored: unknown): WidgetSettings {

@@ -39,6 +39,8 @@ export interface Session extends Terms {
   /** The process that holds the call, and the call. */
   claimedBy: string | null;
   callId: string | null;
+  /** A voice session whose project lets it be paid in a browser too (R-435). */
+  offersLink: boolean;
   /** Grows by one with each change: the id of the stream's events. */
   revision: number;
   createdAt: Date;
@@ -52,10 +54,12 @@ export interface Session extends Terms {
 /** Columns besides the table's own that `fromRow` needs; for `select` and `returning` alike. */
 export const DERIVED = [
   sql<string>`(select projects.slug from projects where projects.id = sessions.project_id)`.as("project_slug"),
+  sql<boolean>`sessions.channel = 'voice' and coalesce((select (projects.voice ->> 'pay_url')::boolean from projects
+    where projects.id = sessions.project_id), false)`.as("offers_link"),
   sql<boolean>`sessions.status = 'PENDING' and sessions.expires_at <= clock_timestamp()`.as("overdue"),
 ] as const;
 
-export type Row = Selectable<Tables["sessions"]> & { project_slug: string; overdue: boolean };
+export type Row = Selectable<Tables["sessions"]> & { project_slug: string; offers_link: boolean; overdue: boolean };
 
 /**
  * A row as a session. An unused session past its time reads as expired even before the sweeper has come by, with the very
@@ -90,6 +94,7 @@ export function fromRow(row: Row): Session {
     transferStatus: row.transfer_status,
     claimedBy: row.claimed_by,
     callId: row.call_id,
+    offersLink: row.offers_link,
     revision: row.revision,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

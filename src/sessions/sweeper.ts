@@ -117,7 +117,9 @@ export async function orphans({ db }: Pick<Database, "db">, own?: OwnCalls): Pro
     .where((row) => {
       const isLeft = row.and([isDead, isOld]);
       if (!own) return isLeft;
-      return row.or([isLeft, row.and([row("claimed_by", "=", own.owner), sql<boolean>`call_id <> all(${[...own.calls()]}::text[])`])]);
+      // No call: the page of its link has it for one try, which gives it back (R-435).
+      const isOver = sql<boolean>`(call_id is null or call_id <> all(${[...own.calls()]}::text[]))`;
+      return row.or([isLeft, row.and([row("claimed_by", "=", own.owner), isOver])]);
     })
     .limit(BATCH)
     .execute();

@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { audit, type Db, notify } from "#src/platform/index.ts";
 import { DERIVED, fromRow, type Session } from "./session.ts";
-import { columnsOf, isTerminal, type SessionEvent, sourcesOf, targetOf, TRANSITIONS } from "./states.ts";
+import { columnsOf, isTerminal, type SessionEvent, sourcesOf, type State, targetOf, TRANSITIONS } from "./states.ts";
 
 /** NOTIFY channel of session changes; the payload is the session's id. */
 export const CHANNEL = "voicetill_session";
@@ -18,6 +18,8 @@ export interface SessionChanges {
   transferStatus?: string;
   claimedBy?: string;
   callId?: string;
+  /** Only from this state. Left out: from each that the table allows. */
+  from?: State;
   /** Who did it, for the audit log: `key:<id>`, `caller`, `gateway` ... Default `service`. */
   actor?: string;
   /** From where: an address, a command. Left out: this service itself. */
@@ -55,7 +57,7 @@ export async function transition(
       ...(isTerminal(target.status) ? { completed_at: event === "expire" ? sql<Date>`sessions.expires_at` : changedAt(event) } : {}),
     })
     .where("id", "=", id)
-    .where(allows(event));
+    .where(allows(event, changes.from));
   if (scope) update = update.where("organization_id", "=", scope.organizationId).where("environment", "=", scope.environment);
   const row = await update.returningAll("sessions").returning(DERIVED).executeTakeFirst();
   if (!row) return null;
@@ -79,8 +81,9 @@ export async function transition(
 }
 
 /** SQL condition: the table allows `event` in the row's state, at this moment of the database's clock. */
-function allows(event: SessionEvent): RawBuilder<SqlBool> {
-  const alternatives = sourcesOf(event).map((source) => {
+function allows(event: SessionEvent, from?: State): RawBuilder<SqlBool> {
+  const sources = sourcesOf(event).filter((source) => from === undefined || source === from);
+  const alternatives = sources.map((source) => {
     const { status, phase } = columnsOf(source);
     const inState = sql`sessions.status = ${status} and sessions.phase is not distinct from ${phase}::text`;
     const deadline = TRANSITIONS[source][event]?.deadline;

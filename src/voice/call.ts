@@ -101,7 +101,11 @@ const END: Readonly<Record<FinishReason, (id: string, deps: CallDeps) => Promise
   abandoned: giveUp,
   hung_up: giveUp,
   exhausted: (id, { sessions }) =>
-    sessions.apply(id, "fail", { errorCode: "attempts_exhausted", errorMessage: DECLINES.attempts_exhausted.message }),
+    sessions.apply(id, "fail", {
+      errorCode: "attempts_exhausted",
+      errorMessage: DECLINES.attempts_exhausted.message,
+      from: "collecting",
+    }),
 };
 
 async function giveUp(id: string, { sessions, payments, database }: CallDeps): Promise<void> {

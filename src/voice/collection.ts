@@ -7,6 +7,7 @@ import type { Log } from "#src/platform/index.ts";
 import type { Project } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { ConversationDriver } from "./conversation-driver.ts";
+import { PaidElsewhere } from "./paid-elsewhere.ts";
 import { SpeechInput } from "./speech-input.ts";
 import type { CallDeps } from "./types.ts";
 
@@ -30,7 +31,7 @@ export class Collection {
   readonly #conversation: ConversationDriver;
   readonly #hungUp = new AbortController();
   readonly #cancelLimit: () => void;
-  readonly #unwatch: () => void;
+  readonly #elsewhere: PaidElsewhere;
   /** The charge that runs, if one does: a hang-up does not stop it. */
   #charging: Promise<unknown> = Promise.resolve();
 
@@ -42,7 +43,7 @@ export class Collection {
     this.finished = finished.promise;
     this.#conversation = this.#converse(finished.resolve);
     this.#cancelLimit = deps.clock.after(LONGEST_CALL_MS, () => this.hangUp());
-    this.#unwatch = deps.sessions.watch(input.session.id, () => void this.#noteCancellation());
+    this.#elsewhere = new PaidElsewhere(input.session.id, deps, log, (event) => this.#conversation.feed(event));
   }
 
   /** Aborted when the caller has hung up. */
@@ -53,6 +54,8 @@ export class Collection {
   /** The caller hears us: the greeting may begin. */
   begin(): void {
     this.#conversation.feed({ type: "answered" });
+    // The page of its link may have been at it before the call was.
+    if (this.#input.session.offersLink) this.#elsewhere.look();
   }
 
   press(digit: DtmfDigit): void {
@@ -68,7 +71,7 @@ export class Collection {
   /** Nothing from outside ends it any more. Resolves when no charge of it is under way. */
   async stop(): Promise<void> {
     this.#cancelLimit();
-    this.#unwatch();
+    this.#elsewhere.stop();
     await this.#charging;
   }
 
@@ -93,8 +96,8 @@ export class Collection {
       speechInput,
       prompts,
       clock,
-      settle: (card, mayRetry) => this.#awaited(this.#settle(card, mayRetry)),
-      skip: () => this.#awaited(this.#skip()),
+      settle: (card, mayRetry) => this.#awaited(this.#elsewhere.during(() => this.#settle(card, mayRetry))),
+      skip: () => this.#awaited(this.#elsewhere.during(() => this.#skip())),
       onPrompt: (prompt) => this.#log.debug("prompt", { prompt }),
       onFinish,
     });
@@ -137,26 +140,15 @@ export class Collection {
     }
     this.#log.error("payment_not_started", { error });
     const { message } = DECLINES.processing_error;
-    await sessions.apply(id, "fail", { errorCode: "processing_error", errorMessage: message }).catch(() => null);
+    const failed = await sessions
+      .apply(id, "fail", { errorCode: "processing_error", errorMessage: message, from: "collecting" })
+      .catch(() => "not written");
+    if (failed === null) return { kind: "refused" };
     return { kind: "declined", code: "processing_error", fix: null, final: true };
   }
 
-  /** Whether the test word's synthetic payment was recorded. Never rejects. */
-  #skip(): Promise<boolean> {
-    return this.#deps.payments.skip(this.#input.session).then(
-      ({ kind }) => kind === "approved",
-      () => false,
-    );
-  }
-
-  async #noteCancellation(): Promise<void> {
-    const { sessions, database } = this.#deps;
-    try {
-      const current = await sessions.find(database.db, this.#input.session.id);
-      if (current?.status === "cancelled") this.#conversation.feed({ type: "cancelled" });
-    } catch (error) {
-      // A cancel that goes unseen here is seen by the charge, which is refused.
-      this.#log.warn("session_not_read", { error });
-    }
+  /** The test word's synthetic payment. Never rejects. */
+  #skip(): Promise<PaymentResult> {
+    return this.#deps.payments.skip(this.#input.session).catch(() => ({ kind: "refused" }));
   }
 }

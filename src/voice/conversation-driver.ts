@@ -26,8 +26,8 @@ export interface ConversationDriverDeps {
   clock: Clock;
   /** Charges or stores the card and wipes it. Never rejects. */
   settle(card: CardCells, mayRetry: boolean): Promise<PaymentResult>;
-  /** Records the test word's synthetic payment; false when the session was no longer being collected. */
-  skip(): Promise<boolean>;
+  /** Records the test word's synthetic payment; not `approved` when the session was no longer being collected. Never rejects. */
+  skip(): Promise<PaymentResult>;
   /** For the call's log line: which prompt, never what was answered. */
   onPrompt(prompt: PromptName): void;
   onFinish(reason: FinishReason): void;
@@ -90,7 +90,7 @@ export class ConversationDriver {
       case "skip":
         void this.#deps
           .skip()
-          .then((done) => this.feed(done ? { type: "skipped" } : { type: "payment_result", result: { kind: "refused" } }));
+          .then((result) => this.feed(result.kind === "approved" ? { type: "skipped" } : { type: "payment_result", result }));
         break;
       case "finish":
         this.#finish(effect.reason);

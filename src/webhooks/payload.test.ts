@@ -32,6 +32,7 @@ const SESSION: Session = {
   transferStatus: null,
   claimedBy: null,
   callId: null,
+  offersLink: false,
   revision: 4,
   createdAt: new Date("2026-11-20T10:00:00.000Z"),
   updatedAt: new Date("2026-11-20T10:01:00.000Z"),

@@ -11,7 +11,8 @@ import type { Charge, ChargeResult, WidgetDeps } from "./types.ts";
 const ACTOR = "widget";
 const EXHAUSTED: DeclineCode = "attempts_exhausted";
 
-type Begun = { kind: "begun"; number: number; session: Session };
+/** `claimed`: no call has this voice session; the try gives it back. */
+type Begun = { kind: "begun"; number: number; session: Session; claimed: boolean };
 /** Its time is over, and nobody has ended it yet. */
 type Late = { kind: "late"; session: Session };
 
@@ -36,10 +37,16 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
   try {
     if (charge.card) return await settle(deps, nonces, charge, charge.card, begun);
     if (begun.number < MAX_TRIES) return { kind: "malformed", nonce: nonces.issue(sessionId) };
-    await sessions.apply(sessionId, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
+    // A link is used up by tries that were no cards; the call that the session is for may go on.
+    if (begun.session.channel === "widget") await sessions.apply(sessionId, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
     return { kind: "malformed", nonce: nonces.issue(sessionId) };
   } finally {
     crashPoint("try_settled");
+    if (begun.claimed)
+      await sessions.apply(sessionId, "release", { actor: ACTOR }).catch((error: unknown) =>
+        // The sweeper ends it then.
+        deps.log.warn("session_not_released", { session: sessionId, error }),
+      );
     await endTry(database.db, sessionId, name ?? "").catch((error: unknown) =>
       deps.log.warn("widget_try_not_ended", { session: sessionId, error }),
     );
@@ -55,7 +62,7 @@ async function begin(
   nonce: string | null,
 ): Promise<Begun | Late | "missing" | "ended" | "busy" | "invalid nonce"> {
   const found = await sessions.find(tx, id);
-  if (found?.channel !== "widget") return "missing";
+  if (!found || !isPaidByPage(found, nonce !== null)) return "missing";
   if (isTerminal(found.status)) return "ended";
   if (found.phase !== null && found.phase !== "collecting") return "busy";
   if (nonce === null) return "invalid nonce";
@@ -63,13 +70,17 @@ async function begin(
   // Another try claimed it in between, or its time is over.
   if (!claimed) return (await hasEnded(sessions, tx, id)) ? "ended" : "busy";
 
+  const isClaimed = found.channel === "voice" && found.status === "PENDING";
   const number = await beginTry(tx, id, nonce);
   if (number !== null) {
     crashPoint("try_counted");
-    return { kind: "begun", number, session: claimed };
+    return { kind: "begun", number, session: claimed, claimed: isClaimed };
   }
+  if (isClaimed) await sessions.transition(tx, id, "release", { actor: ACTOR });
   const { used, busy, spent } = await triesOf(tx, id, nonce);
   if (busy) return "busy";
+  // Of a voice session only the link is used up; and its time is the call's, or it expires.
+  if (found.channel === "voice") return used >= MAX_TRIES ? "ended" : spent ? "invalid nonce" : "busy";
   if (used >= MAX_TRIES) {
     await sessions.transition(tx, id, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
     return "ended";
@@ -77,6 +88,11 @@ async function begin(
   if (await isLate(tx, id)) return { kind: "late", session: claimed };
   // Not spent: the try that kept this one out has ended since.
   return spent ? "invalid nonce" : "busy";
+}
+
+/** Whether a page may take the card of this session: a widget's own, or one with the link that its project offers (R-435). */
+export function isPaidByPage({ channel, offersLink }: Session, hasLink: boolean): boolean {
+  return channel === "widget" || (offersLink && hasLink);
 }
 
 async function hasEnded(sessions: WidgetDeps["sessions"], tx: Db, id: string): Promise<boolean> {
@@ -94,7 +110,7 @@ async function settle(
   const { payments, log } = deps;
   const { brand, last4 } = card;
   try {
-    const result = await payments.settle({ session, card, mayRetry: number < MAX_TRIES, customerIp });
+    const result = await payments.settle({ session, card, mayRetry: number < MAX_TRIES, customerIp, channel: "widget" });
     if (result.kind === "approved") {
       return { kind: "paid", status: result.capture === "authorized" ? "payment-authorized" : "payment-success", brand, last4 };
     }
@@ -109,7 +125,10 @@ async function settle(
     // It throws only while nothing was sent; then the same card may be tried again.
     if (error instanceof AppError && error.code === "unavailable") throw error;
     log.error("payment_not_started", { session: sessionId, error });
-    await deps.sessions.apply(sessionId, "fail", { ...errorOf("processing_error"), actor: ACTOR }).catch(() => null);
+    const change = { ...errorOf("processing_error"), actor: ACTOR, from: "collecting" } as const;
+    const failed = await deps.sessions.apply(sessionId, "fail", change).catch(() => null);
+    // A call was first to charge it.
+    if (!failed && session.channel === "voice") return await endedResult(deps, nonces, sessionId);
     return await finalDecline(deps, nonces, sessionId, "processing_error");
   }
 }

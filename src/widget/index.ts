@@ -1,6 +1,6 @@
 import { AppError } from "#src/kernel/errors.ts";
-import { isTerminal } from "#src/sessions/index.ts";
-import { chargeOnce } from "./charge.ts";
+import { isTerminal, type Session } from "#src/sessions/index.ts";
+import { chargeOnce, isPaidByPage } from "./charge.ts";
 import { createFrame, type Frame } from "./frame/frame.ts";
 import { createNonces } from "./nonce.ts";
 import { MAX_TRIES, triesOf } from "./tries.ts";
@@ -11,8 +11,11 @@ export { loaderSnippet } from "./frame/snippet.ts";
 export { type CardFaultKind, type CardFault, readCardBody } from "./card-body.ts";
 
 export interface Widget {
-  /** The session behind a frame's address; `missing` for one that is unknown or not a widget's (R-281). */
-  find(sessionId: string, nonce?: string): Promise<Found>;
+  /**
+   * The session behind a frame's address; `missing` for one that is unknown, or a call's (R-281). A voice session whose project
+   * offers a link is found by whoever shows the link's token, or a nonce of the page that it leads to (R-435).
+   */
+  find(sessionId: string, shown?: { nonce?: string | undefined; token?: string | undefined }): Promise<Found>;
   /** Whether the nonce was issued for this session; it may be used already. */
   knows(sessionId: string, nonce: string | undefined): boolean;
   /**
@@ -22,6 +25,8 @@ export interface Widget {
   charge(charge: Charge): Promise<ChargeResult>;
   /** The address of the page on which this session is paid (R-360). */
   urlFor(sessionId: string): string;
+  /** The link by which this voice session may be paid, while it may be: with the project's switch, and until it is final. */
+  linkFor(session: Pick<Session, "id" | "offersLink" | "status">): string | null;
   /** What the browser is given: the page, its script and its style. */
   frame: Frame;
   /** Refuses new charges; those that run go on. */
@@ -37,9 +42,10 @@ export function createWidget(deps: WidgetDeps): Widget {
   const running = new Set<Promise<unknown>>();
   let isDraining = false;
 
-  async function find(sessionId: string, nonce?: string): Promise<Found> {
+  async function find(sessionId: string, { nonce, token }: { nonce?: string | undefined; token?: string | undefined } = {}): Promise<Found> {
     const session = await sessions.find(database.db, sessionId);
-    if (session?.channel !== "widget") return { kind: "missing" };
+    const hasLink = nonces.isToken(sessionId, token) || nonces.read(sessionId, nonce) !== null;
+    if (!session || !isPaidByPage(session, hasLink)) return { kind: "missing" };
     const project = await projects.projectById(database.db, session.projectId);
     if (!project) return { kind: "missing" };
     if (isTerminal(session.status)) {
@@ -48,6 +54,8 @@ export function createWidget(deps: WidgetDeps): Widget {
     }
     const { used, busy } = await triesOf(database.db, sessionId, null);
     const processing = busy || (session.phase !== null && session.phase !== "collecting");
+    // The link is used up, though not the session: its call goes on.
+    if (session.channel === "voice" && used >= MAX_TRIES && !processing) return { kind: "ended", session, project, result: null };
     return { kind: "open", session, project, processing, triesLeft: MAX_TRIES - used, nonce: nonces.issue(sessionId) };
   }
 
@@ -61,6 +69,8 @@ export function createWidget(deps: WidgetDeps): Widget {
       return whole;
     },
     urlFor: (sessionId) => `${deps.publicUrl()}/widget/${sessionId}`,
+    linkFor: ({ id, offersLink, status }) =>
+      offersLink && !isTerminal(status) ? `${deps.publicUrl()}/widget/${id}?t=${nonces.token(id)}` : null,
     frame: createFrame(() => new URL(deps.publicUrl()).pathname.replace(/\/$/, "")),
     drain: () => void (isDraining = true),
     async idle() {

@@ -15,12 +15,16 @@ export interface Nonces {
   issue(sessionId: string): string;
   /** The part that names it, when it was issued for this session by any process with the same key; else null. */
   read(sessionId: string, nonce: string | undefined): string | null;
+  /** What a voice session's link carries beside its id: the same whenever it is asked for. */
+  token(sessionId: string): string;
+  /** Whether it is that token. */
+  isToken(sessionId: string, token: string | undefined): boolean;
   /** What became of a session, signed: told to whoever holds one of its nonces (R-283). */
   result(sessionId: string, status: Status): string;
 }
 
 export function createNonces(key: Uint8Array, random: Pick<Random, "bytes">): Nonces {
-  const sign = (purpose: "nonce" | "result", ...parts: string[]) =>
+  const sign = (purpose: "nonce" | "result" | "link", ...parts: string[]) =>
     createHmac("sha256", key)
       .update([purpose, ...parts].join("|"))
       .digest("base64url");
@@ -35,6 +39,11 @@ export function createNonces(key: Uint8Array, random: Pick<Random, "bytes">): No
       if (name === undefined || signature === undefined) return null;
       const expected = Buffer.from(sign("nonce", sessionId, name));
       return timingSafeEqual(expected, Buffer.from(signature)) ? name : null;
+    },
+    token: (sessionId) => sign("link", sessionId),
+    isToken(sessionId, token) {
+      const [expected, given] = [Buffer.from(sign("link", sessionId)), Buffer.from(token ?? "")];
+      return expected.length === given.length && timingSafeEqual(expected, given);
     },
     result: (sessionId, status) => `${status}; session=${sessionId}; signature=${sign("result", sessionId, status)}`,
   };

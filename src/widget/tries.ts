@@ -21,13 +21,13 @@ export interface Tries {
 
 /**
  * Counts one try and keeps others out until `endTry`. One statement under the row's lock: of many at once one gets it.
- * Answers its number, or null when one is under way, the nonce was used, all are used up or the session's time is over.
+ * Answers its number, or null when one is under way, the nonce was used, all are used up or the session's time is over. A call that has the session keeps it open.
  */
 export async function beginTry(tx: Db, sessionId: string, nonce: string): Promise<number | null> {
   const { rows } = await sql<{ used: number }>`
     insert into widget_charges as tried (session_id, nonces, busy_until)
     select id, array[${nonce}::text], clock_timestamp() + make_interval(secs => ${BUSY_SECONDS}) from sessions
-    where id = ${sessionId} and expires_at > clock_timestamp()
+    where id = ${sessionId} and (expires_at > clock_timestamp() or call_id is not null)
     on conflict (session_id) do update set nonces = tried.nonces || excluded.nonces, busy_until = excluded.busy_until
     where not tried.nonces @> excluded.nonces and cardinality(tried.nonces) < ${MAX_TRIES}
       and (tried.busy_until is null or tried.busy_until <= clock_timestamp())

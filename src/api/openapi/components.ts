@@ -16,6 +16,7 @@ import { WORDS } from "./words.ts";
 const uuid = z.string().meta({ format: "uuid" });
 const time = z.string().meta({ format: "date-time" });
 const text = z.string().nullish();
+const payUrl = z.string().meta({ format: "uri" });
 const mode = z.enum(MODES);
 const amount = z.string().meta({ pattern: AMOUNT_PATTERN });
 
@@ -61,6 +62,7 @@ const COMPONENTS = {
     status: z.literal("created"),
     phone_number: text,
     sip_uri: text,
+    pay_url: payUrl.optional(),
     created_at: time,
   }),
   SessionGetResponse: z.object({
@@ -83,6 +85,7 @@ const COMPONENTS = {
     updated_at: time,
     expires_at: time.nullish(),
     completed_at: time.nullish(),
+    pay_url: payUrl.optional(),
   }),
   Processor: processor,
   ErrorDetail: errorDetail,

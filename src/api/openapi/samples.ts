@@ -33,6 +33,7 @@ const SESSION: Session = {
   transferStatus: null,
   claimedBy: null,
   callId: null,
+  offersLink: false,
   revision: 1,
   createdAt: new Date("2026-11-20T10:00:00.000Z"),
   updatedAt: new Date("2026-11-20T10:01:12.345Z"),

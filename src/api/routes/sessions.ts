@@ -12,7 +12,8 @@ import { sessionCreation } from "../session-creation.ts";
 
 /** /v1/sessions and below, but for the stream (docs/interface.md, Endpoints). */
 export function registerSessions(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit): void {
-  const { database, sessions, projects } = deps;
+  const { database, sessions, projects, widget } = deps;
+  const view = (session: Session) => sessionView(session, widget?.linkFor(session));
   registerCreation(app, deps, traffic, {
     path: "/v1/sessions",
     access: "sessions:create",
@@ -26,13 +27,13 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps, traffic: T
     const { organizationId, mode: environment } = request.identity;
     const project = idOrSlug === undefined ? null : await projects.findProject(database.db, organizationId, idOrSlug);
     if (idOrSlug !== undefined && !project) throw new AppError("project_not_found");
-    return sessionView(found(await sessions.findByCaller(database.db, { organizationId, environment }, caller, project?.id)));
+    return view(found(await sessions.findByCaller(database.db, { organizationId, environment }, caller, project?.id)));
   });
 
   app.get("/v1/sessions/:session_id", { config: { access: "sessions:read" } }, async (request) => {
     const { session_id: id } = parse(sessionPath, request.params, "path");
     const { organizationId, mode: environment } = request.identity;
-    return sessionView(found(await sessions.find(database.db, id, { organizationId, environment })));
+    return view(found(await sessions.find(database.db, id, { organizationId, environment })));
   });
 
   app.post("/v1/sessions/:session_id/cancel", { config: { access: "sessions:cancel" } }, async (request, reply) => {

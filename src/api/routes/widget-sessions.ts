@@ -30,7 +30,7 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
 
   app.get("/v1/widget-sessions/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
     const { id, nonce } = parseRequest(request);
-    const found = opened(await widget.find(id, nonce), reply);
+    const found = opened(await widget.find(id, { nonce }), reply);
     if (widget.knows(id, nonce)) reply.header(NONCE_HEADER, found.nonce);
     return widgetView(found);
   });
@@ -42,7 +42,7 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
   app.post("/v1/widget-sessions/:session_id/charge", charging, async (request, reply) => {
     const { id, nonce } = parseRequest(request);
     if (!isFromOwnPage(request, request.client.https, new URL(widget.urlFor(id)).origin)) throw new AppError("not_the_frame");
-    const { project, session } = opened(await widget.find(id, nonce), reply);
+    const { project, session } = opened(await widget.find(id, { nonce }), reply);
     if (session.phase !== null && session.phase !== "collecting") throw new AppError("charge_in_progress");
     if (!widget.knows(id, nonce)) throw new AppError("not_the_frame");
 
@@ -64,9 +64,9 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
 
   app.get("/widget/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
     const { session_id: id } = parse(sessionPath, request.params, "path");
-    const { lang, dir } = request.query as Readonly<Record<string, unknown>>;
+    const { lang, dir, t } = request.query as Readonly<Record<string, unknown>>;
     const wishes = { lang: asText(lang), dir: asText(dir), acceptLanguage: request.headers["accept-language"] };
-    const page = widget.frame.page(await widget.find(id), wishes);
+    const page = widget.frame.page(await widget.find(id, { token: asText(t) }), wishes);
     return reply.code(page.status).headers(page.headers).send(page.html);
   });
 
