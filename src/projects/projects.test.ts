@@ -113,6 +113,7 @@ describe("projects and keys", () => {
       transfer: { mode: "bridge", allow: [] },
       trunks: [],
       testWord: true,
+      payUrl: false,
     });
     assert.equal((await projects.findProject(database.db, acme, shop.id.toUpperCase()))?.id, shop.id);
     assert.equal((await projects.findProject(database.db, acme, "Shop"))?.id, undefined);
