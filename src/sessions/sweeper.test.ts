@@ -157,3 +157,13 @@ test("a call that is over in this process without having ended its session is en
   await sweeps(5);
   assert.deepEqual(await Promise.all([over, running.id, others].map(statusOf)), ["abandoned", "COLLECTING", "COLLECTING"]);
 });
+
+test("a try of a link's page that was never given back ends its session (R-435)", async () => {
+  const [left, others] = [await fixture.create(), await fixture.create()];
+  for (const owner of ["one", "two"]) await heard(owner, 0);
+  await fixture.sessions.apply(left.id, "claim", { claimedBy: "one" });
+  await fixture.sessions.apply(others.id, "claim", { claimedBy: "two" });
+  start({ own: { owner: "one", calls: () => ["running"] } });
+  await sweeps(5);
+  assert.deepEqual(await Promise.all([left.id, others.id].map(statusOf)), ["abandoned", "COLLECTING"]);
+});

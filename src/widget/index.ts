@@ -42,7 +42,10 @@ export function createWidget(deps: WidgetDeps): Widget {
   const running = new Set<Promise<unknown>>();
   let isDraining = false;
 
-  async function find(sessionId: string, { nonce, token }: { nonce?: string | undefined; token?: string | undefined } = {}): Promise<Found> {
+  async function find(
+    sessionId: string,
+    { nonce, token }: { nonce?: string | undefined; token?: string | undefined } = {},
+  ): Promise<Found> {
     const session = await sessions.find(database.db, sessionId);
     const hasLink = nonces.isToken(sessionId, token) || nonces.read(sessionId, nonce) !== null;
     if (!session || !isPaidByPage(session, hasLink)) return { kind: "missing" };

@@ -12,6 +12,7 @@ const { charged, stored, held, declined, expired } = SAMPLES;
 const event = (session: typeof charged) =>
   JSON.parse(webhookBody("evt_0123456789abcdefghijABCD", session, "dollars", GATEWAYS_BUILT)) as object;
 
+const PAY_URL = `https://pay.merchant.example/widget/${WAITING.id}?t=0123456789abcdefghijABCDEFGHIJ0123456789abc`;
 const CREATE = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
 const CARD = { number: "4242424242424242", exp_month: "12", exp_year: "2030", cvv: "123", cardholder_name: null, postal_code: "94105" };
 const missing = { type: FAULTS.missing.type, loc: ["body", "amount"], msg: FAULTS.missing.msg };
@@ -40,9 +41,18 @@ export const EXAMPLES: Partial<Record<ComponentName, Readonly<Record<string, obj
       sip_uri: `sip:${WAITING.id}@pay.merchant.example`,
       created_at: WAITING.createdAt.toISOString(),
     },
+    "with a link to pay": {
+      session_id: WAITING.id,
+      status: "created",
+      phone_number: "+15550001111",
+      sip_uri: `sip:${WAITING.id}@pay.merchant.example`,
+      pay_url: PAY_URL,
+      created_at: WAITING.createdAt.toISOString(),
+    },
   },
   SessionGetResponse: {
     waiting: sessionView(WAITING),
+    "waiting, with a link to pay": sessionView(WAITING, PAY_URL),
     charged: sessionView(charged),
     stored: sessionView(stored),
     held: sessionView(held),

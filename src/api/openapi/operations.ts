@@ -171,7 +171,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Widget",
     summary: "The page that takes the card",
     description:
-      "HTML with one script and one style of its own, for the shopper's browser. A page too when the session is unknown (404) or final (410).",
+      "HTML with one script and one style of its own, for the shopper's browser. A page too when the session is unknown (404) or final (410). " +
+      "A voice session's `pay_url` leads here with its token in `t`; without it there is no such session.",
     path: sessionPath,
     answers: {
       200: { description: "The form.", content: "text/html" },

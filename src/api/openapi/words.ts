@@ -89,6 +89,8 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     status: "Always `created`; from the first read on it is `PENDING`.",
     phone_number: "Transfer the call to this number when you cannot transfer to a SIP address; null when none is set up.",
     sip_uri: "Transfer the call here. The session's id is the user part, so it survives carriers that drop headers.",
+    pay_url:
+      "A link by which the caller may pay this session in a browser instead, for him alone. Absent unless the project's `voice.pay_url` is true.",
     created_at: SESSION_FIELDS.created_at,
   },
   SessionGetResponse: {
@@ -105,6 +107,8 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     transfer_status: "What became of handing the caller back; null when there was no `callback` or it has not come to that.",
     updated_at: "When anything last changed, UTC.",
     expires_at: "When the session expires if nobody uses it, UTC.",
+    pay_url:
+      "A link by which the caller may pay this session in a browser instead. Absent unless the project's `voice.pay_url` is true, and once the session is final.",
   },
   Processor: {
     _: "What the gateway answered: its own ids, and the card's brand and last four digits. Which fields are there depends on gateway and mode.",
