@@ -54,8 +54,8 @@ export interface Session extends Terms {
 /** Columns besides the table's own that `fromRow` needs; for `select` and `returning` alike. */
 export const DERIVED = [
   sql<string>`(select projects.slug from projects where projects.id = sessions.project_id)`.as("project_slug"),
-  sql<boolean>`sessions.channel = 'voice' and coalesce((select (projects.voice ->> 'pay_url')::boolean from projects
-    where projects.id = sessions.project_id), false)`.as("offers_link"),
+  sql<boolean>`sessions.channel = 'voice' and exists (select projects.id from projects
+    where projects.id = sessions.project_id and projects.voice @> '{"pay_url": true}')`.as("offers_link"),
   sql<boolean>`sessions.status = 'PENDING' and sessions.expires_at <= clock_timestamp()`.as("overdue"),
 ] as const;
 
