@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
+import { silentLog } from "#src/platform/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -116,8 +117,10 @@ describe("recovering a payment whose answer was lost", () => {
     assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "duplicate_transaction"]);
   });
 
-  test("an unknown outcome ends as outcome_unknown after ten minutes (R-287)", async () => {
-    const process = testProcess(fixture, fake.gateway());
+  test("an unknown outcome ends as outcome_unknown after ten minutes, and the log says so for an alarm (R-287, S-18)", async () => {
+    const errors: [string, unknown][] = [];
+    const log = { ...silentLog, error: (event: string, fields?: object) => void errors.push([event, fields]) };
+    const process = testProcess(fixture, fake.gateway(), { log });
     const session = await lost(process);
     const begin = process.clock.monotonic();
     await timePasses(process.clock, isFinal(session));
@@ -125,6 +128,7 @@ describe("recovering a payment whose answer was lost", () => {
     assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "outcome_unknown"]);
     assert.equal((await attemptOf(session)).outcome, "unknown");
     await process.payments.startJanitor()();
+    assert.deepEqual(errors, [["payment_outcome_unknown", { session: session.id, gateway: "stripe", attempt: 1 }]]);
   });
 
   test("money found after the session has failed is given back, and the status stays", async () => {
