@@ -62,6 +62,7 @@ async function play(database: Database): Promise<unknown[]> {
     currency: "USD",
     language: "en",
     country: "US",
+    voice: '{"pay_url": true}',
   };
   await db.insertInto("projects").values(project).execute();
   const sessions = createSessions({

@@ -67,10 +67,13 @@ export function join(left: Value, right: Value): Value {
   return textOf(left) + textOf(right);
 }
 
-/** `@>`: every element of the one array stands in the other. */
+/** `@>`: every element of the one array stands in the other; every member of the one JSON object, a literal of text, in the other. */
 export function contains(left: Value, right: Value): Value {
   if (left === null || right === null) return null;
-  return (right as Value[]).every((wanted) => (left as Value[]).some((item) => compare(item, wanted) === 0));
+  if (Array.isArray(left)) return (right as Value[]).every((wanted) => (left as Value[]).some((item) => compare(item, wanted) === 0));
+  const held = (typeof left === "string" ? JSON.parse(left) : left) as Record<string, Value>;
+  const wanted = (typeof right === "string" ? JSON.parse(right) : right) as Record<string, Value>;
+  return Object.entries(wanted).every(([name, value]) => held[name] === value);
 }
 
 export function cast(value: Value, type: string): Value {

@@ -367,6 +367,48 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
+  test("two clicks, and the same session in two tabs, make one payment, and both tabs say so (R-282)", async () => {
+    const { session_id, widget_url } = await create();
+    const [one, other] = [await open(widget_url), await open(widget_url)];
+    await type(one.page, PAID);
+    await type(other.page, PAID);
+    await one.page.getByRole("button").dblclick();
+    await one.page.getByText("Your payment of $49.95 has been made").waitFor();
+    await other.page.getByRole("button").click();
+    await other.page.getByText("Your payment of $49.95 has been made").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    assert.deepEqual([one.faults, other.faults], [[], []]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test("a session that is cancelled while the card is typed says so and takes nothing (R-284)", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    await type(page, PAID);
+    assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
+    await page.getByRole("button").click();
+    await page.getByText("This payment was cancelled.").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 0);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("a browser that is cut off waits, finds that nothing was sent, and lets the shopper pay", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await type(page, PAID);
+    await page.context().setOffline(true);
+    await page.getByRole("button").click();
+    await page.getByText("No connection. Trying again").waitFor();
+    assert.equal(await page.getByRole("button").isDisabled(), true);
+    await page.context().setOffline(false);
+    await page.getByText("The payment was not completed. You can try again").waitFor();
+    await page.getByRole("button").click();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    await close();
+  });
+
   test("when the answer is lost the shopper is told to wait, not to pay again, and then how it ended (R-283)", async () => {
     const { session_id, widget_url } = await create();
     const { page, close } = await open(widget_url);
