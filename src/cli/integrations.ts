@@ -1,6 +1,7 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type Configuration, configurationFor } from "#src/integrations/index.ts";
 import { MODES } from "#src/kernel/payment.ts";
+import { findProject } from "./find-project.ts";
 import { only, operation, type Operations, runnerOf } from "./operation.ts";
 
 const SHOW = "integrations show PROJECT [--gateway NAME] [--mode charge|tokenize] [--callback URI] [--live]";
@@ -26,14 +27,10 @@ const show = operation({
     { project: name, gateway: wanted, mode, callback, environment },
   ): Promise<Configuration & { project: string; environment: string }> {
     const { db } = database;
-    const all = (await projects.overview(db)).filter(({ archived }) => !archived);
-    const meant = all.filter(({ organization, project }) => project === name || `${organization}/${project}` === name);
-    const [found] = meant;
-    if (!found) throw new OperatorError(`There is no project "${name}".`);
-    if (meant.length > 1)
-      throw new OperatorError(
-        `"${name}" means ${meant.map((one) => `${one.organization}/${one.project}`).join(" and ")}. Name one of them.`,
-      );
+    const found = findProject(
+      (await projects.overview(db)).filter(({ archived }) => !archived),
+      name,
+    );
     const own = found.gateways.filter((one) => one.environment === environment).map((one) => one.gateway);
     const configured = [...own, ...((await projects.configuredGateways(db, [found.id], environment)).get(found.id) ?? [])];
     if (wanted !== null && !configured.some((one) => one === wanted))
