@@ -8,7 +8,10 @@ type Io = kit.Io<typeof requests.SETTINGS>;
 
 const DAY_MS = 86_400_000;
 
-/** Cybersource REST API: payments, instrument identifiers of its token management, transaction search. */
+/**
+ * Cybersource REST API: payments, instrument identifiers of its token management, transaction search.
+ * Length: two ways to sign, a hold that a refusal leaves to be released, reversals told from voids and refunds, and a look-up in two steps.
+ */
 export const gateway = kit.defineGateway({
   name: "cybersource",
   settings: requests.SETTINGS,

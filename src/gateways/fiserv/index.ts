@@ -8,7 +8,10 @@ type FiservIo = kit.Io<typeof requests.SETTINGS>;
 
 const DEADLINE_MS = 60_000;
 
-/** Fiserv (First Data) IPG, Payment Gateway API v2: `payments` and `payment-tokens`. */
+/**
+ * Fiserv (First Data) IPG, Payment Gateway API v2: `payments` and `payment-tokens`.
+ * Length: two codes to be weighed, the issuer's and the gateway's own, statuses that do not tell a refusal from an answer, and partial approvals.
+ */
 export const gateway = kit.defineGateway({
   name: "fiserv",
   settings: requests.SETTINGS,

@@ -5,7 +5,10 @@ import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
-/** Fortis API v1: keyed sales, checks without an amount, tokens. */
+/**
+ * Fortis API v1: keyed sales, checks without an amount, tokens.
+ * Length: a card is checked and stored by two requests, lists are filtered in a way that is unconfirmed, and partial approvals are given back.
+ */
 export const gateway = kit.defineGateway({
   name: "fortis",
   settings: requests.SETTINGS,

@@ -6,7 +6,10 @@ import type { Found } from "./responses.ts";
 
 type OpayoIo = kit.Io<typeof requests.SETTINGS>;
 
-/** Opayo Direct, VPSProtocol 4.00 (forms in, lines out), and the Reporting API for what was lost. */
+/**
+ * Opayo Direct, VPSProtocol 4.00 (forms in, lines out), and the Reporting API for what was lost.
+ * Length: a form protocol with a reporting interface of another form, compulsory addresses, and reversals that carry the first payment's fields.
+ */
 export const gateway = kit.defineGateway({
   name: "opayo",
   settings: requests.SETTINGS,
