@@ -17,6 +17,7 @@ import { loadDecoders } from "#src/speech/decoder.ts";
 import { createRecogniser } from "#src/speech/index.ts";
 import { framesOf, onLine } from "#src/speech/testing.ts";
 import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
+import { recogniserDelay } from "./recogniser-delay.ts";
 import type { RecognitionResult } from "#src/speech/recognition-result.ts";
 
 const { values } = parseArgs({ options: { speakers: { type: "string", default: "3" } } });
@@ -85,19 +86,8 @@ if (!listener) throw new Error("no listener");
 const waits: number[] = [];
 for (const speaker of SPEAKERS.keys()) {
   const frames = framesOf(sampleOf(speaker % 2 ? ANSWERS_SPOKEN.no[0] : ANSWERS_SPOKEN.yes[0], speaker));
-  const last = frames.findLastIndex(({ speech }) => speech);
-  listener.listenFor({ id: speaker, what: "yes_no", have: 0, lengths: null, testWord: true });
-  const recognised = Promise.withResolvers<number>();
-  listener.onResult = () => recognised.resolve(performance.now());
-  const begin = performance.now();
-  let sent = 0;
-  const pacer = setInterval(() => {
-    const due = Math.min(frames.length, Math.floor((performance.now() - begin) / 20));
-    if (due > sent) listener.port.postMessage(frames.slice(sent, due));
-    sent = due;
-  }, 20);
-  waits.push((await recognised.promise) - begin - (last + 1) * 20);
-  clearInterval(pacer);
+  const task = { id: speaker, what: "yes_no", have: 0, lengths: null, testWord: true } as const;
+  waits.push(await recogniserDelay(listener, task, frames));
   listener.stopListening();
 }
 await pool.stop();

@@ -17,6 +17,7 @@ import { loadDecoders } from "#src/speech/decoder.ts";
 import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
 import type { FliteVoice } from "#src/speech/flite.ts";
 import type { RecognitionResult, ListenFor } from "#src/speech/recognition-result.ts";
+import { recogniserDelay } from "./recogniser-delay.ts";
 import { createRecogniser } from "#src/speech/index.ts";
 import { framesOf, utteranceOf } from "#src/speech/testing.ts";
 import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
@@ -273,19 +274,7 @@ if (!listener) throw new Error("no listener");
 const waits: number[] = [];
 for (let round = 0; round < 3; round++) {
   const frames = framesOf(utteranceOf(groupsOf(card(16)).map(read).join(", "), { voice: "kal16", afterMs: 1_500 }));
-  const last = frames.findLastIndex(({ speech }) => speech);
-  listener.listenFor({ id: 1, what: "number", have: 0, lengths: null, testWord: false });
-  const recognised = Promise.withResolvers<number>();
-  listener.onResult = () => recognised.resolve(performance.now());
-  const begin = performance.now();
-  let sent = 0;
-  const pacer = setInterval(() => {
-    const due = Math.min(frames.length, Math.floor((performance.now() - begin) / 20));
-    if (due > sent) listener.port.postMessage(frames.slice(sent, due));
-    sent = due;
-  }, 20);
-  waits.push((await recognised.promise) - begin - (last + 1) * 20);
-  clearInterval(pacer);
+  waits.push(await recogniserDelay(listener, { id: 1, what: "number", have: 0, lengths: null, testWord: false }, frames));
 }
 console.log(
   `end of a spoken 16-digit number to its result: ${waits.map((wait) => `${Math.round(wait)} ms`).join(", ")} (anchor: 500 ms of silence)`,
