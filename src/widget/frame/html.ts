@@ -15,13 +15,31 @@ interface Field {
   maxlength: number;
   /** What is typed there, for example; a text's name where it is in words. */
   placeholder: string | { text: TextName };
-  enterkeyhint?: string;
+  /** Picture inside the field, at its end. */
+  mark?: string;
+  /** Said of the field to whoever cannot see the picture. */
+  hint?: TextName;
 }
 
 const FIELDS: Readonly<Record<VoiceField, Field>> = {
-  number: { wrong: "numberWrong", autocomplete: "cc-number", inputmode: "numeric", maxlength: 30, placeholder: "1234 1234 1234 1234" },
+  number: {
+    wrong: "numberWrong",
+    autocomplete: "cc-number",
+    inputmode: "numeric",
+    maxlength: 30,
+    placeholder: "1234 1234 1234 1234",
+    mark: "mark-plain",
+  },
   expiry: { wrong: "expiryWrong", autocomplete: "cc-exp", inputmode: "numeric", maxlength: 9, placeholder: { text: "expiryExample" } },
-  cvv: { wrong: "cvvWrong", autocomplete: "cc-csc", inputmode: "numeric", maxlength: 4, placeholder: "123" },
+  cvv: {
+    wrong: "cvvWrong",
+    autocomplete: "cc-csc",
+    inputmode: "numeric",
+    maxlength: 4,
+    placeholder: "123",
+    mark: "code-back",
+    hint: "cvvBack",
+  },
   zip: { wrong: "zipWrong", autocomplete: "postal-code", inputmode: "text", maxlength: 10, placeholder: "12345" },
   name: { wrong: "nameWrong", autocomplete: "cc-name", inputmode: "text", maxlength: 100, placeholder: "" },
 };
@@ -34,9 +52,9 @@ export interface View {
   data: Readonly<Record<string, string>>;
 }
 
-type Paid = Pick<Opened, "project" | "session">;
+type Payment = Pick<Opened, "project" | "session">;
 
-export function titleOf({ session, project }: Paid, language: LanguageCode): string {
+export function titleOf({ session, project }: Payment, language: LanguageCode): string {
   return fill(languageOf(language).texts[session.mode === "tokenize" ? "titleStore" : "title"], { merchant: project.name });
 }
 
@@ -51,12 +69,13 @@ export function formOf(opened: Opened, { language, basePath, data }: View): stri
   const { session, project } = opened;
   const { texts } = languageOf(language);
   const { labels, fields } = project.widget.appearance;
-  const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, ...scriptData(opened, language) };
+  const amount = amountOf(session, language);
+  const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, ...scriptData(opened, language, amount) };
   const isStored = session.mode === "tokenize";
-  const button = isStored ? texts.store : fill(texts.pay, { amount: amountOf(session, language) });
+  const button = isStored ? texts.store : fill(texts.pay, { amount });
   return `<main${attributesOf(attributes)} class="labels-${labels}">
 ${SPRITE}
-${summaryOf(opened, language)}
+${summaryOf(opened, language, amount)}
 <noscript><p class="error">${escape(texts.noScript)}</p></noscript>
 <form id="form" method="post" novalidate aria-label="${escape(isStored ? texts.formStore : texts.formPay)}">
 <p class="brands" role="group" aria-label="${escape(texts.accepted)}">${SHOWN_BRANDS.map((brand) => picture(`mark-${brand}`, "brand", BRANDS[brand].name)).join("")}</p>
@@ -69,7 +88,7 @@ ${MESSAGE}
 }
 
 /** What became of a session that is over. The browser that paid keeps more of it itself: whoever else has the address learns no more. */
-export function endOf({ session, project }: Paid, text: TextName, { language, basePath, data }: View): string {
+export function endOf({ session, project }: Payment, text: TextName, { language, basePath, data }: View): string {
   const variables = JSON.stringify(frameVariables(project.widget.appearance.variables));
   const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, variables };
   return `<main${attributesOf(attributes)}>\n${SPRITE}\n${noteOf(languageOf(language).texts[text])}\n</main>`;
@@ -83,13 +102,13 @@ function noteOf(text: string): string {
   return `<p id="message" role="status" tabindex="-1">${escape(text)}</p>`;
 }
 
-function summaryOf({ session, project }: Paid, language: LanguageCode): string {
+function summaryOf({ session, project }: Payment, language: LanguageCode, amount: string): string {
   const { texts } = languageOf(language);
   const isFree = session.mode === "tokenize";
   return [
     '<header class="summary">',
     `<h1>${escape(titleOf({ session, project }, language))}</h1>`,
-    ...(isFree ? [] : [`<p class="amount">${escape(amountOf(session, language))}</p>`]),
+    ...(isFree ? [] : [`<p class="amount">${escape(amount)}</p>`]),
     ...(session.description === null ? [] : [`<p class="description" dir="auto">${escape(session.description)}</p>`]),
     ...(session.environment === "test" ? [`<p class="test">${escape(texts.test)}</p>`] : []),
     "</header>",
@@ -97,32 +116,31 @@ function summaryOf({ session, project }: Paid, language: LanguageCode): string {
 }
 
 /** Which field a decline is about, where it is about one. */
-const FIXES = Object.fromEntries(Object.entries(DECLINES).flatMap(([code, { fix }]) => (fix === null ? [] : [[code, fix]])));
+const FIXES = JSON.stringify(
+  Object.fromEntries(Object.entries(DECLINES).flatMap(([code, { fix }]) => (fix === null ? [] : [[code, fix]]))),
+);
+const BRAND_NAMES = JSON.stringify(Object.fromEntries(Object.entries(BRANDS).map(([brand, { name }]) => [brand, name])));
 
-function scriptData({ session, project }: Paid, language: LanguageCode): Record<string, string> {
+function scriptData({ session, project }: Payment, language: LanguageCode, amount: string): Record<string, string> {
   const { texts, declines } = languageOf(language);
-  const amount = amountOf(session, language);
   const sums = { paid: fill(texts.paid, { amount }), authorized: fill(texts.authorized, { amount }) };
-  const names = Object.fromEntries(Object.entries(BRANDS).map(([brand, { name }]) => [brand, name]));
   return {
     mode: session.mode,
     texts: JSON.stringify({ ...texts, ...sums }),
     declines: JSON.stringify(declines),
-    fixes: JSON.stringify(FIXES),
-    brands: JSON.stringify(names),
+    fixes: FIXES,
+    brands: BRAND_NAMES,
     variables: JSON.stringify(frameVariables(project.widget.appearance.variables)),
   };
 }
 
 function inputOf(id: VoiceField, language: LanguageCode): string {
   const { texts } = languageOf(language);
-  const { wrong, autocomplete, inputmode, maxlength, placeholder } = FIELDS[id];
+  const { wrong, autocomplete, inputmode, maxlength, placeholder, mark, hint } = FIELDS[id];
   const example = typeof placeholder === "string" ? placeholder : texts[placeholder.text];
-  const hint = id === "cvv" ? ` cvv-hint` : "";
-  const mark = { number: picture("mark-plain", "mark"), cvv: picture("code-back", "mark") }[id as string] ?? "";
   return `<div class="field field-${id}"><label for="${id}">${escape(texts[id])}</label>
-<div class="box"><input id="${id}" type="text" inputmode="${inputmode}" autocomplete="${autocomplete}" maxlength="${maxlength}" placeholder="${escape(example || " ")}" autocapitalize="off" autocorrect="off" spellcheck="false" aria-required="true" aria-describedby="${id}-error${hint}">${mark}</div>
-${id === "cvv" ? `<p id="cvv-hint" class="hidden">${escape(texts.cvvBack)}</p>\n` : ""}<p class="error" id="${id}-error" data-wrong="${escape(texts[wrong])}"></p></div>`;
+<div class="box"><input id="${id}" type="text" inputmode="${inputmode}" autocomplete="${autocomplete}" maxlength="${maxlength}" placeholder="${escape(example || " ")}" autocapitalize="off" autocorrect="off" spellcheck="false" aria-required="true" aria-describedby="${id}-error${hint ? ` ${id}-hint` : ""}">${mark ? picture(mark, "mark") : ""}</div>
+${hint ? `<p id="${id}-hint" class="hidden">${escape(texts[hint])}</p>\n` : ""}<p class="error" id="${id}-error" data-wrong="${escape(texts[wrong])}"></p></div>`;
 }
 
 function attributesOf(data: Readonly<Record<string, string>>): string {
