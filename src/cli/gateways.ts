@@ -57,30 +57,24 @@ export async function run(args: string[]): Promise<number> {
 
 function list(args: string[]): number {
   const { values } = parseArgs({ args, options: { json: { type: "boolean" } } });
-  const gateways = Object.values(GATEWAYS_BUILT).map(({ name, capabilities, credentialFields, optionFields }) => ({
-    name: name satisfies GatewayName,
-    capabilities,
-    credentials: credentialFields,
-    options: optionFields,
-  }));
-  process.stdout.write(values.json ? `${JSON.stringify(gateways)}\n` : `${gateways.flatMap(linesOf).join("\n")}\n`);
+  const gateways = Object.values(GATEWAYS_BUILT);
+  process.stdout.write(values.json ? `${JSON.stringify(gateways.map(jsonOf))}\n` : `${gateways.flatMap(linesOf).join("\n")}\n`);
   return 0;
 }
 
-function linesOf({
-  name,
-  capabilities,
-  credentials,
-  options,
-}: Pick<Gateway, "name" | "capabilities"> & { credentials: Gateway["credentialFields"]; options: Gateway["optionFields"] }): string[] {
+function jsonOf({ name, capabilities, credentialFields, optionFields }: Gateway): object {
+  return { name, capabilities, credentials: credentialFields, options: optionFields };
+}
+
+function linesOf({ name, capabilities, credentialFields, optionFields }: Gateway): string[] {
   return [
     name,
     `  ${abilitiesOf(capabilities).join("; ")}`,
-    ...credentials.map((field) => {
+    ...credentialFields.map((field) => {
       const marks = [field.required ? "required" : "optional", ...(field.secret ? ["secret"] : [])].join(", ");
       return `  ${field.name} (${marks}): ${field.meaning}`;
     }),
-    ...options.map(
+    ...optionFields.map(
       (option) => `  option ${option.name} = ${option.values.join(" | ")} (default ${String(option.default)}): ${option.meaning}`,
     ),
   ];

@@ -98,29 +98,25 @@ function wireOf({ apiKeyId, path, key, request, status, response, session }: Ide
 }
 
 /** The response to a request of this name in the last 24 hours. */
-export async function findStoredResponse(db: Db, { apiKeyId, path, key }: RequestName): Promise<StoredResponse | null> {
-  const row = await db
-    .selectFrom("idempotency_keys")
-    .select(["request", "status", "answer"])
-    .where("api_key_id", "=", apiKeyId)
-    .where("path", "=", path)
-    .where("key", "=", key)
-    .where("expires_at", ">", clockNow)
-    .executeTakeFirst();
-  return row ? { request: row.request, status: row.status, text: row.answer, replayed: true } : null;
+export async function findStoredResponse(db: Db, name: RequestName): Promise<StoredResponse | null> {
+  return asStored(await responsesOf(db, name).where("key", "=", name.key).executeTakeFirst());
 }
 
 /** The response stored last in the last 24 hours under any key of this path. */
-export async function findNewestResponse(db: Db, { apiKeyId, path }: Omit<RequestName, "key">): Promise<StoredResponse | null> {
-  const row = await db
+export async function findNewestResponse(db: Db, name: Omit<RequestName, "key">): Promise<StoredResponse | null> {
+  return asStored(await responsesOf(db, name).orderBy("expires_at", "desc").limit(1).executeTakeFirst());
+}
+
+function responsesOf(db: Db, { apiKeyId, path }: Omit<RequestName, "key">) {
+  return db
     .selectFrom("idempotency_keys")
     .select(["request", "status", "answer"])
     .where("api_key_id", "=", apiKeyId)
     .where("path", "=", path)
-    .where("expires_at", ">", clockNow)
-    .orderBy("expires_at", "desc")
-    .limit(1)
-    .executeTakeFirst();
+    .where("expires_at", ">", clockNow);
+}
+
+function asStored(row: { request: Uint8Array; status: number; answer: string } | undefined): StoredResponse | null {
   return row ? { request: row.request, status: row.status, text: row.answer, replayed: true } : null;
 }
 

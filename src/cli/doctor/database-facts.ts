@@ -44,6 +44,7 @@ export async function gatherFromDatabase(
   const { rows: clocks } = await sql<{ ms: number }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
   const answered = Date.now();
   const pending = await pendingMigrations(db);
+  const overview = pending.length > 0 ? [] : await projects.overview(db);
   return {
     kind: database.kind,
     version: versions[0]!.server_version,
@@ -61,12 +62,12 @@ export async function gatherFromDatabase(
               expires_at,
             })),
             secrets: await projects.unopenedSecrets(db),
-            projects: await projects.overview(db),
+            projects: overview,
             webhooks: await backlogOf(db),
             payments: await countOpen(db),
             numberCallbacks: await countNumberCallbacks(db),
             processes: await livingProcesses(db),
-            credentials: thorough ? await askVendors(await projects.overview(db), payments) : null,
+            credentials: thorough ? await askVendors(overview, payments) : null,
             audit: thorough ? await verifyChain(db, keys.audit) : null,
           },
   };
