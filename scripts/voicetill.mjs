@@ -19,6 +19,11 @@ if (Number(process.versions.node.split(".")[0]) >= MAJOR) {
   process.emitWarning = (warning, ...rest) => {
     if ((rest[0]?.type ?? rest[0]) !== "ExperimentalWarning") emitWarning.call(process, warning, ...rest);
   };
+  // Types are stripped and modules compiled once, not at every start: half of it, this process's and its threads'. They are as
+  // trustworthy as the packages beside them; in a folder that cannot be written nothing is kept.
+  process.env.NODE_COMPILE_CACHE ??= `${root}node_modules/.cache/voicetill`;
+  const { enableCompileCache } = await import("node:module"); // Node.js 20 has none, and must read this file too.
+  enableCompileCache(process.env.NODE_COMPILE_CACHE);
   process.argv = [process.argv[0], `${root}${file}`, ...args];
   await import(pathToFileURL(`${root}${file}`).href);
 } else if (existsSync(pinned) && bytesFault(root) !== null) {

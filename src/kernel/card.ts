@@ -134,15 +134,17 @@ export class CardCells {
   }
 }
 
-/** Luhn check over a cell (ISO/IEC 7812-1 annex B). */
-export function passesLuhn(number: Cell): boolean {
+/** Luhn check over a cell. */
+export const passesLuhn = (number: Cell): boolean => holdsLuhn(number.length, (index) => number.digit(-index));
+
+/** Luhn check (ISO/IEC 7812-1 annex B) of `length` digits; `digit(1)` is the last one. */
+export function holdsLuhn(length: number, digit: (fromEnd: number) => number): boolean {
   let sum = 0;
-  for (let index = 1; index <= number.length; index++) {
-    const digit = number.digit(-index);
-    const doubled = index % 2 === 0 ? digit * 2 : digit;
+  for (let index = 1; index <= length; index++) {
+    const doubled = digit(index) * (index % 2 === 0 ? 2 : 1);
     sum += doubled > 9 ? doubled - 9 : doubled;
   }
-  return number.length > 0 && sum % 10 === 0;
+  return length > 0 && sum % 10 === 0;
 }
 
 interface BrandRule {

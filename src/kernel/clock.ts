@@ -30,10 +30,24 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** The host's clock. Chosen by `main.ts` and by tests that use real sockets. */
+/** `work`, or what `late` gives (or throws) when that takes longer than `ms` of `clock`. */
+export async function within<T, L>(clock: Clock, ms: number, work: Promise<T>, late: () => L): Promise<T | L> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, resolve);
+  try {
+    return await Promise.race([work, promise.then(late)]);
+  } finally {
+    cancel();
+  }
+}
+
+/** `performance.now()` counts from the start of its own thread. */
+const THREAD_STARTED = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+/** The host's clock, the same in all threads of the process. Chosen by `main.ts` and by tests that use real sockets. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic: () => THREAD_STARTED + performance.now(),
   after: (ms, task) => {
     const timer = setTimeout(task, ms);
     return () => clearTimeout(timer);

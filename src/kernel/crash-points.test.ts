@@ -10,19 +10,23 @@ const SRC = fileURLToPath(new URL("..", import.meta.url));
 test("every crash point is reached from exactly one place of the source, and every place is in the table", () => {
   const reached = readdirSync(SRC, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-    .flatMap((name) => [...readFileSync(join(SRC, name), "utf8").matchAll(/\bcrashPoint\("(\w+)"\)/g)].map((match) => match[1] ?? ""));
+    .flatMap((name) => [...readFileSync(join(SRC, name), "utf8").matchAll(/\bcrashPoint\("(\w+)"/g)].map((match) => match[1] ?? ""));
   assert.deepEqual(reached.toSorted(), Object.keys(CRASH_POINTS).toSorted());
 });
 
 test("a process dies at the time of reaching that it was armed for, once, and nowhere else", () => {
   const deaths: string[] = [];
-  armCrash({ point: "intent_committed", times: 3 }, (point) => deaths.push(point));
+  const die = (place: string) => void deaths.push(place);
+  armCrash({ point: "transition_written", name: "charge", times: 3 }, die);
   for (let time = 1; time <= 5; time++) {
-    crashPoint("intent_inserted");
-    crashPoint("intent_committed");
+    crashPoint("transition_written", "approve");
+    crashPoint("transition_unwritten", "charge");
+    crashPoint("transition_written", "charge");
     assert.equal(deaths.length, time < 3 ? 0 : 1);
   }
-  armCrash(null, (point) => deaths.push(point));
-  crashPoint("intent_committed");
-  assert.deepEqual(deaths, ["intent_committed"]);
+  armCrash({ point: "transition_written", name: null, times: 1 }, die);
+  crashPoint("transition_written", "approve");
+  armCrash(null, die);
+  crashPoint("transition_written", "charge");
+  assert.deepEqual(deaths, ["transition_written.charge", "transition_written.approve"]);
 });

@@ -7,7 +7,11 @@ export const ERRORS = {
   not_authenticated: { status: 401, detail: "Missing Authorization header" },
   invalid_key: { status: 401, detail: "Invalid or expired API key" },
   invalid_platform_secret: { status: 401, detail: "The voice platform's secret or signature is missing or wrong" },
-  https_required: { status: 403, detail: "HTTPS is required" },
+  https_required: {
+    status: 403,
+    detail:
+      "HTTPS is required. Where a proxy ends TLS before this service: set TRUSTED_PROXIES to its address, and let it send X-Forwarded-Proto: https",
+  },
   not_the_frame: { status: 403, detail: "The charge must come from the widget's frame, with its nonce" },
   missing_scope: { status: 403, detail: "API key lacks the required scope" },
   not_found: { status: 404, detail: "Not Found" },

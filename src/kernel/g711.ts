@@ -10,6 +10,9 @@ export const ULAW_SILENCE = 0xff;
 /** A silent A-law sample. */
 export const ALAW_SILENCE = 0xd5;
 
+/** The silent sample of payload type 0 (PCMU) and 8 (PCMA). */
+export const SILENCE = { 0: ULAW_SILENCE, 8: ALAW_SILENCE } as const;
+
 function expandUlaw(code: number): number {
   const inverted = ~code & 0xff;
   const exponent = (inverted >> 4) & 7;
@@ -45,38 +48,43 @@ const LINEAR_TO_ALAW = nearestCodes(ALAW_TO_LINEAR);
 const ULAW_TO_ALAW = Uint8Array.from(ULAW_TO_LINEAR, (sample) => LINEAR_TO_ALAW[sample & 0xffff] ?? 0);
 const ALAW_TO_ULAW = Uint8Array.from(ALAW_TO_LINEAR, (sample) => LINEAR_TO_ULAW[sample & 0xffff] ?? 0);
 
-function map(source: ArrayLike<number>, table: Uint8Array): Uint8Array<ArrayBuffer> {
-  const target = new Uint8Array(source.length);
-  for (let index = 0; index < source.length; index++) target[index] = table[(source[index] ?? 0) & 0xffff] ?? 0;
+function map<T extends Uint8Array | Int16Array>(source: ArrayLike<number>, table: ArrayLike<number>, target: T): T {
+  for (let index = 0; index < source.length; index++) target[index] = table[(source[index] as number) & 0xffff] as number;
   return target;
 }
 
-/** mu-law to signed 16-bit samples. */
-export function decodeUlaw(ulaw: Uint8Array): Int16Array<ArrayBuffer> {
-  return Int16Array.from(ulaw, (code) => ULAW_TO_LINEAR[code] ?? 0);
+/** mu-law to signed 16-bit samples, into `samples` where an array is to be used again. */
+export function decodeUlaw(ulaw: Uint8Array, samples = new Int16Array(ulaw.length)): Int16Array<ArrayBuffer> {
+  return map(ulaw, ULAW_TO_LINEAR, samples);
 }
 
 /** A-law to signed 16-bit samples. */
 export function decodeAlaw(alaw: Uint8Array): Int16Array<ArrayBuffer> {
-  return Int16Array.from(alaw, (code) => ALAW_TO_LINEAR[code] ?? 0);
+  return map(alaw, ALAW_TO_LINEAR, new Int16Array(alaw.length));
 }
 
 /** Signed 16-bit samples to mu-law. */
 export function encodeUlaw(samples: Int16Array): Uint8Array<ArrayBuffer> {
-  return map(samples, LINEAR_TO_ULAW);
+  return map(samples, LINEAR_TO_ULAW, new Uint8Array(samples.length));
 }
 
 /** Signed 16-bit samples to A-law. */
 export function encodeAlaw(samples: Int16Array): Uint8Array<ArrayBuffer> {
-  return map(samples, LINEAR_TO_ALAW);
+  return map(samples, LINEAR_TO_ALAW, new Uint8Array(samples.length));
 }
 
 /** mu-law to A-law without a detour through linear samples. */
 export function ulawToAlaw(ulaw: Uint8Array): Uint8Array<ArrayBuffer> {
-  return map(ulaw, ULAW_TO_ALAW);
+  return map(ulaw, ULAW_TO_ALAW, new Uint8Array(ulaw.length));
 }
 
-/** A-law to mu-law. */
-export function alawToUlaw(alaw: Uint8Array): Uint8Array<ArrayBuffer> {
-  return map(alaw, ALAW_TO_ULAW);
+/** A-law to mu-law, into `ulaw`, which may be the same array. */
+export function alawToUlaw<T extends Uint8Array = Uint8Array<ArrayBuffer>>(alaw: Uint8Array, ulaw = new Uint8Array(alaw.length) as T): T {
+  return map(alaw, ALAW_TO_ULAW, ulaw);
+}
+
+/** 20 ms of received audio, 160 mu-law samples, and whether it is speech. A recogniser's port carries arrays of them. */
+export interface AudioFrame {
+  frame: Uint8Array;
+  speech: boolean;
 }

@@ -73,8 +73,8 @@ test("a fault says where it is (R-014)", () => {
   assert.equal(faultOf("[1 2]").offset, 3);
   assert.equal(faultOf('{"a" 1}').offset, 5);
   assert.equal(faultOf("NaN").offset, 0);
-  assert.equal(faultOf("1 x").message, "Extra data");
-  assert.equal(faultOf('"abc').message, "Unterminated string starting at");
+  assert.equal(faultOf("1 x").message, "text after the value");
+  assert.equal(faultOf('"abc').message, "string without its end");
 });
 
 test("a number keeps its text where asked, so money is never a double (R-113)", () => {
@@ -90,12 +90,12 @@ test("a number keeps its text where asked, so money is never a double (R-113)", 
 test("the last of two equal keys wins, or both are refused (R-021, R-254)", () => {
   const text = '{"success":false,"success":true}';
   assert.deepEqual(parseJson(text), { success: true });
-  assert.equal(faultOf(text, { duplicateKeys: "refuse" }).message, "Duplicate key");
+  assert.equal(faultOf(text, { duplicateKeys: "refuse" }).message, "key that was there before");
 });
 
 test("nesting past the limit is refused without touching the stack (R-022)", () => {
-  assert.equal(faultOf("[".repeat(60_000)).message, "Too deeply nested");
-  assert.equal(faultOf('{"a":'.repeat(60_000)).message, "Too deeply nested");
+  assert.equal(faultOf("[".repeat(60_000)).message, "too deeply nested");
+  assert.equal(faultOf('{"a":'.repeat(60_000)).message, "too deeply nested");
   assert.equal(Array.isArray(parseJson("[".repeat(64) + "]".repeat(64))), true);
 });
 

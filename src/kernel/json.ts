@@ -88,18 +88,18 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
         at++;
         return value;
       }
-      if (character === undefined) throw new JsonError(start, "Unterminated string starting at");
-      if (character !== "\\") throw new JsonError(at, "Invalid control character at");
+      if (character === undefined) throw new JsonError(start, "string without its end");
+      if (character !== "\\") throw new JsonError(at, "control character in a string");
       const escape = text[at + 1];
-      if (escape === undefined) throw new JsonError(start, "Unterminated string starting at");
+      if (escape === undefined) throw new JsonError(start, "string without its end");
       if (escape === "u") {
         const hex = text.slice(at + 2, at + 6);
-        if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw new JsonError(at + 1, "Invalid \\uXXXX escape");
+        if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw new JsonError(at + 1, "\\u without four hexadecimal digits");
         value += String.fromCharCode(Number.parseInt(hex, 16));
         at += 6;
       } else {
         const plain = ESCAPES[escape];
-        if (plain === undefined) throw new JsonError(at, "Invalid \\escape");
+        if (plain === undefined) throw new JsonError(at, "unknown escape");
         value += plain;
         at += 2;
       }
@@ -122,7 +122,7 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
         at++;
         return items;
       }
-      if (next !== ",") throw new JsonError(at, "Expecting ',' delimiter");
+      if (next !== ",") throw new JsonError(at, "no comma between two values");
       at++;
     }
   };
@@ -137,13 +137,13 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
     }
     for (;;) {
       space();
-      if (text[at] !== '"') throw new JsonError(at, "Expecting property name enclosed in double quotes");
+      if (text[at] !== '"') throw new JsonError(at, "no key in double quotes");
       const keyAt = at;
       const key = string();
       space();
-      if (text[at] !== ":") throw new JsonError(at, "Expecting ':' delimiter");
+      if (text[at] !== ":") throw new JsonError(at, "no colon after a key");
       at++;
-      if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "Duplicate key");
+      if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "key that was there before");
       const member = value(depth + 1);
       Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: true });
       space();
@@ -152,13 +152,13 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
         at++;
         return members;
       }
-      if (next !== ",") throw new JsonError(at, "Expecting ',' delimiter");
+      if (next !== ",") throw new JsonError(at, "no comma between two values");
       at++;
     }
   };
 
   const value = (depth: number): JsonValue => {
-    if (depth > settings.maxDepth) throw new JsonError(at, "Too deeply nested");
+    if (depth > settings.maxDepth) throw new JsonError(at, "too deeply nested");
     space();
     const character = text[at];
     if (character === '"') return string();
@@ -170,12 +170,12 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
       return literal.value;
     }
     const number = match(NUMBER);
-    if (number === "") throw new JsonError(at, "Expecting value");
+    if (number === "") throw new JsonError(at, "no value");
     return settings.numbers === "text" ? new JsonNumber(number) : Number(number);
   };
 
   const result = value(0);
   space();
-  if (at < text.length) throw new JsonError(at, "Extra data");
+  if (at < text.length) throw new JsonError(at, "text after the value");
   return result;
 }

@@ -22,6 +22,17 @@ const ZERO_DECIMAL = new Set([
 ]);
 const THREE_DECIMAL = new Set(["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"]);
 
+/** The currencies that are money today (ISO 4217 without funds, metals and test codes): others no gateway charges in. */
+export const CURRENCIES: readonly string[] = `
+AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP
+DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD
+KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR
+RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV
+WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
+`
+  .trim()
+  .split(/\s+/);
+
 /** Digits after the decimal point: 2, or 0 or 3 for the currencies above. */
 export function decimalsOf(currency: string): 0 | 2 | 3 {
   if (ZERO_DECIMAL.has(currency)) return 0;
