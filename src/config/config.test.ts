@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { TRUNK_PRESETS } from "./trunk-presets.ts";
 import { describeSettings, maskedSettings, readConfig, takeConfig } from "./index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "voicetill-config-"));
@@ -27,6 +28,7 @@ test("with nothing set the service runs embedded on loopback, simulators on", ()
     rtpPorts: { first: 20000, last: 29999 },
     simulatorsPort: 8090,
     speech: "embedded",
+    voice: "embedded",
     logFormat: "json",
     sessionTtlSeconds: 300,
     retentionPersonalDays: 30,
@@ -35,11 +37,28 @@ test("with nothing set the service runs embedded on loopback, simulators on", ()
   assert.equal(readConfig({}, true).logFormat, "pretty");
 });
 
+test("an endpoint's voice is one for all languages, or another for some", () => {
+  const voice = "http://127.0.0.1:8880/v1/audio/speech";
+  const config = readConfig({ VOICE: voice, VOICE_NAME: "nova, es-US=lola", VOICE_KEY: "hunter2" }, false);
+  assert.partialDeepStrictEqual(config, { voice, voiceModel: "tts-1", voiceName: { all: "nova", of: { "es-US": "lola" } } });
+  assert.equal(config.voiceKey?.reveal(), "hunter2");
+});
+
 test("with DATABASE_URL nothing of loopback is trusted and the simulators are off", () => {
   const config = readConfig(PRODUCTION, false);
   assert.partialDeepStrictEqual(config, { embedded: false, outboundAllow: [], sipTrunks: [], simulatorsPort: null });
   assert.equal(config.databaseUrl?.reveal(), PRODUCTION.DATABASE_URL);
   assert.doesNotMatch(JSON.stringify(config), /hunter2|BwcH/);
+});
+
+test("SIP_TRUNKS takes published ranges by their names, among others", () => {
+  const { sipTrunks } = readConfig({ SIP_TRUNKS: "telnyx, 10.1.0.0/16,twilio" }, false);
+  assert.deepEqual(sipTrunks.slice(0, 4), ["192.76.120.10", "64.16.250.10", "10.1.0.0/16", "54.172.60.0/30"]);
+  for (const [name, { ranges }] of Object.entries(TRUNK_PRESETS)) {
+    const addresses = ranges.map((range) => 2 ** (32 - Number(range.split("/")[1] ?? 32))).reduce((sum, count) => sum + count);
+    assert.ok(addresses > 0 && addresses < 2 ** 16, `${name} is a carrier's, not everybody's`);
+    assert.equal(readConfig({ SIP_TRUNKS: name }, false).sipTrunks.length, ranges.length);
+  }
 });
 
 const FAULTS: [Record<string, string>, RegExp][] = [
@@ -57,21 +76,49 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ ROLES: "api,cook" }, /^ROLES: "api,cook" is not a list of api, voice, worker\.$/],
   [{ ROLES: "," }, /^ROLES: /],
   [{ OUTBOUND_ALLOW: "10.0.0.0/33" }, /^OUTBOUND_ALLOW: /],
-  [{ SIP_TRUNKS: "trunk.example" }, /^SIP_TRUNKS: /],
+  [
+    { SIP_TRUNKS: "trunk.example" },
+    /^SIP_TRUNKS: "trunk\.example" is not a list of address ranges such as 10\.0\.0\.0\/8 and of names: twilio, /,
+  ],
+  [{ SIP_TRUNKS: "twilio,constructor" }, /^SIP_TRUNKS: /],
   [{ SIP_HOST: "0.0.0.0" }, /^SIP_PUBLIC_HOST: it must be set when SIP_HOST is 0\.0\.0\.0/],
-  [{ SIP_TLS_PORT: "5061" }, /^SIP_TLS_PORT: it must be left unset: SIP is spoken over UDP and TCP/],
-  [{ SIP_TLS_KEY: "-----BEGIN hunter2" }, /^SIP_TLS_KEY: it must be left unset/],
+  [{ SPEECH_READY: "17", SPEECH_WORKERS: "16" }, /^SPEECH_READY: 17 cannot be kept ready when SPEECH_WORKERS is 16\.$/],
+  [{ SIP_TLS_PORT: "5061" }, /^SIP_TLS_CERT: it must be set when SIP_TLS_PORT is\.$/],
+  [{ SIP_TLS_PORT: "5061", SIP_TLS_CERT: "/c" }, /^SIP_TLS_KEY: it must be set when SIP_TLS_PORT is\.$/],
+  [{ SIP_TLS_KEY: "/k" }, /^SIP_TLS_PORT: it must be set when SIP_TLS_KEY is\.$/],
+  [{ SIP_TLS_CLIENT_CA: "/ca" }, /^SIP_TLS_PORT: it must be set when SIP_TLS_CLIENT_CA is\.$/],
+  [{ SIP_USERS: "ada:hunter2:x" }, /^SIP_USERS: its value is not a list such as name:password/],
+  [{ SIP_USERS: "ada" }, /^SIP_USERS: its value is not a list/],
+  [{ SIP_USERS: "ada:hunter2%zz" }, /^SIP_USERS: its value is not a list/],
   [{ REDIS_URL: "http://:hunter2@cache" }, /^REDIS_URL: its value is not a Redis address such as/],
   [{ REDIS_URL: "redis://:hunter2@" }, /^REDIS_URL: its value is not a Redis address/],
   [{ REDIS_URL: "redis://:hunter2@cache/first" }, /^REDIS_URL: its value is not a Redis address/],
   [{ REDIS_URL: "redis://:hunter2@cache:99999999" }, /^REDIS_URL: its value is not a Redis address/],
   [{ RTP_PORTS: "30000-20000" }, /^RTP_PORTS: /],
   [{ SPEECH: "telepathy" }, /^SPEECH: "telepathy" is not one of embedded, off\.$/],
+  [{ VOICE: "flite" }, /^VOICE: "flite" is not embedded, or the http or https address/],
+  [{ VOICE: "http://user@tts.example/v1/audio/speech" }, /^VOICE: /],
+  [{ VOICE_NAME: "nova,de=lola" }, /^VOICE_NAME: "nova,de=lola" is not a voice's name, with others behind it/],
+  [{ VOICE_KEY: "hunter2 x" }, /^VOICE_KEY: its value is not a key without spaces\.$/],
   [{ PHONE_NUMBER: "555" }, /^PHONE_NUMBER: /],
   [{ SESSION_TTL_SECONDS: "5" }, /^SESSION_TTL_SECONDS: /],
   [{ RETENTION_DAYS: "-1" }, /^RETENTION_DAYS: "-1" is not a number of days from 0 to 36500\.$/],
   [{ RETENTION_PERSONAL_DAYS: "a month" }, /^RETENTION_PERSONAL_DAYS: /],
   [{ RATE_LIMIT_PER_MINUTE: "1.5" }, /^RATE_LIMIT_PER_MINUTE: /],
+  [{ MASTER_KEY_PREVIOUS: "hunter2" }, /^MASTER_KEY_PREVIOUS: its value is not 32 bytes in base64/],
+  [{ TRUSTED_PROXIES: "proxy.example" }, /^TRUSTED_PROXIES: "proxy\.example" is not a list of address ranges/],
+  [{ SIP_PUBLIC_HOST: "a b" }, /^SIP_PUBLIC_HOST: /],
+  [{ SIP_TLS_SRTP: "always" }, /^SIP_TLS_SRTP: "always" is not one of offered, required\.$/],
+  [{ SIP_OUTBOUND: "hunter2@trunk" }, /^SIP_OUTBOUND: its value is not a SIP address such as/],
+  [{ SIMULATORS_PORT: "off" }, /^SIMULATORS_PORT: "off" is not a port/],
+  [{ LOG_LEVEL: "verbose" }, /^LOG_LEVEL: "verbose" is not one of debug, info, warn, error\.$/],
+  [{ VOICE_MODEL: "two words" }, /^VOICE_MODEL: /],
+  [{ VOICE_FORMAT: "mp3" }, /^VOICE_FORMAT: "mp3" is not one of wav, pcm\.$/],
+  [{ LOG_FORMAT: "xml" }, /^LOG_FORMAT: /],
+  [{ MAX_CALLS: "many" }, /^MAX_CALLS: "many" is not a whole number/],
+  [{ TRANSFERS_AT_ONCE: "-1" }, /^TRANSFERS_AT_ONCE: /],
+  [{ TRANSFERS_PER_DAY: "1e3" }, /^TRANSFERS_PER_DAY: /],
+  [{ CRASH_AT: "nowhere" }, /^CRASH_AT: "nowhere" is not a crash point such as/],
 ];
 
 for (const [env, sentence] of FAULTS) {
@@ -120,4 +167,49 @@ test("the settings in force are shown with their source, secrets masked", () => 
   assert.deepEqual(of("DATABASE_URL"), { name: "DATABASE_URL", value: "[set]", source: "environment" });
   assert.deepEqual(of("PORT"), { name: "PORT", value: "9000", source: "environment" });
   assert.deepEqual(of("SIP_PORT"), { name: "SIP_PORT", value: "5060", source: "default" });
+  assert.throws(() => maskedSettings({ PORT: "eighty" }), /^OperatorError: PORT: /);
+});
+
+test("where a setting is unset, what is in force in its place is shown with the setting that it comes from", () => {
+  const value = (env: Record<string, string>, name: string) => {
+    const found = maskedSettings(env, false).find((setting) => setting.name === name);
+    return [found?.value, found?.source];
+  };
+  const here = { HOST: "::1", PORT: "81", SIP_HOST: "192.0.2.7", DATA_DIR: "/var/till" };
+  assert.deepEqual(value(here, "BASE_URL"), ["http://[::1]:81", "PORT"]);
+  assert.deepEqual(value(here, "SIP_PUBLIC_HOST"), ["192.0.2.7", "SIP_HOST"]);
+  assert.deepEqual(value(here, "MASTER_KEY"), ["/var/till/master.key", "DATA_DIR"]);
+  assert.deepEqual(value({ ...here, SIP_PUBLIC_HOST: "sip.example" }, "SIP_PUBLIC_HOST"), ["sip.example", "environment"]);
+});
+
+test("no setting is accepted that nothing outside this module reads from the settings", () => {
+  const src = new URL("../", import.meta.url);
+  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter(
+    (name) => /(?<!\.test)\.ts$/.test(name) && !name.startsWith("config/"),
+  );
+  const text = files.map((name) => readFileSync(new URL(name, src), "utf8")).join("\n");
+  const names = Object.keys(readConfig({}, false));
+  assert.ok(names.length > 30);
+  // `config.name`, or out of it: `{ name } = config`, `({ name }: Config)`, `{ config: { name } }`.
+  const isRead = (name: string) =>
+    [
+      `config\\??\\.${name}\\b`,
+      `\\{[^{}]*\\b${name}\\b[^{}]*\\} = config\\b`,
+      `\\{[^{}]*\\b${name}\\b[^{}]*\\}: (?:Config\\b|KeySources\\b|Pick<\\s*Config)`,
+    ].some((pattern) => new RegExp(pattern).test(text));
+  assert.deepEqual(
+    names.filter((name) => !isRead(name)),
+    [],
+  );
+});
+
+test("every setting that can be wrong has a bad value above", () => {
+  const refused = new Set(FAULTS.flatMap(([env]) => Object.keys(env)).map((name) => name.replace(/_FILE$/, "")));
+  // Any text is a folder; the flag of the tests is refused like every other.
+  assert.deepEqual(
+    maskedSettings({})
+      .filter(({ name }) => !refused.has(name))
+      .map(({ name }) => name),
+    ["DATA_DIR"],
+  );
 });

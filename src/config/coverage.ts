@@ -16,6 +16,11 @@ export function coversInternet(ranges: readonly string[]): boolean {
   return [IPV4, IPV6].some((internet) => 2n * covered(spans, internet) >= internet[1] - internet[0] + 1n);
 }
 
+/** True when at least one address of `range` lies in one of the ranges. All are valid CIDRs and addresses. */
+export function overlaps(range: string, ranges: readonly string[]): boolean {
+  return covered(ranges.map(spanOf), spanOf(range)) > 0n;
+}
+
 /** Addresses of `within` that lie in at least one of the spans. */
 function covered(spans: readonly Span[], within: Span): bigint {
   let count = 0n;

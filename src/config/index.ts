@@ -1,4 +1,4 @@
-export { describeSettings, maskedSettings } from "./describe.ts";
-export { coversInternet } from "./coverage.ts";
+export { addressOf, describeSettings, maskedSettings } from "./describe.ts";
+export { coversInternet, overlaps } from "./coverage.ts";
 export { readConfig, takeConfig } from "./read.ts";
 export type { Config } from "./settings.ts";

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type Config, type Setting, type SettingName, SETTINGS, type DefaultContext } from "./settings.ts";
 
@@ -26,8 +27,20 @@ export function readConfig(env: Environment, terminal: boolean = process.stderr.
   if (ANY_ADDRESS.has(sipPublicHost)) {
     throw new OperatorError(`SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`);
   }
+  checkSipTls(settings);
+  const { speechReady, speechWorkers } = settings;
+  if (speechReady > speechWorkers)
+    throw new OperatorError(`SPEECH_READY: ${speechReady} cannot be kept ready when SPEECH_WORKERS is ${speechWorkers}.`);
   const masterKeyFiles = ["MASTER_KEY_FILE", "MASTER_KEY_PREVIOUS_FILE"].flatMap((name) => env[name] || []);
   return { ...settings, sipPublicHost, masterKeyFiles, embedded: context.embedded };
+}
+
+function checkSipTls({ sipTlsPort, sipTlsCert, sipTlsKey, sipTlsClientCa }: Config): void {
+  const files = Object.entries({ SIP_TLS_CERT: sipTlsCert, SIP_TLS_KEY: sipTlsKey });
+  const [missing] = files.find(([, path]) => path === null) ?? [];
+  if (sipTlsPort !== null && missing) throw new OperatorError(`${missing}: it must be set when SIP_TLS_PORT is.`);
+  const [set] = [...files, ["SIP_TLS_CLIENT_CA", sipTlsClientCa]].find(([, path]) => path !== null) ?? [];
+  if (sipTlsPort === null && set) throw new OperatorError(`SIP_TLS_PORT: it must be set when ${set} is.`);
 }
 
 /**
@@ -41,7 +54,9 @@ export function takeConfig(env: Record<string, string | undefined>): Config {
 }
 
 export function defaultContextOf(env: Environment, terminal: boolean): DefaultContext {
-  return { embedded: !textOf(env, "DATABASE_URL").text, terminal };
+  // At most some 200 MB each; recognition takes a core for a part of what is said.
+  const speechWorkers = Math.max(2, Math.min(8 * availableParallelism(), Math.floor(totalmem() / 2 / 200e6)));
+  return { embedded: !textOf(env, "DATABASE_URL").text, terminal, speechWorkers };
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { Secret } from "#src/kernel/secret.ts";
+import { TRUNK_PRESETS } from "./trunk-presets.ts";
 import {
   baseUrl,
   cidrs,
   count,
   crashAt,
   days,
+  file,
   folder,
   host,
   type Kind,
@@ -14,10 +16,14 @@ import {
   port,
   portRange,
   redisUrl,
-  refused,
   secret,
+  sipUsers,
   someOf,
+  trunks,
   ttl,
+  voice,
+  voiceNames,
+  word,
 } from "./types.ts";
 
 /** What a default may depend on. */
@@ -26,6 +32,8 @@ export interface DefaultContext {
   embedded: boolean;
   /** Log lines go to a terminal. */
   terminal: boolean;
+  /** As many as this machine has memory and cores for. */
+  speechWorkers: number;
 }
 
 export interface Setting<T> {
@@ -57,11 +65,10 @@ function optional<T>(kind: Kind<T>, meaning: string, more: Partial<Setting<T | n
 const LOOPBACK = "127.0.0.0/8,::1/128";
 const loopbackWhenEmbedded = ({ embedded }: DefaultContext) => (embedded ? LOOPBACK : "");
 const LOOPBACK_TEXT = `${LOOPBACK} with the embedded database, else empty`;
-const NO_SIP_TLS = "SIP is spoken over UDP and TCP; end TLS in a SIP proxy before this service";
 
 /** Every setting there is, by its environment variable. Nothing else reads the environment. */
 export const SETTINGS = {
-  HOST: required(host, "127.0.0.1", "address of the HTTP listener"),
+  HOST: required(host, "127.0.0.1", "address of the HTTP listener, which without the role api has health and metrics alone"),
   PORT: required(port, "8080", "port of the HTTP listener; 0 = any free port"),
   BASE_URL: optional(baseUrl, "public base address", { defaultText: "from HOST and PORT" }),
   DATABASE_URL: optional(
@@ -96,13 +103,29 @@ export const SETTINGS = {
   SIP_HOST: required(host, "127.0.0.1", "address of the SIP listener, UDP and TCP"),
   SIP_PORT: required(port, "5060", "port of the SIP listener; 0 = any free port"),
   SIP_PUBLIC_HOST: optional(host, "host in sip_uri, Contact and SDP", { defaultText: "SIP_HOST" }),
-  SIP_TLS_PORT: optional(refused(NO_SIP_TLS), "leave unset: SIP is spoken over UDP and TCP"),
-  SIP_TLS_CERT: optional(refused(NO_SIP_TLS), "leave unset: SIP is spoken over UDP and TCP"),
-  SIP_TLS_KEY: optional(refused(NO_SIP_TLS), "leave unset: SIP is spoken over UDP and TCP", { secret: true }),
-  SIP_TRUNKS: required(cidrs, loopbackWhenEmbedded, "address ranges that may send INVITE", LOOPBACK_TEXT),
+  SIP_TLS_PORT: optional(port, "port of the SIP listener for TLS, usually 5061; 0 = any free port", { defaultText: "unset: no TLS" }),
+  SIP_TLS_CERT: optional(file, "file of the certificate and its chain for SIP_PUBLIC_HOST, PEM; read again when it changes"),
+  SIP_TLS_KEY: optional(file, "file of the certificate's private key, PEM"),
+  SIP_TLS_CLIENT_CA: optional(file, "file of authorities, PEM: whoever shows a certificate of theirs may send INVITE from any address"),
+  SIP_TLS_SRTP: required(
+    oneOf("offered", "required"),
+    "offered",
+    "media of calls over TLS: SRTP where both sides can, or 488 to whoever cannot; over UDP and TCP it is plain RTP",
+  ),
+  SIP_TRUNKS: required(
+    trunks,
+    loopbackWhenEmbedded,
+    `address ranges that may send INVITE, and names that stand for published ones: ${Object.keys(TRUNK_PRESETS).join(", ")}`,
+    LOOPBACK_TEXT,
+  ),
+  SIP_USERS: optional(
+    sipUsers,
+    "who may send INVITE from any address with a password: name:password,name:password;digest=md5 (escape @ : , ; % as %40 and so on)",
+    { secret: true },
+  ),
   SIP_OUTBOUND: optional(
     secret("a SIP address such as sip:user:password@host:port;transport=udp", /^sip:[^\s@]+@[^\s@]+$|^sip:[^\s@]+$/),
-    "trunk for callbacks that are telephone numbers: sip:user:password@host:port;transport=udp",
+    "trunk for callbacks that are telephone numbers: sip:user:password@host:port;transport=udp, tcp or tls;digest=md5 if it knows nothing better",
     { secret: true },
   ),
   RTP_PORTS: required(portRange, "20000-29999", "UDP ports of the media"),
@@ -111,6 +134,30 @@ export const SETTINGS = {
     defaultText: "8090 with the embedded database, else off",
   }),
   SPEECH: required(oneOf("embedded", "off"), "embedded", "speech engine; off = keypad only"),
+  VOICE: required(
+    voice,
+    "embedded",
+    "what speaks the prompts: embedded, or the address of a text-to-speech endpoint (POST /v1/audio/speech), with the embedded voice for what it fails to say",
+  ),
+  VOICE_MODEL: required(word, "tts-1", "the model that the endpoint is asked for"),
+  VOICE_NAME: required(
+    voiceNames,
+    "alloy",
+    "the voice that the endpoint is asked for, others for some languages behind it: nova,es-US=lola",
+  ),
+  VOICE_FORMAT: required(oneOf("wav", "pcm"), "wav", "the form that the endpoint is asked for; pcm is 16-bit at 24 kHz"),
+  VOICE_KEY: optional(secret("a key without spaces", /^\S+$/), "shown to the endpoint as a Bearer token", { secret: true }),
+  SPEECH_READY: required(
+    count,
+    "2",
+    "speech workers kept ready, some 80 MB each; one serves a call from when its caller first speaks until its end, and may take 200 MB there",
+  ),
+  SPEECH_WORKERS: required(
+    count,
+    ({ speechWorkers }) => String(speechWorkers),
+    "speech workers at once, those kept ready included; who speaks beyond is asked to use the keypad",
+    "by memory and cores: 8 for each core, and no more than half the memory holds",
+  ),
   LOG_LEVEL: required(oneOf("debug", "info", "warn", "error"), "info", "least important log lines that are written"),
   LOG_FORMAT: required(
     oneOf("pretty", "json"),

@@ -1,7 +1,9 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
+import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
 import { Secret } from "#src/kernel/secret.ts";
+import { TRUNK_PRESETS } from "./trunk-presets.ts";
 
 /** How the text of a setting is read. */
 export interface Kind<T> {
@@ -34,6 +36,14 @@ export const host: Kind<string> = {
 
 export const folder: Kind<string> = { complaint: isNot("a folder"), schema: z.string().min(1) };
 
+export const file: Kind<string> = {
+  complaint: isNot("the path of a file"),
+  schema: z
+    .string()
+    .min(1)
+    .regex(/^[^\r\n]+$/),
+};
+
 export const phone: Kind<string> = {
   complaint: isNot("a telephone number such as +15550001111"),
   schema: z.string().regex(/^\+[1-9][0-9]{6,14}$/),
@@ -51,11 +61,49 @@ export const baseUrl: Kind<string> = {
     .transform((text) => text.replace(/\/+$/, "")),
 };
 
+/** `embedded`, or the address of an endpoint. */
+export const voice: Kind<string> = {
+  complaint: isNot("embedded, or the http or https address of a text-to-speech endpoint such as http://127.0.0.1:8880/v1/audio/speech"),
+  schema: z.string().refine((text) => {
+    const url = URL.canParse(text) ? new URL(text) : null;
+    return text === "embedded" || (url !== null && /^https?:$/.test(url.protocol) && !/[#@]/.test(text));
+  }),
+};
+
+export const word: Kind<string> = { complaint: isNot("a name without spaces and commas"), schema: z.string().regex(/^[^\s,=]{1,200}$/) };
+
+export interface VoiceNames {
+  all: string;
+  of: Partial<Record<LanguageTag, string>>;
+}
+
+/** One name for all languages, and others for some: `nova,es-US=lola`. */
+export const voiceNames: Kind<VoiceNames> = {
+  complaint: isNot(`a voice's name, with others behind it for some languages (${LANGUAGE_TAGS.join(", ")}) such as nova,es-US=lola`),
+  schema: z.string().transform((text, context): VoiceNames => {
+    const [all = "", ...others] = splitList(text);
+    const of = others.map((item) => item.split("="));
+    const isRight = of.every(([tag, name, ...more]) => LANGUAGE_TAGS.includes(tag as LanguageTag) && name && more.length === 0);
+    if (/^[^\s=]+$/.test(all) && isRight) return { all, of: Object.fromEntries(of) };
+    context.addIssue("no names of voices");
+    return z.NEVER;
+  }),
+};
+
 export const cidrs: Kind<string[]> = {
   complaint: isNot("a list of address ranges such as 10.0.0.0/8,::1/128"),
   schema: z
     .string()
     .transform(splitList)
+    .refine((items) => items.every((item) => ipaddr.isValidCIDR(item) || ipaddr.isValid(item))),
+};
+
+/** Address ranges, and names of presets, which become their ranges. */
+export const trunks: Kind<string[]> = {
+  complaint: isNot(`a list of address ranges such as 10.0.0.0/8 and of names: ${Object.keys(TRUNK_PRESETS).join(", ")}`),
+  schema: z
+    .string()
+    .transform((text) => splitList(text).flatMap((item) => (Object.hasOwn(TRUNK_PRESETS, item) ? TRUNK_PRESETS[item]!.ranges : [item])))
     .refine((items) => items.every((item) => ipaddr.isValidCIDR(item) || ipaddr.isValid(item))),
 };
 
@@ -114,19 +162,38 @@ export const redisUrl: Kind<Secret> = {
     .transform((text) => new Secret(text)),
 };
 
-/** A setting of the contract that this version cannot honour: to ignore it would be worse than to stop. */
-export function refused(why: string): Kind<never> {
-  return { complaint: () => `it must be left unset: ${why}`, schema: z.never() };
+/** Somebody who may place calls with a password (RFC 3261 section 22). */
+export interface SipUser {
+  name: string;
+  password: Secret;
+  /** MD5 is allowed to him besides SHA-256. */
+  md5: boolean;
 }
 
-/** Where a test wants the process killed: a point's name, or `name:3` for the third time it is reached. */
-export const crashAt: Kind<CrashAt> = {
-  complaint: isNot("a crash point such as intent_committed or intent_committed:3"),
-  schema: z.string().transform((text, context): CrashAt => {
-    const [point = "", times = "1", ...more] = text.split(":");
-    if (Object.hasOwn(CRASH_POINTS, point) && /^[1-9][0-9]{0,5}$/.test(times) && more.length === 0) {
-      return { point: point as CrashPoint, times: Number(times) };
+const SIP_USER = /^(?<name>[^:@,;\s]+):(?<password>[^:@,;\s]+)(?<md5>;digest=md5)?$/i;
+
+/** Names and passwords with their reserved signs escaped as in a URI. */
+export const sipUsers: Kind<SipUser[]> = {
+  complaint: isNot("a list such as name:password,name:password;digest=md5"),
+  schema: z.string().transform((text, context): SipUser[] => {
+    try {
+      return splitList(text).map((item) => {
+        const { name, password, md5 } = SIP_USER.exec(item)!.groups!;
+        return { name: decodeURIComponent(name!), password: new Secret(decodeURIComponent(password!)), md5: md5 !== undefined };
+      });
+    } catch {
+      context.addIssue("no list of users");
+      return z.NEVER;
     }
+  }),
+};
+
+/** Where a test wants the process killed: a point, `point.name` for one of its names, with `:3` the third time it is reached. */
+export const crashAt: Kind<CrashAt> = {
+  complaint: isNot("a crash point such as response_read:3 or transition_written.charge"),
+  schema: z.string().transform((text, context): CrashAt => {
+    const [, point = "", name = null, times = "1"] = /^(\w+)(?:\.(\w+))?(?::([1-9][0-9]{0,5}))?$/.exec(text) ?? [];
+    if (Object.hasOwn(CRASH_POINTS, point)) return { point: point as CrashPoint, name, times: Number(times) };
     context.addIssue("no crash point");
     return z.NEVER;
   }),
