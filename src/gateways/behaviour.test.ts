@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import type { GatewayName, Mode } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { createOutbound } from "#src/platform/index.ts";
-import { passesLuhn } from "#simulators/kit/cards.ts";
+import { cardNumbersIn } from "#simulators/kit/cards.ts";
 import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
 import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
@@ -39,7 +39,7 @@ before(async () => {
 after(() => simulators.close());
 
 function openIo(gateway: Gateway, changes: Partial<GatewaySettings> = {}, hangs = false): TestIo {
-  const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [simulators.ca] });
+  const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: [simulators.ca] });
   const settings = settingsOf(gateway, { endpoint: `${simulators.url}/${gateway.name}` });
   const paths = Object.values(COLUMNS[gateway.name]?.path ?? {});
   return testIo({ ...settings, ...changes }, (request) => {
@@ -92,168 +92,181 @@ async function pay(gateway: Gateway, order: Order, io: GatewayIo & { notes: Reco
 const newOrder = (mode: Mode, card = "4242424242424242", changes: Partial<Order> = {}) =>
   orderOf({ sessionId: systemRandom.uuid(), mode, card: cardOf(card), ...changes });
 
-for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour][]) {
-  const gateway = GATEWAYS_BUILT[name]!;
-  for (const mode of ["charge", "tokenize"] as const) {
-    const [lost, neverActed] = [inMode(column.lost, mode), inMode(column.neverActed, mode)];
-    const holdsOnce = async (order: Order): Promise<void> => {
-      const { length } = await taken(name, order);
-      assert.ok(length === 1 || (length > 1 && mode === "tokenize" && column.storesAgain), `the vendor holds it ${length} times`);
-    };
-    const reversed = async (order: Order): Promise<LedgerEntry[]> => {
-      const told = column.told?.(order) ?? order.reference;
-      return (await ledger(name)).filter(({ kind, reference }) => ["refund", "void"].includes(kind) && reference === told);
-    };
-    describe(`${name}, ${mode}`, () => {
-      test("a good card is approved, the vendor holds it once, and the named fields are filled (R-400, R-201)", async () => {
-        const order = newOrder(mode);
-        const outcome = await gateway[mode](order, openIo(gateway));
-        assert.equal(outcome.outcome, "approved");
-        assert.deepEqual(
-          Object.keys(outcome.outcome === "approved" ? outcome.processor : {}).toSorted(),
-          [...gateway.capabilities.processorFields[mode]].toSorted(),
-        );
-        const entries = await taken(name, order);
-        assert.equal(entries.length, 1);
-        assert.equal(entries[0]?.card, "************4242");
-        if (mode === "charge") assert.equal(entries[0]?.amountMinor, 4995);
-      });
+/** They wait for hung answers most of the time. */
+const AT_A_TIME = 8;
 
-      // Where storing asks no issuer, only a charge can be refused.
-      for (const [card, code] of mode === "charge" || gateway.capabilities.verifiesOnTokenize ? CARDS : []) {
-        test(`card ${code} is declined as ${code} and nothing is taken (R-417)`, async () => {
-          const order = newOrder(mode, card);
-          const outcome = await pay(gateway, order, openIo(gateway));
-          const seen = column.folded?.[mode]?.[code] ?? code;
-          assert.deepEqual(
-            summary(outcome),
-            ["absent", "unknown"].includes(seen) ? { outcome: seen } : { outcome: "declined", code: seen },
-          );
-          assert.deepEqual(await taken(name, order), []);
+describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () => {
+  for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour][]) {
+    const gateway = GATEWAYS_BUILT[name]!;
+    describe(name, { concurrency: 1 }, () => {
+      for (const mode of ["charge", "tokenize"] as const) {
+        const [lost, neverActed] = [inMode(column.lost, mode), inMode(column.neverActed, mode)];
+        const holdsOnce = async (order: Order): Promise<void> => {
+          const { length } = await taken(name, order);
+          assert.ok(length === 1 || (length > 1 && mode === "tokenize" && column.storesAgain), `the vendor holds it ${length} times`);
+        };
+        const reversed = async (order: Order): Promise<LedgerEntry[]> => {
+          const told = column.told?.(order) ?? order.reference;
+          return (await ledger(name)).filter(({ kind, reference }) => ["refund", "void"].includes(kind) && reference === told);
+        };
+        describe(mode, () => {
+          test("a good card is approved, the vendor holds it once, and the named fields are filled (R-400, R-201)", async () => {
+            const order = newOrder(mode);
+            const outcome = await gateway[mode](order, openIo(gateway));
+            assert.equal(outcome.outcome, "approved");
+            assert.deepEqual(
+              Object.keys(outcome.outcome === "approved" ? outcome.processor : {}).toSorted(),
+              [...gateway.capabilities.processorFields[mode]].toSorted(),
+            );
+            const entries = await taken(name, order);
+            assert.equal(entries.length, 1);
+            assert.equal(entries[0]?.card, "************4242");
+            if (mode === "charge") assert.equal(entries[0]?.amountMinor, 4995);
+          });
+
+          // Where storing asks no issuer, only a charge can be refused.
+          for (const [card, code] of mode === "charge" || gateway.capabilities.verifiesOnTokenize ? CARDS : []) {
+            test(`card ${code} is declined as ${code} and nothing is taken (R-417)`, async () => {
+              const order = newOrder(mode, card);
+              const outcome = await pay(gateway, order, openIo(gateway));
+              const seen = column.folded?.[mode]?.[code] ?? code;
+              assert.deepEqual(
+                summary(outcome),
+                ["absent", "unknown"].includes(seen) ? { outcome: seen } : { outcome: "declined", code: seen },
+              );
+              assert.deepEqual(await taken(name, order), []);
+            });
+          }
+
+          test("wrong credentials are told apart from a decline (R-417)", async () => {
+            const io = openIo(gateway);
+            const outcome = await gateway[mode](newOrder(mode), openIo(gateway, column.wrongCredentials(io.settings)));
+            assert.deepEqual(summary(outcome), { outcome: "declined", code: column.refusedCredentials });
+          });
+
+          for (const kind of ["http_500", "garbage", "truncated", "hang", "reset_after"]) {
+            test(`an answer lost by ${kind} after the vendor acted ends in the truth, with one charge (R-422)`, async () => {
+              const order = newOrder(mode);
+              await arm(name, { kind, times: 1, path: column.path[mode] });
+              assert.deepEqual(summary(await pay(gateway, order, openIo(gateway, {}, kind === "hang"))), lost);
+              await holdsOnce(order);
+            });
+          }
+
+          test("a vendor that loses every answer to the charge is looked up, with one charge (R-422)", async () => {
+            const order = newOrder(mode);
+            const io = openIo(gateway);
+            await arm(name, { kind: "reset_after", times: gateway.capabilities.oneAttempt ? 1 : 5, path: column.path[mode] });
+            const outcome = await gateway[mode](order, io);
+            // The look-up may go to the same path.
+            await arm(name, { kind: "reset_after", times: 0, path: "/" });
+            assert.equal(outcome.outcome, inMode(column.everyAnswerLost ?? "unknown", mode));
+            const isAsked = outcome.outcome !== "declined" || gateway.capabilities.oneAttempt;
+            if (isAsked && gateway.lookUp) assert.deepEqual(summary(await gateway.lookUp(traceOf(order, io.notes), io)), lost);
+            await holdsOnce(order);
+          });
+
+          test("a connection that is reset before the vendor acts takes nothing twice", async () => {
+            const order = newOrder(mode);
+            await arm(name, { kind: "reset_before", times: 1, path: column.path[mode] });
+            assert.deepEqual(summary(await pay(gateway, order, openIo(gateway))), neverActed);
+            assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
+          });
+
+          if (mode === "charge" && gateway.lookUp && gateway.capabilities.lookUp === "by reference" && !column.showsAtOnce) {
+            test("a look-up before the vendor shows the payment is no refusal, and a later one finds it (R-422)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              assert.equal((await gateway.charge(order, io)).outcome, "approved");
+              await arm(name, { kind: "lookup_lag", times: 20, path: "/" });
+              const early = await gateway.lookUp!(traceOf(order, io.notes), openIo(gateway));
+              await arm(name, { kind: "lookup_lag", times: 0, path: "/" });
+              assert.notEqual(early.outcome, "declined");
+              assert.notDeepEqual(
+                summary(early),
+                summary(await gateway.lookUp!(traceOf(order, io.notes), openIo(gateway))),
+                "no lag was seen",
+              );
+              assert.equal((await taken(name, order)).length, 1);
+            });
+          }
+
+          test("the card whose answer is never sent ends in the truth, with one charge", async () => {
+            const order = newOrder(mode, "4000000000000259");
+            assert.deepEqual(
+              summary(await pay(gateway, order, openIo(gateway, {}, true))),
+              inMode(column.neverAnswered ?? column.lost, mode),
+            );
+            await holdsOnce(order);
+          });
+
+          test("the card whose connection is always reset is never approved and takes nothing", async () => {
+            const order = newOrder(mode, "4000000000000333");
+            const result = await pay(gateway, order, openIo(gateway));
+            assert.ok((gateway.lookUp ? ["absent", "declined"] : ["unknown", "declined"]).includes(result.outcome));
+            assert.deepEqual(await taken(name, order), []);
+          });
+
+          if (gateway.void && !(mode === "tokenize" && column.keepsStored)) {
+            test("what was taken can be voided without the card, once", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              assert.equal((await gateway[mode](order, io)).outcome, "approved");
+              const before = (await reversed(order)).length;
+              assert.equal((await gateway.void!(traceOf(order, io.notes), openIo(gateway))).outcome, "voided");
+              assert.equal((await reversed(order)).length, before + 1);
+              const ofNothing = column.voidsUnseen?.[mode] ? "unknown" : "nothing to void";
+              assert.equal((await gateway.void!(traceOf(newOrder(mode)), openIo(gateway))).outcome, ofNothing);
+            });
+          }
+
+          if (mode === "tokenize" && column.chargeStored) {
+            test("a stored card can be charged later with the ids that were kept (R-201)", async () => {
+              const order = newOrder(mode);
+              const outcome = await gateway.tokenize(order, openIo(gateway));
+              assert.ok(outcome.outcome === "approved");
+              assert.ok(await column.chargeStored!(outcome.processor, order, vendorOf(name)));
+            });
+          }
+
+          // No vendor without a guard of its own is sent an attempt twice: the intent is written once, and lost answers are looked up.
+          if (gateway.capabilities.idempotency !== "none" && !(mode === "tokenize" && column.storesAgain)) {
+            test("the same attempt sent twice takes the money once", async () => {
+              const order = newOrder(mode);
+              const first = await pay(gateway, order, openIo(gateway));
+              const second = await pay(gateway, order, openIo(gateway));
+              // The vendor's own id of an answer differs, the payment's do not.
+              assert.deepEqual({ ...second, supportId: null }, { ...first, supportId: null });
+              await holdsOnce(order);
+            });
+          }
+
+          test("the postal code is sent where the capabilities say so", async () => {
+            const io = openIo(gateway);
+            await gateway[mode](newOrder(mode, "4242424242424242", { card: cardOf("4242424242424242", { zip: "44628" }) }), io);
+            assert.equal(
+              io.sent.some(({ body }) => body.includes("44628")),
+              gateway.capabilities.sendsPostalCode,
+            );
+          });
+
+          test("nothing that comes out repeats the card number or the security code, and every body is wiped", async () => {
+            for (const card of ["4242424242424242", "4000000000000002"]) {
+              const order = newOrder(mode, card, { card: cardOf(card, { cvv: "987" }) });
+              const io = openIo(gateway);
+              const outcome = await gateway[mode](order, io);
+              const seen = JSON.stringify([outcome, io.notes, io.sent.map(({ request: { body: _body, ...rest } }) => rest)]);
+              assert.ok(!seen.includes(card));
+              assert.deepEqual(cardNumbersIn(JSON.stringify([outcome, io.notes])), []);
+              assert.ok(io.sent.some(({ body }) => body.includes(card)));
+              for (const { request } of io.sent) assert.ok((request.body ?? new Uint8Array()).every((byte) => byte === 0));
+            }
+          });
         });
       }
-
-      test("wrong credentials are told apart from a decline (R-417)", async () => {
-        const io = openIo(gateway);
-        const outcome = await gateway[mode](newOrder(mode), openIo(gateway, column.wrongCredentials(io.settings)));
-        assert.deepEqual(summary(outcome), { outcome: "declined", code: column.refusedCredentials });
-      });
-
-      for (const kind of ["http_500", "garbage", "truncated", "hang", "reset_after"]) {
-        test(`an answer lost by ${kind} after the vendor acted ends in the truth, with one charge (R-422)`, async () => {
-          const order = newOrder(mode);
-          await arm(name, { kind, times: 1, path: column.path[mode] });
-          assert.deepEqual(summary(await pay(gateway, order, openIo(gateway, {}, kind === "hang"))), lost);
-          await holdsOnce(order);
-        });
-      }
-
-      test("a vendor that loses every answer to the charge is looked up, with one charge (R-422)", async () => {
-        const order = newOrder(mode);
-        const io = openIo(gateway);
-        await arm(name, { kind: "reset_after", times: gateway.capabilities.oneAttempt ? 1 : 5, path: column.path[mode] });
-        const outcome = await gateway[mode](order, io);
-        // The look-up may go to the same path.
-        await arm(name, { kind: "reset_after", times: 0, path: "/" });
-        assert.equal(outcome.outcome, inMode(column.everyAnswerLost ?? "unknown", mode));
-        const isAsked = outcome.outcome !== "declined" || gateway.capabilities.oneAttempt;
-        if (isAsked && gateway.lookUp) assert.deepEqual(summary(await gateway.lookUp(traceOf(order, io.notes), io)), lost);
-        await holdsOnce(order);
-      });
-
-      test("a connection that is reset before the vendor acts takes nothing twice", async () => {
-        const order = newOrder(mode);
-        await arm(name, { kind: "reset_before", times: 1, path: column.path[mode] });
-        assert.deepEqual(summary(await pay(gateway, order, openIo(gateway))), neverActed);
-        assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
-      });
-
-      if (mode === "charge" && gateway.lookUp && gateway.capabilities.lookUp === "by reference" && !column.showsAtOnce) {
-        test("a look-up before the vendor shows the payment is no refusal, and a later one finds it (R-422)", async () => {
-          const order = newOrder(mode);
-          const io = openIo(gateway);
-          assert.equal((await gateway.charge(order, io)).outcome, "approved");
-          await arm(name, { kind: "lookup_lag", times: 20, path: "/" });
-          const early = await gateway.lookUp!(traceOf(order, io.notes), openIo(gateway));
-          await arm(name, { kind: "lookup_lag", times: 0, path: "/" });
-          assert.notEqual(early.outcome, "declined");
-          assert.notDeepEqual(summary(early), summary(await gateway.lookUp!(traceOf(order, io.notes), openIo(gateway))), "no lag was seen");
-          assert.equal((await taken(name, order)).length, 1);
-        });
-      }
-
-      test("the card whose answer is never sent ends in the truth, with one charge", async () => {
-        const order = newOrder(mode, "4000000000000259");
-        assert.deepEqual(summary(await pay(gateway, order, openIo(gateway, {}, true))), inMode(column.neverAnswered ?? column.lost, mode));
-        await holdsOnce(order);
-      });
-
-      test("the card whose connection is always reset is never approved and takes nothing", async () => {
-        const order = newOrder(mode, "4000000000000333");
-        const result = await pay(gateway, order, openIo(gateway));
-        assert.ok((gateway.lookUp ? ["absent", "declined"] : ["unknown", "declined"]).includes(result.outcome));
-        assert.deepEqual(await taken(name, order), []);
-      });
-
-      if (gateway.void && !(mode === "tokenize" && column.keepsStored)) {
-        test("what was taken can be voided without the card, once", async () => {
-          const order = newOrder(mode);
-          const io = openIo(gateway);
-          assert.equal((await gateway[mode](order, io)).outcome, "approved");
-          const before = (await reversed(order)).length;
-          assert.equal((await gateway.void!(traceOf(order, io.notes), openIo(gateway))).outcome, "voided");
-          assert.equal((await reversed(order)).length, before + 1);
-          const ofNothing = column.voidsUnseen?.[mode] ? "unknown" : "nothing to void";
-          assert.equal((await gateway.void!(traceOf(newOrder(mode)), openIo(gateway))).outcome, ofNothing);
-        });
-      }
-
-      if (mode === "tokenize" && column.chargeStored) {
-        test("a stored card can be charged later with the ids that were kept (R-201)", async () => {
-          const order = newOrder(mode);
-          const outcome = await gateway.tokenize(order, openIo(gateway));
-          assert.ok(outcome.outcome === "approved");
-          assert.ok(await column.chargeStored!(outcome.processor, order, vendorOf(name)));
-        });
-      }
-
-      // No vendor without a guard of its own is sent an attempt twice: the intent is written once, and lost answers are looked up.
-      if (gateway.capabilities.idempotency !== "none" && !(mode === "tokenize" && column.storesAgain)) {
-        test("the same attempt sent twice takes the money once", async () => {
-          const order = newOrder(mode);
-          const first = await pay(gateway, order, openIo(gateway));
-          const second = await pay(gateway, order, openIo(gateway));
-          // The vendor's own id of an answer differs, the payment's do not.
-          assert.deepEqual({ ...second, supportId: null }, { ...first, supportId: null });
-          await holdsOnce(order);
-        });
-      }
-
-      test("the postal code is sent where the capabilities say so", async () => {
-        const io = openIo(gateway);
-        await gateway[mode](newOrder(mode, "4242424242424242", { card: cardOf("4242424242424242", { zip: "44628" }) }), io);
-        assert.equal(
-          io.sent.some(({ body }) => body.includes("44628")),
-          gateway.capabilities.sendsPostalCode,
-        );
-      });
-
-      test("nothing that comes out repeats the card number or the security code, and every body is wiped", async () => {
-        for (const card of ["4242424242424242", "4000000000000002"]) {
-          const order = newOrder(mode, card, { card: cardOf(card, { cvv: "987" }) });
-          const io = openIo(gateway);
-          const outcome = await gateway[mode](order, io);
-          const seen = JSON.stringify([outcome, io.notes, io.sent.map(({ request: { body: _body, ...rest } }) => rest)]);
-          assert.ok(!seen.includes(card));
-          const runs = JSON.stringify([outcome, io.notes]).match(/\d{12,}/g) ?? [];
-          assert.deepEqual(runs.filter(passesLuhn), []);
-          assert.ok(io.sent.some(({ body }) => body.includes(card)));
-          for (const { request } of io.sent) assert.ok((request.body ?? new Uint8Array()).every((byte) => byte === 0));
-        }
-      });
     });
   }
-}
+});
 
 test("every gateway that is built accepts its simulator's settings, under its own name", () => {
   for (const [name, gateway] of Object.entries(GATEWAYS_BUILT)) {

@@ -1,11 +1,9 @@
 import { type Selectable, sql } from "kysely";
 import { isKeepable } from "#src/gateways/index.ts";
 import type { AttemptTrace } from "#src/gateways/index.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { isOwnerDead } from "#src/platform/index.ts";
 import type { Db, Tables } from "#src/platform/index.ts";
-import type { Session } from "#src/sessions/index.ts";
 
 /** Rows of payment_attempts: the ledger of what was tried, written before the gateway is called and finished after it. */
 
@@ -28,63 +26,10 @@ export interface Attempt {
   trace: AttemptTrace;
 }
 
-export interface NewAttempt {
-  id: string;
-  session: Session;
-  connectedAccount: string | null;
-  credentialVersion: number;
-  endpoint: string;
-  cardBrand: string;
-  cardLast4: string;
-  owner: string;
-  deadlineMs: number;
-}
-
 /** A living owner's own attempt is overdue this long after its deadline: then it was never called, or its record was lost. */
 const OVERDUE = sql<Date>`clock_timestamp() - interval '5 seconds'`;
 /** How long a given-up attempt is still looked for, so that money found late is given back. */
 const RECONCILED_SINCE = sql<Date>`clock_timestamp() - interval '24 hours'`;
-
-/**
- * Writes the attempt. Called after the session's `charge` transition in the same transaction: the session's row is locked,
- * so the numbers of one session never meet.
- */
-export async function insertAttempt(
-  tx: Db,
-  { session, ...attempt }: NewAttempt,
-): Promise<{ number: number; reference: string; startedAt: Date }> {
-  const last = await tx
-    .selectFrom("payment_attempts")
-    .select((row) => row.fn.max("number").as("number"))
-    .where("session_id", "=", session.id)
-    .executeTakeFirst();
-  const number = (last?.number ?? 0) + 1;
-  const reference = `${session.id}-${number}`;
-  const row = await tx
-    .insertInto("payment_attempts")
-    .values({
-      id: attempt.id,
-      session_id: session.id,
-      number,
-      reference,
-      gateway: session.gateway,
-      environment: session.environment,
-      mode: session.mode,
-      amount_minor: session.amountMinor,
-      currency: session.currency,
-      stripe_account: attempt.connectedAccount,
-      credential_version: attempt.credentialVersion,
-      endpoint: attempt.endpoint,
-      card_brand: attempt.cardBrand,
-      card_last4: attempt.cardLast4,
-      owner: attempt.owner,
-      deadline_at: sql<Date>`clock_timestamp() + ${attempt.deadlineMs} * interval '1 millisecond'`,
-    })
-    .returning("started_at")
-    .executeTakeFirstOrThrow();
-  crashPoint("intent_inserted");
-  return { number, reference, startedAt: row.started_at };
-}
 
 export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
   const row = await db
@@ -125,28 +70,6 @@ export type AttemptResult = { notes: Readonly<Record<string, string>> } & (
   | { outcome: "unknown"; reason: string; givenUp: boolean }
 );
 
-/**
- * Writes the outcome unless a final one stands there; answers whether it was written. What is being given back
- * (`reversal`) cannot become a success any more.
- */
-export async function finishAttempt(tx: Db, id: string, result: AttemptResult): Promise<boolean> {
-  const final = result.outcome !== "unknown" || result.givenUp;
-  let update = tx
-    .updateTable("payment_attempts")
-    .set({
-      outcome: result.outcome,
-      decline_code: result.outcome === "declined" ? result.declineCode : null,
-      reason: result.reason,
-      notes: withNotes(result.notes),
-      ...(final ? { finished_at: sql<Date>`clock_timestamp()` } : {}),
-    })
-    .where("id", "=", id)
-    .where((attempt) => attempt.or([attempt("outcome", "is", null), attempt("outcome", "=", "unknown")]));
-  if (result.outcome === "approved") update = update.where("reversal", "is", null);
-  const row = await update.returning("id").executeTakeFirst();
-  return row !== undefined;
-}
-
 /** What stands in the ledger by now; null: there is no such attempt. */
 export async function decisionOf(db: Db, id: string): Promise<Pick<Selectable<Tables["payment_attempts"]>, "outcome" | "reversal"> | null> {
   return (await db.selectFrom("payment_attempts").select(["outcome", "reversal"]).where("id", "=", id).executeTakeFirst()) ?? null;
@@ -157,16 +80,13 @@ export function keepable<T extends string | boolean>(fields: Readonly<Record<str
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== "string" || isKeepable(value)));
 }
 
-const withNotes = (notes: Readonly<Record<string, string>>) => sql<string>`notes || ${JSON.stringify(notes)}::jsonb`;
-
 /** Adds the gateway's notes to the row: vendor ids, no card data. What cannot be kept is dropped (R-436). */
 export async function addNotes(db: Db, id: string, notes: Readonly<Record<string, string>>): Promise<void> {
   await db
     .updateTable("payment_attempts")
-    .set({ notes: withNotes(keepable(notes)) })
+    .set({ notes: sql<string>`notes || ${JSON.stringify(keepable(notes))}::jsonb` })
     .where("id", "=", id)
     .execute();
-  crashPoint("notes_written");
 }
 
 /** The last attempt of a session: its decline, when it was declined. */

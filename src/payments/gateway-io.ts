@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Log, Outbound } from "#src/platform/index.ts";
@@ -49,9 +48,7 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
     async send(request) {
       if (left() === 0) return { kind: "not sent", reason: "deadline passed" };
       const timeoutMs = Math.min(request.timeoutMs ?? left(), left());
-      crashPoint("request_built");
       const answer = await outbound.send({ ...request, timeoutMs, httpsOnly: settings.environment === "live" });
-      crashPoint("response_read");
       if (answer.kind !== "answered") {
         const event = answer.kind === "lost" ? "gateway_answer_lost" : "gateway_not_reached";
         log.warn(event, { session: sessionId, gateway, reason: answer.reason });

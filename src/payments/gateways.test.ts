@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { behaviours, inMode, settingsOf } from "#src/gateways/testing.ts";
 import type { Behaviour } from "#src/gateways/testing.ts";
-import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemClock } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { GatewayName, Mode } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
@@ -13,7 +13,7 @@ import { isTerminal } from "#src/sessions/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
-import { createWebhooks } from "#src/webhooks/index.ts";
+import { bodyOf, outboxOf } from "#src/webhooks/index.ts";
 import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
 import { createPayments } from "./index.ts";
@@ -73,23 +73,14 @@ describe("every gateway through the charge protocol", { concurrency: AT_A_TIME }
   const rotated = new Map<string, Readonly<Record<string, Secret>>>();
   before(async () => {
     simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
-    const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [simulators.ca] });
-    fixture = await sessionsFixture((tx, session) => webhooks.onFinal(tx, session));
+    const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: [simulators.ca] });
+    fixture = await sessionsFixture(outboxOf(() => `evt_${systemRandom.uuid()}`));
     await fixture.sessions.start();
-    const webhooks = createWebhooks({
-      database: fixture.database,
-      jobs: { define() {}, send: async () => {}, start: async () => {}, stop: async () => {}, isAlive: () => true },
-      projects: {
-        webhookEndpoint: async () => ({ url: "http://127.0.0.1:1/", secrets: [], amountUnit: "dollars", disabledAt: null }),
-        disableWebhookEndpoint: async () => {},
-        enableWebhookEndpoint: async () => {},
-      },
-      gateways: PROVING,
-      outbound,
-      clock: new ManualClock(),
-      random: systemRandom,
-      log: silentLog,
-    });
+    const told = { url: "http://127.0.0.1:1/", secrets: Buffer.from("none"), amount_unit: "dollars" } as const;
+    await fixture.database.db
+      .insertInto("webhook_endpoints")
+      .values({ ...told, project_id: fixture.projectId })
+      .execute();
     const paymentsWith = (clock: Clock, limitMs: (url: string) => number) =>
       createPayments({
         database: fixture.database,
@@ -153,14 +144,14 @@ describe("every gateway through the charge protocol", { concurrency: AT_A_TIME }
     const { db } = fixture.database;
     await ended(id);
     const attempts = await db.selectFrom("payment_attempts").select("outcome").where("session_id", "=", id).orderBy("number").execute();
-    const events = await db.selectFrom("webhook_events").select("body").where("session_id", "=", id).execute();
+    const events = await db.selectFrom("webhook_events").select(["id", "body"]).where("session_id", "=", id).execute();
     const entries = (await ledger(gateway)).slice(before);
     // A card that was stored to be verified, and refused, is deleted again.
     const deleted = new Set(entries.filter(({ kind }) => mode === "tokenize" && kind === "void").map(({ id }) => id));
     return {
       session: (await fixture.sessions.find(db, id)) ?? assert.fail(),
       attempts: attempts.map(({ outcome }) => outcome),
-      told: events.map(({ body }) => JSON.parse(body as string) as Record<string, unknown>),
+      told: events.map((event) => JSON.parse(bodyOf(event.id, event.body, PROVING)) as Record<string, unknown>),
       taken: entries.filter(({ kind, id, outcome }) => outcome === "approved" && TAKES[mode].includes(kind) && !deleted.has(id)).length,
     };
   }

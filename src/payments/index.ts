@@ -1,4 +1,3 @@
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { AccessTokens } from "./access-tokens.ts";
@@ -43,7 +42,6 @@ export function createPayments(deps: PaymentsDeps): Payments {
     settle: (input) => settle(deps, tokens, search, reversals, input),
     skip: (session) => skip(deps, session),
     async giveUp(session) {
-      crashPoint("abandoning");
       const declined = await lastDecline(deps.database.db, session.id);
       if (declined === null || !isDeclineCode(declined)) return await deps.sessions.apply(session.id, "abandon");
       return await deps.sessions.apply(session.id, "fail", { ...errorOf({ code: declined, message: null }), from: "collecting" });

@@ -1,7 +1,6 @@
 import { REFUSED_AS } from "#src/gateways/index.ts";
 import type { Gateway, LookUpResult, Outcome } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { AccessTokens } from "./access-tokens.ts";
@@ -117,9 +116,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
     if (gateway.lookUp) {
       if (!isAskable(gateway) && !isOwnerThrough()) return null;
-      crashPoint("look_up_started");
       const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
-      crashPoint("look_up_answered");
       return found ? fromLookUp(found, isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs, attempt.trace.notes) : null;
     }
     if (!gateway.void || !isOwnerThrough()) return null;
@@ -129,7 +126,6 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   }
 
   async function decide(attempt: Attempt, effects: OutcomeEffects): Promise<void> {
-    crashPoint("reconciliation_decided");
     const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, effects);
     if (written === "written") deps.onFound?.(attempt.gateway, effects.attempt.outcome);
     else if (effects.attempt.outcome === "approved") {
@@ -143,7 +139,6 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const { changes } = effectsOf(declinedBy("outcome_unknown"), { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false);
     const reason = "the outcome could not be established";
     await decide(attempt, { attempt: { outcome: "unknown", reason, givenUp: true, notes: {} }, event: "fail", changes });
-    crashPoint("reconciliation_given_up");
     log.error("payment_outcome_unknown", facts(attempt));
   }
 

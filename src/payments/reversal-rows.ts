@@ -15,36 +15,22 @@ export interface DueReversal {
 const TURN = "60 seconds";
 const AT_A_TIME = 20;
 
-/**
- * The gateway has approved what its session can no longer be told: from this commit on it is given back. Also when that
- * had been done before: then the gateway had not known of it yet.
- */
-export async function requireReversal(tx: Db, id: string, reason: string): Promise<void> {
-  await tx
-    .updateTable("payment_attempts")
-    .set({ ...DUE, reason })
-    .where("id", "=", id)
-    .where(sql<boolean>`reversal is distinct from 'due'`)
-    .execute();
-}
-
-/** The same for an attempt whose outcome nobody can tell: from this commit on it cannot become a success any more. */
+/** An attempt whose outcome nobody can tell is to be given back: from this commit on it cannot become a success any more. */
 export async function requireReversalOfUnknown(db: Db, id: string, reason: string): Promise<void> {
   await db
     .updateTable("payment_attempts")
-    .set({ ...DUE, reason })
+    .set({
+      reversal: "due",
+      reversal_tries: 0,
+      reversal_at: sql<Date>`clock_timestamp()`,
+      reversal_since: sql<Date>`clock_timestamp()`,
+      reason,
+    })
     .where("id", "=", id)
     .where("reversal", "is", null)
     .where((attempt) => attempt.or([attempt("outcome", "is", null), attempt("outcome", "=", "unknown")]))
     .execute();
 }
-
-const DUE = {
-  reversal: "due",
-  reversal_tries: 0,
-  reversal_at: sql<Date>`clock_timestamp()`,
-  reversal_since: sql<Date>`clock_timestamp()`,
-} as const;
 
 /** Takes the next turn at what is due (of `id` alone, when given): two processes never have the same one. */
 export async function claimReversals(db: Db, id?: string): Promise<DueReversal[]> {

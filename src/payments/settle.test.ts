@@ -3,11 +3,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
+import { answered, settingsOf, testIo } from "#src/gateways/testing.ts";
 import { AppError } from "#src/kernel/errors.ts";
+import { DECLINES } from "#src/kernel/payment.ts";
+import { Secret } from "#src/kernel/secret.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
-import { APPROVED, brokenDatabase, collecting, declined, FakeGateway, testCard, testProcess, withTime } from "./testing.ts";
+import { webhookBody } from "#src/webhooks/index.ts";
+import { APPROVED, brokenSessions, collecting, declined, FakeGateway, testCard, testProcess, withTime } from "./testing.ts";
 
 describe("settling a payment", () => {
   let fixture: Fixture;
@@ -16,9 +20,9 @@ describe("settling a payment", () => {
     fixture = await sessionsFixture();
   });
   after(() => fixture.close());
-  beforeEach(() => {
+  beforeEach(async () => {
     fake = new FakeGateway();
-    fixture.finals.length = 0;
+    await fixture.forgetFinals();
   });
 
   const read = async (session: Session) => (await fixture.sessions.find(fixture.database.db, session.id)) ?? assert.fail();
@@ -41,7 +45,7 @@ describe("settling a payment", () => {
     assert.equal(paid.status, "payment-success");
     assert.deepEqual(paid.processor, { stripe_charge_id: "ch_1", card_brand: "visa", card_last4: "0007" });
     assert.deepEqual([paid.cardBrand, paid.cardLast4], ["visa", "0007"]);
-    assert.equal(fixture.finals.length, 1);
+    assert.equal((await fixture.finals()).length, 1);
   });
 
   test("the attempt is written before the gateway is called: reference, deadline, version, owner and endpoint (docs/invariants.md, The charge protocol)", async () => {
@@ -129,6 +133,22 @@ describe("settling a payment", () => {
     await testProcess(fixture, fake.gateway()).payments.settle({ session, card: testCard(), mayRetry: false });
     const failed = await read(session);
     assert.deepEqual([failed.errorCode, failed.errorMessage], ["no_funds_today", null]);
+  });
+
+  test("a bare refusal of card forwarding has words, in the session's error and in the status webhook (R-439, R-246)", async () => {
+    const forwarding = GATEWAYS_BUILT.webhook!;
+    const credentials = { url: new Secret("https://merchant.example/cards"), signing_secret: new Secret(`whsec_${"A".repeat(43)}=`) };
+    const io = testIo(settingsOf(forwarding, { credentials }), () => Promise.resolve(answered(200, { success: false })));
+    fake.onCharge = (order) => forwarding.charge(order, io);
+    const session = await collecting(fixture);
+    const { payments } = testProcess(fixture, fake.gateway({}, forwarding.capabilities));
+    const result = await payments.settle({ session, card: testCard(), mayRetry: true });
+    assert.partialDeepStrictEqual(result, { kind: "declined", code: "card_declined", final: true });
+    const failed = await read(session);
+    const error = { code: "card_declined", message: DECLINES.card_declined.message };
+    assert.deepEqual([failed.status, failed.errorCode, failed.errorMessage], ["payment-failed", error.code, error.message]);
+    const body = JSON.parse(webhookBody("evt_1", failed, "dollars", GATEWAYS_BUILT)) as { error: unknown };
+    assert.deepEqual(body.error, error);
   });
 
   test("a cancel that won leaves the gateway uncalled (R-270)", async () => {
@@ -252,21 +272,21 @@ describe("settling a payment", () => {
 
   test("a result that the database refuses for its text is written without the text, not retried unchanged", async () => {
     const session = await collecting(fixture);
-    let transactions = 0;
-    const database = brokenDatabase(fixture.database, async (run) => {
-      transactions++;
+    let writes = 0;
+    const sessions = brokenSessions(fixture.sessions, async (run) => {
+      writes++;
       // PostgreSQL's untranslatable_character, on the result's first writing.
-      if (transactions === 2) throw Object.assign(new Error("unsupported Unicode escape sequence"), { code: "22P05" });
+      if (writes === 2) throw Object.assign(new Error("unsupported Unicode escape sequence"), { code: "22P05" });
       return await run();
     });
     fake.onCharge = async () => ({
       ...APPROVED,
       processor: { stripe_charge_id: "ch_1", receipt_url: "https://stripe.example/\u2028\u{1F600}" },
     });
-    const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
+    const { payments, clock } = testProcess(fixture, fake.gateway(), { sessions });
     assert.deepEqual(await payments.settle({ session, card: testCard(), mayRetry: true }), { kind: "approved", capture: "captured" });
     assert.deepEqual((await read(session)).processor, { stripe_charge_id: "ch_1", card_brand: "visa", card_last4: "4242" });
-    assert.deepEqual([transactions, clock.pending], [3, 0]);
+    assert.deepEqual([writes, clock.pending], [3, 0]);
   });
 
   test("the gateway's ids and what its support asks for are kept with the attempt, for the operator and for a reversal", async () => {
@@ -279,10 +299,10 @@ describe("settling a payment", () => {
 
   test("nothing is sent when the intent cannot be written", async () => {
     const session = await collecting(fixture);
-    const database = brokenDatabase(fixture.database, async () => {
+    const sessions = brokenSessions(fixture.sessions, async () => {
       throw new Error("Connection terminated");
     });
-    const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
+    const { payments, clock } = testProcess(fixture, fake.gateway(), { sessions });
     const settling = payments.settle({ session, card: testCard(), mayRetry: true });
     await assert.rejects(withTime(clock, settling), (error) => error instanceof AppError && error.code === "unavailable");
     assert.equal(fake.charges.length, 0);
@@ -292,12 +312,12 @@ describe("settling a payment", () => {
   test("an intent whose commit was not acknowledged is charged once", async () => {
     const session = await collecting(fixture);
     let failures = 1;
-    const database = brokenDatabase(fixture.database, async (run) => {
+    const sessions = brokenSessions(fixture.sessions, async (run) => {
       const result = await run();
       if (failures-- > 0) throw new Error("Connection terminated");
       return result;
     });
-    const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
+    const { payments, clock } = testProcess(fixture, fake.gateway(), { sessions });
     const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
     assert.equal(result.kind, "approved");
     assert.equal(fake.charges.length, 1);
@@ -312,7 +332,7 @@ describe("settling a payment", () => {
       const session = await collecting(fixture);
       const clock = new ManualClock();
       let intents = 0;
-      const database = brokenDatabase(fixture.database, async (run) => {
+      const sessions = brokenSessions(fixture.sessions, async (run) => {
         if (intents++ === 0) clock.advance(seconds * 1_000);
         return await run();
       });
@@ -320,7 +340,7 @@ describe("settling a payment", () => {
         assert.equal(await io.wait((30 - seconds) * 1_000), false);
         return APPROVED;
       };
-      const { payments } = testProcess(fixture, fake.gateway(), { database, clock });
+      const { payments } = testProcess(fixture, fake.gateway(), { sessions, clock });
       const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
       assert.deepEqual([fake.charges.length, result.kind], [charges, kind]);
     });
@@ -328,32 +348,32 @@ describe("settling a payment", () => {
 
   test("an approval whose commit failed is written when the database is back", async () => {
     const session = await collecting(fixture);
-    let transactions = 0;
-    const database = brokenDatabase(fixture.database, async (run) => {
-      transactions++;
-      if (transactions > 1 && transactions < 10) throw new Error("Connection terminated");
+    let writes = 0;
+    const sessions = brokenSessions(fixture.sessions, async (run) => {
+      writes++;
+      if (writes > 1 && writes < 10) throw new Error("Connection terminated");
       return await run();
     });
-    const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
+    const { payments, clock } = testProcess(fixture, fake.gateway(), { sessions });
     const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
     assert.deepEqual(result, { kind: "approved", capture: "captured" });
-    assert.equal(transactions, 10);
+    assert.equal(writes, 10);
     assert.equal((await read(session)).status, "payment-success");
     assert.equal(fake.charges.length, 1);
   });
 
   test("a result whose commit was not acknowledged is written once", async () => {
     const session = await collecting(fixture);
-    let transactions = 0;
-    const database = brokenDatabase(fixture.database, async (run) => {
+    let writes = 0;
+    const sessions = brokenSessions(fixture.sessions, async (run) => {
       const result = await run();
-      if (++transactions === 2) throw new Error("Connection terminated");
+      if (++writes === 2) throw new Error("Connection terminated");
       return result;
     });
-    const { payments, clock } = testProcess(fixture, fake.gateway(), { database });
+    const { payments, clock } = testProcess(fixture, fake.gateway(), { sessions });
     const result = await withTime(clock, payments.settle({ session, card: testCard(), mayRetry: true }));
     assert.deepEqual(result, { kind: "approved", capture: "captured" });
-    assert.equal(fixture.finals.filter(({ id }) => id === session.id).length, 1);
+    assert.equal((await fixture.finals()).filter(({ id }) => id === session.id).length, 1);
     assert.equal(fake.voids.length, 0);
   });
 

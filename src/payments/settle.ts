@@ -1,16 +1,16 @@
 import type { Gateway, GatewaySettings, Order, Outcome } from "#src/gateways/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
-import { sleep } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
+import { sleep, within } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Session } from "#src/sessions/index.ts";
-import { addNotes, findAttempt, insertAttempt } from "./attempts.ts";
+import { addNotes, findAttempt } from "./attempts.ts";
 import { createGatewayIo } from "./gateway-io.ts";
 import type { PaymentsDeps, SettleResult } from "./types.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { writeResult } from "./ledger.ts";
+import { beginAttempt, type NewAttempt } from "./transitions.ts";
 import { effectsOf, declinedBy, errorOf } from "./outcome.ts";
 import type { Search } from "./reconcile.ts";
 import type { Reversals } from "./reversal.ts";
@@ -30,6 +30,8 @@ const GRACE_MS = 1_000;
 /** How often, and how far apart, an intent whose commit was not acknowledged is looked for. */
 const INTENT_LOOKS = 20;
 const INTENT_LOOK_MS = 500;
+/** SQLSTATE. */
+const UNIQUE_VIOLATION = "23505";
 
 /**
  * The charge protocol (docs/invariants.md, The charge protocol): intent, one call, result. Never twice, never lost, never a guess.
@@ -47,7 +49,6 @@ export async function settle(
   const ready = await prepare(deps, session);
   if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
   const { gateway, settings, connectedAccount } = ready;
-  crashPoint("settle_prepared");
 
   const id = deps.random.uuid();
   let lost = false;
@@ -59,7 +60,6 @@ export async function settle(
     const intent = await writeIntent(deps, id, input, gateway, settings, connectedAccount);
     if (!intent) return await refused(deps, session);
     intended = true;
-    crashPoint("intent_committed");
     const order: Order = {
       sessionId: session.id,
       attempt: intent.number,
@@ -77,12 +77,9 @@ export async function settle(
     };
     const facts = { brand: card.brand, last4: card.last4 };
     const outcome = await callOnce(deps, tokens, { id, session, gateway, settings, deadlineMs: ends - deps.clock.monotonic() }, order);
-    crashPoint("outcome_known");
     lost = outcome.outcome === "unknown";
     const effects = effectsOf(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
     const written = await writeResult(deps, { id, sessionId: session.id }, effects);
-    if (effects.event === "retry") crashPoint("retry_committed");
-    if (lost) crashPoint("unknown_committed");
     if (written === "late" && outcome.outcome === "approved") {
       deps.log.error("payment_approved_too_late", { session: session.id, gateway: gateway.name, attempt: intent.number });
       reversals.begin(id);
@@ -126,7 +123,7 @@ async function failUncharged(deps: PaymentsDeps, session: Session, code: Decline
 }
 
 /**
- * First step: the session goes to `charging` and the attempt is written, in one transaction; null when the session is no
+ * First step: the session goes to `charging` and the attempt is written, in one commit; null when the session is no
  * longer being collected, and then nothing is sent. Nothing is sent either while it is not certain that this is committed.
  */
 async function writeIntent(
@@ -138,22 +135,23 @@ async function writeIntent(
   connectedAccount: string | null,
 ): Promise<{ number: number; reference: string } | null> {
   const { database, sessions, owner, log } = deps;
+  const attempt: NewAttempt = {
+    id,
+    session,
+    connectedAccount,
+    credentialVersion: settings.version,
+    endpoint: settings.endpoint,
+    cardBrand: card.brand,
+    cardLast4: card.last4,
+    owner,
+    deadlineMs: gateway.capabilities.deadlineMs,
+  };
+  const begin = () => beginAttempt(database.db, sessions, attempt);
   try {
-    return await database.transaction(async (tx) => {
-      const charging = await sessions.transition(tx, session.id, "charge");
-      if (!charging) return null;
-      crashPoint("intent_charging");
-      return await insertAttempt(tx, {
-        id,
-        session,
-        connectedAccount,
-        credentialVersion: settings.version,
-        endpoint: settings.endpoint,
-        cardBrand: card.brand,
-        cardLast4: card.last4,
-        owner,
-        deadlineMs: gateway.capabilities.deadlineMs,
-      });
+    // Refused as a duplicate nothing was written, and the next look sees the attempt that had the number.
+    return await begin().catch((error: unknown) => {
+      if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+      return begin();
     });
   } catch (error) {
     log.error("payment_intent_not_written", { session: session.id, error });
@@ -204,21 +202,14 @@ async function callOnce(deps: PaymentsDeps, tokens: AccessTokens, call: Call, or
       note: (notes) => addNotes(database.db, id, notes),
     },
   );
-  const hung = new AbortController();
-  const lost = sleep(clock, deadlineMs + GRACE_MS, hung.signal).then((): Outcome => ({
-    outcome: "unknown",
-    reason: "the gateway did not answer in time",
-  }));
-  // It ends with the abort below once the gateway has answered.
-  lost.catch(() => {});
+  const lost = (): Outcome => ({ outcome: "unknown", reason: "the gateway did not answer in time" });
   try {
-    return await Promise.race([gateway[session.mode](order, io), lost]);
+    return await within(clock, deadlineMs + GRACE_MS, gateway[session.mode](order, io), lost);
   } catch (error) {
     log.error("gateway_broken", { session: session.id, gateway: gateway.name, error });
     return { outcome: "unknown", reason: "the gateway's adapter failed in mid-attempt" };
   } finally {
     end();
-    hung.abort();
   }
 }
 

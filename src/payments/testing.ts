@@ -5,8 +5,7 @@ import { ManualClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { silentLog } from "#src/platform/index.ts";
-import type { Database } from "#src/platform/index.ts";
-import type { Session } from "#src/sessions/index.ts";
+import type { Session, Sessions } from "#src/sessions/index.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import { createPayments } from "./index.ts";
 import type { Payments } from "./index.ts";
@@ -129,9 +128,9 @@ export function testProcess(
   return { payments, clock, settings };
 }
 
-/** A database whose transactions pass through `around`, which can fail before the work or after the commit. */
-export function brokenDatabase(database: Database, around: <T>(run: () => Promise<T>) => Promise<T>): Database {
-  return { ...database, transaction: (work) => around(() => database.transaction(work)) };
+/** Sessions whose moves with an attempt pass through `around`, which can fail before the statement or after its commit. */
+export function brokenSessions(sessions: Sessions, around: <T>(run: () => Promise<T>) => Promise<T>): Sessions {
+  return { ...sessions, move: <T>(...args: Parameters<Sessions["move"]>) => around(() => sessions.move<T>(...args)) };
 }
 
 export function testCard(number = "4242424242424242"): CardCells {

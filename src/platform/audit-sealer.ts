@@ -2,6 +2,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import { ChainBrokenError, type Head, sealRows } from "./audit-chain.ts";
 import type { Database } from "./db/database.ts";
 import type { Log } from "./log.ts";
+import { repeat } from "./repeat.ts";
 
 const EVERY_MS = 1000;
 /** How often the chain's end is written to the log, from where it can be kept out of reach of the database's owner. */
@@ -17,9 +18,6 @@ export interface SealerDeps {
 
 /** Seals the audit log every second. Every worker does; whoever comes first seals. The returned function seals once more and ends it. */
 export function startAuditSealer({ database, key, clock, log }: SealerDeps): () => Promise<void> {
-  let stopped = false;
-  let cancel = () => {};
-  let running: Promise<void> = Promise.resolve();
   let [told, toldAt]: [number | null, number] = [null, 0];
 
   const tell = (head: Head) => {
@@ -28,25 +26,17 @@ export function startAuditSealer({ database, key, clock, log }: SealerDeps): () 
     log.info("audit_head", { audit_head: headText(head) });
   };
   const round = async (isLast: boolean) => {
-    try {
-      const head = await sealRows(database, key);
-      if (head && (told === null || isLast || clock.monotonic() - toldAt >= TELL_EVERY_MS)) tell(head);
-    } catch (error) {
-      if (error instanceof ChainBrokenError) log.error("audit_chain_broken", { reason: error.message });
-      else log.warn("audit_not_sealed", { error });
-    }
+    const head = await sealRows(database, key);
+    if (head && (told === null || isLast || clock.monotonic() - toldAt >= TELL_EVERY_MS)) tell(head);
   };
-  const next = () => {
-    running = round(false).finally(() => {
-      if (!stopped) cancel = clock.after(EVERY_MS, next);
-    });
+  const onFailure = (error: unknown) => {
+    if (error instanceof ChainBrokenError) log.error("audit_chain_broken", { reason: error.message });
+    else log.warn("audit_not_sealed", { error });
   };
-  next();
+  const end = repeat({ clock, everyMs: EVERY_MS, task: () => round(false), onFailure });
   return async () => {
-    stopped = true;
-    cancel();
-    await running;
-    await round(true);
+    await end();
+    await round(true).catch(onFailure);
   };
 }
 

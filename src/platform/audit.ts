@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from "kysely";
 import type { Database, Db } from "./db/database.ts";
 import { storable, storableJson } from "./db/storable.ts";
 import type { Log } from "./log.ts";
@@ -34,6 +35,18 @@ export async function audit(tx: Db, ...entries: readonly AuditEntry[]): Promise<
     ...(details === undefined ? {} : { details: storableJson(details) }),
   }));
   await tx.insertInto("audit_log").values(rows).execute();
+}
+
+/** A part of a statement: the CTE `audited`, which writes one row about each row of the CTE `of`, by its id and organization_id. */
+export function auditing(
+  of: RawBuilder<unknown>,
+  { actor, source = null, action, details }: Pick<AuditEntry, "actor" | "source" | "action"> & { details: object },
+): RawBuilder<unknown> {
+  return sql`audited as (
+    insert into audit_log (organization_id, actor, source, action, object, details)
+    select organization_id, ${storable(actor)}::text, ${source === null ? null : storable(source)}::text, ${action}::text, id::text,
+      ${storableJson(details)}::jsonb from ${of}
+  )`;
 }
 
 /** Writes that this process runs from now on; the returned function, that it ended in order. */

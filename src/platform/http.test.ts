@@ -287,7 +287,7 @@ test("TLS verifies chain and name, and a certification authority of one's own ca
     }),
   );
   const to = (name: string, extraCa: string[]) =>
-    createOutbound({ allow: LOOPBACK, resolve: async () => ["127.0.0.1"], extraCa: () => extraCa }).send(get(`https://${name}:${port}/`));
+    createOutbound({ allow: LOOPBACK, resolve: async () => ["127.0.0.1"], extraCa }).send(get(`https://${name}:${port}/`));
 
   assert.equal((await to("pay.example", [TEST_CERTIFICATE])).kind, "answered");
   assert.equal(servername, "pay.example");
@@ -304,7 +304,7 @@ test("TLS older than 1.2 is refused (R-259)", async () => {
     ciphers: "DEFAULT@SECLEVEL=0",
   } as const;
   const port = await listening(createSecureServer(options, (_request, response) => response.end()));
-  const answer = await createOutbound({ allow: LOOPBACK, resolve: async () => ["127.0.0.1"], extraCa: () => [TEST_CERTIFICATE] }).send(
+  const answer = await createOutbound({ allow: LOOPBACK, resolve: async () => ["127.0.0.1"], extraCa: [TEST_CERTIFICATE] }).send(
     get(`https://pay.example:${port}/`),
   );
   assert.deepEqual(answer, { kind: "not sent", reason: "TLS refused" });

@@ -1,5 +1,5 @@
 import { connect, isIP, type LookupFunction } from "node:net";
-import { connect as tlsConnect, getCACertificates } from "node:tls";
+import { connect as tlsConnect, createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { type buildConnector, Client } from "undici";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { createReach, parseCidrs, resolveName } from "./addresses.ts";
@@ -19,6 +19,8 @@ export interface OutboundRequest {
   body?: Uint8Array;
   /** From the call of `send` to the last byte of the answer, name resolution and TLS included. Default 30 s. */
   timeoutMs?: number;
+  /** Aborted: the deadline has passed. */
+  signal?: AbortSignal;
   /** Longest body of an answer. Default 256 KiB. */
   maxBytes?: number;
   /** What a longer one is: "lost", or "cut" to `maxBytes` where only the status matters. Default "lost". */
@@ -40,8 +42,8 @@ export interface OutboundOptions {
   allow: readonly string[];
   /** Names or addresses of our own services, never reached even when they are public. */
   ownHosts?: readonly string[];
-  /** Further certification authorities, PEM. Asked for each request. */
-  extraCa?: () => readonly string[];
+  /** Further certification authorities, PEM. */
+  extraCa?: readonly string[];
   /** All addresses of a name. Default: the system's resolver. */
   resolve?: (name: string) => Promise<string[]>;
 }
@@ -57,7 +59,10 @@ class Refusal extends Error {}
  * The request's body is written from the caller's own bytes, which are zeroed at the end. Copies that cannot be reached
  * from here: the TLS library's record buffer and the kernel's socket buffer.
  */
-export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resolve = resolveName }: OutboundOptions): Outbound {
+export function createOutbound({ allow, ownHosts = [], extraCa = [], resolve = resolveName }: OutboundOptions): Outbound {
+  // One for all connections: to make it is 20 ms of this thread where authorities are added, as those of the simulators are.
+  let made: SecureContext | null = null;
+  const secureContext = () => (made ??= trusting(extraCa));
   const mayReach = createReach({ allow: parseCidrs("OUTBOUND_ALLOW", allow), ownHosts, resolve });
 
   /** Resolves the host once. One address that may not be reached condemns the name: the choice is not left to chance. */
@@ -73,7 +78,7 @@ export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resol
     const url = checkedUrl(request);
     const addresses = await untilAborted(checkedAddresses(url), signal);
     const client = new Client(url.origin, {
-      connect: connectTo(addresses, url, extraCa(), signal, onConnected),
+      connect: connectTo(addresses, url, secureContext, signal, onConnected),
       maxHeaderSize: MAX_HEADER_BYTES,
       // The deadline is the caller's, over everything.
       headersTimeout: 0,
@@ -104,18 +109,25 @@ export function createOutbound({ allow, ownHosts = [], extraCa = () => [], resol
   return {
     async send(request) {
       const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), request.timeoutMs ?? TIMEOUT_MS);
+      const pass = () => deadline.abort();
+      const timer = setTimeout(pass, request.timeoutMs ?? TIMEOUT_MS);
+      request.signal?.addEventListener("abort", pass, { once: true });
+      if (request.signal?.aborted) pass();
       let connected = false;
+      crashPoint("request_unsent");
       try {
-        return await exchange(request, deadline.signal, () => {
+        const answer = await exchange(request, deadline.signal, () => {
           connected = true;
           crashPoint("connection_open");
         });
+        crashPoint("response_read");
+        return answer;
       } catch (error) {
         const reason = deadline.signal.aborted ? "deadline passed" : reasonOf(error);
         return { kind: connected ? "lost" : "not sent", reason };
       } finally {
         clearTimeout(timer);
+        request.signal?.removeEventListener("abort", pass);
         request.body?.fill(0);
       }
     },
@@ -145,7 +157,7 @@ function checkedUrl({ url: text, httpsOnly = false }: OutboundRequest): URL {
 function connectTo(
   addresses: readonly string[],
   url: URL,
-  extraCa: readonly string[],
+  secureContext: () => SecureContext,
   signal: AbortSignal,
   onConnected: () => void,
 ): buildConnector.connector {
@@ -163,13 +175,12 @@ function connectTo(
       );
     }) as LookupFunction,
   };
-  const security = {
+  const security = () => ({
     servername: isIP(host) ? "" : host,
-    minVersion: "TLSv1.2" as const,
+    secureContext: secureContext(),
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
-    ...(extraCa.length === 0 ? {} : { ca: [...getCACertificates("default"), ...extraCa] }),
-  };
+  });
   let used = false;
 
   return (_options, callback) => {
@@ -178,7 +189,7 @@ function connectTo(
       return;
     }
     used = true;
-    const socket = secure ? tlsConnect({ ...target, ...security }) : connect(target);
+    const socket = secure ? tlsConnect({ ...target, ...security() }) : connect(target);
     const onDeadline = () => void socket.destroy(new Refusal("deadline passed"));
     const onError = (error: Error) => {
       signal.removeEventListener("abort", onDeadline);
@@ -195,6 +206,14 @@ function connectTo(
       callback(null, socket);
     });
   };
+}
+
+/** TLS 1.2 at least, verified by the authorities that this host trusts and the `extra` ones. */
+function trusting(extra: readonly string[]): SecureContext {
+  return createSecureContext({
+    minVersion: "TLSv1.2",
+    ...(extra.length === 0 ? {} : { ca: [...getCACertificates("default"), ...extra] }),
+  });
 }
 
 function hostOf(url: URL): string {

@@ -1,13 +1,13 @@
 export { createReach, isGlobal, isInside, isPublic, parseCidrs, resolveName } from "./addresses.ts";
 export { ChainBrokenError, type ChainReport, sealRows, verifyChain } from "./audit-chain.ts";
 export { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
-export { audit, type AuditEntry, auditRun } from "./audit.ts";
+export { audit, type AuditEntry, auditing, auditRun } from "./audit.ts";
 export { type Database, type Db, isDataError, isDatabaseUnavailable, notify } from "./db/database.ts";
 export { pendingMigrations } from "./db/migrate.ts";
 export { newestFirst } from "./db/newest.ts";
 export { openDatabase } from "./db/open.ts";
 export { storable, storableJson } from "./db/storable.ts";
-export { statement } from "./db/statement.ts";
+export { runPrepared, statement } from "./db/statement.ts";
 export type { Tables } from "./db/tables.ts";
 export { createOutbound, type Outbound, type OutboundAnswer, type OutboundRequest } from "./http.ts";
 export { createJobs, type Jobs } from "./jobs.ts";

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Database, Db } from "./db/database.ts";
 import type { Log } from "./log.ts";
+import { repeat } from "./repeat.ts";
 
 const HEARTBEAT_MS = 5000;
 /** Three heartbeats missed: recovery after a kill may take 30 s in all (E1). */
@@ -25,10 +25,6 @@ export interface LeaseOptions {
  * ends it and takes the lease away, so that others need not wait for it to run out.
  */
 export async function startLease({ database, clock, owner, roles, masterKeys, log }: LeaseOptions): Promise<() => Promise<void>> {
-  let stopped = false;
-  let cancel = () => {};
-  let beating: Promise<void> = Promise.resolve();
-
   const beat = async () => {
     const known = masterKeys ? { master_keys: [...masterKeys()] } : {};
     await database.db
@@ -37,23 +33,17 @@ export async function startLease({ database, clock, owner, roles, masterKeys, lo
       .onConflict((conflict) => conflict.column("owner").doUpdateSet({ heartbeat_at: sql`clock_timestamp()`, ...known }))
       .execute();
   };
-  const next = () => {
-    cancel = clock.after(HEARTBEAT_MS, () => {
-      beating = beat()
-        .then(() => crashPoint("lease_renewed"))
-        .catch((error: unknown) => log.warn("lease_heartbeat_failed", { error }));
-      void beating.then(() => stopped || next());
-    });
-  };
-
   await sql`delete from process_leases where heartbeat_at < clock_timestamp() - ${FORGOTTEN_AFTER}::interval`.execute(database.db);
   await beat();
-  crashPoint("lease_written");
-  next();
+  const end = repeat({
+    clock,
+    everyMs: HEARTBEAT_MS,
+    firstMs: HEARTBEAT_MS,
+    task: beat,
+    onFailure: (error) => log.warn("lease_heartbeat_failed", { error }),
+  });
   return async () => {
-    stopped = true;
-    cancel();
-    await beating;
+    await end();
     await database.db.deleteFrom("process_leases").where("owner", "=", owner).execute();
   };
 }

@@ -1,3 +1,4 @@
+import { holdsLuhn } from "#src/kernel/card.ts";
 import { unescape } from "./unescape.ts";
 
 /** Longest line written, in characters; what is longer is cut before it is looked at. */
@@ -118,12 +119,4 @@ function holdsCard(digits: string): boolean {
   return false;
 }
 
-function passesLuhn(digits: string): boolean {
-  let sum = 0;
-  for (let index = 1; index <= digits.length; index++) {
-    const digit = digits.charCodeAt(digits.length - index) - 48;
-    const value = index % 2 === 0 ? digit * 2 : digit;
-    sum += value > 9 ? value - 9 : value;
-  }
-  return sum % 10 === 0;
-}
+const passesLuhn = (digits: string) => holdsLuhn(digits.length, (fromEnd) => digits.charCodeAt(digits.length - fromEnd) - 48);

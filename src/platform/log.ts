@@ -37,6 +37,10 @@ const FIELDS = [
   "packets_in",
   "packets_out",
   "lost",
+  "jitter_ms",
+  "peer_lost",
+  "peer_jitter_ms",
+  "round_trip_ms",
   "request",
   "audit_head",
 ] as const;
@@ -113,7 +117,7 @@ function jsonLine(time: string, level: LogLevel, event: string, fields: Record<s
 }
 
 function prettyLine(time: string, level: LogLevel, event: string, fields: Record<string, Scalar>): string {
-  const words = Object.entries(fields).map(([name, value]) => `${name}=${printable(value)}`);
+  const words = Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${printable(value)}`]));
   return [time.slice(11, 23), level.toUpperCase().padEnd(5), event, ...words].join(" ");
 }
 

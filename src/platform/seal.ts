@@ -7,7 +7,6 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:
  *
  * and of each of the two sealed parts: 12 bytes IV | ciphertext | 16 bytes tag (AES-256-GCM, NIST SP 800-38D). The data key
  * is fresh for each value, so no IV ever meets its key again, and a new master key means sealing 32 bytes anew, not the data.
- * Version 1 had no key id and its place no column; it is opened, and no longer made.
  */
 const VERSION = 2;
 const KEY_BYTES = 32;
@@ -43,9 +42,8 @@ export function masterKey(bytes: Uint8Array): MasterKey {
   };
 }
 
-/** The id of the master key that `sealed` needs; null for version 1, which does not name it. Throws for what is no sealed value. */
-export function keyIdOf(sealed: Uint8Array): string | null {
-  if (sealed[0] === 1) return null;
+/** The id of the master key that `sealed` needs. Throws for what is no sealed value. */
+export function keyIdOf(sealed: Uint8Array): string {
   if (sealed[0] !== VERSION) throw new Error("a sealed value has an unknown version");
   return Buffer.from(sealed.subarray(1, 1 + ID_BYTES)).toString("hex");
 }
@@ -61,7 +59,6 @@ export function seal(master: MasterKey, place: Place, plaintext: Uint8Array): Ui
 
 /** Opens what `seal` made. Throws when the key, the place or any byte is another. */
 export function open(master: MasterKey, place: Place, sealed: Uint8Array): Uint8Array {
-  if (keyIdOf(sealed) === null) return openFirst(master, place, sealed);
   const dataKey = unwrapped(master, place, sealed);
   try {
     return decrypt(dataKey, ofData(place), sealed.subarray(DATA_AT));
@@ -70,9 +67,8 @@ export function open(master: MasterKey, place: Place, sealed: Uint8Array): Uint8
   }
 }
 
-/** The same value with its data key sealed under `to`; the sealed data is not touched. Version 1 is sealed anew. */
+/** The same value with its data key sealed under `to`; the sealed data is not touched. */
 export function rewrap(from: MasterKey, to: MasterKey, place: Place, sealed: Uint8Array): Uint8Array {
-  if (keyIdOf(sealed) === null) return seal(to, place, openFirst(from, place, sealed));
   const dataKey = unwrapped(from, place, sealed);
   try {
     // A damaged value must not get a new wrapping: it would look like one that was just sealed.
@@ -90,16 +86,6 @@ function wrapped(master: MasterKey, place: Place, dataKey: Uint8Array): Buffer {
 function unwrapped(master: MasterKey, place: Place, sealed: Uint8Array): Buffer {
   if (keyIdOf(sealed) !== master.id) throw new Error("a sealed value is under another master key");
   return decrypt(master.bytes, ofDataKey(place, master), sealed.subarray(1 + ID_BYTES, DATA_AT));
-}
-
-function openFirst(master: MasterKey, place: Place, sealed: Uint8Array): Buffer {
-  const associated = `voicetill|1|${[place.table, place.row, place.organizationId, place.environment].join("|")}`;
-  const dataKey = decrypt(master.bytes, associated, sealed.subarray(1, 1 + WRAPPED_BYTES));
-  try {
-    return decrypt(dataKey, associated, sealed.subarray(1 + WRAPPED_BYTES));
-  } finally {
-    dataKey.fill(0);
-  }
 }
 
 /** Additional authenticated data. The master key's id is in that of the data key, so that a new one leaves the data alone. */

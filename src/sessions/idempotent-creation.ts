@@ -18,15 +18,20 @@ export interface IdempotentRequest extends RequestName {
   request: Uint8Array;
   /** Stored with the response. */
   status: number;
-  /** The response's JSON. It is called before the session exists: the times it is given stand for what the database will say. */
-  response: (created: CreatedFields) => object;
+  /** The response to a session of this id. Its `created_at` and `expires_at`, where it has them, are null: the database fills them in as `withTimes` does. */
+  response: (sessionId: string) => object;
 }
 
-/** What a response may tell of a new session; times as RFC 3339 in UTC. */
-export interface CreatedFields {
-  id: string;
-  createdAt: string;
-  expiresAt: string;
+/** When a session was created and when it expires, by the database's clock. */
+export interface CreationTimes {
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+/** A response with the times that only the database knows, as RFC 3339 in UTC, in the places that it has for them. */
+export function withTimes(response: object, { createdAt, expiresAt }: CreationTimes): object {
+  const times: Record<string, string> = { created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
+  return Object.fromEntries(Object.entries(response).map(([name, value]) => [name, value ?? times[name] ?? null]));
 }
 
 export interface StoredResponse {
@@ -40,11 +45,9 @@ export interface StoredResponse {
 
 const clockNow = sql<Date>`clock_timestamp()`;
 
-/** Times that only the database knows; put into the response by it. Neither can stand in an id, an address or a telephone number. */
-const CREATED_AT = "{created_at}";
-const EXPIRES_AT = "{expires_at}";
-
-const iso = (time: string) => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+/** SQL: a response with this time in the place that it has for it. `time` is in whole milliseconds. */
+const filled = (response: string, name: string, time: string) =>
+  `replace(${response}, '"${name}":null', '"${name}":"' || to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"')`;
 
 const ON_NAME = 'on (api_key_id, stored.path, stored.key) = ("apiKeyId", requested.path, requested.key)';
 
@@ -53,7 +56,7 @@ const ON_NAME = 'on (api_key_id, stored.path, stored.key) = ("apiKeyId", request
  * lock is tried, not waited for: of two processes that try at once one goes on, the other says so. A response that has expired
  * and was not deleted yet is written over.
  */
-const insertIdempotent = statement<{ response: string | null }>(
+const insertIdempotent = statement<{ answer: string | null }>(
   "insert_sessions_idempotent",
   `with ${CREATION_TIME}, requested as materialized (
     select *, pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', "apiKeyId", path, key), 0)) as free
@@ -61,14 +64,14 @@ const insertIdempotent = statement<{ response: string | null }>(
       ${SESSION_COLUMNS})
   ), stored as (
     insert into idempotency_keys as existing (api_key_id, path, key, request, status, answer)
-    select "apiKeyId", path, key, decode(request, 'hex'), status, replace(replace(response, '${CREATED_AT}', ${iso("at")}),
-      '${EXPIRES_AT}', ${iso('(at + make_interval(secs => "ttlSeconds"))')})
+    select "apiKeyId", path, key, decode(request, 'hex'), status,
+      ${filled(filled("response", "created_at", "at"), "expires_at", '(at + make_interval(secs => "ttlSeconds"))')}
     from requested, creation where free order by "apiKeyId", path, key
     on conflict (api_key_id, path, key) do update set request = excluded.request, status = excluded.status, answer = excluded.answer,
       expires_at = excluded.expires_at where existing.expires_at <= clock_timestamp()
     returning api_key_id, path, key, answer
   ), ${insertingSessions(`requested join stored ${ON_NAME}`)}
-  select stored.answer as response from requested left join stored ${ON_NAME} order by n`,
+  select stored.answer from requested left join stored ${ON_NAME} order by n`,
 );
 
 /** A request with the id of the session that it would create. */
@@ -82,7 +85,7 @@ export async function createIdempotent(db: Db, requests: readonly IdempotentCrea
   const rows = await insertIdempotent(db, JSON.stringify(firsts.map(wireOf)));
   const found = new Map<string, StoredResponse | null>();
   for (const [n, first] of firsts.entries()) {
-    const { response: text } = rows[n]!;
+    const { answer: text } = rows[n]!;
     const { request, status } = first;
     found.set(nameOf(first), text === null ? await findStoredResponse(db, first) : { request, status, text, replayed: false });
   }
@@ -93,8 +96,8 @@ export async function createIdempotent(db: Db, requests: readonly IdempotentCrea
 }
 
 function wireOf({ apiKeyId, path, key, request, status, response, session }: IdempotentCreation, n: number) {
-  const text = JSON.stringify(response({ id: session.id, createdAt: CREATED_AT, expiresAt: EXPIRES_AT }));
-  return { n, apiKeyId, path, key, request: Buffer.from(request).toString("hex"), status, response: text, ...session };
+  const answer = JSON.stringify(response(session.id));
+  return { n, apiKeyId, path, key, request: Buffer.from(request).toString("hex"), status, response: answer, ...session };
 }
 
 /** The response to a request of this name in the last 24 hours. */

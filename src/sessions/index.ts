@@ -1,7 +1,8 @@
+import { sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Database, Db, Log } from "#src/platform/index.ts";
-export { countNumberCallbacks } from "./listing.ts";
+export { countNumberCallbacks, listNumberCallbacks } from "./listing.ts";
 import { listSessions, type SessionFilter } from "./listing.ts";
 import {
   type Created,
@@ -19,23 +20,32 @@ import {
   findStoredResponse,
   deleteExpiredResponses,
   type StoredResponse,
-  type CreatedFields,
   type IdempotentRequest,
   type RequestName,
+  withTimes,
 } from "./idempotent-creation.ts";
-import type { Session } from "./session.ts";
+import { type Progress, ProgressBoard, type Step, STEPS } from "./progress.ts";
+import { type Session, sessionFromJson } from "./session.ts";
+import { findWaitingByCode } from "./short-code.ts";
 import type { Phase, SessionEvent, Status } from "./states.ts";
 import { type OwnCalls, startSweeper } from "./sweeper.ts";
-import { type OnFinal, type Scope, type SessionChanges, transition } from "./transition.ts";
+import { type Along, move, type Moved, type Outbox, type Scope, type SessionChanges, transition } from "./transition.ts";
 import { Watchers } from "./watchers.ts";
 
 export { deleteSessions, eraseCallers, erasedAt, lockCompleted, lockToErase } from "./retention.ts";
+export { sessionFromJson };
 export { renderStates } from "./render-states.ts";
+export { shortCodeOf } from "./short-code.ts";
 export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
+export { STEPS };
 export type {
+  Along,
   Created,
+  Moved,
+  Outbox,
+  Progress,
+  Step,
   StoredResponse,
-  CreatedFields,
   NewSession,
   IdempotentRequest,
   RequestName,
@@ -44,11 +54,15 @@ export type {
   SessionChanges,
   SessionFilter,
 };
+export { withTimes };
 
 /** What a call that asks for a session is told. */
 export type Claim =
-  | { kind: "claimed"; session: Session }
+  /** `project`: the row of its project as JSON, for `Projects.fromJson`. */
+  | { kind: "claimed"; session: Session; project: Readonly<Record<string, unknown>> }
   | { kind: "missing" }
+  /** It is paid in a browser: no call can take it (R-280). */
+  | { kind: "widget" }
   /** It is over: final, or past its time. */
   | { kind: "gone"; status: Status }
   /** Another call has it. */
@@ -85,19 +99,34 @@ export interface Sessions {
   list(db: Db, filter: SessionFilter): Promise<Session[]>;
   /** Voice sessions waiting for a call from one of these numbers, the best of each organisation and number (R-217). */
   waitingByCallers(db: Db, callers: readonly string[], projectId: string | null): Promise<WaitingSession[]>;
-  /** Takes the session for one call: of many that ask at once, exactly one gets it (R-220). */
+  /** Ids of the voice sessions of a project that wait for a call with this short code; two stand for several. */
+  waitingByCode(db: Db, projectId: string, code: string): Promise<string[]>;
+  /** Takes a voice session for one call: of many that ask at once, exactly one gets it (R-220). One statement; a refusal is explained by one more. */
   claim(id: string, by: { owner: string; callId: string }): Promise<Claim>;
   /** R-180 to R-185. */
   cancel(id: string, scope: Scope, actor?: string, source?: string | null): Promise<Cancellation>;
-  /** One event of the state table inside a transaction of the caller's. Null: not allowed from where the session is. */
-  transition(tx: Db, id: string, event: SessionEvent, changes?: SessionChanges): Promise<Session | null>;
-  /** `transition` in a transaction of its own. */
+  /**
+   * One event of the state table, in one statement: a commit by itself, or inside a transaction of the caller's. Null: not allowed from
+   * where the session is.
+   */
+  transition(db: Db, id: string, event: SessionEvent, changes?: SessionChanges): Promise<Session | null>;
+  /** The same with more in that statement. Null only when nothing is selected `always`. */
+  move<T>(db: Db, id: string, event: SessionEvent, changes: SessionChanges, along: Along): Promise<Moved<T> | null>;
+  /** `transition` outside of transactions. */
   apply(id: string, event: SessionEvent, changes?: SessionChanges): Promise<Session | null>;
   setTransferStatus(id: string, status: string): Promise<void>;
   /** Calls `onChange` after each committed change, in whichever process it was made. The returned function ends it. */
   watch(id: string, onChange: () => void): () => void;
+  /** Tells every process how far a call of this one has come with its card, null: it asks no more. Returns at once, never throws. */
+  tellProgress(id: string, progress: Progress | null): void;
+  /** How far its call has come, as far as it was told; null when there is none. */
+  progressOf(id: string): Progress | null;
+  /** The step that a session is at, null outside of COLLECTING. */
+  stepOf(session: Session): Step | null;
+  /** Calls `onProgress` with each new step and try, in whichever process the call is. The returned function ends it. */
+  watchProgress(id: string, onProgress: (progress: Progress) => void): () => void;
   /**
-   * Starts the listener for `watch` and the sweeper. `giveUp` ends a session whose voice process died while collecting, or
+   * Starts the listeners for `watch` and progress, and the sweeper. `giveUp` ends a session whose voice process died while collecting, or
    * whose call is no longer among `own`; when left out it becomes abandoned.
    */
   start(options?: { giveUp?: (session: Session) => Promise<unknown>; own?: OwnCalls }): Promise<void>;
@@ -109,18 +138,27 @@ export interface SessionsDeps {
   clock: Clock;
   random: Pick<Random, "uuid">;
   log: Log;
-  /** Runs in the transaction that makes a session final, once for each session: the outbox of the webhook. */
-  onFinal: OnFinal;
+  /** Written with each final state, once for each session. Left out: nobody is told. */
+  outbox?: Outbox;
 }
 
-export function createSessions({ database, clock, random, log, onFinal }: SessionsDeps): Sessions {
+/** Only a voice session, and with its project: all that a call must know to be answered. */
+const FOR_A_CALL: Along = {
+  when: sql<boolean>`sessions.channel = 'voice'`,
+  select: sql`to_jsonb(projects) as project`,
+};
+
+export function createSessions({ database, clock, random, log, outbox: given }: SessionsDeps): Sessions {
   const insertBatched = database.batched(insertSessions);
   const createIdempotentBatched = database.batched(createIdempotent);
   const watchers = new Watchers();
+  const board = new ProgressBoard({ database, clock, log });
+  const outbox = given ?? null;
+  let stopBoard = async () => {};
   let stopListening = async () => {};
   let stopSweeping = async () => {};
 
-  const apply: Sessions["apply"] = (id, event, changes) => database.transaction((tx) => transition(tx, onFinal, id, event, changes));
+  const apply: Sessions["apply"] = (id, event, changes) => transition(database.db, outbox, id, event, changes);
 
   return {
     create: async (db, input) => {
@@ -135,15 +173,19 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
     findByCaller: findSessionByCaller,
     list: listSessions,
     waitingByCallers: findWaitingByCallers,
-    transition: (tx, id, event, changes) => transition(tx, onFinal, id, event, changes),
+    waitingByCode: findWaitingByCode,
+    transition: (db, id, event, changes) => transition(db, outbox, id, event, changes),
+    move: (db, id, event, changes, along) => move(db, outbox, id, event, changes, { along }),
     apply,
 
     async claim(id, { owner, callId }) {
       for (;;) {
-        const claimed = await apply(id, "claim", { claimedBy: owner, callId });
-        if (claimed) return { kind: "claimed", session: claimed };
+        const changes = { claimedBy: owner, callId };
+        const claimed = await move<{ project: Record<string, unknown> }>(database.db, outbox, id, "claim", changes, { along: FOR_A_CALL });
+        if (claimed?.session) return { kind: "claimed", session: claimed.session, project: claimed.selected.project };
         const session = await findSession(database.db, id);
         if (!session) return { kind: "missing" };
+        if (session.channel === "widget") return { kind: "widget" };
         if (session.status === "COLLECTING") return { kind: "busy" };
         // PENDING: the call that had it gave it back in between.
         if (session.status !== "PENDING") return { kind: "gone", status: session.status };
@@ -153,7 +195,7 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
     async cancel(id, scope, actor, source = null) {
       const changes = { ...(actor !== undefined && { actor }), ...(source !== null && { source }) };
       for (;;) {
-        const cancelled = await database.transaction((tx) => transition(tx, onFinal, id, "cancel", changes, scope));
+        const cancelled = await transition(database.db, outbox, id, "cancel", changes, { scope });
         if (cancelled) return { kind: "cancelled", session: cancelled };
         const session = await findSession(database.db, id, scope);
         if (!session) return { kind: "missing" };
@@ -164,15 +206,21 @@ export function createSessions({ database, clock, random, log, onFinal }: Sessio
       }
     },
 
-    setTransferStatus: (id, status) => database.transaction((tx) => updateTransferStatus(tx, id, status)),
+    setTransferStatus: (id, status) => updateTransferStatus(database.db, id, status),
     watch: (id, onChange) => watchers.watch(id, onChange),
+    tellProgress: (id, progress) => board.tell(id, progress),
+    progressOf: (id) => board.of(id),
+    stepOf: (session) => board.stepOf(session),
+    watchProgress: (id, onProgress) => board.watch(id, onProgress),
 
     async start({ giveUp = (session: Session) => apply(session.id, "abandon"), own } = {}) {
       stopListening = await watchers.listen(database);
+      stopBoard = await board.listen(database);
       stopSweeping = startSweeper({ database, clock, log, giveUp, expire: (id) => apply(id, "expire"), ...(own && { own }) });
     },
     async stop() {
       await stopSweeping();
+      await stopBoard();
       await stopListening();
     },
   };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
-import { countNumberCallbacks } from "./index.ts";
+import { countNumberCallbacks, listNumberCallbacks } from "./index.ts";
 import { type Fixture, sessionsFixture } from "./testing.ts";
 
 let fixture: Fixture;
@@ -47,4 +47,13 @@ test("sessions of the last week that ask for a transfer to a telephone number ar
   const old = sql<Date>`clock_timestamp() - interval '8 days'`;
   await db.updateTable("sessions").set({ created_at: old }).where("id", "=", id).execute();
   assert.equal((await countNumberCallbacks(db)) - before, 2);
+  const listed = await listNumberCallbacks(db, 2);
+  assert.deepEqual(
+    listed.map(({ project, status, transfer_status }) => [project, status, transfer_status]),
+    [
+      ["shop", "PENDING", null],
+      ["shop", "PENDING", null],
+    ],
+  );
+  assert.ok(!JSON.stringify(listed).includes("4155550100"), "no telephone number");
 });

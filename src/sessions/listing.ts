@@ -15,8 +15,8 @@ export interface SessionFilter {
 /** Sessions of all organisations, the newest first: for the operator. */
 export function listSessions(db: Db, { status, project, limit }: SessionFilter): Promise<Session[]> {
   return newestFirst(limit, async (since) => {
-    let query = select(db).orderBy("created_at", "desc").orderBy("id").limit(limit);
-    if (since) query = query.where("created_at", ">", since);
+    let query = select(db).orderBy("sessions.created_at", "desc").orderBy("sessions.id").limit(limit);
+    if (since) query = query.where("sessions.created_at", ">", since);
     if (status !== null) {
       query = query.where(
         sql<string>`case when status = 'PENDING' and expires_at <= clock_timestamp() then 'expired' else status end`,
@@ -37,9 +37,33 @@ export function listSessions(db: Db, { status, project, limit }: SessionFilter):
 }
 
 /** Sessions of the last week whose callback is a telephone number: each needs a trunk to dial it (R-432). */
+const NUMBER_CALLBACK = sql<boolean>`sessions.created_at > clock_timestamp() - interval '7 days' and callback is not null and callback !~* '^sips?:'`;
+
 export async function countNumberCallbacks(db: Db): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from sessions
-    where created_at > clock_timestamp() - interval '7 days' and callback is not null and callback !~* '^sips?:'`.execute(db);
-  return rows[0]?.count ?? 0;
+  const query = db
+    .selectFrom("sessions")
+    .select(sql<number>`count(*)`.as("count"))
+    .where(NUMBER_CALLBACK);
+  return (await query.executeTakeFirst())?.count ?? 0;
+}
+
+interface NumberCallback {
+  session_id: string;
+  project: string;
+  status: string;
+  transfer_status: string | null;
+  created_at: Date;
+}
+
+/** The same, the newest first. */
+export async function listNumberCallbacks(db: Db, limit: number): Promise<NumberCallback[]> {
+  return await db
+    .selectFrom("sessions")
+    .innerJoin("projects", "projects.id", "sessions.project_id")
+    .select(["sessions.id as session_id", "projects.slug as project", "sessions.status", "transfer_status", "sessions.created_at"])
+    .where(NUMBER_CALLBACK)
+    .orderBy("sessions.created_at", "desc")
+    .orderBy("sessions.id")
+    .limit(limit)
+    .execute();
 }

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Environment } from "#src/kernel/payment.ts";
-import { type Db, notify, statement } from "#src/platform/index.ts";
-import { DERIVED, fromRow, type Row, type Session, type Terms } from "./session.ts";
+import { type Db, runPrepared, statement } from "#src/platform/index.ts";
+import { columnsOfSession, derivedColumns, fromRow, type Row, type Session, type Terms } from "./session.ts";
 import { changedAt, CHANNEL, type Scope } from "./transition.ts";
 
 export interface NewSession extends Terms {
@@ -47,30 +47,49 @@ export async function insertSessions(db: Db, sessions: readonly (NewSession & { 
   return sessions.map((session) => ({ ...session, createdAt: row!.created_at }));
 }
 
+const SELECT = `select ${columnsOfSession("sessions")}
+  from sessions join projects on projects.id = sessions.project_id`;
+
+const BY_ID = `${SELECT}
+  where sessions.id = $1 and ($2::uuid is null or sessions.organization_id = $2 and sessions.environment = $3)`;
+const byId = statement<Row>("session_by_id", BY_ID);
+const byIdWhenCommitted = statement<Row>("session_by_id_when_committed", `${BY_ID} for share of sessions`);
+
 export async function findSession(db: Db, id: string, scope?: Scope): Promise<Session | null> {
-  let query = select(db).where("id", "=", id);
-  if (scope) query = query.where("organization_id", "=", scope.organizationId).where("environment", "=", scope.environment);
-  let row: Row | undefined = await query.executeTakeFirst();
+  const named = [id, scope?.organizationId ?? null, scope?.environment ?? null];
+  let [row] = await byId(db, ...named);
   // A call may be taking the session in this very moment, having come in time: wait for it to be committed rather than
   // say "expired" and take it back (R-272).
-  if (row?.overdue) row = await query.forShare().executeTakeFirst();
+  if (row?.overdue) [row] = await byIdWhenCommitted(db, ...named);
   return row ? fromRow(row) : null;
 }
 
+const OF_CALLER = "organization_id = $1 and environment = $2 and caller = $3 and ($4::uuid is null or project_id = $4)";
+const OPEN = "completed_at is null and (status <> 'PENDING' or expires_at > clock_timestamp())";
+
+/**
+ * Three look-ups of one row each, however many sessions a caller has; the other two are made only where none is open. `coalesce`
+ * keeps the last of them off the index of everybody's waiting sessions.
+ */
+const byCaller = statement<Row>(
+  "session_by_caller",
+  `with newest as materialized (
+    select id from sessions where ${OF_CALLER} and ${OPEN} order by created_at desc limit 1
+  )
+  ${SELECT}
+  where sessions.id in (
+    (select id from newest),
+    (select id from sessions where ${OF_CALLER} and completed_at is not null and not exists (select from newest)
+      order by completed_at desc, created_at desc limit 1),
+    (select id from sessions where ${OF_CALLER} and completed_at is null and coalesce(status, '') = 'PENDING' and expires_at <= clock_timestamp()
+      and not exists (select from newest) order by expires_at desc, created_at desc limit 1)
+  )
+  order by coalesce(sessions.completed_at, sessions.expires_at) desc, sessions.created_at desc limit 1`,
+);
+
 /** The caller's newest session that is still open, else the one that was completed last (R-160). */
 export async function findSessionByCaller(db: Db, scope: Scope, caller: string, projectId?: string): Promise<Session | null> {
-  const open = sql<boolean>`completed_at is null and (status <> 'PENDING' or expires_at > clock_timestamp())`;
-  let query = select(db)
-    .where("organization_id", "=", scope.organizationId)
-    .where("environment", "=", scope.environment)
-    .where("caller", "=", caller);
-  if (projectId !== undefined) query = query.where("project_id", "=", projectId);
-  const row = await query
-    .orderBy(open, "desc")
-    .orderBy(sql`case when ${open} then created_at else coalesce(completed_at, expires_at) end`, "desc")
-    .orderBy("created_at", "desc")
-    .limit(1)
-    .executeTakeFirst();
+  const [row] = await byCaller(db, scope.organizationId, scope.environment, caller, projectId ?? null);
   return row ? fromRow(row) : null;
 }
 
@@ -98,13 +117,15 @@ const waitingByCallers = statement<WaitingSession>(
 );
 
 /** What became of handing the caller back. It may come after the final status and changes nothing else (R-324). */
-export async function updateTransferStatus(tx: Db, id: string, status: string): Promise<void> {
-  await tx
-    .updateTable("sessions")
-    .set({ transfer_status: status, revision: sql`sessions.revision + 1`, updated_at: changedAt(null) })
-    .where("id", "=", id)
-    .execute();
-  await notify(tx, CHANNEL, id);
+export async function updateTransferStatus(db: Db, id: string, status: string): Promise<void> {
+  await runPrepared(
+    db,
+    "transfer_status",
+    sql`with moved as (
+      update sessions set transfer_status = ${status}, revision = sessions.revision + 1, updated_at = ${changedAt(null)}
+      where id = ${id} returning id
+    ) select pg_notify(${CHANNEL}, id::text) from moved`,
+  );
 }
 
 /** Ids of unused sessions past their time, the oldest first. */
@@ -120,6 +141,13 @@ export async function overdueIds(db: Db, limit: number): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
+/** Sessions by conditions of the reader's own. */
 export function select(db: Db) {
-  return db.selectFrom("sessions").selectAll("sessions").select(DERIVED);
+  const derived = Object.entries(derivedColumns("sessions")).map(([name, text]) => sql.raw(text).as(name));
+  return db
+    .selectFrom("sessions")
+    .innerJoin("projects", "projects.id", "sessions.project_id")
+    .selectAll("sessions")
+    .select(derived)
+    .$castTo<Row>();
 }

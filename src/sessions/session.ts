@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { Selectable } from "kysely";
 import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
 import type { Tables } from "#src/platform/index.ts";
@@ -51,13 +50,16 @@ export interface Session extends Terms {
   completedAt: Date | null;
 }
 
-/** Columns besides the table's own that `fromRow` needs; for `select` and `returning` alike. */
-export const DERIVED = [
-  sql<string>`(select projects.slug from projects where projects.id = sessions.project_id)`.as("project_slug"),
-  sql<boolean>`sessions.channel = 'voice' and exists (select projects.id from projects
-    where projects.id = sessions.project_id and projects.voice @> '{"pay_url": true}')`.as("offers_link"),
-  sql<boolean>`sessions.status = 'PENDING' and sessions.expires_at <= clock_timestamp()`.as("overdue"),
-] as const;
+/** What `fromRow` needs besides the row's own columns, as SQL: of a session (a table's or CTE's name) that is joined with its project. */
+export const derivedColumns = (session: "sessions" | "moved") => ({
+  project_slug: "projects.slug",
+  offers_link: `${session}.channel = 'voice' and projects.voice @> '{"pay_url": true}'`,
+  overdue: `${session}.status = 'PENDING' and ${session}.expires_at <= clock_timestamp()`,
+});
+
+/** All that `fromRow` needs. */
+export const columnsOfSession = (session: "sessions" | "moved") =>
+  [`${session}.*`, ...Object.entries(derivedColumns(session)).map(([name, text]) => `${text} as ${name}`)].join(", ");
 
 export type Row = Selectable<Tables["sessions"]> & { project_slug: string; offers_link: boolean; overdue: boolean };
 
@@ -109,4 +111,12 @@ export function fromRow(row: Row): Session {
     updatedAt: new Date(Math.max(row.expires_at.getTime(), row.updated_at.getTime() + 1)),
     completedAt: row.expires_at,
   };
+}
+
+const TIMES = ["created_at", "updated_at", "expires_at", "completed_at"] as const;
+
+/** A session from its row as PostgreSQL tells it in JSON, with `project_slug`; for what was kept of one that is final. */
+export function sessionFromJson(json: Readonly<Record<string, unknown>>): Session {
+  const times = TIMES.map((name) => [name, json[name] === null ? null : new Date(json[name] as string)]);
+  return fromRow({ ...json, ...Object.fromEntries(times), offers_link: false, overdue: false } as Row);
 }

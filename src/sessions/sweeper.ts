@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
-import { type Database, isOwnerDead, type Log } from "#src/platform/index.ts";
+import { type Database, isOwnerDead, type Log, repeat } from "#src/platform/index.ts";
 import { overdueIds, select } from "./repository.ts";
 import { fromRow, type Session } from "./session.ts";
 
@@ -37,9 +36,6 @@ export interface OwnCalls {
  * move is a conditional UPDATE, so it is made once. Returns the end.
  */
 export function startSweeper(deps: SweeperDeps): () => Promise<void> {
-  let stopped = false;
-  let cancel = () => {};
-  let running: Promise<void> = Promise.resolve();
   let timesFound = new Map<string, number>();
 
   /** False when it failed: one session that cannot be ended must not keep the others waiting. */
@@ -52,12 +48,11 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
       return false;
     }
   };
-  const sweep = async () => {
+  const sweep = async (isStopped: () => boolean) => {
     for (let more = true; more;) {
-      if (stopped) return;
+      if (isStopped()) return;
       const ids = await overdueIds(deps.database.db, BATCH);
       more = ids.length === BATCH;
-      if (ids.length > 0) crashPoint("expiry_due");
       for (const id of ids) more = (await attempt(id, () => deps.expire(id))) && more;
     }
     for (const session of await idleWidgets(deps.database)) await attempt(session.id, () => deps.giveUp(session));
@@ -65,25 +60,19 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
     timesFound = new Map(found.map(({ id }) => [id, (timesFound.get(id) ?? 0) + 1]));
     for (const session of found) {
       if (timesFound.get(session.id)! < FINDINGS_IN_A_ROW) continue;
-      crashPoint("unowned_session_found");
       await attempt(session.id, () => deps.giveUp(session));
     }
   };
-  const next = () => {
-    cancel = deps.clock.after(EVERY_MS, () => {
-      running = sweep().catch((error: unknown) => {
-        timesFound.clear();
-        deps.log.warn("session_sweep_failed", { error });
-      });
-      void running.then(() => stopped || next());
-    });
-  };
-  next();
-  return async () => {
-    stopped = true;
-    cancel();
-    await running;
-  };
+  return repeat({
+    clock: deps.clock,
+    everyMs: EVERY_MS,
+    firstMs: EVERY_MS,
+    task: sweep,
+    onFailure: (error) => {
+      timesFound.clear();
+      deps.log.warn("session_sweep_failed", { error });
+    },
+  });
 }
 
 /**

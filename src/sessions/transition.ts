@@ -1,8 +1,8 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { crashPoint } from "#src/kernel/crash-points.ts";
-import { audit, type Db, notify } from "#src/platform/index.ts";
-import { DERIVED, fromRow, type Session } from "./session.ts";
-import { columnsOf, isTerminal, type SessionEvent, sourcesOf, type State, targetOf, TRANSITIONS } from "./states.ts";
+import { auditing, type Db, runPrepared } from "#src/platform/index.ts";
+import { columnsOfSession, fromRow, type Row, type Session } from "./session.ts";
+import { columnsOf, isTerminal, type SessionEvent, sourcesOf, type State, type Status, targetOf, TRANSITIONS } from "./states.ts";
 
 /** NOTIFY channel of session changes; the payload is the session's id. */
 export const CHANNEL = "voicetill_session";
@@ -31,53 +31,90 @@ export interface Scope {
   environment: "test" | "live";
 }
 
-export type OnFinal = (tx: Db, session: Session) => Promise<void>;
+/** What a final state leaves to be told to the merchant: parts of the statement that makes it final, so that both are one commit. */
+export interface Outbox {
+  /** CTEs that may read the session's new row as `moved`. */
+  written: (status: Status) => RawBuilder<unknown>;
+  /** What is selected with it, with a name: a scalar over those CTEs, such as a notification. */
+  told: RawBuilder<unknown>;
+}
+
+/** What goes into the same statement, and so into the same commit, as a move of a session. */
+export interface Along {
+  /** CTEs that come before the move, and on which it may depend. */
+  before?: RawBuilder<unknown>;
+  /** A further condition of the move. */
+  when?: RawBuilder<SqlBool>;
+  /** CTEs that come after it and may read the session's new row as `moved`: no row when it did not move. */
+  after?: RawBuilder<unknown>;
+  /** What the statement selects besides, with names. */
+  select?: RawBuilder<unknown>;
+  /** One row whether or not it moves: a CTE of `before`. Left out: no row when it does not. */
+  always?: RawBuilder<unknown>;
+}
+
+/** The session as it is after its move, null when it did not, and what `Along` selects. */
+export interface Moved<T> {
+  session: Session | null;
+  selected: T;
+}
+
+const NOTHING = sql``;
 
 /**
  * Moves a session along one event of the table: one conditional UPDATE, whose condition the database checks under the
- * row's lock and against its own clock, then the audit row, the notification and, once the state is final, `onFinal`, all
- * in the transaction of `tx`. Null when the event is not allowed from where the session is: somebody else was first.
+ * row's lock and against its own clock, the audit row, the notification and, once the state is final, the outbox, all in one
+ * statement (docs/decisions/0014). It is a commit by itself, or a part of the transaction of `db`. Null when the event is not allowed from
+ * where the session is, because somebody else was first, and nothing is selected `always`.
  */
-export async function transition(
-  tx: Db,
-  onFinal: OnFinal,
+export async function move<T>(
+  db: Db,
+  outbox: Outbox | null,
   id: string,
   event: SessionEvent,
   changes: SessionChanges = {},
-  scope?: Scope,
-): Promise<Session | null> {
+  { scope, along = {} }: { scope?: Scope | undefined; along?: Along } = {},
+): Promise<Moved<T> | null> {
   const target = columnsOf(targetOf(event));
-  let update = tx
-    .updateTable("sessions")
-    .set({
-      ...target,
-      ...columnsFor(event, changes),
-      revision: sql`sessions.revision + 1`,
-      updated_at: changedAt(event),
-      ...(isTerminal(target.status) ? { completed_at: event === "expire" ? sql<Date>`sessions.expires_at` : changedAt(event) } : {}),
-    })
-    .where("id", "=", id)
-    .where(allows(event, changes.from));
-  if (scope) update = update.where("organization_id", "=", scope.organizationId).where("environment", "=", scope.environment);
-  const row = await update.returningAll("sessions").returning(DERIVED).executeTakeFirst();
-  if (!row) return null;
+  const final = isTerminal(target.status);
+  const { actor = "service", source } = changes;
+  const moved = sql.ref("moved");
+  const query = sql<Row & T>`with ${along.before ? sql`${along.before}, ` : NOTHING}moved as (
+    update sessions set ${sql.join(assignments(event, changes))}
+    where id = ${id} and ${allows(event, changes.from)}${
+      scope ? sql` and organization_id = ${scope.organizationId} and environment = ${scope.environment}` : NOTHING
+    }${along.when ? sql` and ${along.when}` : NOTHING}
+    returning *
+  ), ${auditing(moved, { actor, source, action: `session.${event}`, details: target })}${
+    final && outbox ? sql`, ${outbox.written(target.status)}` : NOTHING
+  }${along.after ? sql`, ${along.after}` : NOTHING}
+  select ${sql.raw(columnsOfSession("moved"))},
+    case when moved.id is not null then pg_notify(${CHANNEL}, moved.id::text)::text end as notified${
+      final && outbox ? sql`, ${outbox.told}` : NOTHING
+    }${along.select ? sql`, ${along.select}` : NOTHING}
+  from ${along.always ? sql`${along.always} left join moved on true` : moved} left join projects on projects.id = moved.project_id`;
+  crashPoint("transition_unwritten", event);
+  const [row] = await runPrepared(db, `session_${event}`, query);
+  if (row?.updated_at) crashPoint("transition_written", event);
+  return row ? { session: row.updated_at ? fromRow(row) : null, selected: row } : null;
+}
 
-  crashPoint("transition_updated");
-  const session = fromRow(row);
-  await audit(tx, {
-    organizationId: session.organizationId,
-    actor: changes.actor ?? "service",
-    source: changes.source,
-    action: `session.${event}`,
-    object: id,
-    details: target,
-  });
-  await notify(tx, CHANNEL, id);
-  if (isTerminal(target.status)) {
-    await onFinal(tx, session);
-    crashPoint("outbox_written");
-  }
-  return session;
+/** `move` for whoever wants the session alone: as it is after the move, null when it did not. */
+export async function transition(...args: Parameters<typeof move>): Promise<Session | null> {
+  return (await move(...args))?.session ?? null;
+}
+
+function assignments(event: SessionEvent, changes: SessionChanges): RawBuilder<unknown>[] {
+  const { status, phase } = columnsOf(targetOf(event));
+  const values: Record<string, unknown> = {
+    status,
+    phase,
+    ...columnsFor(event, changes),
+    revision: sql`sessions.revision + 1`,
+    updated_at: changedAt(event),
+    ...(isTerminal(status) ? { completed_at: event === "expire" ? sql`sessions.expires_at` : changedAt(event) } : {}),
+  };
+  return Object.entries(values).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
 }
 
 /** SQL condition: the table allows `event` in the row's state, at this moment of the database's clock. */
@@ -113,10 +150,5 @@ function columnsFor(event: SessionEvent, changes: SessionChanges) {
     ...(changes.claimedBy !== undefined && { claimed_by: changes.claimedBy }),
     ...(changes.callId !== undefined && { call_id: changes.callId }),
     ...(event === "release" && { claimed_by: null, call_id: null }),
-    // R-181: the merchant has taken the payment back, so nobody waits at the callback for this caller.
-    ...(event === "cancel" && {
-      transfer_status: sql<string | null>`case
-        when sessions.status = 'COLLECTING' and sessions.callback is not null then 'skipped' else sessions.transfer_status end`,
-    }),
   };
 }

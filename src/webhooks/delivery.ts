@@ -1,22 +1,24 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import type { Database, Db, Jobs, Log, Outbound } from "#src/platform/index.ts";
-import { claimDueEvent, markDead, markDelivered, markWaiting, projectsWithDueEvents } from "./events.ts";
+import { type Database, type Db, type Jobs, type Log, type Outbound, repeat } from "#src/platform/index.ts";
+import { CHANNEL, claimDueEvent, keepBody, markDead, markDelivered, markWaiting, projectsWithDueEvents } from "./events.ts";
 import type { WebhookEvent } from "./events.ts";
-import type { AmountUnit, WebhookNames } from "./payload.ts";
+import { type AmountUnit, bodyOf, type WebhookNames } from "./payload.ts";
 import { nextWait, parseRetryAfter } from "./schedule.ts";
 import { signatureHeaders } from "./signature.ts";
 
+export interface WebhookEndpoint {
+  url: string;
+  secrets: readonly Secret[];
+  amountUnit: AmountUnit;
+  disabledAt: Date | null;
+}
+
 /** Where a project wants the webhooks of an environment's sessions, as far as this module needs to know it. */
 export interface Endpoints {
-  webhookEndpoint(
-    db: Db,
-    projectId: string,
-    environment: Environment,
-  ): Promise<{ url: string; secrets: readonly Secret[]; amountUnit: AmountUnit; disabledAt: Date | null } | null>;
+  webhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<WebhookEndpoint | null>;
   disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
   enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
 }
@@ -46,16 +48,17 @@ const SWEEP_MS = 30_000;
  * nobody else; a loop claims one due event after another and ends when none is due.
  */
 export function createDelivery(deps: DeliveryDeps) {
-  const { database, jobs, projects, outbound, clock, random, log } = deps;
+  const { database, jobs, projects, gateways, outbound, clock, random, log } = deps;
   const loops = new Map<string, number>();
   const running = new Set<Promise<void>>();
   /** When the sweeps began or one last succeeded, by the monotonic clock. */
   let sweptAt: number | null = null;
   let stopped = false;
+  /** Ends the listening for new events; null while it has not begun. */
+  let stopListening: (() => Promise<void>) | null = null;
 
   /** Starts a loop for the project unless it has four. */
   function wake(projectId: string): void {
-    crashPoint("webhook_woken");
     const count = loops.get(projectId) ?? 0;
     if (stopped || count >= MOST_AT_ONCE) return;
     loops.set(projectId, count + 1);
@@ -75,11 +78,30 @@ export function createDelivery(deps: DeliveryDeps) {
       if (stopped) return;
       const event = await claimDueEvent(database.db, projectId);
       if (!event) return;
-      crashPoint("webhook_claimed");
       // A backlog starts the project's other loops; each of them ends at once when there is none.
       wake(projectId);
       await deliver(event);
     }
+  }
+
+  async function post(
+    { url, secrets }: WebhookEndpoint,
+    { id, body, environment }: Pick<WebhookEvent, "id" | "environment"> & { body: string },
+  ) {
+    return await outbound.send({
+      method: "POST",
+      url,
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "voicetill",
+        ...signatureHeaders(secrets, id, Math.floor(clock.now() / 1000), body),
+      },
+      body: new TextEncoder().encode(body),
+      timeoutMs: ANSWER_MS,
+      maxBytes: ANSWER_BYTES,
+      longBody: "cut",
+      httpsOnly: environment === "live",
+    });
   }
 
   async function deliver(event: WebhookEvent): Promise<void> {
@@ -88,34 +110,21 @@ export function createDelivery(deps: DeliveryDeps) {
       await markDead(database.db, event.id, endpoint ? "endpoint disabled" : "no endpoint");
       return;
     }
-    const seconds = Math.floor(clock.now() / 1000);
-    const answer = await outbound.send({
-      method: "POST",
-      url: endpoint.url,
-      headers: {
-        "content-type": "application/json",
-        "user-agent": "voicetill",
-        ...signatureHeaders(endpoint.secrets, event.id, seconds, event.body),
-      },
-      body: new TextEncoder().encode(event.body),
-      timeoutMs: ANSWER_MS,
-      maxBytes: ANSWER_BYTES,
-      longBody: "cut",
-      httpsOnly: event.environment === "live",
-    });
-    crashPoint("webhook_answered");
+    const body = bodyOf(event.id, event.body, gateways);
+    if (body !== event.body && !(await keepBody(database.db, event.id, body))) return;
+    const answer = await post(endpoint, { ...event, body });
     const status = answer.kind === "answered" ? answer.status : null;
     const outcome = answer.kind === "answered" ? String(answer.status) : answer.reason;
     if (status !== null && status >= 200 && status < 300) {
       await markDelivered(database.db, event.id, outcome);
-      crashPoint("webhook_marked");
       return;
     }
     log.warn("webhook_try_failed", { project: event.projectId, webhook: event.id, tries: event.tries, reason: outcome });
     if (status === 410) {
       await database.transaction(async (tx) => {
-        await projects.disableWebhookEndpoint(tx, event.projectId, event.environment);
+        // The event's row first, as for a resend: the other way round each could wait for the other.
         await markDead(tx, event.id, outcome);
+        await projects.disableWebhookEndpoint(tx, event.projectId, event.environment);
       });
       return;
     }
@@ -129,11 +138,10 @@ export function createDelivery(deps: DeliveryDeps) {
     await database.transaction(async (tx) => {
       await markWaiting(tx, event.id, outcome, wait);
       await jobs.send(tx, QUEUE, { projectId: event.projectId }, { startAfterMs: wait });
-      crashPoint("webhook_waiting");
     });
   }
 
-  /** Takes up events whose job was lost and events whose worker died in mid-try. */
+  /** Takes up events that nobody was woken for, events whose job was lost and events whose worker died in mid-try. */
   async function sweep(): Promise<void> {
     for (const projectId of await projectsWithDueEvents(database.db)) wake(projectId);
     sweptAt = clock.monotonic();
@@ -147,26 +155,27 @@ export function createDelivery(deps: DeliveryDeps) {
   /** Whether sweeps succeed: the last one that did is not long ago. */
   const isSweeping = () => sweptAt !== null && clock.monotonic() - sweptAt < 3 * SWEEP_MS;
 
-  /** Sweeps from now on; returns the function that ends it and waits for the tries under way. */
+  /** Sweeps and listens from now on; returns the function that ends it and waits for the tries under way. */
   function startSweep(): () => Promise<void> {
-    let cancel = () => {};
     sweptAt = clock.monotonic();
-    const tick = () => {
-      const round = sweep()
+    const round = () => {
+      // Listening comes first, so that no event falls between the two; when it fails, the next round tries again.
+      const begun = async () => (stopListening ??= await database.listen(CHANNEL, wake, () => void round()));
+      const whole = begun()
+        .then(sweep)
         .catch((error: unknown) => log.warn("webhook_sweep_failed", { error }))
-        .finally(() => {
-          running.delete(round);
-          if (!stopped) cancel = clock.after(SWEEP_MS, tick);
-        });
-      running.add(round);
+        .finally(() => running.delete(whole));
+      running.add(whole);
+      return whole;
     };
-    tick();
+    const end = repeat({ clock, everyMs: SWEEP_MS, task: round, onFailure: () => {} });
     return async () => {
       stopped = true;
-      cancel();
+      await end();
       await idle();
+      await stopListening?.();
     };
   }
 
-  return { wake, sweep, idle, startSweep, isSweeping };
+  return { wake, post, sweep, idle, startSweep, isSweeping };
 }

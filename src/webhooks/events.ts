@@ -1,6 +1,8 @@
 import { sql } from "kysely";
 import type { Environment } from "#src/kernel/payment.ts";
+import type { Outbox } from "#src/sessions/index.ts";
 import { type Db, storable, storableJson } from "#src/platform/index.ts";
+import { eventName } from "./payload.ts";
 
 /** Rows of webhook_events: the truth about what was delivered. Jobs only wake the worker. */
 
@@ -8,7 +10,8 @@ export interface WebhookEvent {
   id: string;
   projectId: string;
   environment: Environment;
-  body: string;
+  /** As text, or what it is made of. */
+  body: unknown;
   /** Tries so far, the claimed one included. */
   tries: number;
 }
@@ -18,20 +21,56 @@ const CLAIM_MS = 30_000;
 /** A job may run this much before its event is due by the database's clock. */
 const EARLY_MS = 1_000;
 
+/**
+ * How long an event that was never tried is hidden from workers of the version before, which run beside this one during an upgrade: they
+ * would send what the body is to be made of. Workers of this version take it at once.
+ */
+const HIDDEN_MS = 600_000;
+
 const milliseconds = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`;
 
-export async function insertEvent(db: Db, event: { id: string; sessionId: string; projectId: string; name: string; body: string }) {
-  await db
-    .insertInto("webhook_events")
-    .values({
-      id: event.id,
-      session_id: event.sessionId,
-      project_id: event.projectId,
-      event: event.name,
-      // A JSON string, not an object: jsonb would reorder the keys, and the signed bytes stay the same over all tries.
-      body: storableJson(event.body),
-    })
-    .execute();
+/** The first bound is for the index. */
+const isDue = (earlyMs: number) =>
+  sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS)} and (tries = 0 or next_try_at <= ${milliseconds(earlyMs)})`;
+
+/** NOTIFY channel of new events; the payload is the project's id. */
+export const CHANNEL = "voicetill_webhook";
+
+/**
+ * The outbox: the event of a session's end, a part of the statement that ends it (R-285). Nothing for a project without an endpoint. The
+ * body is made of what is kept here when the event is first taken: with the names of the gateway, which the database does not know.
+ */
+export function outboxOf(newId: () => string): Outbox {
+  const endpoint = sql`from webhook_endpoints
+    where webhook_endpoints.project_id = moved.project_id and webhook_endpoints.environment in ('both', moved.environment)`;
+  return {
+    written: (status) => sql`queued as (
+      insert into webhook_events (id, session_id, project_id, event, next_try_at, body)
+      select ${newId()}, moved.id, moved.project_id, ${eventName(status)}::text, ${milliseconds(HIDDEN_MS)}, jsonb_build_object(
+        'session', to_jsonb(moved),
+        'project_slug', (select projects.slug from projects where projects.id = moved.project_id),
+        'amount_unit', (select webhook_endpoints.amount_unit ${endpoint} order by webhook_endpoints.environment limit 1)
+      )
+      from moved where exists (select ${endpoint})
+      returning project_id
+    )`,
+    told: sql`(select pg_notify(${CHANNEL}, project_id::text)::text from queued) as told`,
+  };
+}
+
+/**
+ * The body, made once: a JSON string, not an object: jsonb would reorder the keys, and the signed bytes stay the same over all tries. False
+ * when another worker was first, having taken the event after this one's claim had run out: then it is sent by that one.
+ */
+export async function keepBody(db: Db, id: string, body: string): Promise<boolean> {
+  const kept = await db
+    .updateTable("webhook_events")
+    .set({ body: storableJson(body) })
+    .where("id", "=", id)
+    .where(sql<boolean>`jsonb_typeof(body) = 'object'`)
+    .returning("id")
+    .executeTakeFirst();
+  return kept !== undefined;
 }
 
 /** Takes the project's next due event for one try; null when none is due. Two workers never get the same one. */
@@ -46,7 +85,7 @@ export async function claimDueEvent(db: Db, projectId: string): Promise<WebhookE
         .where("project_id", "=", projectId)
         .where("delivered_at", "is", null)
         .where("dead_at", "is", null)
-        .where("next_try_at", "<=", milliseconds(EARLY_MS))
+        .where(isDue(EARLY_MS))
         .orderBy("next_try_at")
         .limit(1)
         .forUpdate()
@@ -56,7 +95,7 @@ export async function claimDueEvent(db: Db, projectId: string): Promise<WebhookE
     .executeTakeFirst();
   if (!row) return null;
   const environment = await environmentOf(db, row.session_id);
-  return { id: row.id, projectId: row.project_id, environment, body: row.body as string, tries: row.tries };
+  return { id: row.id, projectId: row.project_id, environment, body: row.body, tries: row.tries };
 }
 
 async function environmentOf(db: Db, sessionId: string): Promise<Environment> {
@@ -92,7 +131,7 @@ export async function markWaiting(db: Db, id: string, status: string, waitMs: nu
 export async function reviveEvent(db: Db, id: string): Promise<Pick<WebhookEvent, "projectId" | "environment"> | null> {
   const row = await db
     .updateTable("webhook_events")
-    .set({ delivered_at: null, dead_at: null, tries: 0, next_try_at: sql<Date>`clock_timestamp()` })
+    .set({ delivered_at: null, dead_at: null, tries: 0, next_try_at: milliseconds(HIDDEN_MS) })
     .where("id", "=", storable(id))
     .where("body", "is not", null)
     .returning(["project_id", "session_id"])
@@ -108,7 +147,7 @@ export async function projectsWithDueEvents(db: Db): Promise<string[]> {
     .distinct()
     .where("delivered_at", "is", null)
     .where("dead_at", "is", null)
-    .where("next_try_at", "<=", sql<Date>`clock_timestamp()`)
+    .where(isDue(0))
     .execute();
   return rows.map((row) => row.project_id);
 }

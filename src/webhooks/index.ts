@@ -1,22 +1,26 @@
 import { alphanumeric } from "#src/kernel/random.ts";
-import type { Db } from "#src/platform/index.ts";
-import type { Session } from "#src/sessions/index.ts";
+import type { Environment } from "#src/kernel/payment.ts";
+import { notify } from "#src/platform/index.ts";
+import type { Outbox } from "#src/sessions/index.ts";
 import { createDelivery, QUEUE } from "./delivery.ts";
 import type { DeliveryDeps } from "./delivery.ts";
-import { insertEvent, reviveEvent } from "./events.ts";
-import { eventName, webhookBody } from "./payload.ts";
+import { CHANNEL, outboxOf, reviveEvent } from "./events.ts";
 
-export { webhookBody } from "./payload.ts";
+export { outboxOf } from "./events.ts";
+export { bodyOf, webhookBody } from "./payload.ts";
 export { type Backlog, backlogOf, type EventFilter, findEvent, listEvents } from "./listing.ts";
 export { deleteEvents, eraseBodies, eraseSettledBodies, isUndelivered } from "./retention.ts";
 export { verifyWebhook } from "./signature.ts";
 
+/** What no session causes: it asks a receiver whether it takes our signature. */
+const TEST_EVENT = "webhook.test";
+
 export interface Webhooks {
-  /** Writes the event and its wake-up in the transaction that makes the session final (R-285). Nothing without an endpoint. */
-  onFinal(tx: Db, session: Session): Promise<void>;
-  /** Declares the delivery queue: in every process, before `jobs.start`. Its jobs run where `jobs` works. */
+  /** Written with each final state: the event, and the word that wakes the workers (R-285). */
+  readonly outbox: Outbox;
+  /** Declares the queue of later tries: in every process, before `jobs.start`. Its jobs run where `jobs` works. */
   registerDelivery(): void;
-  /** Takes up what lost its job, now and every half minute: in workers. Returns the stop, which waits for running tries. */
+  /** Delivers what it is woken for, and takes up what nobody was woken for, now and every half minute: in workers. Returns the stop, which waits for running tries. */
   startSweep(): () => Promise<void>;
   /** Whether these sweeps succeed: the last one that did is not long ago. */
   isSweeping(): boolean;
@@ -25,28 +29,26 @@ export interface Webhooks {
    * had switched off; false when there is no such event or its body is erased.
    */
   resend(id: string): Promise<boolean>;
+  /** Sends `webhook.test` once, signed as every webhook; null when there is no endpoint. Nothing is kept, and nothing is tried again. */
+  test(project: { id: string; slug: string }, environment: Environment): Promise<TestAnswer | null>;
+}
+
+/** `status` is null, and `reason` says why, when no answer came. */
+export interface TestAnswer {
+  id: string;
+  url: string;
+  status: number | null;
+  reason: string | null;
+  ms: number;
 }
 
 /** The status webhook: an outbox row per final session, delivered at least once (R-349). */
 export function createWebhooks(deps: DeliveryDeps): Webhooks {
-  const { database, jobs, projects, gateways, random } = deps;
+  const { database, jobs, projects, clock, random } = deps;
   const delivery = createDelivery(deps);
-  const wakeUp = (tx: Db, projectId: string) => jobs.send(tx, QUEUE, { projectId });
 
   return {
-    async onFinal(tx, session) {
-      const endpoint = await projects.webhookEndpoint(tx, session.projectId, session.environment);
-      if (!endpoint) return;
-      const id = `evt_${alphanumeric(random, 24)}`;
-      await insertEvent(tx, {
-        id,
-        sessionId: session.id,
-        projectId: session.projectId,
-        name: eventName(session.status),
-        body: webhookBody(id, session, endpoint.amountUnit, gateways),
-      });
-      await wakeUp(tx, session.projectId);
-    },
+    outbox: outboxOf(() => `evt_${alphanumeric(random, 24)}`),
 
     registerDelivery() {
       // The schedule of tries is ours (R-349); the queue's own retries only cover a job whose worker died.
@@ -61,9 +63,20 @@ export function createWebhooks(deps: DeliveryDeps): Webhooks {
         const event = await reviveEvent(tx, id);
         if (event === null) return false;
         await projects.enableWebhookEndpoint(tx, event.projectId, event.environment);
-        await wakeUp(tx, event.projectId);
+        await notify(tx, CHANNEL, event.projectId);
         return true;
       });
+    },
+
+    async test({ id: projectId, slug }, environment) {
+      const endpoint = await projects.webhookEndpoint(database.db, projectId, environment);
+      if (!endpoint) return null;
+      const id = `evt_${alphanumeric(random, 24)}`;
+      const body = JSON.stringify({ id, event: TEST_EVENT, project: slug, environment });
+      const started = clock.monotonic();
+      const answer = await delivery.post(endpoint, { id, body, environment });
+      const [status, reason] = answer.kind === "answered" ? [answer.status, null] : [null, answer.reason];
+      return { id, url: endpoint.url, status, reason, ms: Math.round(clock.monotonic() - started) };
     },
   };
 }

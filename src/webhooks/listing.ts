@@ -60,7 +60,7 @@ export async function backlogOf(db: Db): Promise<Backlog> {
   const { rows } = await sql<Backlog>`select
     (count(*) filter (where dead_at is null))::int as pending,
     (extract(epoch from clock_timestamp() - min(created_at) filter (where dead_at is null)))::float8 as "oldestSeconds",
-    (count(*) filter (where dead_at is null and next_try_at < clock_timestamp() - interval '2 minutes'))::int as overdue,
+    (count(*) filter (where dead_at is null and case when tries = 0 then created_at else next_try_at end < clock_timestamp() - interval '2 minutes'))::int as overdue,
     (count(*) filter (where dead_at is not null))::int as dead
     from webhook_events where delivered_at is null`.execute(db);
   return rows[0]!;
@@ -91,7 +91,8 @@ function select(db: Db) {
     .select([
       sql<string>`case when delivered_at is not null then 'delivered' when dead_at is not null then 'dead' else 'pending' end`.as("state"),
       sql<boolean>`webhook_events.body is null`.as("erased"),
-      sql<Date | null>`case when delivered_at is null and dead_at is null then next_try_at end`.as("next_try_at"),
+      sql<Date | null>`case when delivered_at is not null or dead_at is not null then null
+        when tries = 0 then least(next_try_at, clock_timestamp()) else next_try_at end`.as("next_try_at"),
       sql<string>`case when webhook_endpoints.url is null then 'none' when disabled_at is null then 'on' else 'disabled' end`.as(
         "endpoint",
       ),

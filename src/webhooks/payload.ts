@@ -2,7 +2,7 @@ import type { ProcessorNames } from "#src/gateways/index.ts";
 import { JsonNumber } from "#src/kernel/json.ts";
 import { formatAmount } from "#src/kernel/money.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
-import type { Session } from "#src/sessions/index.ts";
+import { type Session, sessionFromJson } from "#src/sessions/index.ts";
 
 /** What the merchant is told, once per session, when it is final (docs/interface.md, Status webhook; ). */
 
@@ -37,6 +37,20 @@ export function webhookBody(id: string, session: Session, unit: AmountUnit, gate
     created_at: session.createdAt.toISOString(),
     completed_at: session.completedAt?.toISOString() ?? null,
   });
+}
+
+/** What the outbox keeps of a session until its body is made: the row as it became final, and what else the body tells. */
+interface Snapshot {
+  session: Record<string, unknown>;
+  project_slug: string;
+  amount_unit: AmountUnit;
+}
+
+/** The body of an event from what stands in its row: the text itself once it was made, else the snapshot. */
+export function bodyOf(id: string, kept: unknown, gateways: WebhookNames): string {
+  if (typeof kept === "string") return kept;
+  const { session, project_slug, amount_unit } = kept as Snapshot;
+  return webhookBody(id, sessionFromJson({ ...session, project_slug }), amount_unit, gateways);
 }
 
 /** 5000 USD cents as 50, 4999 as 49.99: from the decimal text, so that no double can come between. */

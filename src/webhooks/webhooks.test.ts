@@ -14,7 +14,8 @@ import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import { createDelivery } from "./delivery.ts";
 import type { DeliveryDeps, Endpoints } from "./delivery.ts";
-import { createWebhooks, verifyWebhook } from "./index.ts";
+import { claimDueEvent, keepBody } from "./events.ts";
+import { bodyOf, createWebhooks, outboxOf, verifyWebhook } from "./index.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
@@ -74,7 +75,7 @@ describe("the status webhook", () => {
   let deps: DeliveryDeps;
 
   before(async () => {
-    fixture = await sessionsFixture((tx, session) => createWebhooks(deps).onFinal(tx, session));
+    fixture = await sessionsFixture(outboxOf(() => `evt_${systemRandom.uuid()}`));
   });
   after(() => fixture.close());
 
@@ -83,6 +84,10 @@ describe("the status webhook", () => {
     await receiver.listen();
     endpoint = { url: receiver.url, secrets: [new Secret(SECRET)], amountUnit: "dollars", disabledAt: null };
     sent = [];
+    await fixture.database.db
+      .insertInto("webhook_endpoints")
+      .values({ project_id: fixture.projectId, url: receiver.url, secrets: Buffer.from("none") })
+      .execute();
     clock = new ManualClock();
     const jobs: Jobs = {
       define() {},
@@ -113,6 +118,23 @@ describe("the status webhook", () => {
   afterEach(async () => {
     await receiver.close();
     await fixture.database.db.deleteFrom("webhook_events").execute();
+    await fixture.database.db.deleteFrom("webhook_endpoints").execute();
+  });
+
+  test("a test event is sent once, signed as every webhook, and its answer told; nothing of it is kept", async () => {
+    const webhooks = createWebhooks(deps);
+    const shop = { id: fixture.projectId, slug: "shop" };
+    receiver.answer = status(503);
+    const answer = await webhooks.test(shop, "test");
+    assert.partialDeepStrictEqual(answer, { url: receiver.url, status: 503, reason: null });
+    const [{ headers, body } = assert.fail("nothing came"), ...more] = receiver.received;
+    assert.deepEqual(more, []);
+    assert.deepEqual(JSON.parse(body), { id: answer?.id, event: "webhook.test", project: "shop", environment: "test" });
+    assert.equal(verifyWebhook(headers, body, SECRET, clock.now()).verified, true);
+    assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0);
+    assert.partialDeepStrictEqual(await webhooks.test(shop, "live"), { status: null, reason: "https required" });
+    endpoint = null;
+    assert.equal(await webhooks.test(shop, "test"), null);
   });
 
   /** A session that has just become final, with its event written. */
@@ -155,7 +177,6 @@ describe("the status webhook", () => {
 
   test("a final session is told once, signed so that a receiver verifies it (R-340, R-348)", async () => {
     const session = await finalSession();
-    assert.deepEqual(sent, [{ data: { projectId: session.projectId }, startAfterMs: undefined }]);
     await tryDue();
     await tryDue();
     assert.equal(receiver.received.length, 1);
@@ -203,10 +224,9 @@ describe("the status webhook", () => {
   });
 
   test("a project without an endpoint has no events", async () => {
-    endpoint = null;
+    await fixture.database.db.deleteFrom("webhook_endpoints").execute();
     await finalSession();
     assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0);
-    assert.deepEqual(sent, []);
   });
 
   test("each try carries the same id and bytes under a fresh timestamp", async () => {
@@ -340,6 +360,17 @@ describe("the status webhook", () => {
     assert.equal(receiver.received.length, 5);
   });
 
+  test("an event's bytes are made once, also when its first worker comes back after another has taken it (R-285)", async () => {
+    const session = await finalSession();
+    const { id } = await eventOf(session);
+    const slow = (await claimDueEvent(fixture.database.db, fixture.projectId))!;
+    assert.equal(slow.id, id);
+    await makeDue(id);
+    await tryDue();
+    assert.equal(await keepBody(fixture.database.db, id, bodyOf(id, slow.body, {}).replace("shop", "elsewhere")), false);
+    assert.equal((await eventOf(session)).body, receiver.received[0]!.body);
+  });
+
   test("a receiver that never answers holds up no other project (R-351)", async () => {
     const hanging = new Receiver();
     hanging.answer = () => {};
@@ -357,6 +388,10 @@ describe("the status webhook", () => {
         language: "en-US",
         country: "US",
       })
+      .execute();
+    await fixture.database.db
+      .insertInto("webhook_endpoints")
+      .values({ project_id: otherProject, url: hanging.url, secrets: Buffer.from("none") })
       .execute();
     const slow = { url: hanging.url, secrets: [new Secret(SECRET)], amountUnit: "dollars" as const, disabledAt: null };
     const quick = endpoint;
@@ -402,6 +437,14 @@ describe("the status webhook", () => {
     await tryDue();
     assert.equal(receiver.received.length, 2);
     assert.ok((await eventOf(session)).delivered_at);
+  });
+
+  test("a worker hears of a session's end at once, without a job (R-285)", async () => {
+    const stop = createWebhooks(deps).startSweep();
+    await finalSession();
+    await receiver.count(1);
+    await stop();
+    assert.deepEqual(sent, []);
   });
 
   test("an event whose worker died in mid-try is taken up by the sweep", async () => {

@@ -9,6 +9,7 @@ import { type Database, isDatabaseUnavailable, notify } from "./database.ts";
 import { migrate, type Migration, type MigrationSession, readMigrations } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
 import { silentLog } from "../log.ts";
+import { statement } from "./statement.ts";
 
 const server = process.env["TEST_DATABASE_URL"];
 let database: Database;
@@ -203,6 +204,29 @@ test("many processes that migrate at once apply each file once", { skip: !server
   );
   assert.deepEqual(applied.flat(), ["9000_race.sql"]);
 });
+
+test(
+  "a prepared statement goes on when a migration of a newer process has changed what it selects",
+  { skip: !server && "needs TEST_DATABASE_URL" },
+  async () => {
+    await sql`create table growing (id integer)`.execute(database.db);
+    await sql`insert into growing values (1)`.execute(database.db);
+    const all = statement<object>("all_growing", "select * from growing");
+    const onEach = (work: (tx: Database["db"]) => Promise<unknown>) =>
+      Promise.allSettled(Array.from({ length: 10 }, () => database.transaction(work)));
+    await onEach(all);
+    await sql`alter table growing add column more integer`.execute(database.db);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => all(database.db)));
+    assert.deepEqual(
+      answers,
+      answers.map(() => [{ id: 1, more: null }]),
+    );
+    // One that hears of it in a transaction fails with that, and only once.
+    await sql`alter table growing add column most integer`.execute(database.db);
+    await onEach(all);
+    assert.ok((await onEach(all)).every(({ status }) => status === "fulfilled"));
+  },
+);
 
 test(
   "a listener whose connection is cut comes back and says that it may have missed something",

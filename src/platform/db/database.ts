@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { ConstructorOptions } from "pg-boss";
+import { systemClock, within } from "#src/kernel/clock.ts";
 import type { Tables } from "./tables.ts";
 
 /** A handle to query through. A transaction's handle is one too; repositories take it as first argument. */
@@ -40,19 +41,11 @@ export async function notify(tx: Db, channel: string, payload: string): Promise<
 
 /** True when `work` succeeded within `timeoutMs`. */
 export async function answersWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, timeoutMs, false);
-  try {
-    return await Promise.race([
-      work.then(
-        () => true,
-        () => false,
-      ),
-      late,
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const succeeded = work.then(
+    () => true,
+    () => false,
+  );
+  return await within(systemClock, timeoutMs, succeeded, () => false);
 }
 
 /**

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Kysely } from "kysely";
 import { fromPglite } from "pg-boss";
 import { OperatorError } from "#src/kernel/errors.ts";
@@ -22,9 +24,16 @@ export interface PGliteDatabase extends Database {
 export async function openPglite(dataDir: string | null, snapshot: Uint8Array<ArrayBuffer> | null = null): Promise<PGliteDatabase> {
   const folder = dataDir === null ? null : takeDataFolder(dataDir);
   const scope = new TransactionScope();
-  const thread = new PGliteThread({ folder: folder?.path ?? null, snapshot }, scope);
-  try {
+  const open = async () => {
+    const thread = new PGliteThread({ folder: folder?.path ?? null, snapshot }, scope);
     await thread.ready();
+    return thread;
+  };
+  let thread: PGliteThread;
+  try {
+    // To make a database takes 200 MB more than to open one, and a thread gives them back only when it ends.
+    if (folder && !existsSync(join(folder.path, "PG_VERSION"))) await (await open()).close();
+    thread = await open();
   } catch (cause) {
     if (!folder) throw cause;
     folder.release();
@@ -38,7 +47,7 @@ export async function openPglite(dataDir: string | null, snapshot: Uint8Array<Ar
   return {
     db,
     kind: "pglite",
-    transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
+    transaction: (work) => scope.transaction(db, work),
     batched: (work) => batched(scope, (items) => work(db, items)),
     listen: (channel, onPayload) => thread.listen(channel, onPayload),
     migrate: async () => {

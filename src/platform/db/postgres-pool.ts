@@ -13,6 +13,9 @@ const CONNECT_MS = 2_000;
 /** What `pg` says when `query_timeout` is over; it has no code. */
 const SILENT = "Query read timeout";
 
+/** A migration of a newer process changed what a prepared statement selects: the server refuses it on this connection for ever, before it does anything. */
+const isOutdated = (error: unknown) => (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
+
 /** Nobody waits for a server that has fallen silent; TCP itself would, for a quarter of an hour. */
 const LIMITS = {
   keepAlive: true,
@@ -49,12 +52,17 @@ export function openPool(config: PoolConfig, log: Log): { pool: Pool; connect: (
   /** Asks by name for what `statement` declared: the server parses it with the connection's first use. */
   function watched(client: PoolClient): PostgresPoolClient {
     let silent = false;
+    let outdated = false;
     const query = async (text: string, values: unknown[]) => {
       // The rollback of what was lost need not be waited for as well.
       if (silent) throw new Error(SILENT);
       try {
         return await client.query({ name: preparedName(text), text, values });
       } catch (error) {
+        if (isOutdated(error)) {
+          outdated = true;
+          return await client.query({ text, values });
+        }
         if (error instanceof Error && error.message === SILENT) {
           silent = true;
           if (openedIn.get(client) === era) era++;
@@ -63,7 +71,7 @@ export function openPool(config: PoolConfig, log: Log): { pool: Pool; connect: (
         throw error;
       }
     };
-    return { query: query as never, release: (destroy) => client.release(destroy === true || silent) };
+    return { query: query as never, release: (destroy) => client.release(destroy === true || silent || outdated) };
   }
 
   return { pool, connect };

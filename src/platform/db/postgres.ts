@@ -44,7 +44,7 @@ export async function openPostgres(connectionString: string, log: Log): Promise<
   return {
     db,
     kind: "postgres",
-    transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
+    transaction: (work) => scope.transaction(db, work),
     batched: (work) => batched(scope, (items) => work(db, items)),
     listen: (channel, onPayload, onGap) => listener.listen(channel, onPayload, onGap),
     migrate: () => migrateOn(connectionString),

@@ -13,11 +13,13 @@ export interface Tables {
     language: string;
     country: string;
     archived: ColumnType<boolean, boolean | undefined, boolean>;
+    accepted_brands: ColumnType<string[], string[] | undefined, string[]>;
     voice: Json;
     widget: Json;
     integrations: Json;
     created_at: Timestamp;
   };
+  recordings: { project_id: string; digest: string; ulaw: Uint8Array };
   phone_numbers: { number: string; project_id: string };
   api_keys: {
     id: string;
@@ -163,7 +165,7 @@ export interface Tables {
     expires_at: Timestamp;
   };
   open_streams: { id: string; owner: string; session_id: string; api_key_id: string };
-  rate_buckets: { bucket: string; window_start: Date; hits: number };
+  token_buckets: { bucket: string; full_at: Date; granted: number };
   widget_charges: { session_id: string; nonces: string[]; busy_until: Date | null };
 }
 

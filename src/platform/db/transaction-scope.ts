@@ -1,4 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Kysely } from "kysely";
+import { crashPoint } from "#src/kernel/crash-points.ts";
+import type { Db } from "./database.ts";
+import type { Tables } from "./tables.ts";
 
 /**
  * Knows whether the running code is inside a transaction of this database. The embedded database has one session, so a
@@ -7,6 +11,17 @@ import { AsyncLocalStorage } from "node:async_hooks";
  */
 export class TransactionScope {
   readonly #current = new AsyncLocalStorage<{ open: boolean }>();
+
+  /** Runs `work` in a transaction of `db`, and commits what it wrote unless it throws. */
+  async transaction<T>(db: Kysely<Tables>, work: (tx: Db) => Promise<T>): Promise<T> {
+    const result = await db.transaction().execute(async (tx) => {
+      const done = await this.run(() => work(tx));
+      crashPoint("transaction_uncommitted");
+      return done;
+    });
+    crashPoint("transaction_committed");
+    return result;
+  }
 
   /** Runs `work` as the inside of a transaction. What it leaves running is outside again once `work` has ended. */
   async run<T>(work: () => Promise<T>): Promise<T> {
