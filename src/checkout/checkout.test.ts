@@ -16,6 +16,7 @@ interface Setting {
   capabilities?: { takesBillingAddress: boolean; connectedAccountOption: string | null };
   numbers?: string[];
   dialsNumbers?: boolean;
+  dialsTls?: boolean;
   /** Log events, added here. */
   warnings?: string[];
 }
@@ -27,6 +28,7 @@ function checkoutOf({
   capabilities = NO_ADDRESS,
   numbers = [],
   dialsNumbers = true,
+  dialsTls = false,
   warnings = [],
 }: Setting = {}) {
   const shop = {
@@ -47,7 +49,13 @@ function checkoutOf({
     },
     gateways: { stripe: { capabilities } },
     clock: new ManualClock(),
-    settings: { phoneNumber: "+15550009999", sessionTtlSeconds: 300, dialsNumbers, isTrunkHost: (host) => host === "trunk.example" },
+    settings: {
+      phoneNumber: "+15550009999",
+      sessionTtlSeconds: 300,
+      dialsNumbers,
+      dialsTls,
+      isTrunkHost: (host) => host === "trunk.example",
+    },
     log: { warn: (event) => void warnings.push(event) },
   });
 }
@@ -166,6 +174,19 @@ test("an address reaches the gateways that take one, from the US where it names 
   const british = { ...ADDRESS, country: "GB" };
   assert.deepEqual(sessionOf(await voice({ billingAddress: british }, { capabilities })).billingAddress, british);
   assert.equal(sessionOf(await voice({ billingAddress: ADDRESS })).billingAddress, null);
+});
+
+test("a callback that needs TLS is taken only where SIP is spoken over TLS, one by a transport that there is not never", async () => {
+  for (const callback of ["sips:agent@pbx.example", "sip:agent@pbx.example;transport=TLS", "sip:agent@pbx.example;lr;tran%73port=tls"]) {
+    assert.deepEqual(faultsOf(await voice({ callback })), [{ field: "callback", fault: "not allowed" }], callback);
+    assert.equal(sessionOf(await voice({ callback }, { dialsTls: true })).callback, callback);
+  }
+  for (const callback of ["sips:agent@pbx.example;transport=udp", "sip:agent@pbx.example;transport=ws", "sip:agent@pbx.example;x=%zz"])
+    assert.deepEqual(
+      faultsOf(await voice({ callback }, { dialsTls: true })),
+      [{ field: "callback", fault: "not a destination" }],
+      callback,
+    );
 });
 
 test("a callback that is a number is taken without a trunk, and the log says that it cannot be dialled (R-432)", async () => {

@@ -33,6 +33,8 @@ export interface CheckoutDeps {
     sessionTtlSeconds: number;
     /** There is a trunk that dials numbers (`SIP_OUTBOUND`). */
     dialsNumbers: boolean;
+    /** SIP is spoken over TLS here (`SIP_TLS_PORT`). */
+    dialsTls: boolean;
     /** Whether the host of a SIP URI, without brackets, is a trunk's. */
     isTrunkHost(host: string): boolean;
   };
@@ -62,7 +64,7 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
       const faults = [
         ...amountFaults(amountMinor, request.mode, project.currency),
         ...gatewayFaults(facts),
-        ...callbackFaults(request.callback, project, (host) => settings.isTrunkHost(host)),
+        ...callbackFaults(request.callback, project, settings),
         ...accountFaults(request, facts),
       ];
       if (faults.length > 0 || typeof amountMinor === "string") return { kind: "invalid", faults };
@@ -84,6 +86,7 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
         },
         phoneNumber,
         offersLink: project.voice.payUrl,
+        hasCode: project.voice.shortCode,
       };
     },
 
@@ -108,6 +111,7 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
         },
         phoneNumber: null,
         offersLink: false,
+        hasCode: false,
       };
     },
   };
@@ -149,11 +153,15 @@ function gatewayFaults({ gateway }: ProjectFacts): CheckoutFault[] {
   return gateway === null ? [{ field: "gateway", fault: "not configured" }] : [];
 }
 
-function callbackFaults(callback: string | null, project: Project, isTrunkHost: (host: string) => boolean): CheckoutFault[] {
+function callbackFaults(callback: string | null, project: Project, settings: CheckoutDeps["settings"]): CheckoutFault[] {
   if (callback === null) return [];
   const target = parseCallback(callback);
   if (!target) return [{ field: "callback", fault: "not a destination" }];
-  return callbackAllowed(target, project, isTrunkHost) ? [] : [{ field: "callback", fault: "not allowed" }];
+  // What cannot be dialled is refused now: after the payment it would strand the caller.
+  const isDialled = target.kind === "phone" || !target.tls || settings.dialsTls;
+  return isDialled && callbackAllowed(target, project, (host) => settings.isTrunkHost(host))
+    ? []
+    : [{ field: "callback", fault: "not allowed" }];
 }
 
 /** A connected account is charged with the platform's key, or not at all. */

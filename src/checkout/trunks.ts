@@ -7,8 +7,9 @@ import { isInside, parseCidrs, resolveName } from "#src/platform/index.ts";
 export interface Trunk {
   host: string;
   port: number;
-  transport: "udp" | "tcp";
-  credentials: { username: string; password: Secret } | null;
+  transport: "udp" | "tcp" | "tls";
+  /** `md5`: the trunk knows no better digest. */
+  credentials: { username: string; password: Secret; md5: boolean } | null;
 }
 
 /** What turns SIP calls into telephone calls, and so costs money: the operator's trunks. */
@@ -27,17 +28,32 @@ export interface TrunkSettings {
   sipOutbound: Secret | null;
 }
 
-const TRUNK = /^sip:(?:([^:@]+)(?::([^@]*))?@)?(\[[^\]]+\]|[^:;@]+)(?::([0-9]{1,5}))?(?:;transport=(udp|tcp))?$/i;
+const TRUNK = /^sip:(?:([^:@]+)(?::([^@]*))?@)?(\[[^\]]+\]|[^:;@]+)(?::([0-9]{1,5}))?((?:;[^;]+)*)$/i;
+const PARAMETERS: Readonly<Record<string, readonly string[]>> = { transport: ["udp", "tcp", "tls"], digest: ["md5"] };
 
-/** Parses `sip:user:password@host:port;transport=tcp`; null when it is none. */
+/** Parses `sip:user:password@host:port;transport=tls;digest=md5`; null when it is none. */
 export function parseTrunk(text: string): Trunk | null {
   const match = TRUNK.exec(text);
   if (!match) return null;
-  const [, username, password = "", host = "", port = "5060", transport = "udp"] = match;
+  const [, username, password = "", host = "", port, rest = ""] = match;
+  const parameters = new Map(
+    rest
+      .toLowerCase()
+      .split(";")
+      .slice(1)
+      .map((parameter): [string, string] => {
+        const [name = "", value = ""] = parameter.split("=", 2);
+        return [name, value];
+      }),
+  );
+  for (const [name, value] of parameters) if (!PARAMETERS[name]?.includes(value)) return null;
+  const transport = (parameters.get("transport") ?? "udp") as Trunk["transport"];
   try {
     const credentials =
-      username === undefined ? null : { username: decodeURIComponent(username), password: new Secret(decodeURIComponent(password)) };
-    return { host, port: Number(port), transport: transport.toLowerCase() as "udp" | "tcp", credentials };
+      username === undefined
+        ? null
+        : { username: decodeURIComponent(username), password: new Secret(decodeURIComponent(password)), md5: parameters.has("digest") };
+    return { host, port: Number(port ?? (transport === "tls" ? 5061 : 5060)), transport, credentials };
   } catch {
     return null;
   }

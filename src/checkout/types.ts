@@ -53,8 +53,8 @@ export type CheckoutFault =
   | { field: "connectedAccount"; fault: "no platform key" };
 
 export type CheckoutResult =
-  /** `offersLink`: a voice session that may be paid in a browser too (R-435). */
-  | { kind: "valid"; session: NewSession; phoneNumber: string | null; offersLink: boolean }
+  /** `offersLink`: a voice session that may be paid in a browser too (R-435). `hasCode`: one that a short code leads to. */
+  | { kind: "valid"; session: NewSession; phoneNumber: string | null; offersLink: boolean; hasCode: boolean }
   /** In the order of the request's fields, all of them. */
   | { kind: "invalid"; faults: readonly CheckoutFault[] }
   /** The organisation has no such project. */

@@ -127,7 +127,7 @@ describe("what is set up", () => {
     assert.deepEqual(
       overview.map(({ id: _id, organizationId: _organizationId, ...rest }) => rest),
       [
-        { organization: "acme", project: "bare", currency: "USD", archived: false, gateways: [], webhooks: [], numbers: [] },
+        { organization: "acme", project: "bare", currency: "USD", archived: false, gateways: [], webhooks: [], numbers: [], trunks: [] },
         {
           organization: "acme",
           project: "shop",
@@ -136,6 +136,7 @@ describe("what is set up", () => {
           gateways: [{ gateway: "stripe", environment: "test" }],
           webhooks: [{ scope: "both", state: "on", https: true }],
           numbers: ["+15550001111"],
+          trunks: [],
         },
       ],
     );

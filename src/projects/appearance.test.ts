@@ -27,12 +27,14 @@ test("a variable is one of a list, of its form, and no way to load or run anythi
 test("words that nobody can read are refused, in the theme in which they would be shown", () => {
   assert.match(variablesFault({ colorText: "#999999" }, "light") ?? "", /colorText #999999 on #ffffff has a contrast of 2\.8 to 1/);
   assert.equal(variablesFault({ colorText: "#999999" }, "dark"), null);
-  assert.match(variablesFault({ colorBackground: "#202020" }, "auto") ?? "", /colorText/);
+  assert.equal(variablesFault({ colorBackground: "#202020" }, "light"), null, "a dark background has the dark theme's words");
+  assert.match(variablesFault({ colorBackground: "#777777" }, "auto") ?? "", /colorText/);
   assert.equal(variablesFault({ colorBackground: "#202020", colorText: "#eeeeee", colorDanger: "#ffb4ab" }, "auto"), null);
 });
 
 test("words on the primary colour are white or black, whichever can be read", () => {
   assert.equal(frameVariables({ colorPrimary: "#0a7d5a" })["colorOnPrimary"], "#ffffff");
   assert.equal(frameVariables({ colorPrimary: "#ffd400" })["colorOnPrimary"], "#000000");
+  assert.deepEqual(frameVariables({ colorText: "#707070", colorBackground: "#ffffff" })["colorMuted"], "var(--color-text)");
   assert.deepEqual(frameVariables({ colorPrimary: "url(//a)", borderRadius: "4px" }), { borderRadius: "4px" });
 });

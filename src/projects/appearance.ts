@@ -31,6 +31,8 @@ const OWN: Readonly<Record<Theme, Readonly<Record<"colorBackground" | "colorText
 
 /** WCAG 2.2, success criterion 1.4.3: words of ordinary size. */
 const LEAST_CONTRAST = 4.5;
+/** Of words which are still read as easily when they are muted, as the frame's style does it. */
+const LEAST_TO_MUTE = 10.5;
 
 /** What is wrong with them, in words, or null. Values that others than this file allows were stored before it are left out by `frameVariables`. */
 export function variablesFault(variables: Readonly<Record<string, string>>, theme: Theme | "auto"): string | null {
@@ -39,8 +41,7 @@ export function variablesFault(variables: Readonly<Record<string, string>>, them
     if (!form) return `${name} is none of ${VARIABLE_NAMES.join(", ")}`;
     if (!form[0].test(value)) return `${name} is not ${form[1]}`;
   }
-  for (const own of theme === "auto" ? [OWN.light, OWN.dark] : [OWN[theme]]) {
-    const { colorBackground, colorText, colorDanger } = { ...own, ...variables };
+  for (const { colorBackground, colorText, colorDanger } of colorsShown(variables, theme)) {
     for (const [name, color] of Object.entries({ colorText, colorDanger })) {
       const ratio = contrast(color, colorBackground);
       if (ratio < LEAST_CONTRAST)
@@ -50,13 +51,35 @@ export function variablesFault(variables: Readonly<Record<string, string>>, them
   return null;
 }
 
-/** Those that the frame may use, and the colour of words on the primary one: white or black, whichever is read more easily. */
+/** The theme that goes with the background, where the project has one of its own: it is the same on every device. */
+export function shownTheme({ colorBackground }: Readonly<Record<string, string>>, theme: Theme | "auto"): Theme | "auto" {
+  if (colorBackground === undefined || !COLOR.test(colorBackground)) return theme;
+  return contrast(colorBackground, "#000000") > contrast(colorBackground, "#ffffff") ? "light" : "dark";
+}
+
+/** The colours of words and of what they stand on, in each theme in which they are shown. */
+function colorsShown(variables: Readonly<Record<string, string>>, theme: Theme | "auto") {
+  const shown = shownTheme(variables, theme);
+  return (shown === "auto" ? [OWN.light, OWN.dark] : [OWN[shown]]).map((own) => ({ ...own, ...variables }));
+}
+
+/**
+ * Those that the frame may use, and what follows from them: the colour of words on the primary one, white or black, whichever is read more
+ * easily; and where words can just be read, none that are muted.
+ */
 export function frameVariables(variables: Readonly<Record<string, string>>): Record<string, string> {
   const usable = Object.fromEntries(Object.entries(variables).filter(([name, value]) => FORMS[name]?.[0].test(value)));
   const { colorPrimary } = usable;
-  if (colorPrimary === undefined) return usable;
-  const onPrimary = contrast("#ffffff", colorPrimary) >= LEAST_CONTRAST ? "#ffffff" : "#000000";
-  return { ...usable, colorOnPrimary: onPrimary };
+  const bearsMuted = colorsShown(usable, "auto").every(
+    ({ colorText, colorBackground }) => contrast(colorText, colorBackground) >= LEAST_TO_MUTE,
+  );
+  return {
+    ...usable,
+    ...(!bearsMuted && { colorMuted: "var(--color-text)" }),
+    ...(colorPrimary !== undefined && {
+      colorOnPrimary: contrast("#ffffff", colorPrimary) >= LEAST_CONTRAST ? "#ffffff" : "#000000",
+    }),
+  };
 }
 
 /** From 1 to 21; WCAG 2.2, contrast ratio. */

@@ -54,7 +54,12 @@ describe("the commands that change settings", () => {
   const cards = (live: object) => projectOf({ slug: "shop", gateways: { webhook: { live } } });
   const FAULTS: readonly (readonly [what: string, command: Command, path: string, message: RegExp])[] = [
     ["a slug that is none", projectOf({ slug: "no slug" }), "slug", /^Slug: must be 1 to 63 letters/],
-    ["an unknown field", projectOf({ slug: "shop", voice: { colour: "red" } }), "voice.colour", /^Unknown key "colour"\.$/],
+    [
+      "an unknown field",
+      projectOf({ slug: "shop", voice: { colour: "red" } }),
+      "voice.colour",
+      /^Unknown key "colour" in voice; there are collect, attempts, .*\.$/,
+    ],
     ...["10.0.0", "010.0.0.1", "10.0.0.0/33", "10.0.0.0/08", "fe80::1%eth0", "trunk.example"].map(
       (range) =>
         [

@@ -1,11 +1,13 @@
 import { sql } from "kysely";
+import type { LanguageTag } from "#src/kernel/language.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Database } from "#src/platform/index.ts";
+import type { Database, Db } from "#src/platform/index.ts";
 import { createApiKey, revokeApiKey, saveApiKey } from "./commands/api-keys.ts";
 import { type Change, type ChangeReport, CommandFault, type CommandSource } from "./commands/change.ts";
 import { organizationOf, saveOrganization } from "./commands/organizations.ts";
 import { saveProject } from "./commands/projects.ts";
 import { type ApiKeyValues, type OrganizationValues, checked, type ProjectValues, type Shapes, shapesFor } from "./commands/shapes.ts";
+import { differences, exportState } from "./export.ts";
 import type { Gateways } from "./gateway-descriptor.ts";
 import type { Vault } from "./vault.ts";
 
@@ -28,46 +30,72 @@ export interface CommandDeps {
   vault: Vault;
   random: Random;
   gateways: Gateways;
+  /** What calls can be spoken in. */
+  languages: readonly LanguageTag[];
+  /** Sounds of recordings as mu-law at 8 kHz, by the files' names in the apply file. */
+  recordings?: ReadonlyMap<string, Uint8Array>;
   digestOf: (token: string) => Buffer;
 }
 
-/** A fault of one of several commands. */
+/** Faults of several commands, each with which of them it is. */
 export class CommandsFault extends Error {
-  /** Which of them. */
-  readonly index: number;
-  readonly fault: CommandFault;
+  readonly faults: readonly { index: number; fault: CommandFault }[];
 
-  constructor(index: number, fault: CommandFault) {
-    super(fault.message, { cause: fault });
+  constructor(faults: CommandsFault["faults"]) {
+    super(faults.map(({ fault }) => fault.message).join(" "));
     this.name = "CommandsFault";
-    this.index = index;
-    this.fault = fault;
+    this.faults = faults;
   }
 }
 
 /**
  * Carries the commands out in one transaction, one after another: all of them or none. Saying the same again changes nothing. Throws
- * CommandsFault for the first that cannot be done.
+ * CommandsFault for all that cannot be done: what is at fault writes nothing, so the others can be looked at too.
  */
-export async function runCommands(
+export async function runCommands(deps: CommandDeps, by: CommandSource, commands: readonly Command[]): Promise<ChangeReport> {
+  return await deps.database.transaction((tx) => carryOut(deps, tx, by, commands));
+}
+
+/** What `runCommands` would do, key by key, without its secrets; nothing is changed. Throws CommandsFault as it would. */
+export async function tryCommands(deps: CommandDeps, by: CommandSource, commands: readonly Command[]): Promise<ChangeReport> {
+  const state = (tx: Db) => exportState(tx, deps.vault, deps.gateways);
+  let tried: ChangeReport = { changes: [], generated: [] };
+  const asked = new Error("tried alone");
+  await deps.database
+    .transaction(async (tx) => {
+      const before = await state(tx);
+      const { changes, generated } = await carryOut(deps, tx, by, commands);
+      const shown = generated.map(({ object }) => ({ object, secret: "(made when it is applied)" }));
+      tried = { changes, generated: shown, differences: differences(before, await state(tx)) };
+      throw asked;
+    })
+    .catch((error: unknown) => {
+      if (error !== asked) throw error;
+    });
+  return tried;
+}
+
+async function carryOut(
   { database, ...deps }: CommandDeps,
+  tx: Db,
   by: CommandSource,
   commands: readonly Command[],
 ): Promise<ChangeReport> {
-  return await database.transaction(async (tx) => {
-    // One run at a time: two at once would both find an object missing and both make it.
-    await sql`select pg_advisory_xact_lock(hashtext('voicetill apply'))`.execute(tx);
-    const change: Change = { ...deps, tx, databaseKind: database.kind, by, report: { changes: [], generated: [] } };
-    const shapes = shapesFor(deps.gateways);
-    for (const [index, command] of commands.entries()) {
-      try {
-        await run(change, shapes, command);
-      } catch (error) {
-        throw error instanceof CommandFault ? new CommandsFault(index, error) : error;
-      }
+  // One run at a time: two at once would both find an object missing and both make it.
+  await sql`select pg_advisory_xact_lock(hashtext('voicetill apply'))`.execute(tx);
+  const change: Change = { ...deps, tx, databaseKind: database.kind, by, report: { changes: [], generated: [] } };
+  const shapes = shapesFor(deps.gateways, deps.languages);
+  const faults: { index: number; fault: CommandFault }[] = [];
+  for (const [index, command] of commands.entries()) {
+    try {
+      await run(change, shapes, command);
+    } catch (error) {
+      if (!(error instanceof CommandFault)) throw error;
+      faults.push({ index, fault: error });
     }
-    return change.report;
-  });
+  }
+  if (faults.length > 0) throw new CommandsFault(faults);
+  return change.report;
 }
 
 /** `runCommands` for one command; throws its CommandFault. */
@@ -75,7 +103,7 @@ export async function runCommand(deps: CommandDeps, by: CommandSource, command: 
   try {
     return await runCommands(deps, by, [command]);
   } catch (error) {
-    throw error instanceof CommandsFault ? error.fault : error;
+    throw error instanceof CommandsFault ? (error.faults[0]?.fault ?? error) : error;
   }
 }
 

@@ -1,13 +1,15 @@
+import { EMBEDDED_LANGUAGE, type LanguageTag } from "#src/kernel/language.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, InstallationKeys } from "#src/platform/index.ts";
 import { createKey, listApiKeys, revokeKey } from "./api-keys.ts";
 import type { ApiKey, NewApiKey } from "./api-keys.ts";
-import { applyFile } from "./apply/apply.ts";
+import { type ApplyOptions, applyFile } from "./apply/apply.ts";
 import { type Command, type CommandDeps, runCommand } from "./commands.ts";
 import { type ChangeReport, CommandFault, type CommandSource } from "./commands/change.ts";
 import type { GatewaySettings } from "#src/gateways/index.ts";
+import { type ExportedState, exportState } from "./export.ts";
 import type { Gateways } from "./gateway-descriptor.ts";
 import { createGatewaySettings, type Unrenewed } from "./gateway-settings.ts";
 import { authenticate, createKeyDigest, invalidKeys } from "./api-key-authentication.ts";
@@ -22,7 +24,8 @@ import { rotateMasterKey } from "./rotation.ts";
 import type { RotationReport } from "./rotation.ts";
 import { createVault } from "./vault.ts";
 
-export { variablesOf } from "./apply/document.ts";
+export { recordingsOf, variablesOf } from "./apply/document.ts";
+export type { RecordingRead } from "./apply/apply.ts";
 export { CommandFault };
 export { INTEGRATION_SCOPE, SCOPES } from "./api-key-authentication.ts";
 export type {
@@ -39,8 +42,8 @@ export type {
   Starter,
   WebhookEndpoint,
 };
-export { frameVariables, VARIABLE_NAMES } from "./appearance.ts";
-export type { VoiceField } from "./settings.ts";
+export { frameVariables, shownTheme, VARIABLE_NAMES } from "./appearance.ts";
+export type { WidgetField } from "./settings.ts";
 
 export interface Projects {
   /** Who holds this key; null for a malformed, unknown, expired or revoked one. Malformed ones never reach the database. */
@@ -51,9 +54,14 @@ export interface Projects {
   findProject(db: Db, organizationId: string, idOrSlug: string): Promise<Project | null>;
   list(db: Db, organizationId: string): Promise<Project[]>;
   projectById(db: Db, id: string): Promise<Project | null>;
-  projectOfNumber(db: Db, number: string): Promise<Project | null>;
-  /** The one project that has the trunk at this IP address for its own. */
-  projectOfTrunk(db: Db, address: string): Promise<Project | null>;
+  /** A project whose row came along with something else, as JSON. */
+  fromJson(row: Readonly<Record<string, unknown>>): Project;
+  /** The project that a call names by a number that was dialled, the first that counts, or by the IP address of the project's own trunk. */
+  projectOfCall(db: Db, numbers: readonly string[], address: string): Promise<{ project: Project; number: string | null } | null>;
+  /** The sound of a project's recording, mu-law at 8 kHz, by its digest; null: there is none any more. */
+  recording(db: Db, digest: string): Promise<Uint8Array | null>;
+  /** What callers hear of the projects, to be rendered before the first of them calls. */
+  speaking(db: Db): Promise<repository.Speaking[]>;
   numbersOf(db: Db, projectId: string): Promise<string[]>;
   /** The countries that most projects have, at most `limit`. */
   countries(db: Db, limit: number): Promise<string[]>;
@@ -89,7 +97,9 @@ export interface Projects {
   /** Puts everything sealed under a new master key, or with `reencrypt` under new data keys; throws OperatorError when it may not. */
   rotateMasterKey(options: { reencrypt: boolean }): Promise<RotationReport>;
   /** Brings the installation to what the apply file declares, or throws OperatorError naming the line. `env` fills `${NAME}`. */
-  applyFile(text: string, env: Readonly<Record<string, string | undefined>>): Promise<ChangeReport>;
+  applyFile(text: string, env: Readonly<Record<string, string | undefined>>, options?: ApplyOptions): Promise<ChangeReport>;
+  /** The present state as an apply file, without secrets. */
+  exportState(db: Db): Promise<ExportedState>;
   /** Makes the demo project and its test key on an embedded installation; returns the same key at every start. */
   ensureStarter(): Promise<Starter>;
 }
@@ -102,12 +112,21 @@ export interface ProjectsDeps {
   gateways: Gateways;
   /** Base address of the simulators without a trailing slash, or null when they are off. */
   simulatorsUrl: () => string | null;
+  /** What calls can be spoken in; default: as the embedded voice does. */
+  languages?: readonly LanguageTag[];
 }
 
-export function createProjects({ database, keys, random, gateways, simulatorsUrl }: ProjectsDeps): Projects {
+export function createProjects({
+  database,
+  keys,
+  random,
+  gateways,
+  simulatorsUrl,
+  languages = [EMBEDDED_LANGUAGE],
+}: ProjectsDeps): Projects {
   const vault = createVault(keys.keyring);
   const digestOf = createKeyDigest(keys.pepper);
-  const commands: CommandDeps = { database, vault, random, gateways, digestOf };
+  const commands: CommandDeps = { database, vault, random, gateways, digestOf, languages };
   const settings = createGatewaySettings({ database, vault, gateways, simulatorsUrl });
   return {
     authenticate: (db, token) => authenticate(db, token, digestOf),
@@ -115,8 +134,10 @@ export function createProjects({ database, keys, random, gateways, simulatorsUrl
     findProject: repository.findProject,
     list: repository.listProjects,
     projectById: repository.projectById,
-    projectOfNumber: repository.projectOfNumber,
-    projectOfTrunk: repository.projectOfTrunk,
+    fromJson: repository.projectFromJson,
+    projectOfCall: repository.projectOfCall,
+    recording: repository.recording,
+    speaking: repository.speaking,
     numbersOf: repository.numbersOf,
     countries: repository.countries,
     gatewaySettings: settings.find,
@@ -134,7 +155,8 @@ export function createProjects({ database, keys, random, gateways, simulatorsUrl
     overview: overviewOf,
     unopenedSecrets: (db) => unopenedSecrets(db, vault),
     rotateMasterKey: (options) => rotateMasterKey({ database, keyring: keys.keyring, random }, options),
-    applyFile: (text, env) => applyFile(commands, text, env),
+    applyFile: (text, env, options) => applyFile(commands, text, env, options),
+    exportState: (db) => exportState(db, vault, gateways),
     ensureStarter: () => ensureStarter({ database, starter: keys.starter, random, digestOf }),
   };
 }

@@ -19,13 +19,23 @@ export interface ProjectOverview {
   webhooks: { scope: EndpointScope; state: "on" | "disabled"; https: boolean }[];
   /** Service numbers of the project's own, E.164. */
   numbers: string[];
+  /** Address ranges of trunks of the project's own. */
+  trunks: string[];
 }
 
 export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
   const projects = await db
     .selectFrom("projects")
     .innerJoin("organizations", "organizations.id", "projects.organization_id")
-    .select(["projects.id", "organization_id", "organizations.slug as organization", "projects.slug as project", "currency", "archived"])
+    .select([
+      "projects.id",
+      "organization_id",
+      "organizations.slug as organization",
+      "projects.slug as project",
+      "currency",
+      "archived",
+      "voice",
+    ])
     .orderBy("organizations.slug")
     .orderBy("projects.slug")
     .execute();
@@ -40,7 +50,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
     .orderBy("environment")
     .execute();
   const numbers = await db.selectFrom("phone_numbers").selectAll().orderBy("number").execute();
-  return projects.map(({ id, organization_id: organizationId, organization, project, currency, archived }) => ({
+  return projects.map(({ id, organization_id: organizationId, organization, project, currency, archived, voice }) => ({
     id,
     organizationId,
     organization,
@@ -59,6 +69,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
         https: url.startsWith("https:"),
       })),
     numbers: numbers.filter((row) => row.project_id === id).map(({ number }) => number),
+    trunks: (voice as { trunks?: string[] }).trunks ?? [],
   }));
 }
 

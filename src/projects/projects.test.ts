@@ -107,13 +107,18 @@ describe("projects and keys", () => {
     assert.ok(shop);
     assert.equal(shop.currency, "USD");
     assert.equal(shop.country, "US");
-    assert.deepEqual(shop.voice, {
+    assert.partialDeepStrictEqual(shop.voice, {
       collect: ["number", "expiry", "cvv", "zip"],
       attempts: 3,
+      tries: 3,
+      name: null,
+      readBack: true,
+      timeouts: { firstDigitMs: 10_000, betweenDigitsMs: null },
       transfer: { mode: "bridge", allow: [] },
       trunks: [],
       testWord: true,
       payUrl: false,
+      shortCode: false,
     });
     assert.equal((await projects.findProject(database.db, acme, shop.id.toUpperCase()))?.id, shop.id);
     assert.equal((await projects.findProject(database.db, acme, "Shop"))?.id, undefined);
@@ -133,10 +138,12 @@ describe("projects and keys", () => {
 
   test("a service number belongs to its project", async () => {
     const projects = testProjects(database);
-    const project = await projects.projectOfNumber(database.db, "+15550001111");
+    const found = await projects.projectOfCall(database.db, ["+15550002222", "+15550001111"], "192.0.2.1");
+    const project = found?.project;
+    assert.equal(found?.number, "+15550001111");
     assert.equal(project?.slug, "shop");
     assert.deepEqual(await projects.numbersOf(database.db, project?.id ?? ""), ["+15550001111"]);
-    assert.equal(await projects.projectOfNumber(database.db, "+15550002222"), null);
+    assert.equal(await projects.projectOfCall(database.db, ["+15550002222"], "192.0.2.1"), null);
     assert.deepEqual(await projects.countries(database.db, 5), ["US"]);
   });
 

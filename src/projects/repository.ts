@@ -1,8 +1,9 @@
 import { parseUuid } from "#src/kernel/ids.ts";
+import type { CardBrand } from "#src/kernel/card.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { sql } from "kysely";
-import { audit, type Db, type Place, type Tables } from "#src/platform/index.ts";
+import { audit, type Db, type Place, statement, type Tables } from "#src/platform/index.ts";
 import type { Selectable } from "kysely";
 import { readVoice, readWidget } from "./settings.ts";
 import type { VoiceSettings, WidgetSettings } from "./settings.ts";
@@ -20,6 +21,8 @@ export interface Project {
   /** ISO 3166-1 alpha-2: how national numbers are read, and where callbacks may go by default. */
   country: string;
   archived: boolean;
+  /** Brands of cards that are taken, in a call and in the card form; empty: whatever the gateway takes. */
+  acceptedBrands: readonly CardBrand[];
   voice: VoiceSettings;
   widget: WidgetSettings;
   createdAt: Date;
@@ -74,30 +77,62 @@ export async function projectById(db: Db, id: string): Promise<Project | null> {
   return row ? toProject(row) : null;
 }
 
-/** Whose service number this is, E.164. */
-export async function projectOfNumber(db: Db, number: string): Promise<Project | null> {
-  const row = await db
-    .selectFrom("projects")
-    .innerJoin("phone_numbers", "phone_numbers.project_id", "projects.id")
-    .selectAll("projects")
-    .where("phone_numbers.number", "=", number)
-    .where("archived", "=", false)
-    .executeTakeFirst();
-  return row ? toProject(row) : null;
+const ofCall = statement<Selectable<Tables["projects"]> & { number: string | null }>(
+  "project_of_call",
+  `(select projects.*, phone_numbers.number from phone_numbers join projects on projects.id = phone_numbers.project_id
+    where phone_numbers.number = any($1::text[]) and not projects.archived
+    order by array_position($1::text[], phone_numbers.number) limit 1)
+  union all
+  (select projects.*, null from projects
+    where projects.voice ? 'trunks' and not projects.archived and exists (
+      select from jsonb_array_elements_text(projects.voice -> 'trunks') as range where range::inet >>= $2::inet
+    ) limit 2)`,
+);
+
+/**
+ * The project that a call names, by one of the service numbers (E.164, the first counts) or else by the IP address that it came from: that of the
+ * one project that has the trunk for its own. `number`: which it was by.
+ */
+export async function projectOfCall(
+  db: Db,
+  numbers: readonly string[],
+  address: string,
+): Promise<{ project: Project; number: string | null } | null> {
+  const [unscoped = ""] = address.split("%");
+  const rows = await ofCall(db, numbers, unscoped);
+  const byNumber = rows.find(({ number }) => number !== null);
+  // A trunk that two projects have names neither.
+  const row = byNumber ?? (rows.length === 1 ? rows[0] : undefined);
+  return row ? { project: toProject(row), number: row.number } : null;
 }
 
-/** Whose trunk a call from this IP address came by; null when it is no project's own, or several projects'. */
-export async function projectOfTrunk(db: Db, address: string): Promise<Project | null> {
-  const [unscoped = ""] = address.split("%");
-  const ranges = sql`jsonb_array_elements_text(coalesce(projects.voice -> 'trunks', '[]'))`;
+/** What callers hear of one project alone; projects that say the same are one. */
+export interface Speaking {
+  /** BCP 47. */
+  language: string;
+  merchant: string | null;
+  acceptedBrands: readonly CardBrand[];
+  wordings: VoiceSettings["prompts"];
+}
+
+/** What callers hear of every project that is not archived. */
+export async function speaking(db: Db): Promise<Speaking[]> {
   const rows = await db
     .selectFrom("projects")
-    .selectAll()
+    .select(["language", "accepted_brands", sql`voice -> 'name'`.as("name"), sql`voice -> 'prompts'`.as("prompts")])
+    .distinct()
     .where("archived", "=", false)
-    .where(sql<boolean>`exists (select from ${ranges} as range where range::inet >>= ${unscoped}::inet)`)
-    .limit(2)
     .execute();
-  return rows.length === 1 ? toProject(rows[0]!) : null;
+  return rows.map(({ language, accepted_brands: acceptedBrands, name, prompts }) => {
+    const voice = readVoice({ name: name ?? undefined, prompts: prompts ?? undefined });
+    return { language, merchant: voice.name, acceptedBrands: acceptedBrands as CardBrand[], wordings: voice.prompts };
+  });
+}
+
+/** A recording's sound, whichever project's it is: the digest is of the sound alone. */
+export async function recording(db: Db, digest: string): Promise<Uint8Array | null> {
+  const row = await db.selectFrom("recordings").select("ulaw").where("digest", "=", digest).limit(1).executeTakeFirst();
+  return row?.ulaw ?? null;
 }
 
 export async function numbersOf(db: Db, projectId: string): Promise<string[]> {
@@ -228,6 +263,11 @@ export async function integrationSecrets(db: Db, vault: Vault, projectId: string
   };
 }
 
+/** A project from its row as PostgreSQL tells it in JSON. */
+export function projectFromJson(json: Readonly<Record<string, unknown>>): Project {
+  return toProject({ ...json, created_at: new Date(json["created_at"] as string) } as Selectable<Tables["projects"]>);
+}
+
 function toProject(row: Selectable<Tables["projects"]>): Project {
   return {
     id: row.id,
@@ -238,6 +278,7 @@ function toProject(row: Selectable<Tables["projects"]>): Project {
     language: row.language,
     country: row.country,
     archived: row.archived,
+    acceptedBrands: row.accepted_brands as CardBrand[],
     voice: readVoice(row.voice),
     widget: readWidget(row.widget),
     createdAt: row.created_at,

@@ -1,21 +1,40 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import type { CardBrand } from "#src/kernel/card.ts";
+import { ERRORS, RECORDABLE, type Recordings, SENTENCE_IDS, type Wording, wordingFault } from "#src/conversation/index.ts";
 import { variablesFault } from "./appearance.ts";
+import { logoFault } from "./logo.ts";
+import { allowRuleFault } from "./transfer-allow.ts";
 
 /**
  * A project's settings for its calls and its widget: the shapes of the apply file (docs/operations.md, Apply file), stored as they
  * were written. What was never written has the default of this file when it is read, so a default can improve.
  */
 
-const VOICE_FIELDS = ["number", "expiry", "cvv", "zip", "name"] as const;
-export type VoiceField = (typeof VOICE_FIELDS)[number];
+/** What can be asked for on the telephone. */
+const VOICE_FIELDS = ["number", "expiry", "cvv", "zip"] as const;
+/** What the card form can ask for. */
+const WIDGET_FIELDS = [...VOICE_FIELDS, "name"] as const;
+export type WidgetField = (typeof WIDGET_FIELDS)[number];
 
 /** How a project's calls run. */
 export interface VoiceSettings {
   /** Fields the caller is asked for, in this order. */
-  collect: readonly VoiceField[];
+  collect: readonly (typeof VOICE_FIELDS)[number][];
   /** Cards that may be tried in one call (R-192). */
   attempts: number;
+  /** Faulty answers to one question with one card. */
+  tries: number;
+  /** The merchant's name as the greeting says it; null: it names nobody. */
+  name: string | null;
+  /** Whether the last four digits are read back before the card is used. */
+  readBack: boolean;
+  /** Sentences in the project's own words. */
+  prompts: readonly Wording[];
+  /** Sentences that are recorded, each by the digest of its sound. */
+  recordings: Recordings;
+  /** How long a caller is waited for, ms; null: as docs/conversation.md says. */
+  timeouts: { firstDigitMs: number; betweenDigitsMs: number | null };
   transfer: {
     /** How the caller goes back: a second leg bridged by us, or REFER to the trunk. */
     mode: "bridge" | "refer";
@@ -28,60 +47,195 @@ export interface VoiceSettings {
   testWord: boolean;
   /** Whether a voice session can also be paid in a browser, by the link in its detail (docs/widget.md, A link for a caller). */
   payUrl: boolean;
+  /** Whether a voice session has a short code, to be dialled behind the project's number or keyed in a call (docs/interface.md, Matching calls). */
+  shortCode: boolean;
 }
 
 export interface WidgetSettings {
   /** Origins of the merchant's pages that may embed the frame. */
   origins: readonly string[];
+  /** Picture above the form, as a `data:` address (src/projects/logo.ts). */
+  logo: string | null;
   appearance: {
     theme: "light" | "dark" | "auto";
     variables: Readonly<Record<string, string>>;
     labels: "above" | "floating" | "hidden";
-    fields: readonly VoiceField[];
+    fields: readonly WidgetField[];
   };
 }
 
 const DEFAULT_VOICE = {
   collect: ["number", "expiry", "cvv", "zip"],
   attempts: 3,
+  name: null,
+  read_back: true,
+  prompts: [],
+  recordings: {},
+  timeouts: { first_digit_ms: 10_000, between_digits_ms: null },
   transfer: { mode: "bridge", allow: [] },
   trunks: [],
   test_word: true,
   pay_url: false,
+  short_code: false,
 } as const;
 
 const DEFAULT_WIDGET: WidgetSettings = {
   origins: [],
+  logo: null,
   appearance: { theme: "auto", variables: {}, labels: "above", fields: ["number", "expiry", "cvv", "zip"] },
 };
 
-const fieldList = z
-  .array(z.enum(VOICE_FIELDS))
-  .refine((fields) => fields.includes("number") && fields.includes("expiry"), "must name number and expiry")
-  .refine((fields) => new Set(fields).size === fields.length, "must name each field once");
+const fieldList = <const Names extends readonly [string, ...string[]]>(names: Names) =>
+  z
+    .array(z.enum(names))
+    .refine(
+      (fields) => (["number", "expiry"] as string[]).every((field) => (fields as string[]).includes(field)),
+      "must name number and expiry",
+    )
+    .refine((fields) => new Set(fields).size === fields.length, "must name each field once");
+
+const allowRule = z
+  .string()
+  .max(256)
+  .superRefine((rule, context) => {
+    const fault = allowRuleFault(rule);
+    if (fault !== null) context.addIssue({ code: "custom", message: fault });
+  });
+
+/** What a project may restrict its cards to. */
+const BRANDS = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro", "elo"] as const satisfies CardBrand[];
+
+/** The `accepted_brands` of the apply file. */
+export const acceptedBrands = z
+  .array(z.enum(BRANDS))
+  .refine((brands) => new Set(brands).size === brands.length, "must name each brand once")
+  .describe(
+    "Brands of cards that are taken, on the telephone and in the card form; a card of another one is refused before it is sent anywhere. Default, and when empty: whatever the gateway takes.",
+  );
+
+/** One of `voice.prompts`. */
+const wording = z
+  .strictObject({
+    sentence: z.enum(SENTENCE_IDS, {
+      error: ({ input }) => `there is no sentence ${JSON.stringify(input)}; docs/conversation.md has them all`,
+    }),
+    attempt: z.int().min(1).max(10).optional(),
+    error: z.enum(ERRORS).optional(),
+    brand: z.enum(BRANDS).optional(),
+    text: z.string().max(500, "must have at most 500 characters"),
+  })
+  .superRefine(({ sentence, text }, context) => {
+    const fault = wordingFault(sentence, text);
+    if (fault !== null) context.addIssue({ code: "custom", path: ["text"], message: fault });
+  });
 
 /** The `voice` block of the apply file. */
 export const voiceBlock = z
   .strictObject({
-    collect: fieldList,
-    attempts: z.int().min(1).max(5),
-    transfer: z.strictObject({ mode: z.enum(["bridge", "refer"]), allow: z.array(z.string().min(1).max(256)) }).partial(),
-    trunks: z.array(z.string().refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/28")).max(64),
-    test_word: z.boolean(),
-    pay_url: z.boolean(),
+    collect: fieldList(VOICE_FIELDS).describe(
+      "What the caller is asked for, in this order. Default: number, expiry, cvv, zip. A name is not asked for on the telephone.",
+    ),
+    attempts: z.int().min(1).max(5).describe("Cards that may be tried in one call. Default: 3."),
+    tries: z
+      .int()
+      .min(1)
+      .max(5)
+      .describe("Faulty answers that one question may get with one card; the last of them ends the call. Default: as `attempts`."),
+    name: z
+      .string()
+      .max(100, "must have at most 100 characters")
+      .regex(/^[^{}\p{C}]*\p{L}[^{}\p{C}]*$/u, "must hold a letter, and neither braces nor control characters")
+      .nullable()
+      .describe(
+        'The merchant\'s name as it is spoken: `Acme Flowers` makes the greeting "This is the secure payment line of Acme Flowers." null, and by default: it names nobody.',
+      ),
+    read_back: z
+      .boolean()
+      .describe("Whether the last four digits are read back, and a yes is waited for, before the card is used. Default: true."),
+    prompts: z
+      .array(wording)
+      .max(200)
+      .describe(
+        "Sentences in words of the project's own, each with `sentence` (its name in docs/conversation.md), `text`, and where it is for some situations alone `attempt`, `error` and `brand`; the first that fits is said. Default: none.",
+      ),
+    recordings: z
+      .record(z.string(), z.string().min(1).max(1000).nullable())
+      .superRefine((recordings, context) => {
+        for (const id of Object.keys(recordings)) {
+          if ((RECORDABLE as readonly string[]).includes(id)) continue;
+          context.addIssue({
+            code: "custom",
+            path: [id],
+            message: `there is no sentence ${JSON.stringify(id)} that is the same in every call`,
+          });
+        }
+      })
+      .describe(
+        "Sentences as recorded, by their names in docs/conversation.md: WAV files, named as they are found from the folder of this file; null takes one away. Default: none.",
+      ),
+    timeouts: z
+      .strictObject({
+        first_digit_ms: z
+          .int()
+          .min(3_000)
+          .max(60_000)
+          .describe("After a question, for the answer to begin, ms; then it is asked again, three times. Default: 10000."),
+        between_digits_ms: z
+          .int()
+          .min(1_000)
+          .max(15_000)
+          .nullable()
+          .describe("For an answer that has begun to go on, ms. null, and by default: 3000, and 5000 in a card number."),
+      })
+      .partial(),
+    transfer: z
+      .strictObject({
+        mode: z
+          .enum(["bridge", "refer"])
+          .describe("How the caller goes back: a second leg that we bridge, or REFER to the trunk. Default: bridge."),
+        allow: z
+          .array(allowRule)
+          .describe(
+            'Where callbacks may go: beginnings of numbers (`"+44"`), hosts (`"sip:pbx.example"`) and every host below one (`"sip:*.example"`). Default, and when empty: numbers of the project\'s own country, and any SIP host.',
+          ),
+      })
+      .partial(),
+    trunks: z
+      .array(z.string().refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/28"))
+      .max(64)
+      .describe(
+        "Address ranges of a trunk that is this project's alone, among those of `SIP_TRUNKS`: a call from there is for this project, unless the number that was dialled is another's.",
+      ),
+    test_word: z.boolean().describe("Whether a test key's caller may say the test word instead of a card. Default: true."),
+    pay_url: z.boolean().describe("Whether a voice session has a link to pay by in a browser (docs/widget.md). Default: false."),
+    short_code: z
+      .boolean()
+      .describe(
+        "Whether a caller may name the session by eight digits, dialled behind the project's number or keyed when nothing else names it (docs/interface.md, Matching calls). Default: false.",
+      ),
   })
   .partial();
 
 /** The `widget` block of the apply file. */
 export const widgetBlock = z
   .strictObject({
-    origins: z.array(z.string().refine(isOrigin, "must be an origin such as https://shop.example")),
+    origins: z
+      .array(z.string().refine(isOrigin, "must be an origin such as https://shop.example"))
+      .describe("Origins of the merchant's pages that may embed the card form. Default: none."),
+    logo: z
+      .string()
+      .superRefine((logo, context) => {
+        const fault = logoFault(logo);
+        if (fault !== null) context.addIssue({ code: "custom", message: fault });
+      })
+      .nullable()
+      .describe("A picture above the card form, as a data: address (docs/widget.md); null: none."),
     appearance: z
       .strictObject({
-        theme: z.enum(["light", "dark", "auto"]),
-        variables: z.record(z.string(), z.string().max(128)),
-        labels: z.enum(["above", "floating", "hidden"]),
-        fields: fieldList,
+        theme: z.enum(["light", "dark", "auto"]).describe("Default: auto, as the browser's user has it."),
+        variables: z.record(z.string(), z.string().max(128)).describe("Colours, font, radius and spacing, by the names of docs/widget.md."),
+        labels: z.enum(["above", "floating", "hidden"]).describe("Where a field's label stands. Default: above."),
+        fields: fieldList(WIDGET_FIELDS).describe("What the form asks for, in this order. Default: number, expiry, cvv, zip."),
       })
       .partial()
       .superRefine(({ variables = {}, theme = "auto" }, context) => {
@@ -91,10 +245,31 @@ export const widgetBlock = z
   })
   .partial();
 
+type StoredVoice = Pick<VoiceSettings, "collect" | "attempts" | "name" | "prompts" | "transfer" | "trunks"> & {
+  tries?: number;
+  read_back: boolean;
+  recordings: StoredRecordings;
+  timeouts: { first_digit_ms: number; between_digits_ms: number | null };
+  test_word: boolean;
+  pay_url: boolean;
+  short_code: boolean;
+};
+
+/** By the sentence: the file as the apply file names it, and the digest of its sound; null: taken away. */
+export type StoredRecordings = Readonly<Record<string, { file: string; digest: string } | null>>;
+
 export function readVoice(stored: unknown): VoiceSettings {
-  type Stored = Omit<VoiceSettings, "testWord" | "payUrl"> & { test_word: boolean; pay_url: boolean };
-  const { test_word: testWord, pay_url: payUrl, ...voice } = merge(DEFAULT_VOICE, stored) as Stored;
-  return { ...voice, testWord, payUrl };
+  const { test_word, pay_url, short_code, read_back, timeouts, tries, recordings, ...voice } = merge(DEFAULT_VOICE, stored) as StoredVoice;
+  return {
+    ...voice,
+    tries: tries ?? voice.attempts,
+    readBack: read_back,
+    recordings: Object.fromEntries(Object.entries(recordings).flatMap(([id, stored]) => (stored ? [[id, stored.digest]] : []))),
+    timeouts: { firstDigitMs: timeouts.first_digit_ms, betweenDigitsMs: timeouts.between_digits_ms },
+    testWord: test_word,
+    payUrl: pay_url,
+    shortCode: short_code,
+  };
 }
 
 export function readWidget(stored: unknown): WidgetSettings {

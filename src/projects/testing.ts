@@ -1,3 +1,4 @@
+import type { LanguageTag } from "#src/kernel/language.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { createKeyring, type Database, firstKeys } from "#src/platform/index.ts";
@@ -45,12 +46,13 @@ export const forwarding: GatewayDescriptor = {
   checkSettings: () => null,
 };
 
-export function testProjects(database: Database, options: { simulatorsUrl?: string | null } = {}) {
+export function testProjects(database: Database, options: { simulatorsUrl?: string | null; languages?: readonly LanguageTag[] } = {}) {
   return createProjects({
     database,
     keys: firstKeys(createKeyring([MASTER_KEY])),
     random: systemRandom,
     gateways: { stripe: cardWorks, webhook: forwarding },
     simulatorsUrl: () => options.simulatorsUrl ?? null,
+    ...(options.languages && { languages: options.languages }),
   });
 }

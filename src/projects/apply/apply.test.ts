@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Database } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
+import { SCOPES } from "../api-key-authentication.ts";
+import { readVoice } from "../settings.ts";
 import { testProjects } from "../testing.ts";
+import { recordingsOf } from "./document.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const NEWER = "whsec_IAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -27,6 +30,7 @@ organizations:
         language: en-US
         country: US
         archived: false
+        accepted_brands: [visa, mastercard]
         phone_numbers: ["+15550001111"]
         status_webhook:
           url: http://127.0.0.1:9000/hook
@@ -40,6 +44,13 @@ organizations:
         voice:
           collect: [number, expiry, cvv, zip]
           attempts: 3
+          tries: 2
+          name: Acme Flowers
+          read_back: false
+          prompts:
+            - { sentence: you_pay, text: "The total is {amount}." }
+            - { sentence: number_invalid, attempt: 2, error: number_invalid, brand: visa, text: Once more. }
+          timeouts: { first_digit_ms: 20000, between_digits_ms: 4000 }
           transfer: { mode: bridge, allow: ["+1", "sip:*.merchant.example"] }
           test_word: true
         widget:
@@ -70,6 +81,7 @@ describe("the apply file", () => {
       ),
     );
 
+  const projectRow = (slug: string) => database.db.selectFrom("projects").selectAll().where("slug", "=", slug).executeTakeFirstOrThrow();
   const shop = async () => {
     const row = await database.db.selectFrom("projects").selectAll().where("slug", "=", "shop").executeTakeFirstOrThrow();
     return { id: row.id, projects: testProjects(database) };
@@ -105,6 +117,156 @@ describe("the apply file", () => {
   test("no secret of the file stands readable in the database", async () => {
     const dump = await snapshot();
     for (const secret of ["sk_test_from_env", "sk_live_x", "alpha secret", "beta key", "newer"]) assert.ok(!dump.includes(secret), secret);
+  });
+
+  test("a language that no voice speaks is refused in one sentence", async () => {
+    for (const [tag, sentence] of [
+      ["fr-CA", /line 5: .*language: no voice here speaks fr-CA: the embedded voice knows en-US alone, and VOICE names no other/],
+      ["de", /calls have no sentences in this language, only in en-US, es-US, fr-CA/],
+    ] as const)
+      await assert.rejects(apply(project(`language: ${tag}`)), sentence);
+  });
+
+  test("a language that an endpoint's voice speaks is taken, and what callers hear of the projects is told once each", async () => {
+    const projects = testProjects(database, { languages: ["en-US", "es-US", "fr-CA"] });
+    const voice = "voice: { name: Flores, prompts: [{ sentence: one_moment, text: Espere. }] }";
+    const { changes } = await projects.applyFile(project(`language: es-MX\n        ${voice}`).replace("shop", "flores"), {});
+    assert.deepEqual(changes.at(-1), { object: "project acme/flores", action: "created" });
+    const speaking = await projects.speaking(database.db);
+    assert.deepEqual(
+      speaking.filter(({ language }) => language === "es-MX"),
+      [{ language: "es-MX", merchant: "Flores", acceptedBrands: [], wordings: [{ sentence: "one_moment", text: "Espere." }] }],
+    );
+    await projects.applyFile(project("archived: true").replace("shop", "flores"), {});
+    assert.ok((await projects.speaking(database.db)).every(({ language }) => language !== "es-MX"));
+    await database.db.deleteFrom("projects").where("slug", "=", "flores").execute();
+  });
+
+  test("words of the project's own are refused in one sentence where they do not fit the sentence that they stand for", async () => {
+    for (const [entry, sentence] of [
+      ['{ sentence: you_pay, text: "You pay." }', /voice\.prompts\.0\.text: must hold \{amount\}/],
+      ["{ sentence: you_paid, text: x }", /there is no sentence "you_paid"; docs\/conversation\.md has them all/],
+    ] as const)
+      await assert.rejects(apply(project(`voice: { prompts: [${entry}] }`)), sentence);
+    await assert.rejects(apply(project("voice: { timeouts: { first_digit_ms: 10 } }")), /voice\.timeouts\.first_digit_ms: .*3000/);
+    await assert.rejects(apply(project("accepted_brands: [visa, vise]")), /accepted_brands\.1: /);
+  });
+
+  test("recordings are kept by their sound, named when they are exported, and gone when they are taken away", async () => {
+    const projects = testProjects(database);
+    const sound = (byte: number) => ({ ulaw: Buffer.alloc(4_000, byte).toString("base64") });
+    const file = (names: string) => project(`voice: { recordings: ${names} }`).replace("shop", "flores");
+    const two = file("{ greeting: audio/hello.wav, one_moment: audio/wait.wav }");
+    const read = { "audio/hello.wav": sound(1), "audio/wait.wav": sound(2) };
+    assert.deepEqual(recordingsOf(two, {}), Object.keys(read));
+    const kept = async () => {
+      const rows = await database.db.selectFrom("recordings").select(["digest", "ulaw"]).execute();
+      return new Map(rows.map(({ digest, ulaw }) => [digest, ulaw[0]]));
+    };
+    const stored = async () => readVoice((await projectRow("flores")).voice).recordings;
+    await projects.applyFile(two, {}, { recordings: read });
+    assert.deepEqual((await projects.applyFile(two, {}, { recordings: read })).changes, []);
+    const { greeting = "", one_moment = "" } = await stored();
+    assert.deepEqual([(await kept()).get(greeting), (await kept()).get(one_moment)], [1, 2]);
+    assert.deepEqual((await projects.recording(database.db, greeting))?.length, 4_000);
+    const exported = JSON.stringify(await projects.exportState(database.db));
+    assert.match(exported, /"recordings":\{"greeting":"audio\/hello\.wav","one_moment":"audio\/wait\.wav"\}/);
+    assert.ok(!exported.includes(greeting));
+
+    await projects.applyFile(two, {}, { recordings: { ...read, "audio/wait.wav": sound(3) } });
+    assert.deepEqual(new Set((await kept()).values()), new Set([1, 3]));
+    await projects.applyFile(file("{ greeting: null, one_moment: null }"), {});
+    assert.deepEqual([await stored(), (await kept()).size], [{}, 0]);
+    assert.ok(!JSON.stringify(await projects.exportState(database.db)).includes("recordings"));
+    await database.db.deleteFrom("projects").where("slug", "=", "flores").execute();
+  });
+
+  test("every recording that cannot be used is told with its line, beside other faults, and nothing is changed", async () => {
+    const before = await snapshot();
+    const text = project(
+      "currency: ZZZ\n        voice:\n          recordings:\n            greeting: a.wav\n            you_pay: b.wav\n            one_moment: c.wav",
+    );
+    const recordings = {
+      "a.wav": { fault: "cannot be read" },
+      "b.wav": { ulaw: "" },
+      "c.wav": { fault: "has 96000 Hz, not 8000 to 48000" },
+    };
+    const told = await testProjects(database)
+      .applyFile(text, {}, { recordings })
+      .then(
+        () => [],
+        (error: Error) => error.message.split("\n"),
+      );
+    for (const [at, line] of [
+      /line 5: .*currency: is no currency/,
+      /line 8: the recording "a\.wav" cannot be read$/,
+      /line 9: .*recordings\.you_pay: there is no sentence "you_pay" that is the same in every call$/,
+      /line 10: the recording "c\.wav" has 96000 Hz, not 8000 to 48000$/,
+    ].entries())
+      assert.match(told[at] ?? "", line);
+    assert.equal(told.length, 4);
+    assert.equal(await snapshot(), before);
+    await assert.rejects(apply(project("voice: { recordings: { greeting: a.wav } }")), /recordings are read by `voicetill apply` alone/);
+  });
+
+  test("a dry run says key by key what would differ, without secrets, and changes nothing", async () => {
+    const before = await snapshot();
+    const projects = testProjects(database);
+    const tried = await projects.applyFile(
+      FULL.replace("attempts: 3", "attempts: 4")
+        .replace("#0a7d5a", "#0a6b4f")
+        .replace("sk_live_x", "sk_live_y")
+        .replace("name: generated", "name: third"),
+      ENV,
+      { dryRun: true },
+    );
+    assert.deepEqual(tried, {
+      changes: [
+        { object: "api key acme/third", action: "created" },
+        { object: "project acme/shop", action: "changed" },
+        { object: "gateway stripe (live) of acme/shop", action: "changed" },
+      ],
+      generated: [{ object: "api key acme/third", secret: "(made when it is applied)" }],
+      differences: [
+        { of: "acme/shop", key: "voice.attempts", from: 3, to: 4 },
+        { of: "acme/shop", key: "widget.appearance.variables.colorPrimary", from: "#0a7d5a", to: "#0a6b4f" },
+        { of: "acme", key: "api_keys.third.name", from: undefined, to: "third" },
+        { of: "acme", key: "api_keys.third.mode", from: undefined, to: "test" },
+        { of: "acme", key: "api_keys.third.scopes", from: undefined, to: [...SCOPES] },
+        { of: "acme", key: "api_keys.third.expires_at", from: undefined, to: null },
+      ],
+    });
+    assert.equal(await snapshot(), before);
+    await assert.rejects(projects.applyFile(project("colour: red"), {}, { dryRun: true }), /line 5: unknown key "colour"/);
+  });
+
+  test("what is exported holds no secret, and applying it changes nothing", async () => {
+    const projects = testProjects(database);
+    const exported = JSON.stringify(await projects.exportState(database.db));
+    for (const secret of ["sk_test_from_env", "sk_live_x", "alpha secret", "beta key", "newer", "whsec_", "svc_test_0"])
+      assert.ok(!exported.includes(secret), secret);
+    for (const kept of ["Acme", "sessions:read", "+15550001111", "https://merchant.example/cards", '"platform":true', "colorPrimary"])
+      assert.ok(exported.includes(kept), kept);
+    const before = await snapshot();
+    assert.deepEqual(await apply(exported), { changes: [], generated: [] });
+    assert.equal(await snapshot(), before);
+  });
+
+  test("all faults of a file are told at once, in its order, those of the database too", async () => {
+    const faults = async (text: string) => (await apply(text).catch((error: Error) => error.message)) as string;
+    const shape =
+      "organizations:\n  - slug: acme\n    colour: red\n    projects:\n      - slug: x\n        currency: ZZZ\n        voice: { attempts: 9 }\n";
+    assert.deepEqual(
+      (await faults(shape)).split("\n").map((line) => /^apply file, line (\d+): /.exec(line)?.[1]),
+      ["3", "6", "7"],
+    );
+    const stored =
+      "organizations:\n  - slug: acme\n    projects:\n      - { slug: a, phone_numbers: ['+15550001111'] }\n      - { slug: b, phone_numbers: ['+15550001111'] }\n";
+    assert.match(await faults(stored), /line 4: this number belongs to another project\n.*line 5: this number belongs to another project$/);
+    assert.match(
+      await faults('organizations: [{ slug: "${ONE}" }, { slug: "${TWO}" }]'),
+      /variable ONE is not set\n.*variable TWO is not set$/,
+    );
   });
 
   test("JSON is read as well as YAML", async () => {
@@ -273,7 +435,11 @@ describe("the apply file", () => {
   );
 
   const faults: readonly (readonly [string, string, RegExp])[] = [
-    ["an unknown key", project("colour: red"), /line 5: unknown key "colour" in organizations\.0\.projects\.0$/],
+    [
+      "an unknown key",
+      project("colour: red"),
+      /line 5: unknown key "colour" in organizations\.0\.projects\.0; there are slug, name, currency, .*integrations$/,
+    ],
     ["an unknown gateway", project("gateways:\n          paypal: {}"), /line 6: unknown key "paypal"/],
     [
       "a gateway that is not built",
@@ -299,6 +465,18 @@ describe("the apply file", () => {
       "an endpoint in live mode",
       project("gateways:\n          stripe:\n            live:\n              endpoint: https://x.example"),
       /line 8: .*is for test mode only$/,
+    ],
+    ["a misspelt key", project("langauge: en-US"), /line 5: .*did you mean "language"\? There are slug, /],
+    ["a misspelt key of a webhook", project("status_webhook: { url: 'https://x.example', secrets: x }"), /did you mean "secret"\?/],
+    ["a currency that is none", project("currency: ZZZ"), /line 5: .*is no currency of today, which are AED .* USD .* ZWG$/],
+    ["a currency that is no more", project("currency: DEM"), /line 5: .*is no currency of today/],
+    ["a country that is none", project("country: ZZ"), /line 5: .*must be a country code/],
+    ["a name on the telephone", project("voice: { collect: [number, expiry, name] }"), /"number"\|"expiry"\|"cvv"\|"zip"$/],
+    ["labels of another kind", project("widget: { appearance: { labels: beside } }"), /"above"\|"floating"\|"hidden"$/],
+    [
+      "a rule for callbacks that none can fit",
+      project("voice: { transfer: { allow: ['+1', '4415'] } }"),
+      /allow\.1: must be the beginning/,
     ],
     ["a number without quotes", project("phone_numbers: [+15550001111]"), /line 5: .*expected string, received number$/],
     [

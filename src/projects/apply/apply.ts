@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { type Command, type CommandDeps, CommandsFault, runCommands } from "../commands.ts";
+import { type Command, type CommandDeps, CommandsFault, runCommands, tryCommands } from "../commands.ts";
 import type { ChangeReport, Path } from "../commands/change.ts";
-import { shapesFor } from "../commands/shapes.ts";
-import type { Gateways } from "../gateway-descriptor.ts";
-import { type ApplyDocument, readDocument } from "./document.ts";
+import { explain, faultsOf, shapesFor } from "../commands/shapes.ts";
+import { type ApplyDocument, readDocument, recordingPlaces } from "./document.ts";
 
 /** A command of the file, and where its values stand. */
 interface Placed {
@@ -11,28 +10,45 @@ interface Placed {
   path: Path;
 }
 
+export interface ApplyOptions {
+  /** Nothing is changed: the report says what would be. */
+  dryRun?: boolean;
+  /** The recordings that the file names, by its paths: mu-law at 8 kHz in base64, or why there is none, in a clause. */
+  recordings?: Readonly<Record<string, RecordingRead>>;
+}
+
+export type RecordingRead = { ulaw: string } | { fault: string };
+
 /**
  * Brings the installation to what `text` declares, in one transaction (docs/operations.md, Apply file). Applying the same text again
- * changes nothing; what it does not mention is left alone. Throws OperatorError with the line of the fault, and then
+ * changes nothing; what it does not mention is left alone. Throws OperatorError with the line of each fault, and then
  * nothing is changed.
  */
-export async function applyFile(deps: CommandDeps, text: string, env: Readonly<Record<string, string | undefined>>): Promise<ChangeReport> {
+export async function applyFile(
+  deps: CommandDeps,
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+  { dryRun = false, recordings = {} }: ApplyOptions = {},
+): Promise<ChangeReport> {
   const document = readDocument(text, env);
-  const placed = commandsOf(validate(document, deps.gateways));
+  const placed = commandsOf(validate(document, deps, recordings));
   try {
-    return await runCommands(
-      deps,
+    return await (dryRun ? tryCommands : runCommands)(
+      { ...deps, recordings: soundsOf(recordings) },
       { actor: "apply", source: "command" },
       placed.map(({ command }) => command),
     );
   } catch (error) {
     if (!(error instanceof CommandsFault)) throw error;
-    return document.refuse([...(placed[error.index]?.path ?? []), ...error.fault.path], error.fault.reason);
+    return document.refuse(
+      error.faults.map(({ index, fault: { path, reason } }) => ({ path: [...(placed[index]?.path ?? []), ...path], reason })),
+    );
   }
 }
 
-function fileShape(gateways: Gateways) {
-  const { organization, apiKey, project } = shapesFor(gateways);
+/** The whole file. */
+export function fileShape({ gateways, languages }: Pick<CommandDeps, "gateways" | "languages">) {
+  const { organization, apiKey, project } = shapesFor(gateways, languages);
   return z.strictObject({
     organizations: z.array(organization.extend({ api_keys: z.array(apiKey).optional(), projects: z.array(project).optional() })),
   });
@@ -40,17 +56,28 @@ function fileShape(gateways: Gateways) {
 
 type ApplyFile = z.infer<ReturnType<typeof fileShape>>;
 
-/** The whole file is looked at before anything of it is done: a misspelt key at its end is told first. */
-function validate(document: ApplyDocument, gateways: Gateways): ApplyFile {
-  const result = fileShape(gateways).safeParse(document.value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const where = issue?.path.map(String).join(".") ?? "";
-  if (issue?.code === "unrecognized_keys") {
-    const key = issue.keys[0] ?? "";
-    document.refuse([...issue.path, key], `unknown key "${key}"${where === "" ? "" : ` in ${where}`}`);
-  }
-  return document.refuse(issue?.path ?? [], `${where === "" ? "the file" : where}: ${issue?.message ?? "invalid"}`);
+const soundsOf = (recordings: Readonly<Record<string, RecordingRead>>) =>
+  new Map(
+    Object.entries(recordings).flatMap(([file, read]) => ("ulaw" in read ? [[file, Buffer.from(read.ulaw, "base64")] as const] : [])),
+  );
+
+/** The whole file is looked at before anything of it is done: what is wrong is told at once, a misspelt key at its end too. */
+function validate(
+  document: ApplyDocument,
+  deps: Pick<CommandDeps, "gateways" | "languages">,
+  recordings: Readonly<Record<string, RecordingRead>>,
+): ApplyFile {
+  const result = fileShape(deps).safeParse(document.value, { error: explain });
+  const unreadable = recordingPlaces(document.value).flatMap(({ path, file }) => {
+    const read = Object.hasOwn(recordings, file) ? recordings[file] : undefined;
+    return read && "fault" in read ? [{ path, reason: `the recording ${JSON.stringify(file)} ${read.fault}` }] : [];
+  });
+  if (result.success && unreadable.length === 0) return result.data;
+  const misshapen = result.success ? [] : faultsOf(result.error);
+  return document.refuse([
+    ...misshapen.map(({ path, reason }) => ({ path, reason: path.length === 0 ? `the file: ${reason}` : reason })),
+    ...unreadable,
+  ]);
 }
 
 function commandsOf({ organizations }: ApplyFile): Placed[] {

@@ -1,6 +1,7 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Random } from "#src/kernel/random.ts";
 import { audit, type Database, type Db } from "#src/platform/index.ts";
+import type { Difference } from "../export.ts";
 import type { Gateways } from "../gateway-descriptor.ts";
 import type { Vault } from "../vault.ts";
 
@@ -8,6 +9,8 @@ import type { Vault } from "../vault.ts";
 export interface ChangeReport {
   changes: { object: string; action: Action }[];
   generated: { object: string; secret: string }[];
+  /** Of a trial alone: what would be otherwise than it is, without secrets. */
+  differences?: Difference[];
 }
 
 export type Action = "created" | "changed" | "replaced" | "removed" | "enabled" | "revoked";
@@ -46,6 +49,7 @@ export interface Change {
   readonly random: Random;
   readonly gateways: Gateways;
   readonly digestOf: (token: string) => Buffer;
+  readonly recordings?: ReadonlyMap<string, Uint8Array>;
   readonly by: CommandSource;
   readonly report: ChangeReport;
 }

@@ -1,9 +1,10 @@
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Insertable, Selectable } from "kysely";
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { Tables } from "#src/platform/index.ts";
 import { integrationsPlace, openIntegrations } from "../repository.ts";
-import { merge } from "../settings.ts";
+import { merge, readVoice, type StoredRecordings } from "../settings.ts";
 import { type Change, CommandFault, note, type OrganizationKey, type ProjectKey } from "./change.ts";
 import { saveGateways } from "./gateways.ts";
 import { checkSeparateSecrets } from "./separate-secrets.ts";
@@ -26,6 +27,7 @@ export async function saveProject(change: Change, organization: OrganizationKey,
     label: `${organization.slug}/${values.slug}`,
   };
   await saveRow(change, project, values, existing);
+  if (values.voice?.recordings) await saveRecordings(change, project);
   if (values.phone_numbers) await saveNumbers(change, project, values.phone_numbers);
   if (values.status_webhook !== undefined) await saveStatusWebhook(change, project, values.status_webhook);
   await saveGateways(change, project, values.gateways ?? {});
@@ -41,8 +43,9 @@ async function saveRow(change: Change, project: ProjectKey, values: ProjectValue
     currency: values.currency ?? existing?.currency ?? "USD",
     language,
     country: values.country ?? existing?.country ?? countryOf(language),
+    accepted_brands: values.accepted_brands ?? existing?.accepted_brands ?? [],
     archived: values.archived ?? existing?.archived ?? false,
-    voice: merge(existing?.voice ?? {}, values.voice),
+    voice: merge(existing?.voice ?? {}, values.voice && { ...values.voice, ...namedRecordings(change, values.voice.recordings) }),
     widget: merge(existing?.widget ?? {}, values.widget),
   };
   const integrations = sealIntegrations(change, project, values, existing);
@@ -68,8 +71,37 @@ async function saveRow(change: Change, project: ProjectKey, values: ProjectValue
   }
 }
 
-function pick({ name, currency, language, country, archived, voice, widget }: Row) {
-  return { name, currency, language, country, archived, voice, widget };
+function pick({ name, currency, language, country, accepted_brands, archived, voice, widget }: Row) {
+  return { name, currency, language, country, accepted_brands, archived, voice, widget };
+}
+
+type Recordings = NonNullable<ProjectValues["voice"]>["recordings"];
+
+const digestOf = (ulaw: Uint8Array) => createHash("sha256").update(ulaw).digest("hex");
+
+/** The recordings as they are stored with the project: the file's name and what it sounds like. */
+function namedRecordings({ recordings: sounds }: Change, recordings: Recordings): { recordings?: StoredRecordings } {
+  if (!recordings) return {};
+  const named = Object.entries(recordings).map(([id, file]) => {
+    if (file === null) return [id, null];
+    const ulaw = sounds?.get(file);
+    if (!ulaw) throw new CommandFault(["voice", "recordings", id], "recordings are read by `voicetill apply` alone");
+    return [id, { file, digest: digestOf(ulaw) }];
+  });
+  return { recordings: Object.fromEntries(named) as StoredRecordings };
+}
+
+/** Keeps the sounds that the project has by now, and no others. */
+async function saveRecordings({ tx, recordings: sounds = new Map() }: Change, { id }: ProjectKey): Promise<void> {
+  const { voice } = await tx.selectFrom("projects").select("voice").where("id", "=", id).executeTakeFirstOrThrow();
+  const wanted = new Set(Object.values(readVoice(voice).recordings));
+  const stored = (await tx.selectFrom("recordings").select("digest").where("project_id", "=", id).execute()).map(({ digest }) => digest);
+  const surplus = stored.filter((digest) => !wanted.has(digest));
+  if (surplus.length > 0) await tx.deleteFrom("recordings").where("project_id", "=", id).where("digest", "in", surplus).execute();
+  const byDigest = new Map([...sounds.values()].map((ulaw) => [digestOf(ulaw), ulaw]));
+  const missing = [...wanted].filter((digest) => !stored.includes(digest));
+  const rows = missing.flatMap((digest) => ({ project_id: id, digest, ulaw: byDigest.get(digest)! }));
+  if (rows.length > 0) await tx.insertInto("recordings").values(rows).execute();
 }
 
 /** The region of the language tag, written or most likely: en-US gives US, de gives DE. */

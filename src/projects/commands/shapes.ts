@@ -1,12 +1,16 @@
 import { z } from "zod";
+import { isSupportedCountry } from "libphonenumber-js";
 import { parseUuid } from "#src/kernel/ids.ts";
+import { type LanguageTag, languageFault } from "#src/kernel/language.ts";
+import { CURRENCIES } from "#src/kernel/money.ts";
+import { nearest } from "#src/kernel/nearest.ts";
 import { GATEWAYS } from "#src/kernel/payment.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
-import { CommandFault } from "./change.ts";
+import { CommandFault, type Path } from "./change.ts";
 import { ALL_SCOPES, modeOfApiKey } from "../api-key-authentication.ts";
-import { voiceBlock, widgetBlock } from "../settings.ts";
+import { acceptedBrands, voiceBlock, widgetBlock } from "../settings.ts";
 
 /**
  * What the values of commands look like: the blocks of the apply file (docs/operations.md, Apply file). The gateways' part is made from what the
@@ -25,21 +29,28 @@ const secretText = z.string().min(1).max(LONGEST_SECRET);
 const wholeNumberText = z.preprocess((value) => (Number.isSafeInteger(value) ? String(value) : value), secretText);
 
 /** A secret, or `[new, old]` while it is rolled; always read as a list. */
-const oneOrTwo = (secret: z.ZodString) => z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(secret).min(1).max(2));
+const oneOrTwo = (secret: z.ZodString) =>
+  z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(secret).min(1).max(2)).meta({ values: "text, or list of two" });
 
 const apiKey = z.strictObject({
-  name,
-  mode: z.enum(["test", "live"]),
+  name: name.describe("By which it is known. A name is used once."),
+  mode: z.enum(["test", "live"]).describe("live needs PostgreSQL."),
   key: z
     .string()
     .refine((text) => modeOfApiKey(text) !== null, "must be svc_test_ or svc_live_ and 32 letters or digits")
-    .optional(),
+    .optional()
+    .describe("`svc_test_` or `svc_live_` and 32 letters or digits. Left out: made, and printed once."),
   scopes: z
     .array(
       z.enum(ALL_SCOPES, { error: ({ input }) => `there is no scope ${JSON.stringify(input)}; the scopes are ${ALL_SCOPES.join(", ")}` }),
     )
-    .optional(),
-  expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
+    .optional()
+    .describe("Left out: all but `integrations:use`, which is for the key in a voice platform's settings."),
+  expires_at: z.iso
+    .datetime({ offset: true })
+    .nullable()
+    .optional()
+    .describe("Such as 2030-01-31T12:00:00Z; null: never, as when left out."),
 });
 
 /** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
@@ -48,10 +59,13 @@ const webhookSecret = z.string().refine((text) => {
   return bytes >= 24 && bytes <= 64;
 }, "must be whsec_ and the base64 of 24 to 64 bytes");
 
-const webhookEndpoint = z.strictObject({
-  url: z.string().refine(isWebAddress, "must be an http or https address without user name or fragment"),
-  secret: oneOrTwo(webhookSecret).optional(),
-  amount_unit: z.enum(["dollars", "cents"]).optional(),
+export const webhookEndpoint = z.strictObject({
+  url: z
+    .string()
+    .refine(isWebAddress, "must be an http or https address without user name or fragment")
+    .describe("Where outcomes are sent. Outcomes of live sessions go to https alone (docs/webhooks.md)."),
+  secret: oneOrTwo(webhookSecret).optional().describe("`whsec_...`, or [new, old] while it is rolled. Left out: made, and printed once."),
+  amount_unit: z.enum(["dollars", "cents"]).optional().describe("How amounts are written. Default: dollars."),
 });
 
 const isHttps = (url: string) => url.startsWith("https:");
@@ -67,7 +81,7 @@ const webhookEndpoints = z.strictObject({
 /** One endpoint for both environments, or one for each (R-431). Told apart by their keys, so that a fault is one of the form meant. */
 const statusWebhook = z.unknown().transform((value, context): EndpointBlock | z.infer<typeof webhookEndpoints> => {
   const isPair = typeof value === "object" && value !== null && ("test" in value || "live" in value);
-  const result = (isPair ? webhookEndpoints : webhookEndpoint).safeParse(value);
+  const result = (isPair ? webhookEndpoints : webhookEndpoint).safeParse(value, { error: explain });
   if (result.success) return result.data;
   context.issues.push(...result.error.issues.map((issue) => ({ ...issue, input: value }) as (typeof context.issues)[number]));
   return z.NEVER;
@@ -75,8 +89,14 @@ const statusWebhook = z.unknown().transform((value, context): EndpointBlock | z.
 
 const integrations = z
   .strictObject({
-    alpha: z.strictObject({ secret: secretText }).partial(),
-    beta: z.strictObject({ api_key: secretText }).partial(),
+    alpha: z
+      .strictObject({ secret: secretText.describe("What Vapi shows as `X-Vapi-Secret`; without it nothing is asked for.") })
+      .partial(),
+    beta: z
+      .strictObject({
+        api_key: secretText.describe("The Retell account's API key, with which it signs; without it no signature is asked for."),
+      })
+      .partial(),
   })
   .partial();
 
@@ -90,7 +110,12 @@ function environmentBlock(gateway: GatewayDescriptor, environment: Environment) 
   );
   const endpoint =
     environment === "test"
-      ? z.string().refine(isWebAddress, "must be an http or https address").nullable().optional()
+      ? z
+          .string()
+          .refine(isWebAddress, "must be an http or https address")
+          .nullable()
+          .optional()
+          .describe("The base address that replaces the vendor's host.")
       : z.never({ error: "is for test mode only" }).optional();
   return z.strictObject({
     ...(gateway.credentialsIn === "block" ? fields : { credentials: z.strictObject(fields).optional() }),
@@ -114,42 +139,81 @@ function gatewayBlock(gateway: GatewayDescriptor | undefined) {
     .optional();
 }
 
-/** The shape of each command's values. */
-export function shapesFor(gateways: Gateways) {
+/** The shape of each command's values. `languages`: what calls can be spoken in. */
+export function shapesFor(gateways: Gateways, languages: readonly LanguageTag[]) {
   const gatewayBlocks = Object.fromEntries(GATEWAYS.map((gateway) => [gateway, gatewayBlock(gateways[gateway])]));
   const project = z.strictObject({
-    slug,
-    name: name.optional(),
+    slug: slug.describe("By which requests name it, and this file knows it again."),
+    name: name.optional().describe("What is shown to people. Default: the slug."),
     currency: z
       .string()
-      .regex(/^[A-Z]{3}$/, "must be a currency code such as USD")
-      .optional(),
-    language: z.string().refine(isLanguage, "must be a language tag such as en-US").optional(),
+      .refine((text) => CURRENCIES.includes(text), `is no currency of today, which are ${CURRENCIES.join(" ")}`)
+      .optional()
+      .describe("ISO 4217, of every session of the project. Default: USD."),
+    language: z
+      .string()
+      .refine(isLanguage, "must be a language tag such as en-US")
+      .superRefine((tag, context) => {
+        const fault = isLanguage(tag) ? languageFault(tag, languages) : null;
+        if (fault !== null) context.addIssue({ code: "custom", message: fault });
+      })
+      .optional()
+      .describe(
+        "Of the call: en-US, or where `VOICE` names an endpoint also es-US and fr-CA, by keypad alone ([conversation.md](conversation.md)). Default: en-US.",
+      ),
     country: z
       .string()
-      .regex(/^[A-Z]{2}$/, "must be a country code such as US")
-      .optional(),
-    archived: z.boolean().optional(),
-    phone_numbers: z.array(z.string().refine((text) => parseE164(text) !== null, 'must be a number such as "+15550001111"')).optional(),
+      .refine(isSupportedCountry, "must be a country code of two capital letters such as US (ISO 3166-1)")
+      .optional()
+      .describe("How national numbers are read, and where callbacks may go. Default: of the language."),
+    accepted_brands: acceptedBrands.optional(),
+    archived: z.boolean().optional().describe("Whether it is closed: no new sessions. Default: false."),
+    phone_numbers: z
+      .array(z.string().refine((text) => parseE164(text) !== null, 'must be a number such as "+15550001111"'))
+      .optional()
+      .describe("Service numbers of its own, in quotes; a number belongs to one project."),
     status_webhook: statusWebhook.nullable().optional(),
     gateways: z.strictObject(gatewayBlocks).optional(),
     voice: voiceBlock.optional(),
     widget: widgetBlock.optional(),
     integrations: integrations.optional(),
   });
-  return { organization: z.strictObject({ slug, name: name.optional() }), apiKey, project };
+  return {
+    organization: z.strictObject({
+      slug: slug.describe("By which this file and the commands know it again."),
+      name: name.optional().describe("For people, as `voicetill export` shows it; commands name the slug. Default: the slug."),
+    }),
+    apiKey,
+    project,
+  };
 }
 
 /** `values` as their shape has them; throws CommandFault for the first that does not fit. */
 export function checked<T>(shape: z.ZodType<T>, values: unknown): T {
-  const result = shape.safeParse(values);
+  const result = shape.safeParse(values, { error: explain });
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const path = issue?.path ?? [];
-  if (issue?.code !== "unrecognized_keys") throw new CommandFault(path, `${path.map(String).join(".")}: ${issue?.message ?? "invalid"}`);
-  const [key = ""] = issue.keys;
-  throw new CommandFault([...path, key], `unknown key "${key}"`);
+  const [fault] = faultsOf(result.error);
+  throw new CommandFault(fault?.path ?? [], fault?.reason ?? "invalid");
 }
+
+/** Everything that is wrong, each with the path of the value or key at fault. */
+export function faultsOf(error: z.ZodError): { path: Path; reason: string }[] {
+  return error.issues.flatMap((issue) => {
+    const where = issue.path.map(String).join(".");
+    if (issue.code !== "unrecognized_keys")
+      return { path: issue.path, reason: where === "" ? issue.message : `${where}: ${issue.message}` };
+    return issue.keys.map((key) => {
+      const known = issue.message.split(" ");
+      const meant = nearest(key, known);
+      const hint = meant === null ? `; there are ${known.join(", ")}` : `; did you mean "${meant}"? There are ${known.join(", ")}`;
+      return { path: [...issue.path, key], reason: `unknown key "${key}"${where === "" ? "" : ` in ${where}`}${hint}` };
+    });
+  });
+}
+
+/** For `safeParse`: where a key is unknown, the known ones are the message, for `faultsOf`. */
+export const explain: z.core.$ZodErrorMap = ({ code, inst }) =>
+  code === "unrecognized_keys" && inst instanceof z.ZodObject ? Object.keys(inst.shape).join(" ") : undefined;
 
 export type Shapes = ReturnType<typeof shapesFor>;
 export type OrganizationValues = z.infer<Shapes["organization"]>;
