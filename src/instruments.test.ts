@@ -33,9 +33,13 @@ test("sessions, charges, webhook tries and requests are counted, and pass unchan
 
   instruments.observe("POST /v1/sessions", 201, 0.012);
   instruments.countCall();
+  for (const what of ["reached", "repeated", "left"] as const) instruments.countStep("asking_cvv", what);
+
+  instruments.countCode("wrong");
 
   const text = await metrics.text();
   for (const line of [
+    'steps_total{step="asking_cvv",what="repeated"} 1',
     'sessions_created_total{gateway="stripe",mode="charge",environment="test"} 2',
     'charges_total{gateway="stripe",outcome="declined",by="answer"} 1',
     'charges_total{gateway="stripe",outcome="approved",by="answer"} 1',
@@ -47,6 +51,7 @@ test("sessions, charges, webhook tries and requests are counted, and pass unchan
     'webhook_tries_total{outcome="2xx"} 1',
     'http_request_seconds_count{endpoint="POST /v1/sessions",status="201"} 1',
     "calls_total 1",
+    'short_codes_total{result="wrong"} 1',
   ]) {
     assert.ok(text.includes(`voicetill_${line}\n`), line);
   }

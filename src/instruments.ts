@@ -1,7 +1,7 @@
 import type { GatewayName } from "./kernel/payment.ts";
 import type { Payments } from "./payments/index.ts";
 import type { Metrics, Outbound } from "./platform/index.ts";
-import type { Sessions } from "./sessions/index.ts";
+import type { Sessions, Step } from "./sessions/index.ts";
 
 export type Instruments = ReturnType<typeof createInstruments>;
 
@@ -21,11 +21,31 @@ export function createInstruments(metrics: Metrics) {
     "Requests that this process counted by itself because Redis did not answer.",
   );
   const calls = metrics.counter("calls_total", "INVITEs that came from a trunk.");
+  const refusedCalls = metrics.counter("calls_refused_total", "Calls refused with 503 before anything was looked up.", ["reason"]);
+  const steps = metrics.counter(
+    "steps_total",
+    "Steps of the collection of a card by telephone: how often one was reached, asked again, and the last of a call.",
+    ["step", "what"],
+  );
+
+  const codes = metrics.counter("short_codes_total", "Short codes that callers dialled or keyed.", ["result"]);
+  const keypadOnly = metrics.counter(
+    "speech_refused_total",
+    "Callers who spoke and were asked to use the keypad: all speech workers served others.",
+  );
 
   return {
     observe: (endpoint: string, status: number, seconds: number) => requests(seconds * 1000, { endpoint, status: String(status) }),
 
     countCall: () => calls(),
+
+    countKeypadOnly: () => keypadOnly(),
+
+    countStep: (step: Step, what: "reached" | "repeated" | "left") => steps({ step, what }),
+
+    countCode: (result: "matched" | "wrong" | "closed") => codes({ result }),
+
+    countRefusedCall: (reason: "draining" | "max_calls" | "overload") => refusedCalls({ reason }),
 
     countRateFallback: () => rateFallbacks(),
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import { readJson } from "./body.ts";
 import type { ApiDeps } from "./deps.ts";
@@ -33,11 +32,9 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, traf
     const creationRequest = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };
     const prepare = async () => {
       const creation = await route.create(request.identity, body);
-      crashPoint("create_checked");
       return creation;
     };
     const response = await idempotency.create(creationRequest, prepare);
-    crashPoint("create_responding");
     if (response.replayed) reply.header("idempotent-replayed", "true");
     else traffic.sessionCreated(request.identity, request.client, () => (JSON.parse(response.text) as { session_id: string }).session_id);
     return reply.code(response.status).type("application/json; charset=utf-8").send(response.text);

@@ -26,6 +26,9 @@ export type ApiSessions = Pick<
   | "findByCaller"
   | "cancel"
   | "watch"
+  | "stepOf"
+  | "progressOf"
+  | "watchProgress"
 >;
 
 /** Whether a part of this process works. null: the part does not run here. */
@@ -58,6 +61,11 @@ export interface ApiDeps {
   /** How long a finished request took; for metrics. `endpoint` is method and route pattern, never an address. */
   observe?: (endpoint: string, status: number, seconds: number) => void;
 }
+
+/** What health and metrics need: a process without the interface has no public address. */
+export type StatusDeps = Pick<ApiDeps, "database" | "clock" | "random" | "log" | "probes" | "metrics"> & {
+  settings: Omit<ApiSettings, "baseUrl"> & { baseUrl: string | null };
+};
 
 export interface ApiSettings {
   /** Public base address; HTTPS is insisted on when it says so (R-033). */

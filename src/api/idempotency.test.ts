@@ -36,7 +36,7 @@ test("a repeat with the same key and body gets the first answer, status included
 /** Another process on the same data: what is batched here is not batched with what the first one has. */
 function secondServer() {
   const { database } = api;
-  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog });
   return callerOf(api.another({ deps: { sessions } }));
 }
 

@@ -1,10 +1,9 @@
 import { hash } from "node:crypto";
 import type { Clock } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { JsonValue } from "#src/kernel/json.ts";
 import type { Database } from "#src/platform/index.ts";
-import type { StoredResponse, CreatedFields, NewSession } from "#src/sessions/index.ts";
+import { type NewSession, type StoredResponse, withTimes } from "#src/sessions/index.ts";
 import type { ApiSessions } from "./deps.ts";
 import { itemAt, FAULTS, Invalid } from "./schemas/faults.ts";
 import { model, text } from "./schemas/validate.ts";
@@ -25,10 +24,10 @@ interface IdempotentCall {
   status: number;
 }
 
-/** A session to create, and the response once it is. `response` may be called before, with placeholders for the times. */
+/** A session to create, and the response to it, in which `created_at` and `expires_at` are null until it is created. */
 export interface Creation {
   session: NewSession;
-  response: (created: CreatedFields) => object;
+  response: (sessionId: string) => object;
 }
 
 type CreationResponse = Pick<StoredResponse, "status" | "text" | "replayed">;
@@ -64,7 +63,6 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
       status: request.status,
       response: creation.response,
     });
-    crashPoint("create_stored");
     if (clock.monotonic() >= nextDeletion) await deleteExpired();
     if (!stored) throw new AppError("idempotency_key_in_use");
     return replay(stored, digest);
@@ -72,10 +70,8 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
 
   async function createAlways(status: number, { session, response }: Creation): Promise<CreationResponse> {
     const { id, createdAt, ttlSeconds } = await sessions.create(db, session);
-    crashPoint("create_inserted");
     const expiresAt = new Date(createdAt.getTime() + 1000 * ttlSeconds);
-    const created = { id, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
-    return { status, text: JSON.stringify(response(created)), replayed: false };
+    return { status, text: JSON.stringify(withTimes(response(id), { createdAt, expiresAt })), replayed: false };
   }
 
   async function deleteExpired(): Promise<void> {

@@ -1,4 +1,4 @@
 export type { Probe } from "./deps.ts";
 export { redisCounter } from "./access/redis-counter.ts";
 export { deleteStreamsOfDead } from "./stream-quota.ts";
-export { createApi } from "./server.ts";
+export { createApi, createStatusServer } from "./server.ts";

@@ -1,15 +1,12 @@
 import { formatAmount } from "#src/kernel/money.ts";
-import { isTerminal, type Session } from "#src/sessions/index.ts";
+import { isTerminal, type Session, type Step } from "#src/sessions/index.ts";
 import type { Opened } from "#src/widget/index.ts";
 import { processorFieldsOf } from "./schemas/processor.ts";
 
 /** What goes out is built here field by field, so that a new column stays inside until someone lets it out. */
 
-/**
- * SessionGetResponse (docs/interface.md): every field present, null where there is nothing (R-150); `payUrl` alone is absent where
- * there is none (R-435).
- */
-export function sessionView(session: Session, payUrl: string | null = null) {
+/** SessionGetResponse (docs/interface.md): every field present, null where there is nothing (R-150). */
+export function sessionView(session: Session) {
   return {
     session_id: session.id,
     status: session.status,
@@ -30,7 +27,6 @@ export function sessionView(session: Session, payUrl: string | null = null) {
     updated_at: session.updatedAt.toISOString(),
     expires_at: session.expiresAt.toISOString(),
     completed_at: session.completedAt?.toISOString() ?? null,
-    ...(payUrl !== null && { pay_url: payUrl }),
   };
 }
 
@@ -57,6 +53,11 @@ export function widgetView({ session, project, processing, triesLeft }: Opened) 
 }
 
 export type SessionView = ReturnType<typeof sessionView>;
+
+/** The same with what the stream leaves out: the step (R-434) and, absent where there is none, the link to pay (R-435). */
+export function detailView(session: Session, step: Step | null, payUrl: string | null = null) {
+  return { ...sessionView(session), step, ...(payUrl !== null && { pay_url: payUrl }) };
+}
 
 /** The gateway's fields and no other's; null until the gateway answered (R-156, R-158). */
 function processorView({ processor, gateway, cardBrand, cardLast4 }: Session): Record<string, string | boolean> | null {

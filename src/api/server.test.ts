@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "#src/kernel/clock.ts";
+import { silentLog } from "#src/platform/index.ts";
 import { BODY, callerOf, KEYS, keyWithScope, SCOPES, startTestApi, type TestApi } from "./testing.ts";
 
 let api: TestApi;
@@ -85,7 +86,7 @@ test("each scope opens its endpoints and no other (R-043, R-044)", async () => {
       const response = await api.call(method, url, { key: keyWithScope(scope) });
       const let_in = needed === null || needed === scope;
       assert.equal(response.statusCode === 403, !let_in, `${scope} ${method} ${url}`);
-      if (!let_in) assert.equal(response.payload, '{"detail":"API key lacks the required scope"}');
+      if (!let_in) assert.equal(response.payload, `{"detail":"API key lacks the required scope ${needed}"}`);
     }
   }
 });
@@ -340,11 +341,20 @@ test("a database that is gone is a 503 with Retry-After, any other fault a 500 w
 });
 
 test("behind an https address plain HTTP is turned away, and https is remembered (R-033)", async () => {
-  const app = api.another({ settings: { baseUrl: "https://pay.example", trustedProxies: ["127.0.0.1"] }, clock: systemClock });
+  const told: unknown[] = [];
+  const log = { ...silentLog, warn: (event: string, fields: unknown) => void told.push([event, fields]) };
+  const app = api.another({
+    settings: { baseUrl: "https://pay.example", trustedProxies: ["127.0.0.1"] },
+    clock: systemClock,
+    deps: { log },
+  });
   const call = callerOf(app);
   const read = await call("GET", "/v1/auth/check?x=1");
   assert.deepEqual([read.statusCode, read.headers["location"]], [308, "https://pay.example/v1/auth/check?x=1"]);
-  assert.equal((await call("POST", "/v1/sessions", { body: BODY })).statusCode, 403);
+  const refused = await call("POST", "/v1/sessions", { body: BODY });
+  assert.equal(refused.statusCode, 403);
+  assert.match(refused.json().detail, /^HTTPS is required\. .*TRUSTED_PROXIES.*X-Forwarded-Proto: https$/);
+  assert.deepEqual(told, []);
   const secure = await call("GET", "/v1/auth/check", { headers: { "x-forwarded-proto": "https" } });
   assert.equal(secure.statusCode, 200);
   assert.match(String(secure.headers["strict-transport-security"]), /max-age=\d{8}/);
@@ -352,6 +362,7 @@ test("behind an https address plain HTTP is turned away, and https is remembered
     (await call("GET", "/v1/auth/check", { headers: { "x-forwarded-proto": "https" }, remoteAddress: "10.0.0.1" })).statusCode,
     308,
   );
+  assert.deepEqual(told, [["proxy_not_trusted", { host: "10.0.0.1" }]], "for the operator whose proxy it is");
   assert.equal((await call("GET", "/health/live", { key: null })).statusCode, 200);
   await app.close();
 });

@@ -1,8 +1,10 @@
 import type { Server } from "node:http";
 import fastify, { type FastifyInstance } from "fastify";
+import { crashPoint } from "#src/kernel/crash-points.ts";
+import { AppError } from "#src/kernel/errors.ts";
 import { connectionKeyReader } from "./access/client-address.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits, limitConnections, refuseConnection } from "./connections.ts";
-import type { ApiDeps } from "./deps.ts";
+import type { ApiDeps, StatusDeps } from "./deps.ts";
 import { registerErrors } from "./errors.ts";
 import { registerAccess } from "./access/access.ts";
 import { readIntoOwnBuffer } from "./read-buffer.ts";
@@ -22,12 +24,44 @@ const MAX_PARAMETER_BYTES = 8 * 1024;
 /** How often connections that are too slow are looked for. */
 const CHECK_MS = 500;
 
+/** What a process tells of itself: health and metrics, nothing else. For processes without the HTTP interface. */
+export function createStatusServer(deps: StatusDeps): FastifyInstance {
+  const app = newServer(deps);
+  app.setNotFoundHandler(() => {
+    throw new AppError("not_found");
+  });
+  registerHealth(app, deps);
+  registerMetrics(app, deps);
+  return app;
+}
+
 /** The HTTP interface. Binding it to an address is its caller's business; `close` ends the open streams first. */
 export function createApi(deps: ApiDeps): FastifyInstance {
-  const { settings, clock, log } = deps;
+  const app = newServer(deps);
+  const traffic = createTrafficAudit(deps);
+  app.addHook("onClose", () => traffic.close());
+  const limiter = registerAccess(app, deps, traffic);
+  if (deps.observe) observeWith(app, deps.observe);
+  app.addHook("onSend", (request, _reply, payload, done) => {
+    if (request.method !== "GET") crashPoint("answer_unsent");
+    done(null, payload);
+  });
+  registerDescription(app, deps);
+  registerHealth(app, deps);
+  registerMetrics(app, deps);
+  registerAccount(app, deps);
+  registerSessions(app, deps, traffic);
+  registerStream(app, deps);
+  registerIntegrations(app, deps, traffic, limiter);
+  if (deps.widget) registerWidgetSessions(app, deps, traffic, deps.widget);
+  return app;
+}
+
+/** A listener that bounds what any client can take, and answers faults in the words of the interface. */
+function newServer({ settings, clock, log, random }: StatusDeps): FastifyInstance {
   const limits: ConnectionLimits = { ...CONNECTION_LIMITS, ...settings.connections };
   const app = fastify({
-    genReqId: () => deps.random.uuid(),
+    genReqId: () => random.uuid(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url }) => routable(url ?? "/"),
@@ -47,19 +81,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const perAddress = settings.rateLimitPerMinute === 0 ? Infinity : limits.perAddress;
   limitConnections(app.server, { ...limits, perAddress }, connectionKeyReader(settings.trustedProxies), clock, log);
 
-  registerErrors(app, deps);
-  const traffic = createTrafficAudit(deps);
-  app.addHook("onClose", () => traffic.close());
-  const limiter = registerAccess(app, deps, traffic);
-  if (deps.observe) observeWith(app, deps.observe);
-  registerDescription(app, deps);
-  registerHealth(app, deps);
-  registerMetrics(app, deps);
-  registerAccount(app, deps);
-  registerSessions(app, deps, traffic);
-  registerStream(app, deps);
-  registerIntegrations(app, deps, traffic, limiter);
-  if (deps.widget) registerWidgetSessions(app, deps, traffic, deps.widget);
+  registerErrors(app, { log, clock });
   return app;
 }
 

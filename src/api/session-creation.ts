@@ -1,4 +1,5 @@
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
+import { shortCodeOf } from "#src/sessions/index.ts";
 import { validOrThrow } from "./checkout-faults.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { Creation } from "./idempotency.ts";
@@ -25,10 +26,10 @@ export function sessionCreation({ checkout, sipUriFor, widget }: ApiDeps) {
           : null,
       },
     );
-    const { session, phoneNumber, offersLink } = validOrThrow(result, "amount");
+    const { session, phoneNumber, offersLink, hasCode } = validOrThrow(result, "amount");
     return {
       session,
-      response: ({ id, createdAt }) => {
+      response: (id) => {
         const payUrl = widget?.linkFor({ id, offersLink, status: "PENDING" }) ?? null;
         return {
           session_id: id,
@@ -36,7 +37,8 @@ export function sessionCreation({ checkout, sipUriFor, widget }: ApiDeps) {
           phone_number: phoneNumber,
           sip_uri: sipUriFor(id),
           ...(payUrl !== null && { pay_url: payUrl }),
-          created_at: createdAt,
+          ...(hasCode && { short_code: shortCodeOf(id) }),
+          created_at: null,
         };
       },
     };

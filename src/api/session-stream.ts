@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "#src/kernel/clock.ts";
-import { isTerminal, type Session } from "#src/sessions/index.ts";
+import { isTerminal, type Progress, type Session } from "#src/sessions/index.ts";
 import { sessionView } from "./presenter.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -13,7 +13,8 @@ const READ_AGAIN_MS = 250;
 
 /**
  * One session as server-sent events (WHATWG HTML, section 9.2): unnamed, one at once and one for each change of its status, until
- * it is final. The stream ends by itself; `onClosed` is called once, however it ended.
+ * it is final; between them, named `progress` and without an id, the steps of its call (R-434), which a reader of unnamed events does
+ * not see. The stream ends by itself; `onClosed` is called once, however it ended.
  */
 export class SessionStream {
   readonly #response: ServerResponse;
@@ -21,6 +22,8 @@ export class SessionStream {
   readonly #clock: Clock;
   readonly #timers = new Map<"heartbeat" | "read", () => void>();
   #shown: Session | null = null;
+  /** Told before the stream has shown COLLECTING. */
+  #early: Progress | null = null;
   #reading = false;
   #stale = false;
   #closed = false;
@@ -45,9 +48,18 @@ export class SessionStream {
     if (this.#closed || (shown && (session.status === shown.status || session.revision < shown.revision))) return;
     this.#shown = session;
     const retry = shown ? "" : "retry: 1000\n";
-    this.#write(`${retry}id: ${eventId(session)}\ndata: ${JSON.stringify(sessionView(session))}\n\n`);
+    this.#write(`${retry}${sessionEvent(session)}`);
+    const early = this.#early;
+    this.#early = null;
+    if (early) this.progress(early);
     if (isTerminal(session.status)) this.#end();
     else if (session.status === "PENDING") this.#readLater(session.expiresAt.getTime() - this.#clock.now());
+  }
+
+  /** The session's call has come to another step or try. */
+  progress(progress: Progress): void {
+    if (this.#shown?.status === "COLLECTING") this.#write(progressEvent(this.#shown.id, progress));
+    else this.#early = progress;
   }
 
   /** The session may have changed: reads it, once more when it changes while being read. */
@@ -122,6 +134,15 @@ export class SessionStream {
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
   }
+}
+
+export function sessionEvent(session: Session): string {
+  return `id: ${eventId(session)}\ndata: ${JSON.stringify(sessionView(session))}\n\n`;
+}
+
+/** Without an id: a reader's Last-Event-ID stays that of the state which it has seen. */
+export function progressEvent(sessionId: string, { step, try: number }: Progress): string {
+  return `event: progress\ndata: ${JSON.stringify({ session_id: sessionId, step, try: number })}\n\n`;
 }
 
 /**

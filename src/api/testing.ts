@@ -152,7 +152,7 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
     simulatorsUrl: () => null,
   });
   await projects.applyFile(JSON.stringify(APPLY), {});
-  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog });
   const payments = testPayments({ database, sessions, projects, clock: systemClock }, new FakeGateway());
   await sessions.start({ giveUp: (session) => payments.giveUp(session) });
 
@@ -167,7 +167,7 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
         gateways: GATEWAYS_BUILT,
         clock,
         log: silentLog,
-        settings: { phoneNumber: null, sessionTtlSeconds, dialsNumbers: false, isTrunkHost: () => false },
+        settings: { phoneNumber: null, sessionTtlSeconds, dialsNumbers: false, dialsTls: false, isTrunkHost: () => false },
       }),
       clock,
       random: systemRandom,

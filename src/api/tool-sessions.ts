@@ -18,6 +18,7 @@ const MOST_TRIES = 10;
 interface Stored {
   session_id: string;
   phone_number: string | null;
+  short_code?: string;
   expires_at: string;
 }
 
@@ -36,15 +37,15 @@ export function createToolSessions(deps: ApiDeps, traffic: TrafficAudit): (ident
     const valid = parse(sessionCreate, body, "body");
     const prepare = async () => {
       const { session, response } = await creation(identity, valid);
-      return { session, response: (created: Parameters<typeof response>[0]) => ({ ...response(created), expires_at: created.expiresAt }) };
+      return { session, response: (id: string) => ({ ...response(id), expires_at: null }) };
     };
     // The name stands for the request, whatever else a delivery brings.
     const creating = () => idempotency.create({ ...name, body: null, status: 200 }, prepare);
     const { text, replayed } = await createWhenFree(creating, clock);
     const stored = JSON.parse(text) as Stored;
     if (!replayed) traffic.sessionCreated(identity, client, () => stored.session_id);
-    const { session_id: sessionId, phone_number: phoneNumber, expires_at: expiresAt } = stored;
-    return { kind: "created", sessionId, phoneNumber, expiresAt, isRepeat: replayed };
+    const { session_id: sessionId, phone_number: phoneNumber, short_code: code = null, expires_at: expiresAt } = stored;
+    return { kind: "created", sessionId, phoneNumber, code, expiresAt, isRepeat: replayed };
   }
 
   return (identity, client) => ({

@@ -22,12 +22,12 @@ export function widgetCreation({ checkout }: ApiDeps, widget: Pick<Widget, "urlF
     const { session } = validOrThrow(result, "amount_cents");
     return {
       session,
-      response: ({ id, createdAt, expiresAt }) => ({
+      response: (id) => ({
         session_id: id,
         status: "created",
-        expires_at: expiresAt,
+        expires_at: null,
         widget_url: widget.urlFor(id),
-        created_at: createdAt,
+        created_at: null,
       }),
     };
   };

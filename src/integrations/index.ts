@@ -13,6 +13,7 @@ export {
   type RefusedSession,
   sessionToTransfer,
   type ToolSessions,
+  waitingSession,
 } from "./tools.ts";
 export { type Configuration, configurationFor, type Setting } from "./configuration.ts";
 export type { Delivery, Json, Platform, PlatformCall, Terms, ToolAnswer, ToolCall } from "./types.ts";

@@ -16,9 +16,10 @@ export function objectIn(parent: Json, name: string): Json {
   return isObject(value) ? value : NOTHING;
 }
 
-/** The member of that name if it is text that says something, else null. */
+/** The member of that name if it is text that says something, or a number, which models write for text in digits; else null. */
 export function textIn(parent: Json, name: string): string | null {
   const value = memberOf(parent, name);
+  if (value instanceof JsonNumber) return value.text;
   return typeof value === "string" && value.trim() !== "" ? value : null;
 }
 

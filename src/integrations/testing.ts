@@ -62,6 +62,21 @@ export const ALPHA_SPELLINGS: Readonly<Record<string, (asked?: Asked) => object>
     list("toolCallList", ({ id, name, args }) => ({ id, function: { name, parameters: args } }), asked),
   "tool with its call, named by the tool": (asked) =>
     list("toolWithToolCallList", ({ id, name, args }) => ({ type: "function", name, toolCall: { id, parameters: args } }), asked),
+  "tool with its call, arguments beside the call's id": (asked) =>
+    list("toolWithToolCallList", ({ id, name, args }) => ({ name, parameters: SCHEMA, toolCall: { id, name, arguments: args } }), asked),
+  "tool with its call, which has the tool's id": (asked) =>
+    list("toolWithToolCallList", ({ id, name, args }) => ({ id, toolCall: { function: { name, arguments: args } } }), asked),
+  "tool with its call, behind two empty lists": (asked) => {
+    const { id, name, args, call } = defaults(asked);
+    const tool = { function: { name, parameters: SCHEMA }, toolCall: { id, function: { name, arguments: args } } };
+    return alphaMessage("tool-calls", { toolCallList: [], toolCalls: [], toolWithToolCallList: [tool] }, call);
+  },
+  "older recording: the time as text, the caller beside the call": (asked) => {
+    const { id, name, args, call } = defaults(asked);
+    const { customer, ...bare } = call as typeof alphaCall;
+    const item = { id, type: "function", function: { name, arguments: args } };
+    return alphaMessage("tool-calls", { timestamp: "2026-11-18T12:00:00.000Z", toolCalls: [item], customer }, bare);
+  },
   "tool with its call, parameters in the call's function": (asked) =>
     list(
       "toolWithToolCallList",
@@ -93,15 +108,9 @@ export const ALPHA_LEGACY: Readonly<Record<string, (asked?: Asked) => object>> =
 
 /** Events that need no answer, and what is no event at all. */
 export const ALPHA_OTHERS: readonly object[] = [
-  ...[
-    "status-update",
-    "end-of-call-report",
-    "transcript",
-    'transcript[transcriptType="final"]',
-    "assistant-request",
-    "hang",
-    "never heard of",
-  ].map((type) => alphaMessage(type, {})),
+  ...["status-update", "end-of-call-report", "transcript", 'transcript[transcriptType="final"]', "hang", "never heard of"].map((type) =>
+    alphaMessage(type, {}),
+  ),
   {},
   { message: null },
   { message: "tool-calls" },
@@ -148,9 +157,12 @@ export const BETA_SPELLINGS: Readonly<Record<string, (asked?: Omit<Asked, "id">)
     beta(asked, (args) => ({ args: { ...(args as object), execution_message: `One moment, ${Math.random()}` } })),
   "the arguments as text": (asked) => beta(asked, (args) => ({ args: JSON.stringify(args) })),
   "the arguments at the root, beside name and call": (asked) => beta(asked, (args) => args as object),
+  "the arguments at the root, beside the call alone": (asked) => withoutName(beta(asked, (args) => args as object)),
   "an outgoing call, where the customer is at the other end": ({ call = betaCall, ...asked } = {}) =>
     beta({ ...asked, call: { ...call, direction: "outbound", from_number: "+15555550199", to_number: CALLER } }, (args) => ({ args })),
 };
+
+const withoutName = (body: object): object => ({ ...body, name: undefined });
 
 function beta(
   { name = "collect_payment", args = { amount: 42.5, description: "Deposit order 118" }, call = betaCall }: Omit<Asked, "id"> = {},

@@ -16,6 +16,8 @@ export interface CreatedSession {
   kind: "created";
   sessionId: string;
   phoneNumber: string | null;
+  /** Names the session where nothing but digits can be dialled; null: the project has none. */
+  code: string | null;
   /** When it expires unless the caller comes. */
   expiresAt: string;
   /** An earlier delivery made it. */
@@ -84,6 +86,7 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
     const value = memberOf(args, name);
     return value === null || value === "" ? undefined : value;
   };
+  const words = (name: string) => textIn(args, name) ?? given(name);
   const said = textIn(args, "caller");
   return {
     // Never the model's: it decides whose secret the request was checked against.
@@ -93,9 +96,9 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
     amount: terms.amount ?? given("amount"),
     // R-385; what is no number at all is told to the model only where nobody else knows one.
     caller: (said === null ? null : parseE164(said)) ?? call.caller ?? terms.caller ?? said ?? undefined,
-    description: terms.description ?? given("description"),
-    callback: terms.callback ?? given("callback"),
-    memory: given("memory"),
+    description: terms.description ?? words("description"),
+    callback: terms.callback ?? words("callback"),
+    memory: words("memory"),
     billing_address: given("billing_address"),
     stripe_account: terms.stripe_account,
   };
@@ -103,7 +106,7 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
 
 /** The most important first: a platform may cut the rest off. */
 function readyAnswer(
-  { sessionId, phoneNumber, expiresAt }: CreatedSession,
+  { sessionId, phoneNumber, code, expiresAt }: CreatedSession,
   { terms, call }: Delivery,
   toolSessions: ToolSessions,
 ): ToolAnswer {
@@ -119,6 +122,7 @@ function readyAnswer(
       transfer_to: sipUri,
       session_id: sessionId,
       ...(phoneNumber !== null && { phone_number: phoneNumber }),
+      ...(code !== null && { code }),
       expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - toolSessions.nowMs()) / 1000)),
       say: "I will now connect you to our secure payment line.",
       sip_uri: sipUri,
@@ -196,24 +200,31 @@ async function newestOfCaller(
   return number === null || projectId === null ? null : await toolSessions.findByCaller(requester, number, projectId);
 }
 
-/**
- * The session that this call is to be transferred for: the one made in it, else the caller's newest, while it waits; else the one that `args`
- * ask for, if they or the tool's address name an amount.
- */
+/** The voice session made in this call, else the caller's newest, while it waits. */
+export async function waitingSession(delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {
+  const newest = await newestOfCallOrCaller(delivery, toolSessions);
+  return newest?.status === "PENDING" && newest.channel === "voice" ? newest : null;
+}
+
+const newestOfCallOrCaller = async (delivery: Delivery, toolSessions: ToolSessions) =>
+  (await newestOfCall(delivery, toolSessions)) ?? (await newestOfCaller(delivery.call.caller, delivery, toolSessions));
+
+/** The session that this call is to be transferred for: the one that waits, else the one that `args` ask for, if they or the tool's address name an amount. */
 export async function sessionToTransfer(
   args: Json | null,
   delivery: Delivery,
   toolSessions: ToolSessions,
 ): Promise<{ session: Pick<Session, "id" | "caller"> } | { error: ToolAnswer }> {
-  const { requester, call, terms } = delivery;
-  const newest = (await newestOfCall(delivery, toolSessions)) ?? (await newestOfCaller(call.caller, delivery, toolSessions));
-  if (newest?.status === "PENDING" && newest.channel === "voice") return { session: newest };
+  const { requester, terms } = delivery;
+  const waiting = await waitingSession(delivery, toolSessions);
+  if (waiting) return { session: waiting };
   if (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined)) {
     const answer = await collectPayment({ id: null, name: COLLECT_PAYMENT, args }, delivery, toolSessions);
     const id = answer.kind === "answer" && answer.fields["status"] === "ready" ? String(answer.fields["session_id"]) : null;
     const session = id === null ? null : await toolSessions.find(requester, id);
     return session ? { session } : { error: answer };
   }
+  const newest = await newestOfCallOrCaller(delivery, toolSessions);
   return { error: newest ? paymentAnswer(newest, toolSessions.sipUriFor(newest.id)) : NOTHING_TO_TRANSFER };
 }
 

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError } from "#src/kernel/errors.ts";
+import { AppError, ERRORS } from "#src/kernel/errors.ts";
 import { ttlCached } from "#src/platform/index.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { ApiDeps } from "../deps.ts";
@@ -38,6 +38,7 @@ declare module "fastify" {
 const MAX_URL_LENGTH = 8 * 1024;
 const MAX_HEADERS = 100;
 const HEADER_BYTES = 16 * 1024;
+const TELL_EVERY_MS = 60_000;
 const HSTS_SECONDS = 365 * 24 * 3600;
 
 /**
@@ -45,7 +46,7 @@ const HSTS_SECONDS = 365 * 24 * 3600;
  * and method, key, scope.
  */
 export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit): RateLimiter {
-  const { settings, database, projects, clock } = deps;
+  const { settings, database, projects, clock, log } = deps;
   const clientOf = clientReader(settings.trustedProxies);
   const secure = settings.baseUrl.startsWith("https:");
   const limiter = limiterFor(deps);
@@ -56,6 +57,13 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: Tra
     (token: string) => hash("sha256", token, "base64"),
     (token: string) => projects.authenticate(database.db, token),
   );
+  let toldAt = -Infinity;
+  /** Says that a peer claims to have ended TLS and is not believed: its address is missing in the settings, or it is nobody we know. */
+  const tellOfProxy = (client: Client) => {
+    if (clock.monotonic() - toldAt < TELL_EVERY_MS) return;
+    toldAt = clock.monotonic();
+    log.warn("proxy_not_trusted", { host: client.address() });
+  };
   app.decorateRequest("identity");
   app.decorateRequest("client");
   app.decorateRequest("secretBody");
@@ -70,7 +78,10 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: Tra
 
     if (access === "anyone") return undefined;
     const client = (request.client = clientOf(request.raw));
-    if (secure && !client.https) return insistOnHttps(request, reply, settings.baseUrl);
+    if (secure && !client.https) {
+      if (request.headers["x-forwarded-proto"] === "https") tellOfProxy(client);
+      return insistOnHttps(request, reply, settings.baseUrl);
+    }
     const { url } = request.routeOptions;
     if (access === PLATFORMS) {
       await authorizePlatform(request, reply, client);
@@ -125,7 +136,8 @@ export function registerAccess(app: FastifyInstance, deps: ApiDeps, traffic: Tra
 
 function checkScope({ scopes }: ApiKeyIdentity, needed: Scope | undefined): void {
   const opening = needed ? [needed, ...(OPENED_BY[needed] ?? [])] : [];
-  if (!opening.some((scope) => scopes.includes(scope))) throw new AppError("missing_scope");
+  if (!opening.some((scope) => scopes.includes(scope)))
+    throw new AppError("missing_scope", `${ERRORS.missing_scope.detail} ${needed ?? ""}`.trim());
 }
 
 function limiterFor({ settings, database, clock, rateCounter: given }: ApiDeps): RateLimiter {
@@ -149,7 +161,7 @@ function insistOnHttps(request: FastifyRequest, reply: FastifyReply, baseUrl: st
   return reply
     .code(308)
     .header("location", `${baseUrl.replace(/\/$/, "")}${request.url}`)
-    .send({ detail: "HTTPS is required" });
+    .send({ detail: ERRORS.https_required.detail });
 }
 
 /** 404, or 405 with the methods that the path has (R-007, R-008). */

@@ -1,43 +1,28 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import { type RateCounter, SLOT_MS, WINDOW_MS } from "./counter.ts";
+import { countOf, type RateCounter, tokensIn, WINDOW_MS } from "./counter.ts";
 
-const SLOTS = WINDOW_MS / SLOT_MS;
 /** Past this many buckets the oldest are forgotten: an attacker with a whole network must not fill the memory. */
 const MAX_BUCKETS = 100_000;
 
-interface Slot {
-  number: number;
-  count: number;
-}
-
 /** Counts in this process: right where one process serves everything. */
 export function memoryCounter(clock: Clock): RateCounter {
-  const buckets = new Map<string, Slot[]>();
-  const slotNow = () => Math.floor(clock.monotonic() / SLOT_MS);
-  const counting = (slots: Slot[], slot: number) => slots.filter(({ number }) => number >= slot - SLOTS);
+  /** When each is full again, by the monotonic clock. */
+  const fullAt = new Map<string, number>();
 
   return {
     count(bucket, limit) {
-      const slot = slotNow();
-      const slots = counting(buckets.get(bucket) ?? [], slot);
-      const earlier = slots.reduce((sum, { count }) => sum + count, 0);
-      const allowed = earlier < limit;
-      if (allowed) {
-        const last = slots.at(-1);
-        if (last?.number === slot) last.count++;
-        else slots.push({ number: slot, count: 1 });
-      }
-      if (!buckets.has(bucket) && buckets.size >= MAX_BUCKETS) buckets.delete(buckets.keys().next().value!);
-      buckets.set(bucket, slots);
-      const oldest = slots[0]?.number ?? slot;
-      return { allowed, used: earlier + (allowed ? 1 : 0), resetMs: (oldest + SLOTS + 1) * SLOT_MS - clock.monotonic() };
+      const now = clock.monotonic();
+      const before = Math.max(fullAt.get(bucket) ?? 0, now);
+      const allowed = tokensIn(before - now, limit) > 0;
+      const after = allowed ? before + WINDOW_MS / limit : before;
+      if (!fullAt.has(bucket) && fullAt.size >= MAX_BUCKETS) fullAt.delete(fullAt.keys().next().value!);
+      fullAt.set(bucket, after);
+      return countOf(allowed, after - now, limit);
     },
 
     sweep() {
-      const slot = slotNow();
-      for (const [bucket, slots] of buckets) {
-        if (counting(slots, slot).length === 0) buckets.delete(bucket);
-      }
+      const now = clock.monotonic();
+      for (const [bucket, at] of fullAt) if (at <= now) fullAt.delete(bucket);
     },
   };
 }

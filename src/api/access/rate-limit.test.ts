@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => api.close());
 // On PostgreSQL all the servers of this file count together.
-beforeEach(() => api.database.db.deleteFrom("rate_buckets").execute());
+beforeEach(() => api.database.db.deleteFrom("token_buckets").execute());
 
 const limited = (settings = {}) => api.another({ settings: { rateLimitPerMinute: 20, ...settings }, clock: new ManualClock() });
 

@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { Clock } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
+import { repeat } from "#src/platform/index.ts";
 import { type Count, type RateCounter, WINDOW_MS } from "./counter.ts";
 
 /** Wrong keys an address may try in a minute. */
@@ -26,20 +27,8 @@ export function createRateLimiter({ perMinute, counter, clock }: { perMinute: nu
     throw new AppError("rate_limited");
   };
 
-  let stopped = false;
-  let cancel = () => {};
-  const sweepLater = () => {
-    if (!stopped) cancel = clock.after(WINDOW_MS, () => void sweep());
-  };
-  const sweep = async () => {
-    try {
-      await counter.sweep();
-    } catch {
-      // What is left over goes with the next sweep.
-    }
-    sweepLater();
-  };
-  sweepLater();
+  // What a sweep that fails leaves over goes with the next one.
+  const end = repeat({ clock, everyMs: WINDOW_MS, firstMs: WINDOW_MS, task: async () => await counter.sweep(), onFailure: () => {} });
 
   return {
     async request(endpoint, client, reply, limit = perMinute) {
@@ -56,8 +45,7 @@ export function createRateLimiter({ perMinute, counter, clock }: { perMinute: nu
       if (!count.allowed) refuse(count, reply);
     },
     stop() {
-      stopped = true;
-      cancel();
+      void end();
     },
   };
 }

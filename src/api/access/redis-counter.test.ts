@@ -107,13 +107,13 @@ describe("rate limits in Redis", { skip: withoutRedis }, () => {
     assert.equal(fallbacks(), 31);
   });
 
-  test("what is kept of an address goes by itself when its minute is over", async () => {
+  test("what is kept of an address goes by itself when its bucket is full again", async () => {
     const { counter } = await counterOf(redis.url);
     await counter.count("fleeting", 20);
     const client = await createClient({ url: redis.url }).connect();
     const ttl = await client.pTTL("voicetill:rate:fleeting");
     client.destroy();
-    assert.ok(ttl > 60_000 && ttl <= 63_000, `${ttl} ms`);
+    assert.ok(ttl > 0 && ttl <= 3_000, `${ttl} ms`);
   });
 
   test("over HTTP, two servers on one Redis give 20 of 30 requests, and go on when it dies in between (R-060, R-063)", async () => {

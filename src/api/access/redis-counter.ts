@@ -1,8 +1,8 @@
 import { createClient, defineScript } from "@redis/client";
-import type { Clock } from "#src/kernel/clock.ts";
+import { type Clock, within } from "#src/kernel/clock.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Log } from "#src/platform/index.ts";
-import { type Count, type RateCounter, SLOT_MS, WINDOW_MS } from "./counter.ts";
+import { countOf, type RateCounter, WINDOW_MS } from "./counter.ts";
 import { memoryCounter } from "./memory-counter.ts";
 
 /** A connection stands, with its handshake, or it is given up. */
@@ -12,45 +12,34 @@ const ANSWER_MS = 250;
 const RETRY_MS = 1000;
 
 /**
- * Counts one request by the server's clock. A bucket is a hash, from a slot's number to the requests in it; it goes by itself when
- * nothing of it counts any more. A script runs alone, so parallel requests cannot pass together.
+ * Takes a token by the server's clock (`tokensIn` of counter.ts). A bucket is the time at which it is full again, and goes by itself
+ * then. A script runs alone, so parallel requests cannot take the same token.
  */
-const countScript = defineScript({
+const takeToken = defineScript({
   SCRIPT: `
-    local limit, slotMs, slots = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+    local tokenMs, windowMs = tonumber(ARGV[1]), tonumber(ARGV[2])
     local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    local slot = math.floor(now / slotMs)
-    local used, oldest = 0, slot
-    local counts = redis.call('HGETALL', KEYS[1])
-    for index = 1, #counts, 2 do
-      local number = tonumber(counts[index])
-      if number < slot - slots then
-        redis.call('HDEL', KEYS[1], counts[index])
-      else
-        used = used + counts[index + 1]
-        oldest = math.min(oldest, number)
-      end
+    local now = time[1] * 1000 + time[2] / 1000
+    local fullAt = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
+    local allowed = fullAt + tokenMs <= now + windowMs + 1
+    if allowed then
+      fullAt = fullAt + tokenMs
+      redis.call('SET', KEYS[1], string.format('%.3f', fullAt), 'PX', math.ceil(fullAt - now))
     end
-    local allowed = used < limit and 1 or 0
-    if allowed == 1 then
-      redis.call('HINCRBY', KEYS[1], string.format('%.0f', slot), 1)
-      redis.call('PEXPIRE', KEYS[1], (slots + 1) * slotMs)
-    end
-    return { allowed, used + allowed, (oldest + slots + 1) * slotMs - now }`,
+    return { allowed and 1 or 0, math.ceil(fullAt - now) }`,
   NUMBER_OF_KEYS: 1,
   parseCommand(parser, bucket: string, limit: number) {
     parser.pushKey(`voicetill:rate:${bucket}`);
-    parser.push(String(limit), String(SLOT_MS), String(WINDOW_MS / SLOT_MS));
+    parser.push(String(WINDOW_MS / limit), String(WINDOW_MS));
   },
-  transformReply: ([allowed, used, resetMs]: [number, number, number]): Count => ({ allowed: allowed === 1, used, resetMs }),
+  transformReply: ([allowed, fullInMs]: [number, number]) => ({ allowed: allowed === 1, fullInMs }),
 });
 
 /** One connection. Never mended: a new one is opened in its place. */
 const clientOf = (url: string) =>
   createClient({
     url,
-    scripts: { countScript },
+    scripts: { takeToken },
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
     disableClientInfo: true,
     maintNotifications: "disabled",
@@ -98,7 +87,7 @@ export async function redisCounter(options: RedisCounterOptions): Promise<RedisC
     const opened = (client = clientOf(url.reveal()));
     opened.on("error", (error: unknown) => lose(opened, error));
     try {
-      await within(clock, CONNECT_MS, opened.connect());
+      await within(clock, CONNECT_MS, opened.connect(), tooLate);
       if (isLost) log.info("redis_back");
       isLost = false;
     } catch (error) {
@@ -111,7 +100,10 @@ export async function redisCounter(options: RedisCounterOptions): Promise<RedisC
     async count(bucket, limit) {
       const current = client;
       try {
-        if (current?.isReady) return await within(clock, ANSWER_MS, current.countScript(bucket, limit));
+        if (current?.isReady) {
+          const { allowed, fullInMs } = await within(clock, ANSWER_MS, current.takeToken(bucket, limit), tooLate);
+          return countOf(allowed, fullInMs, limit);
+        }
       } catch (error) {
         lose(current!, error);
       }
@@ -127,12 +119,9 @@ export async function redisCounter(options: RedisCounterOptions): Promise<RedisC
   };
 }
 
-/** `work`, or a rejection after `ms`. */
-function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.after(ms, () => late.reject(new Error("no answer in time")));
-  return Promise.race([work, late.promise]).finally(cancel);
-}
+const tooLate = (): never => {
+  throw new Error("no answer in time");
+};
 
 /** What may be logged of a fault: the first word of an error that Redis answered, such as WRONGPASS or READONLY. */
 function reasonOf(error: unknown): string {

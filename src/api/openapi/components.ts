@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MODES } from "#src/kernel/payment.ts";
+import { STEPS } from "#src/sessions/index.ts";
 import { AMOUNT_PATTERN } from "../schemas/amount.ts";
 import { DESCRIBED_GATEWAYS } from "../schemas/gateway.ts";
 import { processorFieldsOf } from "../schemas/processor.ts";
@@ -63,6 +64,10 @@ const COMPONENTS = {
     phone_number: text,
     sip_uri: text,
     pay_url: payUrl.optional(),
+    short_code: z
+      .string()
+      .regex(/^[0-9]{8}$/)
+      .optional(),
     created_at: time,
   }),
   SessionGetResponse: z.object({
@@ -85,6 +90,7 @@ const COMPONENTS = {
     updated_at: time,
     expires_at: time.nullish(),
     completed_at: time.nullish(),
+    step: z.enum(STEPS).nullish(),
     pay_url: payUrl.optional(),
   }),
   Processor: processor,

@@ -2,9 +2,9 @@ import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { webhookBody } from "#src/webhooks/index.ts";
 import { FAULTS } from "../schemas/faults.ts";
-import { sessionView } from "../presenter.ts";
+import { detailView } from "../presenter.ts";
 import type { ComponentName } from "./components.ts";
-import { SAMPLES, WAITING } from "./samples.ts";
+import { COLLECTING, SAMPLES, WAITING } from "./samples.ts";
 
 /** Examples of the schemas that travel, by what they show; answers and webhooks are made by the code that makes real ones. */
 
@@ -41,22 +41,24 @@ export const EXAMPLES: Partial<Record<ComponentName, Readonly<Record<string, obj
       sip_uri: `sip:${WAITING.id}@pay.merchant.example`,
       created_at: WAITING.createdAt.toISOString(),
     },
-    "with a link to pay": {
+    "with a link to pay and a short code": {
       session_id: WAITING.id,
       status: "created",
       phone_number: "+15550001111",
       sip_uri: `sip:${WAITING.id}@pay.merchant.example`,
       pay_url: PAY_URL,
+      short_code: "26731904",
       created_at: WAITING.createdAt.toISOString(),
     },
   },
   SessionGetResponse: {
-    waiting: sessionView(WAITING),
-    "waiting, with a link to pay": sessionView(WAITING, PAY_URL),
-    charged: sessionView(charged),
-    stored: sessionView(stored),
-    held: sessionView(held),
-    declined: sessionView(declined),
+    waiting: detailView(WAITING, null),
+    "waiting, with a link to pay": detailView(WAITING, null, PAY_URL),
+    "being asked for the security code": detailView(COLLECTING, "asking_cvv"),
+    charged: detailView(charged, null),
+    stored: detailView(stored, null),
+    held: detailView(held, null),
+    declined: detailView(declined, null),
   },
   CreateWidgetSession: { charge: { project: "shop", amount_cents: 4995, gateway: "stripe", description: "Invoice 1001" } },
   WidgetSessionCreateResponse: {

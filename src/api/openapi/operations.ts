@@ -4,11 +4,10 @@ import { idempotencyHeaders } from "../idempotency.ts";
 import { integrationQuery } from "../schemas/integration.ts";
 import { createQuery, findQuery, sessionPath } from "../schemas/session.ts";
 import { nonceHeader } from "../schemas/widget-session.ts";
-import { sessionView } from "../presenter.ts";
-import { eventId } from "../session-stream.ts";
+import { progressEvent, sessionEvent } from "../session-stream.ts";
 import type { ComponentName } from "./components.ts";
 import type { Deprecation } from "./deprecation.ts";
-import { SAMPLES, WAITING } from "./samples.ts";
+import { COLLECTING, SAMPLES, WAITING } from "./samples.ts";
 
 /** What is said of a route beside what the route itself says (its access). */
 export interface Operation {
@@ -37,10 +36,13 @@ export interface Answer {
   examples?: readonly string[];
 }
 
-/** Two events, as they come over the wire. */
-const STREAM = [WAITING, SAMPLES.charged]
-  .map((session) => `id: ${eventId(session)}\ndata: ${JSON.stringify(sessionView(session))}\n\n`)
-  .join("");
+/** A few events, as they come over the wire. */
+const STREAM = [
+  sessionEvent(WAITING),
+  sessionEvent(COLLECTING),
+  progressEvent(WAITING.id, { step: "asking_number", try: 1 }),
+  sessionEvent(SAMPLES.charged),
+].join("");
 
 const READY = {
   status: "ready",
@@ -107,7 +109,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Sessions",
     summary: "Follow a session",
     description:
-      "Server-sent events: unnamed, each with an id and one line of SessionGetResponse as data; the first at once, then one for every change. " +
+      "Server-sent events: unnamed, each with an id and one line of SessionGetResponse (without `step` and `pay_url`) as data; the first at once, then one for every change. " +
+      "While a caller is asked for his card there are also events named `progress`, without an id: `session_id`, `step` as in SessionGetResponse, and `try`, which try at it, from 1. " +
       "The stream closes after the final status. A reconnect with the final event's id as `Last-Event-ID` is a 204.",
     path: sessionPath,
     answers: {

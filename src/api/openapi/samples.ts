@@ -96,3 +96,6 @@ export const SAMPLES = {
 
 /** The same payment while it waits for its call. */
 export const WAITING = sample("PENDING", { updatedAt: SESSION.createdAt, completedAt: null });
+
+/** And while its caller is asked for the card. */
+export const COLLECTING = sample("COLLECTING", { phase: "collecting", updatedAt: new Date("2026-11-20T10:00:20.000Z"), completedAt: null });

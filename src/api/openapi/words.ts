@@ -91,6 +91,8 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     sip_uri: "Transfer the call here. The session's id is the user part, so it survives carriers that drop headers.",
     pay_url:
       "A link by which the caller may pay this session in a browser instead, for him alone. Absent unless the project's `voice.pay_url` is true.",
+    short_code:
+      "Eight digits that name this session while it waits, to be dialled behind the project's number (`+15550001111*12345678`) or keyed by a caller who is asked for it, where nothing but digits can be. Absent unless the project's `voice.short_code` is true.",
     created_at: SESSION_FIELDS.created_at,
   },
   SessionGetResponse: {
@@ -107,6 +109,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     transfer_status: "What became of handing the caller back; null when there was no `callback` or it has not come to that.",
     updated_at: "When anything last changed, UTC.",
     expires_at: "When the session expires if nobody uses it, UTC.",
+    step: "What the caller is being asked, or `charging` while the gateway is; null outside of `COLLECTING` and before the first question. Not in the stream, which has events of its own for it.",
     pay_url:
       "A link by which the caller may pay this session in a browser instead. Absent unless the project's `voice.pay_url` is true, and once the session is final.",
   },

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Clock } from "#src/kernel/clock.ts";
-import type { ApiDeps, Probe } from "../deps.ts";
+import { type Clock, within } from "#src/kernel/clock.ts";
+import type { Probe, StatusDeps } from "../deps.ts";
 
 /** The whole answer comes within 2 s. */
 const PROBE_MS = 1500;
@@ -8,7 +8,7 @@ const PROBE_MS = 1500;
 type Check = "ok" | "failed" | "off";
 
 /** /health, /health/live and /health/ready: no key, no limit, no names of hosts. */
-export function registerHealth(app: FastifyInstance, { database, probes, settings, clock }: ApiDeps): void {
+export function registerHealth(app: FastifyInstance, { database, probes, settings, clock }: StatusDeps): void {
   const all: Record<string, Probe> = { database: () => database.ping(PROBE_MS), ...probes };
   const config = { access: "anyone" } as const;
 
@@ -31,13 +31,6 @@ export function registerHealth(app: FastifyInstance, { database, probes, setting
 
 async function run(probe: Probe, clock: Clock): Promise<Check> {
   if (!probe) return "off";
-  const late = Promise.withResolvers<boolean>();
-  const cancel = clock.after(PROBE_MS, () => late.resolve(false));
-  try {
-    return (await Promise.race([probe(), late.promise])) ? "ok" : "failed";
-  } catch {
-    return "failed";
-  } finally {
-    cancel();
-  }
+  const isWell = await within(clock, PROBE_MS, probe(), () => false).catch(() => false);
+  return isWell ? "ok" : "failed";
 }

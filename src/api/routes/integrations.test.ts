@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { ManualClock, systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
-import { createSessions } from "#src/sessions/index.ts";
+import { createSessions, shortCodeOf } from "#src/sessions/index.ts";
 import { createLog, createMetrics, silentLog, type OutboundAnswer, type OutboundRequest } from "#src/platform/index.ts";
 import { configurationFor } from "#src/integrations/index.ts";
 import {
@@ -172,6 +172,49 @@ test("several calls of one message are answered in their order, each by itself (
   assert.deepEqual(await Promise.all(amounts), ["1.00", "2.00"]);
 });
 
+test("an amount may be text, and text may be digits alone, as models write them (R-384)", async () => {
+  const args = { amount: "42.50", description: 118, memory: 7 };
+  for (const legacy of Object.values(ALPHA_LEGACY)) {
+    const { result } = (await post("alpha", legacy({ args, call: newCall() }))).json<{ result: string }>();
+    const expected = { amount: "42.50", description: "118", memory: "7" };
+    assert.partialDeepStrictEqual(await sessionOf((JSON.parse(result) as Answer)["session_id"]), expected);
+  }
+  const made = await beta(whole({ args, call: newBetaCall() }));
+  assert.partialDeepStrictEqual(await sessionOf(made["session_id"]), { amount: "42.50", description: "118" });
+});
+
+test("where the project has short codes the answer has the session's, as text (R-381)", async () => {
+  const coded = {
+    slug: "coded",
+    name: "Coded",
+    currency: "USD",
+    country: "US",
+    phone_numbers: ["+15550001112"],
+    voice: { short_code: true },
+  };
+  const gateways = { stripe: { test: { credentials: { secret_key: "sk_test_x" } } } };
+  await api.projects.applyFile(JSON.stringify({ organizations: [{ slug: "acme", projects: [{ ...coded, gateways }] }] }), {});
+  const call = newBetaCall();
+  const made = await beta(whole({ call }), { project: "coded" });
+  assert.equal(made["code"], shortCodeOf(String(made["session_id"])));
+  assert.equal((await beta(whole({ call }), { project: "coded" }))["code"], made["code"], "a repeat has it too");
+  assert.equal("code" in (await beta(whole({ call: newBetaCall() }))), false);
+});
+
+test("a number that asks us who answers goes to the payment line while its caller's session waits, else the request is acknowledged (R-380)", async () => {
+  const number = "+14155550192";
+  const ask = async (terms: object = {}) =>
+    (await post("alpha", alphaMessage("assistant-request", {}, newCall({ customer: { number } })), terms)).json<{ destination?: Answer }>();
+  assert.deepEqual(await ask({ amount: "7.00" }), {}, "it makes no session of itself");
+  const id = await api.createSession({ caller: number });
+  assert.partialDeepStrictEqual(await ask(), {
+    destination: { type: "sip", sipUri: `sip:${id}@127.0.0.1:5060`, sipHeaders: { "X-Session-Id": id, "X-Caller": number } },
+  });
+  assert.deepEqual(await ask({ project: "platform" }), {}, "another project's sessions are not looked at");
+  await api.call("POST", `/v1/sessions/${id}/cancel`);
+  assert.deepEqual(await ask(), {});
+});
+
 test("another tool's name makes no session (R-384)", async () => {
   const before = await countSessions();
   assert.match((await alpha(spelled({ name: "book_table" }))).error ?? "", /no such tool/);
@@ -297,8 +340,7 @@ test("a repeated delivery is the same session, whatever else comes with it (R-38
 });
 
 test("deliveries of one tool call at the same moment, to several processes, are one session (R-383)", async () => {
-  const ofItsOwn = () =>
-    createSessions({ database: api.database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+  const ofItsOwn = () => createSessions({ database: api.database, clock: systemClock, random: systemRandom, log: silentLog });
   const apps = Array.from({ length: 3 }, () => api.another({ deps: { sessions: ofItsOwn() } }));
   const call = newCall();
   const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => alpha(spelled({ call }), {}, callerOf(apps[n % apps.length]!))));

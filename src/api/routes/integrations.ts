@@ -20,6 +20,7 @@ import {
   type ToolCall,
   toolResults,
   transferDestination,
+  waitingSession,
 } from "#src/integrations/index.ts";
 import { readJsonAndBytes } from "../body.ts";
 import type { ApiDeps } from "../deps.ts";
@@ -125,6 +126,12 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
       }
       note(request, "platform_event", "transfer-destination-request");
       return noDestination(found.error);
+    }
+    if (event.kind === "assistant request") {
+      // A merchant whose platform asks us who answers has its number as the payment line.
+      const session = await waitingSession(delivery, toolSessions);
+      note(request, "platform_event", "assistant-request", session?.id);
+      return session ? { destination: transferDestination(session, toolSessions.sipUriFor(session.id)) } : ACKNOWLEDGED;
     }
     const calls = event.calls.slice(0, MOST_CALLS);
     // One after the other, so that the last one is the newest.

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
 import { isInside, parseCidrs } from "#src/platform/index.ts";
-import type { ApiDeps } from "../deps.ts";
+import type { StatusDeps } from "../deps.ts";
 
 /** Headers that say: someone else asked first. */
 const FORWARDED = ["x-forwarded-for", "forwarded", "x-real-ip", "via"];
@@ -12,10 +12,10 @@ const LOOPBACK = parseCidrs("loopback", ["127.0.0.0/8", "::1/128"]);
  * GET /metrics, for a scraper on this machine or at an address of TRUSTED_PROXIES, that asks by an address or a name of the local
  * network. To everybody else, and to whoever comes through a proxy or by the public name, the path does not exist.
  */
-export function registerMetrics(app: FastifyInstance, { metrics, settings }: ApiDeps): void {
+export function registerMetrics(app: FastifyInstance, { metrics, settings }: StatusDeps): void {
   if (!metrics) return;
   const near = [...LOOPBACK, ...parseCidrs("TRUSTED_PROXIES", settings.trustedProxies)];
-  const publicHost = new URL(settings.baseUrl).hostname;
+  const publicHost = settings.baseUrl === null ? null : new URL(settings.baseUrl).hostname;
   const mayRead = ({ raw, headers }: FastifyRequest) =>
     isInside(raw.socket.remoteAddress ?? "", near) &&
     !FORWARDED.some((name) => name in headers) &&
@@ -31,7 +31,7 @@ export function registerMetrics(app: FastifyInstance, { metrics, settings }: Api
  * Whether `Host` is loopback, an address other than the public one, or a name without a dot. A page of the web whose name was made
  * to lead here (DNS rebinding) sends that name.
  */
-function isLocalHost(host: string, publicHost: string): boolean {
+function isLocalHost(host: string, publicHost: string | null): boolean {
   if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(`http://${host}`)) return false;
   const name = new URL(`http://${host}`).hostname.replace(/\.$/, "").replace(/^\[|\]$/g, "");
   if (name === "localhost" || isInside(name, LOOPBACK)) return true;

@@ -40,6 +40,7 @@ test("a minimal body makes a session that reads back as PENDING (R-080 to R-085,
     updated_at: created_at,
     expires_at: new Date(Date.parse(created_at) + 300_000).toISOString(),
     completed_at: null,
+    step: null,
   });
 });
 

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { registerCreation } from "../creation-route.ts";
 import type { ApiDeps } from "../deps.ts";
-import { sessionView } from "../presenter.ts";
+import { detailView } from "../presenter.ts";
 import { createQuery, findQuery, sessionCreate, sessionPath } from "../schemas/session.ts";
 import { parse } from "../schemas/validate.ts";
 import type { TrafficAudit } from "../traffic-audit.ts";
@@ -13,7 +12,7 @@ import { sessionCreation } from "../session-creation.ts";
 /** /v1/sessions and below, but for the stream (docs/interface.md, Endpoints). */
 export function registerSessions(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit): void {
   const { database, sessions, projects, widget } = deps;
-  const view = (session: Session) => sessionView(session, widget?.linkFor(session));
+  const view = (session: Session) => detailView(session, sessions.stepOf(session), widget?.linkFor(session));
   registerCreation(app, deps, traffic, {
     path: "/v1/sessions",
     access: "sessions:create",
@@ -39,9 +38,7 @@ export function registerSessions(app: FastifyInstance, deps: ApiDeps, traffic: T
   app.post("/v1/sessions/:session_id/cancel", { config: { access: "sessions:cancel" } }, async (request, reply) => {
     const { session_id: id } = parse(sessionPath, request.params, "path");
     const { organizationId, mode: environment, keyId } = request.identity;
-    crashPoint("cancel_requested");
     const result = await sessions.cancel(id, { organizationId, environment }, `key:${keyId}`, request.client.address());
-    crashPoint("cancel_committed");
     if (result.kind === "cancelled") return reply.code(204).send();
     if (result.kind === "missing") throw new AppError("session_not_found");
     if (result.phase !== null) throw new AppError("payment_in_progress");

@@ -40,6 +40,15 @@ class Reader {
     return [...this.text.matchAll(/id: (\d+)\ndata: (.*)\n\n/g)].map(([, id, data]) => ({ id: id!, session: JSON.parse(data!) }));
   }
 
+  /** Of the events that have no name: what a reader of `onmessage` sees. */
+  get unnamed(): string[] {
+    return this.text.split("\n\n").filter((event) => event !== "" && !event.startsWith(":") && !/^event:/m.test(event));
+  }
+
+  get progress(): { session_id: string; step: string; try: number }[] {
+    return [...this.text.matchAll(/\n\nevent: progress\ndata: (.*)(?=\n\n)/g)].map(([, data]) => JSON.parse(data!));
+  }
+
   get statuses(): string[] {
     return this.events.map(({ session }) => session.status);
   }
@@ -91,7 +100,7 @@ test("a stream shows the state at once and each change of status, and ends with 
 
   await reader.until(() => reader.events.length === 1);
   assert.match(reader.text, /^retry: 1000\nid: 0\ndata: \{/);
-  assert.deepEqual(reader.events[0]!.session, (await api.call("GET", `/v1/sessions/${id}`)).json());
+  assert.deepEqual({ ...reader.events[0]!.session, step: null }, (await api.call("GET", `/v1/sessions/${id}`)).json());
 
   await api.sessions.claim(id, { owner: "test", callId: "call" });
   await reader.until(() => reader.events.length === 2);
@@ -105,7 +114,52 @@ test("a stream shows the state at once and each change of status, and ends with 
     ids.toSorted((a, b) => a - b),
   );
   assert.equal(new Set(ids).size, 3);
-  assert.deepEqual(reader.events[2]!.session, (await api.call("GET", `/v1/sessions/${id}`)).json());
+  assert.deepEqual({ ...reader.events[2]!.session, step: null }, (await api.call("GET", `/v1/sessions/${id}`)).json());
+});
+
+test("steps of a call come as events named progress between the unnamed ones, which are as they were; GET tells the step (R-434)", async () => {
+  const id = await api.createSession();
+  const step = async () => (await api.call("GET", `/v1/sessions/${id}`)).json<{ step: unknown }>().step;
+  const [reader, other] = [await open(id), await open(await api.createSession())];
+  await reader.until(() => reader.events.length === 1);
+  assert.equal(await step(), null);
+
+  await api.sessions.claim(id, { owner: "test", callId: "call" });
+  api.sessions.tellProgress(id, { step: "asking_number", try: 1 });
+  await reader.until(() => reader.progress.length === 1);
+  assert.equal(await step(), "asking_number");
+  const late = await open(id);
+  await late.until(() => late.progress.length === 1);
+  api.sessions.tellProgress(id, { step: "asking_number", try: 2 });
+  api.sessions.tellProgress(id, { step: "asking_number", try: 2 });
+  api.sessions.tellProgress(id, { step: "confirming", try: 1 });
+  await reader.until(() => reader.progress.length === 3);
+  assert.equal(await step(), "confirming");
+  await api.sessions.apply(id, "charge");
+  assert.equal(await step(), "charging", "by the session itself, whatever was told");
+  await api.sessions.apply(id, "approve", { processor: {} });
+  await reader.until(() => reader.ended);
+  assert.equal(await step(), null);
+  api.sessions.tellProgress(id, null);
+
+  assert.deepEqual(
+    reader.progress,
+    [
+      { session_id: id, step: "asking_number", try: 1 },
+      { session_id: id, step: "asking_number", try: 2 },
+      { session_id: id, step: "confirming", try: 1 },
+    ],
+    "each step and try once",
+  );
+  assert.deepEqual(late.progress[0], { session_id: id, step: "asking_number", try: 1 });
+  assert.match(reader.text, /"COLLECTING".*\n\nevent: progress\ndata: \{"session_id":"[^"]+","step":"asking_number","try":1\}\n\n/);
+  assert.deepEqual(
+    reader.unnamed.map((event) => /^(?:retry: 1000\n)?id: \d+\ndata: .*"status":"([^"]+)"/.exec(event)?.[1]),
+    ["PENDING", "COLLECTING", "payment-success"],
+  );
+  for (const event of reader.unnamed) assert.ok(!event.includes('"step"'));
+  assert.deepEqual(other.progress, []);
+  other.response.destroy();
 });
 
 const ENDINGS = {

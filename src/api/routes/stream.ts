@@ -47,6 +47,7 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
     const stream = new SessionStream(reply.raw, read, clock, () => {
       open.delete(stream);
       unwatch();
+      unwatchProgress();
       unwatchKey();
       release();
     });
@@ -55,6 +56,9 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
     stream.show(session);
     // What changed between the first read and here is seen by one more read.
     const unwatch = sessions.watch(id, () => stream.changed());
+    const unwatchProgress = sessions.watchProgress(id, (progress) => stream.progress(progress));
+    const progress = sessions.progressOf(id);
+    if (progress) stream.progress(progress);
     if (closing) stream.shutDown();
     else stream.changed();
     return reply;

@@ -558,7 +558,7 @@ describe("charging", () => {
     await charge(malformed, await page(malformed), "{");
     for (const id of [declinedOnce, malformed]) await expireIn(id, -1);
     const clock = new ManualClock();
-    const sessions = createSessions({ database: api.database, clock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+    const sessions = createSessions({ database: api.database, clock, random: systemRandom, log: silentLog });
     await sessions.start({ giveUp: (session) => testPayments({ ...api, clock }, fake).giveUp(session) });
     clock.advance(2000);
     await sessions.stop();

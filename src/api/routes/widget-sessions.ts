@@ -47,7 +47,8 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     if (!widget.knows(id, nonce)) throw new AppError("not_the_frame");
 
     const cvvNeeded = project.widget.appearance.fields.includes("cvv");
-    const sent = await readCard(request, reply, { nowMs: deps.clock.now(), cvvNeeded });
+    const { acceptedBrands } = project;
+    const sent = await readCard(request, reply, { nowMs: deps.clock.now(), cvvNeeded, acceptedBrands });
     const card = sent instanceof Error ? null : sent;
     try {
       const result = await widget.charge({ sessionId: id, nonce, card, customerIp: request.client.address() });

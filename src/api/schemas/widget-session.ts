@@ -61,6 +61,7 @@ const WORDS: Readonly<Record<CardFaultKind, Fault>> = {
   "not a string": FAULTS.stringType,
   "not a string or number": FAULTS.stringType,
   "not a card number": FAULTS.value("this is not a card number"),
+  "not an accepted brand": FAULTS.value("cards of this brand are not accepted here"),
   "not a month": FAULTS.value("exp_month must be 1 to 12"),
   "not a year": FAULTS.value("exp_year must be a year of two or four digits"),
   expired: FAULTS.value("the card has expired"),

@@ -9,12 +9,13 @@ export type AlphaEvent =
   | { kind: "tool calls"; legacy: boolean; call: PlatformCall; calls: ToolCall[] }
   /** Where is the call to be transferred? `args`: those of the transfer tool. */
   | { kind: "transfer destination"; call: PlatformCall; args: Json | null }
+  /** A call has come to the platform's number, and who is to answer it? */
+  | { kind: "assistant request"; call: PlatformCall }
   /** `type` is one that is known, or "unknown". */
   | { kind: "other"; type: string };
 
 /** Events that need no answer. What is not here is answered alike; its name is not logged, for anybody may have written it. */
 const KNOWN: ReadonlySet<string> = new Set([
-  "assistant-request",
   "assistant.speechStarted",
   "assistant.started",
   "call.deleted",
@@ -53,6 +54,7 @@ export function readAlphaEvent(body: Json): AlphaEvent {
   if (type === "tool-calls") return { kind: "tool calls", legacy: false, call, calls: toolCallsOf(message) };
   if (type === "function-call") return { kind: "tool calls", legacy: true, call, calls: [legacyCallOf(message)] };
   if (type === "transfer-destination-request") return { kind: "transfer destination", call, args: legacyCallOf(message).args };
+  if (type === "assistant-request") return { kind: "assistant request", call };
   return { kind: "other", type: KNOWN.has(type) ? type : "unknown" };
 }
 
