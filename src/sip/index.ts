@@ -1,6 +1,10 @@
-/** SIP user agent (RFC 3261): calls in and out over UDP and TCP. */
+/** SIP user agent (RFC 3261): calls in and out over UDP, TCP and TLS. */
 export type { SipRequest } from "./grammar/message.ts";
 export type { CallDialog } from "./ua/call-dialog.ts";
 export type { IncomingCall } from "./ua/incoming-call.ts";
 export type { OutgoingCall } from "./ua/outgoing-call.ts";
+export type { SipUser } from "./ua/digest-server.ts";
+export { isOverTls } from "./ua/exchange.ts";
 export { createUserAgent, type UserAgent } from "./ua/user-agent.ts";
+export type { TlsCertificate } from "./transport/tls.ts";
+export type { Protocol } from "./transport/transport.ts";

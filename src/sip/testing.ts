@@ -7,20 +7,25 @@ export function inviteRequest({
   callId = "call-1",
   to = "pay",
   from = "anonymous",
+  uri = `sip:${to}@till.example`,
+  toField = `<sip:${to}@till.example>`,
   fields = [],
 }: {
   callId?: string;
   /** User parts of the Request-URI and To, and of From. */
   to?: string;
   from?: string;
+  /** The whole Request-URI and To, where a user part does not say enough. */
+  uri?: string;
+  toField?: string;
   fields?: readonly string[];
 } = {}): SipRequest {
   const lines = [
-    `INVITE sip:${to}@till.example SIP/2.0`,
+    `INVITE ${uri} SIP/2.0`,
     "Via: SIP/2.0/UDP 198.51.100.7:5060;branch=z9hG4bK1",
     "Max-Forwards: 70",
     `From: <sip:${from}@carrier.example>;tag=1`,
-    `To: <sip:${to}@till.example>`,
+    `To: ${toField}`,
     `Call-ID: ${callId}`,
     "CSeq: 1 INVITE",
     "Contact: <sip:caller@198.51.100.7>",

@@ -102,6 +102,11 @@ export class Dialog {
     return new SipRequest(method, strict ?? this.#target.requestUri, fields);
   }
 
+  /** A request of ours has gone out with this number, which credentials may have raised (section 22.2). */
+  sent(cseq: number): void {
+    this.#localCseq = Math.max(this.#localCseq, cseq);
+  }
+
   /** Whether a received request is in order (section 12.2.2); its number is remembered when it is. */
   accepts(request: SipRequest): boolean {
     if (this.#remoteCseq !== null && request.cseq.number < this.#remoteCseq) return false;

@@ -28,6 +28,7 @@ const REASONS: Readonly<Record<number, string>> = {
   500: "Server Internal Error",
   501: "Not Implemented",
   503: "Service Unavailable",
+  504: "Server Time-out",
   505: "Version Not Supported",
   513: "Message Too Large",
   600: "Busy Everywhere",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SipSyntaxError } from "./syntax-error.ts";
-import { formatHostPort, parseUri, SipUri } from "./uri.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
+import { parseUri, SipUri } from "./uri.ts";
 
 function sip(text: string): SipUri {
   const uri = parseUri(text);

@@ -128,12 +128,6 @@ export function parseHostPort(text: string): [host: string, port: number | null]
   return [address, Number(port)];
 }
 
-/** `host:port` as it stands in a URI or Via: IPv6 addresses in brackets. */
-export function formatHostPort(host: string, port: number | null): string {
-  const bracketed = isIPv6(host) ? `[${host}]` : host;
-  return port === null ? bracketed : `${bracketed}:${port}`;
-}
-
 function uriHeaders(text: string): [string, string][] {
   return text.split("&").map((header) => {
     const [name, value] = split(header, "=");

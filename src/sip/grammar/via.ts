@@ -1,5 +1,6 @@
 import { nextComma, type Params, Scanner, trimBlank } from "./scanner.ts";
-import { formatHostPort, parseHostPort } from "./uri.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
+import { parseHostPort } from "./uri.ts";
 
 /** RFC 3261 section 8.1.1.7: a branch that begins so identifies the transaction by itself. */
 export const BRANCH_COOKIE = "z9hG4bK";

@@ -1,17 +1,45 @@
 import { BlockList, isIP } from "node:net";
+import type { Clock } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { SourceLimit } from "./source-limit.ts";
+import type { Admission } from "./transport.ts";
+
+/** Datagrams and connections of one trunk in a second: some hundred calls set up in each. */
+const KNOWN_PER_SECOND = 5_000;
+/** Of one guest, and of all guests together, whose addresses may be forged. */
+const GUEST_PER_SECOND = 100;
+const GUESTS_PER_SECOND = 500;
+/** A handshake costs this side a signature. */
+const GUEST_HANDSHAKES_PER_SECOND = 5;
+const GUESTS_HANDSHAKES_PER_SECOND = 25;
+
+export interface AccessOptions {
+  /** IP addresses and CIDRs. */
+  trunks: readonly string[];
+  /** Whether others may prove who they are by a password, and by a certificate. */
+  byPassword: boolean;
+  byCertificate: boolean;
+}
 
 /**
- * Who may talk to us (S-80, S-82): the trunks, and for the length of a call those we have called ourselves.
- * Everybody else is an unknown peer and gets no answer to anything.
+ * Who may talk to us (S-80, S-82): the trunks, for the length of a call those we have called ourselves, and where the operator has given
+ * out passwords or certificates those who want to show one. Everybody else is an unknown peer and gets no answer to anything.
  */
 export class Access {
   readonly #trunks = new BlockList();
   readonly #called = new Map<string, number>();
+  readonly #options: AccessOptions;
+  readonly #known: SourceLimit;
+  readonly #guest: readonly [each: SourceLimit, all: SourceLimit];
+  readonly #handshake: readonly [each: SourceLimit, all: SourceLimit];
 
-  /** `trunks`: IP addresses and CIDRs. Throws OperatorError naming the entry that is neither. */
-  constructor(trunks: readonly string[]) {
-    for (const trunk of trunks) {
+  /** Throws OperatorError naming the trunk that is no address. */
+  constructor(options: AccessOptions, clock: Clock) {
+    this.#options = options;
+    this.#known = new SourceLimit(clock, KNOWN_PER_SECOND);
+    this.#guest = [new SourceLimit(clock, GUEST_PER_SECOND), new SourceLimit(clock, GUESTS_PER_SECOND)];
+    this.#handshake = [new SourceLimit(clock, GUEST_HANDSHAKES_PER_SECOND), new SourceLimit(clock, GUESTS_HANDSHAKES_PER_SECOND)];
+    for (const trunk of options.trunks) {
       const [address = "", prefix] = trunk.split("/");
       const family = isIP(address) === 6 ? "ipv6" : "ipv4";
       try {
@@ -29,9 +57,19 @@ export class Access {
     return this.#trunks.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
   }
 
-  /** Whether the address may send anything at all. */
-  admits(address: string): boolean {
+  /** Whether the address may send anything without proof. */
+  knows(address: string): boolean {
     return this.#called.has(address) || this.isTrunk(address);
+  }
+
+  /** Of one datagram or connection, which it counts. */
+  admits(address: string): Admission {
+    return this.#admission(address, this.#options.byPassword, this.#guest);
+  }
+
+  /** Of one TLS handshake, which it counts. */
+  admitsHandshake(address: string): Admission {
+    return this.#admission(address, this.#options.byPassword || this.#options.byCertificate, this.#handshake);
   }
 
   /** Admits an address we are sending to, until the returned function is called. */
@@ -45,5 +83,10 @@ export class Access {
       if (left > 0) this.#called.set(address, left);
       else this.#called.delete(address);
     };
+  }
+
+  #admission(address: string, mayProve: boolean, [each, all]: readonly [SourceLimit, SourceLimit]): Admission {
+    if (this.knows(address)) return this.#known.allows(address) ? "known" : "refused";
+    return mayProve && each.allows(address) && all.allows("") ? "guest" : "refused";
   }
 }

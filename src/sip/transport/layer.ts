@@ -1,14 +1,14 @@
 import { type Clock, sleep } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
 import type { SipRequest } from "../grammar/message.ts";
-import { formatHostPort } from "../grammar/uri.ts";
 import { formatVia, parseVia, type Via } from "../grammar/via.ts";
 import type { Hop } from "./locate.ts";
-import { TcpTransport } from "./tcp.ts";
-import type { Flow, Protocol, Receiver, Transport } from "./transport.ts";
+import { StreamTransport } from "./stream.ts";
+import { type TlsCertificate, TlsEndpoint, type TlsOptions } from "./tls.ts";
+import { DEFAULT_PORTS, type Flow, type Protocol, type Receiver, type Transport } from "./transport.ts";
 import { UdpTransport } from "./udp.ts";
 
-const DEFAULT_PORT = 5060;
 /** RFC 3261 section 18.1.1: larger requests need a transport with congestion control. */
 const MAX_UDP_REQUEST_BYTES = 1_300;
 /** Room for the Via that is added after the choice of transport. */
@@ -20,37 +20,83 @@ const PORT_ATTEMPTS = 20;
 const PROBE_ATTEMPTS = 4;
 const PROBE_MS = 300;
 
-/** The transports together (RFC 3261 section 18): one port for all of them, the choice among them, and the way back of responses. */
+export interface LayerOptions {
+  receiver: Receiver;
+  clock: Clock;
+  /** The host in Via and Contact. */
+  publicHost: string;
+  /** Null: no TLS, in neither direction: whoever is called by TLS calls back by it inside the dialog. */
+  tls: (TlsOptions & { port: number }) | null;
+}
+
+export interface Ports {
+  /** UDP and TCP. */
+  port: number;
+  tlsPort: number | null;
+}
+
+/** The transports together (RFC 3261 section 18): their ports, the choice among them, and the way back of responses. */
 export class TransportLayer {
-  readonly #transports: Readonly<Record<Protocol, Transport>>;
+  readonly #transports: Readonly<Partial<Record<Protocol, Transport>>>;
+  readonly #tls: TlsEndpoint | null;
   readonly #publicHost: string;
   readonly #clock: Clock;
-  #port = 0;
+  readonly #tlsPort: number;
+  #ports: Ports = { port: 0, tlsPort: null };
 
-  constructor(receiver: Receiver, clock: Clock, publicHost: string) {
-    this.#transports = { udp: new UdpTransport(receiver), tcp: new TcpTransport(receiver, clock) };
+  /** Throws OperatorError when the certificate is unusable. */
+  constructor({ receiver, clock, publicHost, tls }: LayerOptions) {
+    this.#tls = tls && usable(() => new TlsEndpoint(tls));
+    this.#transports = {
+      udp: new UdpTransport(receiver),
+      tcp: new StreamTransport(receiver, clock),
+      ...(this.#tls ? { tls: new StreamTransport(receiver, clock, this.#tls) } : {}),
+    };
+    this.#tlsPort = tls?.port ?? 0;
     this.#publicHost = publicHost;
     this.#clock = clock;
   }
 
-  /** `host:port` as peers reach us; the port is known once `listen` has resolved. */
-  get sentBy(): string {
-    return formatHostPort(this.#publicHost, this.#port);
+  /** `host:port` as peers reach us by this transport; the port is known once `listen` has resolved. */
+  sentBy(protocol: Protocol): string {
+    const { port, tlsPort } = this.#ports;
+    return formatHostPort(this.#publicHost, protocol === "tls" ? tlsPort : port);
   }
 
-  /** Binds every transport to the same port and returns it. Rejects with OperatorError when that cannot be. */
-  async listen(host: string, port: number): Promise<number> {
+  /** Whether requests may leave by this transport. */
+  speaks(protocol: Protocol): boolean {
+    return this.#transports[protocol] !== undefined;
+  }
+
+  /** Binds UDP and TCP to one port and TLS to its own; 0: any free one. Rejects with OperatorError when that cannot be. */
+  async listen(host: string, port: number): Promise<Ports> {
+    this.#ports = { port: await this.#listenPlain(host, port), tlsPort: null };
+    const { tls } = this.#transports;
+    if (!tls) return this.#ports;
+    try {
+      this.#ports = { ...this.#ports, tlsPort: await tls.listen(host, this.#tlsPort) };
+      return this.#ports;
+    } catch (cause) {
+      await this.close();
+      throw notListening(host, this.#tlsPort, cause);
+    }
+  }
+
+  /** The certificate that connections from now on are made with. Throws OperatorError when it is unusable; then the one before stays. */
+  renewCertificate(certificate: TlsCertificate): void {
+    usable(() => this.#tls?.renew(certificate));
+  }
+
+  /** UDP and TCP on one port. */
+  async #listenPlain(host: string, port: number): Promise<number> {
     for (let attempt = 1; ; attempt++) {
       try {
-        this.#port = port;
-        for (const transport of Object.values(this.#transports)) this.#port = await transport.listen(host, this.#port);
-        return this.#port;
+        const bound = (await this.#transports.udp?.listen(host, port)) ?? port;
+        await this.#transports.tcp?.listen(host, bound);
+        return bound;
       } catch (cause) {
         await this.close();
-        const code = (cause as NodeJS.ErrnoException).code ?? "unknown error";
-        if (port !== 0 || code !== "EADDRINUSE" || attempt === PORT_ATTEMPTS) {
-          throw new OperatorError(`cannot listen for SIP on ${formatHostPort(host, port)}: ${code}`, { cause });
-        }
+        if (port !== 0 || codeOf(cause) !== "EADDRINUSE" || attempt === PORT_ATTEMPTS) throw notListening(host, port, cause);
       }
     }
   }
@@ -71,19 +117,19 @@ export class TransportLayer {
 
   /**
    * An open flow to `hop` for a request. A large one goes by TCP when the peer takes TCP and nobody `pinned` the transport
-   * (section 18.1.1, which also has the way back to UDP). Rejects when the peer cannot be reached.
+   * (section 18.1.1, which also has the way back to UDP). Rejects when the peer cannot be reached, or is not who it should be.
    */
   async flowTo(hop: Hop, request: SipRequest, pinned: boolean): Promise<Flow> {
     if (hop.protocol === "udp" && !pinned && request.toBytes().length + VIA_BYTES > MAX_UDP_REQUEST_BYTES) {
-      const flow = await this.#transports.tcp.flowTo(hop.address, hop.port).catch(() => null);
+      const flow = await this.#flow({ ...hop, protocol: "tcp" }).catch(() => null);
       if (flow) return flow;
     }
-    return this.#transports[hop.protocol].flowTo(hop.address, hop.port);
+    return this.#flow(hop);
   }
 
   /** Our Via for a request leaving by `flow`, asking for symmetric responses (RFC 3581). */
   via(flow: Flow, branch: string): string {
-    return `SIP/2.0/${flow.protocol.toUpperCase()} ${this.sentBy};branch=${branch};rport`;
+    return `SIP/2.0/${flow.protocol.toUpperCase()} ${this.sentBy(flow.protocol)};branch=${branch};rport`;
   }
 
   /**
@@ -92,8 +138,32 @@ export class TransportLayer {
    */
   async respond(flow: Flow, via: Via, bytes: Uint8Array): Promise<void> {
     if (flow.reliable ? flow.open : via.params.has("rport")) return flow.send(bytes);
-    const back = await this.#transports[flow.protocol].flowTo(flow.address, via.port ?? DEFAULT_PORT);
+    const { protocol, address } = flow;
+    const back = await this.#flow({ protocol, address, port: via.port ?? DEFAULT_PORTS[protocol], name: via.host });
     return back.send(bytes);
+  }
+
+  async #flow({ protocol, address, port, name }: Hop): Promise<Flow> {
+    const transport = this.#transports[protocol];
+    if (!transport) throw new Error(`no ${protocol} here`);
+    return transport.flowTo(address, port, name);
+  }
+}
+
+function notListening(host: string, port: number, cause: unknown): OperatorError {
+  return new OperatorError(`cannot listen for SIP on ${formatHostPort(host, port)}: ${codeOf(cause)}`, { cause });
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "unknown error";
+}
+
+/** What OpenSSL says of a bad certificate names neither the setting nor the file. */
+function usable<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    throw new OperatorError(`SIP over TLS: certificate and key are not a usable pair in PEM (${codeOf(cause)}).`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import { lookup, Resolver as DnsResolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Random } from "#src/kernel/random.ts";
-import type { Protocol } from "./transport.ts";
+import { DEFAULT_PORTS, type Protocol } from "./transport.ts";
 
 /** One place to send a request to. */
 export interface Hop {
@@ -9,6 +9,8 @@ export interface Hop {
   /** An IP address. */
   address: string;
   port: number;
+  /** The host that was asked for: what its certificate must be for (RFC 5922 section 7.1), wherever service records lead. */
+  name: string;
 }
 
 /** What is to be reached: host and port of a URI or of an outbound proxy. */
@@ -32,28 +34,31 @@ export interface Resolver {
   services(name: string): Promise<ServerRecord[]>;
 }
 
-const DEFAULT_PORT = 5060;
+/** Service records by transport (RFC 3263 section 4.2). */
+const SERVICES: Readonly<Record<Protocol, string>> = { udp: "_sip._udp", tcp: "_sip._tcp", tls: "_sips._tcp" };
 
 /**
  * Where to send a request, best place first (RFC 3263 section 4, without NAPTR): an address as it is, a name with a port
  * through its address records, a name alone through its service records if it has any. Empty when the name is unknown.
  */
 export async function locate(target: Target, resolver: Resolver, random: Random): Promise<Hop[]> {
+  const { host: name, port } = target;
   const protocol = target.protocol ?? "udp";
-  if (isIP(target.host)) return [{ protocol, address: target.host, port: target.port ?? DEFAULT_PORT }];
-  if (target.port === null && target.host.includes(".")) {
+  if (isIP(name)) return [{ protocol, address: name, port: port ?? DEFAULT_PORTS[protocol], name }];
+  if (port === null && name.includes(".")) {
     for (const protocol of target.protocol ? [target.protocol] : (["udp", "tcp"] as const)) {
-      const records = await resolver.services(`_sip._${protocol}.${target.host}`);
-      const hops = await Promise.all(byPriority(records, random).map((record) => hopsOf(record.name, record.port, protocol, resolver)));
+      const records = await resolver.services(`${SERVICES[protocol]}.${name}`);
+      const hops = await Promise.all(
+        byPriority(records, random).map(async (record) => {
+          const addresses = await resolver.addresses(record.name);
+          return addresses.map((address) => ({ protocol, address, port: record.port, name }));
+        }),
+      );
       if (hops.flat().length > 0) return hops.flat();
     }
   }
-  return hopsOf(target.host, target.port ?? DEFAULT_PORT, protocol, resolver);
-}
-
-async function hopsOf(name: string, port: number, protocol: Protocol, resolver: Resolver): Promise<Hop[]> {
   const addresses = await resolver.addresses(name);
-  return addresses.map((address) => ({ protocol, address, port }));
+  return addresses.map((address) => ({ protocol, address, port: port ?? DEFAULT_PORTS[protocol], name }));
 }
 
 /** RFC 2782: lowest priority first; inside one, heavier records are more often in front. */

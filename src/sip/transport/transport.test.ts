@@ -1,36 +1,42 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ManualClock } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { SipRequest } from "../grammar/message.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
-import { Access } from "./access.ts";
+import { Access, type AccessOptions } from "./access.ts";
 import { stampVia } from "./layer.ts";
+import { SourceLimit } from "./source-limit.ts";
 import { locate, type Resolver, type Target } from "./locate.ts";
 import { type Flow, plainAddress } from "./transport.ts";
 
+const accessOf = (trunks: readonly string[], more: Partial<AccessOptions> = {}, clock = new ManualClock()) =>
+  new Access({ trunks, byPassword: false, byCertificate: false, ...more }, clock);
+
 test("trunks are addresses and CIDRs of either family; everybody else is an unknown peer (S-80)", () => {
-  const access = new Access(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32"]);
+  const access = accessOf(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32"]);
   for (const address of ["192.0.2.255", "198.51.100.7", "2001:db8:1::1"]) assert.equal(access.isTrunk(address), true, address);
-  for (const address of ["192.0.3.0", "198.51.100.8", "2001:db9::1", "127.0.0.1", ""]) assert.equal(access.admits(address), false, address);
+  for (const address of ["192.0.3.0", "198.51.100.8", "2001:db9::1", "127.0.0.1", ""])
+    assert.equal(access.admits(address), "refused", address);
 });
 
 test("a trunk that is no address is named to the operator", () => {
   for (const trunk of ["", "sip.example.com", "192.0.2.0/33", "192.0.2.0/", "192.0.2.0/x"]) {
-    assert.throws(() => new Access([trunk]), (error) => error instanceof OperatorError && error.message.includes(`"${trunk}"`)); // prettier-ignore
+    assert.throws(() => accessOf([trunk]), (error) => error instanceof OperatorError && error.message.includes(`"${trunk}"`)); // prettier-ignore
   }
 });
 
 test("whom we call is admitted until the last of our calls to it is over, but is no trunk", () => {
-  const access = new Access([]);
+  const access = accessOf([]);
   const first = access.expect("192.0.2.1");
   const second = access.expect("192.0.2.1");
   first();
   first();
-  assert.equal(access.admits("192.0.2.1"), true);
+  assert.equal(access.admits("192.0.2.1"), "known");
   assert.equal(access.isTrunk("192.0.2.1"), false);
   second();
-  assert.equal(access.admits("192.0.2.1"), false);
+  assert.equal(access.admits("192.0.2.1"), "refused");
 });
 
 test("an IPv4 peer of a dual-stack socket is called by its IPv4 address", () => {
@@ -66,7 +72,18 @@ test("a server is found by address, by port, or by its service records in their 
   assert.deepEqual(await found("nowhere.example"), []);
 });
 
-const flow: Flow = { protocol: "udp", reliable: false, address: "192.0.2.77", port: 4321, open: true, send: () => Promise.resolve() };
+const flow: Flow = {
+  protocol: "udp",
+  reliable: false,
+  address: "192.0.2.77",
+  port: 4321,
+  open: true,
+  listening: true,
+  keep: () => () => {},
+  certified: false,
+  settled: () => {},
+  send: () => Promise.resolve(),
+};
 const stamped = (via: string) => {
   const request = new SipRequest("OPTIONS", "sip:a", new HeaderFields().add("v", via).add("Via", "SIP/2.0/UDP second"));
   stampVia(request, flow);
@@ -82,4 +99,45 @@ test("the top Via is told where the request came from, and only the top one (RFC
 
 test("a Via without rport gets none, and a forged received is replaced", () => {
   assert.equal(stamped("SIP/2.0/UDP a:5070;received=203.0.113.1;branch=x")[0], "SIP/2.0/UDP a:5070;branch=x;received=192.0.2.77");
+});
+
+test("guests are let in where a password or certificate may follow, and no more of them than can be borne (S-83)", () => {
+  const clock = new ManualClock();
+  const count = (admits: () => string, wanted: string) => Array.from({ length: 1_000 }, admits).filter((one) => one === wanted).length;
+  const closed = accessOf(["192.0.2.1"], { byCertificate: true }, clock);
+  assert.equal(closed.admits("198.51.100.1"), "refused");
+  assert.equal(
+    count(() => closed.admitsHandshake("198.51.100.1"), "guest"),
+    5,
+  );
+  const guarded = accessOf(["192.0.2.1"], { byPassword: true }, clock);
+  assert.equal(
+    count(() => guarded.admits("198.51.100.1"), "guest"),
+    100,
+  );
+  let forged = 0;
+  assert.equal(
+    count(() => guarded.admits(`203.0.113.${forged++}`), "guest"),
+    400,
+    "all of them together 500 in the second",
+  );
+  assert.equal(
+    count(() => guarded.admits("192.0.2.1"), "known"),
+    1_000,
+    "a trunk is heard all the while",
+  );
+  clock.advance(1_000);
+  assert.equal(
+    count(() => guarded.admits("198.51.100.1"), "guest"),
+    100,
+  );
+});
+
+test("more sources than are counted are refused until some have been quiet (S-83)", () => {
+  const clock = new ManualClock();
+  const limit = new SourceLimit(clock, 2);
+  for (let source = 0; source < 10_000; source++) assert.equal(limit.allows(String(source)), true);
+  assert.equal(limit.allows("one more"), false);
+  clock.advance(500);
+  assert.equal(limit.allows("one more"), true);
 });

@@ -1,7 +1,11 @@
+import type { SipRequest } from "../grammar/message.ts";
 import type { Parsed } from "../grammar/parse.ts";
 
 /** A transport protocol as URIs spell it (`;transport=`); Via has it in upper case. */
-export type Protocol = "udp" | "tcp";
+export type Protocol = "udp" | "tcp" | "tls";
+
+/** The port meant where none is written (RFC 3261 section 19.1.2). */
+export const DEFAULT_PORTS: Readonly<Record<Protocol, number>> = { udp: 5060, tcp: 5060, tls: 5061 };
 
 /**
  * A way to one peer: a connection, or for UDP the pair of our socket and the peer's address. What arrives tells the flow
@@ -16,14 +20,30 @@ export interface Flow {
   readonly port: number;
   /** False once the connection is gone; a datagram flow is always open. */
   readonly open: boolean;
+  /** Whether the peer showed a certificate of the operator's own authority (mutual TLS). */
+  readonly certified: boolean;
+  /** Whether a request may leave by it: what comes back is read. A datagram flow always. */
+  readonly listening: boolean;
+  /** Keeps a silent connection open until the returned function is called: whoever is behind a router cannot be connected to. */
+  keep(): () => void;
+  /** The final response to `request` has left, or never will: a connection that is to be closed waits for it. */
+  settled(request: SipRequest): void;
   /** Rejects when the transport reports an error (section 18.4). */
   send(bytes: Uint8Array): Promise<void>;
 }
 
+/**
+ * How an address is met before anything of it is read: a trunk, or somebody we have called; a guest, who may yet prove who he is; anybody
+ * else, or more than is allowed, is dropped unread and unanswered (S-82, S-83).
+ */
+export type Admission = "known" | "guest" | "refused";
+
 /** Who takes what a transport receives. */
 export interface Receiver {
-  /** Whether anything from this address is looked at; otherwise it is dropped unread and unanswered (S-82). */
-  admits(address: string): boolean;
+  /** Of a datagram or connection. */
+  admits(address: string): Admission;
+  /** Of a connection that wants TLS, and may bring a certificate. */
+  admitsHandshake(address: string): Admission;
   receive(parsed: Parsed, flow: Flow): void;
 }
 
@@ -31,8 +51,11 @@ export interface Transport {
   readonly protocol: Protocol;
   /** Binds and returns the port. Rejects with the host's error. */
   listen(host: string, port: number): Promise<number>;
-  /** An open flow to the peer, an existing connection where there is one. Rejects when it cannot be had. */
-  flowTo(address: string, port: number): Promise<Flow>;
+  /**
+   * An open flow to the peer, an existing connection where there is one. Rejects when it cannot be had. `name`: what a certificate of the
+   * peer must be for, a host name or an address.
+   */
+  flowTo(address: string, port: number, name: string): Promise<Flow>;
   /** Whether it is bound and reads what comes; `token`: 16 random bytes that it may send to itself. It may take for ever. */
   isAlive(token: Uint8Array): Promise<boolean>;
   close(): Promise<void>;
@@ -43,4 +66,9 @@ const MAPPED = "::ffff:";
 /** An address without the IPv6 mapping that dual-stack sockets add to IPv4 peers. */
 export function plainAddress(address: string): string {
   return address.startsWith(MAPPED) && address.includes(".") ? address.slice(MAPPED.length) : address;
+}
+
+/** An IPv4 address as a dual-stack socket sends to it. */
+export function mappedAddress(address: string): string {
+  return MAPPED + address;
 }

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
-import { isIPv6 } from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 import { parseDatagram } from "../grammar/parse.ts";
-import { type Flow, plainAddress, type Receiver, type Transport } from "./transport.ts";
+import { type Flow, mappedAddress, plainAddress, type Receiver, type Transport } from "./transport.ts";
 
 /** Room for a burst of calls while the thread is busy; the host may grant less. */
 const RECEIVE_BUFFER_BYTES = 1 << 20;
@@ -11,6 +11,7 @@ export class UdpTransport implements Transport {
   readonly protocol = "udp";
   readonly #receiver: Receiver;
   #socket: Socket | null = null;
+  #isIpv6 = false;
   #probe: { token: Uint8Array; resolve: (arrived: boolean) => void } | null = null;
 
   constructor(receiver: Receiver) {
@@ -18,8 +19,9 @@ export class UdpTransport implements Transport {
   }
 
   listen(host: string, port: number): Promise<number> {
+    this.#isIpv6 = isIPv6(host);
     const socket = createSocket({
-      type: isIPv6(host) ? "udp6" : "udp4",
+      type: this.#isIpv6 ? "udp6" : "udp4",
       recvBufferSize: RECEIVE_BUFFER_BYTES,
       // Only addresses are ever sent to: names are resolved by locate.ts.
       lookup: (address, _options, done) => done(null, address, isIPv6(address) ? 6 : 4),
@@ -33,7 +35,7 @@ export class UdpTransport implements Transport {
         socket.on("message", (bytes, { address, port }) => {
           if (this.#probe && bytes.equals(this.#probe.token)) return this.#probe.resolve(true);
           const peer = plainAddress(address);
-          if (port > 0 && this.#receiver.admits(peer)) this.#receiver.receive(parseDatagram(bytes), this.#flow(peer, port));
+          if (port > 0 && this.#receiver.admits(peer) !== "refused") this.#receiver.receive(parseDatagram(bytes), this.#flow(peer, port));
         });
         this.#socket = socket;
         resolve(socket.address().port);
@@ -64,13 +66,27 @@ export class UdpTransport implements Transport {
   }
 
   #flow(address: string, port: number): Flow {
-    return { protocol: "udp", reliable: false, address, port, open: true, send: (bytes) => this.#send(bytes, address, port) };
+    const send = (bytes: Uint8Array) => this.#send(bytes, address, port);
+    const keep = () => () => {};
+    return {
+      protocol: "udp",
+      reliable: false,
+      address,
+      port,
+      open: true,
+      listening: true,
+      certified: false,
+      keep,
+      settled: () => {},
+      send,
+    };
   }
 
   #send(bytes: Uint8Array, address: string, port: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!this.#socket) reject(new Error("UDP transport is closed"));
-      else this.#socket.send(bytes, port, address, (error) => (error ? reject(error) : resolve()));
+      if (!this.#socket) return reject(new Error("UDP transport is closed"));
+      const target = this.#isIpv6 && isIPv4(address) ? mappedAddress(address) : address;
+      this.#socket.send(bytes, port, target, (error) => (error ? reject(error) : resolve()));
     });
   }
 }

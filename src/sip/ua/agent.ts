@@ -59,8 +59,20 @@ export function randomToken(random: Random, bytes = 10): string {
 
 const PLAIN_USER = /^[A-Za-z0-9._+-]{1,128}$/;
 
-/** Our Contact for messages leaving by `protocol`. `user` is kept where it needs no escapes, so that a peer's logs show it. */
-export function contact(agent: Agent, protocol: Protocol, user: string | null): string {
+/**
+ * Our Contact for `request`, or its response, leaving by `protocol`. `user` is kept where it needs no escapes, so that a peer's logs show
+ * it. A request that says sips has a sips Contact on both sides (RFC 3261 sections 8.1.1.8 and 12.1.1).
+ */
+export function contact(agent: Agent, protocol: Protocol, user: string | null, request: SipRequest): string {
   const name = user !== null && PLAIN_USER.test(user) ? `${user}@` : "";
-  return `<sip:${name}${agent.transports.sentBy}${protocol === "udp" ? "" : `;transport=${protocol}`}>`;
+  const place = `${name}${agent.transports.sentBy(protocol)}`;
+  if (protocol === "tls" && saysSips(request)) return `<sips:${place}>`;
+  return `<sip:${place}${protocol === "udp" ? "" : `;transport=${protocol}`}>`;
+}
+
+/** Its Request-URI, or the top of its Record-Route or Route, or without those its Contact. */
+function saysSips(request: SipRequest): boolean {
+  const { fields } = request;
+  const next = fields.list("record-route")[0] ?? fields.list("route")[0] ?? fields.list("contact")[0] ?? "";
+  return /^sips:/i.test(request.requestUri) || /^[^<]*<?[ \t]*sips:/i.test(next);
 }

@@ -1,5 +1,5 @@
 import { type Dialog, dialogKey } from "../dialog/dialog.ts";
-import { type ResponseParts, respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
+import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner } from "./agent.ts";
@@ -7,8 +7,10 @@ import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
 import { NoAck } from "./errors.ts";
-import { admitResponses, dispatchAck, type Draft, exchange, targetOf } from "./exchange.ts";
+import { admitResponses, dispatchAck, type Draft, exchange, type Outcome, targetOf } from "./exchange.ts";
+import { Referral, type ReferOutcome } from "./referral.ts";
 import { SuccessRetransmission } from "./success-retransmission.ts";
+import { type RefreshMethod, SessionRefresh } from "./session-refresh.ts";
 import { type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.ts";
 
 /** Why a call ended without our doing: BYE, no ACK to the answer of a re-INVITE, no session refresh (RFC 4028), the agent stopping. */
@@ -21,6 +23,16 @@ export interface CallParts {
   /** The user part of our Contact. */
   contactUser: string | null;
   digest: DigestClient | null;
+  /** What made the dialog: the INVITE that came, or the 2xx to ours. Its Allow says what the peer takes. */
+  peer: SipRequest | SipResponse;
+  /** Who made the Call-ID. */
+  callIdIs: "ours" | "theirs";
+}
+
+export interface ReferOptions {
+  to: string;
+  by: string;
+  timeoutMs: number;
 }
 
 /** RFC 3261 section 14.2: when to try again, s. */
@@ -34,6 +46,8 @@ export class CallDialog implements DialogOwner {
   readonly remoteTag: string;
   /** The peer's latest session description. */
   remoteSdp: string | null = null;
+  /** Ours, offered again when a refresh has to be an INVITE. */
+  localSdp: string | null = null;
   /** A new offer (null: the peer wants ours) -> our answer, or offer; null refuses with 488 and leaves the session as it was. */
   onReinvite: ((offer: string | null) => string | null) | null = null;
   /** The peer's answer to an offer `onReinvite` made. */
@@ -44,8 +58,12 @@ export class CallDialog implements DialogOwner {
   readonly #dialog: Dialog;
   readonly #parts: CallParts;
   readonly #sessionTimer: SessionTimer;
+  readonly #refresh: SessionRefresh;
   readonly #admissions: (() => void)[];
   #ourSuccess: SuccessRetransmission | null = null;
+  /** The INVITE whose 2xx has an offer that its ACK has not answered yet. */
+  #offeredIn: ServerTransaction | null = null;
+  #referral: Referral | null = null;
   #ended: EndReason | "ours" | null = null;
   #onBye: ((reason: EndReason) => void) | null = null;
 
@@ -58,7 +76,15 @@ export class CallDialog implements DialogOwner {
     this.#agent = agent;
     this.#dialog = dialog;
     this.#parts = parts;
-    this.#sessionTimer = new SessionTimer(agent.clock, () => void this.#leave("session-expired"));
+    this.#sessionTimer = new SessionTimer(agent.clock, {
+      onRefresh: (interval) => void this.#refresh.run(interval),
+      onExpired: () => void this.#leave("session-expired"),
+    });
+    this.#refresh = new SessionRefresh(this.#sessionTimer, agent.random, parts.callIdIs, refreshMethod(parts.peer), {
+      send: (method, headers) => this.#sendRefresh(method, headers),
+      gone: () => void this.#leave("session-expired"),
+      isOver: () => this.ended,
+    });
     this.#admissions = [admitResponses(agent, parts.flow)];
     agent.dialogs.set(this.id, this);
   }
@@ -86,20 +112,40 @@ export class CallDialog implements DialogOwner {
     return this.#leave("ours", headers);
   }
 
-  /** Answers an INVITE of this dialog with 200 and `sdp`; resolves with the ACK's session description, rejects with NoAck after BYE was sent. */
-  accept(transaction: ServerTransaction, sdp: string, terms: SessionTerms): Promise<string | null> {
+  /**
+   * Asks the peer to call `to`, a SIP URI, and follows how that goes, for `timeoutMs` in all (RFC 3515). The call stays up: whoever sees
+   * success ends it. `by`: the URI of Referred-By (RFC 3892). Throws TypeError for a URI that would break the message (S-87).
+   */
+  async refer({ to, by, timeoutMs }: ReferOptions): Promise<ReferOutcome> {
+    const referral = new Referral(this.#agent.clock, timeoutMs);
+    const request = this.#dialog.request("REFER");
+    request.fields.addText("Refer-To", `<${to}>`).addText("Referred-By", `<${by}>`).add("Allow", ALLOW);
+    const draft = this.ended ? null : this.#draft(request);
+    if (!draft) return { kind: "left", accepted: false, ringing: false };
+    this.#referral = referral;
+    const sent = { ...draft, contactUser: this.#parts.contactUser };
+    void exchange(this.#agent, sent, { givenUp: () => this.ended }).then(({ status, response }) => {
+      if (response) this.#dialog.sent(response.cseq.number);
+      if (referral.isOpen) referral.answered(status);
+    });
+    return await referral.outcome;
+  }
+
+  /** Answers an INVITE of this dialog with 200 and `sdp`, null when the peer has it already; resolves with the ACK's session description, rejects with NoAck after BYE was sent. */
+  accept(transaction: ServerTransaction, sdp: string | null, terms: SessionTerms): Promise<string | null> {
     this.#sessionTimer.restart(terms);
     // A peer that sends a new INVITE has seen the answer to the one before.
     this.#ourSuccess?.stop();
-    this.#ourSuccess = new SuccessRetransmission(
-      this.#agent.clock,
-      transaction,
-      this.#success(transaction, { headers: terms.headers, sdp }),
-    );
-    return this.#ourSuccess.acknowledged.catch((error: unknown) => {
-      void this.#leave("no-ack");
-      throw error;
-    });
+    this.#ourSuccess = new SuccessRetransmission(this.#agent.clock, transaction, this.#success(transaction, terms, sdp));
+    this.#offeredIn = transaction.request.sdp === null && sdp !== null ? transaction : null;
+    return this.#ourSuccess.acknowledged
+      .finally(() => {
+        if (this.#offeredIn === transaction) this.#offeredIn = null;
+      })
+      .catch((error: unknown) => {
+        void this.#leave("no-ack");
+        throw error;
+      });
   }
 
   /** Acknowledges the 2xx to `invite`, our own; the returned function does it again for each retransmission (section 13.2.2.4). */
@@ -120,6 +166,8 @@ export class CallDialog implements DialogOwner {
   receive(transaction: ServerTransaction): void {
     const { request } = transaction;
     if (!this.#dialog.accepts(request)) return this.#respond(transaction, 500, RETRY_AFTER);
+    // The subscription of a REFER is all that is left of it.
+    if (this.ended && request.method !== "NOTIFY") return this.#respond(transaction, 481);
     switch (request.method) {
       case "BYE":
         this.#respond(transaction, 200);
@@ -138,8 +186,10 @@ export class CallDialog implements DialogOwner {
             ["Supported", SUPPORTED],
           ],
         });
+      case "NOTIFY":
+        // Without a REFER of ours we hold no subscription (RFC 6665 section 4.1.3).
+        return this.#respond(transaction, this.#referral?.notified(request) ?? 481);
       default:
-        // NOTIFY: we hold no subscription (RFC 6665 section 4.1.3).
         return this.#respond(transaction, 481);
     }
   }
@@ -150,6 +200,7 @@ export class CallDialog implements DialogOwner {
 
   #reinvite(transaction: ServerTransaction): void {
     const { request } = transaction;
+    if (this.#refresh.inviting) return this.#respond(transaction, 491);
     const terms = sessionTerms(request);
     if ("status" in terms) return this.#respond(transaction, terms.status, terms);
     const offer = request.sdp;
@@ -170,14 +221,16 @@ export class CallDialog implements DialogOwner {
   /** RFC 3311: like a re-INVITE, without ACK; without a body it only refreshes session and target. */
   #update(transaction: ServerTransaction): void {
     const { request } = transaction;
+    const offer = request.sdp;
+    // Two offers at once (RFC 3311 section 5.2).
+    if (offer !== null && (this.#refresh.inviting || this.#offeredIn)) return this.#respond(transaction, 491);
     const terms = sessionTerms(request);
     if ("status" in terms) return this.#respond(transaction, terms.status, terms);
-    const offer = request.sdp;
-    const sdp = offer === null ? undefined : this.#negotiate(transaction, offer);
-    if (sdp === null) return;
-    if (offer === null) this.#dialog.refreshTarget(request);
+    const sdp = offer === null ? null : this.#negotiate(transaction, offer);
+    if (offer !== null && sdp === null) return;
+    if (offer === null) this.#refreshTarget(request);
     this.#sessionTimer.restart(terms);
-    transaction.respond(this.#success(transaction, { headers: terms.headers, ...(sdp === undefined ? {} : { sdp }) }));
+    transaction.respond(this.#success(transaction, terms, sdp));
   }
 
   /** Our side of a new session description; null when the request has been refused with 488. */
@@ -187,8 +240,9 @@ export class CallDialog implements DialogOwner {
       this.#respond(transaction, 488);
       return null;
     }
-    this.#dialog.refreshTarget(transaction.request);
+    this.#refreshTarget(transaction.request);
     if (offer !== null) this.remoteSdp = offer;
+    this.localSdp = sdp;
     return sdp;
   }
 
@@ -202,15 +256,49 @@ export class CallDialog implements DialogOwner {
     if (key !== null) this.onDtmfDigit?.(key);
   }
 
-  #success(transaction: ServerTransaction, parts: ResponseParts): SipResponse {
+  /** A target refresh request (section 12.2): its Contact, and its Allow where it has one. */
+  #refreshTarget(message: SipRequest | SipResponse): void {
+    this.#dialog.refreshTarget(message);
+    if (message.fields.first("allow") !== null) this.#refresh.method = refreshMethod(message);
+  }
+
+  /** One session refresh. An INVITE offers again what we have, so that nothing changes but the time (RFC 4028 section 7.4). */
+  async #sendRefresh(method: RefreshMethod, headers: readonly (readonly [name: string, value: string])[]): Promise<Outcome> {
+    const { fields, requestUri } = this.#dialog.request(method);
+    for (const [name, value] of headers) fields.add(name, value);
+    fields.add("Allow", ALLOW);
+    const offer = method === "INVITE" ? this.localSdp : null;
+    if (offer !== null) fields.add("Content-Type", ACCEPT);
+    const request = new SipRequest(method, requestUri, fields, offer === null ? undefined : Buffer.from(offer, "utf8"));
+    const draft = this.#draft(request);
+    if (!draft) return { status: 503, reason: "no way to the peer", response: null };
+    let acknowledged: Promise<() => void> | null = null;
+    const success = (response: SipResponse, invite: SipRequest): void => {
+      if (acknowledged) return void acknowledged.then((again) => again());
+      this.#refreshTarget(response);
+      if (method !== "INVITE") return;
+      acknowledged = this.acknowledge(invite);
+      this.remoteSdp = response.sdp ?? this.remoteSdp;
+      if (response.sdp !== null) this.onAnswer?.(response.sdp);
+    };
+    const outcome = await exchange(
+      this.#agent,
+      { ...draft, contactUser: this.#parts.contactUser },
+      { success: (response, sent) => success(response, sent.request), givenUp: () => this.ended },
+    );
+    if (outcome.response) this.#dialog.sent(outcome.response.cseq.number);
+    return outcome;
+  }
+
+  #success(transaction: ServerTransaction, terms: SessionTerms, sdp: string | null): SipResponse {
     const headers = [
-      ["Contact", contact(this.#agent, transaction.flow.protocol, this.#parts.contactUser)],
+      ["Contact", contact(this.#agent, transaction.flow.protocol, this.#parts.contactUser, transaction.request)],
       ["Allow", ALLOW],
       ["Supported", SUPPORTED],
       ["Server", this.#agent.userAgent],
-      ...(parts.headers ?? []),
+      ...terms.headers,
     ] as const;
-    const response = respond(transaction.request, 200, this.localTag, { ...parts, headers });
+    const response = respond(transaction.request, 200, this.localTag, sdp === null ? { headers } : { headers, sdp });
     // Only the response that makes the dialog needs the route, but copying it always does no harm (section 12.1.1).
     response.fields.copy("Record-Route", transaction.request.fields);
     return response;
@@ -233,7 +321,9 @@ export class CallDialog implements DialogOwner {
   #end(reason: EndReason | "ours"): void {
     if (this.ended) return;
     this.#ended = reason;
-    this.#agent.dialogs.delete(this.id);
+    const forget = () => void this.#agent.dialogs.delete(this.id);
+    if (this.#referral?.isOpen) this.#referral.left(forget);
+    else forget();
     this.#sessionTimer.stop();
     this.#ourSuccess?.stop();
     for (const release of this.#admissions) release();
@@ -249,4 +339,9 @@ export class CallDialog implements DialogOwner {
     const target = targetOf(this.#dialog.nextHop);
     return target && { request, target, flow: this.#parts.flow, digest: this.#parts.digest };
   }
+}
+
+/** How to refresh a session with a peer that has sent this (RFC 4028 section 7.4). */
+function refreshMethod(message: SipRequest | SipResponse): RefreshMethod {
+  return message.headers("allow").some((method) => method === "UPDATE") ? "UPDATE" : "INVITE";
 }

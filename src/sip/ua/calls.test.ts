@@ -113,6 +113,21 @@ for (const transport of ["udp", "tcp"] as const) {
   });
 }
 
+test("OPTIONS is answered 503 as long as a call would be, and says when to come again (R-219)", async () => {
+  let busyFor: number | null = 7;
+  const callee = await agent({ busyFor: () => busyFor });
+  const peer = await rawUdp(callee.port);
+  const ask = async (callId: string) => {
+    peer.send(requestText(peer, { method: "OPTIONS", headers: { "Call-ID": callId } }));
+    return await peer.responses.next();
+  };
+  const busy = await ask("busy");
+  assert.deepEqual([busy.status, busy.header("Retry-After")], [503, "7"]);
+  busyFor = null;
+  assert.equal((await ask("free")).status, 200);
+  await peer.close();
+});
+
 test("an offer made in the answer is answered in the ACK (R-227)", async () => {
   const callee = await agent();
   const peer = await rawUdp(callee.port);
@@ -250,7 +265,7 @@ test("digest credentials answer a challenge, in the transaction after the ACK, a
     from: "sip:shop@example.com",
     offer: OFFER,
     ringTimeoutMs: 9_000,
-    credentials: { username: "shop", password: new Secret("geheim") },
+    credentials: { username: "shop", password: new Secret("geheim"), md5: true },
   });
   const challenge = ['Digest realm="old", nonce="n1", algorithm=MD5-sess', 'Digest realm="t", nonce="n2", qop="auth", algorithm=SHA-256'];
   const first = await trunk.requests.next();

@@ -1,13 +1,14 @@
 import type { SipRequest } from "../grammar/message.ts";
 import { KNOWN_METHODS } from "../grammar/parse.ts";
 import { SipUri } from "../grammar/uri.ts";
+import type { Protocol } from "../transport/transport.ts";
 import { DTMF_TYPES } from "./dtmf-relay.ts";
 
 /** Methods we serve. REFER is refused 603 and so not offered: who reads Allow would try it. */
-export const ALLOW = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, NOTIFY";
+export const ALLOW = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY";
 export const ACCEPT = "application/sdp";
-/** RFC 4028. RFC 3262 (100rel) is not supported: whoever requires it is answered 420. */
-export const SUPPORTED = "timer";
+/** RFC 4028, and RFC 3262 for those who require it of us; we require it of nobody. */
+export const SUPPORTED = "timer, 100rel";
 
 /** A final answer given before anybody looks closer. */
 export interface Refusal {
@@ -15,13 +16,13 @@ export interface Refusal {
   headers?: readonly (readonly [name: string, value: string])[];
 }
 
-type Check = (request: SipRequest) => Refusal | null;
+type Check = (request: SipRequest, protocol: Protocol) => Refusal | null;
 
 /** Methods in `ALLOW`, and REFER, which has its own answer. */
 const SERVED: ReadonlySet<string> = new Set([...ALLOW.split(", "), "REFER"]);
 const EXTENSIONS: ReadonlySet<string> = new Set(SUPPORTED.split(", "));
 /** Media types understood in the bodies of these methods; bodies of other methods mean nothing to us and are not looked at. */
-const BODIES: Readonly<Record<string, readonly string[]>> = { INVITE: [ACCEPT], UPDATE: [ACCEPT], INFO: DTMF_TYPES };
+const BODIES: Readonly<Record<string, readonly string[]>> = { INVITE: [ACCEPT], UPDATE: [ACCEPT], PRACK: [ACCEPT], INFO: DTMF_TYPES };
 const SDP_RANGES: ReadonlySet<string> = new Set(["application/sdp", "application/*", "*/*"]);
 
 /** RFC 3261 section 8.2.1. */
@@ -30,8 +31,12 @@ const method: Check = ({ method }) => {
   return { status: KNOWN_METHODS.has(method) ? 405 : 501, headers: [["Allow", ALLOW]] };
 };
 
-/** Section 8.2.2.1. Only the Request-URI counts: To and From may be of any scheme. */
-const scheme: Check = ({ uri }) => (uri instanceof SipUri ? null : { status: 416 });
+/**
+ * Section 8.2.2.1. Only the Request-URI counts: To and From may be of any scheme. sips promises TLS on every hop (section 26.2.2), and
+ * there is no sips without it: what comes so has been sent or forwarded against that promise, and is not served as if it had been kept.
+ */
+const scheme: Check = ({ uri }, protocol) =>
+  uri instanceof SipUri && (uri.scheme === "sip" || protocol === "tls") ? null : { status: 416 };
 
 /** Section 8.2.2.3. */
 const require: Check = (request) => {
@@ -60,7 +65,8 @@ const accept: Check = (request) => {
 };
 
 /** What can be said before the dialog or the user is looked for (RFC 3261 section 8.2, in its order). */
-export const checkTarget: Check = (request) => method(request) ?? scheme(request);
+export const checkTarget: Check = (request, protocol) => method(request, protocol) ?? scheme(request, protocol);
 
 /** What can be said once it is known whom the request is for. */
-export const checkContent: Check = (request) => require(request) ?? encoding(request) ?? contentType(request) ?? accept(request);
+export const checkContent: Check = (request, protocol) =>
+  require(request, protocol) ?? encoding(request, protocol) ?? contentType(request, protocol) ?? accept(request, protocol);

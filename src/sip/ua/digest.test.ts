@@ -8,8 +8,8 @@ import { DigestClient } from "./digest.ts";
 
 const random: Random = { uuid: () => "", bytes: (count) => new Uint8Array(count), fraction: () => 0 };
 const TRUNK = "192.0.2.1";
-function client(): DigestClient {
-  const digest = new DigestClient({ username: "Mufasa", password: new Secret("Circle of Life") }, random);
+function client(md5 = true): DigestClient {
+  const digest = new DigestClient({ username: "Mufasa", password: new Secret("Circle of Life"), md5 }, random);
   digest.bind([TRUNK]);
   return digest;
 }
@@ -73,6 +73,30 @@ test("the second refusal of one kind is final, a proxy's and a server's challeng
   assert.equal(digest.authorize(second, challenge(407, "Proxy-Authenticate", second), TRUNK), null);
 });
 
+/** A 401 with these parameters besides realm and qop. */
+const unauthorized = (asked: SipRequest, rest: string) =>
+  respond(asked, 401, null, { headers: [["WWW-Authenticate", `Digest realm="r", qop="auth", ${rest}`]] });
+
+test("each use of a nonce that a server gives again is counted (RFC 7616 section 3.4)", () => {
+  const digest = client();
+  const counts = ["one", "one", "two", "one"].map((nonce) => {
+    const asked = request("BYE");
+    return /nc=(\w+)/.exec(digest.authorize(asked, unauthorized(asked, `nonce="${nonce}"`), TRUNK)?.header("Authorization") ?? "")?.[1];
+  });
+  assert.deepEqual(counts, ["00000001", "00000002", "00000001", "00000003"]);
+});
+
+test("a nonce that has run out is replaced once in a request (RFC 7616 section 3.3)", () => {
+  const digest = client();
+  const first = request();
+  const second = digest.authorize(first, unauthorized(first, 'nonce="one"'), TRUNK)!;
+  assert.equal(digest.authorize(second, unauthorized(second, 'nonce="two", stale=false'), TRUNK), null);
+  const third = digest.authorize(second, unauthorized(second, 'nonce="two", stale=TRUE'), TRUNK)!;
+  assert.deepEqual([third.cseq.number, third.fields.all("Authorization").length], [3, 1]);
+  assert.match(third.header("Authorization") ?? "", /nonce="two".*nc=00000001/);
+  assert.equal(digest.authorize(third, unauthorized(third, 'nonce="three", stale=true'), TRUNK), null);
+});
+
 test("another address and another realm than the first are not answered", () => {
   const digest = client();
   const asked = request();
@@ -86,4 +110,12 @@ test("another address and another realm than the first are not answered", () => 
 
 test("quotes in a realm stay inside their quotes", () => {
   assert.match(answered(['Digest realm="a\\"b\\\\c", nonce="n", qop="auth"']) ?? "", /realm="a\\"b\\\\c"/);
+});
+
+test("MD5 is answered to a trunk only where its address says so, SHA-256 always", () => {
+  const asked = request();
+  const challenged = (algorithm: string) =>
+    respond(asked, 401, null, { headers: [["WWW-Authenticate", `Digest realm="r", nonce="n", qop="auth"${algorithm}`]] });
+  for (const algorithm of ["", ", algorithm=MD5"]) assert.equal(client(false).authorize(asked, challenged(algorithm), TRUNK), null);
+  assert.ok(client(false).authorize(asked, challenged(", algorithm=SHA-256"), TRUNK));
 });

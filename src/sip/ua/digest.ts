@@ -10,6 +10,8 @@ import { randomToken } from "./agent.ts";
 export interface Credentials {
   username: string;
   password: Secret;
+  /** MD5 is answered too, which whoever listens in can search for the password: for a trunk that knows nothing better. */
+  md5: boolean;
 }
 
 /** RFC 8760 section 2.1; MD5 is RFC 3261's own. Names of node:crypto. */
@@ -35,6 +37,10 @@ export class DigestClient {
   readonly #random: Random;
   #addresses: ReadonlySet<string> | null = null;
   #realm: string | null = null;
+  /** How often each nonce was answered (RFC 7616 section 3.4, nc): a server may give the same one again. */
+  readonly #counts = new Map<string, number>();
+  /** Requests made because a nonce had run out: that happens once to each. */
+  readonly #renewed = new WeakSet<SipRequest>();
 
   constructor(credentials: Credentials, random: Random) {
     this.#credentials = credentials;
@@ -53,23 +59,39 @@ export class DigestClient {
 
   /**
    * The request again with the credentials that `response` asks for and the next CSeq number (section 22.2); null when it asks for
-   * none, for another realm, for something we cannot compute, or for the second time: then the credentials are wrong.
+   * none, for another realm, for something we cannot compute, or for the second time: then the credentials are wrong, unless the nonce
+   * had run out ("stale").
    * `address`: where the response came from and the request will go.
    */
   authorize(request: SipRequest, response: SipResponse, address: string): SipRequest | null {
     const [asks, answers] = HEADERS.get(response.status) ?? [];
-    if (asks === undefined || answers === undefined || !this.isFor(address) || request.fields.first(answers) !== null) return null;
+    if (asks === undefined || answers === undefined || !this.isFor(address)) return null;
     // RFC 8760 section 2.4: the first challenge we can answer is the one the server likes best.
     const challenge = response.fields
       .all(asks)
-      .map(parseChallenge)
-      .find((one) => isAnswerable(one) && (this.#realm === null || one.get("realm") === this.#realm));
-    if (!challenge) return null;
+      .map(parseDigest)
+      .find((one) => this.#isAnswerable(one) && (this.#realm === null || one.get("realm") === this.#realm));
+    const isRenewal = request.fields.first(answers) !== null;
+    if (!challenge || (isRenewal && (challenge.get("stale")?.toLowerCase() !== "true" || this.#renewed.has(request)))) return null;
     this.#realm = challenge.get("realm") ?? null;
     const fields = request.fields.clone();
     fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
-    fields.add(answers, digest(challenge, request, this.#credentials, randomToken(this.#random)));
-    return new SipRequest(request.method, request.requestUri, fields, request.body);
+    const nonce = challenge.get("nonce") ?? "";
+    const count = (this.#counts.get(nonce) ?? 0) + 1;
+    this.#counts.set(nonce, count);
+    const credentials = digest(challenge, request, this.#credentials, randomToken(this.#random), count);
+    if (isRenewal) fields.replaceFirst(answers, credentials);
+    else fields.add(answers, credentials);
+    const again = new SipRequest(request.method, request.requestUri, fields, request.body);
+    if (isRenewal) this.#renewed.add(again);
+    return again;
+  }
+
+  /** Without qop the digest has no nonce of ours in it, and can be looked up in a table made before (RFC 7616 section 5.9). */
+  #isAnswerable(challenge: ReadonlyMap<string, string>): boolean {
+    const algorithm = algorithmOf(challenge);
+    const isAllowed = HASHES.has(algorithm) && (algorithm !== "MD5" || this.#credentials.md5);
+    return challenge.has("realm") && challenge.has("nonce") && isAllowed && offersAuth(challenge.get("qop") ?? "");
   }
 
   /** Adds the credentials of `invite` to the ACK of its 2xx (section 13.2.2.4). */
@@ -78,8 +100,8 @@ export class DigestClient {
   }
 }
 
-/** A challenge's parameters, names in lower case, values unquoted; empty when it is no Digest challenge. */
-function parseChallenge(value: string): ReadonlyMap<string, string> {
+/** The parameters of a challenge or of its answer, names in lower case, values unquoted; empty when it is no Digest. */
+export function parseDigest(value: string): ReadonlyMap<string, string> {
   const params = new Map<string, string>();
   try {
     const scanner = new Scanner(value);
@@ -97,12 +119,8 @@ function parseChallenge(value: string): ReadonlyMap<string, string> {
   return params;
 }
 
-/** Without qop the digest has no nonce of ours in it, and can be looked up in a table made before (RFC 7616 section 5.9). */
-function isAnswerable(challenge: ReadonlyMap<string, string>): boolean {
-  return challenge.has("realm") && challenge.has("nonce") && HASHES.has(algorithmOf(challenge)) && offersAuth(challenge.get("qop") ?? "");
-}
-
-function algorithmOf(challenge: ReadonlyMap<string, string>): string {
+/** In upper case; MD5 when none is named (RFC 7616 section 3.3). */
+export function algorithmOf(challenge: ReadonlyMap<string, string>): string {
   return challenge.get("algorithm")?.toUpperCase() ?? "MD5";
 }
 
@@ -110,17 +128,28 @@ function offersAuth(qop: string): boolean {
   return qop.split(",").some((option) => option.trim().toLowerCase() === "auth");
 }
 
-/** The value of Authorization (RFC 7616 section 3.4). */
-function digest(challenge: ReadonlyMap<string, string>, request: SipRequest, credentials: Credentials, cnonce: string): string {
-  const [realm = "", nonce = ""] = [challenge.get("realm"), challenge.get("nonce")];
-  const username = toOctets(credentials.username);
-  const hash = (octets: string) =>
-    createHash(HASHES.get(algorithmOf(challenge)) ?? "md5")
+/** The hash that a known algorithm stands for: of an octet string, in hexadecimal. */
+export function digestHash(algorithm: string): (octets: string) => string {
+  return (octets) =>
+    createHash(HASHES.get(algorithm) ?? "md5")
       .update(octets, "latin1")
       .digest("hex");
+}
+
+/** The value of Authorization (RFC 7616 section 3.4). */
+function digest(
+  challenge: ReadonlyMap<string, string>,
+  request: SipRequest,
+  credentials: Credentials,
+  cnonce: string,
+  uses: number,
+): string {
+  const [realm = "", nonce = ""] = [challenge.get("realm"), challenge.get("nonce")];
+  const username = toOctets(credentials.username);
+  const hash = digestHash(algorithmOf(challenge));
   const identity = hash(`${username}:${realm}:${toOctets(credentials.password.reveal())}`);
   const action = hash(`${request.method}:${request.requestUri}`);
-  const count = "00000001";
+  const count = uses.toString(16).padStart(8, "0");
   const params = [
     `username=${quote(username)}`,
     `realm=${quote(realm)}`,

@@ -1,10 +1,11 @@
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
-import { SipUri, type Uri } from "../grammar/uri.ts";
+import { toOctets } from "../grammar/octets.ts";
+import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
 import { BRANCH_COOKIE } from "../grammar/via.ts";
 import type { ClientTransaction } from "../transaction/client-transaction.ts";
 import { TRANSACTION_LIFE } from "../transaction/timers.ts";
 import { type Hop, locate, type Target } from "../transport/locate.ts";
-import type { Flow } from "../transport/transport.ts";
+import type { Flow, Protocol } from "../transport/transport.ts";
 import { type Agent, contact, randomToken } from "./agent.ts";
 import type { DigestClient } from "./digest.ts";
 
@@ -71,30 +72,35 @@ async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): P
   }
 }
 
-/** The way to one server: the dialog's own connection where it leads there or is all that is allowed, else what the transports open. */
+/** The way to one server: the dialog's own connection where it leads there or is all that is left, else what the transports open. */
 async function openFlow(agent: Agent, draft: Draft, hop: Hop): Promise<Flow | null> {
-  const own = draft.flow?.reliable && draft.flow.open ? draft.flow : null;
+  const own = draft.flow?.reliable && draft.flow.listening ? draft.flow : null;
   const fits = draft.target.protocol === null || draft.target.protocol === own?.protocol;
   if (own && fits && own.address === hop.address) return own;
+  // What is to be encrypted on every hop goes by no other connection (RFC 3261 section 26.2.2).
+  const last = hop.protocol !== "tls" || own?.protocol === "tls" ? own : null;
   const { address, port } = hop;
   if (!(await agent.mayReach(address, port)) || (await draft.mayReach?.(address, port)) === false) {
     agent.log.warn("sip_address_not_allowed", { method: draft.request.method, host: address, port });
-    return own;
+    return last;
   }
-  return agent.transports.flowTo(hop, draft.request, draft.target.protocol !== null).catch(() => own);
+  return agent.transports.flowTo(hop, draft.request, draft.target.protocol !== null).catch((error: unknown) => {
+    agent.log.warn("sip_not_connected", { method: draft.request.method, host: address, port, reason: hop.protocol, error });
+    return last;
+  });
 }
 
 /** The request as it leaves: our Via with a new branch on top, and our Contact for this transport. */
 function complete(agent: Agent, draft: Draft, request: SipRequest, flow: Flow): SipRequest {
   const fields = request.fields.clone().prepend("Via", agent.transports.via(flow, BRANCH_COOKIE + randomToken(agent.random)));
-  if (draft.contactUser !== undefined) fields.add("Contact", contact(agent, flow.protocol, draft.contactUser));
+  if (draft.contactUser !== undefined) fields.add("Contact", contact(agent, flow.protocol, draft.contactUser, request));
   return new SipRequest(request.method, request.requestUri, fields.add("User-Agent", agent.userAgent), request.body);
 }
 
-/** Lets the peer's packets in; the returned function stops that once late retransmissions have died out. */
+/** Lets the peer's packets in and keeps its connection; the returned function stops that once late retransmissions have died out. */
 export function admitResponses(agent: Agent, flow: Flow): () => void {
-  const release = agent.access.expect(flow.address);
-  return () => void agent.clock.after(TRANSACTION_LIFE, release);
+  const releases = [agent.access.expect(flow.address), flow.keep()];
+  return () => void agent.clock.after(TRANSACTION_LIFE, () => releases.forEach((release) => release()));
 }
 
 /**
@@ -112,13 +118,24 @@ export async function dispatchAck(agent: Agent, draft: Draft, invite: SipRequest
   return { flow, again };
 }
 
-/** Host, port and transport a URI asks for (RFC 3263 section 4.1); null when we cannot speak to it. */
+/** Host, port and transport a URI asks for (RFC 3263 section 4.1); null when there is no such transport for it. */
 export function targetOf(uri: Uri): Target | null {
-  if (!(uri instanceof SipUri) || uri.scheme === "sips") return null;
-  const protocol = uri.params.get("transport")?.toLowerCase() ?? null;
-  if (protocol !== null && protocol !== "udp" && protocol !== "tcp") return null;
-  return { host: uri.host, port: uri.port, protocol };
+  if (!(uri instanceof SipUri)) return null;
+  const asked = uri.params.get("transport")?.toLowerCase() ?? "";
+  if (!Object.hasOwn(PROTOCOLS[uri.scheme], asked)) return null;
+  return { host: uri.host, port: uri.port, protocol: PROTOCOLS[uri.scheme][asked] ?? null };
 }
+
+/** Whether requests to this SIP URI leave over TLS and nothing else. */
+export function isOverTls(uri: string): boolean {
+  return targetOf(parseUri(toOctets(uri)))?.protocol === "tls";
+}
+
+/** By what the URI's `transport` says; sips means TLS, over TCP (RFC 3261 section 26.2.2, RFC 5630 section 3.1.3). */
+const PROTOCOLS: Readonly<Record<SipUri["scheme"], Readonly<Record<string, Protocol | null>>>> = {
+  sip: { "": null, udp: "udp", tcp: "tcp", tls: "tls" },
+  sips: { "": "tls", tcp: "tls", tls: "tls" },
+};
 
 function send(agent: Agent, request: SipRequest, flow: Flow, watcher: Watcher): Promise<Outcome> {
   return new Promise((resolve) => {

@@ -5,7 +5,9 @@ import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Protocol } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner, randomToken } from "./agent.ts";
 import { CallDialog } from "./call-dialog.ts";
+import { ALLOW } from "./checks.ts";
 import { CallOver } from "./errors.ts";
+import { ReliableProvisional } from "./reliable-provisional.ts";
 import type { SessionTerms } from "./session-timer.ts";
 
 /** An INVITE waiting for our answer: an early dialog (RFC 3261 sections 12 and 13.3). Answer or reject it. */
@@ -24,6 +26,9 @@ export class IncomingCall implements DialogOwner {
   readonly #settled: () => void;
   #state: "open" | "over" | "cancelled" = "open";
   #onCancel: (() => void) | null = null;
+  /** For a caller who requires reliable provisional responses: ours, and what its PRACK brought. */
+  #provisional: ReliableProvisional | null = null;
+  #ready: Promise<string | null> | null = null;
 
   /** `target` is the INVITE's Contact; `settled` is called once, when the INVITE has its final response. */
   constructor(agent: Agent, transaction: ServerTransaction, target: SipUri, terms: SessionTerms, settled: () => void) {
@@ -60,11 +65,20 @@ export class IncomingCall implements DialogOwner {
   /** 180 Ringing. */
   ring(): void {
     if (this.#state !== "open") return;
-    const user = this.#contactUser;
-    const headers = [["Contact", contact(this.#agent, this.#transaction.flow.protocol, user)]] as const;
-    const response = respond(this.request, 180, this.#localTag, { headers });
+    const response = respond(this.request, 180, this.#localTag, { headers: [this.#contact] });
     response.fields.copy("Record-Route", this.request.fields);
     this.#transaction.respond(response);
+  }
+
+  /**
+   * Resolves when the 200 may be sent. A caller who requires reliable provisional responses (RFC 3262) first gets a 180, or a 183 with
+   * our offer when `offer` is null, and has to acknowledge it; for all others it is now. `sdp` as for `answer`. Rejects with CallOver
+   * when the call is cancelled or rejected meanwhile; without a PRACK in 32 s it has been rejected with 504, with no answer in it with 400.
+   */
+  async ready(sdp: string): Promise<void> {
+    if (this.#requiresReliable) this.#ready ??= this.#acknowledgedBefore(sdp);
+    await this.#ready;
+    if (this.#state !== "open") throw new CallOver();
   }
 
   /**
@@ -72,12 +86,16 @@ export class IncomingCall implements DialogOwner {
    * caller's side. Rejects with CallOver when the call had been cancelled or rejected, with NoAck when no ACK came in 32 s.
    */
   async answer(sdp: string): Promise<CallDialog> {
+    if (this.#requiresReliable) await this.ready(sdp);
+    // A caller who was offered our side in the 183 has answered it: then the 200 has none (RFC 3262 section 5).
+    const early = this.#ready && this.offer === null ? await this.#ready : null;
     if (this.#state !== "open") throw new CallOver();
     this.#close("over");
     const parts = { dialog: this.#dialog, flow: this.#transaction.flow, contactUser: this.#contactUser, digest: null };
-    const dialog = new CallDialog(this.#agent, parts);
-    dialog.remoteSdp = this.offer;
-    const acknowledged = await dialog.accept(this.#transaction, sdp, this.#terms);
+    const dialog = new CallDialog(this.#agent, { ...parts, peer: this.request, callIdIs: "theirs" });
+    dialog.localSdp = sdp;
+    dialog.remoteSdp = this.offer ?? early;
+    const acknowledged = await dialog.accept(this.#transaction, early === null ? sdp : null, this.#terms);
     dialog.remoteSdp ??= acknowledged;
     return dialog;
   }
@@ -107,7 +125,13 @@ export class IncomingCall implements DialogOwner {
       reply(200);
       return this.#cancel();
     }
-    // INVITE and UPDATE: the first offer is still unanswered (section 14.2, RFC 3311 section 5.2).
+    if (request.method === "PRACK") return reply(this.#provisional?.receivePrack(request) === true ? 200 : 481);
+    if (request.method === "UPDATE" && request.sdp === null) {
+      this.#dialog.refreshTarget(request);
+      return reply(200, { headers: [this.#contact] });
+    }
+    // The first offer, theirs or ours, is still unanswered (section 14.2, RFC 3311 section 5.2).
+    if (request.method === "UPDATE" && this.offer === null) return reply(491);
     if (request.method === "INVITE" || request.method === "UPDATE") return reply(500, { headers: [["Retry-After", "5"]] });
     request.body.fill(0);
     reply(request.method === "NOTIFY" ? 481 : 200);
@@ -125,6 +149,10 @@ export class IncomingCall implements DialogOwner {
     return this.request.uri.user;
   }
 
+  get #contact(): readonly [name: string, value: string] {
+    return ["Contact", contact(this.#agent, this.#transaction.flow.protocol, this.#contactUser, this.request)];
+  }
+
   #cancel(): void {
     if (this.#state !== "open") return;
     this.#close("cancelled");
@@ -132,8 +160,31 @@ export class IncomingCall implements DialogOwner {
     this.#onCancel?.();
   }
 
+  get #requiresReliable(): boolean {
+    return this.request.headers("require").some((tag) => tag.toLowerCase() === "100rel");
+  }
+
+  /** Sends the provisional response and waits for its PRACK; the answer to our offer that it brings, null when we made none. */
+  async #acknowledgedBefore(sdp: string): Promise<string | null> {
+    if (this.#state !== "open") throw new CallOver();
+    // RFC 3262 section 3: from 1 to 2**31 - 1.
+    const rseq = (Buffer.from(this.#agent.random.bytes(4)).readUInt32BE() >>> 1) | 1;
+    const headers = [this.#contact, ["Require", "100rel"], ["RSeq", String(rseq)], ["Allow", ALLOW]] as const;
+    const parts = this.offer === null ? { headers, sdp } : { headers };
+    const response = respond(this.request, this.offer === null ? 183 : 180, this.#localTag, parts);
+    response.fields.copy("Record-Route", this.request.fields);
+    this.#provisional = new ReliableProvisional(this.#agent.clock, this.#transaction, response, rseq);
+    const acknowledged = await this.#provisional.acknowledged.catch(() => {
+      this.reject(504);
+      return null;
+    });
+    if (this.#state === "open" && this.offer === null && acknowledged === null) this.reject(400);
+    return acknowledged;
+  }
+
   #close(state: "over" | "cancelled"): void {
     this.#state = state;
+    this.#provisional?.stop();
     this.#agent.dialogs.delete(this.#key);
     this.#settled();
   }

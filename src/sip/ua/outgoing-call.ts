@@ -74,7 +74,7 @@ export class OutgoingCall {
     const request = invitation(this.callId, options, randomToken(agent.random));
     this.#contactUser = request.from.uri.user;
     const target = destination(options);
-    if (target) void this.#run(request, target, options);
+    if (target && agent.transports.speaks(target.protocol ?? "udp")) void this.#run(request, target, options);
     else this.#fail(416, "scheme or transport not supported");
   }
 
@@ -112,7 +112,8 @@ export class OutgoingCall {
     if (known) return void known.then((again) => again());
     const target = contactOf(response) ?? new SipUri(invite.requestUri);
     const parts = { dialog: Dialog.uac(invite, response, target), flow, contactUser: this.#contactUser, digest: this.#digest };
-    const dialog = new CallDialog(this.#agent, parts);
+    const dialog = new CallDialog(this.#agent, { ...parts, peer: response, callIdIs: "ours" });
+    dialog.localSdp = invite.sdp;
     const acknowledged = dialog.acknowledge(invite);
     this.#acknowledgements.set(tag, acknowledged);
     const sdp = response.sdp ?? this.#earlySdp;

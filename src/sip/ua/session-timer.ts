@@ -1,61 +1,97 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import type { SipRequest } from "../grammar/message.ts";
+import type { SipRequest, SipResponse } from "../grammar/message.ts";
 import type { Refusal } from "./checks.ts";
 
 /** RFC 4028 section 4: the smallest interval worth a refresh, s. */
 const MIN_SE = 90;
-const VALUE = /^([0-9]{1,9})[ \t]*(?:;|$)/;
-const REFRESHER_UAS = /;[ \t]*refresher[ \t]*=[ \t]*uas/i;
+/** Longer than any call, and what a timer of the host can wait: one set for more than 2**31 ms ends at once. s. */
+const MAX_INTERVAL = 2_000_000;
+const VALUE = /^([0-9]+)[ \t]*(?:;|$)/;
+const REFRESHER = /;[ \t]*refresher[ \t]*=[ \t]*(uac|uas)(?![\w-])/i;
 
 export interface SessionTerms {
   /** s; null: no timer runs. */
   interval: number | null;
+  /** Whether we are who refreshes. */
+  ours: boolean;
   /** For the 2xx. */
   headers: readonly (readonly [name: string, value: string])[];
 }
 
-const NO_TIMER: SessionTerms = { interval: null, headers: [] };
+const NO_TIMER: SessionTerms = { interval: null, ours: false, headers: [] };
 
 /**
- * What we agree to as UAS (RFC 4028 section 9): the peer's interval, refreshed by the peer. A peer that wants us to
- * refresh gets no timer, which section 7.2 lets us do: our calls are over long before.
+ * What we agree to as UAS (RFC 4028 section 9, table 2): the interval asked for, refreshed by whom the peer names, else by the peer
+ * when it knows timers, else by us: then a proxy between has asked. Too short an interval is refused to a peer that knows timers,
+ * and left alone for one that could not make sense of 422.
  */
 export function sessionTerms(request: SipRequest): SessionTerms | Refusal {
   const value = request.fields.first("session-expires") ?? "";
-  const interval = Number(VALUE.exec(value)?.[1] ?? 0);
-  const supported = [...request.headers("supported"), ...request.headers("require")].some((tag) => tag.toLowerCase() === "timer");
-  if (interval === 0 || !supported || REFRESHER_UAS.test(value)) return NO_TIMER;
+  const interval = secondsOf(value);
+  const isKnown = [...request.headers("supported"), ...request.headers("require")].some((tag) => tag.toLowerCase() === "timer");
+  if (interval === 0 || (interval < MIN_SE && !isKnown)) return NO_TIMER;
   if (interval < MIN_SE) return { status: 422, headers: [["Min-SE", String(MIN_SE)]] };
-  return {
-    interval,
-    headers: [
-      ["Session-Expires", `${interval};refresher=uac`],
-      ["Require", "timer"],
-    ],
-  };
+  const refresher = isKnown ? (refresherOf(value) ?? "uac") : "uas";
+  const headers: [string, string][] = [["Session-Expires", `${interval};refresher=${refresher}`]];
+  if (isKnown) headers.push(["Require", "timer"]);
+  return { interval, ours: refresher === "uas", headers };
 }
 
-/** Reports a session that was not refreshed, a little before it expires (section 10). */
+/** What a peer has agreed to in the 2xx to a request of ours (section 7.2). Without a Session-Expires no timer runs. */
+export function agreedTerms(response: SipResponse): SessionTerms {
+  const value = response.fields.first("session-expires") ?? "";
+  const interval = secondsOf(value);
+  return interval === 0 ? NO_TIMER : { interval: Math.max(interval, MIN_SE), ours: refresherOf(value) !== "uas", headers: [] };
+}
+
+/** The smallest interval that a 422 lets us ask for, s (section 5). */
+export function minimumOf(response: SipResponse): number {
+  return secondsOf(response.fields.first("min-se") ?? "");
+}
+
+function secondsOf(value: string): number {
+  return Math.min(Number(VALUE.exec(value)?.[1] ?? 0), MAX_INTERVAL);
+}
+
+function refresherOf(value: string): string | null {
+  return REFRESHER.exec(value)?.[1]?.toLowerCase() ?? null;
+}
+
+/** Tells when to refresh a session, and that it was not refreshed a little before it expires (section 10). */
 export class SessionTimer {
   readonly #clock: Clock;
+  readonly #onRefresh: (interval: number) => void;
   readonly #onExpired: () => void;
-  #cancel: (() => void) | null = null;
+  #interval = 0;
+  #cancelRefresh: (() => void) | null = null;
+  #cancelExpiry: (() => void) | null = null;
 
-  constructor(clock: Clock, onExpired: () => void) {
+  /** `onRefresh`: it is upon us to refresh, with this interval, s. */
+  constructor(clock: Clock, { onRefresh, onExpired }: { onRefresh: (interval: number) => void; onExpired: () => void }) {
     this.#clock = clock;
+    this.#onRefresh = onRefresh;
     this.#onExpired = onExpired;
   }
 
   /** Starts anew with the terms of the latest 2xx. */
-  restart({ interval }: SessionTerms): void {
+  restart({ interval, ours }: Pick<SessionTerms, "interval" | "ours">): void {
     this.stop();
     if (interval === null) return;
+    this.#interval = interval;
     const margin = Math.min(32, interval / 3);
-    this.#cancel = this.#clock.after((interval - margin) * 1000, this.#onExpired);
+    this.#cancelExpiry = this.#clock.after((interval - margin) * 1000, this.#onExpired);
+    if (ours) this.refreshAfter((interval / 2) * 1000);
+  }
+
+  /** The next refresh is due in `ms`, while the session has not expired. */
+  refreshAfter(ms: number): void {
+    this.#cancelRefresh?.();
+    this.#cancelRefresh = this.#clock.after(ms, () => this.#onRefresh(this.#interval));
   }
 
   stop(): void {
-    this.#cancel?.();
-    this.#cancel = null;
+    this.#cancelRefresh?.();
+    this.#cancelExpiry?.();
+    this.#cancelRefresh = this.#cancelExpiry = null;
   }
 }

@@ -1,7 +1,8 @@
 /** Peers for tests: whole user agents on loopback, and raw ones that send what they are told. */
 import { createSocket } from "node:dgram";
-import { connect } from "node:net";
-import { systemClock } from "#src/kernel/clock.ts";
+import { connect, type Socket } from "node:net";
+import { connect as connectTls, type ConnectionOptions } from "node:tls";
+import { ManualClock, systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { SipRequest, SipResponse } from "../grammar/message.ts";
 import { type Parsed, parseDatagram } from "../grammar/parse.ts";
@@ -37,6 +38,7 @@ export class Inbox<T> {
 export interface TestAgent {
   agent: UserAgent;
   port: number;
+  tlsPort: number;
   calls: Inbox<IncomingCall>;
 }
 
@@ -54,14 +56,16 @@ export async function testAgent(options: Partial<UserAgentOptions> = {}): Promis
     onInvite: (call) => calls.put(call),
     ...options,
   });
-  const { port } = await agent.start();
-  return { agent, port, calls };
+  const { port, tlsPort } = await agent.start();
+  return { agent, port, tlsPort: tlsPort ?? 0, calls };
 }
 
 /** A peer that sends the octets it is given and keeps what comes back. */
 export interface RawPeer {
   readonly port: number;
-  readonly protocol: "UDP" | "TCP";
+  readonly protocol: "UDP" | "TCP" | "TLS";
+  /** Says no more, and goes on listening. */
+  end(): void;
   send(message: string | Uint8Array): void;
   /** To another port of 127.0.0.1 than the one it was made for; UDP alone. */
   sendTo(port: number, message: Uint8Array): void;
@@ -86,6 +90,7 @@ export async function rawUdp(target: number, address = "127.0.0.1"): Promise<Raw
   return {
     port: socket.address().port,
     protocol: "UDP",
+    end: () => {},
     send: (message) => socket.send(typeof message === "string" ? Buffer.from(message, "latin1") : message, target, "127.0.0.1"),
     sendTo: (port, message) => socket.send(message, port, "127.0.0.1"),
     responses,
@@ -96,11 +101,47 @@ export async function rawUdp(target: number, address = "127.0.0.1"): Promise<Raw
   };
 }
 
+/** A user agent and a raw UDP peer that talks to it; `closers` end both, what still runs on a manual clock included. */
+export async function agentAndPeer(
+  closers: (() => Promise<void>)[],
+  options: Partial<UserAgentOptions> = {},
+): Promise<TestAgent & { peer: RawPeer; ask: (changes: Changes) => Promise<SipResponse> }> {
+  const made = await testAgent(options);
+  const peer = await rawUdp(made.port);
+  closers.push(
+    () => {
+      const stopped = made.agent.stop();
+      if (options.clock instanceof ManualClock) options.clock.advance(500);
+      return stopped;
+    },
+    () => peer.close(),
+  );
+  const ask = (changes: Changes) => {
+    peer.send(requestText(peer, changes));
+    return peer.responses.next();
+  };
+  return { ...made, peer, ask };
+}
+
 export async function rawTcp(target: number, localAddress = "127.0.0.1"): Promise<RawPeer> {
   const socket = connect({ port: target, host: "127.0.0.1", localAddress, noDelay: true });
+  return streamPeer(socket, "TCP", "connect");
+}
+
+/** `options`: a certificate of its own, say. The other side's is not looked at. Rejects when it does not shake hands. */
+export function rawTls(target: number, options: ConnectionOptions = {}): Promise<RawPeer> {
+  const socket = connectTls({ port: target, host: "127.0.0.1", rejectUnauthorized: false, ...options });
+  return streamPeer(socket, "TLS", "secureConnect");
+}
+
+async function streamPeer(socket: Socket, protocol: "TCP" | "TLS", ready: string): Promise<RawPeer> {
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    socket.once(ready, () => resolve());
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error("the connection was closed")));
+  });
   socket.on("error", () => {});
-  await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
   const { responses, requests, octets, take } = inboxes();
   const framer = new StreamFramer();
   socket.on("data", (chunk: Buffer) => {
@@ -109,7 +150,8 @@ export async function rawTcp(target: number, localAddress = "127.0.0.1"): Promis
   });
   return {
     port: socket.localPort ?? 0,
-    protocol: "TCP",
+    protocol,
+    end: () => void socket.end(),
     send: (message) => void socket.write(typeof message === "string" ? Buffer.from(message, "latin1") : message),
     sendTo: () => {
       throw new Error("a connection has one end");
@@ -159,7 +201,7 @@ export function requestText(
     To: "<sip:pay@127.0.0.1>",
     "Call-ID": systemRandom.uuid(),
     CSeq: `${cseq} ${method}`,
-    Contact: `<sip:peer@127.0.0.1:${peer.port}${peer.protocol === "TCP" ? ";transport=tcp" : ""}>`,
+    Contact: `<sip:peer@127.0.0.1:${peer.port}${peer.protocol === "UDP" ? "" : `;transport=${peer.protocol.toLowerCase()}`}>`,
     ...(body === "" ? {} : { "Content-Type": "application/sdp" }),
     "Content-Length": String(Buffer.byteLength(body, "latin1")),
     ...headers,

@@ -1,15 +1,25 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createIdentity } from "#simulators/tls.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
-import { rawTcp, rawUdp, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
+import { rawTcp, rawTls, rawUdp, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
 import { TORTURE, type TortureCase } from "./torture-messages.ts";
 
 // The clock stands still: nothing is retransmitted, no 100 comes in between, and time runs out when the test says so.
 const clock = new ManualClock();
 let target: TestAgent;
+const own = createIdentity(["127.0.0.1"]);
+const STREAMS = [
+  ["TCP", () => rawTcp(target.port)],
+  ["TLS", () => rawTls(target.tlsPort)],
+] as const;
 
 before(async () => {
-  target = await testAgent({ clock, onInvite: (call) => call.reject(404) });
+  target = await testAgent({
+    clock,
+    tls: { port: 0, certificate: { cert: own.cert, key: own.key, clientCa: null } },
+    onInvite: (call) => call.reject(404),
+  });
 });
 after(() => target.agent.stop());
 
@@ -72,22 +82,24 @@ for (const entry of TORTURE) {
     await peer.close();
   });
 
-  if (entry.tcp === "waits") {
-    test(`RFC 4475 ${entry.section} ${entry.name} over TCP is waited for, and closed when its time is up`, async () => {
-      const [peer, other] = await Promise.all([rawTcp(target.port), rawTcp(target.port)]);
-      peer.send(fill(entry.text, peer));
-      await answers(other, "");
-      clock.advance(10_000);
-      assert.deepEqual(await lastAnswers(peer, ""), []);
-      await other.close();
+  for (const [name, open] of STREAMS) {
+    if (entry.tcp === "waits") {
+      test(`RFC 4475 ${entry.section} ${entry.name} over ${name} is waited for, and closed when its time is up`, async () => {
+        const [peer, other] = await Promise.all([open(), open()]);
+        peer.send(fill(entry.text, peer));
+        await answers(other, "");
+        clock.advance(10_000);
+        assert.deepEqual(await lastAnswers(peer, ""), []);
+        await other.close();
+      });
+      continue;
+    }
+    const expected = entry.tcp ?? entry.udp;
+    test(`RFC 4475 ${entry.section} ${entry.name} over ${name} is ${words(expected, entry.tcp ? " and " : " or ")}${entry.closes ? ", and closed" : ""}`, async () => {
+      const peer = await open();
+      const hear = entry.closes ? lastAnswers : answers;
+      check(entry, expected, entry.tcp !== undefined, await hear(peer, entry.text));
+      await peer.close();
     });
-    continue;
   }
-  const expected = entry.tcp ?? entry.udp;
-  test(`RFC 4475 ${entry.section} ${entry.name} over TCP is ${words(expected, entry.tcp ? " and " : " or ")}${entry.closes ? ", and closed" : ""}`, async () => {
-    const peer = await rawTcp(target.port);
-    const hear = entry.closes ? lastAnswers : answers;
-    check(entry, expected, entry.tcp !== undefined, await hear(peer, entry.text));
-    await peer.close();
-  });
 }

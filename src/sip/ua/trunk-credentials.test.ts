@@ -31,7 +31,7 @@ async function rig(t: TestContext) {
     offer: OFFER,
     ringTimeoutMs: 20_000,
     transport: "udp",
-    credentials: { username: "shop", password: new Secret("geheim") },
+    credentials: { username: "shop", password: new Secret("geheim"), md5: true },
   });
   answered.catch(() => {});
   const reply = (peer: RawPeer, request: SipRequest, status: number, answer: ResponseParts = {}) => {

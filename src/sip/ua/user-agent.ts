@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Clock } from "#src/kernel/clock.ts";
+import { type Clock, within } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import { remoteTargetOf, dialogKey, dialogOf } from "../dialog/dialog.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
@@ -10,11 +10,13 @@ import { parseVia } from "../grammar/via.ts";
 import { TransactionLayer, type TransactionUser } from "../transaction/layer.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import { Access } from "../transport/access.ts";
-import { stampVia, TransportLayer } from "../transport/layer.ts";
+import { type Ports, stampVia, TransportLayer } from "../transport/layer.ts";
 import { type Resolver, systemResolver } from "../transport/locate.ts";
-import type { Flow, Receiver } from "../transport/transport.ts";
+import type { TlsCertificate, TlsOptions } from "../transport/tls.ts";
+import type { Admission, Flow, Receiver } from "../transport/transport.ts";
 import { type Agent, type DialogOwner, randomToken, type SipLog } from "./agent.ts";
 import { ACCEPT, ALLOW, checkContent, checkTarget, SUPPORTED } from "./checks.ts";
+import { DigestServer, type SipUser } from "./digest-server.ts";
 import { exchange, targetOf } from "./exchange.ts";
 import { IncomingCall } from "./incoming-call.ts";
 import { type InviteOptions, OutgoingCall } from "./outgoing-call.ts";
@@ -28,12 +30,16 @@ export interface UserAgentOptions {
   host: string;
   /** UDP and TCP; 0: any port free in both. */
   port: number;
+  /** TLS, on a port of its own; 0: any free one. Without it nothing is sent by TLS either. */
+  tls?: TlsOptions & { port: number };
   /** How peers reach us: the host in Via and Contact. */
   publicHost: string;
   /** For User-Agent and Server (RFC 3261 section 20.41). */
   userAgent: string;
   /** IP addresses and CIDRs that may place calls; everybody else gets no answer to anything (S-80, S-82). */
   trunks: readonly string[];
+  /** Who may place calls from other addresses too, by a password. */
+  users?: readonly SipUser[];
   log?: SipLog;
   resolver?: Resolver;
   /**
@@ -41,13 +47,17 @@ export interface UserAgentOptions {
    * to, however it was found; not for a trunk's address with a port over 1023. Default: everywhere.
    */
   mayReach?(address: string, port: number): Promise<boolean>;
+  /** Seconds after which to ask again, when OPTIONS is to be answered 503 because a call would be; null when it would not. Default: never. */
+  busyFor?(): number | null;
   /** A call: ring, answer or reject it. */
   onInvite(call: IncomingCall): void;
 }
 
 export interface UserAgent {
-  /** Binds UDP and TCP. Rejects with OperatorError when the port cannot be had. */
-  start(): Promise<{ port: number }>;
+  /** Binds its ports. Rejects with OperatorError when one cannot be had. */
+  start(): Promise<Ports>;
+  /** The certificate that TLS connections from now on are made with. Throws OperatorError when it is unusable; then the one before stays. */
+  renewCertificate(certificate: TlsCertificate): void;
   /** Places a call. Throws SipSyntaxError for a malformed URI, TypeError for a header that would break the message. */
   invite(options: InviteOptions): OutgoingCall;
   /** Asks a SIP URI for its OPTIONS and returns the status of the response; 408 when it is silent, 503 when it cannot be reached. Rejects with SipSyntaxError. */
@@ -69,6 +79,8 @@ const MAX_PENDING_PER_SOURCE = 200;
 const MAX_TRANSACTIONS = 20_000;
 const UNAVAILABLE: ResponseParts = { headers: [["Retry-After", "10"]] };
 const PROBE_BYTES = 16;
+/** How much larger an answer by UDP to somebody who has proved nothing may be than what he sent (S-82). */
+const UNPROVED_GROWTH = 1.5;
 /** One line of the log for all unknown peers of this time, ms. */
 const UNKNOWN_PEERS_MS = 60_000;
 /** How long `stop` waits for the responses to its BYEs, ms. */
@@ -92,6 +104,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   readonly dialogs = new Map<string, DialogOwner>();
   readonly #options: UserAgentOptions;
   readonly #statelessKey: Uint8Array;
+  readonly #passwords: DigestServer | null;
   /** Unanswered INVITEs by source address. */
   readonly #pending = new Map<string, number>();
   readonly #calls = new WeakMap<ServerTransaction, IncomingCall>();
@@ -106,16 +119,23 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     this.clock = new StoppableClock(options.clock, (error) => this.log.warn("sip_fault", { error }));
     this.random = options.random;
     this.userAgent = options.userAgent;
-    this.access = new Access(options.trunks);
-    this.transports = new TransportLayer(this, this.clock, options.publicHost);
+    const { trunks, users = [], publicHost, tls = null } = options;
+    const byCertificate = (tls?.certificate.clientCa ?? null) !== null;
+    this.access = new Access({ trunks, byPassword: users.length > 0, byCertificate }, this.clock);
+    this.transports = new TransportLayer({ receiver: this, clock: this.clock, publicHost, tls });
+    this.#passwords = users.length > 0 ? new DigestServer(users, this.clock, options.random.bytes(32)) : null;
     this.transactions = new TransactionLayer(this, this.clock);
     this.resolver = options.resolver ?? systemResolver;
     this.#options = options;
     this.#statelessKey = options.random.bytes(16);
   }
 
-  async start(): Promise<{ port: number }> {
-    return { port: await this.transports.listen(this.#options.host, this.#options.port) };
+  start(): Promise<Ports> {
+    return this.transports.listen(this.#options.host, this.#options.port);
+  }
+
+  renewCertificate(certificate: TlsCertificate): void {
+    this.transports.renewCertificate(certificate);
   }
 
   invite(options: InviteOptions): OutgoingCall {
@@ -127,7 +147,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     if (!to) return 503;
     const fields = new HeaderFields()
       .add("Max-Forwards", "70")
-      .add("From", `<sip:${this.transports.sentBy}>;tag=${randomToken(this.random)}`)
+      .add("From", `<sip:${this.transports.sentBy("udp")}>;tag=${randomToken(this.random)}`)
       .add("To", `<${target}>`)
       .add("Call-ID", this.random.uuid())
       .add("CSeq", "1 OPTIONS")
@@ -143,9 +163,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   async stop(): Promise<void> {
     this.drain();
     const shutdowns = Promise.all([...this.dialogs.values()].map((owner) => owner.shutDown()));
-    const enough = Promise.withResolvers<void>();
-    this.clock.after(SHUTDOWN_MS, enough.resolve);
-    await Promise.race([shutdowns, enough.promise]);
+    await within(this.clock, SHUTDOWN_MS, shutdowns, () => null);
     this.transactions.stop();
     this.clock.stop();
     await this.transports.close();
@@ -167,10 +185,12 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   // Receiver: what the transports bring.
 
-  admits(address: string): boolean {
-    const isKnown = this.access.admits(address);
-    if (!isKnown) this.#noteUnknownPeer(address);
-    return isKnown;
+  admits(address: string): Admission {
+    return this.#noted(address, this.access.admits(address));
+  }
+
+  admitsHandshake(address: string): Admission {
+    return this.#noted(address, this.access.admitsHandshake(address));
   }
 
   receive(parsed: Parsed, flow: Flow): void {
@@ -184,6 +204,11 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     }
   }
 
+  #noted(address: string, admission: Admission): Admission {
+    if (admission === "refused") this.#noteUnknownPeer(address);
+    return admission;
+  }
+
   /** They get no answer, so the log is where the operator of a trunk that is not listed finds out why. */
   #noteUnknownPeer(address: string): void {
     this.#unknownPeers++;
@@ -195,9 +220,9 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   #receiveRequest(request: SipRequest, flow: Flow): void {
     const inside = this.transactions.knows(request, flow) || this.dialogs.has(dialogKey(dialogOf(request)));
-    // Whom we have called may talk to us inside that call, and no more.
-    if (!inside && !this.access.isTrunk(flow.address)) return;
     stampVia(request, flow);
+    // Whom we have called may talk to us inside that call, and no more.
+    if (!inside && !this.#mayCall(flow) && !this.#provesPassword(request, flow)) return flow.settled(request);
     if (!inside && request.method !== "ACK" && this.transactions.size >= MAX_TRANSACTIONS) {
       return this.#respondStateless(request, flow, 503, UNAVAILABLE);
     }
@@ -206,14 +231,32 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   #receiveMalformed({ request, status, reason }: Extract<Parsed, { kind: "malformed" }>, flow: Flow): void {
     this.log.debug("sip_malformed", { status, reason, host: flow.address });
-    if (request && this.access.isTrunk(flow.address)) this.#respondStateless(request, flow, status, {});
+    if (request && this.#mayCall(flow)) this.#respondStateless(request, flow, status, {});
+  }
+
+  /** Whether the peer may place calls by its address or its certificate. */
+  #mayCall(flow: Flow): boolean {
+    return flow.certified || this.access.isTrunk(flow.address);
+  }
+
+  /** Whether an INVITE carries a user's password; if not it is asked for, at no more cost to a forged source than its own packet (S-82). */
+  #provesPassword(request: SipRequest, flow: Flow): boolean {
+    if (!this.#passwords || request.method !== "INVITE") return false;
+    const found = this.#passwords.check(request, flow.address);
+    if (found === "accepted") return true;
+    if (request.fields.first("authorization") !== null) this.log.warn("sip_password_refused", { host: flow.address, reason: found });
+    const headers = this.#passwords.challenge(flow.address, found === "stale");
+    this.#respondStateless(request, flow, 401, { headers }, UNPROVED_GROWTH);
+    return false;
   }
 
   /** A response without a transaction (section 8.2.7): equal requests get equal tags. */
-  #respondStateless(request: SipRequest, flow: Flow, status: number, parts: ResponseParts): void {
+  #respondStateless(request: SipRequest, flow: Flow, status: number, parts: ResponseParts, growth = Infinity): void {
     const identity = ["via", "from", "call-id", "cseq"].map((name) => request.fields.first(name) ?? "").join("\n");
     const tag = createHmac("sha256", this.#statelessKey).update(identity).digest("hex").slice(0, 20);
-    void this.#sendStateless(flow, request, respond(request, status, tag, parts)).catch(() => {});
+    const response = respond(request, status, tag, parts);
+    if (!flow.reliable && response.toBytes().length > growth * request.toBytes().length) return;
+    void this.#sendStateless(flow, request, response).catch(() => {});
   }
 
   /** A request whose Via cannot be read is answered to where its packet came from. */
@@ -229,7 +272,9 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   // TransactionUser: what the transactions make of it.
 
   send(flow: Flow, request: SipRequest, response: SipResponse): Promise<void> {
-    return this.transports.respond(flow, request.via, response.toBytes());
+    const sent = this.transports.respond(flow, request.via, response.toBytes());
+    if (response.status >= 200) flow.settled(request);
+    return sent;
   }
 
   onAck(ack: SipRequest): void {
@@ -256,12 +301,12 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   /** RFC 3261 section 8.2, in its order; a To tag leads into a dialog (section 12.2.2). */
   #serve(transaction: ServerTransaction): void {
     const { request } = transaction;
-    const wrongTarget = checkTarget(request);
+    const wrongTarget = checkTarget(request, transaction.flow.protocol);
     if (wrongTarget) return this.#respond(transaction, wrongTarget.status, wrongTarget);
     const owner = request.toTag === null ? null : this.dialogs.get(dialogKey(dialogOf(request)));
     if (owner === undefined) return this.#respond(transaction, 481);
     if (transaction.merged) return this.#respond(transaction, 482);
-    const wrongContent = checkContent(request);
+    const wrongContent = checkContent(request, transaction.flow.protocol);
     if (wrongContent) return this.#respond(transaction, wrongContent.status, wrongContent);
     if (request.method === "REFER") return this.#respond(transaction, 603);
     if (owner) return owner.receive(transaction);
@@ -272,6 +317,8 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   #asked(transaction: ServerTransaction): void {
     if (this.#draining) return this.#respond(transaction, 503, UNAVAILABLE);
+    const busyFor = this.#options.busyFor?.() ?? null;
+    if (busyFor !== null) return this.#respond(transaction, 503, { headers: [["Retry-After", String(busyFor)]] });
     const headers = [
       ["Allow", ALLOW],
       ["Accept", ACCEPT],

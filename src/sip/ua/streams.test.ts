@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { after, test } from "node:test";
+import { createIdentity } from "#simulators/tls.ts";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { respond } from "../grammar/message.ts";
+import { ANSWER, OFFER, rawTcp, rawTls, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
+
+/** What a connection owes its peer, and how long it lasts. */
+
+const own = createIdentity(["127.0.0.1"]);
+const clock = new ManualClock();
+const closers: (() => Promise<void>)[] = [];
+after(async () => {
+  for (const close of closers.toReversed()) await close();
+});
+
+const STREAMS: readonly [name: string, open: (target: TestAgent) => Promise<RawPeer>][] = [
+  ["TCP", ({ port }) => rawTcp(port)],
+  ["TLS", ({ tlsPort }) => rawTls(tlsPort)],
+];
+
+async function target(): Promise<TestAgent> {
+  const made = await testAgent({ clock, tls: { port: 0, certificate: { cert: own.cert, key: own.key, clientCa: null } } });
+  closers.push(() => made.agent.stop());
+  return made;
+}
+
+const STRAY = ["stray octets\r\n\r\n", "INVITE sip:a@b SIP/2.0\r\nl: -1\r\n\r\n", "\0".repeat(70_000)];
+
+for (const [name, open] of STREAMS) {
+  test(`${name}: a good request followed by octets that are no message still gets its answer, and then the end`, async () => {
+    const made = await target();
+    for (const stray of STRAY) {
+      const peer = await open(made);
+      peer.send(requestText(peer, { method: "INVITE", body: OFFER }) + stray);
+      const call = await made.calls.next();
+      // The answer takes its time: everything behind the request has been read by then.
+      const other = await open(made);
+      other.send(requestText(other));
+      assert.equal((await other.responses.next()).status, 200);
+      void call.answer(ANSWER).catch(() => {});
+      assert.equal((await peer.responses.next()).status, 200);
+      await peer.closed;
+      await other.close();
+    }
+  });
+
+  test(`${name}: whoever has said everything and closes his side still gets the answer`, async () => {
+    const made = await target();
+    const peer = await open(made);
+    peer.send(requestText(peer, { method: "INVITE", body: OFFER }));
+    peer.end();
+    const call = await made.calls.next();
+    call.reject(486);
+    assert.equal((await peer.responses.next()).status, 486);
+    await peer.closed;
+  });
+
+  test(`${name}: a connection that says nothing, or half a head, is closed after ten seconds, one that speaks is not (R-438)`, async () => {
+    const made = await target();
+    const [silent, slow, good] = [await open(made), await open(made), await open(made)];
+    slow.send("OPTIONS sip:a");
+    good.send(requestText(good));
+    assert.equal((await good.responses.next()).status, 200);
+    clock.advance(9_000);
+    slow.send("@b SIP/2.0\r\n");
+    // Both have arrived when this answer has.
+    good.send(requestText(good));
+    assert.equal((await good.responses.next()).status, 200);
+    clock.advance(1_000);
+    await Promise.all([silent.closed, slow.closed]);
+    good.send(requestText(good));
+    assert.equal((await good.responses.next()).status, 200);
+    clock.advance(600_000);
+    await good.closed;
+  });
+}
+
+for (const [name, open] of STREAMS) {
+  test(`${name}: the connection of a call is kept however long nobody says anything, and the BYE leaves by it`, async () => {
+    const made = await target();
+    const peer = await open(made);
+    peer.send(requestText(peer, { method: "INVITE", headers: { "Call-ID": `long-${name}` }, body: OFFER }));
+    const answering = (await made.calls.next()).answer(ANSWER);
+    const answered = await peer.responses.next();
+    const inside = { "Call-ID": answered.callId, To: answered.header("To") };
+    peer.send(requestText(peer, { method: "ACK", headers: inside }));
+    const dialog = await answering;
+    for (let turn = 0; turn < 3; turn++) clock.advance(600_000);
+    const leaving = dialog.bye();
+    const bye = await peer.requests.next();
+    assert.equal(bye.method, "BYE");
+    peer.send(respond(bye, 200, null).toBytes());
+    await leaving;
+    clock.advance(1_200_000);
+    await peer.closed;
+  });
+}
+
+test("nothing is asked over a connection that no answer can come by any more", async () => {
+  const made = await target();
+  const peer = await rawTcp(made.port);
+  peer.send(requestText(peer, { method: "INVITE", body: OFFER }));
+  peer.end();
+  const call = await made.calls.next();
+  // The end of what the peer says has been read when another connection's request is answered.
+  const other = await rawTcp(made.port);
+  other.send(requestText(other));
+  await other.responses.next();
+  assert.equal(await made.agent.options(`sip:127.0.0.1:${peer.port};transport=tcp`), 503);
+  assert.deepEqual(peer.requests.waiting, []);
+  call.reject(486);
+  await Promise.all([peer.closed, other.close()]);
+});
+
+test("an agent that stops gives up the connections that are being made", async (t) => {
+  const connected = Promise.withResolvers<Socket>();
+  const mute = createServer((socket) => connected.resolve(socket)).listen(0, "127.0.0.1");
+  t.after(() => mute.close());
+  await once(mute, "listening");
+  const made = await target();
+  void made.agent.options(`sip:127.0.0.1:${(mute.address() as AddressInfo).port};transport=tls`);
+  const socket = await connected.promise;
+  socket.on("error", () => {}).resume();
+  const closed = once(socket, "close");
+  await made.agent.stop();
+  await closed;
+});
+
+test("an answer that never comes does not keep a connection that nothing can be read from", async () => {
+  const made = await target();
+  const peer = await rawTcp(made.port);
+  peer.send(requestText(peer, { method: "INVITE", body: OFFER }) + STRAY[0]);
+  await made.calls.next();
+  clock.advance(32_000);
+  await peer.closed;
+});
