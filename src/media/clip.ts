@@ -4,11 +4,11 @@ export const SAMPLES_PER_MS = SAMPLE_RATE_HZ / 1000;
 
 /** One piece of audio in both laws; A-law is made at its first use and kept. */
 export class Clip {
-  readonly #ulaw: Uint8Array;
-  #alaw: Uint8Array | null = null;
+  readonly #ulaw: Buffer;
+  #alaw: Buffer | null = null;
 
   constructor(ulaw: Uint8Array) {
-    this.#ulaw = ulaw;
+    this.#ulaw = bufferOf(ulaw);
   }
 
   static silence(samples: number): Clip {
@@ -20,9 +20,14 @@ export class Clip {
   }
 
   /** The audio as payload type 0 (PCMU) or 8 (PCMA). */
-  encoded(payloadType: 0 | 8): Uint8Array {
+  encoded(payloadType: 0 | 8): Buffer {
     if (payloadType === 0) return this.#ulaw;
-    this.#alaw ??= ulawToAlaw(this.#ulaw);
+    this.#alaw ??= bufferOf(ulawToAlaw(this.#ulaw));
     return this.#alaw;
   }
+}
+
+/** The same bytes, not a copy. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

@@ -3,10 +3,12 @@ import type { Socket } from "node:dgram";
 import { createSocket } from "node:dgram";
 import { EventEmitter, on, once } from "node:events";
 import { after, before, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { MessageChannel } from "node:worker_threads";
 import { ULAW_SILENCE, encodeUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
 import { systemRandom } from "#src/kernel/random.ts";
-import type { AudioFrame, MediaLeg, RemoteMedia } from "./index.ts";
+import type { AudioFrame } from "#src/kernel/g711.ts";
+import type { MediaLeg, RemoteMedia } from "./index.ts";
 import { createMediaEngine } from "./index.ts";
 import { eventPayload } from "./telephone-event.ts";
 import type { RtpPacket } from "./rtp.ts";
@@ -30,6 +32,9 @@ after(() => engine.stop());
 function remote(port: number, changes: Partial<RemoteMedia> = {}): RemoteMedia {
   return { host: HOST, port, payloadType: 0, eventPayloadType: 101, direction: "sendrecv", ...changes };
 }
+
+/** The worker has done what it was told before: messages keep their order. */
+const workerHasRead = async () => void (await (await engine.open()).close());
 
 /** What a leg reports, as an emitter a test can await. */
 function events(leg: MediaLeg): EventEmitter {
@@ -58,9 +63,9 @@ class Peer {
     });
   }
 
-  static async open(t: { after(task: () => void): void }): Promise<Peer> {
+  static async open(t: { after(task: () => void): void }, host = HOST): Promise<Peer> {
     const socket = createSocket("udp4");
-    socket.bind(0, HOST);
+    socket.bind(0, host);
     await once(socket, "listening");
     t.after(() => socket.close());
     return new Peer(socket);
@@ -215,7 +220,7 @@ test("packets of a third host are ignored, its digits too (S-85)", async (t) => 
 
 test("five stray packets redirect no audio: the prompt goes to the negotiated address (S-85)", async (t) => {
   const peer = await Peer.open(t);
-  const unknownPeer = await Peer.open(t);
+  const unknownPeer = await Peer.open(t, "127.0.0.2");
   const leg = await engine.open();
   t.after(() => leg.close());
   for (let stray = 0; stray < 5; stray++) unknownPeer.send(leg.port);
@@ -246,8 +251,7 @@ test("before the bridge the other leg gets 0 packets, after it only what came af
   assert.equal(agent.received.length, 0);
 
   engine.bridge(callerLeg, agentLeg);
-  // Messages to the worker keep their order: once the leg below is open, the bridge stands.
-  await (await engine.open()).close();
+  await workerHasRead();
   // The digit was down when the bridge was made: the rest of it stays here.
   caller.send(callerLeg.port, { payloadType: 101, timestamp, payload: eventPayload(3, 320, true) });
   const spoken = new Uint8Array(160).fill(0x22);
@@ -265,6 +269,60 @@ test("before the bridge the other leg gets 0 packets, after it only what came af
   agent.send(agentLeg.port, { payloadType: 8, payload: ulawToAlaw(spoken) });
   const [answered] = await caller.packets(1, (packet) => packet.payload[0] === 0x22);
   assert.equal(answered?.payloadType, 0);
+});
+
+test("a digit of INFO crosses a bridge as telephone event, or as tones where there are none, in one unbroken stream, and once when RTP brings it too (R-226, R-228)", async (t) => {
+  const caller = await Peer.open(t);
+  const agent = await Peer.open(t);
+  const callerLeg = await engine.open();
+  const agentLeg = await engine.open({ muted: true, capture: true });
+  t.after(() => Promise.all([callerLeg.close(), agentLeg.close()]));
+  callerLeg.start(remote(caller.port, { eventPayloadType: null }));
+  agentLeg.start(remote(agent.port));
+  caller.send(callerLeg.port);
+  agent.send(agentLeg.port);
+  await caller.packets(1);
+  engine.bridge(callerLeg, agentLeg);
+  await workerHasRead();
+  const spoken = new Uint8Array(160).fill(0x22);
+  const isSpoken = ({ payload }: RtpPacket) => payload[0] === 0x22;
+  for (let packet = 0; packet < 2; packet++) caller.send(callerLeg.port, { payload: spoken });
+  await agent.packets(2, isSpoken);
+
+  callerLeg.relayDigit(7);
+  callerLeg.relayDigit(11);
+  const isLast = ({ payloadType, payload: [code, flags = 0] }: RtpPacket) => payloadType === 101 && code === 11 && flags >= 0x80;
+  await agent.packets(3, isLast);
+  // What is said meanwhile is not heard: the digit takes its place.
+  const silence = ({ payloadType, sequence }: RtpPacket) =>
+    payloadType === 0 && sequenceDelta(sequence, agent.received.find(isLast)!.sequence) > 0;
+  await agent.packets(3, silence);
+  while (agent.received.filter(isSpoken).length < 3) {
+    caller.send(callerLeg.port, { payload: spoken });
+    // As a telephone does: more would be lost on the way.
+    await setTimeout(20);
+  }
+  const pressed = agent.received.filter(({ payloadType, marker }) => payloadType === 101 && marker).map(({ payload }) => payload[0]);
+  assert.deepEqual(pressed, [7, 11]);
+  for (const [index, packet] of agent.received.entries()) {
+    const previous = agent.received[index - 1];
+    if (!previous) continue;
+    assert.deepEqual([packet.ssrc, sequenceDelta(packet.sequence, previous.sequence)], [previous.ssrc, 1]);
+    assert.ok(timestampDelta(packet.timestamp, previous.timestamp) >= 0);
+  }
+
+  const tones = caller.received.length;
+  agentLeg.relayDigit(5);
+  const loud = await caller.packets(6, (packet) => isLoud(packet) && caller.received.indexOf(packet) >= tones);
+  assert.ok(loud.every(({ payloadType }) => payloadType === 0));
+
+  const agentsEvents = agent.received.filter(({ payloadType }) => payloadType === 101).length;
+  callerLeg.update(remote(caller.port));
+  await workerHasRead();
+  caller.digit(callerLeg.port, 7);
+  caller.send(callerLeg.port, { payload: new Uint8Array(160).fill(0x33) });
+  await agent.packets(1, ({ payload }) => payload[0] === 0x33);
+  assert.equal(agent.received.filter(({ payloadType }) => payloadType === 101).length, agentsEvents, "the same key by RTP");
 });
 
 test("when one end of a bridge closes, the other sends silence again in its own unbroken stream", async (t) => {
@@ -369,8 +427,83 @@ test("a taken port is passed over, a full range is refused", async (t) => {
   await assert.rejects(tight.open(), /no free media port/);
 });
 
+test("a call takes whatever port of the range is left, when other programs have the rest (S-85)", async (t) => {
+  const [first, last] = [19_920, 19_927];
+  for (let port = first; port < last - 1; port += 2) {
+    const blocker = createSocket("udp4");
+    t.after(() => blocker.close());
+    // Every other one by its RTCP port alone.
+    blocker.bindSync({ address: HOST, port: port + ((port >> 1) % 2) });
+  }
+  const random = { ...systemRandom, bytes: (count: number) => new Uint8Array(count) };
+  const tight = createMediaEngine({ bindHost: HOST, ports: [first, last], random, onFailure: assert.fail });
+  await tight.start();
+  t.after(() => tight.stop());
+  assert.equal((await tight.open()).port, last - 1);
+});
+
+test("a thousand legs, opened and ended with failures between them, leave every port of the range free (S-85)", async (t) => {
+  const few = createMediaEngine({ bindHost: HOST, ports: [19_960, 19_967], random: systemRandom, onFailure: assert.fail });
+  await few.start();
+  t.after(() => few.stop());
+  for (let opened = 0; opened < 1_000; opened += 4) {
+    const legs = await Promise.all(Array.from({ length: 4 }, () => few.open()));
+    assert.equal(new Set(legs.map(({ port }) => port)).size, 4);
+    if (opened % 100 === 0) await assert.rejects(few.open(), /no free media port/);
+    await Promise.all(legs.map((leg) => leg.close()));
+  }
+});
+
 test("a clip that was never loaded cannot be played", async (t) => {
   const leg = await engine.open();
   t.after(() => leg.close());
   assert.throws(() => leg.play("x", [{ clip: "missing" }]), /clip not loaded/);
+});
+
+/** A thread that meets a fault: digits that are none. */
+const breakThread = (leg: MediaLeg) => leg.sendDtmf("none", null as never, { onMs: 1, gapMs: 1 });
+
+test("a media thread that dies loses its legs, and another one takes new calls with the clips of before", async (t) => {
+  const failures: Error[] = [];
+  const mortal = createMediaEngine({
+    bindHost: HOST,
+    ports: [20_000, 29_999],
+    random: systemRandom,
+    onFailure: (error) => failures.push(error),
+  });
+  await mortal.start();
+  t.after(() => mortal.stop());
+  mortal.loadClip("kept", speech);
+  mortal.loadClip("gone", speech);
+  const [one, other, waiting] = await Promise.all([mortal.open(), mortal.open(), mortal.open()]);
+  const peer = await Peer.open(t);
+  one.start(remote(peer.port));
+  const lost = Promise.all([once(events(one), "mediaLost"), once(events(other), "mediaLost")]);
+  breakThread(one);
+  await lost;
+  assert.deepEqual([mortal.isRunning, failures.length], [false, 1]);
+  mortal.unloadClip("gone");
+  // What was lost takes no orders and is closed already; who had not listened yet is told when he begins.
+  one.play("x", [{ clip: "kept" }]);
+  mortal.bridge(one, other);
+  await Promise.all([one.caughtUp(), one.close(), other.close()]);
+  const late = once(events(waiting), "mediaLost");
+  waiting.start(remote(peer.port));
+  await late;
+
+  const next = await mortal.open();
+  t.after(() => next.close());
+  assert.deepEqual([mortal.isRunning, failures.length], [true, 1]);
+  next.start(remote(peer.port));
+  next.play("again", [{ clip: "kept" }]);
+  await peer.packets(3, isLoud);
+  assert.throws(() => next.play("x", [{ clip: "gone" }]), /not loaded/);
+});
+
+test("a leg that is being opened when the thread dies is refused", async (t) => {
+  const mortal = createMediaEngine({ bindHost: HOST, ports: [20_000, 29_999], random: systemRandom, onFailure() {} });
+  await mortal.start();
+  t.after(() => mortal.stop());
+  breakThread(await mortal.open());
+  await assert.rejects(mortal.open(), /the media thread died/);
 });

@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
+import { sleep, systemClock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { DtmfDigit } from "./telephone-event.ts";
-import type { EngineSettings, FromWorker, DtmfTiming, LegOptions, LegStats, PlayPart, ToWorker } from "./protocol.ts";
-import type { RemoteMedia } from "./sdp.ts";
+import { Leg, type MediaLeg } from "./leg.ts";
+import type { EngineSettings, FromWorker, LegOptions, ToWorker } from "./protocol.ts";
 
 export interface MediaEngineOptions {
   /** IP address literal to bind all media ports to; its family is the family of all media. */
@@ -13,19 +14,23 @@ export interface MediaEngineOptions {
   random: Random;
   /** R-278. Default 30,000. */
   mediaLostAfterMs?: number;
-  /** The media thread died: every leg is dead, and the engine with it. */
+  /** Each 250 ms: how late nine of ten packets at most have left since the last time, ms. */
+  onLateness?(ms: number): void;
+  /** The media thread died, or could not be started again: every leg is lost. Another thread is being started. */
   onFailure(error: Error): void;
 }
 
 /** The main thread's handle on the media worker. */
 export interface MediaEngine {
-  /** Starts the worker thread; resolves when it is ready. */
+  /** Starts the worker thread; resolves when it is ready. One that dies later is replaced by another, which knows the same clips. */
   start(): Promise<void>;
+  /** False from the death of the thread until another has taken its place. */
+  readonly isRunning: boolean;
   /** Registers mu-law audio at 8 kHz under `name`, once for all legs. */
   loadClip(name: string, ulaw: Uint8Array): void;
   /** Forgets a clip; whoever is playing it plays it to its end. */
   unloadClip(name: string): void;
-  /** Binds a leg to a random free port of the range. Rejects when none can be had. */
+  /** Binds a leg to a free port of the range, found from a random one on, waiting for a thread that is being started. Rejects when all are taken. */
   open(options?: Partial<LegOptions>): Promise<MediaLeg>;
   /** Joins two legs until one closes: each peer hears the other, digits included, and nothing from before (R-425). */
   bridge(a: MediaLeg, b: MediaLeg): void;
@@ -33,46 +38,11 @@ export interface MediaEngine {
   stop(): Promise<void>;
 }
 
-/** What a leg reports; assign the members of interest right after `open`. */
-export interface LegHandlers {
-  /** A digit was pressed: 0-9, 10 for *, 11 for #. Never log it. */
-  dtmfDigit(digit: DtmfDigit): void;
-  /** The caller has been speaking for about 200 ms; once for each utterance, only while watched. */
-  speechStarted(): void;
-  /** The last packet of `play(id)` or `sendDtmf(id)` was sent; not called for what was stopped. */
-  played(id: string): void;
-  /** Neither RTP nor RTCP came for 30 s although the peer may send (R-194, R-278). */
-  mediaLost(): void;
-  /** Received audio, mu-law, 20 ms at a time; only with `capture`. */
-  audio(ulaw: Uint8Array): void;
-}
-
-/** One call leg. After `close` every method does nothing: hang-ups race with everything. */
-export interface MediaLeg {
-  /** The local RTP port. */
-  readonly port: number;
-  readonly on: LegHandlers;
-  /** The peer's description is known: sends from here on, what was played before first. */
-  start(remote: RemoteMedia): void;
-  /** A new description of the same peer (re-INVITE): hold, other codec, other address. */
-  update(remote: RemoteMedia): void;
-  /** Appends to what the leg says. Throws on a clip that was not loaded. */
-  play(id: string, parts: PlayPart[]): void;
-  /** Says nothing more at once. */
-  stopPlayback(): void;
-  /** Reports `speechStarted` from here on, or no more. */
-  watchVoice(on: boolean): void;
-  /** Streams received audio to `port` (see AudioFrame), up to 1 s of pre-roll first. The port is closed at the end. */
-  listen(port: MessagePort): void;
-  stopListening(): void;
-  /** Presses digits towards the peer: for test callers. */
-  sendDtmf(id: string, digits: DtmfDigit[], timing: DtmfTiming): void;
-  /** Frees the ports and wipes all audio held. */
-  close(): Promise<LegStats>;
-}
-
-const PORT_TRIES = 100;
+/** Somebody else has the port, or this user may not have it. */
+const TAKEN: ReadonlySet<string> = new Set(["EADDRINUSE", "EACCES"]);
 const MEDIA_LOST_AFTER_MS = 30_000;
+/** Until the next try when the thread could not be started again. */
+const RESTART_AGAIN_MS = 1_000;
 
 /** Creates the engine; nothing runs before `start`. */
 export function createMediaEngine(options: MediaEngineOptions): MediaEngine {
@@ -82,55 +52,55 @@ export function createMediaEngine(options: MediaEngineOptions): MediaEngine {
 class Engine implements MediaEngine {
   readonly #options: MediaEngineOptions;
   readonly #legs = new Map<number, Leg>();
-  readonly #clips = new Set<string>();
+  /** In memory that the thread shares, so that the next one has them too. */
+  readonly #clips = new Map<string, Uint8Array>();
   readonly #opening = new Map<number, (error: string | null) => void>();
   #worker: Worker | null = null;
+  /** The latest start of a thread. */
+  #starting: Promise<void> | null = null;
+  #isStopped = false;
   #lastLeg = 0;
 
   constructor(options: MediaEngineOptions) {
     this.#options = options;
   }
 
-  async start(): Promise<void> {
-    const { bindHost, mediaLostAfterMs = MEDIA_LOST_AFTER_MS } = this.#options;
-    const settings: EngineSettings = { bindHost, mediaLostAfterMs };
-    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: settings, name: "media" });
-    await new Promise<void>((resolve, reject) => {
-      worker.once("error", reject);
-      worker.once("message", () => {
-        worker.off("error", reject);
-        resolve();
-      });
-    });
-    worker.on("message", (message: FromWorker) => this.#onMessage(message));
-    worker.on("error", (error) => this.#onFailure(error as Error));
-    this.#worker = worker;
+  start(): Promise<void> {
+    this.#starting = this.#startThread();
+    return this.#starting;
+  }
+
+  get isRunning(): boolean {
+    return this.#worker !== null;
   }
 
   loadClip(name: string, ulaw: Uint8Array): void {
-    this.#clips.add(name);
-    this.tell({ type: "loadClip", name, ulaw });
+    const shared = new Uint8Array(new SharedArrayBuffer(ulaw.length));
+    shared.set(ulaw);
+    this.#clips.set(name, shared);
+    this.#worker?.postMessage({ type: "loadClip", name, ulaw: shared } satisfies ToWorker);
   }
 
   unloadClip(name: string): void {
     this.#clips.delete(name);
-    this.tell({ type: "unloadClip", name });
+    this.#worker?.postMessage({ type: "unloadClip", name } satisfies ToWorker);
   }
 
-  async open({ muted = false, capture = false }: Partial<LegOptions> = {}): Promise<MediaLeg> {
-    for (let tries = 0; tries < PORT_TRIES; tries++) {
-      const port = this.#randomPort();
+  async open({ muted = false, capture = false, signallingHost = null }: Partial<LegOptions> = {}): Promise<MediaLeg> {
+    if (!this.#starting) throw new Error("the media engine is not running");
+    await this.#starting;
+    for (const port of this.#portsFromRandom()) {
       if ([...this.#legs.values()].some((leg) => leg.port === port)) continue;
       const number = ++this.#lastLeg;
       const leg = new Leg(this, number, port);
       this.#legs.set(number, leg);
       const error = await new Promise<string | null>((resolve) => {
         this.#opening.set(number, resolve);
-        this.tell({ type: "open", leg: number, port, options: { muted, capture }, seed: this.#seed() });
+        this.tell({ type: "open", leg: number, port, options: { muted, capture, signallingHost }, seed: this.#seed() });
       });
       if (error === null) return leg;
       this.#legs.delete(number);
-      if (error !== "EADDRINUSE") throw new Error(`media port cannot be bound: ${error}`);
+      if (!TAKEN.has(error)) throw new Error(`media port cannot be bound: ${error}`);
     }
     throw new Error("no free media port");
   }
@@ -140,6 +110,8 @@ class Engine implements MediaEngine {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#starting?.catch(() => {});
     const worker = this.#worker;
     await Promise.all([...this.#legs.values()].map((leg) => leg.close()));
     this.#worker = null;
@@ -150,13 +122,55 @@ class Engine implements MediaEngine {
     return this.#clips.has(name);
   }
 
-  tell(message: ToWorker, transfer: MessagePort[] = []): void {
-    if (!this.#worker) throw new Error("the media engine is not running");
-    this.#worker.postMessage(message, transfer);
+  /** Nothing while there is no thread: then there is no leg either that it could concern. */
+  tell(message: ToWorker, transfer: (MessagePort | ArrayBuffer)[] = []): void {
+    this.#worker?.postMessage(message, transfer);
+  }
+
+  async #startThread(): Promise<void> {
+    const { bindHost, mediaLostAfterMs = MEDIA_LOST_AFTER_MS } = this.#options;
+    const settings: EngineSettings = { bindHost, mediaLostAfterMs };
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: settings, name: "media" });
+    // An error of the thread rejects it.
+    const gone = once(worker, "exit").then(
+      ([status]) => new Error(`the media thread ended with status ${status}`),
+      (error: Error) => error,
+    );
+    const failure = await Promise.race([once(worker, "message").then(() => null), gone]);
+    if (failure) throw failure;
+    worker.on("message", (message: FromWorker) => this.#onMessage(message));
+    for (const [name, ulaw] of this.#clips) worker.postMessage({ type: "loadClip", name, ulaw } satisfies ToWorker);
+    this.#worker = worker;
+    void gone.then((error) => {
+      if (this.#worker === worker) void this.#replaceThread(error);
+    });
+  }
+
+  /** Ends every leg as lost and starts another thread, however often it takes. */
+  async #replaceThread(error: Error): Promise<void> {
+    this.#worker = null;
+    for (const resolve of this.#opening.values()) resolve("the media thread died");
+    this.#opening.clear();
+    const lost = [...this.#legs.values()];
+    this.#legs.clear();
+    this.#starting = this.#startThread();
+    for (const leg of lost) leg.onLost();
+    this.#options.onFailure(error);
+    while (!this.#isStopped) {
+      const failure = await this.#starting.then(
+        () => null,
+        (cause: Error) => cause,
+      );
+      if (!failure) return;
+      this.#options.onFailure(failure);
+      await sleep(systemClock, RESTART_AGAIN_MS);
+      this.#starting = this.#startThread();
+    }
   }
 
   #onMessage(message: FromWorker): void {
     if (message.type === "ready") return;
+    if (message.type === "lateness") return this.#options.onLateness?.(message.ms);
     const leg = this.#legs.get(message.leg);
     if (!leg) return;
     switch (message.type) {
@@ -167,7 +181,9 @@ class Engine implements MediaEngine {
         this.#legs.delete(message.leg);
         return leg.onClosed(message.stats);
       case "dtmfDigit":
-        return leg.on.dtmfDigit(message.digit);
+        return leg.on.dtmfDigit(message.digit, message.at);
+      case "caughtUp":
+        return leg.onCaughtUp();
       case "played":
         return leg.on.played(message.id);
       case "audio":
@@ -178,97 +194,21 @@ class Engine implements MediaEngine {
     }
   }
 
-  #onFailure(error: Error): void {
-    this.#worker = null;
-    for (const resolve of this.#opening.values()) resolve("the media thread died");
-    for (const leg of this.#legs.values()) {
-      leg.onClosed(NO_STATS);
-      leg.on.mediaLost();
-    }
-    this.#legs.clear();
-    this.#options.onFailure(error);
-  }
-
-  /** Even, evenly drawn from the range. */
-  #randomPort(): number {
+  /** The even ports of the range, all of them once, from one that is evenly drawn. */
+  *#portsFromRandom(): Generator<number> {
     const [first, last] = this.#options.ports;
     const lowest = first + (first % 2);
     const pairs = Math.floor((last - lowest + 1) / 2);
-    return lowest + 2 * (this.#random32() % pairs);
+    const drawn = this.#random32() % pairs;
+    for (let step = 0; step < pairs; step++) yield lowest + 2 * ((drawn + step) % pairs);
   }
 
+  /** Sequence numbers begin in the lower half: an SRTP peer that misses our first packets still counts the first roll-over. */
   #seed(): { ssrc: number; sequence: number; timestamp: number } {
-    return { ssrc: this.#random32(), sequence: this.#random32() & 0xffff, timestamp: this.#random32() };
+    return { ssrc: this.#random32(), sequence: this.#random32() & 0x7fff, timestamp: this.#random32() };
   }
 
   #random32(): number {
     return Buffer.from(this.#options.random.bytes(4)).readUInt32BE();
-  }
-}
-
-const NO_STATS: LegStats = { packetsIn: 0, packetsOut: 0, lost: 0, jitterMs: 0, ignored: 0, lateness: { p50: 0, p99: 0, max: 0 } };
-
-class Leg implements MediaLeg {
-  readonly number: number;
-  readonly port: number;
-  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, audio() {} };
-  readonly #engine: Engine;
-  readonly #closed = Promise.withResolvers<LegStats>();
-  #isClosed = false;
-
-  constructor(engine: Engine, number: number, port: number) {
-    this.#engine = engine;
-    this.number = number;
-    this.port = port;
-  }
-
-  start(remote: RemoteMedia): void {
-    this.#tell({ type: "remote", leg: this.number, remote });
-  }
-
-  update(remote: RemoteMedia): void {
-    this.start(remote);
-  }
-
-  play(id: string, parts: PlayPart[]): void {
-    const missing = parts.find((part) => "clip" in part && !this.#engine.hasClip(part.clip));
-    if (missing) throw new Error(`clip not loaded: ${(missing as { clip: string }).clip}`);
-    this.#tell({ type: "play", leg: this.number, id, parts });
-  }
-
-  stopPlayback(): void {
-    this.#tell({ type: "stopPlayback", leg: this.number });
-  }
-
-  watchVoice(on: boolean): void {
-    this.#tell({ type: "watchVoice", leg: this.number, on });
-  }
-
-  listen(port: MessagePort): void {
-    this.#tell({ type: "listen", leg: this.number, port }, [port]);
-  }
-
-  stopListening(): void {
-    this.#tell({ type: "stopListening", leg: this.number });
-  }
-
-  sendDtmf(id: string, digits: DtmfDigit[], timing: DtmfTiming): void {
-    this.#tell({ type: "sendDtmf", leg: this.number, id, digits, timing });
-  }
-
-  close(): Promise<LegStats> {
-    this.#tell({ type: "close", leg: this.number });
-    this.#isClosed = true;
-    return this.#closed.promise;
-  }
-
-  /** The worker has closed the leg, or died. */
-  onClosed(stats: LegStats): void {
-    this.#isClosed = true;
-    this.#closed.resolve(stats);
-  }
-
-  #tell(message: ToWorker, transfer: MessagePort[] = []): void {
-    if (!this.#isClosed) this.#engine.tell(message, transfer);
   }
 }

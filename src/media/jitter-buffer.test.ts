@@ -79,13 +79,26 @@ test("a new SSRC starts anew, with nothing of the old stream lost or repeated", 
   assert.deepEqual(frames, [0, 1, 9]);
 });
 
-test("all audio held is overwritten when it was heard and when it is dropped (S-24)", () => {
-  const { jitterBuffer } = collect();
-  const heard = new Uint8Array(160).fill(5);
-  const held = new Uint8Array(160).fill(6);
-  jitterBuffer.push(packet(0), heard);
-  jitterBuffer.push(packet(2), held);
+test("all audio held is overwritten when it was heard and when it is dropped (S-24)", (t) => {
+  const jitterBuffer = new JitterBuffer(() => {});
+  push(jitterBuffer, 0, 2, 1, 7);
+  const fill = t.mock.method(Uint8Array.prototype, "fill");
+  const overwritten = () => fill.mock.calls.map(({ this: array }) => array as Uint8Array).filter((array) => array.length === 160);
+  const audio = [4, 5, 3].map((index) => new Uint8Array(160).fill(index));
+  fill.mock.resetCalls();
+  for (const [at, index] of [4, 5, 3].entries()) jitterBuffer.push(packet(index), audio[at] as Uint8Array);
+  assert.equal(overwritten().length, 3, "4, 5 and 3 were held back until they were heard");
   jitterBuffer.clear();
-  assert.ok(heard.every((code) => code === 0));
-  assert.ok(held.every((code) => code === 0));
+  assert.equal(overwritten().length, 5, "7 was dropped, and the frame in the making");
+  assert.ok(overwritten().every((array) => array.every((code) => code === 0)));
+});
+
+test("audio that is held back for a missing packet outlives its datagram, which is wiped when it has been read", () => {
+  const { jitterBuffer, frames } = collect();
+  for (const index of [0, 2, 3, 1]) {
+    const datagram = Buffer.alloc(160, index);
+    jitterBuffer.push(packet(index), datagram);
+    datagram.fill(0);
+  }
+  assert.deepEqual(frames, [0, 1, 2, 3]);
 });

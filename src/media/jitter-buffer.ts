@@ -9,6 +9,8 @@ const RESTART = 100;
 /** Longest hole filled with silence, in samples: one second. */
 const LONGEST_HOLE = SAMPLE_RATE_HZ;
 
+const SILENCE = new Uint8Array(SAMPLES_PER_PACKET).fill(ULAW_SILENCE);
+
 interface Held {
   sequence: number;
   timestamp: number;
@@ -18,7 +20,7 @@ interface Held {
 
 /**
  * Puts received audio in order and cuts it into frames of 160 mu-law samples (20 ms); holes become silence, late packets
- * are dropped. `onFrame` gets one scratch frame again and again: copy what is to be kept.
+ * are dropped. `onFrame` gets a frame that is used again: copy what is to be kept, and write nothing into it.
  */
 export class JitterBuffer {
   readonly #onFrame: (frame: Uint8Array) => void;
@@ -33,16 +35,17 @@ export class JitterBuffer {
     this.#onFrame = onFrame;
   }
 
-  /** Takes one packet; `ulaw` is its audio (kept, and wiped after use), or null when it carries none. */
+  /** Takes one packet; `ulaw` is its audio (copied when it is held back, and the copy wiped after use), or null when it carries none. */
   push(packet: RtpPacket, ulaw: Uint8Array | null): void {
     const { sequence, timestamp, ssrc } = packet;
     const ahead = sequenceDelta(sequence, this.#nextSequence);
     if (ssrc !== this.#ssrc || Math.abs(ahead) > RESTART) this.#restart(packet);
     else if (ahead < 0) return;
-    this.#held.push({ sequence, timestamp, ulaw });
+    if (this.#held.length === 0 && sequence === this.#nextSequence) return this.#release(sequence, timestamp, ulaw);
+    this.#held.push({ sequence, timestamp, ulaw: ulaw && new Uint8Array(ulaw) });
     this.#held.sort((a, b) => sequenceDelta(a.sequence, b.sequence));
     while (this.#held[0] && (this.#held[0].sequence === this.#nextSequence || this.#held.length > DEPTH)) {
-      this.#release(this.#held.shift() as Held);
+      this.#releaseHeld(this.#held.shift() as Held);
     }
   }
 
@@ -63,27 +66,33 @@ export class JitterBuffer {
   }
 
   #restart(packet: RtpPacket): void {
-    for (const held of this.#held.splice(0)) this.#release(held);
+    for (const held of this.#held.splice(0)) this.#releaseHeld(held);
     this.#ssrc = packet.ssrc;
     this.#nextSequence = packet.sequence;
     this.#nextTimestamp = packet.timestamp;
   }
 
-  #release({ sequence, timestamp, ulaw }: Held): void {
+  #releaseHeld({ sequence, timestamp, ulaw }: Held): void {
+    this.#release(sequence, timestamp, ulaw);
+    ulaw?.fill(0);
+  }
+
+  #release(sequence: number, timestamp: number, ulaw: Uint8Array | null): void {
     this.#nextSequence = (sequence + 1) & 0xffff;
     if (!ulaw) return;
     const hole = timestampDelta(timestamp, this.#nextTimestamp);
     if (hole > 0) this.#emitSilence(Math.min(hole, LONGEST_HOLE));
     this.#emit(ulaw);
-    ulaw.fill(0);
     this.#nextTimestamp = timestamp + ulaw.length;
   }
 
   #emitSilence(samples: number): void {
-    this.#emit(new Uint8Array(samples).fill(ULAW_SILENCE));
+    for (let rest = samples; rest > 0; rest -= SAMPLES_PER_PACKET)
+      this.#emit(rest < SAMPLES_PER_PACKET ? SILENCE.subarray(0, rest) : SILENCE);
   }
 
   #emit(ulaw: Uint8Array): void {
+    if (this.#filled === 0 && ulaw.length === SAMPLES_PER_PACKET) return this.#onFrame(ulaw);
     for (let at = 0; at < ulaw.length;) {
       const part = ulaw.subarray(at, at + SAMPLES_PER_PACKET - this.#filled);
       this.#frame.set(part, this.#filled);

@@ -2,7 +2,7 @@
 const BUCKET_MS = 0.25;
 const BUCKETS = 256;
 
-/** How late packets left, as a histogram of 0.25 ms buckets up to 64 ms: small enough for every leg to keep one. */
+/** How late packets left, or timers ran, as a histogram of 0.25 ms buckets up to 64 ms: small enough for every leg to keep one. */
 export class Lateness {
   readonly #buckets = new Uint32Array(BUCKETS);
   #count = 0;
@@ -14,6 +14,13 @@ export class Lateness {
     this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1;
     this.#count++;
     this.max = Math.max(this.max, late);
+  }
+
+  /** Counts from nothing again. */
+  clear(): void {
+    this.#buckets.fill(0);
+    this.#count = 0;
+    this.max = 0;
   }
 
   /** The lateness, ms, that the share `fraction` (0-1) of packets stayed under; 0 without packets. */

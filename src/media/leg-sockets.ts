@@ -9,7 +9,10 @@ export interface SocketHandlers {
 
 /** The pair of sockets of one leg: RTP on an even port, RTCP on the next (RFC 3550 section 11). */
 export interface LegSockets {
-  send(datagram: Uint8Array, port: number, host: string): void;
+  /** True when the datagram could not be sent at once: it is needed until it is. */
+  send(datagram: Uint8Array, port: number, host: string): boolean;
+  /** From the port of RTCP. */
+  sendRtcp(datagram: Uint8Array, port: number, host: string): void;
   close(): void;
 }
 
@@ -24,7 +27,11 @@ export function bindLegSockets(host: string, port: number, handlers: SocketHandl
     throw error;
   }
   return {
-    send: (datagram, port, host) => rtp.send(datagram, port, host),
+    send(datagram, port, host) {
+      rtp.send(datagram, port, host);
+      return rtp.getSendQueueCount() > 0;
+    },
+    sendRtcp: (datagram, port, host) => rtcp.send(datagram, port, host),
     close() {
       rtp.close();
       rtcp.close();

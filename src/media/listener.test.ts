@@ -3,7 +3,7 @@ import { on, once } from "node:events";
 import { test } from "node:test";
 import type { MessagePort } from "node:worker_threads";
 import { MessageChannel } from "node:worker_threads";
-import type { AudioFrame } from "./listener.ts";
+import type { AudioFrame } from "#src/kernel/g711.ts";
 import { Listener } from "./listener.ts";
 
 /** Codes at and over this one are speech to the detector of these tests. */

@@ -1,12 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
-import { SAMPLES_PER_PACKET, decodeUlaw } from "#src/kernel/g711.ts";
+import { type AudioFrame, SAMPLES_PER_PACKET, decodeUlaw } from "#src/kernel/g711.ts";
 import type { VoiceActivity } from "./voice-activity.ts";
-
-/** 20 ms of received audio, 160 mu-law samples, and whether it is speech. A listener's port carries arrays of them. */
-export interface AudioFrame {
-  frame: Uint8Array;
-  speech: boolean;
-}
 
 /** Pre-roll: what the caller said before the recogniser was there. 1 s of the 2 s that S-24 allows. */
 const RING_FRAMES = 50;
@@ -14,6 +8,9 @@ const RING_FRAMES = 50;
 const BATCH = 3;
 /** Frames of speech, less frames of silence, that make a barge-in: 200 ms (docs/decisions/0012). */
 const ONSET = 10;
+
+/** One frame while it is looked at. */
+const SAMPLES = new Int16Array(SAMPLES_PER_PACKET);
 
 /** What the detector said of a frame in the ring. */
 const [UNHEARD, QUIET, SPEECH] = [0, 1, 2];
@@ -117,15 +114,15 @@ export class Listener {
   }
 
   #isSpeech(frame: Uint8Array): boolean {
-    const samples = decodeUlaw(frame);
-    const speech = this.#detector?.isSpeech(samples) ?? false;
-    samples.fill(0);
+    const speech = this.#detector?.isSpeech(decodeUlaw(frame, SAMPLES)) ?? false;
+    SAMPLES.fill(0);
     if (this.#watching) this.#noteOnset(speech);
     return speech;
   }
 
   #deliver(frame: Uint8Array, speech: boolean): void {
-    this.#batch.push({ frame: frame.slice(), speech });
+    // Not `slice`: of a Buffer that is no copy, and a datagram is wiped when it has been read.
+    this.#batch.push({ frame: new Uint8Array(frame), speech });
     if (this.#batch.length >= BATCH) this.#flush();
   }
 

@@ -1,5 +1,7 @@
 /** The part of sdp-transform 3 that `sdp.ts` uses; the package ships no types. Absent lines leave their member out. */
 declare module "sdp-transform" {
+  import type { CryptoLine } from "#src/media/sdes.ts";
+
   export interface SdpConnection {
     version: number;
     ip: string | number;
@@ -14,6 +16,11 @@ declare module "sdp-transform" {
     payloads?: string | number;
     connection?: SdpConnection;
     direction?: string;
+    rtcpMux?: string;
+    /** Whoever names no address means that of c=. */
+    rtcp?: { port: number | string; ipVer?: number | string; address?: string | number };
+    /** Put in by `sdp.ts` itself. */
+    crypto?: CryptoLine[];
     rtp: { payload: number | string; codec?: string | number; rate?: number | string }[];
   }
 

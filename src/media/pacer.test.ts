@@ -1,8 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock as StandingClock } from "#src/kernel/clock.ts";
 import type { Paced } from "./pacer.ts";
 import { Pacer } from "./pacer.ts";
+
+class ManualClock extends StandingClock {
+  #stalled = 0;
+
+  override monotonic(): number {
+    return super.monotonic() + this.#stalled;
+  }
+
+  /** Time passes while a task runs. */
+  stall(ms: number): void {
+    this.#stalled += ms;
+  }
+}
 
 class Ticker implements Paced {
   readonly slots: number[] = [];
@@ -70,4 +83,28 @@ test("a cancelled task is not called, and nothing ticks when nobody is left", ()
   clock.advance(100);
   assert.deepEqual(ticker.slots, []);
   assert.equal(clock.pending, 0);
+});
+
+test("what is due after a stall keeps its slot: it is not run early with the slots that went by", () => {
+  const clock = new ManualClock(0);
+  const pacer = new Pacer(clock);
+  const slots: [number, number][] = [];
+  const later: Paced = {
+    onSlot(now, slot) {
+      slots.push([now, slot]);
+      return null;
+    },
+  };
+  const stalled: Paced = {
+    onSlot() {
+      // 200 ms of work in one slot; whoever is scheduled next counts from the present.
+      clock.stall(200);
+      pacer.schedule(later, clock.monotonic() + 30);
+      return null;
+    },
+  };
+  pacer.schedule(stalled, 10);
+  clock.advance(10);
+  clock.advance(100);
+  assert.deepEqual(slots, [[240, 240]]);
 });

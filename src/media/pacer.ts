@@ -1,4 +1,5 @@
 import type { Clock } from "#src/kernel/clock.ts";
+import { Lateness } from "./lateness.ts";
 
 /** The period of all legs: one packet of 20 ms. */
 export const PERIOD_MS = 20;
@@ -18,7 +19,10 @@ export interface Paced {
  * from the start of time, never from the last wake-up, so nothing drifts; one setInterval for each leg loses 2-4 % of packets.
  */
 export class Pacer {
+  /** How late tasks were run, since it was last cleared. */
+  readonly lateness = new Lateness();
   readonly #clock: Clock;
+  readonly #onRun: () => void;
   readonly #wheel: Set<Paced>[] = Array.from({ length: WHEEL }, () => new Set());
   readonly #slotOf = new Map<Paced, number>();
   /** The last slot run. */
@@ -26,15 +30,19 @@ export class Pacer {
   #armedFor = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
 
-  constructor(clock: Clock) {
+  /** `onRun` is called whenever the wheel turns. */
+  constructor(clock: Clock, onRun: () => void = () => {}) {
     this.#clock = clock;
+    this.#onRun = onRun;
   }
 
   /** Calls `task` in the slot of `at` (monotonic ms), or in the next one when that is past. Replaces its earlier slot. */
   schedule(task: Paced, at: number): void {
     if (this.#armedFor === Number.POSITIVE_INFINITY) this.#done = this.#currentSlot();
     this.cancel(task);
-    const slot = Math.min(Math.max(Math.floor(at / SLOT_MS), this.#done + 1), this.#done + WHEEL - 1);
+    // After a stall `#done` is behind the present.
+    const latest = Math.max(this.#done, this.#currentSlot()) + WHEEL - 1;
+    const slot = Math.min(Math.max(Math.floor(at / SLOT_MS), this.#done + 1), latest);
     this.#wheel[slot % WHEEL]?.add(task);
     this.#slotOf.set(task, slot);
     if (slot < this.#armedFor) this.#arm(slot);
@@ -59,13 +67,15 @@ export class Pacer {
   }
 
   #run(): void {
+    this.#onRun();
     // Held at minus infinity while running: a task that schedules itself must not arm the timer.
     this.#armedFor = Number.NEGATIVE_INFINITY;
     const current = this.#currentSlot();
     // After a stall longer than the wheel every slot is visited once, oldest first.
     for (let slot = Math.max(this.#done + 1, current - WHEEL + 1); slot <= current; slot++) {
       this.#done = slot;
-      for (const task of this.#wheel[slot % WHEEL] ?? []) this.#call(task);
+      // What shares the slot's place on the wheel may be due a whole turn later.
+      for (const task of this.#wheel[slot % WHEEL] ?? []) if ((this.#slotOf.get(task) ?? 0) <= current) this.#call(task);
     }
     this.#armedFor = Number.POSITIVE_INFINITY;
     for (let slot = this.#done + 1; slot < this.#done + WHEEL; slot++) {
@@ -77,7 +87,9 @@ export class Pacer {
     const slot = this.#slotOf.get(task);
     if (slot === undefined) return;
     this.cancel(task);
-    const next = task.onSlot(this.#clock.monotonic(), slot * SLOT_MS);
+    const now = this.#clock.monotonic();
+    this.lateness.note(now - slot * SLOT_MS);
+    const next = task.onSlot(now, slot * SLOT_MS);
     if (next !== null) this.schedule(task, next);
   }
 }

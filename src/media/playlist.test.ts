@@ -11,9 +11,10 @@ function start(): { playlist: Playlist; finished: string[] } {
   return { playlist: new Playlist((id) => finished.push(id)), finished };
 }
 
+const DATAGRAM = new Uint8Array(162);
+
 function payload(playlist: Playlist, payloadType: 0 | 8 = 0): number[] | null {
-  const packetful = playlist.next(payloadType);
-  return packetful?.kind === "audio" ? [...packetful.payload] : null;
+  return playlist.next(payloadType, DATAGRAM, 2)?.kind === "audio" ? [...DATAGRAM.subarray(2)] : null;
 }
 
 test("parts follow each other inside one packet, the last packet is filled up with silence", () => {
@@ -46,9 +47,9 @@ test("a codec changed in the middle of a prompt goes on in the other law", () =>
 test("a digit begins in a packet of its own and counts its duration up", () => {
   const { playlist, finished } = start();
   playlist.add("digits", [clip(10, 1), { digit: 5, samples: 320 }, clip(160, 2)]);
-  assert.equal(playlist.next(0)?.kind, "audio");
-  assert.deepEqual(playlist.next(0), { kind: "digit", digit: 5, position: 160, last: false });
-  assert.deepEqual(playlist.next(0), { kind: "digit", digit: 5, position: 320, last: true });
+  assert.equal(playlist.next(0, DATAGRAM, 2)?.kind, "audio");
+  assert.deepEqual(playlist.next(0, DATAGRAM, 2), { kind: "digit", digit: 5, position: 160, last: false });
+  assert.deepEqual(playlist.next(0, DATAGRAM, 2), { kind: "digit", digit: 5, position: 320, last: true });
   assert.equal(payload(playlist)?.[0], 2);
   assert.deepEqual(finished, ["digits"]);
 });

@@ -1,4 +1,4 @@
-import { ALAW_SILENCE, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { SAMPLES_PER_PACKET, SILENCE } from "#src/kernel/g711.ts";
 import type { Clip } from "./clip.ts";
 import type { DtmfDigit } from "./telephone-event.ts";
 
@@ -6,7 +6,9 @@ import type { DtmfDigit } from "./telephone-event.ts";
 export type PlaylistPart = { clip: Clip } | { digit: DtmfDigit; samples: number };
 
 /** What the next packet carries. `position`: samples of the digit's duration at the end of this packet. */
-export type Packetful = { kind: "audio"; payload: Uint8Array } | { kind: "digit"; digit: DtmfDigit; position: number; last: boolean };
+export type Packetful = { kind: "audio" } | { kind: "digit"; digit: DtmfDigit; position: number; last: boolean };
+
+const AUDIO = { kind: "audio" } as const;
 
 type Entry = { part: PlaylistPart } | { finished: string };
 
@@ -36,27 +38,30 @@ export class Playlist {
     this.#position = 0;
   }
 
-  /** Cuts the next packet; null when there is nothing to say. `payloadType`: the codec, 0 or 8. */
-  next(payloadType: 0 | 8): Packetful | null {
-    let payload: Uint8Array | null = null;
+  /**
+   * Cuts the next packet; null when there is nothing to say. `payloadType`: the codec, 0 or 8. Audio is written to `datagram` from
+   * `start` on, filled up with silence: prompts are kept in the form in which they are sent, and nothing is allocated for a packet.
+   */
+  next(payloadType: 0 | 8, datagram: Uint8Array, start: number): Packetful | null {
     let filled = 0;
     while (filled < SAMPLES_PER_PACKET) {
       this.#reportFinished();
       const [entry] = this.#entries;
       if (!entry || !("part" in entry)) break;
       if ("digit" in entry.part) {
-        if (payload) break;
+        if (filled > 0) break;
         return this.#nextOfDigit(entry.part);
       }
-      payload ??= Buffer.allocUnsafe(SAMPLES_PER_PACKET).fill(payloadType === 0 ? ULAW_SILENCE : ALAW_SILENCE);
       const { clip } = entry.part;
-      const slice = clip.encoded(payloadType).subarray(this.#position, this.#position + SAMPLES_PER_PACKET - filled);
-      payload.set(slice, filled);
-      filled += slice.length;
-      this.#advance(slice.length, clip.samples);
+      const end = this.#position + SAMPLES_PER_PACKET - filled;
+      const copied = clip.encoded(payloadType).copy(datagram, start + filled, this.#position, end);
+      filled += copied;
+      this.#advance(copied, clip.samples);
     }
     this.#reportFinished();
-    return payload && { kind: "audio", payload };
+    if (filled === 0) return null;
+    if (filled < SAMPLES_PER_PACKET) datagram.fill(SILENCE[payloadType], start + filled, start + SAMPLES_PER_PACKET);
+    return AUDIO;
   }
 
   #nextOfDigit({ digit, samples }: { digit: DtmfDigit; samples: number }): Packetful {

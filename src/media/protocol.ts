@@ -17,6 +17,19 @@ export interface LegOptions {
   muted: boolean;
   /** Reports all received audio. For test callers. */
   capture: boolean;
+  /** Where the peer's SIP comes from: media from there are believed at once (S-85). */
+  signallingHost: string | null;
+}
+
+/** How our stream arrives, as the peer's last RTCP report tells. */
+export interface PeerStatistics {
+  /** Packets that never reached it. */
+  lost: number;
+  /** Share (0-1) of those that it expected since the report before. */
+  fractionLost: number;
+  jitterMs: number;
+  /** Null: no report of ours has been answered. */
+  roundTripMs: number | null;
 }
 
 /** Counts of one leg, taken when it closed. */
@@ -28,9 +41,22 @@ export interface LegStats {
   jitterMs: number;
   /** Packets from other sources or of other payload types, and datagrams that are no RTP. */
   ignored: number;
+  /** Null: the peer has sent no report on us. */
+  peer: PeerStatistics | null;
   /** How late packets left, ms, against their slots. */
   lateness: { p50: number; p99: number; max: number };
 }
+
+/** Of a leg that carried nothing. */
+export const NO_STATS: LegStats = {
+  packetsIn: 0,
+  packetsOut: 0,
+  lost: 0,
+  jitterMs: 0,
+  ignored: 0,
+  peer: null,
+  lateness: { p50: 0, p99: 0, max: 0 },
+};
 
 export interface EngineSettings {
   bindHost: string;
@@ -46,15 +72,17 @@ export type ToWorker =
   | { type: "play"; leg: number; id: string; parts: PlayPart[] }
   | { type: "stopPlayback"; leg: number }
   | { type: "sendDtmf"; leg: number; id: string; digits: DtmfDigit[]; timing: DtmfTiming }
+  | { type: "relayDigit"; leg: number; digit: DtmfDigit }
   | { type: "watchVoice"; leg: number; on: boolean }
   | { type: "listen"; leg: number; port: MessagePort }
   | { type: "stopListening"; leg: number }
   | { type: "bridge"; leg: number; other: number }
+  | { type: "catchUp"; leg: number }
   | { type: "close"; leg: number };
 
-/** What happens on a leg. A digit is one small number, reported as it comes: no message ever holds two digits. */
+/** What happens on a leg. A digit is one small number, reported as it comes: no message ever holds two digits. `at`: monotonic ms. */
 export type LegEvent =
-  | { type: "dtmfDigit"; digit: DtmfDigit }
+  | { type: "dtmfDigit"; digit: DtmfDigit; at: number }
   | { type: "speechStarted" }
   | { type: "played"; id: string }
   | { type: "mediaLost" }
@@ -63,6 +91,8 @@ export type LegEvent =
 /** Media worker to main thread. */
 export type FromWorker =
   | { type: "ready" }
+  | { type: "lateness"; ms: number }
   | { type: "opened"; leg: number; error: string | null }
+  | { type: "caughtUp"; leg: number }
   | { type: "closed"; leg: number; stats: LegStats }
   | (LegEvent & { leg: number });

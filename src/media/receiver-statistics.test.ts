@@ -71,3 +71,23 @@ test("a steady stream has no jitter; one that alternates by 8 ms tends to 8 ms (
   );
   assert.ok(Math.abs(uneven.jitterMs - 8) < 0.1);
 });
+
+test("a report tells cycles, loss since the beginning and the share since the last report (RFC 3550 A.3)", () => {
+  const statistics = new ReceiverStatistics();
+  assert.equal(statistics.report(), null);
+  receive(statistics, [
+    [65_534, 0],
+    [65_535, 20],
+    [65_538, 80],
+    [65_539, 100],
+  ]);
+  const first = statistics.report();
+  assert.deepEqual([first?.highestSequence, first?.lost, first?.fractionLost], [65_539, 2, Math.floor((2 / 6) * 256)]);
+  receive(statistics, [[65_540, 120]]);
+  const second = statistics.report();
+  assert.deepEqual([second?.highestSequence, second?.lost, second?.fractionLost], [65_540, 2, 0]);
+  // Another source begins anew.
+  receive(statistics, [[7, 140]], 2);
+  const other = statistics.report();
+  assert.deepEqual([other?.ssrc, other?.highestSequence, other?.lost, other?.fractionLost], [2, 7, 0, 0]);
+});

@@ -19,7 +19,15 @@ function rig(format: OutgoingFormat | null, heldDigit: { ssrc: number; timestamp
 }
 
 function packet(changes: Partial<RtpPacket> = {}): RtpPacket {
-  return { marker: false, payloadType: 0, sequence: 0xffff, timestamp: 0xffffffff, ssrc: 1, payload: Uint8Array.of(1, 2), ...changes };
+  return {
+    marker: false,
+    payloadType: 0,
+    sequence: 0xffff,
+    timestamp: 0xffffffff,
+    ssrc: 1,
+    payload: Uint8Array.of(1, 2),
+    ...changes,
+  };
 }
 
 test("numbers are shifted by a constant: loss and order stay as they are", () => {
@@ -77,4 +85,36 @@ test("a digit that was down before the bridge is not relayed, the next one is (R
   assert.equal(sent.length, 0);
   relay.forward(event(1_160), true, 0);
   assert.equal(sent.length, 1);
+});
+
+test("digits under an SSRC of their own keep one timestamp each, and no sequence number comes twice", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 96 });
+  for (let step = 0; step < 4; step++) {
+    relay.forward(packet({ sequence: 10 + step, timestamp: 160 * step }), false, 0);
+    relay.forward(
+      packet({
+        ssrc: 2,
+        sequence: 900 + step,
+        timestamp: 5_000,
+        payload: eventPayload(5, 160 * (step + 1), false),
+      }),
+      true,
+      0,
+    );
+  }
+  const events = sent.filter(({ payloadType }) => payloadType === 96);
+  assert.equal(events.length, 4);
+  assert.equal(new Set(events.map(({ timestamp }) => timestamp)).size, 1);
+  assert.equal(new Set(sent.map(({ sequence }) => sequence)).size, 8);
+  const audio = sent.filter(({ payloadType }) => payloadType === 0).map(({ timestamp }) => timestamp);
+  assert.deepEqual(audio, [70_000, 70_160, 70_320, 70_480]);
+});
+
+test("a packet from before the bridge that comes late is not relayed: its number there is used (RFC 3711 section 9.1, R-425)", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 });
+  for (const sequence of [50, 49, 51]) relay.forward(packet({ sequence }), false, 0);
+  assert.deepEqual(
+    sent.map(({ sequence }) => sequence),
+    [500, 501],
+  );
 });

@@ -1,6 +1,6 @@
 import { alawToUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
 import type { RtpPacket } from "./rtp.ts";
-import { timestampDelta } from "./rtp.ts";
+import { sequenceDelta, timestampDelta } from "./rtp.ts";
 import type { OutgoingFormat, StreamPacket } from "./sender.ts";
 
 /** The receiving end of a relay, as far as the relay uses it. */
@@ -13,9 +13,14 @@ export interface RelayTarget {
 
 interface Shift {
   ssrc: number;
+  /** Sequence number of the source's packet that was joined on. */
+  begun: number;
   sequence: number;
   timestamp: number;
 }
+
+/** Sources whose timestamps are remembered: audio, and digits under an SSRC of their own. */
+const MAX_SOURCES = 4;
 
 /**
  * Forwards one direction of a bridge packet by packet: the target's own SSRC, sequence numbers and timestamps shifted by a
@@ -27,6 +32,8 @@ export class Relay {
   /** A digit that was already down when the bridge was made: it belongs to the collection and stays here (S-24). */
   readonly #heldDigit: { ssrc: number; timestamp: number } | null;
   #shift: Shift | null = null;
+  /** By SSRC: all packets of a digit have one timestamp here, and need one there, whatever comes between them. */
+  readonly #timestamps = new Map<number, number>();
 
   constructor(target: RelayTarget, heldDigit: { ssrc: number; timestamp: number } | null) {
     this.#target = target;
@@ -40,6 +47,8 @@ export class Relay {
     const payloadType = isEvent ? format.eventPayloadType : format.payloadType;
     if (payloadType === null || (isEvent && this.#isOld(packet))) return;
     const shift = this.#shiftFor(packet, now);
+    // From before the join: its sequence number there has been used already.
+    if (sequenceDelta(packet.sequence, shift.begun) < 0) return;
     this.#target.forward({
       sequence: (packet.sequence + shift.sequence) & 0xffff,
       timestamp: (packet.timestamp + shift.timestamp) >>> 0,
@@ -49,6 +58,12 @@ export class Relay {
     });
   }
 
+  /** The target has sent packets of its own: what comes from here on is joined on behind them. */
+  rejoin(): void {
+    this.#shift = null;
+    this.#timestamps.clear();
+  }
+
   #isOld({ ssrc, timestamp }: RtpPacket): boolean {
     const held = this.#heldDigit;
     return held !== null && held.ssrc === ssrc && timestampDelta(timestamp, held.timestamp) <= 0;
@@ -56,8 +71,17 @@ export class Relay {
 
   #shiftFor(packet: RtpPacket, now: number): Shift {
     if (this.#shift?.ssrc === packet.ssrc) return this.#shift;
+    const { ssrc, sequence, timestamp } = packet;
     const joint = this.#target.joint(now);
-    this.#shift = { ssrc: packet.ssrc, sequence: joint.sequence - packet.sequence, timestamp: joint.timestamp - packet.timestamp };
+    const known = this.#timestamps.get(ssrc);
+    if (known === undefined && this.#timestamps.size >= MAX_SOURCES) this.#timestamps.clear();
+    this.#timestamps.set(ssrc, known ?? joint.timestamp - timestamp);
+    this.#shift = {
+      ssrc,
+      begun: sequence,
+      sequence: joint.sequence - sequence,
+      timestamp: known ?? joint.timestamp - timestamp,
+    };
     return this.#shift;
   }
 }

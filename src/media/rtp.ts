@@ -13,48 +13,63 @@ export interface RtpPacket {
   payload: Uint8Array;
 }
 
-const HEADER_BYTES = 12;
+/** Without CSRC list and extension. */
+export const HEADER_BYTES = 12;
 
-/** Reads a datagram; null when it is not a sound RTP packet of version 2. */
-export function readRtp(datagram: Uint8Array): RtpPacket | null {
+/** Reads a datagram, into `packet` where one is to be used again; null when it is not a sound RTP packet of version 2. */
+export function readRtp(datagram: Uint8Array, packet = {} as RtpPacket): RtpPacket | null {
   if (datagram.length < HEADER_BYTES) return null;
   const first = byte(datagram, 0);
   if (first >> 6 !== 2) return null;
-  let start = HEADER_BYTES + (first & 0x0f) * 4;
+  const start = payloadStart(datagram);
   let end = datagram.length;
-  if (first & 0x10) {
-    if (start + 4 > end) return null;
-    start += 4 + word(datagram, start + 2) * 4;
-  }
   if (first & 0x20) {
     const padding = byte(datagram, end - 1);
     if (padding === 0) return null;
     end -= padding;
   }
   if (start > end) return null;
-  return {
-    marker: byte(datagram, 1) >= 0x80,
-    payloadType: byte(datagram, 1) & 0x7f,
-    sequence: word(datagram, 2),
-    timestamp: word(datagram, 4) * 0x10000 + word(datagram, 6),
-    ssrc: word(datagram, 8) * 0x10000 + word(datagram, 10),
-    payload: datagram.subarray(start, end),
-  };
+  packet.marker = byte(datagram, 1) >= 0x80;
+  packet.payloadType = byte(datagram, 1) & 0x7f;
+  packet.sequence = word(datagram, 2);
+  packet.timestamp = word(datagram, 4) * 0x10000 + word(datagram, 6);
+  packet.ssrc = word(datagram, 8) * 0x10000 + word(datagram, 10);
+  packet.payload = datagram.subarray(start, end);
+  return packet;
+}
+
+/** Where the payload begins, behind CSRC list and extension; beyond the datagram's end when it is cut short. */
+export function payloadStart(datagram: Uint8Array): number {
+  const first = byte(datagram, 0);
+  const start = HEADER_BYTES + (first & 0x0f) * 4;
+  return first & 0x10 ? start + 4 + word(datagram, start + 2) * 4 : start;
 }
 
 /** Writes a packet without CSRC, extension or padding. Numbers wider than their field are cut. */
 export function writeRtp(packet: RtpPacket): Uint8Array {
   // From Buffer's pool: a 172-byte ArrayBuffer of its own costs several times more.
   const datagram = Buffer.allocUnsafe(HEADER_BYTES + packet.payload.length);
-  datagram[0] = 0x80;
-  datagram[1] = (packet.marker ? 0x80 : 0) | (packet.payloadType & 0x7f);
-  putWord(datagram, 2, packet.sequence);
-  putWord(datagram, 4, packet.timestamp >>> 16);
-  putWord(datagram, 6, packet.timestamp);
-  putWord(datagram, 8, packet.ssrc >>> 16);
-  putWord(datagram, 10, packet.ssrc);
+  writeRtpHeader(datagram, packet.marker, packet.payloadType, packet.sequence, packet.timestamp, packet.ssrc);
   datagram.set(packet.payload, HEADER_BYTES);
   return datagram;
+}
+
+/** Writes the first `HEADER_BYTES` of a datagram whose payload is there already. */
+export function writeRtpHeader(
+  datagram: Uint8Array,
+  marker: boolean,
+  payloadType: number,
+  sequence: number,
+  timestamp: number,
+  ssrc: number,
+): void {
+  datagram[0] = 0x80;
+  datagram[1] = (marker ? 0x80 : 0) | (payloadType & 0x7f);
+  putWord(datagram, 2, sequence);
+  putWord(datagram, 4, timestamp >>> 16);
+  putWord(datagram, 6, timestamp);
+  putWord(datagram, 8, ssrc >>> 16);
+  putWord(datagram, 10, ssrc);
 }
 
 /** True for RTCP on the RTP port: packet types 192-223 (RFC 5761 section 4). */

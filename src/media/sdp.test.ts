@@ -127,7 +127,7 @@ for (const [reason, name, offer] of [
   ["unacceptable", "no codec of ours", sdp(["m=audio 4000 RTP/AVP 18 9"])],
   ["unacceptable", "no audio", sdp(["m=video 4000 RTP/AVP 31"])],
   ["unacceptable", "no stream at all", sdp([])],
-  ["unacceptable", "SRTP only", sdp(["m=audio 4000 RTP/SAVP 0"])],
+  ["unacceptable", "SRTP only, over plain signalling", sdp(["m=audio 4000 RTP/SAVP 0", "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:AAAA"])],
   ["unacceptable", "another IP family", sdp(AUDIO, ["c=IN IP6 2001:db8::5"])],
   ["unacceptable", "a multicast group", sdp(AUDIO, ["c=IN IP4 224.2.1.1/127"])],
   ["unacceptable", "a host name", sdp(AUDIO, ["c=IN IP4 sbc.example.com"])],
@@ -176,6 +176,47 @@ test("our offer and its answer agree (delayed offer, outgoing call; R-227)", () 
     kind: "agreed",
     remote: { host: "203.0.113.5", port: 4000, payloadType: 0, eventPayloadType: 101, direction: "sendrecv" },
   });
+});
+
+test("an answer with another payload type for events than our offer lets the peer use either (RFC 3264 section 6.1)", () => {
+  const result = readAnswer(sdp(["m=audio 4000 RTP/AVP 0 96", "a=rtpmap:96 telephone-event/8000"]), createOffer(LOCAL));
+  assert.equal(result.kind === "agreed" && result.remote.eventPayloadType, 96);
+  assert.equal(result.kind === "agreed" && result.remote.offeredEventPayloadType, 101);
+});
+
+test("of events offered at two clock rates those of the audio's are agreed on, whatever their number (RFC 4733 section 2.1; R-227)", () => {
+  const offer = sdp([
+    "m=audio 4000 RTP/AVP 111 101 0 97",
+    "a=rtpmap:111 opus/48000/2",
+    "a=rtpmap:101 telephone-event/48000",
+    "a=rtpmap:97 telephone-event/8000",
+  ]);
+  const { answer, remote } = agree(offer);
+  assert.equal(remote.eventPayloadType, 97);
+  assert.equal(remote.offeredEventPayloadType, undefined);
+  assert.deepEqual(lines(answer, "m"), ["m=audio 20002 RTP/AVP 0 97"]);
+});
+
+test("a=rtcp says where the peer's RTCP goes, in either family (RFC 3605); what cannot be is left out", () => {
+  const rtcp = (line: string) => agree(sdp([...AUDIO, line])).remote.rtcp;
+  assert.deepEqual(rtcp("a=rtcp:53020"), { host: "203.0.113.5", port: 53_020 });
+  assert.deepEqual(rtcp("a=rtcp:53020 IN IP4 203.0.113.9"), { host: "203.0.113.9", port: 53_020 });
+  for (const wrong of ["0", "70000", "", "x", "53020 IN IP6 2001:db8::1", "53020 IN IP4 host.example", "53020 IN IP4 239.0.0.1"])
+    assert.equal(rtcp(`a=rtcp:${wrong}`), undefined, wrong);
+  const six = sdp([...AUDIO, "a=rtcp:53020 IN IP6 2001:DB8:0::9"], ["c=IN IP6 2001:db8::5"]);
+  assert.deepEqual(agree(six, { ...LOCAL, host: "2001:db8::1" }).remote.rtcp, { host: "2001:db8::9", port: 53_020 });
+});
+
+test("RTCP shares the RTP port where that is offered, and never by our offer (RFC 5761 section 5.1.1)", () => {
+  const { answer, remote } = agree(sdp([...AUDIO, "a=rtcp-mux", "a=rtcp:4000"]));
+  assert.equal(remote.rtcp, "muxed");
+  assert.ok(lines(answer, "a").includes("a=rtcp-mux"));
+  assert.ok(!agree(sdp(AUDIO)).answer.includes("rtcp-mux"));
+  const unasked = readAnswer(sdp([...AUDIO, "a=rtcp-mux"]), createOffer(LOCAL));
+  assert.equal(unasked.kind === "agreed" && unasked.remote.rtcp, undefined);
+  // Marked packets of type 72 look like RTCP.
+  const confused = agree(sdp(["m=audio 4000 RTP/AVP 0 72", "a=rtpmap:72 telephone-event/8000", "a=rtcp-mux"]));
+  assert.equal(confused.remote.rtcp, undefined);
 });
 
 test("an offer inside a dialog keeps the streams of before and their order", () => {

@@ -1,6 +1,9 @@
 import { isIP } from "node:net";
 import { parse } from "sdp-transform";
 import type { SdpConnection, SdpMedia, SdpSession } from "sdp-transform";
+import type { CryptoLine } from "./sdes.ts";
+import { OFFERED_SUITES, keyOf, newKey, readCryptoLine, writeCryptoLine } from "./sdes.ts";
+import type { SrtpAgreement } from "./srtp-session.ts";
 
 /** What WE may do with the stream (RFC 3264 section 6.1), not what the peer wrote. */
 export type Direction = "sendrecv" | "sendonly" | "recvonly" | "inactive";
@@ -15,6 +18,12 @@ export interface RemoteMedia {
   /** The peer's telephone-event payload type (RFC 4733); null: not negotiated. */
   eventPayloadType: number | null;
   direction: Direction;
+  /** Absent: plain RTP. */
+  srtp?: SrtpAgreement;
+  /** Where its RTCP goes (RFC 3605); `muxed`: with the RTP (RFC 5761). Absent: to the next port. */
+  rtcp?: { host: string; port: number } | "muxed";
+  /** Of an offer of ours, where the answer has another one: the peer may send its events under either (RFC 3264 section 6.1). */
+  offeredEventPayloadType?: number;
 }
 
 /** Our side of the description. */
@@ -26,6 +35,16 @@ export interface LocalMedia {
   sessionId: string;
   /** The last description we sent in this dialog, or null. It decides the o= version (RFC 3264 section 8). */
   previous: string | null;
+  /** Absent: keys would travel in the clear, so none are given and none are taken (S-86). Set where the signalling is TLS. */
+  srtp?: LocalSrtp;
+}
+
+/** SRTP by SDES (RFC 4568), for descriptions that travel over TLS. */
+export interface LocalSrtp {
+  /** Draws random octets for keys. */
+  bytes: (count: number) => Uint8Array;
+  /** Plain RTP is not agreed to, whoever offers it. */
+  required: boolean;
 }
 
 /** `malformed`: not SDP, or it contradicts itself (400). `unacceptable`: sound, but nothing in it we can do (488). */
@@ -48,7 +67,9 @@ const MAX_SDP_BYTES = 16_384;
 const MAX_LINE_BYTES = 1_024;
 const MAX_MEDIA_LINES = 16;
 const MAX_RELEVANT_LINES = 200;
-const RELEVANT = /^(?:[vocm]=|a=(?:rtpmap:|(?:sendrecv|sendonly|recvonly|inactive)$))/;
+const RELEVANT = /^(?:[vocm]=|a=(?:rtpmap:|crypto:|rtcp:|(?:rtcp-mux|sendrecv|sendonly|recvonly|inactive)$))/;
+/** Read by `sdes.ts`: sdp-transform keeps one session parameter of several. */
+const CRYPTO = "a=crypto:";
 const CODEC_NAMES: Record<0 | 8, string> = { 0: "PCMU", 8: "PCMA" };
 const MIRRORED: Record<Direction, Direction> = { sendrecv: "sendrecv", sendonly: "recvonly", recvonly: "sendonly", inactive: "inactive" };
 /** RFC 2543 hold: "do not send to me" (RFC 3264 section 8.4). */
@@ -60,54 +81,115 @@ const WITHOUT_SENDING: Record<Direction, Direction> = {
 };
 
 /**
- * Answers an offer (RFC 3264 section 6): the first audio stream we can do is accepted, every other stream is refused with
- * port 0 in its place. Never throws.
+ * Answers an offer (RFC 3264 section 6): the first audio stream we can do is accepted, an encrypted one before a plain one, every other
+ * stream is refused with port 0 in its place. A dialog that is encrypted stays so. Never throws.
  */
 export function acceptOffer(offer: string, local: LocalMedia): (SdpAgreement & { answer: string }) | SdpRefusal {
   const session = readSession(offer);
   if ("reason" in session) return session;
   let refusal: SdpRefusal = unacceptable("no audio stream");
-  for (const [index, media] of session.media.entries()) {
+  for (const media of session.media.toSorted((a, b) => Number(isEncrypted(b)) - Number(isEncrypted(a)))) {
     const stream = readStream(session, media, local.host);
-    if ("reason" in stream) {
-      if (stream.reason === "malformed") return stream;
-      if (media.type === "audio") refusal = stream;
+    const key = "reason" in stream ? stream : agreeOnKeys(media, local);
+    if ("reason" in stream || "reason" in key) {
+      const fault = "reason" in stream ? stream : (key as SdpRefusal);
+      if (fault.reason === "malformed") return fault;
+      if (media.type === "audio") refusal = fault;
       continue;
     }
-    const lines = session.media.map((other, at) => (at === index ? audioLines(local, stream) : refusedLine(other)));
-    return { kind: "agreed", answer: describe(local, lines), remote: stream.remote };
+    const { ours, srtp } = key;
+    if (isMuxed(media, stream.remote)) stream.remote.rtcp = "muxed";
+    const lines = session.media.map((other) => (other === media ? audioLines(local, stream, ours, profileOf(media)) : refusedLine(other)));
+    return { kind: "agreed", answer: describe(local, lines), remote: srtp ? { ...stream.remote, srtp } : stream.remote };
   }
   return refusal;
 }
 
 /**
- * An offer of PCMU, PCMA and telephone-event, for an INVITE of ours or for a 2xx to an INVITE without a description.
- * In a dialog with a `previous` description the number and order of its streams is kept (RFC 3264 section 8).
+ * An offer of PCMU, PCMA and telephone-event, for an INVITE of ours or for a 2xx to an INVITE without a description; encrypted where
+ * `local.srtp` is given. `isOpportunistic`: plain RTP with keys beside it (RFC 8643), for a peer of whom nothing is known and who cannot
+ * be asked again: it takes both or leaves the keys. In a dialog with a `previous` description the number and order of its streams is kept
+ * (RFC 3264 section 8), and so are our keys.
  */
-export function createOffer(local: LocalMedia): string {
+export function createOffer(local: LocalMedia, isOpportunistic = false): string {
   const ours: Stream = {
     codecs: [0, 8],
     remote: { host: "", port: 0, payloadType: 0, eventPayloadType: OFFERED_EVENT_PAYLOAD_TYPE, direction: "sendrecv" },
   };
-  const before = local.previous === null ? [] : parse(local.previous).media;
+  const { previous, srtp } = local;
+  const before = previous === null ? [] : parse(previous).media;
   const at = Math.max(0, before.findIndex(isActive));
+  const keys = previous === null ? (srtp ? offeredKeys(srtp) : []) : keysInForce(local);
   const lines =
     before.length === 0
-      ? [audioLines(local, ours)]
-      : before.map((media, index) => (index === at ? audioLines(local, ours) : refusedLine(media)));
+      ? [audioLines(local, ours, keys, keys.length > 0 && !isOpportunistic ? "RTP/SAVP" : "RTP/AVP")]
+      : before.map((media, index) => (index === at ? audioLines(local, ours, keys, profileOf(media)) : refusedLine(media)));
   return describe(local, lines);
 }
 
-/** Reads the answer to `offer`, an offer that `createOffer` made. Never throws. */
+/** Reads the answer to `offer`, an offer that `createOffer` made. Keys that were opportunistic may be left unanswered. Never throws. */
 export function readAnswer(answer: string, offer: string): SdpAgreement | SdpRefusal {
   const session = readSession(answer);
   if ("reason" in session) return session;
   const offered = parse(offer);
   if (session.media.length !== offered.media.length) return malformed("the answer has another number of streams than the offer");
-  const media = session.media[offered.media.findIndex(isActive)];
-  if (!media) return malformed("the answer has no stream for ours");
+  const at = offered.media.findIndex(isActive);
+  const [media, asked] = [session.media[at], offered.media[at]];
+  if (!media || !asked) return malformed("the answer has no stream for ours");
   const stream = readStream(session, media, String(offered.connection?.ip ?? ""));
-  return "reason" in stream ? stream : { kind: "agreed", remote: stream.remote };
+  if ("reason" in stream) return stream;
+  const { remote } = stream;
+  if (remote.eventPayloadType !== OFFERED_EVENT_PAYLOAD_TYPE) remote.offeredEventPayloadType = OFFERED_EVENT_PAYLOAD_TYPE;
+  const ours = ownKeys(offer);
+  if (isEncrypted(media) !== isEncrypted(asked)) return unacceptable("an answer of another transport than was offered");
+  if (!isEncrypted(media) && (ours.length === 0 || !media.crypto)) return { kind: "agreed", remote };
+  const theirs = media.crypto?.find((line) => ours.some(({ tag, suite }) => tag === line.tag && suite === line.suite));
+  const own = ours.find(({ tag }) => tag === theirs?.tag);
+  if (!theirs || !own) return unacceptable("no crypto line of ours is answered");
+  return { kind: "agreed", remote: { ...remote, srtp: agreement(own, theirs) } };
+}
+
+/** Whose keys protect a stream of the peer's offer: our line of the answer, if it has one, and both sides' keys. */
+function agreeOnKeys(media: SdpMedia, local: LocalMedia): { ours: CryptoLine[]; srtp?: SrtpAgreement } | SdpRefusal {
+  const before = keysInForce(local);
+  // Keys beside plain RTP count where they are agreed already (RFC 8643).
+  if (!isEncrypted(media) && !(before.length > 0 && media.crypto)) {
+    if (before.length > 0) return unacceptable("plain RTP in a dialog that is encrypted");
+    return local.srtp?.required ? unacceptable("plain RTP where SRTP is required") : { ours: [] };
+  }
+  if (!local.srtp) return unacceptable("SRTP whose keys did not come over TLS");
+  const [theirs] = media.crypto ?? [];
+  if (!theirs) return unacceptable("no crypto line that can be done");
+  const { tag, suite } = theirs;
+  // Our own key stays as it is through new descriptions of the peer's.
+  const own = { tag, suite, key: before.find((line) => line.suite === suite)?.key ?? newKey(local.srtp.bytes) };
+  return { ours: [own], srtp: agreement(own, theirs) };
+}
+
+function agreement(own: CryptoLine, theirs: CryptoLine): SrtpAgreement {
+  return { suite: own.suite, sendKey: keyOf(own), receiveKey: keyOf(theirs) };
+}
+
+function offeredKeys(srtp: LocalSrtp): CryptoLine[] {
+  return OFFERED_SUITES.map((suite, index) => ({ tag: String(index + 1), suite, key: newKey(srtp.bytes) }));
+}
+
+/** Our keys, in a description that we sent. */
+function ownKeys(description: string): CryptoLine[] {
+  return description.split("\r\n").flatMap((line) => readCryptoLine(line) ?? []);
+}
+
+/** Our keys in this dialog; none once they have been given up with `srtp`. */
+function keysInForce({ previous, srtp }: LocalMedia): CryptoLine[] {
+  return previous === null || !srtp ? [] : ownKeys(previous);
+}
+
+function isEncrypted(media: SdpMedia): boolean {
+  return media.protocol === "RTP/SAVP";
+}
+
+function profileOf(media: SdpMedia): Profile {
+  return isEncrypted(media) ? "RTP/SAVP" : "RTP/AVP";
 }
 
 interface Stream {
@@ -124,10 +206,17 @@ function readSession(text: string): SdpSession | SdpRefusal {
   // sdp-transform tries some sixty patterns on a line it does not know: 3,000 of those would cost 40 ms (S-84).
   const relevant = lines.filter((line) => RELEVANT.test(line));
   if (relevant.length > MAX_RELEVANT_LINES) return malformed("too many lines");
-  const session = parse(relevant.join("\r\n"));
+  const session = parse(relevant.filter((line) => !line.startsWith(CRYPTO)).join("\r\n"));
   if (session.version !== 0) return malformed("v=0 is missing");
   if (!session.origin) return malformed("o= is missing or broken");
   if (session.media.some((media) => media.type === undefined)) return malformed("a broken m= line");
+  let at = -1;
+  for (const line of relevant) {
+    if (line.startsWith("m=")) at++;
+    const crypto = line.startsWith(CRYPTO) ? readCryptoLine(line) : null;
+    const media = session.media[at];
+    if (crypto && media) (media.crypto ??= []).push(crypto);
+  }
   return session;
 }
 
@@ -136,7 +225,7 @@ function readStream(session: SdpSession, media: SdpMedia, ownHost: string): Stre
   const port = media.port;
   if (typeof port !== "number" || port > 65_535) return malformed("a broken m= port");
   if (port === 0) return unacceptable("a refused stream");
-  if (media.protocol !== "RTP/AVP") return unacceptable("a transport other than RTP/AVP");
+  if (media.protocol !== "RTP/AVP" && !isEncrypted(media)) return unacceptable("a transport other than RTP/AVP and RTP/SAVP");
 
   const formats = formatsOf(media);
   const codecs = formats.filter((format): format is 0 | 8 => (format === 0 || format === 8) && isG711(media, format));
@@ -153,7 +242,22 @@ function readStream(session: SdpSession, media: SdpMedia, ownHost: string): Stre
   const written = media.direction ?? session.direction ?? "sendrecv";
   const direction = MIRRORED[written as Direction] ?? "sendrecv";
   const eventPayloadType = formats.find((format) => isTelephoneEvent(media, format)) ?? null;
-  return { codecs, remote: { host, port, payloadType, eventPayloadType, direction: onHold ? WITHOUT_SENDING[direction] : direction } };
+  const remote: RemoteMedia = { host, port, payloadType, eventPayloadType, direction: onHold ? WITHOUT_SENDING[direction] : direction };
+  const rtcp = rtcpAddress(media, host);
+  return { codecs, remote: rtcp ? { ...remote, rtcp } : remote };
+}
+
+/** Of a=rtcp; null without one, and for an address that we cannot send to: then RTCP goes to the next port as ever. */
+function rtcpAddress({ rtcp }: SdpMedia, mediaHost: string): { host: string; port: number } | null {
+  const port = Number(rtcp?.port);
+  if (!rtcp || !(port > 0 && port <= 65_535)) return null;
+  const host = rtcp.address === undefined ? mediaHost : hostOf({ version: Number(rtcp.ipVer), ip: rtcp.address });
+  return host !== null && isIP(host) === isIP(mediaHost) ? { host, port } : null;
+}
+
+/** RTCP on the RTP port, offered and possible: payload types 64 to 95 could not be told from it (RFC 5761 section 4). */
+function isMuxed({ rtcpMux }: SdpMedia, { eventPayloadType }: RemoteMedia): boolean {
+  return rtcpMux !== undefined && !(eventPayloadType !== null && eventPayloadType >= 64 && eventPayloadType <= 95);
 }
 
 function formatsOf(media: SdpMedia): number[] {
@@ -193,14 +297,18 @@ function isActive(media: SdpMedia): boolean {
   return media.port !== 0;
 }
 
-function audioLines(local: LocalMedia, { codecs, remote }: Stream): string[] {
+type Profile = "RTP/AVP" | "RTP/SAVP";
+
+function audioLines(local: LocalMedia, { codecs, remote }: Stream, keys: CryptoLine[], profile: Profile): string[] {
   const event = remote.eventPayloadType;
   const formats = event === null ? codecs : [...codecs, event];
   return [
-    `m=audio ${local.port} RTP/AVP ${formats.join(" ")}`,
+    `m=audio ${local.port} ${profile} ${formats.join(" ")}`,
+    ...keys.map(writeCryptoLine),
     ...codecs.map((codec) => `a=rtpmap:${codec} ${CODEC_NAMES[codec]}/8000`),
     ...(event === null ? [] : [`a=rtpmap:${event} telephone-event/8000`, `a=fmtp:${event} 0-15`]),
     "a=ptime:20",
+    ...(remote.rtcp === "muxed" ? ["a=rtcp-mux"] : []),
     `a=${remote.direction}`,
   ];
 }

@@ -11,8 +11,7 @@ import { Sender } from "./sender.ts";
 const LOUD = 0x20;
 const FORMAT = { payloadType: 0, eventPayloadType: 101 } as const;
 
-function rig() {
-  const clock = new ManualClock(1_000);
+function rig(clock = new ManualClock(1_000)) {
   const sent: (RtpPacket & { at: number; loud: boolean })[] = [];
   const played: string[] = [];
   const sender = new Sender({
@@ -21,7 +20,8 @@ function rig() {
     seed: { ssrc: 7, sequence: 0xfffe, timestamp: 0xffffff00 },
     transmit: (datagram) => {
       const packet = readRtp(datagram) as RtpPacket;
-      sent.push({ ...packet, at: clock.monotonic() - 1_000, loud: packet.payload[0] === LOUD });
+      sent.push({ ...packet, payload: Uint8Array.from(packet.payload), at: clock.monotonic() - 1_000, loud: packet.payload[0] === LOUD });
+      return false;
     },
     onPlayed: (id) => played.push(id),
     onPeriod: () => {},
@@ -181,4 +181,44 @@ test("a digit during which the thread was held up is still one digit, and the pe
     events.map((packet) => receiver.receive(packet)).filter((digit) => digit !== null),
     [9],
   );
+});
+
+/** The clock of a thread that may be held up: then time passes, and what was due runs late. */
+class HeldUpClock extends ManualClock {
+  #late: (() => void)[] | null = null;
+
+  override after(ms: number, task: () => void): () => void {
+    return super.after(ms, () => void (this.#late ? this.#late.push(task) : task()));
+  }
+
+  /** What falls due in these `ms` runs at their end. */
+  holdUp(ms: number): void {
+    const late = (this.#late = []) as (() => void)[];
+    this.advance(ms);
+    this.#late = null;
+    for (const task of late) task();
+  }
+}
+
+test("however often the thread is held up, timestamps are true to the clock, and a jump of them has a marker (RFC 3550 section 5.1)", () => {
+  const { clock, sent, sender, say } = rig(new HeldUpClock(1_000));
+  sender.resume(FORMAT);
+  for (let turn = 0; turn < 300; turn++) {
+    clock.advance((turn * 7) % 90);
+    if (turn % 3 === 0) say(String(turn), turn % 5);
+    if (turn % 4 === 0) (clock as HeldUpClock).holdUp((turn * 13) % 400);
+  }
+  let jumps = 0;
+  for (const [index, packet] of sent.entries()) {
+    const presented = ((packet.timestamp - 0xffffff00) >>> 0) / 8;
+    assert.ok(presented - packet.at <= 20 && packet.at - presented <= 82, `sent at ${packet.at}, stamped ${presented}`);
+    const previous = sent[index - 1];
+    if (!previous) continue;
+    assert.equal((packet.sequence - previous.sequence) & 0xffff, 1);
+    const step = (packet.timestamp - previous.timestamp) >>> 0;
+    assert.equal(step % 160, 0);
+    assert.ok(step > 0 && (step === 160 || packet.marker), `step of ${step}`);
+    if (step > 160) jumps++;
+  }
+  assert.ok(jumps > 20, `${jumps} jumps`);
 });

@@ -1,4 +1,4 @@
-import { ALAW_SILENCE, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { SAMPLES_PER_PACKET, SILENCE } from "#src/kernel/g711.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { SAMPLES_PER_MS } from "./clip.ts";
 import { eventPayload } from "./telephone-event.ts";
@@ -8,7 +8,7 @@ import { PERIOD_MS } from "./pacer.ts";
 import type { Packetful, PlaylistPart } from "./playlist.ts";
 import { Playlist } from "./playlist.ts";
 import type { RtpPacket } from "./rtp.ts";
-import { sequenceDelta, timestampDelta, writeRtp } from "./rtp.ts";
+import { HEADER_BYTES, sequenceDelta, timestampDelta, writeRtp, writeRtpHeader } from "./rtp.ts";
 
 /** A packet without its stream: the sender puts in its own SSRC. */
 export type StreamPacket = Omit<RtpPacket, "ssrc">;
@@ -30,7 +30,8 @@ export interface SenderOptions {
   clock: Clock;
   pacer: Pacer;
   seed: StreamSeed;
-  transmit: (datagram: Uint8Array) => void;
+  /** Sends at once; true when the datagram is still needed, because the socket is busy. */
+  transmit: (datagram: Uint8Array) => boolean;
   onPlayed: (id: string) => void;
   /** Called once in each period while the leg sends. */
   onPeriod: (now: number) => void;
@@ -40,10 +41,13 @@ export interface SenderOptions {
 const LONGEST_CATCH_UP_MS = 60;
 /** RFC 4733 section 2.5.1.4. */
 const END_PACKETS = 3;
-const SILENCE = {
-  0: new Uint8Array(SAMPLES_PER_PACKET).fill(ULAW_SILENCE),
-  8: new Uint8Array(SAMPLES_PER_PACKET).fill(ALAW_SILENCE),
-} as const;
+const EVENT_BYTES = 4;
+
+/** The datagrams of all legs of the thread, one after the other; a new one where the former still waits to be sent. */
+const datagrams = {
+  audio: Buffer.alloc(HEADER_BYTES + SAMPLES_PER_PACKET),
+  event: Buffer.alloc(HEADER_BYTES + EVENT_BYTES),
+};
 
 /**
  * The outgoing stream of one leg: one SSRC, unbroken sequence numbers and timestamps across prompts.
@@ -56,14 +60,18 @@ const SILENCE = {
 export class Sender implements Paced {
   readonly lateness = new Lateness();
   packets = 0;
+  /** Of payload. */
+  octets = 0;
   readonly #options: SenderOptions;
   readonly #playlist: Playlist;
-  readonly #ssrc: number;
+  readonly ssrc: number;
   #sequence: number;
   #timestamp: number;
   #due: number;
   #lead = 0;
   #talking = false;
+  /** Periods went by unsent since the last packet. */
+  #skipped = false;
   /** When the digit that is down went down: the timestamp of all its packets, whatever is skipped meanwhile. */
   #digitStart = 0;
   #format: OutgoingFormat | null = null;
@@ -71,7 +79,7 @@ export class Sender implements Paced {
   constructor(options: SenderOptions) {
     this.#options = options;
     this.#playlist = new Playlist(options.onPlayed);
-    this.#ssrc = options.seed.ssrc;
+    this.ssrc = options.seed.ssrc;
     this.#sequence = options.seed.sequence;
     this.#timestamp = options.seed.timestamp;
     this.#due = options.clock.monotonic();
@@ -104,6 +112,11 @@ export class Sender implements Paced {
     this.#playlist.clear();
   }
 
+  /** The stream's timestamp at `now` (monotonic ms). */
+  timestampAt(now: number): number {
+    return (this.#timestamp + Math.round((now - this.#due) * SAMPLES_PER_MS)) >>> 0;
+  }
+
   /** Where another stream can be joined on at `now` without a step back. */
   joint(now: number): { sequence: number; timestamp: number } {
     this.#skipTo(now);
@@ -117,7 +130,9 @@ export class Sender implements Paced {
     const next = (packet.timestamp + SAMPLES_PER_PACKET) >>> 0;
     if (timestampDelta(next, this.#timestamp) > 0) this.#timestamp = next;
     this.#due = this.#options.clock.monotonic() + PERIOD_MS;
-    this.#transmit(packet);
+    this.packets++;
+    this.octets += packet.payload.length;
+    this.#options.transmit(writeRtp({ ...packet, ssrc: this.ssrc }));
   }
 
   onSlot(now: number, slot: number): number | null {
@@ -138,7 +153,7 @@ export class Sender implements Paced {
   #step(now: number): number | null {
     if (!this.#format) return null;
     if (now - this.#due + this.#lead > LONGEST_CATCH_UP_MS) this.#skipTo(now);
-    const packetful = this.#playlist.next(this.#format.payloadType);
+    const packetful = this.#playlist.next(this.#format.payloadType, datagrams.audio, HEADER_BYTES);
     if (!packetful && this.#lead > 0) {
       this.#lead = 0;
       return this.#due;
@@ -151,33 +166,34 @@ export class Sender implements Paced {
   }
 
   #sendPacketful({ payloadType, eventPayloadType }: OutgoingFormat, packetful: Packetful | null): void {
-    const marker = packetful !== null && !this.#talking;
+    // RFC 3551 section 4.1: the first packet after a time in which none was sent has the marker.
+    const marker = this.#skipped || (packetful !== null && !this.#talking);
+    this.#skipped = false;
     if (packetful?.kind !== "digit") {
-      this.#send({ marker, payloadType, timestamp: this.#timestamp, payload: packetful?.payload ?? SILENCE[payloadType] });
-      return;
+      if (!packetful) datagrams.audio.fill(SILENCE[payloadType], HEADER_BYTES);
+      return this.#send("audio", marker, payloadType, this.#timestamp);
     }
     if (eventPayloadType === null) return;
     const { digit, position, last } = packetful;
     if (position === SAMPLES_PER_PACKET) this.#digitStart = this.#timestamp;
     for (let copy = 0; copy < (last ? END_PACKETS : 1); copy++) {
       const isFirst = position === SAMPLES_PER_PACKET && copy === 0;
-      this.#send({
-        marker: isFirst,
-        payloadType: eventPayloadType,
-        timestamp: this.#digitStart,
-        payload: eventPayload(digit, position, last),
-      });
+      datagrams.event.set(eventPayload(digit, position, last), HEADER_BYTES);
+      this.#send("event", isFirst, eventPayloadType, this.#digitStart);
     }
   }
 
-  #send(packet: Omit<StreamPacket, "sequence">): void {
-    this.#transmit({ ...packet, sequence: this.#sequence });
+  /** Sends the datagram whose payload has been written, with the next sequence number. */
+  #send(kind: keyof typeof datagrams, marker: boolean, payloadType: number, timestamp: number): void {
+    writeRtpHeader(datagrams[kind], marker, payloadType, this.#sequence, timestamp, this.ssrc);
     this.#sequence = (this.#sequence + 1) & 0xffff;
+    this.#transmit(kind);
   }
 
-  #transmit(packet: StreamPacket): void {
+  #transmit(kind: keyof typeof datagrams): void {
     this.packets++;
-    this.#options.transmit(writeRtp({ ...packet, ssrc: this.#ssrc }));
+    this.octets += datagrams[kind].length - HEADER_BYTES;
+    if (this.#options.transmit(datagrams[kind])) datagrams[kind] = Buffer.alloc(datagrams[kind].length);
   }
 
   /** Lets the whole periods before `now` pass unsent: timestamps move on, sequence numbers do not. */
@@ -187,5 +203,6 @@ export class Sender implements Paced {
     this.#due += periods * PERIOD_MS;
     this.#timestamp = (this.#timestamp + periods * PERIOD_MS * SAMPLES_PER_MS) >>> 0;
     this.#talking = false;
+    this.#skipped = true;
   }
 }

@@ -86,6 +86,32 @@ test("a new description with another address is learned anew, one with the same 
   assert.equal(one(lock, NEGOTIATED, 3), "foreign");
 });
 
+for (const [what, source, signalling] of [
+  ["another port of the host that the description names", { ...NEGOTIATED, port: 4002 }, null],
+  ["the host that signals", { host: "192.0.2.10", port: 31_000 }, "192.0.2.10"],
+] as const) {
+  test(`${what} counts from its first packet on, and only the negotiated address can still take its place (S-85)`, () => {
+    const lock = new SourceLock(NEGOTIATED, signalling);
+    assert.deepEqual([one(lock, source, 0), lock.target], ["locked", source]);
+    assert.equal(one(lock, { ...source, port: 9_999 }, 20), "foreign", "not a second such port");
+    assert.ok(stream(lock, UNKNOWN_PEER, 40, 20).every((state) => state === "foreign"));
+    assert.equal(one(lock, NEGOTIATED, 900), "locked");
+    assert.equal(one(lock, source, 920), "foreign");
+    const later = new SourceLock(NEGOTIATED, signalling);
+    one(later, source, 0);
+    assert.equal(one(later, source, 999), "locked");
+    assert.equal(one(later, NEGOTIATED, 1_000), "foreign", "locked after a second");
+    assert.deepEqual(later.target, source);
+  });
+}
+
+test("the host that signals takes over from an unknown peer who was learned just before (S-85)", () => {
+  const lock = new SourceLock(NEGOTIATED, BEHIND_NAT.host);
+  assert.equal(stream(lock, UNKNOWN_PEER, 20).at(-1), "learning");
+  assert.equal(one(lock, BEHIND_NAT, 500), "locked");
+  assert.equal(stream(lock, UNKNOWN_PEER, 20, 501).at(-1), "foreign");
+});
+
 test("RTCP is believed from the peer's host, whatever its port", () => {
   const lock = new SourceLock(NEGOTIATED);
   assert.equal(lock.knows(NEGOTIATED.host), true);

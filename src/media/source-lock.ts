@@ -29,23 +29,30 @@ interface Candidate {
   since: number;
 }
 
+/** How sure it is that a source is the peer: its exact address, another port of its host or of the host that signals for it, or neither. */
+const [UNKNOWN, NEAR, NEGOTIATED] = [0, 1, 2];
+
 /**
  * Decides whose packets count, and where ours go (symmetric RTP, RFC 4961, with the narrow learning of S-85).
  *
- * The negotiated address locks at its first packet. A peer behind NAT sends from another one: it is believed, and answered, once one
- * stream of it has come in order for a while, as RFC 3550 appendix A.1 has new sources on probation. The negotiated address, should it
- * be heard within a second from then, takes the stream over (the one re-latch). After that every other source is ignored until a new
- * description names another address.
+ * The negotiated address locks at its first packet. A peer behind NAT sends from another one. From the host that its description names or
+ * that its signalling comes from, it is believed at once, digits included: the caller's first words and keys count. From anywhere else it is
+ * believed, and answered, once one stream of it has come in order for a while, as RFC 3550 appendix A.1 has new sources on probation. A
+ * source that is surer, should it be heard within a second from then, takes the stream over. After that every other source is
+ * ignored until a new description names another address.
  */
 export class SourceLock {
   #negotiated: Address;
+  readonly #signallingHost: string | null;
   #current: Address | null = null;
   #locked = false;
   #learningSince = 0;
   #candidates: Candidate[] = [];
 
-  constructor(negotiated: Address) {
+  /** `signallingHost`: where the peer's SIP comes from, when that is known. */
+  constructor(negotiated: Address, signallingHost: string | null = null) {
     this.#negotiated = negotiated;
+    this.#signallingHost = signallingHost;
   }
 
   /** Where to send: the learned source, before that the negotiated address. */
@@ -67,22 +74,45 @@ export class SourceLock {
   classify(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): SourceState {
     if (!this.#locked && this.#current && now - this.#learningSince >= LEARNING_MS) this.#lock(this.#current);
     if (this.#locked) return this.#current && same(source, this.#current) ? "locked" : "foreign";
-    if (same(source, this.#negotiated)) {
+    const sureness = this.#surenessOf(source);
+    if (sureness === NEGOTIATED) {
       this.#lock(source);
       return "locked";
     }
-    if (!this.#current) {
-      const candidate = this.#note(source, packet, now);
-      if (candidate.packets < PROBATION_PACKETS || now - candidate.since < PROBATION_MS) return "foreign";
+    const current = this.#current;
+    if (!current || (!same(source, current) && sureness > this.#surenessOf(current))) {
+      const since = sureness === NEAR ? now : this.#provenSince(source, packet, now);
+      if (since === null) return "foreign";
       this.#current = source;
-      this.#learningSince = candidate.since;
-    }
-    return same(source, this.#current) ? "learning" : "foreign";
+      this.#learningSince = since;
+    } else if (!same(source, current)) return "foreign";
+    return sureness === NEAR ? "locked" : "learning";
+  }
+
+  /** Whether a packet of this source can only be ignored. */
+  ignores(source: Address): boolean {
+    return this.#locked && this.#current !== null && !same(source, this.#current);
+  }
+
+  /** A packet of this source was found to be encrypted by the peer: nothing needs to be learned. */
+  lockTo(source: Address): void {
+    if (!this.#locked) this.#lock(source);
   }
 
   /** True when `host` may speak RTCP for the stream; its port is the peer's choice (RFC 3550 section 11). */
   knows(host: string): boolean {
     return host === this.target.host;
+  }
+
+  #surenessOf(source: Address): number {
+    if (same(source, this.#negotiated)) return NEGOTIATED;
+    return source.host === this.#negotiated.host || source.host === this.#signallingHost ? NEAR : UNKNOWN;
+  }
+
+  /** When the stream of an unknown source began, once it has come in order for long enough. */
+  #provenSince(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): number | null {
+    const { packets, since } = this.#note(source, packet, now);
+    return packets < PROBATION_PACKETS || now - since < PROBATION_MS ? null : since;
   }
 
   #lock(source: Address): void {

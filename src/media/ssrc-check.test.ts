@@ -73,3 +73,11 @@ test("after a new description any SSRC may begin", () => {
   assert.ok(check.accepts({ ssrc: 2, sequence: 1 }, false, 1));
   assert.ok(take(CALLER));
 });
+
+test("a stream whose packets wait because the thread was held up is not taken for silent (S-85)", () => {
+  const check = new SsrcCheck();
+  assert.ok(check.accepts({ ssrc: CALLER, sequence: 1 }, false, 0, 0));
+  // Half a second later everything is read at once; the turn before ended at 5 ms.
+  for (const sequence of [1, 2, 3]) assert.ok(!check.accepts({ ssrc: INTRUDER, sequence }, true, 500, 5) || sequence > 1);
+  assert.ok(check.accepts({ ssrc: CALLER, sequence: 2 }, false, 500, 5));
+});

@@ -16,8 +16,11 @@ export class SsrcCheck {
   #events: number | null = null;
   #candidate: { ssrc: number; sequence: number } | null = null;
 
-  /** Whether a packet of the peer's address, received at `now` (monotonic ms), belongs to its stream. */
-  accepts({ ssrc, sequence }: Pick<RtpPacket, "ssrc" | "sequence">, isEvent: boolean, now: number): boolean {
+  /**
+   * Whether a packet of the peer's address, read at `now` (monotonic ms), belongs to its stream. `readUntil`: what came before this
+   * has been read; a stream is not silent because the thread was held up.
+   */
+  accepts({ ssrc, sequence }: Pick<RtpPacket, "ssrc" | "sequence">, isEvent: boolean, now: number, readUntil = now): boolean {
     this.#main ??= { ssrc, receivedAt: now };
     if (ssrc === this.#main.ssrc) {
       this.#main.receivedAt = now;
@@ -25,7 +28,7 @@ export class SsrcCheck {
       return true;
     }
     if (isEvent && ssrc === this.#events) return true;
-    const isSilent = now - this.#main.receivedAt >= SILENT_MS;
+    const isSilent = readUntil - this.#main.receivedAt >= SILENT_MS;
     const mayBring = isSilent || (isEvent && this.#events === null);
     const inRow = this.#candidate?.ssrc === ssrc && sequenceDelta(sequence, this.#candidate.sequence) === 1;
     this.#candidate = mayBring ? { ssrc, sequence } : null;
@@ -37,6 +40,16 @@ export class SsrcCheck {
       this.#events = isEvent ? ssrc : null;
     }
     return true;
+  }
+
+  /** Whether packets of this source have counted as the peer's stream. */
+  isMain(ssrc: number): boolean {
+    return this.#main?.ssrc === ssrc;
+  }
+
+  /** The source has said BYE: another may take its place as if it had long been silent. */
+  leave(ssrc: number): void {
+    if (this.#main?.ssrc === ssrc) this.#main.receivedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** The peer has described itself anew: whatever comes first counts. */

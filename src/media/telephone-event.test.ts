@@ -8,11 +8,11 @@ import type { RtpPacket } from "./rtp.ts";
 const DURATIONS = [160, 320, 480, 480, 480];
 const ENDS = [2, 3, 4];
 
-function press(digit: DtmfDigit, timestamp: number, ssrc = 1): RtpPacket[] {
+function press(digit: DtmfDigit, timestamp: number, ssrc = 1, sequence = 0): RtpPacket[] {
   return DURATIONS.map((duration, index) => ({
     marker: index === 0,
     payloadType: 101,
-    sequence: 0,
+    sequence: sequence === 0 ? 0 : (sequence + index) & 0xffff,
     timestamp: timestamp >>> 0,
     ssrc,
     payload: eventPayload(digit, duration, index >= 2),
@@ -73,6 +73,16 @@ test("packets of two digits mixed at their border count once each, in order (R-2
   assert.deepEqual(received(mixed), [1, 2]);
 });
 
+test("a digit overtaken by a later one is not put behind it: a zero before a nine must not become a nine before a zero (R-228)", () => {
+  const [zero, nine, five] = [press(0, 1_000, 1, 0xfffc), press(9, 1_480, 1, 0x1_0001), press(5, 1_960, 1, 0x1_0006)];
+  assert.deepEqual(received([...nine, ...zero, ...five]), [9, 5]);
+  assert.deepEqual(received([...zero.slice(0, 1), ...nine, ...zero.slice(1), ...five]), [0, 9, 5]);
+});
+
+test("a sender whose timestamps begin anew under the same SSRC is heard on", () => {
+  assert.deepEqual(received([...press(1, 90_000, 1, 500), ...press(2, 1_000, 1, 505), ...press(3, 2_000, 1, 20_000)]), [1, 2, 3]);
+});
+
 test("a whole number typed with 0 ms gaps and every second packet lost comes through (R-228)", () => {
   const digits = [4, 2, 4, 2, 4, 2, 4, 2, 4, 4, 4, 4, 2, 2, 2, 2, HASH];
   const packets = digits.flatMap((digit, index) => press(digit, 0xffff_f000 + index * 480));
@@ -107,4 +117,20 @@ test("events that are no digits and short payloads are passed over", () => {
   const flash = press(16, 1_000);
   const short = press(1, 5_000).map((packet) => ({ ...packet, payload: packet.payload.subarray(0, 3) }));
   assert.deepEqual(received([...flash, ...short, ...press(12, 9_000)]), []);
+});
+
+test("an event that is sent again never counts, not after a hundred others and minutes either (R-228)", () => {
+  const receiver = new TelephoneEventReceiver();
+  const press = (index: number) =>
+    receiver.receive({
+      marker: true,
+      payloadType: 101,
+      sequence: (index * 10) & 0xffff,
+      timestamp: index * 8_000,
+      ssrc: 5,
+      payload: eventPayload(index % 10, 160, false),
+    });
+  const first = Array.from({ length: 300 }, (_, index) => press(index));
+  assert.ok(first.every((digit, index) => digit === index % 10));
+  assert.ok(first.every((_, index) => press(index) === null));
 });

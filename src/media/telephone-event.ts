@@ -1,5 +1,5 @@
 import type { RtpPacket } from "./rtp.ts";
-import { timestampDelta } from "./rtp.ts";
+import { sequenceDelta, timestampDelta } from "./rtp.ts";
 
 /** A digit of the telephone: 0-9, 10 for *, 11 for #: the event codes of RFC 4733 section 3.2. */
 export type DtmfDigit = number;
@@ -9,9 +9,11 @@ export const HASH: DtmfDigit = 11;
 const EVENT_BYTES = 4;
 const END_BIT = 0x80;
 const LONGEST_SEGMENT = 0xffff;
-/** Events remembered; a packet of an older one cannot still be under way. */
-const REMEMBERED = 16;
+/** Events remembered: more than a call has, so that one which is sent again never counts, however late. */
+const REMEMBERED = 1_000;
 const FORGOTTEN = -1;
+/** Packets further behind than this, 2 s, are of a sender that counts anew. */
+const FURTHEST_BEHIND = 100;
 /** -10 dBm0, as most telephones send. */
 const VOLUME = 10;
 
@@ -33,23 +35,27 @@ interface Event {
  */
 export class TelephoneEventReceiver {
   readonly #events: Event[] = [];
+  /** Sequence number of the newest event's newest packet. */
+  #sequence = 0;
 
   /** The digit that this packet is the first news of, or null. Events other than digits are null. */
   receive(packet: RtpPacket): DtmfDigit | null {
-    const { payload, ssrc, timestamp } = packet;
+    const { payload, ssrc, timestamp, sequence } = packet;
     if (payload.length < EVENT_BYTES) return null;
     const code = payload[0] ?? 0;
     const ended = ((payload[1] ?? 0) & END_BIT) !== 0;
     const duration = ((payload[2] ?? 0) << 8) | (payload[3] ?? 0);
 
     const known = this.#events.find((event) => event.ssrc === ssrc && event.timestamp === timestamp);
+    if (!known && this.#isOvertaken(packet)) return null;
+    if (!known || (known === this.#events.at(-1) && sequenceDelta(sequence, this.#sequence) > 0)) this.#sequence = sequence;
     const event = known ?? { code, ssrc, timestamp, duration, ended };
     const continued = known !== undefined || this.#continues(event, packet.marker);
     if (known) {
       known.duration = Math.max(known.duration, duration);
       known.ended ||= ended;
     } else {
-      // Only the newest event needs its code: sixteen of them in a row would be a card number.
+      // Only the newest event needs its code: a row of them would be a card number.
       const previous = this.#events.at(-1);
       if (previous) previous.code = FORGOTTEN;
       this.#events.push(event);
@@ -67,6 +73,17 @@ export class TelephoneEventReceiver {
   clear(): void {
     for (const event of this.#events) event.code = FORGOTTEN;
     this.#events.length = 0;
+  }
+
+  /**
+   * True when a digit's first packet comes after a later digit: it was sent before it. In this place it would make another number of
+   * the caller's, perhaps a valid one; without it the number is too short.
+   */
+  #isOvertaken({ ssrc, timestamp, sequence }: RtpPacket): boolean {
+    const last = this.#events.at(-1);
+    if (!last || last.ssrc !== ssrc || timestampDelta(timestamp, last.timestamp) >= 0) return false;
+    const behind = sequenceDelta(this.#sequence, sequence);
+    return behind > 0 && behind < FURTHEST_BEHIND;
   }
 
   /**

@@ -31,7 +31,7 @@ const CLEAR_WINNER = 4;
 const SHARE_OF_ENERGY = 0.75;
 
 /**
- * Digits in the audio itself (ITU-T Q.23, Q.24), for peers without telephone-event. One Goertzel filter per frequency.
+ * Digits in the audio itself (ITU-T Q.23, Q.24), for peers that send no telephone events. One Goertzel filter per frequency.
  * A digit is reported once, about 32 ms after it began.
  */
 export class ToneReceiver {
@@ -80,6 +80,8 @@ export class ToneReceiver {
 function digitOf(block: Float64Array): DtmfDigit | null {
   let energy = 0;
   for (const sample of block) energy += sample * sample;
+  // Silence, most of what a caller sends, costs no filters.
+  if (energy < WEAKEST * BLOCK) return null;
   const low = strongest(block, LOW_GROUP);
   const high = strongest(block, HIGH_GROUP);
   if (!low || !high || low.power < WEAKEST || high.power < WEAKEST) return null;

@@ -26,7 +26,6 @@ const RISE_DB = 0.03;
 export async function loadVoiceActivity(): Promise<() => VoiceActivity> {
   const fvad = await loadFvad();
   const input = fvad._malloc(SAMPLES_PER_PACKET * Int16Array.BYTES_PER_ELEMENT);
-  const memory = () => fvad.HEAP16.subarray(input / 2, input / 2 + SAMPLES_PER_PACKET);
 
   return () => {
     const handle = fvad._fvad_new();
@@ -37,7 +36,7 @@ export async function loadVoiceActivity(): Promise<() => VoiceActivity> {
 
     return {
       isSpeech(frame) {
-        memory().set(frame);
+        fvad.HEAP16.set(frame, input / 2);
         const isVoice = fvad._fvad_process(handle, input, SAMPLES_PER_PACKET) === 1;
         const level = levelOf(frame);
         const loud = level > Math.max(QUIETEST_DB, floor + ABOVE_FLOOR_DB);
@@ -45,7 +44,7 @@ export async function loadVoiceActivity(): Promise<() => VoiceActivity> {
         return isVoice && loud;
       },
       free() {
-        memory().fill(0);
+        fvad.HEAP16.fill(0, input / 2, input / 2 + SAMPLES_PER_PACKET);
         fvad._fvad_free(handle);
       },
     };
@@ -55,6 +54,6 @@ export async function loadVoiceActivity(): Promise<() => VoiceActivity> {
 /** Mean power in dB below full scale. */
 function levelOf(frame: Int16Array): number {
   let energy = 0;
-  for (const sample of frame) energy += sample * sample;
+  for (let at = 0; at < frame.length; at++) energy += (frame[at] as number) ** 2;
   return 10 * Math.log10(energy / frame.length / 32_768 ** 2 + 1e-12);
 }

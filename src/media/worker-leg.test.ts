@@ -1,26 +1,35 @@
 import assert from "node:assert/strict";
+import type { RemoteInfo, Socket } from "node:dgram";
 import { createSocket } from "node:dgram";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
+import { encodeUlaw } from "#src/kernel/g711.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { ReadingTurns } from "./arrival-times.ts";
 import { eventPayload } from "./telephone-event.ts";
 import { Pacer } from "./pacer.ts";
-import type { LegEvent, LegOptions } from "./protocol.ts";
-import { writeRtp } from "./rtp.ts";
+import type { LegEvent, LegOptions, LegStats } from "./protocol.ts";
+import { readRtcp, writeRtcp } from "./rtcp.ts";
+import { isRtcp, writeRtp } from "./rtp.ts";
 import type { RemoteMedia } from "./sdp.ts";
+import { toneOf } from "./tones.ts";
+import { SrtpSession } from "./srtp-session.ts";
 import { WorkerLeg } from "./worker-leg.ts";
 
 const HOST = "127.0.0.1";
-const OPTIONS: LegOptions = { muted: true, capture: false };
+const OPTIONS: LegOptions = { muted: true, capture: false, signallingHost: null };
 
 /** A leg on a standing clock and a peer on a plain socket. */
-function rig(t: { after(task: () => void): void }) {
+function rig(t: { after(task: () => void): void }, options = OPTIONS, host = HOST) {
   const clock = new ManualClock();
   const emitter = new EventEmitter();
   const events: LegEvent[] = [];
   const deps = {
     clock,
+    random: systemRandom,
     pacer: new Pacer(clock),
+    turns: new ReadingTurns(() => clock.monotonic(), setImmediate),
     createDetector: () => ({ isSpeech: () => false, free() {} }),
     report: (event: LegEvent) => {
       events.push(event);
@@ -28,23 +37,25 @@ function rig(t: { after(task: () => void): void }) {
     },
     mediaLostAfterMs: 30_000,
   };
-  const peer = createSocket("udp4");
-  const { port: peerPort } = peer.bindSync({ address: HOST, port: 0 });
+  const peer = createSocket(host === HOST ? "udp4" : "udp6");
+  const { port: peerPort } = peer.bindSync({ address: host, port: 0 });
   let port = 30_000;
   let leg: WorkerLeg | null = null;
   while (!leg) {
     try {
-      leg = new WorkerLeg(deps, HOST, port, OPTIONS, { ssrc: 1, sequence: 1, timestamp: 1 });
+      leg = new WorkerLeg(deps, host, port, options, { ssrc: 1, sequence: 1, timestamp: 1 });
     } catch {
       port += 2;
     }
   }
   const opened = leg;
+  let stats: LegStats | null = null;
+  const close = () => (stats ??= opened.close());
   t.after(() => {
-    opened.close();
+    close();
     peer.close();
   });
-  const remote: RemoteMedia = { host: HOST, port: peerPort, payloadType: 0, eventPayloadType: 101, direction: "sendrecv" };
+  const remote: RemoteMedia = { host, port: peerPort, payloadType: 0, eventPayloadType: 101, direction: "sendrecv" };
   /** Sends a digit and waits until the leg has reported it: everything sent to the RTP port before has then been handled. */
   let presses = 0;
   const digit = async () => {
@@ -52,12 +63,16 @@ function rig(t: { after(task: () => void): void }) {
     peer.send(
       writeRtp({ marker: true, payloadType: 101, sequence: presses, timestamp, ssrc: 5, payload: eventPayload(1, 160, false) }),
       port,
-      HOST,
+      host,
     );
     await once(emitter, "event");
   };
   const lost = () => events.filter(({ type }) => type === "mediaLost").length;
-  return { clock, leg: opened, peer, port, remote, digit, lost };
+  const digits = () => events.flatMap((event) => (event.type === "dtmfDigit" ? [event.digit] : []));
+  const digitCame = async (count: number) => {
+    while (digits().length < count) await once(emitter, "event");
+  };
+  return { clock, leg: opened, close, peer, port, remote, digit, lost, digits, digitCame };
 }
 
 /** A receiver report without blocks (RFC 3550 section 6.4.2). */
@@ -94,9 +109,9 @@ for (const offset of [0, 1]) {
   });
 }
 
-test("a leg that we hold, or that is held both ways, does not count as lost (R-226)", (t) => {
+test("a leg that is on hold in either direction does not count as lost (R-226, RFC 3264 section 8.4)", (t) => {
   const { clock, leg, remote, lost } = rig(t);
-  for (const direction of ["sendonly", "inactive"] as const) {
+  for (const direction of ["sendonly", "recvonly", "inactive"] as const) {
     leg.setRemote({ ...remote, direction });
     clock.advance(60_000);
     leg.watch(clock.monotonic());
@@ -106,4 +121,211 @@ test("a leg that we hold, or that is held both ways, does not count as lost (R-2
   clock.advance(30_000);
   leg.watch(clock.monotonic());
   assert.equal(lost(), 1);
+});
+
+const AGREEMENT = {
+  suite: "AES_CM_128_HMAC_SHA1_80",
+  sendKey: Uint8Array.from({ length: 30 }, (_, at) => at),
+  receiveKey: Uint8Array.from({ length: 30 }, (_, at) => 100 + at),
+} as const;
+const agreed = () => ({ ...AGREEMENT, sendKey: AGREEMENT.sendKey.slice(), receiveKey: AGREEMENT.receiveKey.slice() });
+const peersSide = () => new SrtpSession({ suite: AGREEMENT.suite, sendKey: agreed().receiveKey, receiveKey: agreed().sendKey });
+const press = (sequence: number, digit: number) =>
+  writeRtp({ marker: true, payloadType: 101, sequence, timestamp: sequence * 1_000, ssrc: 5, payload: eventPayload(digit, 160, false) });
+
+test("an encrypted leg hears digits under the agreed key alone, each once, and locks to whoever has that key (R-227, S-85)", async (t) => {
+  const { leg, peer, port, remote, digits, digitCame } = rig(t);
+  const session = peersSide();
+  // As behind NAT: the description names another port than the packets come from.
+  leg.setRemote({ ...remote, port: remote.port + 2, srtp: agreed() });
+  peer.send(press(1, 1), port, HOST);
+  const sent = session.protect(press(2, 2))!;
+  for (let copies = 0; copies < 3; copies++) peer.send(sent, port, HOST);
+  peer.send(session.protect(press(3, 3))!, port, HOST);
+  await digitCame(2);
+  assert.deepEqual(digits(), [2, 3]);
+});
+
+test("an encrypted leg sends nothing in clear, and its RTCP counts only under the key (S-86)", async (t) => {
+  const { clock, leg, peer, port, remote, lost } = rig(t, { muted: false, capture: false, signallingHost: null });
+  const came = once(peer, "message");
+  leg.setRemote({ ...remote, srtp: agreed() });
+  const [datagram] = (await came) as [Buffer];
+  assert.equal(datagram.length, 12 + 160 + 10);
+  assert.notEqual(datagram[20], 0xff);
+  const session = peersSide();
+  assert.ok(session.unprotect(Uint8Array.from(datagram)));
+  clock.advance(30_000);
+  leg.watch(clock.monotonic());
+  assert.equal(lost(), 1);
+  for (let turn = 0; turn < 1_000 && lost() < 2; turn++) {
+    clock.advance(30_000);
+    leg.watch(clock.monotonic());
+    peer.send(turn < 3 ? RTCP : session.protectRtcp(RTCP), port + 1, HOST);
+    if (turn === 2) assert.equal(lost(), 1);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(lost(), 2);
+});
+
+/** A key's tones, 100 ms as five packets of audio, from this sequence number on. */
+const tones = (sequence: number, digit: number) => {
+  const ulaw = encodeUlaw(toneOf(digit, 800));
+  return Array.from({ length: 5 }, (_, index) => {
+    const payload = ulaw.subarray(index * 160, index * 160 + 160);
+    return writeRtp({ marker: false, payloadType: 0, sequence: sequence + index, timestamp: (sequence + index) * 160, ssrc: 5, payload });
+  });
+};
+const quiet = (sequence: number) =>
+  writeRtp({ marker: false, payloadType: 0, sequence, timestamp: sequence * 160, ssrc: 5, payload: new Uint8Array(160).fill(0xff) });
+const event = (sequence: number, digit: number) =>
+  writeRtp({ marker: true, payloadType: 101, sequence, timestamp: sequence * 160, ssrc: 5, payload: eventPayload(digit, 160, false) });
+
+test("tones count where events were agreed on and none comes; with the first event they are echoes, its own digit's included (R-227)", async (t) => {
+  const { clock, leg, peer, port, remote, digits, digitCame } = rig(t);
+  leg.setRemote(remote);
+  const send = (...datagrams: Uint8Array[]) => {
+    for (const datagram of datagrams) peer.send(datagram, port, HOST);
+  };
+  send(...tones(10, 4), quiet(15), quiet(16), quiet(17), ...tones(18, 7));
+  await digitCame(2);
+  assert.deepEqual(digits(), [4, 7]);
+  // The event of the digit whose tones were heard already, then digits as both, then one as an event alone.
+  send(event(23, 7), quiet(24), quiet(25), quiet(26), event(27, 9), ...tones(28, 9), quiet(33), quiet(34), quiet(35));
+  await digitCame(3);
+  clock.advance(1_000);
+  send(event(36, 9), ...tones(37, 2), quiet(42), event(43, 5));
+  await digitCame(5);
+  assert.deepEqual(digits(), [4, 7, 9, 9, 5]);
+});
+
+test("the same key pressed as an event long after its tones is another press (R-228)", async (t) => {
+  const { clock, leg, peer, port, remote, digits, digitCame } = rig(t);
+  leg.setRemote(remote);
+  for (const datagram of tones(10, 4)) peer.send(datagram, port, HOST);
+  await digitCame(1);
+  clock.advance(400);
+  peer.send(event(35, 4), port, HOST);
+  await digitCame(2);
+  assert.deepEqual(digits(), [4, 4]);
+});
+
+/** The next datagram of RTCP. */
+async function report(socket: Socket): Promise<{ datagram: Buffer; port: number }> {
+  for (;;) {
+    const [datagram, { port }] = (await once(socket, "message")) as [Buffer, RemoteInfo];
+    if (isRtcp(datagram)) return { datagram, port };
+  }
+}
+
+for (const host of [HOST, "::1"]) {
+  test(`reports go from the port beside the RTP to where the peer wants them, and BYE ends them; ${host} (RFC 3550 section 6, RFC 3605)`, async (t) => {
+    const { clock, leg, close, port, remote, digit } = rig(t, OPTIONS, host);
+    const reports = createSocket(host === HOST ? "udp4" : "udp6");
+    t.after(() => reports.close());
+    const rtcp = { host, port: reports.bindSync({ address: host, port: 0 }).port };
+    leg.setRemote({ ...remote, rtcp });
+    await digit();
+    const first = report(reports);
+    clock.advance(2_500);
+    const { datagram, port: source } = await first;
+    assert.equal(source, port + 1);
+    assert.equal(datagram[1], 201);
+    assert.equal(readRtcp(datagram, 5)?.block?.lost, 0);
+    const last = report(reports);
+    reports.send(writeRtcp({ ssrc: 5, cname: "p", block: { ...ABOUT_US, lost: 3 } }), port + 1, host);
+    await digit();
+    const { peer } = close();
+    assert.deepEqual(readRtcp((await last).datagram, 5)?.leaving, [1]);
+    assert.deepEqual(peer, { lost: 3, fractionLost: 0.25, jitterMs: 1, roundTripMs: null });
+  });
+}
+
+const ABOUT_US = { ssrc: 1, fractionLost: 64, lost: 0, highestSequence: 1, jitter: 8, lastReport: 0, delay: 0 };
+
+test("reports share the RTP port where that was agreed on, encrypted on an encrypted leg (RFC 5761, RFC 3711 section 3.4)", async (t) => {
+  const { clock, leg, close, peer, port, remote, digitCame } = rig(t);
+  const session = peersSide();
+  leg.setRemote({ ...remote, rtcp: "muxed", srtp: agreed() });
+  for (const since of [2_500, 5_000]) {
+    peer.send(session.protectRtcp(writeRtcp({ ssrc: 5, cname: "p", block: ABOUT_US })), port, HOST);
+    const next = report(peer);
+    clock.advance(since);
+    const { datagram, port: source } = await next;
+    assert.equal(source, port);
+    assert.equal(datagram.readUInt32BE(datagram.length - 14) >>> 31, 1);
+    assert.equal(session.unprotectRtcp(Uint8Array.from(datagram.with(20, 1 ^ (datagram[20] ?? 0)))), null);
+    const clear = session.unprotectRtcp(Uint8Array.from(datagram));
+    assert.ok(clear && readRtcp(clear, 5));
+    assert.equal(session.unprotectRtcp(Uint8Array.from(datagram)), null);
+  }
+  peer.send(session.protect(press(1, 1))!, port, HOST);
+  await digitCame(1);
+  assert.equal(close().peer?.lost, 0);
+});
+
+test("nobody else's and no broken RTCP is believed, nor any sent to a peer that holds us by 0.0.0.0", async (t) => {
+  const { clock, leg, close, peer, port, remote, digit } = rig(t);
+  leg.setRemote({ ...remote, rtcp: "muxed" });
+  const unknown = createSocket("udp4");
+  unknown.bindSync({ address: "127.0.0.2", port: 0 });
+  t.after(() => unknown.close());
+  const sound = writeRtcp({ ssrc: 5, cname: "p", block: ABOUT_US });
+  unknown.send(sound, port, HOST);
+  peer.send(sound.subarray(0, sound.length - 4), port, HOST);
+  await digit();
+  leg.setRemote({ ...remote, host: "0.0.0.0", direction: "inactive" });
+  clock.advance(60_000);
+  assert.equal(close().peer, null);
+});
+
+test("comfort noise and payload types nobody agreed on are a sign of life and no digit, and lose nothing (R-227, R-278)", async (t) => {
+  const { clock, leg, close, peer, port, remote, digits, digitCame, lost } = rig(t);
+  leg.setRemote({ ...remote, eventPayloadType: 96 });
+  const send = (sequence: number, payloadType: number, payload: Uint8Array) =>
+    peer.send(writeRtp({ marker: true, payloadType, sequence, timestamp: sequence * 160, ssrc: 5, payload }), port, HOST);
+  send(1, 96, eventPayload(1, 160, false));
+  // 101 is our own number for events, but this peer never heard of it: to him it may be any codec.
+  for (const [index, payloadType] of [13, 101, 97, 126, 35].entries()) send(2 + index, payloadType, eventPayload(7, 160, false));
+  send(7, 96, eventPayload(2, 160, false));
+  await digitCame(2);
+  assert.deepEqual(digits(), [1, 2]);
+  clock.advance(29_999);
+  send(8, 13, Uint8Array.of(70));
+  send(9, 97, Uint8Array.of(1, 2, 3, 4));
+  send(10, 96, eventPayload(3, 160, false));
+  await digitCame(3);
+  clock.advance(29_999);
+  leg.watch(clock.monotonic());
+  assert.equal(lost(), 0);
+  const { packetsIn, lost: missing, ignored } = close();
+  assert.deepEqual([packetsIn, missing, ignored], [10, 0, 5]);
+});
+
+test("events are read behind contributing sources and header extensions, and before padding (RFC 3550 section 5)", async (t) => {
+  const { leg, peer, port, remote, digits, digitCame } = rig(t);
+  leg.setRemote(remote);
+  const dress = (sequence: number, digit: number, first: number, before: number[], after: number[]) => {
+    const plain = writeRtp({
+      marker: true,
+      payloadType: 101,
+      sequence,
+      timestamp: sequence * 160,
+      ssrc: 5,
+      payload: eventPayload(digit, 160, false),
+    });
+    const datagram = Buffer.concat([plain.subarray(0, 12), Buffer.from(before), plain.subarray(12), Buffer.from(after)]);
+    datagram[0] = first;
+    peer.send(datagram, port, HOST);
+  };
+  dress(1, 4, 0x82, [9, 9, 9, 9, 8, 8, 8, 8], []);
+  dress(2, 5, 0x90, [0xbe, 0xde, 0, 1, 7, 7, 7, 7], []);
+  dress(3, 6, 0xa0, [], [0, 0, 0, 4]);
+  dress(4, 7, 0xb1, [9, 9, 9, 9, 0xbe, 0xde, 0, 0], [2, 2]);
+  // An extension longer than the packet, and padding longer than it.
+  dress(5, 8, 0x90, [0xbe, 0xde, 0xff, 0xff], []);
+  dress(6, 8, 0xa0, [], [0xff]);
+  dress(7, 9, 0x80, [], []);
+  await digitCame(5);
+  assert.deepEqual(digits(), [4, 5, 6, 7, 9]);
 });

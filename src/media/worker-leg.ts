@@ -2,10 +2,14 @@ import type { RemoteInfo } from "node:dgram";
 import type { MessagePort } from "node:worker_threads";
 import { SAMPLES_PER_PACKET, alawToUlaw, decodeUlaw, encodeUlaw } from "#src/kernel/g711.ts";
 import type { Clock } from "#src/kernel/clock.ts";
+import type { Random } from "#src/kernel/random.ts";
+import { ArrivalTimes } from "./arrival-times.ts";
+import type { ReadingTurns } from "./arrival-times.ts";
 import { Clip, SAMPLES_PER_MS } from "./clip.ts";
 import { JitterBuffer } from "./jitter-buffer.ts";
+import { KeySource } from "./key-source.ts";
 import type { DtmfDigit } from "./telephone-event.ts";
-import { TelephoneEventReceiver } from "./telephone-event.ts";
+import { HASH, TelephoneEventReceiver } from "./telephone-event.ts";
 import type { LegSockets } from "./leg-sockets.ts";
 import { bindLegSockets } from "./leg-sockets.ts";
 import { Listener } from "./listener.ts";
@@ -15,28 +19,41 @@ import type { DtmfTiming, LegEvent, LegOptions, LegStats } from "./protocol.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay } from "./relay.ts";
 import type { RelayTarget } from "./relay.ts";
+import { RtcpSession } from "./rtcp-session.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { isRtcp, readRtp } from "./rtp.ts";
 import type { RemoteMedia } from "./sdp.ts";
-import { OFFERED_EVENT_PAYLOAD_TYPE } from "./sdp.ts";
 import type { OutgoingFormat, StreamPacket, StreamSeed } from "./sender.ts";
 import { Sender } from "./sender.ts";
-import type { SourceState } from "./source-lock.ts";
+import type { Address, SourceState } from "./source-lock.ts";
 import { SourceLock } from "./source-lock.ts";
+import { SrtpSession } from "./srtp-session.ts";
 import { SsrcCheck } from "./ssrc-check.ts";
 import { ToneReceiver, toneOf } from "./tones.ts";
 import type { VoiceActivity } from "./voice-activity.ts";
 
 export interface WorkerLegDeps {
   clock: Clock;
+  random: Random;
   pacer: Pacer;
+  turns: ReadingTurns;
   createDetector: () => VoiceActivity;
   report(event: LegEvent): void;
   mediaLostAfterMs: number;
 }
 
+/** One frame while it is looked at. */
+const SAMPLES = new Int16Array(SAMPLES_PER_PACKET);
+/** The event of a digit begins at most so long after its tones were heard; the next press of the same key later. */
+const TONE_AHEAD_MS = 150;
+/** RFC 3389. */
+const COMFORT_NOISE = 13;
 /** No audio for this long: the peer has stopped sending because its caller is silent. */
 const QUIET_AFTER_MS = 100;
+
+/** A digit of INFO that crosses a bridge, which says nothing of how long it was held: as a telephone presses it. */
+const RELAYED: DtmfTiming = { onMs: 120, gapMs: 60 };
+const RELAYED_ID = "relayed";
 
 /** One call leg inside the media worker: its sockets, what it sends, what it hears. */
 export class WorkerLeg implements RelayTarget {
@@ -48,21 +65,41 @@ export class WorkerLeg implements RelayTarget {
   readonly #jitterBuffer: JitterBuffer;
   readonly #telephoneEvents = new TelephoneEventReceiver();
   readonly #statistics = new ReceiverStatistics();
-  #tones: ToneReceiver | null = null;
+  readonly #rtcp: RtcpSession;
+  /** Where the peer's RTCP came from first: behind NAT it is not where its description says. */
+  #rtcpSource: Address | null = null;
+  readonly #arrivals: ArrivalTimes;
+  /** The packet that is being read. */
+  readonly #packet = {} as RtpPacket;
+  readonly #tones = new ToneReceiver();
+  /** The last digit heard as tones. */
+  #tone: { digit: DtmfDigit; at: number } | null = null;
+  /** The peer sends its digits as events: tones beside them are echoes of the same digits. */
+  #sendsEvents = false;
   #remote: RemoteMedia | null = null;
   #lock: SourceLock | null = null;
+  /** Null: plain RTP. */
+  #srtp: SrtpSession | null = null;
   readonly #ssrc = new SsrcCheck();
   #sourceState: SourceState = "foreign";
   #bridged: { other: WorkerLeg; relay: Relay } | null = null;
+  /** How the peer's digits cross the bridge. */
+  readonly #keys: KeySource;
+  /** Digits of the other leg's INFO requests that are being sent, in place of its audio. */
+  #relaying = 0;
   #ignored = 0;
   #lastAudio = 0;
   #lastPacketAt = 0;
+  /** When the newest packet came. */
+  #receivedAt = 0;
   #mediaLost = false;
 
   /** Binds the leg's ports; throws when one is taken. */
   constructor(deps: WorkerLegDeps, bindHost: string, port: number, options: LegOptions, seed: StreamSeed) {
     this.#deps = deps;
     this.#options = options;
+    this.#arrivals = new ArrivalTimes(deps.turns);
+    this.#keys = new KeySource(deps.clock);
     this.#sockets = bindLegSockets(bindHost, port, {
       onRtp: (datagram, source) => this.#onRtp(datagram, source),
       onRtcp: (datagram, source) => this.#onRtcp(datagram, source),
@@ -74,8 +111,19 @@ export class WorkerLeg implements RelayTarget {
       pacer: deps.pacer,
       seed,
       transmit: (datagram) => this.#transmit(datagram),
-      onPlayed: (id) => deps.report({ type: "played", id }),
+      onPlayed: (id) => {
+        if (id !== RELAYED_ID) deps.report({ type: "played", id });
+        // When the packet has left.
+        else if (--this.#relaying === 0) queueMicrotask(() => this.#endRelaying());
+      },
       onPeriod: (now) => this.#onPeriod(now),
+    });
+    this.#rtcp = new RtcpSession({
+      clock: deps.clock,
+      random: deps.random,
+      sent: this.#sender,
+      received: this.#statistics,
+      transmit: (datagram) => this.#transmitRtcp(datagram),
     });
   }
 
@@ -89,14 +137,17 @@ export class WorkerLeg implements RelayTarget {
   setRemote(remote: RemoteMedia): void {
     const now = this.#deps.clock.monotonic();
     this.#remote = remote;
-    const isHeld = remote.host === "0.0.0.0" || remote.host === "::";
-    if (!this.#lock) this.#lock = new SourceLock(remote);
-    else if (!isHeld && this.#lock.renegotiate(remote)) this.#ssrc.reset();
-    // With telephone-event agreed on, tones in the audio are echoes of the same digits.
-    this.#tones = remote.eventPayloadType === null ? (this.#tones ?? new ToneReceiver()) : null;
+    this.#rtcpSource = null;
+    this.#setKeys(remote);
+    if (!this.#lock) this.#lock = new SourceLock(remote, this.#options.signallingHost);
+    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) {
+      this.#ssrc.reset();
+      this.#sendsEvents = false;
+    }
     this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
+    this.#rtcp.start();
   }
 
   play(id: string, parts: PlaylistPart[]): void {
@@ -108,16 +159,45 @@ export class WorkerLeg implements RelayTarget {
   }
 
   /** Digits as telephone events, or as tones to a peer without them. */
-  sendDtmf(id: string, digits: DtmfDigit[], { onMs, gapMs }: DtmfTiming): void {
+  sendDtmf(id: string, digits: DtmfDigit[], timing: DtmfTiming): void {
+    this.play(id, this.#digits(digits, timing));
+  }
+
+  /** A digit that the peer pressed by INFO goes on to the other end of the bridge. */
+  relayDigit(digit: DtmfDigit): void {
+    if (this.#bridged && this.#keys.accepts("info")) this.#bridged.other.#sendRelayed(digit);
+  }
+
+  #sendRelayed(digit: DtmfDigit): void {
+    const { format } = this;
+    // A to D are no keys of a telephone: there are no tones of them here.
+    if (!format || (format.eventPayloadType === null && digit > HASH)) return;
+    this.#relaying++;
+    this.#sender.play(RELAYED_ID, this.#digits([digit], RELAYED));
+    this.#sender.resume(format);
+  }
+
+  /** The other end's own packets follow again. */
+  #endRelaying(): void {
+    if (this.#relaying > 0 || !this.#bridged) return;
+    this.#sender.pause();
+    this.#bridged.other.#bridged?.relay.rejoin();
+  }
+
+  #dropRelayed(): void {
+    if (this.#relaying === 0) return;
+    this.#relaying = 0;
+    this.#sender.stopPlayback();
+    this.#endRelaying();
+  }
+
+  #digits(digits: DtmfDigit[], { onMs, gapMs }: DtmfTiming): PlaylistPart[] {
     const samples = Math.ceil((onMs * SAMPLES_PER_MS) / SAMPLES_PER_PACKET) * SAMPLES_PER_PACKET;
     const gap: PlaylistPart[] = gapMs > 0 ? [{ clip: Clip.silence(gapMs * SAMPLES_PER_MS) }] : [];
     const asEvent = this.#remote !== null && this.#remote.eventPayloadType !== null;
     const down = (digit: DtmfDigit): PlaylistPart =>
       asEvent ? { digit, samples } : { clip: new Clip(encodeUlaw(toneOf(digit, samples))) };
-    this.play(
-      id,
-      digits.flatMap((digit) => [down(digit), ...gap]),
-    );
+    return digits.flatMap((digit) => [down(digit), ...gap]);
   }
 
   watchVoice(on: boolean): void {
@@ -140,8 +220,8 @@ export class WorkerLeg implements RelayTarget {
 
   /** Declares the media lost, once, after a long silence on the wire; called about every second. */
   watch(now: number): void {
-    const direction = this.#remote?.direction;
-    if (direction !== "sendrecv" && direction !== "recvonly") {
+    // Who holds us promises no audio, whatever he may send (RFC 3264 section 8.4): the call lives until its own limits.
+    if (this.#remote?.direction !== "sendrecv") {
       this.#lastPacketAt = now;
       return;
     }
@@ -153,12 +233,14 @@ export class WorkerLeg implements RelayTarget {
   /** Closes the ports at once and overwrites all audio and digits held. */
   close(): LegStats {
     this.#partBoth();
+    this.#rtcp.end();
     this.#remote = null;
     this.#sender.stopPlayback();
     this.#sender.pause();
     this.#sockets.close();
     this.#dropAudio();
     this.#telephoneEvents.clear();
+    this.#srtp?.wipe();
     const { lateness } = this.#sender;
     return {
       packetsIn: this.#statistics.packets,
@@ -166,6 +248,7 @@ export class WorkerLeg implements RelayTarget {
       lost: this.#statistics.lost,
       jitterMs: this.#statistics.jitterMs,
       ignored: this.#ignored,
+      peer: this.#rtcp.peer,
       lateness: { p50: lateness.quantile(0.5), p99: lateness.quantile(0.99), max: lateness.max },
     };
   }
@@ -175,6 +258,7 @@ export class WorkerLeg implements RelayTarget {
   }
 
   forward(packet: StreamPacket): void {
+    if (this.#relaying > 0) return;
     this.#sender.forward(packet);
   }
 
@@ -193,35 +277,85 @@ export class WorkerLeg implements RelayTarget {
   }
 
   #part(): void {
+    this.#dropRelayed();
     this.#bridged = null;
     this.#applyFormat();
   }
 
   #applyFormat(): void {
-    if (this.format && !this.#options.muted && !this.#bridged) this.#sender.resume(this.format);
+    if (!this.format) this.#dropRelayed();
+    const isSending = this.#bridged ? this.#relaying > 0 : !this.#options.muted;
+    if (this.format && isSending) this.#sender.resume(this.format);
     else this.#sender.pause();
   }
 
   #dropAudio(): void {
     this.#listener.clear();
     this.#jitterBuffer.clear();
-    this.#tones?.clear();
+    this.#tones.clear();
+    this.#tone = null;
   }
 
-  #transmit(datagram: Uint8Array): void {
+  #setKeys({ srtp }: RemoteMedia): void {
+    if (srtp && this.#srtp) this.#srtp.renew(srtp);
+    else if (srtp) this.#srtp = new SrtpSession(srtp);
+  }
+
+  #transmit(datagram: Uint8Array): boolean {
     const target = this.#lock?.target;
-    if (target) this.#sockets.send(datagram, target.port, target.host);
+    if (target === undefined) return false;
+    if (!this.#srtp) return this.#sockets.send(datagram, target.port, target.host);
+    const packet = this.#srtp.protect(datagram);
+    if (packet) this.#sockets.send(packet, target.port, target.host);
+    return false;
   }
 
   #onRtp(datagram: Uint8Array, source: RemoteInfo): void {
+    this.#arrivals.noteRead();
     if (isRtcp(datagram)) this.#onRtcp(datagram, source);
-    else if (!this.#receive(datagram, source)) this.#ignored++;
+    else {
+      const packet = this.#open(datagram, source);
+      if (!packet || !this.#receive(packet, source)) this.#ignored++;
+    }
     // The datagram holds what the caller said or pressed; the garbage collector frees memory without overwriting it.
     datagram.fill(0);
   }
 
-  #onRtcp(datagram: Uint8Array, source: RemoteInfo): void {
-    if (isRtcp(datagram) && this.#lock?.knows(source.address)) this.#notePacket(this.#deps.clock.monotonic());
+  /** False: there is nowhere to send to. */
+  #transmitRtcp(datagram: Uint8Array): boolean {
+    const remote = this.#remote;
+    if (!this.#lock || !remote || isUnspecified(remote.host)) return false;
+    const packet = this.#srtp ? this.#srtp.protectRtcp(datagram) : datagram;
+    const isMuxed = remote.rtcp === "muxed";
+    const negotiated = typeof remote.rtcp === "object" ? remote.rtcp : { host: remote.host, port: remote.port + 1 };
+    const { host, port } = isMuxed ? this.#lock.target : (this.#rtcpSource ?? negotiated);
+    if (port > 65_535) return false;
+    if (isMuxed) this.#sockets.send(packet, port, host);
+    else this.#sockets.sendRtcp(packet, port, host);
+    return true;
+  }
+
+  #onRtcp(datagram: Uint8Array, { address, port }: RemoteInfo): void {
+    const named = this.#remote?.rtcp;
+    const isNamed = typeof named === "object" && named.host === address;
+    if (!isRtcp(datagram) || !(isNamed || this.#lock?.knows(address))) return;
+    const packet = this.#srtp ? this.#srtp.unprotectRtcp(datagram) : datagram;
+    const now = this.#deps.clock.monotonic();
+    const rtcp = packet && this.#rtcp.receive(packet, now);
+    if (!rtcp) return;
+    this.#rtcpSource ??= { host: address, port };
+    for (const ssrc of rtcp.leaving) this.#ssrc.leave(ssrc);
+    this.#notePacket(now);
+  }
+
+  /** The packet in the clear: of an encrypted stream one that the peer has made, which tells its address as well. */
+  #open(datagram: Uint8Array, { address, port }: RemoteInfo): Uint8Array | null {
+    const lock = this.#lock;
+    if (!this.#srtp || !lock) return datagram;
+    const source = { host: address, port };
+    const packet = lock.ignores(source) ? null : this.#srtp.unprotect(datagram);
+    if (packet) lock.lockTo(source);
+    return packet;
   }
 
   #notePacket(now: number): void {
@@ -231,49 +365,81 @@ export class WorkerLeg implements RelayTarget {
 
   /** False when the packet is not the peer's or not of a kind agreed on. */
   #receive(datagram: Uint8Array, { address, port }: RemoteInfo): boolean {
-    const packet = readRtp(datagram);
+    const packet = readRtp(datagram, this.#packet);
     if (!packet || !this.#lock) return false;
-    const isEvent = this.#isEvent(packet.payloadType);
-    const isAudio = packet.payloadType === 0 || packet.payloadType === 8;
-    if (!isEvent && !isAudio) return false;
+    const { payloadType } = packet;
+    const isEvent = this.#isEvent(payloadType);
+    const isAudio = payloadType === 0 || payloadType === 8;
+    // What was not agreed on says that a peer lives and which sequence numbers it has used, but not who it is.
+    if (!isEvent && !isAudio && payloadType !== COMFORT_NOISE && !this.#ssrc.isMain(packet.ssrc)) return false;
     const now = this.#deps.clock.monotonic();
     this.#sourceState = this.#lock.classify({ host: address, port }, packet, now);
-    if (this.#sourceState === "foreign" || !this.#ssrc.accepts(packet, isEvent, now)) return false;
+    if (this.#sourceState === "foreign" || !this.#ssrc.accepts(packet, isEvent, now, this.#arrivals.readUntil)) return false;
     this.#notePacket(now);
     this.#statistics.note(packet, now, isAudio);
-    if (this.#bridged) this.#bridged.relay.forward(packet, isEvent, now);
-    else this.#hear(packet, isEvent, now);
+    if (!isEvent && !isAudio) {
+      this.#jitterBuffer.push(packet, null);
+      return payloadType === COMFORT_NOISE;
+    }
+    if (this.#bridged) {
+      if (!isEvent || this.#keys.accepts("rtp")) this.#bridged.relay.forward(packet, isEvent, now);
+    } else this.#hear(packet, isEvent, now);
     return true;
   }
 
-  /** The peer's own payload type; after an offer of ours also that of the offer (RFC 3264 section 6.1 lets them differ). */
   #isEvent(payloadType: number): boolean {
-    const agreed = this.#remote?.eventPayloadType ?? null;
-    return agreed !== null && (payloadType === agreed || payloadType === OFFERED_EVENT_PAYLOAD_TYPE);
+    const { eventPayloadType = null, offeredEventPayloadType } = this.#remote ?? {};
+    return eventPayloadType !== null && (payloadType === eventPayloadType || payloadType === offeredEventPayloadType);
   }
 
   #hear(packet: RtpPacket, isEvent: boolean, now: number): void {
+    this.#receivedAt = this.#arrivals.of(packet, now);
     if (isEvent) {
       // Not while the source is being learned: whoever sent first must not be able to press digits.
-      const digit = this.#sourceState === "locked" ? this.#telephoneEvents.receive(packet) : null;
-      if (digit !== null) this.#deps.report({ type: "dtmfDigit", digit });
+      if (this.#sourceState === "locked") this.#hearEvent(packet);
       this.#jitterBuffer.push(packet, null);
     } else {
       this.#lastAudio = now;
-      this.#jitterBuffer.push(packet, packet.payloadType === 8 ? alawToUlaw(packet.payload) : packet.payload.slice());
+      const { payload } = packet;
+      this.#jitterBuffer.push(packet, packet.payloadType === 8 ? alawToUlaw(payload, payload) : payload);
     }
+  }
+
+  #hearEvent(packet: RtpPacket): void {
+    const digit = this.#telephoneEvents.receive(packet);
+    // Of the first digit the tones may have been there before the event was.
+    const tone = this.#sendsEvents ? null : this.#tone;
+    this.#sendsEvents = true;
+    this.#tone = null;
+    const isHeard = tone?.digit === digit && this.#receivedAt - tone.at < TONE_AHEAD_MS;
+    if (digit !== null && !isHeard) this.#reportDigit(digit);
+  }
+
+  #hearTone(digit: DtmfDigit): void {
+    this.#tone = { digit, at: this.#receivedAt };
+    this.#reportDigit(digit);
+  }
+
+  #reportDigit(digit: DtmfDigit): void {
+    this.#deps.report({ type: "dtmfDigit", digit, at: this.#receivedAt });
   }
 
   #onFrame(frame: Uint8Array): void {
     this.#listener.hear(frame);
-    if (this.#options.capture) this.#deps.report({ type: "audio", ulaw: frame.slice() });
-    if (!this.#tones || this.#sourceState !== "locked") return;
-    const samples = decodeUlaw(frame);
-    this.#tones.receive(samples, (digit) => this.#deps.report({ type: "dtmfDigit", digit }));
-    samples.fill(0);
+    if (this.#options.capture) this.#deps.report({ type: "audio", ulaw: new Uint8Array(frame) });
+    // Some agree on events and send tones all the same.
+    const areEchoes = this.#sendsEvents && this.#remote?.eventPayloadType !== null;
+    if (areEchoes || this.#sourceState !== "locked") return;
+    this.#tones.receive(decodeUlaw(frame, SAMPLES), (digit) => this.#hearTone(digit));
+    SAMPLES.fill(0);
   }
 
   #onPeriod(now: number): void {
     if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
+}
+
+/** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */
+function isUnspecified(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
 }

@@ -2,6 +2,8 @@
 import type { MessagePort } from "node:worker_threads";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { ReadingTurns } from "./arrival-times.ts";
 import { Clip, SAMPLES_PER_MS } from "./clip.ts";
 import { Pacer } from "./pacer.ts";
 import type { PlaylistPart } from "./playlist.ts";
@@ -10,10 +12,14 @@ import { loadVoiceActivity } from "./voice-activity.ts";
 import { WorkerLeg } from "./worker-leg.ts";
 
 const WATCH_EVERY_MS = 1_000;
+const LATENESS_EVERY_MS = 250;
+/** Nine of ten packets. */
+const LATENESS_SHARE = 0.9;
 
 const main = parentPort as MessagePort;
 const settings = workerData as EngineSettings;
-const pacer = new Pacer(systemClock);
+const turns = new ReadingTurns(() => systemClock.monotonic(), setImmediate);
+const pacer = new Pacer(systemClock, () => turns.note());
 const clips = new Map<string, Clip>();
 const legs = new Map<number, WorkerLeg>();
 
@@ -22,7 +28,14 @@ function tell(message: FromWorker): void {
 }
 
 function open({ leg, port, options, seed }: Extract<ToWorker, { type: "open" }>): void {
-  const deps = { clock: systemClock, pacer, createDetector, report: (event: object) => tell({ ...event, leg } as FromWorker) };
+  const deps = {
+    clock: systemClock,
+    random: systemRandom,
+    pacer,
+    turns,
+    createDetector,
+    report: (event: object) => tell({ ...event, leg } as FromWorker),
+  };
   try {
     legs.set(leg, new WorkerLeg({ ...deps, mediaLostAfterMs: settings.mediaLostAfterMs }, settings.bindHost, port, options, seed));
     tell({ type: "opened", leg, error: null });
@@ -57,6 +70,8 @@ function handle(message: ToWorker): void {
       return leg.stopPlayback();
     case "sendDtmf":
       return leg.sendDtmf(message.id, message.digits, message.timing);
+    case "relayDigit":
+      return leg.relayDigit(message.digit);
     case "watchVoice":
       return leg.watchVoice(message.on);
     case "listen":
@@ -67,6 +82,8 @@ function handle(message: ToWorker): void {
       const other = legs.get(message.other);
       return other && leg.bridge(other);
     }
+    case "catchUp":
+      return turns.afterAllRead(() => tell({ type: "caughtUp", leg: message.leg }));
     case "close":
       return close(message.leg, leg);
   }
@@ -81,4 +98,8 @@ setInterval(
   },
   Math.min(WATCH_EVERY_MS, settings.mediaLostAfterMs / 4),
 );
+setInterval(() => {
+  tell({ type: "lateness", ms: pacer.lateness.quantile(LATENESS_SHARE) });
+  pacer.lateness.clear();
+}, LATENESS_EVERY_MS);
 tell({ type: "ready" });
