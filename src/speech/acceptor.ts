@@ -1,4 +1,5 @@
-import { TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
+import { DIGIT_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
+import type { Prelude } from "./prelude.ts";
 import { isSingleDigit, wordsOfDigit } from "./spoken-numbers.ts";
 
 /** A finite-state grammar. An arc without a word is taken silently. */
@@ -21,13 +22,13 @@ export interface Arc {
   weight: number;
 }
 
-export interface DigitRules {
-  /** Lengths accepted, in digits. */
-  lengths: readonly number[];
-  /** Only numbers that pass the Luhn check (ISO/IEC 7812-1 annex B), with the first digit of a payment card. */
-  card: boolean;
-  /** Also "double four", "triple four", "forty two", "fifteen". */
-  groups: boolean;
+/** Which strings of digits a grammar takes: an automaton over digits. */
+export interface DigitRule {
+  start: string;
+  /** Where a digit leads from a state; to several where the automaton cannot know yet. */
+  next(state: string, digit: number): readonly string[];
+  /** The digits up to here are a whole string. */
+  ends(state: string): boolean;
 }
 
 /** The engine's own word insertion penalty. Drawn-out digits are heard twice with it. */
@@ -46,8 +47,20 @@ const REPEATS = [
   ["triple", 3],
 ] as const;
 
-/** First digits of cards by length: 15 digits are American Express, 16 begin with 2 to 6. */
-export const startsCard = (length: number, digit: number) => (length === 15 ? digit === 3 : digit >= 2 && digit <= 6);
+/** First digits of cards by length and what may follow each: 34 and 37 are American Express, 22 to 27 Mastercard, 35 JCB. */
+const CARD_STARTS: ReadonlyMap<number, ReadonlyMap<number, string>> = new Map([
+  [15, new Map([[3, "47"]])],
+  [
+    16,
+    new Map([
+      [2, "234567"],
+      [3, "5"],
+      [4, "0123456789"],
+      [5, "0123456789"],
+      [6, "0123456789"],
+    ]),
+  ],
+]);
 
 /** What a digit adds to the Luhn sum with `left` digits to come, itself included: every second one from the right is doubled. */
 function luhnTerm(digit: number, left: number): number {
@@ -55,21 +68,41 @@ function luhnTerm(digit: number, left: number): number {
   return term > 9 ? term - 9 : term;
 }
 
-/** The grammar of whole phrases, all as likely. */
-export function phraseAcceptor(phrases: readonly string[], beam?: number): Acceptor {
-  let states = FINAL + 1;
-  const arcs = phrases.flatMap((phrase) => {
-    const words = phrase.split(" ");
-    let from = START;
-    return words.map((word, at): Arc => {
-      const to = at === words.length - 1 ? FINAL : states++;
-      const arc = { from, to, word, weight: 1 };
-      from = to;
-      return arc;
-    });
-  });
-  return { states, start: START, final: FINAL, arcs, wordInsertion: WORD_INSERTION, ...(beam !== undefined && { beam }) };
+/** Phrases that lead from one named state to another, and their probability beside the others; the empty one is taken silently. */
+export type Row = readonly [from: string, to: string, phrases: readonly string[], weight?: number];
+
+/** The grammar of a table of phrases, from "start" to "end". Silent phrases must not follow each other: the engine takes one at a time. */
+export function tableAcceptor(rows: readonly Row[], beam?: number): Acceptor {
+  const ids = new Map([
+    ["start", START],
+    ["end", FINAL],
+  ]);
+  const idOf = (name: string) => ids.get(name) ?? (ids.set(name, ids.size), ids.size - 1);
+  const arcs = rows.flatMap(([begin, end, phrases, weight = 1]) =>
+    phrases.flatMap((phrase) => {
+      const words = phrase.split(" ");
+      let from = idOf(begin);
+      return words.map((word, at): Arc => {
+        const to = idOf(at === words.length - 1 ? end : `${begin} ${end} ${words.slice(0, at + 1).join(" ")}`);
+        const arc = { from, to, word: word || null, weight: at === 0 ? weight : 1 };
+        from = to;
+        return arc;
+      });
+    }),
+  );
+  const unique = new Map(arcs.map((arc) => [`${arc.from} ${arc.to} ${arc.word}`, arc]));
+  return {
+    states: ids.size,
+    start: START,
+    final: FINAL,
+    arcs: [...unique.values()],
+    wordInsertion: WORD_INSERTION,
+    ...(beam !== undefined && { beam }),
+  };
 }
+
+/** The grammar of whole phrases, all as likely. */
+export const phraseAcceptor = (phrases: readonly string[], beam?: number): Acceptor => tableAcceptor([["start", "end", phrases]], beam);
 
 /** The grammar of any words in any order, one or more. */
 export function loopAcceptor(words: readonly string[]): Acceptor {
@@ -77,74 +110,149 @@ export function loopAcceptor(words: readonly string[]): Acceptor {
   return { states: FINAL + 1, start: START, final: FINAL, arcs, wordInsertion: WORD_INSERTION };
 }
 
+/** True when a rule takes these digits. */
+export function takes(rule: DigitRule, digits: readonly number[]): boolean {
+  const ends = digits.reduce<readonly string[]>((states, digit) => states.flatMap((state) => rule.next(state, digit)), [rule.start]);
+  return ends.some((state) => rule.ends(state));
+}
+
+/** Any digits at all. */
+export const ANY_DIGITS: DigitRule = { start: "none", next: () => ["some"], ends: (state) => state === "some" };
+
+/** Any digits of these lengths. */
+export const lengthRule = (lengths: readonly number[]): DigitRule => ({
+  start: "0",
+  next: (state) => (Number(state) < Math.max(...lengths) ? [String(Number(state) + 1)] : []),
+  ends: (state) => lengths.includes(Number(state)),
+});
+
 /**
- * The grammar of digit strings of given lengths. A state is (length, digits so far, Luhn sum mod 10): each length is a chain of its own,
- * because it decides which digits are doubled. With `card` only numbers of sum 0 reach the end; a wrong result of one digit then costs
- * the recogniser a second wrong digit, which takes whole-card accuracy from about 70 % to 95 % on clean speech.
+ * Numbers of these lengths that pass the Luhn check (ISO/IEC 7812-1 annex B), that begin like a payment card of theirs. A state is
+ * (length, digits so far, Luhn sum mod 10): each length is a chain of its own, because it decides which digits are doubled. A wrong result
+ * of one digit then costs the recogniser a second wrong digit, which takes whole-card accuracy from about 70 % to 95 % on clean speech.
  */
-export function digitAcceptor({ lengths, card, groups }: DigitRules): Acceptor {
+export const cardRule = (lengths: readonly number[]): DigitRule => ({
+  start: "",
+  next(state, digit) {
+    if (state === "")
+      return lengths
+        .filter((length) => CARD_STARTS.get(length)?.has(digit))
+        .map((length) => `${length} 1 ${luhnTerm(digit, length)} ${digit}`);
+    const [length = 0, done = 0, sum = 0, first = 0] = state.split(" ").map(Number);
+    if (done === length || (done === 1 && !CARD_STARTS.get(length)?.get(first)?.includes(String(digit)))) return [];
+    const after = (sum + luhnTerm(digit, length - done)) % 10;
+    return done + 1 === length && after !== 0 ? [] : [`${length} ${done + 1} ${after}`];
+  },
+  ends: (state) => state !== "" && state.split(" ")[0] === state.split(" ")[1],
+});
+
+/** What a rule takes but for these digits: what else was said, if it was not they. */
+export const exceptRule = (rule: DigitRule, digits: readonly number[]): DigitRule => {
+  const parts = (state: string) => [state.slice(0, state.indexOf(" ")), state.slice(state.indexOf(" ") + 1)] as const;
+  return {
+    start: `0 ${rule.start}`,
+    next(state, digit) {
+      const [same, inner] = parts(state);
+      const now = same !== "other" && digits[Number(same)] === digit ? String(Number(same) + 1) : "other";
+      return rule.next(inner, digit).map((next) => `${now} ${next}`);
+    },
+    ends(state) {
+      const [same, inner] = parts(state);
+      return rule.ends(inner) && same !== String(digits.length);
+    },
+  };
+};
+
+/** How much likelier an answer is to begin at once than after a filler or introduction, and than after one that was broken off. */
+export const PRELUDE_WEIGHT = 0.05;
+const RESTART_WEIGHT = 0.01;
+
+/** The grammar of digit strings of a rule, spoken digit by digit or in `groups` too: "double four", "triple four", "forty two", "fifteen". */
+export function digitAcceptor(rule: DigitRule, { groups, prelude }: { groups: boolean; prelude?: Prelude }): Acceptor {
   const ids = new Map<string, number>();
   const arcs = new Map<string, Arc>();
-  const state = (length: number, done: number, sum: number, expecting = "") => {
-    if (expecting === "" && done === 0) return START;
-    if (expecting === "" && done === length) return FINAL;
-    const key = `${length} ${done} ${sum} ${expecting}`;
+  const waiting: string[] = [];
+  const idOf = (key: string) => {
     const id = ids.get(key) ?? ids.size + 2;
     ids.set(key, id);
     return id;
   };
-  const add = (from: number, to: number, word: string | null) =>
-    arcs.set(`${from} ${to} ${word}`, { from, to, word, weight: word === null || isSingleDigit(word) ? 1 : GROUP_WEIGHT });
-
-  for (const length of lengths) {
-    /** Where `digits` lead from (done, sum); null when no accepted number has them there. */
-    const after = (done: number, sum: number, digits: readonly number[]): [done: number, sum: number] | null => {
-      for (const digit of digits) {
-        if (done >= length || (card && done === 0 && !startsCard(length, digit))) return null;
-        if (card) sum = (sum + luhnTerm(digit, length - done)) % 10;
-        done++;
-      }
-      return done === length && sum !== 0 ? null : [done, sum];
-    };
-    const digitArcs = (from: number, done: number, sum: number, digit: number, times = 1) => {
-      const end = after(
-        done,
-        sum,
-        Array.from({ length: times }, () => digit),
-      );
-      if (end) for (const word of wordsOfDigit(digit)) add(from, state(length, ...end), word);
-      return end !== null;
-    };
-    /** Words that can come after (done, sum) from a state; `units`: one to nine among them. */
-    const arcsFrom = (from: number, done: number, sum: number, units = true) => {
-      for (let digit = 0; digit < 10; digit++) {
-        if (units || digit === 0) digitArcs(from, done, sum, digit);
-        if (!groups) continue;
-        for (const [word, times] of REPEATS) {
-          const middle = state(length, done, sum, word);
-          if (digitArcs(middle, done, sum, digit, times)) add(from, middle, word);
-        }
-        const teen = after(done, sum, [1, digit]);
-        if (teen) add(from, state(length, ...teen), TEEN_WORDS[digit] ?? "");
-        const ten = digit >= 2 && done + 1 < length ? after(done, sum, [digit]) : null;
-        if (ten) add(from, state(length, ...ten, "unit"), TENS_WORDS[digit] ?? "");
-      }
-    };
-    /** After "forty": a unit, or else it was 40, and what follows cannot begin with a unit, because that would be heard as 42. */
-    const arcsAfterTen = (from: number, done: number, sum: number) => {
-      for (let unit = 1; unit < 10; unit++) digitArcs(from, done, sum, unit);
-      const round = after(done, sum, [0]);
-      if (!round) return;
-      if (round[0] === length) add(from, FINAL, null);
-      else arcsFrom(from, ...round, false);
-    };
-
-    for (let done = 0; done < length; done++) {
-      for (let sum = 0; sum < (card && done > 0 ? 10 : 1); sum++) {
-        arcsFrom(state(length, done, sum), done, sum);
-        if (groups && done > 0) arcsAfterTen(state(length, done, sum, "unit"), done, sum);
-      }
+  const isLast = (state: string) => rule.ends(state) && DIGIT_WORDS.every((_, digit) => rule.next(state, digit).length === 0);
+  const known = new Map<string, number>();
+  /** The state's number; its arcs are made later. */
+  const stateOf = (state: string): number => {
+    const former = known.get(state);
+    if (former !== undefined) return former;
+    const id = isLast(state) ? FINAL : state === rule.start && !prelude ? START : idOf(`state ${state}`);
+    known.set(state, id);
+    if (id !== FINAL) waiting.push(state);
+    return id;
+  };
+  const add = (from: number, to: number, word: string | null, weight = word === null || isSingleDigit(word) ? 1 : GROUP_WEIGHT) =>
+    arcs.set(`${from} ${to} ${word}`, { from, to, word, weight });
+  const addPhrase = (from: number, to: number, phrase: string, weight: number) => {
+    const words = phrase.split(" ");
+    for (const [at, word] of words.entries()) {
+      const next = at === words.length - 1 ? to : idOf(`phrase ${from} ${to} ${words.slice(0, at + 1).join(" ")}`);
+      add(from, next, word, at === 0 ? weight : 1);
+      from = next;
     }
+  };
+  const after = (state: string, digits: readonly number[]): readonly string[] =>
+    digits.reduce<readonly string[]>((states, digit) => [...new Set(states.flatMap((each) => rule.next(each, digit)))], [state]);
+
+  const digitArcs = (from: number, state: string, digit: number, times = 1): boolean => {
+    const ends = after(
+      state,
+      Array.from({ length: times }, () => digit),
+    );
+    for (const end of ends) for (const word of wordsOfDigit(digit)) add(from, stateOf(end), word);
+    return ends.length > 0;
+  };
+  /** Words that can come after `state`, which `from` stands for; `units`: one to nine among them. */
+  const arcsFrom = (from: number, state: string, units = true) => {
+    for (let digit = 0; digit < 10; digit++) {
+      if (units || digit === 0) digitArcs(from, state, digit);
+      if (!groups) continue;
+      for (const [word, times] of REPEATS) {
+        const middle = idOf(`${word} ${state}`);
+        if (digitArcs(middle, state, digit, times)) add(from, middle, word);
+      }
+      for (const teen of after(state, [1, digit])) add(from, stateOf(teen), TEEN_WORDS[digit] ?? "");
+      if (digit < 2) continue;
+      for (const ten of after(state, [digit])) if (!isLast(ten)) add(from, unitStateOf(ten), TENS_WORDS[digit] ?? "");
+    }
+  };
+  /** After "forty": a unit, or else it was 40, and what follows cannot begin with a unit, because that would be heard as 42. */
+  const unitStateOf = (ten: string): number => {
+    const key = `unit ${ten}`;
+    if (ids.has(key)) return idOf(key);
+    const from = idOf(key);
+    for (let unit = 1; unit < 10; unit++) digitArcs(from, ten, unit);
+    for (const round of after(ten, [0])) {
+      if (rule.ends(round)) add(from, FINAL, null);
+      if (!isLast(round)) arcsFrom(from, round, false);
+    }
+    return from;
+  };
+
+  const begin = stateOf(rule.start);
+  for (let state = waiting.pop(); state !== undefined; state = waiting.pop()) {
+    if (rule.ends(state)) add(stateOf(state), FINAL, null);
+    arcsFrom(stateOf(state), state);
+  }
+  if (prelude) {
+    const broken = idOf("broken off");
+    const others = groups ? [...TEEN_WORDS, ...TENS_WORDS, ...REPEATS.map(([word]) => word)].filter((word) => word !== "") : [];
+    add(START, begin, null);
+    for (const filler of prelude.fillers) addPhrase(START, START, filler, PRELUDE_WEIGHT);
+    for (const introduction of prelude.introductions) addPhrase(START, begin, introduction, PRELUDE_WEIGHT);
+    for (const word of [...DIGIT_WORDS, "oh", ...others]) {
+      const weight = isSingleDigit(word) ? 1 : GROUP_WEIGHT;
+      add(START, broken, word, weight * RESTART_WEIGHT);
+      add(broken, broken, word, weight);
+    }
+    for (const correction of prelude.corrections) addPhrase(broken, START, correction, PRELUDE_WEIGHT);
   }
   return { states: ids.size + 2, start: START, final: FINAL, arcs: [...arcs.values()], wordInsertion: DIGIT_INSERTION };
 }

@@ -11,7 +11,7 @@ const decoders = await loadDecoders();
 const lines = Object.values(LINES);
 
 /** What one caller's recogniser hears in `samples` on line number `line`. */
-function heard(samples: Int16Array<ArrayBuffer>, line = 0): string {
+function recognised(samples: Int16Array<ArrayBuffer>, line = 0): string {
   const results: RecognitionResult[] = [];
   const recogniser = new UtteranceRecogniser({ ...decoders, onResult: (result) => results.push(result) });
   recogniser.listenFor({ id: 1, what: "yes_no", have: 0, lengths: null, testWord: false });
@@ -33,22 +33,22 @@ test("every yes begins with yes or yeah and every no with no: what people say to
 
 for (const [kind, texts] of Object.entries(NO_ANSWERS)) {
   test(`${kind} neither confirm a payment nor refuse it (R-441; npm run bench -- consent has the rest)`, () => {
-    for (const [at, text] of texts.entries()) if (at % 10 === 0) assert.equal(heard(sampleOf(text, at), at), "nothing", text);
+    for (const [at, text] of texts.entries()) if (at % 10 === 0) assert.equal(recognised(sampleOf(text, at), at), "nothing", text);
   });
 }
 
 test("noise, tones and music neither confirm a payment nor refuse it (R-441)", () => {
-  for (const [name, sound] of SOUNDS) assert.equal(heard(onLine(sound)), "nothing", name);
+  for (const [name, sound] of SOUNDS) assert.equal(recognised(onLine(sound)), "nothing", name);
 });
 
 test("more than an answer is none, whatever is in it (R-441)", () => {
   const talk = "yes that's right i told you so yesterday and i will tell you again tomorrow morning";
-  assert.equal(heard(sampleOf(talk, 3)), "nothing");
+  assert.equal(recognised(sampleOf(talk, 3)), "nothing");
 });
 
 test("the answers that the prompt asks for are heard from most speakers and never mistaken", () => {
   for (const [answer, [phrase]] of Object.entries(ANSWERS_SPOKEN)) {
-    const all = Array.from(SPEAKERS, (_, speaker) => heard(sampleOf(phrase, speaker)));
+    const all = Array.from(SPEAKERS, (_, speaker) => recognised(sampleOf(phrase, speaker)));
     assert.ok(
       all.every((kind) => kind === answer || kind === "nothing"),
       `${phrase}: ${all.join(" ")}`,

@@ -40,7 +40,7 @@ const LIKE_ANSWERS = [
   ...list("nope, nose, note, snow, now, low, toe, mow, known, i know, nobody, nothing, not, not now, north, november"),
   ...list("help me, open, who, what, well, uh, um"),
 ];
-const RIVALS = [
+const ALTERNATIVES = [
   ...LIKE_YES,
   ...list("it is, that's right, that's correct, so").map((rest) => `i guess ${rest}`),
   ...LIKE_NO.flatMap((word) => ["", " thank you", " it isn't"].map((rest) => word + rest)),
@@ -49,7 +49,7 @@ const RIVALS = [
 ];
 
 /** Answers and what is heard in their place: no path of so small a grammar is given up, or short words would reach no end. */
-export const ANSWERS = phraseAcceptor([...new Set([...MEANING.keys(), ...RIVALS])], 1e-100);
+export const ANSWERS = phraseAcceptor([...new Set([...MEANING.keys(), ...ALTERNATIVES])], 1e-100);
 /** One syllable is soon found in another ("jeff" was "yep" at -5): a lone "yes" or "no" has to fit better than the rest. */
 const LEAST_MARGIN_ALONE = -4;
 

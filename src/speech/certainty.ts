@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
-import { loopAcceptor } from "./acceptor.ts";
-import type { Decoder, Grammar } from "./decoder.ts";
+import { type Acceptor, loopAcceptor } from "./acceptor.ts";
+import type { Decoder } from "./decoder.ts";
 import { PHONES } from "./phrases.ts";
 import { OTHER_SPEAKER, warp } from "./warp.ts";
 
@@ -19,7 +19,7 @@ export const LEAST_MARGIN = -8;
 const LONGEST_SECONDS = 5;
 
 export interface Question<Meaning> {
-  grammar: Grammar;
+  grammar: Acceptor;
   /** What words of the grammar mean; null when they are no answer. */
   meaningOf: (words: readonly string[]) => Meaning | null;
   leastMargin: (words: readonly string[]) => number;

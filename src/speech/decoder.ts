@@ -2,14 +2,11 @@ import { fileURLToPath } from "node:url";
 import createModule from "soundswallower";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import type { Acceptor } from "./acceptor.ts";
-import type { Phrases } from "./phrases.ts";
-
-export type Grammar = Phrases | Acceptor;
 
 /** One recogniser: synchronous and busy for some hundredths of a second for each second of speech, so it belongs in a worker. */
 export interface Decoder {
   /** Switches to `grammar`: 1 ms for a phrase, up to 30 ms for the largest acceptor. Nothing is done when it is the one in use. */
-  use(grammar: Grammar): void;
+  use(grammar: Acceptor): void;
   /** Words of a whole utterance; empty when the grammar has no place for it. Normalised over the utterance, the better mode for short answers. */
   decode(samples: Float32Array): string[];
   /** The same with what the words are worth; null when the grammar has no place for the utterance. */
@@ -34,13 +31,15 @@ export interface Scored {
 
 /** The decoders of one call. */
 export interface Decoders {
-  /**
-   * Follows digits while they are spoken. It rates every sound of the model in each frame, not only those that the grammar waits for:
-   * slower, but what one grammar scores can be compared with what another does.
-   */
+  /** Follows digits while they are spoken. */
   streaming: Decoder;
   /** Decodes finished utterances. */
   batch: Decoder;
+  /**
+   * Rates every sound of the model in each frame, not only those that the grammar waits for: twice as slow, but what one grammar scores
+   * can be compared with what another does.
+   */
+  scoring: Decoder;
 }
 
 /** The calls of the native engine that its own interface leaves out, by the names of its C sources. */
@@ -76,14 +75,18 @@ const MODEL_BASE = fileURLToPath(new URL("model/", import.meta.resolve("soundswa
 export async function loadDecoders(): Promise<Decoders> {
   const quiet = () => {};
   const native = (await createModule({ modelBase: MODEL_BASE, print: quiet, printErr: quiet } as object)) as Native;
-  return { streaming: await loadDecoder(native, true), batch: await loadDecoder(native, false) };
+  return {
+    streaming: await loadDecoder(native, false),
+    batch: await loadDecoder(native, false),
+    scoring: await loadDecoder(native, true),
+  };
 }
 
 async function loadDecoder(native: Native, scores: boolean): Promise<Decoder> {
   const engine = new native.Decoder({ samprate: SAMPLE_RATE_HZ, loglevel: "FATAL", dict: DICTIONARY, compallsen: scores });
   await engine.initialize();
   const { cdecoder } = engine as unknown as { cdecoder: number };
-  let inUse: Grammar | null = null;
+  let inUse: Acceptor | null = null;
 
   const withText = <T>(text: string, use: (pointer: number) => T): T => {
     const bytes = Buffer.from(`${text}\0`);
@@ -145,8 +148,7 @@ async function loadDecoder(native: Native, scores: boolean): Promise<Decoder> {
       inUse = null;
       engine.set_config("wip", grammar.wordInsertion);
       for (const [name, usual] of Object.entries(BEAMS)) engine.set_config(name, grammar.beam ?? usual);
-      if ("jsgf" in grammar) engine.set_grammar(grammar.jsgf);
-      else useAcceptor(grammar);
+      useAcceptor(grammar);
       inUse = grammar;
     },
     decode(samples) {

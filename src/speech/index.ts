@@ -1,2 +1,5 @@
 export { type Listener, type Recogniser, createRecogniser } from "./recogniser.ts";
 export { type Synthesiser, createSynthesiser } from "./synthesiser.ts";
+export { createEndpointVoice, type EndpointVoice } from "./endpoint-voice.ts";
+export { readRecording } from "./recording.ts";
+export { SoundFault } from "./wav.ts";

@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { type AudioFrame, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { loadDecoders } from "./decoder.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
-import { prepare } from "./fields.ts";
-import type { AudioFrame, FromListener, ToListener } from "./recognition-result.ts";
+import { prepare, prepareCards } from "./fields.ts";
+import type { FromListener, ToListener } from "./recognition-result.ts";
 
 /**
  * The thread of one call's recogniser: audio comes on a port of its own, results go to the main thread. Spoken digits are JavaScript
@@ -45,5 +45,8 @@ port.on("message", (frames: AudioFrame[]) => {
   }
   watchStream();
 });
-main.on("message", ({ listen }: ToListener) => recogniser.listenFor(listen));
+main.on("message", ({ listen }: ToListener) => {
+  recogniser.listenFor(listen);
+  if (listen?.what === "number") prepareCards();
+});
 main.postMessage("ready");

@@ -1,47 +1,35 @@
-import { DIGIT_WORDS, MONTH_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
-import { DIGIT_INSERTION, GROUP_WEIGHT, WORD_INSERTION } from "./acceptor.ts";
-import type { Command } from "./recognition-result.ts";
+import type { Command } from "#src/kernel/language.ts";
+import { DIGIT_WORDS, MONTH_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
+import { type Acceptor, PRELUDE_WEIGHT, tableAcceptor } from "./acceptor.ts";
+import { byLeftContext } from "./left-context.ts";
+import { DATE_PRELUDE } from "./prelude.ts";
 
-/** Grammars in JSGF (W3C note, 2000), and what their words mean. Every word must stand in `telephone.dict`. */
+/** Grammars of dates, commands and the test word, and what their words mean. Every word must stand in `telephone.dict`. */
 
-const any = (words: readonly string[]) => words.filter((word) => word !== "").join(" | ");
-
-/** A grammar in JSGF, and how freely it adds words: the engine's word insertion penalty, a probability. */
-export interface Phrases {
-  jsgf: string;
-  wordInsertion: number;
-  beam?: number;
-}
-
-const phrases = (wordInsertion: number, ...rules: string[]): Phrases => ({
-  jsgf: `#JSGF V1.0;\ngrammar g;\n${rules.map((rule) => `${rule};\n`).join("")}`,
-  wordInsertion,
-});
-
-const NUMBERS = [
-  `<digit> = oh | ${any(DIGIT_WORDS)}`,
-  `<unit> = ${any(DIGIT_WORDS.slice(1))}`,
-  `<ten> = ${any(TENS_WORDS)}`,
-  `<teen> = ${any(TEEN_WORDS)}`,
-];
-
-/** Any string of digits, groups included. */
-export const DIGITS = phrases(
-  DIGIT_INSERTION,
-  ...NUMBERS,
-  `public <digits> = (/1/ <digit> | /${GROUP_WEIGHT}/ (<teen> | <ten> [<unit>] | (double | triple) <digit>))+`,
-);
+const isWord = (word: string) => word !== "";
+const UNITS = DIGIT_WORDS.slice(1);
+const DIGITS = ["oh", ...DIGIT_WORDS];
+const MONTHS = ["ten", "eleven", "twelve", ...MONTH_WORDS];
+const after = (firsts: readonly string[], seconds: readonly string[]) =>
+  firsts.flatMap((first) => seconds.map((second) => `${first} ${second}`));
+/** How much likelier a date is than one that was broken off. */
+const BROKEN_WEIGHT = 0.01;
 
 /** Month and year. Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine". */
-export const EXPIRY = phrases(
-  WORD_INSERTION,
-  ...NUMBERS,
-  `<month> = (oh | zero) <unit> | <unit> | ten | eleven | twelve | one (zero | oh | one | two) | ${any(MONTH_WORDS)}`,
-  `<twenties> = twenty (${any(DIGIT_WORDS.slice(2))})`,
-  `<later> = (thirty | forty) [<unit>]`,
-  `<single> = (two | three | four) <digit>`,
-  `<year> = [twenty | two (zero | oh) | two thousand [and]] (<twenties> | <later> | <single>)`,
-  `public <expiry> = <month> [slash | of] <year>`,
+export const EXPIRY = byLeftContext(
+  tableAcceptor([
+    ["start", "start", DATE_PRELUDE.fillers, PRELUDE_WEIGHT],
+    ["start", "date", DATE_PRELUDE.introductions, PRELUDE_WEIGHT],
+    ["start", "date", [""]],
+    ["start", "broken", [...DIGITS, ...MONTHS, "twenty", "thirty"], BROKEN_WEIGHT],
+    ["broken", "broken", [...DIGITS, ...TENS_WORDS.filter(isWord), "slash"]],
+    ["broken", "start", DATE_PRELUDE.corrections],
+    ["date", "month", [...UNITS, ...MONTHS, ...after(["oh", "zero"], UNITS), ...after(["one"], ["zero", "oh", "one", "two"])]],
+    ["month", "month", ["slash", "of"]],
+    ["month", "year", ["", "twenty", "two zero", "two oh", "two thousand", "two thousand and"]],
+    ["year", "end", [...after(["twenty"], DIGIT_WORDS.slice(2)), ...after(["two", "three", "four"], DIGITS)]],
+    ["year", "end", ["thirty", "forty", ...after(["thirty", "forty"], UNITS)]],
+  ]),
 );
 
 const YES_WORDS = ["yes", "yeah", "yep", "yup", "correct", "right", "sure", "okay"] as const;
@@ -59,7 +47,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   operator: "operator",
 };
 
-/** Words as near to the test word as English has them, and every phone: without rivals a grammar hears its keyword in everything. */
+/** Words as near to the test word as English has them, and every phone: without alternatives a grammar finds its keyword in everything. */
 const NEAR_WORDS = ["mangoes", "mang", "mangle", "manga", "tango", "bingo", "mongoose", "cargo", "man"];
 /** How `telephone.dict` names words of a single phone. */
 const PHONE = "ph-";
@@ -67,16 +55,28 @@ export const PHONES = "aa ae ah ao aw ay b ch d dh eh er ey f g hh ih iy jh k l 
   .split(" ")
   .map((phone) => `${PHONE}${phone}`);
 
-/** A loop over keywords and fillers. Weights stand in one list of alternatives, because the engine normalises them list by list. */
-function spotter(keywords: readonly string[], fillers: readonly string[]): Phrases {
-  const weighted = [...keywords.map((word) => `/1/ ${word}`), ...fillers.map((word) => `/0.1/ ${word}`)];
-  return phrases(WORD_INSERTION, `public <speech> = (${weighted.join(" | ")})+`);
+/** How much likelier a keyword is than a filler: without it a long one is heard in phones. */
+const FILLER_WEIGHT = 0.7;
+/** About one in six. */
+const KEYWORD_WEIGHT = 0.77;
+
+/** A loop over keywords and fillers, each as one of so many. */
+function spotter(keywords: readonly string[], fillers: readonly string[]): Acceptor {
+  return byLeftContext(
+    tableAcceptor([
+      ["start", "loop", keywords, KEYWORD_WEIGHT],
+      ["loop", "loop", keywords, KEYWORD_WEIGHT],
+      ["start", "loop", fillers, KEYWORD_WEIGHT * FILLER_WEIGHT],
+      ["loop", "loop", fillers, KEYWORD_WEIGHT * FILLER_WEIGHT],
+      ["loop", "end", [""]],
+    ]),
+  );
 }
 
 export const SPOT_TEST_WORD = spotter([TEST_WORD], [...NEAR_WORDS, ...PHONES]);
 /** Ordinary answers stand beside the commands: "nope" is not "help". */
 export const SPOT_COMMAND = spotter(
-  [...Object.keys(COMMANDS).map((phrase) => `(${phrase})`), "oh", ...DIGIT_WORDS, ...MONTH_WORDS, ...YES_WORDS, ...NO_WORDS, "please"],
+  [...Object.keys(COMMANDS), "oh", ...DIGIT_WORDS, ...MONTH_WORDS, ...YES_WORDS, ...NO_WORDS, "please"],
   PHONES,
 );
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import test, { type TestContext } from "node:test";
-import { type Listener, type Recogniser, createRecogniser } from "./recogniser.ts";
+import { type Listener, type Recogniser, type RecogniserOptions, createRecogniser } from "./recogniser.ts";
 import { framesOf, utteranceOf } from "./testing.ts";
 
-async function pool(context: TestContext, size: number): Promise<Recogniser> {
-  const recogniser = createRecogniser({ size });
+async function pool(context: TestContext, ready: number, options: Partial<RecogniserOptions> = {}): Promise<Recogniser> {
+  const recogniser = createRecogniser({ ready, max: ready, ...options });
   context.after(() => recogniser.stop());
   await recogniser.start();
   return recogniser;
@@ -41,10 +41,23 @@ test("a listener hears the audio of its port, and a stream that stands still has
   assert.deepEqual(await say(listener, "yes that's right"), { kind: "yes" });
 });
 
-test("when all workers are busy nobody is put off: the answer is null", async (context) => {
-  const recogniser = await pool(context, 1);
+test("when all workers that may run are busy the answer is null, and somebody is told", async (context) => {
+  let busy = 0;
+  const recogniser = await pool(context, 1, { onBusy: () => busy++ });
   await acquire(recogniser);
+  assert.equal(busy, 0);
   assert.equal(await recogniser.acquire(), null);
+  assert.equal(busy, 1);
+});
+
+test("more may run than are kept ready: a caller waits for a new worker, up to the most", async (context) => {
+  const recogniser = await pool(context, 0, { max: 2 });
+  assert.deepEqual(recogniser.counts, { ready: 0, running: 0 });
+  const [first, second, third] = await Promise.all([recogniser.acquire(), recogniser.acquire(), recogniser.acquire()]);
+  assert.ok(first && second);
+  assert.notEqual(first.port, second.port);
+  assert.equal(third, null);
+  assert.deepEqual(recogniser.counts, { ready: 0, running: 2 });
 });
 
 test("ending a listener ends its worker, and another takes its place", async (context) => {
@@ -63,7 +76,7 @@ test("ending a listener ends its worker, and another takes its place", async (co
 });
 
 test("nothing is left running after stop", async () => {
-  const recogniser = createRecogniser({ size: 2 });
+  const recogniser = createRecogniser({ ready: 2, max: 2 });
   await recogniser.start();
   const listener = await acquire(recogniser);
   const closed = once(listener.port, "close");
@@ -72,10 +85,19 @@ test("nothing is left running after stop", async () => {
   assert.equal(await recogniser.acquire(), null);
 });
 
-test("a worker that dies under a call is reported as lost", async (context) => {
-  const listener = await acquire(await pool(context, 1));
+test("a worker that dies under a call is reported as lost, and another takes its place", async (context) => {
+  let died = 0;
+  const recogniser = await pool(context, 1, { max: 3, onDied: () => died++ });
+  const [listener, other] = [await acquire(recogniser), await acquire(recogniser)];
+  let othersLost = 0;
+  other.onLost = () => othersLost++;
   const lost = new Promise<void>((resolve) => (listener.onLost = resolve));
   // An array is what the worker expects; anything else is a fault there.
   listener.port.postMessage(null);
   await lost;
+  assert.equal(died, 1);
+  const next = await acquire(recogniser);
+  assert.notEqual(next.port, listener.port);
+  await Promise.all([other.stop(), next.stop()]);
+  assert.deepEqual([died, othersLost], [1, 0]);
 });

@@ -21,15 +21,23 @@ export interface Listener {
 export interface Recogniser {
   /** Resolves when the pool is filled. */
   start(): Promise<void>;
-  /** A worker for one call; null when none is free. */
+  /** A worker for one call, started when none is ready; null when all that may run serve calls. */
   acquire(): Promise<Listener | null>;
+  /** Workers ready for a call, and workers in all. */
+  readonly counts: { ready: number; running: number };
   /** Ends every worker, those of running calls too. */
   stop(): Promise<void>;
 }
 
 export interface RecogniserOptions {
-  /** Calls that can be listened to at once. */
-  size: number;
+  /** Workers kept ready for callers who begin to speak. */
+  ready: number;
+  /** Workers at once, those of calls and those kept ready. */
+  max: number;
+  /** A call was turned away: all `max` workers serve calls. */
+  onBusy?: () => void;
+  /** A worker ended by itself: a fault. Its call, if it had one, is told by `onLost`. */
+  onDied?: () => void;
 }
 
 /** A speech worker and the port that its audio comes through. */
@@ -38,13 +46,16 @@ interface PooledWorker {
   port: MessagePort;
 }
 
-/** A pool of speech workers, started ahead: each serves one call, is ended with it and replaced. */
-export function createRecogniser({ size }: RecogniserOptions): Recogniser {
+/** A pool of speech workers, some started ahead: each serves one call, is ended with it and replaced. */
+export function createRecogniser({ ready: kept, max, onBusy = () => {}, onDied = () => {} }: RecogniserOptions): Recogniser {
   const ready: PooledWorker[] = [];
   const all = new Set<Worker>();
+  /** Calls that wait for a worker that is being started. */
+  const waiting: ((worker: PooledWorker | null) => void)[] = [];
+  let starting = 0;
   let isStopped = false;
 
-  const hire = async (): Promise<void> => {
+  const start = async (): Promise<void> => {
     const { port1, port2 } = new MessageChannel();
     const worker = new Worker(new URL("./listener-worker.ts", import.meta.url), {
       workerData: { port: port2 },
@@ -52,40 +63,71 @@ export function createRecogniser({ size }: RecogniserOptions): Recogniser {
       stdout: true,
       stderr: true,
     });
+    starting++;
     all.add(worker);
     // What went wrong is not passed on: an error's text could hold what was spoken. The exit that follows says enough.
     worker.on("error", () => {});
-    worker.once("exit", () => {
+    const exited = once(worker, "exit").then(() => {
       all.delete(worker);
-      const at = ready.findIndex((station) => station.worker === worker);
-      if (at >= 0) ready.splice(at, 1);
+      const at = ready.findIndex((pooled) => pooled.worker === worker);
+      if (at >= 0) {
+        ready.splice(at, 1);
+        onDied();
+        void fill();
+      }
+      return false;
     });
-    await once(worker, "message");
-    if (isStopped) return;
-    ready.push({ worker, port: port1 });
+    const isReady = await Promise.race([once(worker, "message").then(() => true), exited]);
+    starting--;
+    if (!isReady || isStopped) return waiting.shift()?.(null);
+    const caller = waiting.shift();
+    if (caller) caller({ worker, port: port1 });
+    else ready.push({ worker, port: port1 });
   };
-  const replace = () => {
-    if (!isStopped) hire().catch(() => {});
+
+  /** Starts what is missing of those kept ready. */
+  const fill = (): Promise<unknown> => {
+    const started: Promise<void>[] = [];
+    if (isStopped) return Promise.resolve();
+    while (ready.length + starting - waiting.length < kept && all.size < max) started.push(start());
+    return Promise.all(started);
+  };
+
+  const take = (): Promise<PooledWorker | null> => {
+    const pooled = ready.shift() ?? null;
+    if (pooled || isStopped) return Promise.resolve(pooled);
+    if (starting <= waiting.length) {
+      if (all.size >= max) return Promise.resolve(null);
+      void start();
+    }
+    return new Promise((resolve) => waiting.push(resolve));
   };
 
   return {
     async start() {
-      await Promise.all(Array.from({ length: size }, hire));
+      await fill();
     },
-    acquire() {
-      const station = ready.shift();
-      return Promise.resolve(station ? serve(station, replace) : null);
+    async acquire() {
+      const taken = take();
+      void fill();
+      const pooled = await taken;
+      if (!pooled && !isStopped) onBusy();
+      return pooled && serve(pooled, { onDied: () => isStopped || onDied(), onEnded: () => void fill() });
+    },
+    get counts() {
+      return { ready: ready.length, running: all.size };
     },
     async stop() {
       isStopped = true;
       ready.length = 0;
+      for (const resolve of waiting.splice(0)) resolve(null);
       await Promise.all([...all].map((worker) => worker.terminate()));
     },
   };
 }
 
-/** Hands `station` to one call; `onEnded` once its worker is gone. */
-function serve({ worker, port }: PooledWorker, onEnded: () => void): Listener {
+/** Hands the worker to one call; `onEnded` once its worker is gone, after `onDied` when nobody has ended it. */
+function serve({ worker, port }: PooledWorker, { onDied, onEnded }: { onDied: () => void; onEnded: () => void }): Listener {
   let isStopped = false;
   const tell = (message: ToListener) => worker.postMessage(message);
   const listener: Listener = {
@@ -103,6 +145,7 @@ function serve({ worker, port }: PooledWorker, onEnded: () => void): Listener {
     if (!isStopped) listener.onResult(result, task);
   });
   worker.once("exit", () => {
+    if (!isStopped) onDied();
     onEnded();
     if (!isStopped) listener.onLost();
   });

@@ -1,14 +1,16 @@
+import type { Command } from "#src/kernel/language.ts";
+
 /** What the caller is being asked, which decides what can be understood. */
 export type ListenFor = "number" | "expiry" | "cvv" | "zip" | "yes_no";
 
-/** The caller's spoken wishes about the conversation itself. */
-export type Command = "repeat" | "help" | "back" | "cancel" | "operator";
+/** Questions whose answer is a string of digits. */
+export const hasDigits = (what: ListenFor): boolean => what === "number" || what === "cvv" || what === "zip";
 
 /** One finished utterance. Digits are numbers in memory of their own, never text: strings stay in the worker that heard them. */
 export type RecognitionResult =
   /**
    * Digits 0-9 in the order spoken, without those the caller had given before (`have`). `final`: together with those they are a whole
-   * answer. `certain`: two independent decodings agree and the line is quiet enough; otherwise ask again.
+   * answer. `certain`: nothing else that could have been said is nearly as likely, and the line is quiet enough; otherwise ask again.
    */
   | { kind: "digits"; digits: Uint8Array<ArrayBuffer>; final: boolean; certain: boolean }
   /** Month 1-12, year in four digits. */
@@ -31,12 +33,6 @@ export interface ListenTask {
   have: number;
   /** Digits that the whole answer may have; null: the usual ones of the question. */
   lengths: readonly number[] | null;
-}
-
-/** 20 ms of received audio, 160 mu-law samples, and whether a voice detector takes it for speech. */
-export interface AudioFrame {
-  frame: Uint8Array;
-  speech: boolean;
 }
 
 /** Main thread to speech worker. `listen` null: recognise nothing until told again. */

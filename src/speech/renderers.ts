@@ -1,11 +1,21 @@
 import { Worker } from "node:worker_threads";
 import type { FliteVoice } from "./flite.ts";
 
-/** Two threads: rendering all prompts the first time takes seconds, and calls may already be coming in. */
-const THREADS = 2;
+export interface RenderersOptions {
+  voice: FliteVoice;
+  isAnnouncer: boolean;
+  /** At the most. */
+  threads: number;
+  /** Gives way to every other thread, and its own threads end once nothing has come for a second: for what nobody waits for. */
+  isLow?: boolean;
+}
+
+/** An idle thread holds some 100 MB. */
+const LINGER_MS = 1000;
 
 interface Job {
-  text: string;
+  /** A text, or a WAV file to be converted. */
+  what: string | Uint8Array;
   resolve(ulaw: Uint8Array): void;
   reject(error: Error): void;
 }
@@ -14,23 +24,23 @@ export type RenderAnswer = { ulaw: Uint8Array<ArrayBuffer> } | { error: string }
 
 /** A few synthesiser threads and the texts waiting for them, first come first served. */
 export class Renderers {
-  readonly #voice: FliteVoice;
+  readonly #options: RenderersOptions;
   readonly #waiting: Job[] = [];
   /** Each thread and what it is speaking. */
   readonly #threads = new Map<Worker, Job | null>();
   #isStopped = false;
 
-  constructor(voice: FliteVoice) {
-    this.#voice = voice;
+  constructor(options: RenderersOptions) {
+    this.#options = options;
   }
 
-  render(text: string): Promise<Uint8Array> {
+  render(what: Job["what"]): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       if (this.#isStopped) {
         reject(new Error("the voice is stopped"));
         return;
       }
-      this.#waiting.push({ text, resolve, reject });
+      this.#waiting.push({ what, resolve, reject });
       this.#next();
     });
   }
@@ -44,16 +54,26 @@ export class Renderers {
   #next(): void {
     if (this.#waiting.length === 0 || this.#isStopped) return;
     const idle = [...this.#threads].find(([, job]) => job === null)?.[0];
-    const worker = idle ?? (this.#threads.size < THREADS ? this.#hire() : null);
+    const worker = idle ?? (this.#threads.size < this.#options.threads ? this.#hire() : null);
     const job = worker && this.#waiting.shift();
     if (!worker || !job) return;
     this.#threads.set(worker, job);
     worker.ref();
-    worker.postMessage(job.text);
+    worker.postMessage(job.what);
+  }
+
+  #endUnlessUsed(worker: Worker): void {
+    const timer = setTimeout(() => {
+      if (this.#threads.get(worker) !== null) return;
+      // Nothing is given to it while it ends.
+      this.#threads.delete(worker);
+      void worker.terminate();
+    }, LINGER_MS);
+    timer.unref();
   }
 
   #hire(): Worker {
-    const worker = new Worker(new URL("./synthesiser-worker.ts", import.meta.url), { workerData: { voice: this.#voice } });
+    const worker = new Worker(new URL("./synthesiser-worker.ts", import.meta.url), { workerData: this.#options });
     worker.on("message", (answer: RenderAnswer) => {
       const job = this.#threads.get(worker);
       this.#threads.set(worker, null);
@@ -62,6 +82,7 @@ export class Renderers {
       if ("ulaw" in answer) job?.resolve(answer.ulaw);
       else job?.reject(new Error(answer.error));
       this.#next();
+      if (this.#options.isLow && this.#threads.get(worker) === null) this.#endUnlessUsed(worker);
     });
     const onGone = (reason: string) => {
       const job = this.#threads.get(worker);

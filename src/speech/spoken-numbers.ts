@@ -16,6 +16,10 @@ function digitOf(word: string | undefined): number {
 /** "four", "oh", but not "forty" or "double". */
 export const isSingleDigit = (word: string): boolean => digitOf(word) >= 0;
 
+/** A word that can stand in a number read aloud. */
+export const isNumberWord = (word: string): boolean =>
+  isSingleDigit(word) || word in REPEATS || [...TEEN_WORDS, ...TENS_WORDS].includes(word as never);
+
 /**
  * Digits of a number read aloud: single digits, "double four", "triple oh", "forty two", "fifteen". Null when a word has no place in one.
  */

@@ -1,22 +1,35 @@
+import { constants, setPriority } from "node:os";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { type FliteVoice, speak } from "./flite.ts";
-import type { RenderAnswer } from "./renderers.ts";
+import { announce } from "./announcement.ts";
+import { speak } from "./flite.ts";
+import type { RenderAnswer, RenderersOptions } from "./renderers.ts";
 import { toTelephone } from "./telephone.ts";
+import { readWav } from "./wav.ts";
 
-/** The thread of the synthesiser: a text comes in, mu-law at 8 kHz goes out. */
+/** The thread of the synthesiser: a text, or a WAV file that another voice made of one, comes in, mu-law at 8 kHz goes out. */
 const main = parentPort as MessagePort;
-const { voice } = workerData as { voice: FliteVoice };
+const { voice, isAnnouncer, isLow } = workerData as RenderersOptions;
 
-function render(text: string): RenderAnswer {
+// On Linux 0 is the calling thread; elsewhere it would be the whole process.
+if (isLow && process.platform === "linux") setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL);
+
+function render(what: string | Uint8Array): RenderAnswer {
   try {
-    const ulaw = toTelephone(speak(text, voice));
+    const ulaw = typeof what === "string" ? spoken(what) : converted(what);
     return ulaw.length > 0 ? { ulaw } : { error: "the synthesiser said nothing" };
   } catch (error) {
     return { error: `the synthesiser failed: ${String(error)}` };
   }
 }
 
-main.on("message", (text: string) => {
-  const answer = render(text);
+const spoken = (text: string) => (isAnnouncer ? announce(text, voice) : toTelephone(speak(text, voice)));
+
+function converted(wav: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { samples, rate } = readWav(wav);
+  return toTelephone(samples, rate);
+}
+
+main.on("message", (what: string | Uint8Array) => {
+  const answer = render(what);
   main.postMessage(answer, "ulaw" in answer ? [answer.ulaw.buffer] : []);
 });

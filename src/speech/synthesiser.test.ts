@@ -20,7 +20,7 @@ async function folder(context: TestContext): Promise<string> {
 
 test("the same text is rendered to the same bytes, by another voice thread too", async (context) => {
   const [first, second] = await Promise.all([voiceIn(context, null), voiceIn(context, null)]);
-  const [a, b] = await Promise.all([first.render("Thank you."), second.render("Thank you.")]);
+  const [a, b] = await Promise.all([first.render("Thank you."), second.render("Thank you.", { isAhead: true })]);
   assert.ok(a.length > 2_000 && a.length < 12_000, `${a.length} samples`);
   assert.deepEqual(a, b);
 });

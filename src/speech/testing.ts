@@ -1,7 +1,7 @@
 import { SAMPLES_PER_PACKET, SAMPLE_RATE_HZ, encodeUlaw } from "#src/kernel/g711.ts";
 import { type Delivery, type FliteVoice, speak } from "./flite.ts";
-import type { AudioFrame } from "./recognition-result.ts";
-import { halve } from "./telephone.ts";
+import type { AudioFrame } from "#src/kernel/g711.ts";
+import { toEightKilohertz } from "./telephone.ts";
 import { warp as warped } from "./warp.ts";
 
 /** Utterances and other sounds on a telephone line, for tests and measurements. All are reproducible. */
@@ -28,7 +28,7 @@ export interface Speaking extends Delivery {
 export function speechOf(text: string, { voice = "kal16", stretch = 1, pitch = 1, warp = 1 }: Speaking = {}): Float64Array<ArrayBuffer> {
   const spoken = speak(text, voice, { stretch: stretch * warp, pitch });
   const samples = warp === 1 ? spoken : Int16Array.from(warped(Float32Array.from(spoken), warp));
-  return voice === "kal" ? Float64Array.from(samples) : halve(samples);
+  return toEightKilohertz(samples, voice === "kal" ? 8_000 : 16_000);
 }
 
 /** A sound on a quiet line, with silence around it. */
@@ -92,4 +92,24 @@ export function framesOf(samples: Int16Array): AudioFrame[] {
   const energies = packets.map((packet) => packet.reduce((sum, sample) => sum + sample * sample, 0));
   const loudest = Math.max(...energies);
   return packets.map((packet, at) => ({ frame: encodeUlaw(packet), speech: (energies[at] ?? 0) > loudest / 1000 }));
+}
+
+/** A WAV file: of 16-bit samples as PCM, of bytes as mu-law. */
+export function wavOf(samples: Int16Array | Uint8Array, rate: number, { channels = 1 } = {}): Buffer {
+  const bytes = samples.BYTES_PER_ELEMENT;
+  const data = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0, "latin1");
+  head.writeUInt32LE(36 + data.length, 4);
+  head.write("WAVEfmt ", 8, "latin1");
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(bytes === 2 ? 1 : 7, 20);
+  head.writeUInt16LE(channels, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate * channels * bytes, 28);
+  head.writeUInt16LE(channels * bytes, 32);
+  head.writeUInt16LE(8 * bytes, 34);
+  head.write("data", 36, "latin1");
+  head.writeUInt32LE(data.length, 40);
+  return Buffer.concat([head, data]);
 }

@@ -1,14 +1,20 @@
 import type { Decoders } from "./decoder.ts";
-import { UNDERSTAND, hasDigits } from "./fields.ts";
-import type { AudioFrame, ListenTask, RecognitionResult } from "./recognition-result.ts";
-import { DIGITS, SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./phrases.ts";
-import { Utterance } from "./utterance.ts";
+import { FREE_DIGITS, UNDERSTAND, isIncomplete } from "./fields.ts";
+import { withoutPrelude } from "./prelude.ts";
+import type { AudioFrame } from "#src/kernel/g711.ts";
+import { type ListenTask, type RecognitionResult, hasDigits } from "./recognition-result.ts";
+import { SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./phrases.ts";
+import { NOISY_DB, Utterance } from "./utterance.ts";
 import { digitsOf } from "./spoken-numbers.ts";
 
 /** Commands and the test word are short; in longer speech they are not looked for (docs/decisions/0012). */
 const LONGEST_KEYWORD_MS = 2_000;
 /** Under this level of speech over background nothing is certain. */
-const CLEAR_DB = 15;
+const CLEAR_DB = 10;
+
+/** Digits of the shortest card number, and of one that is likely whole: a decoding begun between two groups delays the one that counts. */
+const SHORTEST_NUMBER = 12;
+const LIKELY_NUMBER = 14;
 
 export interface UtteranceRecogniserDeps extends Decoders {
   onResult(result: RecognitionResult, task: number): void;
@@ -19,7 +25,7 @@ export class UtteranceRecogniser {
   readonly #deps: UtteranceRecogniserDeps;
   readonly #utterance = new Utterance();
   #task: ListenTask | null = null;
-  /** The streaming has an utterance begun. */
+  /** The streaming decoder has an utterance begun. */
   #isStreaming = false;
   /** What the utterance was taken for at its latest pause, with no speech since. */
   #result: RecognitionResult | null = null;
@@ -28,9 +34,12 @@ export class UtteranceRecogniser {
     this.#deps = deps;
   }
 
-  /** Recognises answers to this question from here on; null: nothing. Speech begun before another question is forgotten. */
+  /**
+   * Recognises answers to this question from here on; null: nothing. Speech begun before another question is forgotten, and so is speech
+   * that a key came into: its digits would land behind those keyed after them.
+   */
   listenFor(task: ListenTask | null): void {
-    const isSame = task !== null && task.what === this.#task?.what;
+    const isSame = task !== null && task.what === this.#task?.what && task.have === this.#task.have;
     this.#task = task;
     this.#result = null;
     if (!isSame) this.#close();
@@ -38,17 +47,22 @@ export class UtteranceRecogniser {
 
   push(frame: AudioFrame): void {
     if (!this.#task) return;
-    const event = this.#utterance.push(frame);
+    // Consent is judged on the sound as it was.
+    const event = this.#utterance.push(frame, this.#task.what !== "yes_no");
     if (frame.speech) this.#result = null;
     if (event === "begin") this.#begin();
     else if (this.#isStreaming) this.#deps.streaming.feed(this.#utterance.latest());
     if (event === "noise") this.#close();
-    if (event === "pause" && this.#isPlausible()) this.#result = this.#understand();
+    if (event === "pause" && this.#isPlausible(LIKELY_NUMBER)) this.#result = this.#understand();
     if (event === "rest") {
-      this.#result ??= this.#isPlausible() ? this.#understand() : null;
+      this.#result ??= this.#isPlausible(SHORTEST_NUMBER) ? this.#understand() : null;
       if (this.#result && isWhole(this.#result)) this.#answer(this.#result);
     }
-    if (event === "end") this.#answer(this.#result ?? this.#understand());
+    if (event === "end") {
+      this.#result ??= this.#understand();
+      if (!this.#mayGoOn(this.#result)) this.#answer(this.#result);
+    }
+    if (event === "timeout") this.#answer(this.#result ?? this.#understand());
   }
 
   /** An utterance is under way: if no more frames come, feed silence. */
@@ -58,30 +72,43 @@ export class UtteranceRecogniser {
 
   #begin(): void {
     if (!this.#task || !hasDigits(this.#task.what)) return;
-    this.#deps.streaming.use(DIGITS);
+    this.#deps.streaming.use(FREE_DIGITS);
     this.#deps.streaming.begin();
     this.#deps.streaming.feed(this.#utterance.samples());
     this.#isStreaming = true;
   }
 
-  /** A card number takes long to decode: not before it can be whole. Everything else is short. */
-  #isPlausible(): boolean {
+  /** Digits so far by the decoder that follows them, those of a broken-off attempt left out; null when it follows none. */
+  #free(): number[] | null {
+    return this.#isStreaming ? digitsOf(withoutPrelude(this.#deps.streaming.peek())) : null;
+  }
+
+  /** Fewer digits were heard than the answer has, or no date yet: the caller reads slowly. */
+  #mayGoOn(result: RecognitionResult): boolean {
+    if (!this.#task || isWhole(result)) return false;
+    if (this.#task.what === "expiry") return result.kind === "nothing";
+    if (result.kind === "digits" && !result.final) return true;
+    return isIncomplete(this.#task, this.#free());
+  }
+
+  /** A card number takes long to decode: not before it has so many digits. Everything else is short. */
+  #isPlausible(least: number): boolean {
     if (this.#task?.what !== "number") return true;
-    const heard = digitsOf(this.#deps.streaming.peek())?.length ?? 0;
-    return heard + this.#task.have >= 12 || this.#utterance.durationMs <= LONGEST_KEYWORD_MS;
+    const count = this.#free()?.length ?? 0;
+    return count + this.#task.have >= least || this.#utterance.durationMs <= LONGEST_KEYWORD_MS;
   }
 
   #understand(): RecognitionResult {
     const task = this.#task;
     if (!task) return { kind: "nothing" };
-    const samples = this.#utterance.samples();
-    const free = this.#isStreaming ? digitsOf(this.#deps.streaming.peek()) : null;
-    const clear = this.#utterance.signalToNoiseDb >= CLEAR_DB;
-    const answer = () => UNDERSTAND[task.what](this.#deps, { samples, free, clear }, task);
-    if (task.what !== "yes_no") return this.#testWord(samples) ?? this.#command(samples) ?? answer();
-    // A sure answer is no test word, and commands are answers like it there: the caller waits less for a yes.
-    const result = answer();
-    return result.kind === "nothing" ? (this.#testWord(samples) ?? result) : result;
+    const samples = task.what === "yes_no" ? this.#utterance.samples() : this.#utterance.compact();
+    const free = this.#free();
+    const snr = this.#utterance.signalToNoiseDb;
+    const line = snr < CLEAR_DB ? "bad" : snr < NOISY_DB ? "noisy" : "quiet";
+    const result = UNDERSTAND[task.what](this.#deps, { samples, free, line }, task);
+    // A sure answer is no keyword: the caller waits less. At the read-back commands are answers themselves.
+    if (isWhole(result)) return result;
+    return this.#testWord(samples) ?? (task.what === "yes_no" ? null : this.#command(samples)) ?? result;
   }
 
   #testWord(samples: Float32Array): RecognitionResult | null {
@@ -103,9 +130,12 @@ export class UtteranceRecogniser {
   }
 
   #answer(result: RecognitionResult): void {
-    const task = this.#task?.id ?? 0;
+    const task = this.#task;
     this.#close();
-    this.#deps.onResult(result, task);
+    // What the conversation will have once it knows: speech that goes on meanwhile belongs behind it.
+    if (task && result.kind === "digits" && result.certain && !result.final)
+      this.#task = { ...task, have: task.have + result.digits.length };
+    this.#deps.onResult(result, task?.id ?? 0);
   }
 
   #close(): void {

@@ -23,13 +23,14 @@ test("an utterance begins after 60 ms of speech and keeps 300 ms from before", (
   assert.equal(utterance.samples().length, 640 * 8);
 });
 
-test("silence is a pause at 200 ms, a rest at 500 ms, the end at 900 ms", () => {
+test("silence is a pause at 200 ms, a rest at 500 ms, the end at 900 ms, and no more to wait for at 2 s", () => {
   const utterance = new Utterance();
   feed(utterance, true, 400);
-  assert.deepEqual(feed(utterance, false, 900), [
+  assert.deepEqual(feed(utterance, false, 2_000), [
     ["pause", 200],
     ["rest", 500],
     ["end", 900],
+    ["timeout", 2_000],
   ]);
 });
 
@@ -56,7 +57,7 @@ test("speech without an end is cut at 20 s", () => {
   const utterance = new Utterance();
   assert.deepEqual(feed(utterance, true, 20_000), [
     ["begin", 60],
-    ["end", 20_000],
+    ["timeout", 20_000],
   ]);
 });
 
@@ -69,4 +70,14 @@ test("the signal-to-noise ratio compares speech with the silence around it", () 
   for (let frame = 0; frame < 50; frame++) noisy.push({ frame: LOUD, speech: false });
   feed(noisy, true, 400);
   assert.ok(noisy.signalToNoiseDb < 3);
+});
+
+test("for decoding, long pauses are cut to 600 ms, and the silence at the end to 300 ms", () => {
+  const utterance = new Utterance();
+  feed(utterance, false, 1_000);
+  feed(utterance, true, 400);
+  feed(utterance, false, 1_500);
+  feed(utterance, true, 400);
+  feed(utterance, false, 900);
+  assert.equal(utterance.compact().length / 8, 240 + 400 + 600 + 400 + 300);
 });

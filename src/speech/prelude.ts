@@ -1,0 +1,49 @@
+import { isNumberWord } from "./spoken-numbers.ts";
+
+/** Words before an answer that are no part of it. A caller who starts over after one of `corrections` means what follows. */
+export interface Prelude {
+  /** Any number of them. */
+  fillers: readonly string[];
+  /** Right before the answer. */
+  introductions: readonly string[];
+  /** Between an answer that was broken off and the one that counts. */
+  corrections: readonly string[];
+}
+
+const list = (phrases: string) => phrases.split(", ");
+
+const CORRECTIONS = list(
+  "no wait, wait, sorry, no sorry, oh sorry, no, no no, let me start over, let me start again, start over, actually, i mean, hold on",
+);
+const FILLERS = list("um, uh, er, okay, yes, sure, so, well, alright, wait, sorry, no, it");
+const INTRODUCTIONS = list("it's, it is, that's, that is, is");
+
+export const NUMBER_PRELUDE: Prelude = {
+  fillers: FILLERS,
+  introductions: [
+    ...INTRODUCTIONS,
+    ...list("my number is, the number is, number is, my card number is, the card number is, my card is, the code is"),
+    ...list("the security code is, my zip is, my zip code is, the zip code is"),
+  ],
+  corrections: CORRECTIONS,
+};
+
+export const DATE_PRELUDE: Prelude = {
+  fillers: FILLERS,
+  introductions: [
+    ...INTRODUCTIONS,
+    ...list("expires, expires in, it expires, it expires in, expires on, the date is, the expiration date is"),
+  ],
+  corrections: CORRECTIONS,
+};
+
+const PRELUDE_WORDS: ReadonlySet<string> = new Set(
+  [NUMBER_PRELUDE, DATE_PRELUDE]
+    .flatMap(({ fillers, introductions, corrections }) => [...fillers, ...introductions, ...corrections])
+    .flatMap((phrase) => phrase.split(" "))
+    .filter((word) => !isNumberWord(word)),
+);
+
+/** The answer in `words`: what follows the last word that can be no part of one. */
+export const withoutPrelude = (words: readonly string[]): string[] =>
+  words.slice(words.findLastIndex((word) => PRELUDE_WORDS.has(word)) + 1);
