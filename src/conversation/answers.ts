@@ -1,23 +1,23 @@
-import { SILENCE_MS, ask, askNext } from "./ask.ts";
-import type { FaultName } from "./contract.ts";
+import { type Lead, ask, askNext } from "./ask.ts";
+import type { FaultName } from "./languages/language.ts";
 import { close } from "./ending.ts";
 import { submitCard } from "./gateway.ts";
-import { FAULT_OF, QUESTIONS } from "./questions.ts";
-import { CLOSING, FAULT, NOTE } from "./sentences.ts";
-import { cancelTimer, clearEntry, listen, setTimer } from "./turn.ts";
+import { QUESTIONS, monthAndYear } from "./questions.ts";
+import { CLOSING } from "./sentences.ts";
+import { cancelTimer, clearEntry, listen, say, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
-/** An answer that has begun ends by itself after two seconds where it can be whole, else after five between digits. */
+/** An answer that has begun ends by itself after two seconds where it can be whole, else after three; a long one is read off a card. */
 const WHOLE_PAUSE_MS = 2_000;
-export const DIGIT_PAUSE_MS = 5_000;
-/** A caller who has spoken a part may be looking for the keypad. */
-export const SPEECH_PAUSE_MS = 10_000;
+const PAUSE_MS = 3_000;
+const NUMBER_PAUSE_MS = 5_000;
 
 /** The answer has begun and may go on. */
-export function awaitMore(turn: Turn, pauseMs: number): void {
+export function awaitMore(turn: Turn): void {
   const { asks, draft } = turn.state;
   cancelTimer(turn, "silence");
-  setTimer(turn, "digits", QUESTIONS[asks].mayEnd(draft) ? WHOLE_PAUSE_MS : pauseMs);
+  const pause = draft.setup.timeouts.betweenDigitsMs ?? (asks === "number" ? NUMBER_PAUSE_MS : PAUSE_MS);
+  setTimer(turn, "digits", QUESTIONS[asks].mayEnd(draft) ? Math.min(WHOLE_PAUSE_MS, pause) : pause);
   listen(turn);
 }
 
@@ -31,9 +31,21 @@ export function complete(turn: Turn): boolean {
     else refuse(turn, fault);
     return false;
   }
+  const wasConfirm = state.asks === "confirm";
   rules.keep(state.draft);
-  if (!askNext(turn)) submitCard(turn);
+  // A no is an answer, not a fault: it may be said as often as the caller likes.
+  if (wasConfirm && !state.draft.confirmed) {
+    askNext(turn, { prompt: "not_confirmed", sentences: [say(turn, "not_confirmed")], error: "not_confirmed" });
+  } else if (!askNext(turn)) submitCard(turn);
   return true;
+}
+
+/** Says what is wrong with the present answer. */
+function leadOf(turn: Turn, fault: FaultName): Lead {
+  const { entry, setup } = turn.state.draft;
+  const date = fault === "expiry_past" ? monthAndYear(entry) : null;
+  const values = { ...(date && { date }), brands: setup.acceptedBrands };
+  return { prompt: fault, sentences: [say(turn, fault, values)], error: fault };
 }
 
 /**
@@ -50,26 +62,25 @@ export function onMisrecognised(turn: Turn, fault: FaultName | null = null): voi
   const { state } = turn;
   if (state.misrecognised >= MISRECOGNISED_LIMIT) return passOver(turn);
   state.misrecognised++;
-  if (state.misrecognised >= MISRECOGNISED_LIMIT) ask(turn, "use_keypad", [NOTE.use_keypad]);
-  else if (fault) ask(turn, fault, [FAULT[fault]]);
-  else ask(turn, "not_heard", [NOTE.not_heard]);
+  const error = fault ?? "not_heard";
+  if (state.misrecognised >= MISRECOGNISED_LIMIT) ask(turn, { prompt: "use_keypad", sentences: [say(turn, "use_keypad")], error });
+  else ask(turn, fault ? leadOf(turn, fault) : { prompt: "not_heard", sentences: [say(turn, "not_heard")], error });
 }
 
 /** The answer starts from nothing, and the caller's time to give it goes on. */
 function passOver(turn: Turn): void {
   clearEntry(turn);
   cancelTimer(turn, "digits");
-  if (!turn.state.speaking && !turn.state.timers.includes("silence")) setTimer(turn, "silence", SILENCE_MS);
+  if (!turn.state.speaking && !turn.state.timers.includes("silence"))
+    setTimer(turn, "silence", turn.state.draft.setup.timeouts.firstDigitMs);
   listen(turn);
 }
 
 /** Says what was wrong and asks again, that question alone; at the last try the call ends. */
 function refuse(turn: Turn, fault: FaultName): void {
   const { state } = turn;
-  const question = FAULT_OF[fault] ?? state.asks;
-  const count = state.faults[question] + 1;
-  state.faults = { ...state.faults, [question]: count };
-  if (count >= state.draft.setup.attempts) return close(turn, "too_many_tries", CLOSING.too_many_tries, "exhausted");
-  QUESTIONS[question].forget(state.draft);
-  askNext(turn, fault, [FAULT[fault]]);
+  const count = state.faults[state.asks] + 1;
+  state.faults = { ...state.faults, [state.asks]: count };
+  if (count >= state.draft.setup.tries) return close(turn, "too_many_tries", CLOSING.too_many_tries, "exhausted");
+  ask(turn, leadOf(turn, fault));
 }

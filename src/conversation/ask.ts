@@ -1,59 +1,80 @@
-import type { PromptName } from "./contract.ts";
+import type { PromptName, Sentence, Situation } from "./contract.ts";
 import { QUESTIONS } from "./questions.ts";
-import { CLOSING, greetingWords } from "./sentences.ts";
+import { CLOSING, greeting } from "./sentences.ts";
 import { close } from "./ending.ts";
-import { cancelTimer, clearEntry, listen, play, setTimer } from "./turn.ts";
+import { cancelTimer, clearEntry, listen, play, say, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
-/** A prompt that nobody answers is repeated after this time, three times (R-426). */
-export const SILENCE_MS = 10_000;
+/** A prompt that nobody answers is repeated so often (R-426). */
 const REPEATS = 3;
 
 export function greet(turn: Turn): void {
   turn.state.stage = "asking";
-  askNext(turn, "greeting", greetingWords(turn.state.draft.setup));
+  askNext(turn, { prompt: "greeting", sentences: greeting(turn.state.draft.setup) });
+}
+
+/** What is said before a question. */
+export interface Lead {
+  prompt: PromptName;
+  sentences: readonly Sentence[];
+  /** What went wrong before. */
+  error?: Situation["error"];
 }
 
 /** Asks the first question that has no answer. False when all have one: the card is complete. */
-export function askNext(turn: Turn, prompt?: PromptName, lead: readonly string[] = []): boolean {
+export function askNext(turn: Turn, lead: Partial<Lead> = {}): boolean {
   const { state } = turn;
   const question = state.questions.find((question) => !QUESTIONS[question].isAnswered(state.draft));
   if (!question) return false;
   if (question !== state.asks) state.misrecognised = 0;
   state.silences = 0;
   state.asks = question;
-  ask(turn, prompt ?? QUESTIONS[question].prompt, lead);
+  ask(turn, lead);
   return true;
 }
 
-/** Asks the present question, after `lead`. The answer starts from nothing. */
-export function ask(turn: Turn, prompt: PromptName, lead: readonly string[]): void {
+/** Asks the present question, after the lead. The answer starts from nothing. */
+export function ask(turn: Turn, { prompt, sentences = [], error = null }: Partial<Lead> = {}): void {
   const { state } = turn;
   const rules = QUESTIONS[state.asks];
-  const words = rules.ask(state.draft)[state.speech ? "speech" : "keypad"];
   clearEntry(turn);
   cancelTimer(turn, "silence");
   cancelTimer(turn, "digits");
-  state.prompt = prompt;
-  state.lead = lead;
-  play(turn, prompt, [...lead, ...(rules.preface?.(state.draft) ?? []), words]);
+  state.prompt = prompt ?? rules.prompt;
+  state.lead = sentences;
+  state.error = error;
+  const question = say(turn, rules.ask(state.draft)[state.speech ? "speech" : "keypad"]);
+  play(turn, state.prompt, [...sentences, ...offerHelp(turn), ...(rules.preface?.(state.draft) ?? []), question]);
   listen(turn);
+}
+
+/** Who needs a second try is told, once, how to be helped and how to get out of here. */
+function offerHelp(turn: Turn): readonly Sentence[] {
+  const { state } = turn;
+  const isInTrouble = state.silences > 0 || state.misrecognised > 0 || Object.values(state.faults).some((count) => count > 0);
+  if (state.helpOffered || !isInTrouble) return [];
+  state.helpOffered = true;
+  return [say(turn, state.speech ? "help_offer" : "help_offer_keypad")];
 }
 
 /** The same prompt again, with all that was said before the question. */
 export function repeat(turn: Turn): void {
-  ask(turn, turn.state.prompt, turn.state.lead);
+  const { prompt, lead, error } = turn.state;
+  ask(turn, { prompt, sentences: lead, error });
 }
 
 /** The prompt was heard to its end: the caller's time to answer runs. */
 export function awaitAnswer(turn: Turn): void {
-  turn.state.speaking = null;
-  setTimer(turn, "silence", SILENCE_MS);
+  const { state } = turn;
+  state.speaking = null;
+  if (state.prompt === "greeting") state.draft.informed = true;
+  setTimer(turn, "silence", state.draft.setup.timeouts.firstDigitMs);
 }
 
 export function onSilence(turn: Turn): void {
   const { state } = turn;
   if (state.silences >= REPEATS) return close(turn, "nobody_there", CLOSING.nobody_there, "abandoned");
   state.silences++;
-  repeat(turn);
+  // What went wrong before was said once; whoever was away is asked the question.
+  ask(turn);
 }

@@ -1,5 +1,7 @@
-import type { CardCells } from "#src/kernel/card.ts";
+import type { CardBrand, CardCells } from "#src/kernel/card.ts";
+import type { Command, LanguageTag } from "#src/kernel/language.ts";
 import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import type { FaultName, SentenceId, Values } from "./languages/language.ts";
 
 /** What a project may want collected (docs/operations.md, Apply file, `voice.collect`). */
 export type CollectField = "number" | "expiry" | "cvv" | "zip" | "name";
@@ -10,7 +12,17 @@ export type Field = Exclude<CollectField, "name">;
 /** Every question of the conversation: the fields, then whether the card read back is the right one. */
 export type Question = Field | "confirm";
 
+/** How long a caller is waited for, ms. */
+export interface Timeouts {
+  /** After a prompt, for the answer to begin; then the question is asked again. */
+  firstDigitMs: number;
+  /** For an answer that has begun to go on; null: three seconds, five in a card number. */
+  betweenDigitsMs: number | null;
+}
+
 export interface ConversationSetup {
+  /** What the caller is spoken to in. */
+  language: LanguageTag;
   mode: Mode;
   /** Whole minor units of `currency`. */
   amountMinor: number;
@@ -18,14 +30,29 @@ export interface ConversationSetup {
   currency: string;
   /** In the order of asking. Number and expiry are asked even when they are missing here; `name` is left out. */
   collect: readonly CollectField[];
-  /** Faulty answers per field and card, and cards per call. */
+  /** Cards per call. */
   attempts: number;
+  /** Faulty answers per field and card; the last of them ends the call. */
+  tries: number;
+  /** As the greeting says it; null: the greeting names nobody. */
+  merchant: string | null;
+  /** Cards of other brands are refused; empty: whatever the gateway takes. */
+  acceptedBrands: readonly CardBrand[];
+  /** The last four digits are read back before the card is used. */
+  readBack: boolean;
+  timeouts: Timeouts;
+  /** The project's own words: of a sentence the first that fits is said. */
+  wordings: readonly Wording[];
+  /** Sentences that the project has recorded. */
+  recordings?: Recordings;
   /** The test word is obeyed: a test key whose project did not switch it off. */
   testWord: boolean;
-  /** A recogniser is there; false = keypad only. */
+  /** A recogniser is there; without it, or without a model of the language, the keypad alone is offered. */
   speech: boolean;
   /** ISO 3166-1 alpha-2: how long a postal code is. */
   country: string;
+  /** The caller goes back to where he came from afterwards: no last sentence says goodbye. */
+  transfersBack: boolean;
   /** Wall clock at the start of the call, ms since the Unix epoch: cards are checked against it. */
   nowMs: number;
 }
@@ -33,9 +60,6 @@ export interface ConversationSetup {
 /** DTMF digits beyond 0 to 9, as RFC 4733 section 3.2 numbers them. */
 export const STAR = 10;
 export const POUND = 11;
-
-/** The caller's spoken wishes about the conversation itself. */
-export type Command = "repeat" | "help" | "back" | "cancel" | "operator";
 
 /** One finished utterance, as the recogniser understood it. */
 export type RecognitionResult =
@@ -72,6 +96,8 @@ export type TimerName =
   | "digits"
   /** Digits typed ahead that belong to no question any more are still coming. */
   | "type_ahead"
+  /** A second star key that comes before it asks for the operator. */
+  | "star"
   /** The gateway takes its time. */
   | "patience";
 
@@ -97,19 +123,53 @@ export type ConversationEvent =
   | { type: "cancelled" }
   /** No recogniser is free, or it died: the keypad alone from here on. */
   | { type: "speech_unavailable" }
+  /** Answer to `look_up_code`. `closed`: no code is looked at for a while. */
+  | { type: "code_looked_up"; found: "session" | "none" | "closed" }
   | { type: "hung_up" };
 
-/** What can be wrong with an answer. Each is also the name of the prompt that says so and asks again. */
-export type FaultName =
-  | "number_length"
-  | "number_invalid"
-  | "number_not_accepted"
-  | "expiry_invalid"
-  | "expiry_past"
-  | "cvv_length"
-  | "zip_length"
-  | "confirm_unclear"
-  | "not_confirmed";
+/** One piece of speech. A fixed one is the same in every call of the language, so it can be rendered once and kept. */
+export interface Piece {
+  text: string;
+  isFixed: boolean;
+}
+
+/** One sentence as it is to be said. */
+export interface Sentence {
+  id: SentenceId;
+  language: LanguageTag;
+  /** In a row: the sentence, or its parts around digits that are said one by one. */
+  pieces: readonly Piece[];
+  /** What was filled in, for another wording of it. */
+  values: Partial<Values>;
+  /** The recording that says it. */
+  recording?: string;
+}
+
+/** Why something is said: what another wording of a prompt may depend on. */
+export interface Situation {
+  /** The question that the caller is to answer now, null when none. */
+  asks: Question | null;
+  /** Which try at the question it is, from 1; without a question which card. */
+  attempt: number;
+  /** What went wrong with the try before, null when nothing did. */
+  error: FaultName | "not_heard" | "not_confirmed" | DeclineCode | null;
+  /** Of the card number given; null as long as there is none. */
+  brand: CardBrand | null;
+}
+
+/** A sentence in a project's own words, in every situation or in some. */
+export interface Wording {
+  sentence: SentenceId;
+  /** As in `Situation`; undefined: any. */
+  attempt?: number | undefined;
+  error?: NonNullable<Situation["error"]> | undefined;
+  brand?: CardBrand | undefined;
+  /** With the places of the sentence's own words, `{amount}` for one. */
+  text: string;
+}
+
+/** Recordings of sentences, each by its name (a digest); how they sound is not the conversation's. */
+export type Recordings = Readonly<Partial<Record<SentenceId, string>>>;
 
 /** Stable names of everything the caller can hear, for logs, timelines and scripted callers. */
 export type PromptName =
@@ -120,13 +180,18 @@ export type PromptName =
   | "ask_zip"
   | "confirm_last4"
   | FaultName
+  | "not_confirmed"
   | "not_heard"
   | "use_keypad"
+  | "keypad_only"
   | "cleared"
   | "help"
   | "declined_try_again"
   | "one_moment"
   | "still_working"
+  | "ask_code"
+  | "code_unknown"
+  | "code_not_found"
   | ClosingName;
 
 /** The last sentence of a call. */
@@ -146,11 +211,8 @@ export type FinishReason =
   | "hung_up";
 
 export type ConversationEffect =
-  /**
-   * Speak, at once, instead of whatever is playing. `asks`: the question that a caller is to answer now, null when none.
-   * `parts` are spoken in a row; what varies (amount, single digits) is a part of its own, so the rest can be kept rendered.
-   */
-  | { type: "play"; prompt: PromptName; asks: Question | null; parts: readonly string[] }
+  /** Speak these sentences, at once, instead of whatever is playing. */
+  | { type: "play"; prompt: PromptName; situation: Situation; sentences: readonly Sentence[] }
   /** Stop the prompt. */
   | { type: "stop_playback" }
   /**
@@ -166,5 +228,9 @@ export type ConversationEffect =
   | { type: "submit_card"; card: CardCells; mayRetry: boolean }
   /** The test word was said: record the synthetic payment. */
   | { type: "skip" }
-  /** The conversation is over and its memory wiped; no effect follows. */
+  /** Find and claim the session of this short code, eight digits. */
+  | { type: "look_up_code"; code: string }
+  /** How the call ends is decided; its last sentence is being spoken, and nothing of the card is kept. */
+  | { type: "closing"; reason: FinishReason }
+  /** The conversation is over and its memory wiped; no effect follows. `reason` is that of `closing`, where there was one. */
   | { type: "finish"; reason: FinishReason };

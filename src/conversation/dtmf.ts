@@ -1,21 +1,24 @@
-import { DIGIT_PAUSE_MS, awaitMore, complete } from "./answers.ts";
+import { stop } from "./ending.ts";
+import { awaitMore, complete } from "./answers.ts";
 import { repeat } from "./ask.ts";
 import { POUND, STAR } from "./contract.ts";
 import { QUESTIONS } from "./questions.ts";
-import { NOTE } from "./sentences.ts";
 import type { TypeAhead } from "./state.ts";
-import { cancelTimer, clearEntry, stopPlayback, listen, play, setTimer } from "./turn.ts";
+import { cancelTimer, clearEntry, stopPlayback, listen, play, say, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** DTMF digits closer than this were typed ahead together, without listening. */
 const TYPE_AHEAD_PAUSE_MS = 500;
+/** Two star keys within this time ask for the operator. */
+const TWO_STARS_MS = 2_000;
 
 export function onDtmfDigit(turn: Turn, { digit }: { digit: number }): void {
   if (!Number.isInteger(digit) || digit < 0 || digit > POUND || isDropped(turn, digit)) return;
   stopPlayback(turn);
   turn.state.silences = 0;
-  if (digit === STAR) onStar(turn);
-  else if (digit === POUND) onPound(turn);
+  if (digit === STAR) return onStar(turn);
+  cancelTimer(turn, "star");
+  if (digit === POUND) onPound(turn);
   else onDigit(turn, digit);
 }
 
@@ -23,7 +26,7 @@ function onDigit(turn: Turn, digit: number): void {
   const { state } = turn;
   state.draft.entry.push(digit);
   state.keyed = true;
-  if (!QUESTIONS[state.asks].isWhole(state.draft)) return awaitMore(turn, DIGIT_PAUSE_MS);
+  if (!QUESTIONS[state.asks].isWhole(state.draft)) return awaitMore(turn);
   const accepted = complete(turn);
   if (state.stage === "asking") dropTypeAhead(turn, accepted ? (state.asks === "confirm" ? "drop_to_pound" : "drop_pound") : "drop_all");
 }
@@ -33,12 +36,14 @@ function onPound(turn: Turn): void {
   if (!complete(turn) && turn.state.stage === "asking") dropTypeAhead(turn, "drop_all");
 }
 
-/** Clears the answer; when there is none, repeats the question. */
+/** Clears the answer; when there is none, repeats the question. Twice: the caller wants to stop. */
 function onStar(turn: Turn): void {
+  if (turn.state.timers.includes("star")) return stop(turn);
+  setTimer(turn, "star", TWO_STARS_MS);
   if (turn.state.draft.entry.length === 0) return repeat(turn);
   clearEntry(turn);
   cancelTimer(turn, "digits");
-  play(turn, "cleared", [NOTE.cleared]);
+  play(turn, "cleared", [say(turn, "cleared")]);
   listen(turn);
 }
 

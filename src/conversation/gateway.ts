@@ -2,9 +2,9 @@ import { askNext } from "./ask.ts";
 import type { Field, PaymentResult } from "./contract.ts";
 import { callOff, close, succeed } from "./ending.ts";
 import { QUESTIONS } from "./questions.ts";
-import { CLOSING, NOTE, REASON, declinedWords } from "./sentences.ts";
+import { CLOSING, REASON, declined, purpose } from "./sentences.ts";
 import { NO_FAULTS } from "./state.ts";
-import { cancelTimers, clearEntry, stopListening, stopPlayback, play, setTimer, wipe } from "./turn.ts";
+import { cancelTimers, clearEntry, stopListening, stopPlayback, play, say, setTimer, wipe } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** A waiting caller hears every ten seconds that the line is alive. */
@@ -13,7 +13,7 @@ const PATIENCE_MS = 10_000;
 /** Hands a copy of the card out and waits. The copy has a life of its own: a charge runs on when the caller hangs up. */
 export function submitCard(turn: Turn): void {
   const { state } = turn;
-  const { card, setup } = state.draft;
+  const { card, setup, informed } = state.draft;
   cancelTimers(turn);
   stopListening(turn);
   clearEntry(turn);
@@ -21,7 +21,9 @@ export function submitCard(turn: Turn): void {
   state.typeAhead = "take";
   state.cards++;
   state.result = null;
-  play(turn, "one_moment", [NOTE.one_moment]);
+  // Who cut the greeting short, and whose card is not read back, hears here what is paid.
+  const unheard = setup.readBack || informed ? [] : [purpose(setup)];
+  play(turn, "one_moment", [...unheard, say(turn, "one_moment")]);
   setTimer(turn, "patience", PATIENCE_MS);
   turn.effects.push({ type: "submit_card", card: card.copy(), mayRetry: state.cards < setup.attempts });
   // Not kept past the authorization (PCI DSS 3.3.1): another try asks for it again.
@@ -51,7 +53,7 @@ function waitForOther(turn: Turn): void {
   state.stage = "charging";
   state.typeAhead = "take";
   state.result = null;
-  play(turn, "one_moment", [NOTE.one_moment]);
+  play(turn, "one_moment", [say(turn, "one_moment")]);
   setTimer(turn, "patience", PATIENCE_MS);
 }
 
@@ -60,7 +62,11 @@ function goOn(turn: Turn): void {
   cancelTimers(turn);
   turn.state.stage = "asking";
   QUESTIONS.confirm.forget(turn.state.draft);
-  askNext(turn, undefined, [NOTE.not_paid_elsewhere]);
+  if (askNext(turn, { sentences: [say(turn, "not_paid_elsewhere")] })) return;
+  // Without a read-back a whole card has nothing left to be asked for.
+  const { cards, draft } = turn.state;
+  if (cards < draft.setup.attempts) submitCard(turn);
+  else close(turn, "too_many_tries", CLOSING.too_many_tries, "exhausted");
 }
 
 /** A fast gateway does not cut "one moment, please" in half: its result waits for the end of the prompt. */
@@ -80,7 +86,7 @@ export function onPatiencePromptEnded(turn: Turn): void {
 }
 
 export function askForPatience(turn: Turn): void {
-  if (!turn.state.speaking) play(turn, "still_working", [NOTE.still_working]);
+  if (!turn.state.speaking) play(turn, "still_working", [say(turn, "still_working")]);
   setTimer(turn, "patience", PATIENCE_MS);
 }
 
@@ -109,7 +115,7 @@ function decline(turn: Turn, { code, fix, final }: Extract<PaymentResult, { kind
   const { state } = turn;
   const { setup } = state.draft;
   if (final || state.cards >= setup.attempts) {
-    return close(turn, "declined", declinedWords(setup.mode, code), final ? "done" : "exhausted");
+    return close(turn, "declined", declined(setup.mode, code), final ? "done" : "exhausted");
   }
   cancelTimers(turn);
   state.stage = "asking";
@@ -117,7 +123,9 @@ function decline(turn: Turn, { code, fix, final }: Extract<PaymentResult, { kind
   state.misrecognised = 0;
   const field: Field | null = fix !== null && fix !== "number" && state.questions.includes(fix) ? fix : null;
   for (const question of field ? [field] : state.questions) QUESTIONS[question].forget(state.draft);
-  askNext(turn, "declined_try_again", field ? [REASON[code]] : [REASON[code], NOTE.another_card]);
+  const reason = say(turn, REASON[code]);
+  const sentences = field ? [reason] : [reason, say(turn, "another_card")];
+  askNext(turn, { prompt: "declined_try_again", sentences, error: code });
 }
 
 /** The test word takes the place of card and gateway (docs/interface.md, States and transitions). */

@@ -11,9 +11,7 @@ test("a caller keys number, expiry, code and ZIP, confirms the last four and hea
   call.keysOnePerPrompt(`${VISA}#`, "0330#", "123#", "94105#").passes(1000);
   assert.deepEqual(call.prompts, ["greeting", "ask_expiry", "ask_cvv", "ask_zip", "confirm_last4"]);
   assert.equal(
-    call.said.startsWith(
-      "You are paying forty nine dollars and ninety five cents with the card that ends in four two four two Is that right?",
-    ),
+    call.said.startsWith("You're paying forty nine dollars and ninety five cents. Your Visa card ends in four two four two Is that right?"),
     true,
   );
   assert.deepEqual(call.charged, []);
@@ -22,12 +20,17 @@ test("a caller keys number, expiry, code and ZIP, confirms the last four and hea
   assert.equal(call.prompt, "one_moment");
   call.paymentResult(APPROVED);
   assert.equal(call.prompt, "success");
-  assert.equal(call.said, "Thank you. Your payment of forty nine dollars and ninety five cents was approved.");
+  assert.equal(call.said, "Thank you. Your payment was approved.");
   assert.equal(call.finished, null);
   call.listens();
   assert.equal(call.finished, "done");
   assert.equal(call.isWiped, true);
   assert.equal(call.pendingTimers, 0);
+});
+
+test("a caller who heard the amount to its end is not told it again before the card is read back", () => {
+  const call = TestCall.answered().listens().keys(`${VISA}#`).listens().keys("0330#").listens().keys("123#").listens().keys("94105#");
+  assert.equal(call.said.startsWith("Your Visa card ends in four two four two Is that right?"), true);
 });
 
 test("a caller speaks the whole card, partly over the prompts", () => {
@@ -44,7 +47,7 @@ test("a caller speaks the whole card, partly over the prompts", () => {
 test("spoken and keyed digits add up to one answer: six digits said, the rest keyed", () => {
   const call = TestCall.answered().listens().saysDigits(VISA.slice(0, 6), { final: false });
   assert.deepEqual(call.listening, { what: "number", have: 6, lengths: null });
-  call.passes(9_000).keys(`${VISA.slice(6)}#`);
+  call.passes(4_900).keys(`${VISA.slice(6)}#`);
   assert.equal(call.prompt, "ask_expiry");
   call.keys("03").saysDigits("30").keys("12").saysDigits("3").saysDigits("94105");
   assert.equal(call.prompt, "confirm_last4");
@@ -173,7 +176,47 @@ test("number and expiry are asked even when the project forgot them", () => {
   assert.deepEqual(call.charged, [{ ...PAID, cvv: "" }]);
 });
 
-test("outside the United States a postal code has three to ten digits and ends with the pound key", () => {
+test("of a Canadian or British postal code the digits alone are asked, and taken (R-229)", () => {
+  for (const [country, keys, zip] of [
+    ["CA", "101", "101"],
+    ["GB", "12#", "12"],
+    ["GB", "102", "102"],
+  ] as const) {
+    const call = TestCall.answered({ country }).keys(`${VISA}#0330#123#`);
+    assert.match(call.said, /only its digits/);
+    call.keys(keys).passes(500).keys("1");
+    assert.equal(call.charged[0]?.zip, zip);
+  }
+});
+
+test("what is asked, which try it is, what went wrong and the card's brand go with every prompt", () => {
+  const call = TestCall.answered();
+  assert.deepEqual(call.situation, { asks: "number", attempt: 1, error: null, brand: null });
+  call.keys("4242424242424241#");
+  assert.deepEqual(call.situation, { asks: "number", attempt: 2, error: "number_invalid", brand: null });
+  call.passes(1000).keys(`${AMEX}#`);
+  assert.deepEqual(call.situation, { asks: "expiry", attempt: 1, error: null, brand: "amex" });
+  call.keys("0330#1234#94105#1").paymentResult({ kind: "declined", code: "insufficient_funds", fix: "number", final: false });
+  assert.deepEqual(call.situation, { asks: "number", attempt: 1, error: "insufficient_funds", brand: null });
+});
+
+test("a caller who was silent is asked the question again, without what went wrong before", () => {
+  const call = TestCall.answered().givesCard().keys("1");
+  call.paymentResult({ kind: "declined", code: "insufficient_funds", fix: "number", final: false });
+  assert.match(call.said, /enough funds/);
+  call.listens().passes(10_000);
+  assert.deepEqual([call.prompt, /enough funds/.test(call.said), call.situation?.error], ["ask_number", false, null]);
+});
+
+test("nobody waits longer than three seconds for an answer that does not go on, five for a number", () => {
+  for (const keys of [`${VISA}#033`, `${VISA}#0330#12`, `${VISA}#0330#123#941`]) {
+    const call = TestCall.answered().keys(keys);
+    const { prompt } = call;
+    assert.notEqual(call.passes(3_000).prompt, prompt);
+  }
+});
+
+test("outside these countries a postal code has three to ten digits and ends with the pound key", () => {
   const call = TestCall.answered({ country: "IN" }).keys(`${VISA}#0330#123#`);
   assert.match(call.said, /postal code/);
   call.keys("110001#1");
@@ -182,9 +225,9 @@ test("outside the United States a postal code has three to ten digits and ends w
 
 test("a card to be stored is announced as such, and the caller hears that it was stored", () => {
   const call = TestCall.answered({ mode: "tokenize", amountMinor: 0 });
-  assert.match(call.said, /We will store your card.*Nothing is charged now/);
+  assert.match(call.said, /We'll store your card.*Nothing is charged now/);
   call.givesCard().keys("1").paymentResult(APPROVED);
-  assert.match(call.said, /Your card was stored/);
+  assert.match(call.said, /Your card is stored/);
 });
 
 test("without a recogniser the prompts speak of keys alone and nothing listens", () => {
@@ -195,10 +238,10 @@ test("without a recogniser the prompts speak of keys alone and nothing listens",
   assert.doesNotMatch(words.said, /\bsay\b/i);
 });
 
-test("when no recogniser is free any more the question is asked again for the keypad, unless keys are being typed", () => {
+test("when no recogniser is free any more the caller is told so and asked again for the keypad, unless keys are being typed", () => {
   const call = TestCall.answered().happens({ type: "speech_unavailable" });
-  assert.deepEqual(call.prompts, ["greeting", "greeting"]);
-  assert.match(call.said, /forty nine dollars.*Please key in your card number/);
+  assert.deepEqual(call.prompts, ["greeting", "keypad_only"]);
+  assert.match(call.said, /can't listen just now. Please use your keypad.*forty nine dollars.*card number on your keypad/);
   assert.equal(call.listening, null);
   const typing = TestCall.answered().keys("4242").happens({ type: "speech_unavailable" });
   assert.deepEqual(typing.prompts, ["greeting"]);
@@ -246,4 +289,47 @@ test("a result that comes during one moment please is told after it", () => {
   assert.equal(call.playing, "one_moment");
   call.passes(4_000);
   assert.equal(call.playing, "success");
+});
+
+test("two star keys in a row ask for the operator; with a pause or another key between them they are two wishes", () => {
+  assert.equal(TestCall.answered().keys("**").prompt, "goodbye");
+  assert.equal(TestCall.answered().keys("4242**").prompt, "goodbye");
+  for (const call of [TestCall.answered().keys("*").passes(2_000).keys("*"), TestCall.answered().keys("*4*")]) {
+    assert.notEqual(call.prompt, "goodbye");
+    assert.equal(call.state.stage, "asking");
+  }
+});
+
+test("a caller who needs a second try is told, once, that there is help and how to stop", () => {
+  const said: string[] = [];
+  const note = (call: TestCall) => void said.push(call.said);
+  const speaking = TestCall.answered();
+  note(speaking);
+  note(speaking.keysOnePerPrompt("4242424242424241#"));
+  note(speaking.keysOnePerPrompt("4242424242424241#"));
+  const keying = TestCall.answered({ speech: false });
+  note(keying.listens().passes(10_000));
+  assert.deepEqual(
+    said.map((words) => [/say help/.test(words), /star twice/.test(words)]),
+    [
+      [false, false],
+      [true, true],
+      [false, false],
+      [false, true],
+    ],
+  );
+});
+
+test("how a call ends is known as its last sentence begins, and only a caller who is not taken back hears goodbye (R-323)", () => {
+  for (const transfersBack of [true, false]) {
+    const stopped = TestCall.answered({ transfersBack }).says("operator");
+    assert.deepEqual([stopped.closing, stopped.finished, stopped.isWiped], ["abandoned", null, true]);
+    assert.equal(/goodbye/i.test(stopped.said), !transfersBack);
+    assert.equal(stopped.listens().finished, "abandoned");
+    const cancelled = TestCall.answered({ transfersBack }).happens({ type: "cancelled" });
+    assert.deepEqual([cancelled.closing, /goodbye/i.test(cancelled.said)], ["cancelled", !transfersBack]);
+    const silent = TestCall.answered({ transfersBack });
+    for (let prompt = 0; prompt < 4; prompt++) silent.listens().passes(10_000);
+    assert.deepEqual([silent.closing, /goodbye/i.test(silent.said)], ["abandoned", !transfersBack]);
+  }
 });

@@ -52,6 +52,7 @@ const TIMERS: Readonly<Record<TimerName, (turn: Turn) => unknown>> = {
   silence: onSilence,
   digits: complete,
   type_ahead: takeTypeAhead,
+  star: () => undefined,
   patience: askForPatience,
 };
 

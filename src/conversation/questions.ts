@@ -1,7 +1,8 @@
 import { cvvLengthOf, isCompleteNumber, isUnexpired, lengthsOf, passesLuhn, brandOf } from "#src/kernel/card.ts";
 import type { CardBrand, CardCells, Cell } from "#src/kernel/card.ts";
-import type { ConversationSetup, FaultName, Listening, PromptName, Question } from "./contract.ts";
-import { ASK, readBackWords } from "./sentences.ts";
+import type { ConversationSetup, Listening, PromptName, Question, Sentence } from "./contract.ts";
+import type { FaultName, SentenceId } from "./languages/language.ts";
+import { ASK, readBack } from "./sentences.ts";
 
 /** What the questions read and write. Card and entry are memory of their own, see kernel/card.ts. */
 export interface Draft {
@@ -10,6 +11,8 @@ export interface Draft {
   card: CardCells;
   /** The answer being given: every digit of the current question lands here, spoken or keyed. */
   entry: Cell;
+  /** What is to be paid or stored was heard to its end. */
+  informed: boolean;
   /** The last four were read back and found right. */
   confirmed: boolean;
 }
@@ -20,8 +23,8 @@ interface Rules {
   /** Digits that a whole spoken answer may have, where that depends on the card or the country. */
   lengths?(draft: Draft): readonly number[];
   /** What the caller must hear before the question makes sense. */
-  preface?(draft: Draft): readonly string[];
-  ask(draft: Draft): { speech: string; keypad: string };
+  preface?(draft: Draft): readonly Sentence[];
+  ask(draft: Draft): Asking;
   /** No further digit can belong to the answer: it ends by itself. */
   isWhole(draft: Draft): boolean;
   /** Digits from which on an utterance may be taken for the whole answer. */
@@ -38,8 +41,22 @@ interface Rules {
 
 const never = () => false;
 
-/** ISO 3166-1 country to the lengths of its postal code in digits; three to ten where we know no better. */
-const postalCodeLengths = (country: string): readonly number[] => (country === "US" ? [5] : [3, 4, 5, 6, 7, 8, 9, 10]);
+type Asking = Readonly<Record<"speech" | "keypad", SentenceId>>;
+
+/** ISO 3166-1 country to what is asked of its postal code, and how many digits that has; three to ten where we know no better. */
+interface PostalCode {
+  lengths: readonly number[];
+  ask: Asking;
+}
+
+const POSTAL_CODES: Readonly<Record<string, PostalCode>> = {
+  US: { lengths: [5], ask: ASK.zip },
+  // K1A 0B1 is 101, SW1A 2AA is 12: address verification there compares the digits alone, and a keypad has no letters.
+  CA: { lengths: [3], ask: ASK.postalDigits },
+  GB: { lengths: [2, 3], ask: ASK.postalDigits },
+};
+const OTHER_POSTAL_CODE: PostalCode = { lengths: [3, 4, 5, 6, 7, 8, 9, 10], ask: ASK.postalCode };
+const postalCode = ({ setup }: Draft) => POSTAL_CODES[setup.country] ?? OTHER_POSTAL_CODE;
 
 /**
  * ISO/IEC 7812-1 major industry identifiers of payment cards. Some networks' ranges are not in our table, so an unknown
@@ -57,7 +74,7 @@ const USUAL_LENGTH: Readonly<Partial<Record<CardBrand, number>>> = { visa: 16, d
 export const ANSWER_DIGITS = { yes: 1, no: 2 } as const;
 
 /** Month and year 20YY of a four- or six-digit answer, MMYY or MMYYYY; null for any other length. */
-function monthAndYear(entry: Cell): { month: number; year: number } | null {
+export function monthAndYear(entry: Cell): { month: number; year: number } | null {
   if (entry.length !== 4 && entry.length !== 6) return null;
   const pair = (at: number) => entry.digit(at) * 10 + entry.digit(at + 1);
   return { month: pair(0), year: entry.length === 4 ? 2000 + pair(2) : pair(2) * 100 + pair(4) };
@@ -75,9 +92,10 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     },
     minimum: 12,
     mayEnd: ({ entry }) => isCompleteNumber(entry),
-    check: ({ entry }) => {
+    check: ({ entry, setup: { acceptedBrands } }) => {
       if (!lengthsOf(entry).includes(entry.length)) return "number_length";
       if (!passesLuhn(entry)) return "number_invalid";
+      if (acceptedBrands.length > 0 && !acceptedBrands.includes(brandOf(entry))) return "brand_not_accepted";
       return brandOf(entry) === "unknown" && !PAYMENT_CARDS.has(entry.digit(0)) ? "number_not_accepted" : null;
     },
     keep: ({ card, entry }) => pour(entry, card.number),
@@ -131,12 +149,12 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
   zip: {
     prompt: "ask_zip",
     listenFor: "zip",
-    lengths: ({ setup }) => postalCodeLengths(setup.country),
-    ask: ({ setup }) => (setup.country === "US" ? ASK.zip : ASK.postalCode),
-    isWhole: ({ entry, setup }) => entry.length >= Math.max(...postalCodeLengths(setup.country)),
-    minimum: 3,
+    lengths: (draft) => postalCode(draft).lengths,
+    ask: (draft) => postalCode(draft).ask,
+    isWhole: (draft) => draft.entry.length >= Math.max(...postalCode(draft).lengths),
+    minimum: 2,
     mayEnd: never,
-    check: ({ entry, setup }) => (postalCodeLengths(setup.country).includes(entry.length) ? null : "zip_length"),
+    check: (draft) => (postalCode(draft).lengths.includes(draft.entry.length) ? null : "zip_length"),
     keep: ({ card, entry }) => {
       card.postalCode = String.fromCharCode(...entry.bytes());
     },
@@ -149,9 +167,11 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
   confirm: {
     prompt: "confirm_last4",
     listenFor: "yes_no",
-    preface: ({ card, setup }) =>
-      readBackWords(
+    preface: ({ card, setup, informed }) =>
+      readBack(
         setup,
+        informed,
+        card.brand,
         [-4, -3, -2, -1].map((at) => card.number.digit(at)),
       ),
     ask: () => ASK.confirm,
@@ -159,12 +179,13 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     minimum: 1,
     mayEnd: never,
     check: ({ entry }) => {
-      if (entry.length !== 1) return "confirm_unclear";
-      if (entry.digit(0) === ANSWER_DIGITS.yes) return null;
-      return entry.digit(0) === ANSWER_DIGITS.no ? "not_confirmed" : "confirm_unclear";
+      const isAnswer = entry.length === 1 && Object.values<number>(ANSWER_DIGITS).includes(entry.digit(0));
+      return isAnswer ? null : "confirm_unclear";
     },
+    // A no is an answer, too: the number is asked again.
     keep: (draft) => {
-      draft.confirmed = true;
+      draft.confirmed = draft.entry.digit(0) === ANSWER_DIGITS.yes;
+      if (!draft.confirmed) draft.card.number.wipe();
     },
     isAnswered: ({ confirmed }) => confirmed,
     forget: (draft) => {
@@ -172,9 +193,6 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     },
   },
 };
-
-/** The question that a fault sends the caller back to, where it is not the one just answered. */
-export const FAULT_OF: Readonly<Partial<Record<FaultName, Question>>> = { not_confirmed: "number" };
 
 function pour(digits: Iterable<number> | Cell, target: Cell): void {
   target.wipe();

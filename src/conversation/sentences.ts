@@ -1,169 +1,175 @@
-import { DIGIT_WORDS } from "#src/kernel/number-words.ts";
+import type { CardBrand } from "#src/kernel/card.ts";
+import type { LanguageTag } from "#src/kernel/language.ts";
 import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
-import type { ClosingName, ConversationSetup, FaultName } from "./contract.ts";
-import { moneyInWords } from "./money-in-words.ts";
+import type { ClosingName, ConversationSetup, Piece, Sentence } from "./contract.ts";
+import { LANGUAGES } from "./languages/index.ts";
+import { BRAND_NAMES, type Language, type SentenceId, type Values } from "./languages/language.ts";
 
-/** Every sentence of the conversation, in American English. One string is one fragment of speech. */
+/** Which sentences are said when, and how one is filled in. The words are in `languages/`. */
 
-type Payment = Pick<ConversationSetup, "mode" | "amountMinor" | "currency">;
+/** A sentence is spoken as one piece; digits are pieces of their own, so that they are rendered once and never kept in a row. */
+const DIGITS = "{last4}";
 
-interface Asking {
-  /** Both ways of answering are open. */
-  speech: string;
-  keypad: string;
+/** One sentence in the language's own words and order. Values that it does not hold are passed over. */
+export function sentence(language: LanguageTag, id: SentenceId, values: Partial<Values> = {}): Sentence {
+  return filledIn(language, id, LANGUAGES[language].sentences[id], values);
 }
 
+/** The sentence in another language, in that language's usual words. */
+export const inLanguage = (language: LanguageTag, { id, values }: Sentence): Sentence => sentence(language, id, values);
+
+/** The sentence in other words: `template` has its places. */
+export const inOwnWords = ({ id, language, values }: Sentence, template: string): Sentence => filledIn(language, id, template, values);
+
+function filledIn(language: LanguageTag, id: SentenceId, template: string, values: Partial<Values>): Sentence {
+  const spoken = LANGUAGES[language];
+  const [before = "", after] = template.split(DIGITS);
+  const digits = (after === undefined ? [] : (values.last4 ?? [])).map((digit) => ({ text: spoken.digits[digit] ?? "", isFixed: true }));
+  const words = inWordsOf(language, values);
+  const pieces = [piece(before, words), ...digits, piece(after ?? "", words)];
+  return { id, language, pieces: pieces.filter(({ text }) => /[\p{L}]/u.test(text)), values };
+}
+
+/** All that is spoken but single digits, in the language's words. */
+function inWordsOf(language: LanguageTag, { amount, brand, brands, merchant, date }: Partial<Values>): Partial<Record<string, string>> {
+  const spoken = LANGUAGES[language];
+  return {
+    ...(amount && { amount: spoken.amountInWords(amount.minor, amount.currency) }),
+    ...(brand && { brand: BRAND_NAMES[brand] }),
+    ...(brands && { brands: brandsInWords(language, brands) }),
+    ...(merchant !== undefined && { merchant }),
+    ...(date && { date: spoken.dateInWords(date.month, date.year) }),
+  };
+}
+
+function piece(template: string, words: Partial<Record<string, string>>): Piece {
+  const filled = template.replaceAll(/\{(amount|brand|brands|merchant|date)\}/g, (_, name: string) => words[name] ?? "");
+  const text = filled.replaceAll(/ +/g, " ").trim();
+  return { text, isFixed: !/\{(amount|date)\}/.test(template) };
+}
+
+/** How each question is put: for voice and keypad, and for the keypad alone. */
 export const ASK = {
-  number: {
-    speech: "Please say or key in your card number, then press the pound key.",
-    keypad: "Please key in your card number, then press the pound key.",
-  },
-  expiry: {
-    speech: "Now the expiry date. Say it, or key in two digits for the month and two digits for the year.",
-    keypad: "Now the expiry date. Key in two digits for the month and two digits for the year.",
-  },
-  cvv3: {
-    speech: "Now say or key in the three digit security code. It is on the back of the card.",
-    keypad: "Now key in the three digit security code. It is on the back of the card.",
-  },
-  cvv4: {
-    speech: "Now say or key in the four digit security code. It is on the front of the card.",
-    keypad: "Now key in the four digit security code. It is on the front of the card.",
-  },
-  zip: {
-    speech: "Now say or key in the five digit zip code of your billing address.",
-    keypad: "Now key in the five digit zip code of your billing address.",
-  },
-  postalCode: {
-    speech: "Now say or key in the postal code of your billing address, then press the pound key.",
-    keypad: "Now key in the postal code of your billing address, then press the pound key.",
-  },
-  confirm: {
-    // A lone yes or no is too short to be told from other words: the longer answer is the one that is heard (docs/conversation.md).
-    speech: "Is that right? Say yes, that's right, or press one. Say no, that's wrong, or press two.",
-    keypad: "Is that right? Press one for yes, or two for no.",
-  },
-} as const satisfies Record<string, Asking>;
+  number: { speech: "ask_number", keypad: "ask_number_keypad" },
+  expiry: { speech: "ask_expiry", keypad: "ask_expiry_keypad" },
+  cvv3: { speech: "ask_cvv3", keypad: "ask_cvv3_keypad" },
+  cvv4: { speech: "ask_cvv4", keypad: "ask_cvv4_keypad" },
+  zip: { speech: "ask_zip", keypad: "ask_zip_keypad" },
+  postalCode: { speech: "ask_postal_code", keypad: "ask_postal_code_keypad" },
+  postalDigits: { speech: "ask_postal_digits", keypad: "ask_postal_digits_keypad" },
+  confirm: { speech: "ask_confirm", keypad: "ask_confirm_keypad" },
+} as const satisfies Record<string, Readonly<Record<"speech" | "keypad", SentenceId>>>;
 
-/** What is said before a question that is asked again, because of the answer it got. */
-export const FAULT: Readonly<Record<FaultName, string>> = {
-  number_length: "That card number does not have the right number of digits.",
-  number_invalid: "That card number is not valid.",
-  number_not_accepted: "That kind of card is not accepted here.",
-  expiry_invalid: "That is not a valid expiry date.",
-  expiry_past: "That card has expired.",
-  cvv_length: "That security code does not have the right number of digits.",
-  zip_length: "That code does not have the right number of digits.",
-  confirm_unclear: "I did not understand the answer.",
-  not_confirmed: "All right, let us try the card number again.",
-};
-
-export const NOTE = {
-  not_heard: "I did not catch that. You can also use the keypad.",
-  use_keypad: "I still could not understand. Please use the keypad of your phone.",
-  cleared: "Cleared.",
-  help: {
-    speech:
-      "You can say each answer or key it in. The star key clears it, the pound key ends it. Say repeat to hear a question again, back for the one before, or cancel to stop.",
-    keypad: "Key in each answer. The star key clears it, or repeats the question. The pound key ends it.",
-  },
-  one_moment: "One moment, please.",
-  still_working: "Still working on it. Please stay on the line.",
-  another_card: "You can try again, or use another card.",
-  not_paid_elsewhere: "The payment on the web page was not made. We can go on here.",
-} as const;
-
-const GREETING = "This is the secure payment line.";
-const AMOUNT_IS = "Your payment is";
-const WILL_STORE = "We will store your card for later. Nothing is charged now.";
-const YOU_PAY = "You are paying";
-const WITH_CARD = "with the card that ends in";
-const STORE_CARD = "We will store the card that ends in";
+/** What the caller is about to pay or store: said first, and before the card is read back to whoever cut it short. */
+export function purpose({
+  language,
+  mode,
+  amountMinor,
+  currency,
+}: Pick<ConversationSetup, "language" | "mode" | "amountMinor" | "currency">): Sentence {
+  if (mode === "tokenize") return sentence(language, "will_store");
+  return sentence(language, "you_pay", { amount: { minor: amountMinor, currency } });
+}
 
 /** The first words of a call, before the first question. The description is not spoken: it may hold anything. */
-export function greetingWords({ mode, amountMinor, currency }: Payment): readonly string[] {
-  return mode === "charge" ? [GREETING, AMOUNT_IS, moneyInWords(amountMinor, currency)] : [GREETING, WILL_STORE];
+export function greeting(setup: ConversationSetup): readonly Sentence[] {
+  const { language, merchant } = setup;
+  return [merchant === null ? sentence(language, "greeting") : sentence(language, "greeting_of", { merchant }), purpose(setup)];
 }
 
-/** What the caller is about to agree to: amount and card, its digits one by one. Whoever cut the greeting short hears the amount here. */
-export function readBackWords({ mode, amountMinor, currency }: Payment, digits: readonly number[]): readonly string[] {
-  const agreement = mode === "charge" ? [YOU_PAY, moneyInWords(amountMinor, currency), WITH_CARD] : [STORE_CARD];
-  return [...agreement, ...digits.map((digit) => DIGIT_WORDS[digit] ?? "")];
+/** What the caller is about to agree to: the card, its digits one by one, and the amount unless it was heard before. */
+export function readBack(setup: ConversationSetup, informed: boolean, brand: CardBrand, last4: readonly number[]): readonly Sentence[] {
+  const card = sentence(setup.language, "card_ends_in", { brand, last4 });
+  return informed ? [card] : [purpose(setup), card];
 }
-
-const DECLINED = "The card was declined.";
-const NOT_PROCESSED = "The payment could not be processed.";
 
 /** Why the payment did not happen, for the caller: nothing that would help a thief, nothing about the merchant's settings. */
-export const REASON: Readonly<Record<DeclineCode, string>> = {
-  card_declined: DECLINED,
-  insufficient_funds: "The card does not have enough funds.",
-  expired_card: "The bank says that this card has expired.",
-  incorrect_number: "The bank does not know this card number.",
-  incorrect_cvc: "The security code does not match the card.",
-  incorrect_zip: "The zip code does not match the card.",
-  invalid_expiry: "The expiry date does not match the card.",
-  card_not_supported: FAULT.number_not_accepted,
-  do_not_honor: DECLINED,
-  lost_or_stolen: DECLINED,
-  fraud_suspected: DECLINED,
-  held_for_review: "The payment is held for review, and the sum may be held on your card.",
-  limit_exceeded: "The limit of the card is reached.",
-  authentication_required: "The bank asks for a check that cannot be done on the phone.",
-  duplicate_transaction: "The same payment was made a short time ago, so this one was refused.",
-  processing_error: NOT_PROCESSED,
-  gateway_unavailable: NOT_PROCESSED,
-  gateway_credentials_invalid: NOT_PROCESSED,
-  gateway_misconfigured: NOT_PROCESSED,
-  outcome_unknown: NOT_PROCESSED,
-  webhook_gateway_error: NOT_PROCESSED,
-  attempts_exhausted: NOT_PROCESSED,
-};
+export const REASON = {
+  card_declined: "card_declined",
+  insufficient_funds: "insufficient_funds",
+  expired_card: "expired_card",
+  incorrect_number: "incorrect_number",
+  incorrect_cvc: "incorrect_cvc",
+  incorrect_zip: "incorrect_zip",
+  invalid_expiry: "invalid_expiry",
+  card_not_supported: "card_not_supported",
+  do_not_honor: "card_declined",
+  lost_or_stolen: "card_declined",
+  fraud_suspected: "card_declined",
+  held_for_review: "held_for_review",
+  limit_exceeded: "limit_exceeded",
+  authentication_required: "authentication_required",
+  duplicate_transaction: "duplicate_transaction",
+  processing_error: "not_processed",
+  gateway_unavailable: "not_processed",
+  gateway_credentials_invalid: "not_processed",
+  gateway_misconfigured: "not_processed",
+  outcome_unknown: "not_processed",
+  webhook_gateway_error: "not_processed",
+  attempts_exhausted: "not_processed",
+} as const satisfies Record<DeclineCode, SentenceId>;
 
-const NOTHING_HAPPENED: Readonly<Record<Mode, string>> = { charge: "You have not been charged.", tokenize: "The card was not stored." };
-const DO_NOT_REPEAT = "Please do not try again yet.";
+export const NOTHING_HAPPENED = { charge: "not_charged", tokenize: "not_stored" } as const satisfies Record<Mode, SentenceId>;
 
 /** Refusals after which money may have moved all the same: the caller is told not to pay a second time. */
-const MAY_HAVE_MOVED: ReadonlySet<DeclineCode> = new Set([
+export const MAY_HAVE_MOVED: ReadonlySet<DeclineCode> = new Set([
   "held_for_review",
   "duplicate_transaction",
   "outcome_unknown",
   "webhook_gateway_error",
 ]);
 
-const THANK_YOU = "Thank you. Your payment of";
-const APPROVED = "was approved.";
-const STORED = "Thank you. Your card was stored.";
-
 /** The sentence of a payment that went through. */
-export function successWords({ mode, amountMinor, currency }: Payment): readonly string[] {
-  return mode === "charge" ? [THANK_YOU, moneyInWords(amountMinor, currency), APPROVED] : [STORED];
-}
+export const SUCCESS = { charge: "paid", tokenize: "stored" } as const satisfies Record<Mode, SentenceId>;
 
-/** The sentence of a refusal that ends the call. */
-export function declinedWords(mode: Mode, code: DeclineCode): readonly string[] {
-  return [REASON[code], MAY_HAVE_MOVED.has(code) ? DO_NOT_REPEAT : NOTHING_HAPPENED[mode]];
-}
+/** The sentences of a refusal that ends the call. */
+export const declined = (mode: Mode, code: DeclineCode): readonly SentenceId[] => [
+  REASON[code],
+  MAY_HAVE_MOVED.has(code) ? "do_not_repeat" : NOTHING_HAPPENED[mode],
+];
 
 /** The other last sentences. None claims more than is known; after "unknown" nobody may pay again at once (R-287). */
-export const CLOSING: Readonly<Record<Exclude<ClosingName, "success" | "declined">, readonly string[]>> = {
-  unknown_outcome: ["The payment is not completed.", DO_NOT_REPEAT, "You will be told how it ended."],
-  too_many_tries: ["We could not take your card this time."],
-  nobody_there: ["I did not hear anything. Goodbye."],
-  goodbye: ["All right, we will stop here. Goodbye."],
-  cancelled: ["This payment has been cancelled. Goodbye."],
+export const CLOSING: Readonly<Record<Exclude<ClosingName, "success" | "declined">, readonly SentenceId[]>> = {
+  unknown_outcome: ["not_completed", "do_not_repeat", "will_be_told"],
+  too_many_tries: ["too_many_tries"],
+  nobody_there: ["nobody_there"],
+  goodbye: ["goodbye"],
+  cancelled: ["cancelled"],
 };
 
-/** Every fragment that never varies, so that the voice can render all of them once. What varies is the amount alone. */
-export function fixedPrompts(): readonly string[] {
-  const leaves = (value: unknown): string[] =>
-    typeof value === "string" ? [value] : Object.values(value as Record<string, unknown>).flatMap(leaves);
-  const openings = [GREETING, AMOUNT_IS, WILL_STORE, YOU_PAY, WITH_CARD, STORE_CARD];
-  const endings = [THANK_YOU, APPROVED, STORED, DO_NOT_REPEAT, NOTHING_HAPPENED];
-  return [...new Set(leaves([ASK, FAULT, NOTE, openings, endings, REASON, CLOSING, DIGIT_WORDS]))];
+/** The brands as a list in words: "Visa, Mastercard, and American Express". */
+export function brandsInWords(language: LanguageTag, brands: readonly CardBrand[]): string {
+  const words = brands.map((brand) => BRAND_NAMES[brand]).filter((word) => word !== "");
+  return new Intl.ListFormat(language, { type: "conjunction" }).format(words);
 }
 
-/** The fragments that end a prompt by asking something: what a scripted caller waits for. */
-export function askingPrompts(): readonly string[] {
-  return Object.values(ASK).flatMap(({ speech, keypad }) => [speech, keypad]);
+/** Sentences that say something of one project. */
+const OF_A_PROJECT = /\{(merchant|brands)\}/;
+
+/** Everything of a language, so that the voice can render once what never varies. What varies are amounts, dates and projects. */
+export function allSentences(language: LanguageTag): readonly Sentence[] {
+  const { sentences, digits }: Language = LANGUAGES[language];
+  const last4 = [...digits.keys()];
+  const ofAll = (Object.keys(sentences) as SentenceId[]).filter((id) => !OF_A_PROJECT.test(sentences[id]));
+  return ofAll.flatMap((id) =>
+    (Object.keys(BRAND_NAMES) as CardBrand[])
+      .filter((brand) => BRAND_NAMES[brand] === "" || sentences[id].includes("{brand}"))
+      .map((brand) => sentence(language, id, { brand, last4 })),
+  );
 }
+
+/** The pieces of them that never vary, each once. */
+export function fixedPrompts(language: LanguageTag): readonly string[] {
+  const pieces = allSentences(language).flatMap(({ pieces }) => pieces);
+  return [...new Set(pieces.filter(({ isFixed }) => isFixed).map(({ text }) => text))];
+}
+
+/** The sentences that end a prompt by asking something: what a scripted caller waits for. */
+export function askingPrompts(language: LanguageTag): readonly string[] {
+  const ids: SentenceId[] = [...Object.values(ASK).flatMap(({ speech, keypad }) => [speech, keypad]), "ask_code"];
+  return ids.map((id) => LANGUAGES[language].sentences[id]);
+}
+
+/** Sentences as a page or a log shows them. */
+export const inWords = (sentences: readonly Sentence[]): string =>
+  sentences.flatMap(({ pieces }) => pieces.map(({ text }) => text)).join(" ");

@@ -1,21 +1,24 @@
-import { MISRECOGNISED_LIMIT, SPEECH_PAUSE_MS, awaitMore, complete, onMisrecognised } from "./answers.ts";
-import { SILENCE_MS, ask, askNext, repeat } from "./ask.ts";
-import type { Command, RecognitionResult } from "./contract.ts";
-import { close } from "./ending.ts";
+import type { Command } from "#src/kernel/language.ts";
+import { MISRECOGNISED_LIMIT, awaitMore, complete, onMisrecognised } from "./answers.ts";
+import { ask, askNext, repeat } from "./ask.ts";
+import type { RecognitionResult } from "./contract.ts";
+import { stop } from "./ending.ts";
 import { skip } from "./gateway.ts";
 import { takeTypeAhead } from "./dtmf.ts";
 import { ANSWER_DIGITS, QUESTIONS } from "./questions.ts";
-import { CLOSING, FAULT, NOTE } from "./sentences.ts";
-import { clearEntry, stopListening, stopPlayback, setTimer } from "./turn.ts";
+import { clearEntry, say, stopListening, stopPlayback, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
+
+/** No utterance of a caller who goes on with an answer is longer. */
+const UTTERANCE_MS = 10_000;
 
 /** The caller may talk over a prompt, until the line has proved too noisy for it. */
 export function onSpeechStarted(turn: Turn): void {
   const { state } = turn;
   if (state.misrecognised >= MISRECOGNISED_LIMIT) return;
   stopPlayback(turn);
-  if (state.draft.entry.length > 0) setTimer(turn, "digits", SPEECH_PAUSE_MS);
-  else setTimer(turn, "silence", SILENCE_MS);
+  if (state.draft.entry.length > 0) setTimer(turn, "digits", UTTERANCE_MS);
+  else setTimer(turn, "silence", state.draft.setup.timeouts.firstDigitMs);
 }
 
 export function onRecognised(turn: Turn, { result }: { result: RecognitionResult }): void {
@@ -48,21 +51,15 @@ function takeSpoken(turn: Turn, digits: Iterable<number>, final: boolean): void 
   state.spoken = true;
   if (rules.isWhole(state.draft) || (final && entry.length >= rules.minimum)) return void complete(turn);
   state.silences = 0;
-  awaitMore(turn, SPEECH_PAUSE_MS);
+  awaitMore(turn);
 }
 
-/** A spoken no is the answer of the question and takes the caller back to the number; it is not counted as a fault. */
 function takeYesOrNo(turn: Turn, answer: "yes" | "no"): void {
   stopPlayback(turn);
   takeTypeAhead(turn);
   clearEntry(turn);
-  if (answer === "yes") {
-    turn.state.draft.entry.push(ANSWER_DIGITS.yes);
-    complete(turn);
-    return;
-  }
-  QUESTIONS.number.forget(turn.state.draft);
-  askNext(turn, "not_confirmed", [FAULT.not_confirmed]);
+  turn.state.draft.entry.push(ANSWER_DIGITS[answer]);
+  complete(turn);
 }
 
 function takeExpiry(turn: Turn, { month, year }: { month: number; year: number }): void {
@@ -78,7 +75,7 @@ function notUnderstood(turn: Turn): void {
 
 const COMMANDS: Readonly<Record<Command, (turn: Turn) => void>> = {
   repeat,
-  help: (turn) => ask(turn, "help", [NOTE.help[turn.state.speech ? "speech" : "keypad"]]),
+  help: (turn) => ask(turn, { prompt: "help", sentences: [say(turn, turn.state.speech ? "help" : "help_keypad")] }),
   back: goBack,
   cancel: stop,
   operator: stop,
@@ -92,14 +89,10 @@ function goBack(turn: Turn): void {
   askNext(turn);
 }
 
-/** Nothing is taken from a caller who wants to stop. A person to speak with is where the call came from. */
-function stop(turn: Turn): void {
-  close(turn, "goodbye", CLOSING.goodbye, "abandoned");
-}
-
-/** No recogniser any more: the question is put in words that do not promise one. */
+/** No recogniser, or none any more: the caller is told, and the question is put in words that do not promise one. */
 export function onSpeechUnavailable(turn: Turn): void {
   stopListening(turn);
   turn.state.speech = false;
-  if (!turn.state.keyed) repeat(turn);
+  const { keyed, lead, error } = turn.state;
+  if (!keyed) ask(turn, { prompt: "keypad_only", sentences: [say(turn, "keypad_only"), ...lead], error });
 }

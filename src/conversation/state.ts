@@ -1,5 +1,16 @@
 import { CardCells, Cell } from "#src/kernel/card.ts";
-import type { ConversationSetup, Field, FinishReason, PromptName, Question, TimerName, PaymentResult } from "./contract.ts";
+import type {
+  ConversationSetup,
+  Field,
+  FinishReason,
+  PaymentResult,
+  PromptName,
+  Question,
+  Sentence,
+  Situation,
+  TimerName,
+} from "./contract.ts";
+import { LANGUAGES } from "./languages/index.ts";
 import type { Draft } from "./questions.ts";
 
 export type Stage =
@@ -32,7 +43,9 @@ export interface ConversationState {
   readonly asks: Question;
   /** The question's prompt and what was said before the question, for repeating. */
   readonly prompt: PromptName;
-  readonly lead: readonly string[];
+  readonly lead: readonly Sentence[];
+  /** What the lead says went wrong. */
+  readonly error: Situation["error"];
   /** What is being spoken. */
   readonly speaking: PromptName | null;
   readonly speech: boolean;
@@ -48,6 +61,8 @@ export interface ConversationState {
   readonly silences: number;
   /** Utterances to the present question that were not understood, or did not fit. */
   readonly misrecognised: number;
+  /** The caller has been told how to be helped. */
+  readonly helpOffered: boolean;
   /** Cards handed out by `submit_card`. */
   readonly cards: number;
   /** What became of the card, while "one moment, please" is still being spoken. */
@@ -65,14 +80,15 @@ export function startConversation(setup: ConversationSetup): ConversationState {
   const asked = setup.collect.filter((field): field is Field => field !== "name");
   const needed = (["number", "expiry"] as const).filter((field) => !asked.includes(field));
   return {
-    questions: [...new Set([...needed, ...asked]), "confirm"],
-    draft: { setup, card: new CardCells(), entry: new Cell(ENTRY_DIGITS), confirmed: false },
+    questions: [...new Set([...needed, ...asked]), ...(setup.readBack ? (["confirm"] as const) : [])],
+    draft: { setup, card: new CardCells(), entry: new Cell(ENTRY_DIGITS), informed: false, confirmed: false },
     stage: "ringing",
     asks: "number",
     prompt: "greeting",
     lead: [],
+    error: null,
     speaking: null,
-    speech: setup.speech,
+    speech: setup.speech && LANGUAGES[setup.language].recognised,
     typeAhead: "take",
     keyed: false,
     spoken: false,
@@ -80,6 +96,7 @@ export function startConversation(setup: ConversationSetup): ConversationState {
     faults: NO_FAULTS,
     silences: 0,
     misrecognised: 0,
+    helpOffered: false,
     cards: 0,
     result: null,
     ending: null,

@@ -1,18 +1,21 @@
 import type { CardCells } from "#src/kernel/card.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
+import type { Command } from "#src/kernel/language.ts";
 import { POUND, STAR } from "./contract.ts";
 import type {
-  Command,
   ConversationEffect,
   ConversationEvent,
   ConversationSetup,
   FinishReason,
   RecognitionResult,
   PromptName,
+  Sentence,
+  Situation,
   TimerName,
   PaymentResult,
 } from "./contract.ts";
 import { stepConversation } from "./machine.ts";
+import { inWords } from "./sentences.ts";
 import { startConversation } from "./state.ts";
 import type { ConversationState } from "./state.ts";
 
@@ -23,14 +26,22 @@ export const MASTERCARD = "5555555555554444";
 export const AMEX = "378282246310005";
 
 export const SETUP: ConversationSetup = {
+  language: "en-US",
   mode: "charge",
   amountMinor: 4995,
   currency: "USD",
   collect: ["number", "expiry", "cvv", "zip"],
   attempts: 3,
+  tries: 3,
+  merchant: null,
+  acceptedBrands: [],
+  wordings: [],
+  readBack: true,
+  timeouts: { firstDigitMs: 10_000, betweenDigitsMs: null },
   testWord: true,
   speech: true,
   country: "US",
+  transfersBack: false,
   nowMs: NOW_MS,
 };
 
@@ -52,20 +63,25 @@ export class TestCall {
   readonly clock = new ManualClock(NOW_MS);
   /** Names of the prompts, in the order they began. */
   readonly prompts: PromptName[] = [];
+  /** What was said last. */
+  sentences: readonly Sentence[] = [];
   readonly charged: Charged[] = [];
   readonly handedOut: CardCells[] = [];
   skips = 0;
   said = "";
   asks: string | null = null;
+  situation: Situation | null = null;
   playing: PromptName | null = null;
   listening: Omit<Extract<ConversationEffect, { type: "listen" }>, "type"> | null = null;
+  /** How the call was decided to end, while the last sentence is spoken and after. */
+  closing: FinishReason | null = null;
   finished: FinishReason | null = null;
   state: ConversationState;
   readonly #timers = new Map<TimerName, () => void>();
   #stopPrompt = () => {};
 
   constructor(setup: Partial<ConversationSetup> = {}) {
-    this.state = startConversation({ ...SETUP, ...setup });
+    this.state = startConversation({ ...SETUP, tries: setup.attempts ?? SETUP.tries, ...setup });
   }
 
   /** An answered call whose greeting is being spoken. */
@@ -146,11 +162,15 @@ export class TestCall {
   #perform(effect: ConversationEffect): void {
     if (this.finished) throw new Error(`an effect after finish: ${effect.type}`);
     switch (effect.type) {
+      case "look_up_code":
+        throw new Error("a conversation about a card asks for no code");
       case "play":
         this.#stopPrompt();
         this.prompts.push(effect.prompt);
-        this.said = effect.parts.join(" ");
-        this.asks = effect.asks;
+        this.sentences = effect.sentences;
+        this.said = inWords(effect.sentences);
+        this.asks = effect.situation.asks;
+        this.situation = effect.situation;
         this.playing = effect.prompt;
         this.#stopPrompt = this.clock.after(PROMPT_MS, () => {
           this.playing = null;
@@ -192,6 +212,9 @@ export class TestCall {
         break;
       case "skip":
         this.skips++;
+        break;
+      case "closing":
+        this.closing = effect.reason;
         break;
       case "finish":
         this.#stopPrompt();

@@ -1,6 +1,9 @@
-import type { ConversationEffect, PromptName, TimerName } from "./contract.ts";
+import type { ConversationEffect, PromptName, Sentence, Situation, TimerName } from "./contract.ts";
+import type { SentenceId, Values } from "./languages/language.ts";
 import { QUESTIONS } from "./questions.ts";
+import { sentence } from "./sentences.ts";
 import type { ConversationState } from "./state.ts";
+import { worded } from "./wordings.ts";
 
 /** One step in the making. The state is this step's own copy, so its functions may write to it; nothing outside sees it yet. */
 export interface Turn {
@@ -8,10 +11,22 @@ export interface Turn {
   effects: ConversationEffect[];
 }
 
-export function play(turn: Turn, prompt: PromptName, parts: readonly string[]): void {
-  const { state } = turn;
-  state.speaking = prompt;
-  turn.effects.push({ type: "play", prompt, asks: state.stage === "asking" ? state.asks : null, parts });
+/** A sentence in the call's language. */
+export function say(turn: Turn, id: SentenceId, values?: Partial<Values>): Sentence {
+  return sentence(turn.state.draft.setup.language, id, values);
+}
+
+export function play(turn: Turn, prompt: PromptName, sentences: readonly Sentence[]): void {
+  turn.state.speaking = prompt;
+  const situation = situationOf(turn);
+  turn.effects.push({ type: "play", prompt, situation, sentences: worded(sentences, situation, turn.state.draft.setup) });
+}
+
+function situationOf({ state }: Turn): Situation {
+  const { card } = state.draft;
+  const brand = card.number.length > 0 ? card.brand : null;
+  if (state.stage !== "asking") return { asks: null, attempt: Math.max(1, state.cards), error: null, brand };
+  return { asks: state.asks, attempt: state.faults[state.asks] + state.misrecognised + 1, error: state.error, brand };
 }
 
 export function stopPlayback(turn: Turn): void {

@@ -1,0 +1,35 @@
+import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import type { Sentence } from "./contract.ts";
+import type { SentenceId } from "./languages/language.ts";
+import { CLOSING, MAY_HAVE_MOVED, NOTHING_HAPPENED, sentence, SUCCESS } from "./sentences.ts";
+import { NO_QUESTION, type Speaking, worded } from "./wordings.ts";
+
+/** What a caller hears who is taken back to where he came from, or cannot be. */
+
+/** Why nobody is there at the other end. */
+const UNREACHED = { busy: "line_busy", no_answer: "nobody_answers", failed: "not_connected" } as const satisfies Record<string, SentenceId>;
+
+/** How the payment ended, for whoever is told once more. `code`: why it was not made. */
+export type CallOutcome = { kind: "paid" } | { kind: "unknown" } | { kind: "not_paid"; code: DeclineCode | null };
+
+/** The caller goes on to the agent. */
+export const connectingWords = (speaking: Speaking): readonly Sentence[] => said(speaking, ["connecting"]);
+
+/** Nobody could be reached: why, how the payment ended, what to do next, goodbye. */
+export function unreachedWords(speaking: Speaking, why: keyof typeof UNREACHED, mode: Mode, outcome: CallOutcome): readonly Sentence[] {
+  return said(speaking, [UNREACHED[why], ...outcomeWords(mode, outcome), "say_goodbye"]);
+}
+
+function said({ language, ...own }: Speaking, ids: readonly SentenceId[]): readonly Sentence[] {
+  return worded(
+    ids.map((id) => sentence(language, id)),
+    NO_QUESTION,
+    own,
+  );
+}
+
+function outcomeWords(mode: Mode, outcome: CallOutcome): readonly SentenceId[] {
+  if (outcome.kind === "paid") return [SUCCESS[mode], "call_later"];
+  const isUncertain = outcome.kind === "unknown" || (outcome.code !== null && MAY_HAVE_MOVED.has(outcome.code));
+  return isUncertain ? CLOSING.unknown_outcome : [NOTHING_HAPPENED[mode], "call_later_to_pay"];
+}
