@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { createCheckout, createTrunks } from "./checkout/index.ts";
 import type { Config } from "./config/index.ts";
 import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
-import { systemClock } from "./kernel/clock.ts";
+import { systemClock, within } from "./kernel/clock.ts";
 import { crashPoint } from "./kernel/crash-points.ts";
-import { OperatorError } from "./kernel/errors.ts";
+import { spokenLanguages } from "./kernel/language.ts";
 import { systemRandom } from "./kernel/random.ts";
 import type { Secret } from "./kernel/secret.ts";
 import { createInstruments } from "./instruments.ts";
@@ -37,10 +37,14 @@ import { VERSION } from "./version.ts";
  */
 
 /** A running service, for `serve`, `demo` and the tests. */
-export interface App extends Pick<Modules, "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "checkout"> {
+export interface App extends Pick<
+  Modules,
+  "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "checkout" | "trunks"
+> {
+  /** Where it is reached: the interface, or health and metrics of a process without the role `api`; empty when neither is. */
   baseUrl: string;
   /** Host and port of the SIP listener; null when this process has no voice. */
-  sip: { host: string; port: number } | null;
+  sip: { host: string; port: number; tlsPort: number | null } | null;
   simulatorsUrl: string | null;
   /** The demo project and its key; null with PostgreSQL. */
   starter: Starter | null;
@@ -68,7 +72,7 @@ export async function startApp(config: Config, log: Log, options: AppOptions = {
     return await startRoles(modules, simulators, options, endAll);
   } catch (error) {
     await endAll();
-    throw portFault(error);
+    throw error;
   }
 }
 
@@ -105,17 +109,28 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   const keys = await openInstallationKeys(database, loadKeyring(config));
   const metrics = createMetrics({ ofProcess: isService });
   const instruments = createInstruments(metrics);
-  const outbound = createOutbound({ allow: config.outboundAllow, ownHosts, extraCa: () => (simulators ? [simulators.ca] : []) });
+  const outbound = createOutbound({ allow: config.outboundAllow, ownHosts, extraCa: simulators ? [simulators.ca] : [] });
   const jobs = createJobs(database, log);
 
-  const projects = createProjects({ database, keys, random, gateways, simulatorsUrl: () => simulators?.url ?? null });
+  const projects = createProjects({
+    database,
+    keys,
+    random,
+    gateways,
+    simulatorsUrl: () => simulators?.url ?? null,
+    languages: spokenLanguages(config.voice),
+  });
   const webhooks = createWebhooks({ database, jobs, projects, gateways, outbound: instruments.webhooks(outbound), clock, random, log });
-  const sessions = instruments.sessions(
-    createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) }),
-  );
+  const sessions = instruments.sessions(createSessions({ database, clock, random, log, outbox: webhooks.outbox }));
   const trunks = createTrunks(config);
   const { phoneNumber, sessionTtlSeconds } = config;
-  const rules = { phoneNumber, sessionTtlSeconds, isTrunkHost: trunks.isTrunkHost, dialsNumbers: trunks.outbound !== null };
+  const rules = {
+    phoneNumber,
+    sessionTtlSeconds,
+    isTrunkHost: trunks.isTrunkHost,
+    dialsNumbers: trunks.outbound !== null,
+    dialsTls: config.sipTlsPort !== null,
+  };
   const checkout = createCheckout({ database, projects, gateways, clock, log, settings: rules });
   const payments = instruments.payments(
     createPayments({
@@ -177,13 +192,14 @@ async function startRoles(
   const api: ApiRole | null = roles.has("api")
     ? await (await import("./roles/api.ts")).startApiRole(modules, { voice, worker: workerRole })
     : null;
+  const baseUrl = api?.url ?? (await (await import("./roles/status.ts")).startStatus(modules, { voice, worker: workerRole })) ?? "";
   // A start that fails tells its one sentence and no head of the audit log; the next process seals its rows.
   if (worker) endSealing = worker.startSealing(modules);
   crashPoint("serving");
 
   return {
-    baseUrl: api?.url ?? "",
-    sip: voice && { host: config.sipPublicHost, port: voice.port },
+    baseUrl,
+    sip: voice && { host: config.sipPublicHost, ...voice.ports },
     simulatorsUrl: simulators?.url ?? null,
     starter,
     database,
@@ -193,6 +209,7 @@ async function startRoles(
     webhooks,
     payments,
     checkout,
+    trunks: modules.trunks,
     get activeCalls() {
       return voice?.calls.activeCalls ?? 0;
     },
@@ -200,11 +217,7 @@ async function startRoles(
       crashPoint("drain_begun");
       voice?.drain();
       api?.drain();
-      const late = Promise.withResolvers<void>();
-      const cancel = clock.after(ms, late.resolve);
-      await Promise.race([Promise.all([voice?.idle(), api?.idle()]), late.promise]);
-      cancel();
-      crashPoint("drained");
+      await within(clock, ms, Promise.all([voice?.idle(), api?.idle()]), () => null);
     },
     stop,
   };
@@ -215,15 +228,4 @@ function hostsOf(...addresses: (Secret | null)[]): string[] {
   const urls = addresses.flatMap((address) => (address ? [URL.parse(address.reveal())] : []));
   const hosts = urls.flatMap((url) => [url?.hostname ?? "", ...(url?.searchParams.getAll("host") ?? [])]);
   return hosts.map((host) => host.replace(/^\[|\]$/g, "")).filter((host) => host !== "" && !host.startsWith("/"));
-}
-
-/** For a port that is in use, which is the operator's to free, one sentence instead of a stack; any other error as it is. */
-function portFault(error: unknown): unknown {
-  const { code, port, address } = error as { code?: string; port?: number; address?: string };
-  if (code !== "EADDRINUSE" && code !== "EACCES") return error;
-  const why = code === "EACCES" ? "may not be opened by this user" : "is taken by another program";
-  return new OperatorError(
-    `Port ${port ?? "?"} on ${address ?? "this machine"} ${why}. Choose another with PORT, SIP_PORT or SIMULATORS_PORT (0 = any free port).`,
-    { cause: error },
-  );
 }

@@ -1,4 +1,4 @@
-import { COMMANDS, mistakeOf, usage } from "./cli/index.ts";
+import { COMMANDS, mistakeOf, usage, VERSION } from "./cli/index.ts";
 
 /**
  * The one program: `voicetill COMMAND ...`. A fault of the operator's making ends in one sentence and exit status 1; anything
@@ -8,14 +8,16 @@ const [name = "serve", ...args] = process.argv.slice(2);
 const isHelp = name === "help" || name === "--help" || name === "-h";
 const command = COMMANDS[name];
 
-if (isHelp || !command) {
+if (name === "--version") {
+  process.stdout.write(`${VERSION}\n`);
+} else if (isHelp || !command) {
   (isHelp ? process.stdout : process.stderr).write(`${isHelp ? "" : `There is no command "${name}".\n\n`}${usage()}\n`);
   process.exitCode = isHelp ? 0 : 1;
 } else {
   try {
     process.exitCode = await (await command.load()).run(args);
   } catch (error) {
-    process.stderr.write(`${mistakeOf(error, `voicetill ${name} --help`) ?? (error as Error).stack ?? String(error)}\n`);
+    process.stderr.write(`${mistakeOf(error, name) ?? (error as Error).stack ?? String(error)}\n`);
     process.exitCode = 1;
   }
 }

@@ -1,6 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { createApi, deleteStreamsOfDead, redisCounter } from "#src/api/index.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
 import { VERSION } from "#src/version.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
 import type { Modules } from "./modules.ts";
@@ -24,8 +25,7 @@ export async function startApiRole(
   const { config, clock, random, owner, log, metrics, instruments, database, outbound, sessions, projects, checkout, onEnd } = modules;
   let url = config.baseUrl ?? "";
   const widget = widgetOf(modules, () => url);
-  const host = config.sipPublicHost;
-  const port = voice?.port ?? config.sipPort;
+  const sipAddress = formatHostPort(config.sipPublicHost, voice?.ports.port ?? config.sipPort);
   const rateCounter =
     config.redisUrl && (await redisCounter({ url: config.redisUrl, clock, log, onFallback: instruments.countRateFallback }));
   if (rateCounter) onEnd(() => rateCounter.close());
@@ -46,7 +46,7 @@ export async function startApiRole(
       rateLimitPerMinute: config.rateLimitPerMinute,
       trustedProxies: config.trustedProxies,
     },
-    sipUriFor: (sessionId) => `sip:${sessionId}@${host}:${port}`,
+    sipUriFor: (sessionId) => `sip:${sessionId}@${sipAddress}`,
     widget,
     outbound,
     metrics,

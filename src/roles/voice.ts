@@ -1,16 +1,20 @@
 import { lookup } from "node:dns/promises";
 import { createInviteWatch } from "#src/alarms/index.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
+import { spokenLanguages } from "#src/kernel/language.ts";
 import { createMediaEngine } from "#src/media/index.ts";
 import { createReach, parseCidrs, repeat } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
-import { createRecogniser, createSynthesiser } from "#src/speech/index.ts";
-import { createCallService, deleteOldUnmatched, type CallService } from "#src/voice/index.ts";
+import { createRecogniser, type Recogniser } from "#src/speech/index.ts";
+import { AdmissionControl, createCallService, deleteOldUnmatched, type CallService } from "#src/voice/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Modules } from "./modules.ts";
+import { openSipTls } from "./sip-tls.ts";
+import { openVoices } from "./voices.ts";
 
 export interface VoiceRole {
   /** The SIP listener's. */
-  port: number;
+  ports: { port: number; tlsPort: number | null };
   calls: Pick<CallService, "activeCalls" | "callIds">;
   /** Refuses new calls; those that run go on. */
   drain(): void;
@@ -20,15 +24,19 @@ export interface VoiceRole {
   isServing(): Promise<boolean>;
 }
 
-/** Speech workers kept ready. A call takes one when its caller first speaks. */
-const SPEECH_WORKERS = 4;
 const HOUR_MS = 3_600_000;
+/** Between two looks at what is to be rendered. */
+const PRELOAD_MS = 60_000;
+/** A media thread that died is replaced in less time. */
+const MEDIA_BACK_S = 1;
 
 /** Takes calls: media, speech, the SIP listener. Rendered prompts are kept in the folder `promptCache`. */
 export async function startVoiceRole(modules: Modules, promptCache: string): Promise<VoiceRole> {
   const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, trunks, onEnd } = modules;
   const mediaHost = (await lookup(config.sipPublicHost)).address;
-  const { media, synthesiser, recogniser, isMediaDead, isStopping } = await startAudio(modules, promptCache);
+  const admission = new AdmissionControl({ clock, log, maxCalls: config.maxCalls, onRefused: instruments.countRefusedCall });
+  const { media, voices, recogniser, isStopping } = await startAudio(modules, promptCache, admission);
+  onEnd(admission.start());
   onEnd(
     repeat({
       clock,
@@ -44,23 +52,29 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
       projects,
       payments,
       media,
-      voice: synthesiser,
+      voice: voices.synthesiser,
+      endpoint: voices.endpoint,
       recogniser,
+      admission,
       clock,
       random,
       log,
+      countStep: instruments.countStep,
+      countCode: instruments.countCode,
       settings: {
         owner,
+        languages: spokenLanguages(config.voice),
         mediaHost,
-        publicHost: config.sipPublicHost,
+        srtpRequired: config.sipTlsSrtp === "required",
+        publicHost: formatHostPort(config.sipPublicHost, null),
         phoneNumber: config.phoneNumber,
         trunks,
         transfers: { atOnce: config.transfersAtOnce, perDay: config.transfersPerDay },
-        maxCalls: config.maxCalls,
       },
     },
     () => userAgent,
   );
+  const tls = openSipTls(modules);
   const watchInvites = createInviteWatch({ clock, log });
   const userAgent: UserAgent = createUserAgent({
     clock,
@@ -69,54 +83,86 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     port: config.sipPort,
     publicHost: config.sipPublicHost,
     userAgent: `Voicetill/${VERSION}`,
+    ...(tls && { tls: { port: tls.port, certificate: tls.certificate } }),
     trunks: config.sipTrunks,
+    users: config.sipUsers ?? [],
     log,
     mayReach: sipReach(modules),
+    busyFor: () => (media.isRunning ? admission.busyFor(calls.activeCalls) : MEDIA_BACK_S),
     onInvite: (call) => {
       instruments.countCall();
       watchInvites(call.source.address);
       calls.onInvite(call);
     },
   });
-  const { port } = await userAgent.start();
+  const ports = await userAgent.start();
+  if (tls) onEnd(tls.follow((certificate) => userAgent.renewCertificate(certificate)));
   metrics.gauge("calls_active", "Calls under way.", () => calls.activeCalls);
+  metrics.gauge("calls_max", "MAX_CALLS.", () => config.maxCalls);
+  metrics.gauge("calls_overload", "1 while new calls are refused because this process is late.", () => Number(admission.isOverloaded));
+  metrics.gauge("media_lateness_seconds", "Nine of ten RTP packets left at most so late.", () => admission.measured.media / 1000);
+  metrics.gauge("main_thread_lateness_seconds", "Nine of ten timers ran at most so late.", () => admission.measured.main / 1000);
   metrics.gauge("sip_transactions", "SIP transactions under way.", () => userAgent.activeTransactions);
   onEnd(() => userAgent.stop());
-  calls.preload().catch((error: unknown) => isStopping() || log.error("prompts_not_rendered", { error }));
+  // Again and again: projects come and change, and an endpoint may have been away.
+  const stopPreload = repeat({
+    clock,
+    everyMs: PRELOAD_MS,
+    task: () => calls.preload(),
+    onFailure: (error) => isStopping() || log.error("prompts_not_rendered", { error }),
+  });
+  // Not waited for: it ends with the voices.
+  onEnd(() => void stopPreload());
   const drain = () => {
     calls.drain();
     userAgent.drain();
   };
-  const isServing = async () => !isMediaDead() && (await userAgent.isServing());
-  return { port, calls, drain, idle: () => calls.idle(), isServing };
+  const isServing = async () => media.isRunning && (await userAgent.isServing());
+  return { ports, calls, drain, idle: () => calls.idle(), isServing };
 }
 
 /** Media engine, synthesiser and recogniser, each with threads of its own. */
-async function startAudio({ config, random, log, onEnd }: Modules, promptCache: string) {
-  let isMediaDead = false;
+async function startAudio(modules: Modules, promptCache: string, admission: AdmissionControl) {
+  const { config, random, log, onEnd } = modules;
   const media = createMediaEngine({
     bindHost: (await lookup(config.sipHost)).address,
     ports: [config.rtpPorts.first, config.rtpPorts.last],
     random,
-    onFailure: (error) => {
-      isMediaDead = true;
-      log.error("media_thread_died", { error });
-    },
+    onLateness: (ms) => admission.noteMedia(ms),
+    onFailure: (error) => log.error("media_thread_died", { error }),
   });
   await media.start();
   onEnd(() => media.stop());
-  const synthesiser = createSynthesiser({ cacheDir: promptCache });
+  const voices = openVoices(modules, promptCache);
   let isStopping = false;
   onEnd(() => {
     isStopping = true;
-    return synthesiser.stop();
+    return voices.stop();
   });
-  const recogniser = config.speech === "off" ? null : createRecogniser({ size: SPEECH_WORKERS });
-  if (recogniser) {
-    await recogniser.start();
-    onEnd(() => recogniser.stop());
-  }
-  return { media, synthesiser, recogniser, isMediaDead: () => isMediaDead, isStopping: () => isStopping };
+  const recogniser = startRecogniser(modules);
+  return { media, voices, recogniser, isStopping: () => isStopping };
+}
+
+/** The pool of speech workers; null when speech is off. */
+function startRecogniser({ config, log, metrics, instruments, onEnd }: Modules): Recogniser | null {
+  if (config.speech === "off") return null;
+  const max = config.speechWorkers;
+  const recogniser = createRecogniser({
+    ready: config.speechReady,
+    max,
+    onBusy: () => {
+      instruments.countKeypadOnly();
+      log.warn("speech_workers_busy", { count: max });
+    },
+    onDied: () => log.error("speech_worker_died"),
+  });
+  metrics.gauge("speech_workers", "Speech workers that run, those kept ready included.", () => recogniser.counts.running);
+  metrics.gauge("speech_workers_ready", "Speech workers that wait for a call.", () => recogniser.counts.ready);
+  metrics.gauge("speech_workers_max", "SPEECH_WORKERS.", () => max);
+  // Not waited for: who speaks before the pool is filled waits for a worker that is being started.
+  void recogniser.start();
+  onEnd(() => recogniser.stop());
+  return recogniser;
 }
 
 /** Callbacks are merchants' to choose, the trunk for numbers is the operator's; ports below 1024 are other services' (R-260). */

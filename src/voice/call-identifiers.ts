@@ -6,19 +6,17 @@ const MAX_ASSERTED = 2;
 
 /**
  * Reads what can name a session from an INVITE. Headers get lost or moved on a transfer: X- headers may stand in the
- * Request-URI (as URI headers of a REFER's Refer-To, RFC 3261 section 19.1.5, or as parameters), and one carrier doubles
+ * Request-URI or To (as URI headers of a REFER's Refer-To, RFC 3261 section 19.1.5, or as parameters), and one carrier doubles
  * the `X-` of custom headers.
  */
 export function callIdentifiersOf(request: SipRequest): CallIdentifiers {
-  const everywhere = (name: string): string[] => {
-    const { uri } = request;
-    return [
-      ...request.headers(name),
-      ...request.headers(`X-${name}`),
-      ...[uri.headers.get(name), uri.params.get(name)].filter((value) => value !== null),
-    ];
-  };
   const to = request.to.uri;
+  const everywhere = (header: string): string[] =>
+    [header, `X-${header}`].flatMap((name) => [
+      ...request.headers(name),
+      ...[request.uri, to].flatMap(({ headers, params }) => [headers.get(name), params.get(name)]).filter((value) => value !== null),
+    ]);
+  const dialled = [to, request.uri].flatMap(({ user, params }) => (user ? [dialledOf(user, params.get("ext"))] : []));
   const asserted = request
     .addresses("P-Asserted-Identity")
     .slice(0, MAX_ASSERTED)
@@ -26,9 +24,17 @@ export function callIdentifiersOf(request: SipRequest): CallIdentifiers {
   return {
     sessionIds: everywhere("X-Session-Id"),
     callers: everywhere("X-Caller"),
-    dialled: [...new Set([to.user, request.uri.user])].filter((user): user is string => user !== null && user !== ""),
+    dialled: [...new Set(dialled.map(({ number }) => number))],
+    codes: [...new Set(dialled.flatMap(({ code }) => code ?? []))],
     calling: [...new Set([...asserted, request.from.uri].map(({ user }) => user))].filter(
       (user): user is string => user !== null && !/^(anonymous|restricted|unavailable)$/i.test(user),
     ),
   };
+}
+
+/** NUMBER*CODE, NUMBER,CODE, NUMBERxCODE, NUMBER;ext=CODE (RFC 3966 section 5.3), or the code alone, which a trunk's project takes. */
+function dialledOf(user: string, ext: string | null): { number: string; code: string | null } {
+  const [, number = user, behind] = /^(.+?)(?:;ext=|[*,x])([0-9]{8})$/i.exec(user) ?? [];
+  const code = behind ?? [ext, user].find((text) => text !== null && /^[0-9]{8}$/.test(text));
+  return { number, code: code ?? null };
 }

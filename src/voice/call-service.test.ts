@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { AdmissionControl } from "./admission-control.ts";
 import { createCallService } from "./call-service.ts";
 import { TestCall, TestMedia, voiceFixture, type VoiceFixture } from "./testing.ts";
 import type { CallDeps } from "./types.ts";
@@ -12,12 +13,10 @@ before(async () => {
 });
 after(() => fixture.close());
 
-function service(settings: Partial<CallDeps["settings"]> = {}, deps: Partial<CallDeps> = {}) {
+function service({ maxCalls = 1_000 } = {}, deps: Partial<CallDeps> = {}) {
   const voice = { render: () => Promise.resolve(new Uint8Array(1)) };
-  return createCallService(
-    { ...fixture.deps, ...deps, voice, settings: { ...fixture.deps.settings, ...settings } },
-    () => fixture.userAgent,
-  );
+  const admission = new AdmissionControl({ ...fixture.deps, maxCalls });
+  return createCallService({ ...fixture.deps, ...deps, voice, endpoint: null, admission }, () => fixture.userAgent);
 }
 
 /** A call for a session that waits for it. */
@@ -82,4 +81,32 @@ test("a call that meets a fault before its answer is told to come again, and lea
   calls.onInvite(call.incoming);
   await idle(calls);
   assert.deepEqual([call.status, calls.activeCalls], [503, 0]);
+});
+
+test("a flood of calls for nobody costs no look-up that the one before has made, and writes sixty rows a minute for each source (S-83)", async () => {
+  const asked: string[] = [];
+  const { projects } = fixture.deps;
+  const calls = service(
+    {},
+    {
+      projects: {
+        ...projects,
+        countries: (db, limit) => (asked.push("countries"), projects.countries(db, limit)),
+        projectOfCall: (db, numbers, address) => (asked.push(address), projects.projectOfCall(db, numbers, address)),
+      },
+    },
+  );
+  const rows = async () => (await listUnmatched(fixture.database.db, 1000)).filter(({ call_id: id }) => id.startsWith("flood")).length;
+  for (let n = 0; n < 70; n++) {
+    const call = new TestCall({ callId: `flood-${n}`, from: "+14155550177" });
+    calls.onInvite(call.incoming);
+    await calls.idle();
+    assert.equal(call.status, 404);
+  }
+  assert.deepEqual(asked.toSorted(), ["198.51.100.7", "countries"]);
+  assert.equal(await rows(), 60);
+  fixture.process.clock.advance(60_000);
+  calls.onInvite(new TestCall({ callId: "flood-70", from: "+14155550177" }).incoming);
+  await calls.idle();
+  assert.equal(await rows(), 61);
 });

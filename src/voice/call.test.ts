@@ -36,11 +36,15 @@ function keys(leg: TestLeg, until: RegExp | null = null): void {
 }
 
 /** An admitted call; `lines` has its log events. */
-async function rig({ offer, deps = {} }: { offer?: string | null; deps?: Partial<CallDeps> } = {}) {
+async function rig({
+  offer,
+  deps = {},
+  transport = "udp",
+}: { offer?: string | null; deps?: Partial<CallDeps>; transport?: "udp" | "tls" } = {}) {
   const session = await fixture.create({ callback: null });
   const fields = [`X-Session-Id: ${session.id}`];
-  const call = new TestCall({ callId: session.id, fields, ...(offer === undefined ? {} : { offer }) });
-  const admission = await admit(call.incoming, fixture.deps);
+  const call = new TestCall({ callId: session.id, fields, transport, ...(offer === undefined ? {} : { offer }) });
+  const admission = await admit(call.incoming, { ...fixture.deps, ...deps });
   assert.ok(!("status" in admission));
   const lines = new Events();
   const note = (event: string) => lines.note(event);
@@ -106,6 +110,19 @@ test("a call that is never acknowledged gives its session back, and charges noth
   assert.deepEqual([leg.isClosed, clock.pending, lines.seen], [true, 0, ["prompt", "call_not_acknowledged"]]);
 });
 
+test("nothing is said before the 200 may be sent, and a caller who never acknowledges the ringing leaves his session waiting (R-223, RFC 3262 section 3)", async () => {
+  const { call, leg, lines, current, clock, closed } = await rig();
+  const ready = Promise.withResolvers<void>();
+  call.isReady = ready.promise;
+  const closing = closed();
+  await turn();
+  assert.deepEqual([leg.played, leg.remotes], [[], []]);
+  ready.reject(new Error("no PRACK"));
+  await closing;
+  assert.deepEqual([(await current()).status, call.answerSdp, clock.pending], ["PENDING", null, 0]);
+  assert.deepEqual([leg.isClosed, lines.seen], [true, ["call_not_acknowledged"]]);
+});
+
 test("whoever pays before the acknowledgement is lost has paid (R-223)", async () => {
   const { call, leg, current, closed } = await rig();
   const noAck = Promise.withResolvers<string | null>();
@@ -136,6 +153,32 @@ test("an INVITE without a description gets our offer, and media begin with the a
   );
 });
 
+test("over TLS our offer has keys beside plain RTP: the answer decides, and what is encrypted stays so (R-227, S-85, RFC 8643)", async () => {
+  const key = "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:d0RmdmcmVCspeEc3QGZiNWpVLFJhQX1cfHAwJSoj\r\n";
+  for (const answer of [OFFER, OFFER + key]) {
+    const { call, leg, run, closed } = await rig({ offer: null, transport: "tls" });
+    const ack = Promise.withResolvers<string | null>();
+    call.acknowledged = ack.promise;
+    const running = run();
+    await call.events.until("answered");
+    assert.match(call.answerSdp ?? "", /m=audio \d+ RTP\/AVP .*[^]*a=crypto/);
+    ack.resolve(answer);
+    while (leg.remotes.length === 0) await turn();
+    const isEncrypted = answer !== OFFER;
+    assert.equal(leg.remotes[0]?.srtp !== undefined, isEncrypted);
+    // Our own session refresh offers the same again.
+    call.dialog.onAnswer!(OFFER.replace("40000", "40002"));
+    assert.equal(leg.remotes.length, isEncrypted ? 1 : 2);
+    assert.equal(call.dialog.onReinvite!(OFFER) === null, isEncrypted);
+    call.dialog.hangUp();
+    await closed(running);
+  }
+  const settings = { ...fixture.deps.settings, srtpRequired: true };
+  const { call, closed } = await rig({ offer: null, transport: "tls", deps: { settings } });
+  await closed();
+  assert.match(call.answerSdp ?? "", /m=audio \d+ RTP\/SAVP /);
+});
+
 test("an ACK without a usable answer to our offer ends the call (R-227)", async () => {
   for (const answer of [null, "nonsense", OFFER.replace("RTP/AVP 0", "RTP/AVP 18")]) {
     const { call, leg, current, closed } = await rig({ offer: null });
@@ -152,6 +195,8 @@ test("a re-INVITE changes the media, one that cannot be done is refused, and one
   while (!call.dialog.onReinvite) await turn();
   const { dialog } = call;
   const held = dialog.onReinvite!(OFFER.replace("m=audio", "a=sendonly\r\nm=audio"));
+  // RFC 3264 section 8: the version rises by one when the description changes.
+  assert.deepEqual([call.answerSdp, held].map((sdp) => /^o=- \d+ (\d+)/m.exec(sdp ?? "")?.[1]), ["1", "2"]); // prettier-ignore
   assert.match(held ?? "", /a=recvonly/);
   assert.equal(leg.remotes.at(-1)?.direction, "recvonly");
   assert.equal(dialog.onReinvite!(OFFER.replace("RTP/AVP 0", "RTP/AVP 18")), null);
@@ -227,6 +272,14 @@ test("a payment that could not be begun fails the session, and the caller is tol
   await closed();
   assert.deepEqual([(await current()).status, (await current()).errorCode], ["payment-failed", "processing_error"]);
   assert.ok(lines.seen.includes("payment_not_started"));
+});
+
+test("a call whose media is lost is hung up, and its session is abandoned (R-278)", async () => {
+  const { call, leg, current, clock, closed } = await rig();
+  leg.onPlayed = () => leg.on.mediaLost();
+  await closed();
+  assert.equal((await current()).status, "abandoned");
+  assert.deepEqual([fixture.gateway.charges.length, call.dialog.events.seen, leg.isClosed, clock.pending], [0, ["bye"], true, 0]);
 });
 
 test("a call whose end cannot be written is hung up and closed all the same", async () => {

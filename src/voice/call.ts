@@ -1,20 +1,53 @@
+import { isIPv6 } from "node:net";
 import type { FinishReason } from "#src/conversation/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
-import { crashPoint } from "#src/kernel/crash-points.ts";
+import { spokenLanguage } from "#src/kernel/language.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { readAnswer } from "#src/media/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
-import type { CallDialog, IncomingCall } from "#src/sip/index.ts";
-import type { Admission } from "./admit.ts";
+import type { CallDialog, IncomingCall, SipRequest } from "#src/sip/index.ts";
+import type { Admission, CallMedia } from "./admit.ts";
+import { CodeAsking, type CodeQuestion } from "./code-question.ts";
 import { Collection } from "./collection.ts";
-import { followReoffers } from "./reoffer.ts";
+import { followReoffers, holdTo } from "./reoffer.ts";
+import type { Peer } from "./dial.ts";
 import { transferBack } from "./transfer.ts";
 import type { CallDeps } from "./types.ts";
 
 const JITTER_BUFFER_MS = 100;
 
-/** One admitted call, from the answer to the hang-up. Resolves when everything of it is closed. */
-export async function runCall(call: IncomingCall, admission: Admission, deps: CallDeps): Promise<void> {
+/**
+ * One call that named no session, from the answer to the hang-up: its caller is asked for a short code, and goes on as any other with the session
+ * that it names. Resolves when everything of it is closed, with whether there was one.
+ */
+export async function runUnmatchedCall(call: IncomingCall, question: CodeQuestion, deps: CallDeps): Promise<boolean> {
+  const { leg, project } = question;
+  const log = deps.log.child({ call: call.callId, project: project.id });
+  const asking = new CodeAsking(question, call, deps, log);
+  let dialog: CallDialog | null = null;
+  let isTaken = false;
+  try {
+    dialog = await answer(call, question, asking);
+    if (!dialog) asking.hangUp();
+    const admission = await asking.admitted;
+    log.info("short_code_asked", { reason: admission ? "matched" : "none" });
+    if (admission && dialog) {
+      isTaken = true;
+      await runCall(call, admission, deps, dialog);
+    } else if (admission) await deps.sessions.apply(admission.session.id, "release");
+    else await sleep(deps.clock, JITTER_BUFFER_MS);
+    return isTaken;
+  } finally {
+    if (!isTaken) {
+      asking.hangUp();
+      if (dialog && !dialog.ended) await dialog.bye();
+      await leg.close();
+    }
+  }
+}
+
+/** One admitted call, from the answer to the hang-up; `answered`: it is answered already. Resolves when everything of it is closed. */
+export async function runCall(call: IncomingCall, admission: Admission, deps: CallDeps, answered: CallDialog | null = null): Promise<void> {
   const { session, leg, rule } = admission;
   const log = deps.log.child({ session: session.id, call: call.callId });
   const started = deps.clock.monotonic();
@@ -22,18 +55,22 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   const collection = new Collection(admission, deps, log);
   let dialog: CallDialog | null = null;
   try {
-    dialog = await answer(call, admission, collection);
+    dialog = answered ?? (await answer(call, admission, collection));
     if (!dialog) {
       log.warn("call_not_acknowledged");
       return await release(collection, session.id, deps);
     }
-    const reason = await collection.finished;
-    crashPoint("call_collected");
+    if (answered) {
+      attend(answered, collection);
+      collection.begin();
+    }
+    const reason = await collection.decided;
     log.info("call_collected", { reason, rule, ms: elapsed() });
     await collection.stop();
-    await END[reason](session.id, deps);
-    await transferBackIfEnded(admission, dialog, collection.hungUp, deps);
-    crashPoint("call_ending");
+    const ending = END[reason](session.id, deps).then(() => takeBack(call.request, admission, dialog!, collection, deps));
+    // What cannot be written does not cut the last sentence off.
+    await Promise.allSettled([ending, collection.finished]);
+    await ending;
     // The last packet has left, but the caller's jitter buffer still holds the end of the sentence.
     await sleep(deps.clock, JITTER_BUFFER_MS);
   } catch (error) {
@@ -42,38 +79,56 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   } finally {
     void collection.stop();
     if (dialog && !dialog.ended) await dialog.bye();
-    const { packetsIn, packetsOut, lost } = await leg.close();
-    if (dialog) log.info("call_ended", { ms: elapsed(), packets_in: packetsIn, packets_out: packetsOut, lost });
+    const { packetsIn, packetsOut, lost, jitterMs, peer } = await leg.close();
+    const told = { peer_lost: peer?.lost, peer_jitter_ms: rounded(peer?.jitterMs), round_trip_ms: rounded(peer?.roundTripMs) };
+    const counted = { ms: elapsed(), packets_in: packetsIn, packets_out: packetsOut, lost, jitter_ms: rounded(jitterMs) };
+    if (dialog) log.info("call_ended", { ...counted, ...told });
   }
 }
 
-/** Answers the INVITE and starts the media with the caller; null when no ACK came within 64*T1. */
+/** Answers the INVITE and starts the media with the caller; null when no PRACK or ACK came within 64*T1, or the caller gave up before. */
 async function answer(
   call: IncomingCall,
-  { leg, local, description, remote }: Admission,
-  collection: Collection,
+  { leg, local, description, remote }: CallMedia,
+  attendant: Attendant,
 ): Promise<CallDialog | null> {
+  const isReady = await call.ready(description).then(
+    () => true,
+    () => false,
+  );
+  if (!isReady) return null;
   if (remote) leg.start(remote);
   const answering = call.answer(description);
   // The caller hears us from our 200 on, and needs not wait for its ACK.
-  if (remote) collection.begin();
+  if (remote) attendant.begin();
   const dialog = await answering.catch(() => null);
   if (!dialog) return null;
 
-  crashPoint("call_answered");
-  dialog.onBye = () => collection.hangUp();
-  dialog.onDtmfDigit = (digit) => collection.press(digit);
   followReoffers(dialog, leg, local);
   if (!remote) {
     // A delayed offer: the caller's side came with the ACK.
     const agreed = dialog.remoteSdp === null ? null : readAnswer(dialog.remoteSdp, description);
     if (agreed?.kind === "agreed") {
+      holdTo(agreed.remote, local);
       leg.start(agreed.remote);
-      collection.begin();
-    } else collection.hangUp();
+      attendant.begin();
+    } else attendant.hangUp();
   }
-  if (dialog.ended) collection.hangUp();
+  attend(dialog, attendant);
   return dialog;
+}
+
+/** Who listens to the caller. */
+type Attendant = Pick<Collection, "begin" | "press" | "hangUp">;
+
+function attend(dialog: CallDialog, attendant: Attendant): void {
+  dialog.onBye = () => attendant.hangUp();
+  dialog.onDtmfDigit = (digit) => attendant.press(digit, "info");
+  if (dialog.ended) attendant.hangUp();
+}
+
+function rounded(ms: number | null | undefined): number | undefined {
+  return ms === null || ms === undefined ? undefined : Math.round(ms);
 }
 
 /** The session goes back, unless the caller has already been charged over the open media (R-223). */
@@ -83,15 +138,30 @@ async function release(collection: Collection, sessionId: string, { sessions }: 
   await sessions.apply(sessionId, "release");
 }
 
-/** After a payment that is decided, or whose outcome is unknown, the caller goes back to where the merchant wants him. */
-async function transferBackIfEnded(
-  { session: { id }, leg }: Admission,
+/** The caller goes back to where the merchant wants him, while the last sentence is still being spoken (R-323). */
+async function takeBack(
+  request: SipRequest,
+  { session: { id }, project, leg }: Admission,
   dialog: CallDialog,
-  signal: AbortSignal,
+  { finished: spoken, hungUp: signal }: Collection,
   deps: CallDeps,
 ): Promise<void> {
   const session = await deps.sessions.find(deps.database.db, id);
-  if (session && (isTerminal(session.status) || session.phase === "unknown")) await transferBack({ session, leg, dialog, signal }, deps);
+  const speaking = {
+    language: spokenLanguage(project.language, deps.settings.languages),
+    wordings: project.voice.prompts,
+    recordings: project.voice.recordings,
+  };
+  if (session) await transferBack({ session, speaking, leg, dialog, peer: peerOf(request), spoken, signal }, deps);
+}
+
+/** What can be asked of the side that the caller came by. */
+function peerOf(request: SipRequest): Peer {
+  const { uri } = request.from;
+  return {
+    acceptsRefer: request.headers("allow").some((method) => method.toUpperCase() === "REFER"),
+    domain: "host" in uri && typeof uri.host === "string" ? (isIPv6(uri.host) ? `[${uri.host}]` : uri.host) : null,
+  };
 }
 
 /** What each end of the conversation leaves to be written: the payment itself has been, where there was one. */

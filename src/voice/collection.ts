@@ -1,14 +1,16 @@
 import { createConversation, type FinishReason, type PaymentResult } from "#src/conversation/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import { spokenLanguage } from "#src/kernel/language.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
-import type { DtmfDigit, MediaLeg } from "#src/media/index.ts";
+import { type DtmfDigit, type KeyPath, KeySource, type MediaLeg } from "#src/media/index.ts";
 import type { Log } from "#src/platform/index.ts";
 import type { Project } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { ConversationDriver } from "./conversation-driver.ts";
 import { PaidElsewhere } from "./paid-elsewhere.ts";
 import { SpeechInput } from "./speech-input.ts";
+import { Steps } from "./steps.ts";
 import type { CallDeps } from "./types.ts";
 
 /** A call that takes longer has lost its caller (R-196). */
@@ -23,8 +25,10 @@ export interface CollectionInput {
 
 /** The collection of one card and its payment: the conversation with the call's audio, and what may end it from outside. */
 export class Collection {
-  /** Why it is over. */
-  readonly finished: Promise<FinishReason>;
+  /** Why it ends: known when the last sentence begins, or when the caller hangs up before it. */
+  readonly decided: Promise<FinishReason>;
+  /** The last sentence was spoken, or the caller has hung up. */
+  readonly finished: Promise<void>;
   readonly #input: CollectionInput;
   readonly #deps: CallDeps;
   readonly #log: Log;
@@ -32,6 +36,7 @@ export class Collection {
   readonly #hungUp = new AbortController();
   readonly #cancelLimit: () => void;
   readonly #elsewhere: PaidElsewhere;
+  readonly #keys: KeySource;
   /** The charge that runs, if one does: a hang-up does not stop it (R-225). */
   #charging: Promise<unknown> = Promise.resolve();
 
@@ -39,9 +44,12 @@ export class Collection {
     this.#input = input;
     this.#deps = deps;
     this.#log = log;
-    const finished = Promise.withResolvers<FinishReason>();
+    this.#keys = new KeySource(deps.clock);
+    const decided = Promise.withResolvers<FinishReason>();
+    const finished = Promise.withResolvers<void>();
+    this.decided = decided.promise;
     this.finished = finished.promise;
-    this.#conversation = this.#converse(finished.resolve);
+    this.#conversation = this.#converse(decided.resolve, finished.resolve);
     this.#cancelLimit = deps.clock.after(LONGEST_CALL_MS, () => this.hangUp());
     this.#elsewhere = new PaidElsewhere(input.session.id, deps, log, (event) => this.#conversation.feed(event));
   }
@@ -58,12 +66,13 @@ export class Collection {
     if (this.#input.session.offersLink) this.#elsewhere.look();
   }
 
-  press(digit: DtmfDigit): void {
-    this.#conversation.feed({ type: "dtmf", digit });
+  /** A key of the caller's. `at`: when it was pressed, monotonic ms; absent: now. */
+  press(digit: DtmfDigit, path: KeyPath, at?: number): void {
+    if (!this.#keys.accepts(path)) return;
+    this.#conversation.press(digit, at);
   }
 
   hangUp(): void {
-    crashPoint("hang_up_received");
     this.#hungUp.abort();
     this.#conversation.feed({ type: "hung_up" });
   }
@@ -75,21 +84,31 @@ export class Collection {
     await this.#charging;
   }
 
-  #converse(onFinish: (reason: FinishReason) => void): ConversationDriver {
+  #converse(onDecided: (reason: FinishReason) => void, onFinished: () => void): ConversationDriver {
     const { session, project, leg } = this.#input;
-    const { recogniser, prompts, clock } = this.#deps;
+    const { recogniser, prompts, clock, sessions, countStep, settings } = this.#deps;
+    const steps = new Steps((progress) => sessions.tellProgress(session.id, progress), countStep);
     const testWord = session.environment === "test" && project.voice.testWord;
     const speechInput: SpeechInput = new SpeechInput({ audio: leg, recogniser, testWord, feed: (event) => conversation.feed(event) });
     const conversation = new ConversationDriver({
       machine: createConversation({
+        language: spokenLanguage(project.language, settings.languages),
         mode: session.mode,
         amountMinor: session.amountMinor,
         currency: session.currency,
         collect: project.voice.collect,
         attempts: project.voice.attempts,
+        tries: project.voice.tries,
+        merchant: project.voice.name,
+        acceptedBrands: project.acceptedBrands,
+        wordings: project.voice.prompts,
+        recordings: project.voice.recordings,
+        readBack: project.voice.readBack,
+        timeouts: project.voice.timeouts,
         testWord,
         speech: recogniser !== null,
         country: project.country,
+        transfersBack: session.callback !== null,
         nowMs: clock.now(),
       }),
       playback: leg,
@@ -98,12 +117,23 @@ export class Collection {
       clock,
       settle: (card, mayRetry) => this.#awaited(this.#elsewhere.during(() => this.#settle(card, mayRetry))),
       skip: () => this.#awaited(this.#elsewhere.during(() => this.#skip())),
-      onPrompt: (prompt) => this.#log.debug("prompt", { prompt }),
-      onFinish,
+      onPrompt: (prompt, situation) => {
+        this.#log.debug("prompt", { prompt });
+        steps.prompt(prompt, situation);
+      },
+      onClosing: (reason) => {
+        steps.end(reason);
+        onDecided(reason);
+      },
+      onFinish: (reason) => {
+        steps.end(reason);
+        onDecided(reason);
+        onFinished();
+      },
     });
-    leg.on.dtmfDigit = (digit) => {
+    leg.on.dtmfDigit = (digit, at) => {
       crashPoint("digit_received");
-      this.press(digit);
+      this.press(digit, "rtp", at);
     };
     leg.on.speechStarted = () => speechInput.speechStarted();
     leg.on.played = (id) => conversation.played(id);
@@ -119,7 +149,6 @@ export class Collection {
   /** Never rejects. */
   async #settle(card: CardCells, mayRetry: boolean): Promise<PaymentResult> {
     const { session } = this.#input;
-    crashPoint("card_collected");
     try {
       return await this.#deps.payments.settle({ session, card, mayRetry });
     } catch (error) {

@@ -3,9 +3,11 @@ import type {
   ConversationEffect,
   ConversationEvent,
   FinishReason,
-  PromptName,
-  TimerName,
   PaymentResult,
+  PromptName,
+  Sentence,
+  Situation,
+  TimerName,
 } from "#src/conversation/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import type { Clock } from "#src/kernel/clock.ts";
@@ -16,6 +18,8 @@ import type { Prompts } from "./prompts.ts";
 interface Playback {
   play(id: string, parts: { clip: string }[]): void;
   stopPlayback(): void;
+  /** Resolves when every digit that had come before this call has been reported. */
+  caughtUp(): Promise<void>;
 }
 
 export interface ConversationDriverDeps {
@@ -28,15 +32,31 @@ export interface ConversationDriverDeps {
   settle(card: CardCells, mayRetry: boolean): Promise<PaymentResult>;
   /** Records the test word's synthetic payment; not `approved` when the session was no longer being collected. Never rejects. */
   skip(): Promise<PaymentResult>;
-  /** For the call's log line: which prompt, never what was answered. */
-  onPrompt(prompt: PromptName): void;
+  /** Claims the session that a short code names. Never rejects. */
+  lookUpCode?(code: string): Promise<"session" | "none" | "closed">;
+  /** A prompt begins: which and why, never what was answered. */
+  onPrompt(prompt: PromptName, situation: Situation): void;
+  /** The last sentence begins. */
+  onClosing(reason: FinishReason): void;
   onFinish(reason: FinishReason): void;
 }
 
-/** Carries out what the conversation machine asks for and tells it what happened. One at a time, in order. */
+interface Timer {
+  name: TimerName;
+  /** Monotonic ms. */
+  due: number;
+  cancel: () => void;
+}
+
+/**
+ * Carries out what the conversation machine asks for and tells it what happened. One at a time, in order: digits and timers in the
+ * order of when a digit was pressed and a timer was due, however late either is noticed by a thread that was held up.
+ */
 export class ConversationDriver {
   readonly #deps: ConversationDriverDeps;
-  readonly #timers = new Map<TimerName, () => void>();
+  readonly #timers = new Map<TimerName, Timer>();
+  /** When what the machine was last told happened, monotonic ms. */
+  #now = Number.NEGATIVE_INFINITY;
   /** Counts the prompts: a prompt that was replaced while it was being rendered is not played. */
   #saying = 0;
   #playing: { id: string; prompt: PromptName } | null = null;
@@ -47,9 +67,16 @@ export class ConversationDriver {
   }
 
   /** Something happened. Ignored once the conversation is over. */
-  feed(event: ConversationEvent): void {
+  feed(event: ConversationEvent, at = this.#deps.clock.monotonic()): void {
     if (this.#isOver) return;
+    this.#now = Math.max(this.#now, at);
     for (const effect of this.#deps.machine.feed(event)) this.#perform(effect);
+  }
+
+  /** A digit was pressed at `at`, monotonic ms. */
+  press(digit: number, at = this.#deps.clock.monotonic()): void {
+    for (const timer of [...this.#timers.values()].sort((a, b) => a.due - b.due)) if (timer.due < at) this.#fire(timer);
+    this.feed({ type: "dtmf", digit }, at);
   }
 
   /** The media engine played `id` to its end. */
@@ -64,7 +91,8 @@ export class ConversationDriver {
     const { playback, speechInput } = this.#deps;
     switch (effect.type) {
       case "play":
-        this.#say(effect.prompt, effect.parts);
+        this.#deps.onPrompt(effect.prompt, effect.situation);
+        this.#say(effect.prompt, effect.sentences);
         break;
       case "stop_playback":
         this.#saying++;
@@ -81,8 +109,7 @@ export class ConversationDriver {
         this.#setTimer(effect.name, effect.ms);
         break;
       case "cancel_timer":
-        this.#timers.get(effect.name)?.();
-        this.#timers.delete(effect.name);
+        this.#cancelTimer(effect.name);
         break;
       case "submit_card":
         void this.#deps.settle(effect.card, effect.mayRetry).then((result) => this.feed({ type: "payment_result", result }));
@@ -92,47 +119,72 @@ export class ConversationDriver {
           .skip()
           .then((result) => this.feed(result.kind === "approved" ? { type: "skipped" } : { type: "payment_result", result }));
         break;
+      case "look_up_code":
+        void this.#deps.lookUpCode?.(effect.code).then((found) => this.feed({ type: "code_looked_up", found }));
+        break;
+      case "closing":
+        this.#deps.onClosing(effect.reason);
+        break;
       case "finish":
         this.#finish(effect.reason);
         break;
     }
   }
 
-  #say(prompt: PromptName, parts: readonly string[]): void {
+  #say(prompt: PromptName, sentences: readonly Sentence[]): void {
     const saying = ++this.#saying;
-    this.#deps.onPrompt(prompt);
-    const play = (clips: string[]) => {
-      if (saying !== this.#saying || this.#isOver) return;
-      const id = String(saying);
-      this.#playing = { id, prompt };
-      this.#deps.playback.stopPlayback();
-      this.#deps.playback.play(
+    const { playback, prompts } = this.#deps;
+    // The former prompt must not talk on while this one is rendered.
+    playback.stopPlayback();
+    const play = (id: string, clips: readonly string[]) =>
+      playback.play(
         id,
         clips.map((clip) => ({ clip })),
       );
+    const playToEnd = (clips: readonly string[]) => {
+      if (saying !== this.#saying || this.#isOver) return;
+      const id = String(saying);
+      this.#playing = { id, prompt };
+      play(id, clips);
     };
-    const clips = this.#deps.prompts.clips(parts);
-    if (Array.isArray(clips)) play(clips);
-    else {
-      // The former prompt must not talk on while this one is rendered.
-      this.#deps.playback.stopPlayback();
-      void clips.then(play, () => this.feed({ type: "prompt_ended", prompt }));
-    }
+    const clips = prompts.clips(sentences);
+    if (Array.isArray(clips)) return playToEnd(clips);
+    // What is there already is spoken while the rest, an amount above all, is rendered.
+    const [first] = sentences;
+    const beginning = first === undefined ? [] : prompts.clips([first]);
+    const begun = Array.isArray(beginning) ? beginning : [];
+    if (begun.length > 0) play(`${saying} begun`, begun);
+    void clips.then(
+      (all) => playToEnd(all.slice(begun.length)),
+      () => saying === this.#saying && this.feed({ type: "prompt_ended", prompt }),
+    );
   }
 
   #setTimer(name: TimerName, ms: number): void {
-    this.#timers.get(name)?.();
-    const cancel = this.#deps.clock.after(ms, () => {
-      this.#timers.delete(name);
-      this.feed({ type: "timer", name });
-    });
-    this.#timers.set(name, cancel);
+    this.#cancelTimer(name);
+    const due = this.#now + ms;
+    const { clock, playback } = this.#deps;
+    // Digits pressed before may still be on their way.
+    const cancel = clock.after(Math.max(0, due - clock.monotonic()), () => void playback.caughtUp().then(() => this.#fire(timer)));
+    const timer: Timer = { name, due, cancel };
+    this.#timers.set(name, timer);
+  }
+
+  /** Nothing when it was cancelled or set anew meanwhile. */
+  #fire(timer: Timer): void {
+    if (this.#timers.get(timer.name) !== timer) return;
+    this.#cancelTimer(timer.name);
+    this.feed({ type: "timer", name: timer.name }, timer.due);
+  }
+
+  #cancelTimer(name: TimerName): void {
+    this.#timers.get(name)?.cancel();
+    this.#timers.delete(name);
   }
 
   #finish(reason: FinishReason): void {
     this.#isOver = true;
-    for (const cancel of this.#timers.values()) cancel();
-    this.#timers.clear();
+    for (const name of this.#timers.keys()) this.#cancelTimer(name);
     this.#deps.speechInput.close();
     this.#deps.onFinish(reason);
   }

@@ -14,7 +14,17 @@ test("a trunk is read with and without credentials, and anything else is refused
   assert.deepEqual([trunk?.host, trunk?.port, trunk?.transport, trunk?.credentials?.username], ["trunk.example", 5080, "tcp", "ada"]);
   assert.equal(trunk?.credentials?.password.reveal(), "s@crets");
   assert.deepEqual(parseTrunk("sip:10.0.0.1"), { host: "10.0.0.1", port: 5060, transport: "udp", credentials: null });
-  for (const bad of ["http://trunk", "sip:", "sip:host:port", "sip:host;transport=ws", "sip:a%zz@host"])
+  const secure = parseTrunk("sip:ada:s@trunk.example;transport=TLS;digest=md5");
+  assert.deepEqual([secure?.port, secure?.transport, secure?.credentials?.md5, trunk?.credentials?.md5], [5061, "tls", true, false]);
+  for (const bad of [
+    "http://trunk",
+    "sip:",
+    "sip:host:port",
+    "sip:host;transport=ws",
+    "sip:host;digest=none",
+    "sip:host;lr",
+    "sip:a%zz@host",
+  ])
     assert.equal(parseTrunk(bad), null, bad);
 });
 

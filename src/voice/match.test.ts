@@ -13,16 +13,19 @@ const waiting = (caller: string, id: string, differences: Partial<Waiting> = {})
 });
 const WAITING = [waiting("+14155550102", ID(2)), waiting("+14155550103", ID(3)), waiting("+14155550104", ID(4))];
 
+const SERVICE = "+15550001111";
+const PROJECT = { id: "project", organizationId: ORGANIZATION, country: "US", voice: { shortCode: true } };
+
 const index: SessionIndex = {
   channelOf: async (id) => ([ID(1), ID(2), ID(3), ID(4)].includes(id) ? "voice" : id === ID(7) ? "widget" : null),
   waitingFor: async (callers) => WAITING.filter(({ caller }) => callers.includes(caller)),
-  projectOfNumber: async (number) => (number === "+15550001111" ? { id: "project", country: "US" } : null),
-  projectOfTrunk: async () => null,
+  projectOf: async (dialled) => (dialled.includes(SERVICE) ? { ...PROJECT, number: SERVICE } : null),
+  sessionOfCode: async (_project, code) => (code === "00000005" ? { sessionId: ID(5) } : code === "00000006" ? "several" : "none"),
   countries: async () => ["US"],
 };
 const readNational = (digits: string, country: string) =>
   country === "US" && /^1?[2-9][0-9]{9}$/.test(digits) ? `+1${digits.slice(-10)}` : null;
-const none: CallIdentifiers = { sessionIds: [], callers: [], dialled: [], calling: [] };
+const none: CallIdentifiers = { sessionIds: [], callers: [], dialled: [], codes: [], calling: [] };
 const search = (identifiers: Partial<CallIdentifiers>) => matchCall({ ...none, ...identifiers }, index, readNational);
 const match = async (identifiers: Partial<CallIdentifiers>) => {
   const found = await search(identifiers);
@@ -85,7 +88,7 @@ test("a trunk of one project's own names that project where the dialled number n
   const asked: unknown[] = [];
   const byTrunk: SessionIndex = {
     ...index,
-    projectOfTrunk: async () => ({ id: "trunk's", country: "US" }),
+    projectOf: async (dialled) => (await index.projectOf(dialled)) ?? { ...PROJECT, id: "trunk's", number: null },
     waitingFor: async (callers, projectId) => {
       asked.push(projectId);
       return [];
@@ -132,6 +135,47 @@ test("a call that matches nothing is told of rule by rule: what it went by, how 
     "To: no user part",
     "From: anonymous",
   ]);
+});
+
+test("a short code behind a project's number, or by its own trunk, names its session, after an id and before the caller (R-210, R-214)", async () => {
+  const coded = { dialled: ["+15550001111"], codes: ["00000005"] };
+  assert.deepEqual(await match({ ...coded, calling: ["+14155550104"] }), { sessionId: ID(5), rule: "short code" });
+  assert.equal((await match({ ...coded, sessionIds: [ID(1)] }))?.sessionId, ID(1));
+  const byTrunk = { ...index, projectOf: async () => ({ ...PROJECT, number: null }) };
+  assert.deepEqual(await matchCall({ ...none, dialled: ["00000005"], codes: ["00000005"] }, byTrunk, readNational), {
+    sessionId: ID(5),
+    rule: "short code",
+  });
+});
+
+test("a short code that names nothing hands over to the caller's number, and says why (R-218)", async () => {
+  const why = async (identifiers: Partial<CallIdentifiers>, store = index) => {
+    const found = await matchCall({ ...none, dialled: ["+15550001111"], ...identifiers }, store, readNational);
+    return "misses" in found ? (found.misses.find(({ rule }) => rule === "short code")?.why ?? "") : found.rule;
+  };
+  assert.equal(await why({ codes: ["00000009"], calling: ["+14155550104"] }), "From");
+  assert.match(await why({ codes: ["00000009"] }), /^no session of the project/);
+  assert.match(await why({ codes: ["00000006"] }), /^more than one session/);
+  assert.match(await why({ codes: ["00000005", "00000006"] }), /^sent several times/);
+  assert.match(await why({ codes: ["00000005"] }, { ...index, sessionOfCode: async () => "closed" }), /^too many wrong codes/);
+  // Off, as it is unless the project says otherwise; and no project named.
+  const off = { ...index, projectOf: async () => ({ ...PROJECT, number: SERVICE, voice: { shortCode: false } }) };
+  assert.match(await why({ codes: ["00000005"] }, off), /^no project with short codes/);
+  assert.match(await why({ dialled: ["00000005"], codes: ["00000005"] }), /^no project with short codes/);
+});
+
+test("a call that matches nothing may be asked for a code in the project that it names, if that has codes, and never after a refusal (R-218, R-280)", async () => {
+  const project = async (identifiers: Partial<CallIdentifiers>, of = index) => {
+    const found = await matchCall({ ...none, ...identifiers }, of, readNational);
+    return "misses" in found ? (found.project?.id ?? null) : found;
+  };
+  const off = { ...index, projectOf: async () => ({ ...PROJECT, number: SERVICE, voice: { shortCode: false } }) };
+  assert.equal(await project({ dialled: [SERVICE] }), "project");
+  assert.equal(await project({ dialled: [SERVICE], calling: ["+14155550199"] }), "project");
+  assert.equal(await project({}, { ...index, projectOf: async () => ({ ...PROJECT, number: null }) }), "project", "named by its trunk");
+  assert.equal(await project({ dialled: [SERVICE] }, off), null);
+  assert.equal(await project({ dialled: ["+15550002222"] }), null);
+  assert.equal(await project({ dialled: [SERVICE, ID(7)] }), null);
 });
 
 test("a widget session's id matches nothing, and no other session is taken for it (R-280)", async () => {

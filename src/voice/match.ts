@@ -17,11 +17,13 @@ export interface CallIdentifiers {
   callers: readonly string[];
   /** User parts of the To URI and the Request-URI, unescaped. */
   dialled: readonly string[];
+  /** Short codes that were dialled, behind a number or alone: eight digits each. */
+  codes: readonly string[];
   /** User parts that say who calls, the asserted one first. Empty when anonymous. */
   calling: readonly string[];
 }
 
-export type MatchRule = "X-Session-Id" | "X-Caller" | "To" | "From";
+export type MatchRule = "X-Session-Id" | "X-Caller" | "To" | "short code" | "From";
 
 export interface Match {
   sessionId: string;
@@ -47,16 +49,33 @@ export interface Waiting {
   environment: Environment;
 }
 
+/** A project that the dialled number or the trunk names. */
+export interface NamedProject {
+  id: string;
+  organizationId: string;
+  country: string;
+  voice: { shortCode: boolean };
+}
+
+/** What a short code leads to; `closed`: too many wrong ones came, and none is looked at for a while. */
+export type CodeFinding = { sessionId: string } | "none" | "several" | "closed";
+
 /** What matching asks of the store. */
 export interface SessionIndex {
-  /** What kind of session has this id, in whatever state; null for none. */
+  /**
+   * What kind of session has this id, in whatever state; null for none. Asked only of the session that ends the search if it is a
+   * voice session, so that the answer may come with its claim.
+   */
   channelOf(sessionId: string): Promise<"voice" | "widget" | null>;
   /** PENDING voice sessions of these callers, in one project or in all: of each organisation and caller a live one before a test one, then the newest. */
   waitingFor(callers: readonly string[], projectId: string | null): Promise<readonly Waiting[]>;
-  /** The project that owns this service number, with its country for national numbers. */
-  projectOfNumber(number: string): Promise<{ id: string; country: string } | null>;
-  /** The project that has the trunk of this call for its own. */
-  projectOfTrunk(): Promise<{ id: string; country: string } | null>;
+  /**
+   * The project that the call names, with its country for national numbers: the owner of the first of these service numbers that has one, else the
+   * project that has the trunk of this call for its own; `number` is null then.
+   */
+  projectOf(dialled: readonly string[]): Promise<(NamedProject & { number: string | null }) | null>;
+  /** The session of the project that a short code names. Wrong codes are counted. */
+  sessionOfCode(project: NamedProject, code: string): Promise<CodeFinding>;
   /** Countries in which a national number is read when nothing names a project; a handful. */
   countries(): Promise<readonly string[]>;
 }
@@ -64,19 +83,21 @@ export interface SessionIndex {
 /** A national number as E.164 in the given country, or null (libphonenumber in production). */
 export type ReadNational = (digits: string, country: string) => string | null;
 
-/** Finds the session; or tells why each rule found none: then the call is refused with 404. */
-export async function matchCall(
-  identifiers: CallIdentifiers,
-  index: SessionIndex,
-  readNational: ReadNational,
-): Promise<Match | { misses: Miss[] }> {
+/** Why each rule found no session. `project`: its caller may key the short code; null: the call is refused with 404. */
+export interface Unmatched {
+  misses: Miss[];
+  project: NamedProject | null;
+}
+
+/** Finds the session that the call names. */
+export async function matchCall(identifiers: CallIdentifiers, index: SessionIndex, readNational: ReadNational): Promise<Match | Unmatched> {
   return await new Search(identifiers, index, readNational).run();
 }
 
 /** The sessions that wait for any number of the call. */
 interface Waiters {
   /** `number`: as it was dialled; null when the trunk named the project. */
-  project: { id: string; country: string; number: string | null } | null;
+  project: (NamedProject & { number: string | null }) | null;
   countries: readonly string[];
   sessions: readonly Waiting[];
 }
@@ -98,9 +119,13 @@ class Search {
     this.#readNational = readNational;
   }
 
-  async run(): Promise<Match | { misses: Miss[] }> {
-    const found = (await this.#bySessionId()) ?? (await this.#byXCaller()) ?? (await this.#byTo()) ?? (await this.#byFrom()) ?? "refused";
-    return found === "refused" ? { misses: this.#misses } : found;
+  async run(): Promise<Match | Unmatched> {
+    const found =
+      (await this.#bySessionId()) ?? (await this.#byXCaller()) ?? (await this.#byTo()) ?? (await this.#byCode()) ?? (await this.#byFrom());
+    if (found !== null && found !== "refused") return found;
+    // What was refused names a payment, so that no other one may be asked for.
+    const project = found === "refused" ? null : (await (this.#waiters ??= this.#findWaiters())).project;
+    return { misses: this.#misses, project: project?.voice.shortCode ? project : null };
   }
 
   async #bySessionId(): Promise<Finding> {
@@ -121,6 +146,19 @@ class Search {
       if (found) return found;
     }
     return null;
+  }
+
+  /** Only in a project that has codes on, and that the number before the code or the trunk names; no code was dialled in most calls. */
+  async #byCode(): Promise<Finding> {
+    const rule = "short code";
+    const [code, second] = this.#identifiers.codes;
+    if (code === undefined) return null;
+    this.#waiters ??= this.#findWaiters();
+    const { project } = await this.#waiters;
+    if (second !== undefined) return this.#miss(rule, null, "sent several times with different values");
+    if (!project?.voice.shortCode) return this.#miss(rule, code, "no project with short codes was dialled");
+    const found = await this.#index.sessionOfCode(project, code);
+    return typeof found === "object" ? { ...found, rule } : this.#miss(rule, code, CODE_MISSES[found]);
   }
 
   async #byFrom(): Promise<Finding> {
@@ -171,7 +209,9 @@ class Search {
   /** One look-up for the numbers of every rule, so that no INVITE can cost more. */
   async #findWaiters(): Promise<Waiters> {
     const { callers, dialled, calling } = this.#identifiers;
-    const project = (await this.#dialledProject()) ?? (await this.#trunkProject());
+    // A number that was dialled is no match by itself, it narrows the search (R-214, R-277). A trunk of one project's own carries that project's
+    // calls, to whatever number is nobody's.
+    const project = await this.#index.projectOf(dialled.flatMap((user) => readingsOf(user, [], this.#readNational)));
     const countries = project ? [project.country] : await this.#index.countries();
     const [caller, second] = distinct(callers);
     const values = [
@@ -182,23 +222,6 @@ class Search {
     const numbers = [...new Set(values.flatMap((value) => readingsOf(value, countries, this.#readNational)))];
     const sessions = numbers.length === 0 ? [] : await this.#index.waitingFor(numbers, project?.id ?? null);
     return { project, countries, sessions };
-  }
-
-  /** The project whose service number was dialled: no match by itself, it narrows the search (R-214, R-277). */
-  async #dialledProject(): Promise<Waiters["project"]> {
-    for (const user of this.#identifiers.dialled) {
-      for (const number of readingsOf(user, [], this.#readNational)) {
-        const project = await this.#index.projectOfNumber(number);
-        if (project) return { ...project, number };
-      }
-    }
-    return null;
-  }
-
-  /** A trunk of one project's own carries that project's calls, to whatever number is nobody's. */
-  async #trunkProject(): Promise<Waiters["project"]> {
-    const project = await this.#index.projectOfTrunk();
-    return project && { ...project, number: null };
   }
 
   /** The one value of a header, or null with the reason (R-211). */
@@ -214,6 +237,12 @@ class Search {
     return null;
   }
 }
+
+const CODE_MISSES = {
+  none: "no session of the project that was dialled waits with this code",
+  several: "more than one session waits with this code",
+  closed: "too many wrong codes came by this trunk: none is looked at for some minutes",
+} as const;
 
 /** Header values that differ, without the white space around them. */
 function distinct(values: readonly string[]): string[] {

@@ -129,8 +129,8 @@ test("a card that the page may mend leaves the caller where he was: asked again,
 });
 
 const ENDS = [
-  ["a final decline", declined("fraud_suspected"), "payment-failed", /declined.*not been charged/],
-  ["a lost answer", LOST, "COLLECTING", /do not try again/i],
+  ["a final decline", declined("fraud_suspected"), "payment-failed", /declined.*haven't been charged/],
+  ["a lost answer", LOST, "COLLECTING", /don't try again/i],
 ] as const;
 for (const [what, outcome, expected, words] of ENDS) {
   test(`${what} of the page is what the caller is told (R-435)`, async () => {

@@ -8,11 +8,12 @@ import { SpeechInput } from "./speech-input.ts";
 type Task = Parameters<Listener["listenFor"]>[0];
 
 /** A speech input with a recogniser whose one listener is driven by the test. */
-async function started() {
+async function started(onListen: () => void = () => {}) {
   const { port1 } = new MessageChannel();
   port1.close();
   const fed: ConversationEvent[] = [];
   const tasks: Task[] = [];
+  const heard: string[] = [];
   const listener: Listener = {
     port: port1,
     listenFor: (task) => void tasks.push(task),
@@ -22,8 +23,8 @@ async function started() {
     stop: () => Promise.resolve(),
   };
   const input = new SpeechInput({
-    audio: { watchVoice() {}, listen() {}, stopListening() {} },
-    recogniser: { start: () => Promise.resolve(), stop: () => Promise.resolve(), acquire: () => Promise.resolve(listener) },
+    audio: { watchVoice() {}, listen: () => (heard.push("listen"), onListen()), stopListening: () => void heard.push("stop") },
+    recogniser: { acquire: () => Promise.resolve(listener) },
     testWord: false,
     feed: (event) => void fed.push(event),
   });
@@ -36,7 +37,7 @@ async function started() {
   // The listener comes from the pool in a later turn of the event loop.
   await new Promise(setImmediate);
   const answers = () => fed.filter(({ type }) => type === "recognised");
-  return { input, listener, ask, answers, first: tasks.at(-1)?.id ?? 0 };
+  return { input, listener, fed, heard, ask, answers, first: tasks.at(-1)?.id ?? 0 };
 }
 
 test("an answer to the question asked is passed on, also when the question was asked once more meanwhile", async () => {
@@ -61,6 +62,20 @@ test("digits that were spoken before another was keyed do not go behind it", asy
   ask("zip", 1);
   listener.onResult({ kind: "digits", digits: Uint8Array.of(9, 4), final: false, certain: true }, first);
   assert.deepEqual(answers(), []);
+});
+
+test("a call whose speech worker died hears that its keypad is to be used, and its audio goes to nobody", async () => {
+  const { listener, fed, heard } = await started();
+  listener.onLost();
+  assert.deepEqual(fed.at(-1), { type: "speech_unavailable" });
+  assert.deepEqual(heard, ["listen", "stop"]);
+});
+
+test("so does a call whose speech worker dies before it has the audio", async () => {
+  const { fed } = await started(() => {
+    throw new Error("the port is closed");
+  });
+  assert.deepEqual(fed.at(-1), { type: "speech_unavailable" });
 });
 
 test("nothing is passed on while nothing is asked", async () => {

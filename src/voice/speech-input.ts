@@ -17,7 +17,7 @@ type Task = Omit<Extract<ConversationEffect, { type: "listen" }>, "type">;
 export interface SpeechInputDeps {
   audio: Audio;
   /** Null when speech is switched off: then nothing is ever heard. */
-  recogniser: Recogniser | null;
+  recogniser: Pick<Recogniser, "acquire"> | null;
   testWord: boolean;
   feed(event: ConversationEvent): void;
 }
@@ -91,11 +91,22 @@ export class SpeechInput {
       // What was said to a former question is no answer to this one: it could confirm a card.
       if (task === this.#task?.id) this.#deps.feed({ type: "recognised", result });
     };
-    listener.onLost = () => {
-      this.#listener = null;
-      if (!this.#isClosed) this.#deps.feed({ type: "speech_unavailable" });
-    };
+    listener.onLost = () => this.#lose();
     this.#instruct(listener);
-    this.#deps.audio.listen(listener.port);
+    try {
+      this.#deps.audio.listen(listener.port);
+    } catch {
+      // The worker died on its way here: a closed port cannot be handed over.
+      void listener.stop();
+      this.#lose();
+    }
+  }
+
+  /** The call goes on by keypad. */
+  #lose(): void {
+    this.#listener = null;
+    if (this.#isClosed) return;
+    this.#deps.audio.stopListening();
+    this.#deps.feed({ type: "speech_unavailable" });
   }
 }

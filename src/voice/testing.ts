@@ -1,19 +1,31 @@
 /** Stand-ins for the tests of this module: calls, media and a user agent without sockets, over a real database. */
+import { setImmediate } from "node:timers/promises";
 import { Secret } from "#src/kernel/secret.ts";
 import { systemRandom } from "#src/kernel/random.ts";
-import type { LegHandlers, LegStats, MediaEngine, MediaLeg, PlayPart, RemoteMedia } from "#src/media/index.ts";
+import {
+  type LegHandlers,
+  type LegStats,
+  type MediaEngine,
+  type MediaLeg,
+  NO_STATS,
+  type PlayPart,
+  type RemoteMedia,
+} from "#src/media/index.ts";
 import { FakeGateway, testProcess, type TestProcess } from "#src/payments/testing.ts";
 import { createKeyring, firstKeys, silentLog } from "#src/platform/index.ts";
 import { createProjects } from "#src/projects/index.ts";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
 import type { CallDialog, IncomingCall, OutgoingCall, UserAgent } from "#src/sip/index.ts";
 import { inviteRequest } from "#src/sip/testing.ts";
+import { ShortCodes } from "./short-codes.ts";
 import { createPrompts } from "./prompts.ts";
 import { createTrunks } from "#src/checkout/index.ts";
 import type { CallDeps } from "./types.ts";
 
 export const OFFER = "v=0\r\no=- 1 1 IN IP4 192.0.2.7\r\ns=-\r\nc=IN IP4 192.0.2.7\r\nt=0 0\r\nm=audio 40000 RTP/AVP 0\r\n";
-const NO_STATS: LegStats = { packetsIn: 0, packetsOut: 0, lost: 0, jitterMs: 0, ignored: 0, lateness: { p50: 0, p99: 0, max: 0 } };
+
+/** Stands for audio that is no words. */
+export const TONE = "(tone)";
 
 /** Happenings that are awaited by name. */
 export class Events {
@@ -42,7 +54,10 @@ export class TestLeg implements MediaLeg {
   readonly remotes: RemoteMedia[] = [];
   /** Words of all that was played, in order. */
   readonly played: string[] = [];
+  #begun = "";
   isClosed = false;
+  /** Something was played and not stopped: a caller may be hearing it still. */
+  isPlaying = false;
   /** Called with the words of each playback, after it has ended. */
   onPlayed: (words: string) => void = () => {};
 
@@ -59,7 +74,18 @@ export class TestLeg implements MediaLeg {
   }
 
   play(id: string, parts: PlayPart[]): void {
-    const words = parts.map((part) => ("clip" in part ? part.clip : "")).join(" ");
+    // A clip is named by its language and its words; the pauses between sentences are clips of their own.
+    const heard = parts.flatMap((part) => ("clip" in part ? [part.clip.replace(/^en-US /, "")] : "ulaw" in part ? [TONE] : []));
+    const spoken = heard.filter((clip) => clip !== "pause");
+    const said = spoken.filter((word, index) => word !== TONE || spoken[index - 1] !== TONE).join(" ");
+    // The beginning of a prompt whose rest is still being rendered: heard with the rest.
+    if (id.endsWith(" begun")) {
+      this.#begun = `${said} `;
+      return;
+    }
+    const words = `${this.#begun}${said}`;
+    this.#begun = "";
+    this.isPlaying = true;
     this.played.push(words);
     queueMicrotask(() => {
       if (this.isClosed) return;
@@ -68,11 +94,25 @@ export class TestLeg implements MediaLeg {
     });
   }
 
-  stopPlayback(): void {}
+  stopPlayback(): void {
+    this.isPlaying = false;
+    this.#begun = "";
+  }
+
   watchVoice(): void {}
   listen(): void {}
   stopListening(): void {}
   sendDtmf(): void {}
+  /** Digits that went on to the other end of the bridge. */
+  readonly relayed: number[] = [];
+
+  relayDigit(digit: number): void {
+    this.relayed.push(digit);
+  }
+
+  caughtUp(): Promise<void> {
+    return Promise.resolve();
+  }
 
   close(): Promise<LegStats> {
     this.isClosed = true;
@@ -133,7 +173,7 @@ export class TestDialog {
 export class TestCall {
   readonly callId: string;
   readonly request: IncomingCall["request"];
-  readonly source = { address: "198.51.100.7", port: 5060, transport: "udp" as const };
+  readonly source: IncomingCall["source"];
   readonly offer: string | null;
   readonly dialog = new TestDialog();
   readonly events = new Events();
@@ -142,13 +182,24 @@ export class TestCall {
   status: number | null = null;
   headers: readonly (readonly [string, string])[] = [];
   answerSdp: string | null = null;
+  /** Until the 200 may be sent; rejects when the call is over before. */
+  isReady: Promise<void> = Promise.resolve();
   /** Until the ACK comes; rejects when none does. */
   acknowledged: Promise<string | null> = Promise.resolve(null);
 
-  constructor({ offer = OFFER, ...invite }: Parameters<typeof inviteRequest>[0] & { offer?: string | null } = {}) {
+  constructor({
+    offer = OFFER,
+    transport = "udp",
+    ...invite
+  }: Parameters<typeof inviteRequest>[0] & { offer?: string | null; transport?: IncomingCall["source"]["transport"] } = {}) {
+    this.source = { address: "198.51.100.7", port: 5060, transport };
     this.request = inviteRequest(invite);
     this.callId = this.request.callId;
     this.offer = offer;
+  }
+
+  async ready(): Promise<void> {
+    await this.isReady;
   }
 
   async answer(sdp: string): Promise<CallDialog> {
@@ -204,6 +255,12 @@ export class TestUserAgent implements Pick<UserAgent, "mayReach"> {
     this.#answer.resolve({ dialog: this.dialog as unknown as CallDialog, sdp });
   }
 
+  /** Whoever called has seen the answer. */
+  async answered(): Promise<void> {
+    await this.#answer.promise;
+    await setImmediate();
+  }
+
   refuse(status: number): void {
     this.#answer.reject(Object.assign(new Error("refused"), { status }));
   }
@@ -237,19 +294,28 @@ export async function voiceFixture(settings: Partial<CallDeps["settings"]> = {})
     payments: process.payments,
     userAgent,
     media,
-    prompts: createPrompts({ voice: { render: () => Promise.resolve(new Uint8Array(1)) }, media }),
+    prompts: createPrompts({
+      endpoint: null,
+      recording: () => Promise.reject(new Error("none")),
+      voice: { render: () => Promise.resolve(new Uint8Array(1)) },
+      media,
+    }),
+    shortCodes: new ShortCodes({ database, sessions, clock: process.clock, log: silentLog, countCode: () => {} }),
     recogniser: null,
     clock: process.clock,
     random: systemRandom,
     log: silentLog,
+    countStep: () => {},
+    countCode: () => {},
     settings: {
       owner: "process-1",
+      languages: ["en-US"],
       mediaHost: "192.0.2.1",
+      srtpRequired: false,
       publicHost: "till.example",
       phoneNumber: "+15550009999",
       trunks: createTrunks({ sipTrunks: ["192.0.2.64/26"], sipOutbound: new Secret("sip:shop:geheim@trunk.example") }),
       transfers: { atOnce: 50, perDay: 500 },
-      maxCalls: 1000,
       ...settings,
     },
   };

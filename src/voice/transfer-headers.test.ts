@@ -5,6 +5,7 @@ import { transferHeaders } from "./transfer-headers.ts";
 const paid = {
   id: "11111111-2222-4333-8444-555555555555",
   status: "payment-success",
+  phase: null,
   amountMinor: 4995,
   currency: "USD",
   cardBrand: "visa",
@@ -40,4 +41,14 @@ test("memory too long for a header is left out and a reference stands in for it 
   assert.equal("X-Memory" in headers, false);
   assert.equal("X-payment_memory" in headers, false);
   assert.equal(headers["X-payment_memory_ref"], paid.id);
+});
+
+test("a payment whose outcome is not known is never told as anything else (R-323, I2)", () => {
+  for (const phase of ["charging", "unknown"]) {
+    const headers = Object.fromEntries(transferHeaders({ ...paid, status: "COLLECTING", phase }));
+    assert.deepEqual(
+      [headers["X-Payment-Status"], headers["X-payment_status"], headers["X-payment_said"]],
+      ["unknown", "unknown", "not_completed"],
+    );
+  }
 });

@@ -4,6 +4,8 @@ import { formatAmount } from "#src/kernel/money.ts";
 export interface PaymentSummary {
   id: string;
   status: string;
+  /** Of a payment that is not final. */
+  phase: string | null;
   amountMinor: number;
   currency: string;
   cardBrand: string | null;
@@ -30,23 +32,25 @@ const SAID: Readonly<Record<string, string>> = {
  * last four; no value can hold CR or LF.
  */
 export function transferHeaders(payment: PaymentSummary): [string, string][] {
+  // A charge that is under way has no outcome yet, and one whose answer was lost neither.
+  const status = payment.phase === null ? payment.status : "unknown";
   const headers: [string, string][] = [
     ["X-Session-Id", payment.id],
-    ["X-Payment-Status", payment.status],
+    ["X-Payment-Status", status],
   ];
   const memory = payment.memory === null ? null : memoryHeader(payment.memory);
   if (memory !== null) headers.push(["X-Memory", memory]);
   const escaped = payment.memory === null ? null : encodeURIComponent(payment.memory);
   const fits = escaped !== null && escaped.length <= MAX_PAYMENT_MEMORY_BYTES;
   const variables: readonly (readonly [string, string | null])[] = [
-    ["status", payment.status.replace(/^payment-/, "")],
+    ["status", status.replace(/^payment-/, "")],
     ["session_id", payment.id],
     ["amount", formatAmount(payment.amountMinor, payment.currency)],
     ["currency", payment.currency],
     ["card_brand", payment.cardBrand],
     ["card_last4", payment.cardLast4],
     ["error_code", payment.errorCode],
-    ["said", SAID[payment.status] ?? "not_completed"],
+    ["said", SAID[status] ?? "not_completed"],
     ["memory", fits ? escaped : null],
     ["memory_ref", escaped !== null && !fits ? payment.id : null],
   ];

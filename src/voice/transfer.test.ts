@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { Secret } from "#src/kernel/secret.ts";
 import { type Log, startLease } from "#src/platform/index.ts";
 import { OFFER, TestDialog, TestLeg, TestUserAgent, voiceFixture, type VoiceFixture } from "./testing.ts";
@@ -28,6 +29,8 @@ async function rig(
   callback: string,
   settings: Partial<CallDeps["settings"]> = {},
   differences: Parameters<VoiceFixture["create"]>[0] = {},
+  spoken: Promise<void> = Promise.resolve(),
+  others: Partial<CallDeps> = {},
 ) {
   const { id } = await fixture.create({ callback, ...differences });
   await fixture.sessions.claim(id, { owner: "process-1", callId: "call-1" });
@@ -43,18 +46,27 @@ async function rig(
     child: () => log,
   };
   const hangUp = new AbortController();
-  const deps = { ...fixture.deps, userAgent, log, settings: { ...fixture.deps.settings, ...settings } };
-  const caller = { session, leg: new TestLeg(1), dialog: new TestDialog() as never, signal: hangUp.signal };
+  const deps = { ...fixture.deps, ...others, userAgent, log, settings: { ...fixture.deps.settings, ...settings } };
+  const caller = {
+    session,
+    speaking: { language: "en-US", wordings: [] } as const,
+    leg: new TestLeg(1),
+    dialog: new TestDialog() as never,
+    peer: { acceptsRefer: false, domain: null },
+    spoken,
+    signal: hangUp.signal,
+  };
   const transferring = transferBack(caller, deps);
   const status = async () => (await fixture.sessions.find(fixture.database.db, id))?.transferStatus;
-  /** The words that the caller hears, and the status, after a transfer that came to nothing. */
+  /** The status, and the last words that the caller hears, after a transfer that came to nothing. */
   const failed = async () => {
     await transferring;
-    return [await status(), caller.leg.played];
+    return [await status(), caller.leg.played.at(-1)];
   };
   return { userAgent, caller, transferring, status, failed, warnings, hangUp, deps };
 }
-const SORRY = ["Sorry, I could not connect you. Goodbye."];
+const NOT_CHARGED = "You haven't been charged. To try again, please call back later. Goodbye.";
+const SORRY = `Sorry, I couldn't connect you. ${NOT_CHARGED}`;
 
 test("the caller is joined to the target until one side hangs up, and each end is told (R-320, R-321)", async () => {
   const { userAgent, caller, transferring, status } = await rig("sip:agent@pbx.example");
@@ -62,24 +74,144 @@ test("the caller is joined to the target until one side hangs up, and each end i
   userAgent.pickUp();
   const [bridge] = await fixture.media.bridged();
   assert.equal(bridge?.[0], caller.leg);
+  while ((await status()) === null) await turn();
   assert.equal(await status(), "completed");
   userAgent.dialog.hangUp();
   await transferring;
-  assert.deepEqual(caller.leg.played, []);
+  assert.deepEqual(caller.leg.played, ["I'm connecting you back now. Please hold on. (tone)"]);
 });
 
-test("a busy target, a silent one and one that fails are told apart, and the caller hears of it (R-321)", async () => {
-  for (const [sip, expected] of [
-    [486, "busy"],
-    [408, "no_answer"],
-    [503, "failed"],
-  ] as const) {
-    const { userAgent, failed } = await rig("sip:agent@pbx.example");
-    await userAgent.events.until("invited");
-    userAgent.refuse(sip);
-    assert.deepEqual(await failed(), [expected, SORRY]);
-  }
+test("a key of INFO crosses the bridge, either way (R-226)", async () => {
+  const { userAgent, caller, transferring } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const bridges = fixture.media.bridges.length;
+  userAgent.pickUp();
+  while (fixture.media.bridges.length === bridges) await turn();
+  const agent = fixture.media.legs.at(-1)!;
+  (caller.dialog as TestDialog).onDtmfDigit?.(4);
+  userAgent.dialog.onDtmfDigit?.(11);
+  assert.deepEqual([caller.leg.relayed, agent.relayed], [[4], [11]]);
+  userAgent.dialog.hangUp();
+  await transferring;
 });
+
+test("a target that has vanished keeps the caller no longer than its audio does, however long its BYE is unanswered (R-330)", async () => {
+  const { userAgent, transferring, status } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  userAgent.dialog.bye = () => (userAgent.dialog.events.note("bye"), new Promise(() => {}));
+  const bridges = fixture.media.bridges.length;
+  userAgent.pickUp();
+  while (fixture.media.bridges.length === bridges) await turn();
+  leg.on.mediaLost();
+  await transferring;
+  assert.deepEqual([await status(), userAgent.dialog.events.seen, leg.isClosed], ["completed", ["bye"], true]);
+});
+
+test("the callback is dialled when the last sentence is over, so that its first words reach the caller and cut none off (R-320)", async () => {
+  const spoken = Promise.withResolvers<void>();
+  const first = await rig("sip:agent@pbx.example", {}, {}, spoken.promise);
+  const next = await rig("sip:agent@pbx.example");
+  await next.userAgent.events.until("invited");
+  assert.deepEqual([first.userAgent.invitations, first.caller.leg.played], [[], []]);
+  spoken.resolve();
+  await first.userAgent.events.until("invited");
+  assert.equal(first.caller.leg.isPlaying, true);
+  const bridges = fixture.media.bridges.length;
+  first.userAgent.pickUp();
+  while (fixture.media.bridges.length === bridges) await turn();
+  assert.equal(first.caller.leg.isPlaying, false);
+  for (const { userAgent } of [first, next]) userAgent.refuse(486);
+  first.userAgent.dialog.hangUp();
+  await Promise.all([first.transferring, next.transferring]);
+});
+
+test("the two are joined though it can not be written yet that they are (R-320)", async () => {
+  const { sessions } = fixture;
+  const written = Promise.withResolvers<void>();
+  const setTransferStatus: typeof sessions.setTransferStatus = async (...status) => {
+    await written.promise;
+    await sessions.setTransferStatus(...status);
+  };
+  const { userAgent, transferring, status } = await rig("sip:agent@pbx.example", {}, {}, undefined, {
+    sessions: { ...sessions, setTransferStatus },
+  });
+  await userAgent.events.until("invited");
+  const bridges = fixture.media.bridges.length;
+  userAgent.pickUp();
+  while (fixture.media.bridges.length === bridges) await turn();
+  assert.equal(await status(), null);
+  written.resolve();
+  userAgent.dialog.hangUp();
+  await transferring;
+  assert.equal(await status(), "completed");
+});
+
+test("a target may hold the bridged call and move its audio, but not to where nothing may be sent (R-226, S-50)", async () => {
+  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  userAgent.pickUp();
+  const { dialog } = userAgent;
+  while (!dialog.onReinvite) await turn();
+  assert.match(dialog.onReinvite(OFFER.replace("m=audio", "a=sendonly\r\nm=audio")) ?? "", /a=recvonly/);
+  assert.match(dialog.onReinvite(OFFER.replace("40000", "40002")) ?? "", /a=sendrecv/);
+  while (leg.remotes.length < 3) await turn();
+  assert.deepEqual(
+    leg.remotes.map(({ direction, port }) => [direction, port]),
+    [
+      ["sendrecv", 40_000],
+      ["recvonly", 40_000],
+      ["sendrecv", 40_002],
+    ],
+  );
+  userAgent.unreachable.add("192.0.2.9");
+  dialog.onReinvite(OFFER.replaceAll("192.0.2.7", "192.0.2.9"));
+  await transferring;
+  assert.deepEqual([leg.remotes.length, leg.isClosed, dialog.ended], [3, true, true]);
+});
+
+test("a target over TLS is offered SRTP, and called again without it when it cannot; unless SRTP is required (S-86)", async () => {
+  for (const [settings, offers] of [
+    [{}, ["RTP/SAVP", "RTP/AVP"]],
+    [{ srtpRequired: true }, ["RTP/SAVP"]],
+  ] as const) {
+    const { userAgent, failed } = await rig("sips:agent@pbx.example", settings);
+    await userAgent.events.until("invited");
+    userAgent.refuse(488);
+    await failed();
+    assert.deepEqual(
+      userAgent.invitations.map(({ offer }) => /RTP\/\w+/.exec(offer)?.[0]),
+      offers,
+    );
+  }
+  const plain = await rig("sip:agent@pbx.example");
+  await plain.userAgent.events.until("invited");
+  assert.doesNotMatch(plain.userAgent.invitations[0]?.offer ?? "", /SAVP|crypto/);
+  plain.userAgent.refuse(488);
+  await plain.failed();
+  assert.equal(plain.userAgent.invitations.length, 1);
+});
+
+const [BUSY, NOBODY, NOT_CONNECTED] = ["The line's busy.", "Nobody's answering.", "Sorry, I couldn't connect you."];
+for (const [status, expected, words] of [
+  [486, "busy", BUSY],
+  [600, "busy", BUSY],
+  [408, "no_answer", NOBODY],
+  [480, "no_answer", NOBODY],
+  [487, "no_answer", NOBODY],
+  [603, "failed", NOT_CONNECTED],
+  [404, "failed", NOT_CONNECTED],
+  [503, "failed", NOT_CONNECTED],
+] as const) {
+  test(`a target that answers ${status} counts as ${expected}, and the caller hears that and how the payment ended (R-321)`, async () => {
+    const { userAgent, failed, warnings } = await rig("sip:agent@pbx.example");
+    await userAgent.events.until("invited");
+    userAgent.refuse(status);
+    assert.deepEqual(await failed(), [expected, `${words} ${NOT_CHARGED}`]);
+    assert.deepEqual(warnings, []);
+  });
+}
 
 test("a caller who hangs up while it rings stops the ringing (R-321)", async () => {
   const { userAgent, transferring, status, hangUp } = await rig("sip:agent@pbx.example");

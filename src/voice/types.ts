@@ -1,15 +1,18 @@
 import type { Clock } from "#src/kernel/clock.ts";
+import type { LanguageTag } from "#src/kernel/language.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { MediaEngine } from "#src/media/index.ts";
 import type { Payments } from "#src/payments/index.ts";
 import type { Database, Log } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
-import type { Sessions } from "#src/sessions/index.ts";
+import type { Sessions, Step } from "#src/sessions/index.ts";
 import type { UserAgent } from "#src/sip/index.ts";
 import type { Recogniser } from "#src/speech/index.ts";
+import type { CodeCount, ShortCodes } from "./short-codes.ts";
 import type { TransferLimits } from "./transfer-quota.ts";
 import type { Trunks } from "#src/checkout/index.ts";
 import type { Prompts } from "./prompts.ts";
+import type { StepCount } from "./steps.ts";
 
 /** What a call needs; `voice/index.ts` fills it once. */
 export interface CallDeps {
@@ -20,25 +23,31 @@ export interface CallDeps {
   userAgent: Pick<UserAgent, "invite" | "mayReach">;
   media: Pick<MediaEngine, "open" | "bridge" | "loadClip" | "unloadClip">;
   prompts: Prompts;
+  shortCodes: Pick<ShortCodes, "find" | "mayAsk">;
   /** Null: keypad only. */
-  recogniser: Recogniser | null;
+  recogniser: Pick<Recogniser, "acquire"> | null;
   clock: Clock;
   random: Random;
   log: Log;
+  /** For the operator's funnel. */
+  countStep: (step: Step, what: StepCount) => void;
+  countCode: (result: CodeCount) => void;
   settings: VoiceSettings;
 }
 
 export interface VoiceSettings {
   /** This run of this process, as in its lease. */
   owner: string;
+  /** What a call can be spoken in. */
+  languages: readonly LanguageTag[];
   /** IP address literal in our session descriptions. */
   mediaHost: string;
+  /** No call over TLS without SRTP. */
+  srtpRequired: boolean;
   /** Host in Contact, From and `sip_uri`. */
   publicHost: string;
   /** The number presented to a callback whose project has none (R-330). */
   phoneNumber: string | null;
   trunks: Trunks;
   transfers: TransferLimits;
-  /** Calls at a time, at most; the next one is refused with 503. */
-  maxCalls: number;
 }

@@ -1,0 +1,44 @@
+import { sleep } from "#src/kernel/clock.ts";
+import type { RemoteMedia } from "#src/media/index.ts";
+import { type Caller, isReachable, type Target } from "./dial.ts";
+import { followReoffers } from "./reoffer.ts";
+import type { CallDeps } from "./types.ts";
+
+/** A bridged call is ended after this long: nobody pays for a line that two machines keep open. */
+const LONGEST_BRIDGE_MS = 2 * 3_600_000;
+
+/** Relays, and reports the transfer, until one side hangs up, then ends the other. */
+export async function bridge({ session, leg, dialog, signal }: Caller, target: Target, deps: CallDeps): Promise<void> {
+  const { media, clock, sessions, log } = deps;
+  const over = new AbortController();
+  const end = () => over.abort(new Error("one side hung up"));
+  signal.addEventListener("abort", end, { once: true });
+  target.dialog.onBye = end;
+  target.leg.on.mediaLost = end;
+  // The target may hold the call, or move its audio: no further than its first answer could have sent it (S-50).
+  const update = async (remote: RemoteMedia) => {
+    if (!isSentTo(remote) || (await isReachable(remote, deps))) target.leg.update(remote);
+    else end();
+  };
+  followReoffers(target.dialog, { update: (remote) => void update(remote) }, target.local);
+  if (signal.aborted || target.dialog.ended) end();
+  try {
+    // Before anything is written: the two talk, however long that takes and whether or not it can be.
+    media.bridge(leg, target.leg);
+    // Keys of INFO: those of RTP cross by themselves.
+    for (const side of [{ leg, dialog }, target]) side.dialog.onDtmfDigit = (digit) => side.leg.relayDigit(digit);
+    await sessions
+      .setTransferStatus(session.id, "completed")
+      .catch((error: unknown) => log.error("transfer_status_not_written", { session: session.id, error }));
+    await sleep(clock, LONGEST_BRIDGE_MS, over.signal).catch(() => undefined);
+  } finally {
+    // Not waited for: a target that has vanished answers its BYE no more, and the caller would hear nothing for half a minute (Timer F).
+    if (!target.dialog.ended) void target.dialog.bye();
+    await target.leg.close();
+  }
+}
+
+/** Whether anything is sent there: whoever holds the call may give no address. */
+function isSentTo({ direction }: RemoteMedia): boolean {
+  return direction === "sendrecv" || direction === "sendonly";
+}

@@ -1,0 +1,123 @@
+import { crashPoint } from "#src/kernel/crash-points.ts";
+import type { Speaking } from "#src/conversation/index.ts";
+import { createOffer, type LocalMedia, type MediaLeg, readAnswer, type RemoteMedia } from "#src/media/index.ts";
+import type { Session } from "#src/sessions/index.ts";
+import { type CallDialog, isOverTls, type OutgoingCall } from "#src/sip/index.ts";
+import type { Destination } from "./destination.ts";
+import { newLocalMedia } from "./local-media.ts";
+import { transferHeaders } from "./transfer-headers.ts";
+import type { CallDeps } from "./types.ts";
+
+/** How long the target may ring (R-330). */
+export const RING_MS = 60_000;
+
+/** Why there is no target: values of `transfer_status` (R-321). */
+export type Unanswered = "no_answer" | "busy" | "failed" | "caller_hung_up";
+
+/** Final SIP statuses of the target (RFC 3261 section 21). */
+export const STATUS_OF: Readonly<Record<number, Unanswered>> = {
+  486: "busy",
+  600: "busy",
+  603: "failed",
+  408: "no_answer",
+  480: "no_answer",
+  487: "no_answer",
+};
+
+/** What the INVITE said of the caller's side. */
+export interface Peer {
+  /** It takes REFER: its Allow says so. */
+  acceptsRefer: boolean;
+  /** Host of its From, where its numbers are; null when that is no SIP URI. */
+  domain: string | null;
+}
+
+export interface Caller {
+  /** As the collection has left it. */
+  session: Session;
+  speaking: Speaking;
+  leg: MediaLeg;
+  dialog: CallDialog;
+  peer: Peer;
+  /** The last sentence of the collection, how the payment ended, was spoken, or the caller has hung up. */
+  spoken: Promise<void>;
+  /** Aborted when the caller has hung up. */
+  signal: AbortSignal;
+}
+
+/** The callback, answered: a leg of its own, which sends nothing before it is bridged. */
+export interface Target {
+  leg: MediaLeg;
+  dialog: CallDialog;
+  /** Our side of the session, for the target's re-INVITEs. */
+  local: LocalMedia;
+}
+
+/** Calls the destination and waits for its answer, as long as it may ring and the caller stays. */
+export async function dial(
+  { target, via, avoidsTrunks }: Destination,
+  { session, signal }: Caller,
+  deps: CallDeps,
+): Promise<Target | Unanswered> {
+  const { settings, media, userAgent } = deps;
+  const { trunks } = settings;
+  const from = await presentedAs(session.projectId, deps);
+  const isTls = via ? via.transport === "tls" : isOverTls(target);
+  const leg = await media.open();
+  const local = newLocalMedia(leg.port, isTls, deps);
+  let outgoing: OutgoingCall | null = null;
+  const invite = () => {
+    local.previous = createOffer(local);
+    outgoing = userAgent.invite({
+      target,
+      from,
+      offer: local.previous,
+      headers: transferHeaders(session),
+      ringTimeoutMs: RING_MS,
+      ...(avoidsTrunks ? { mayReach: async (address) => !(await trunks.isTrunkAddress(address)) } : {}),
+      ...(via ? { transport: via.transport, ...(via.credentials ? { credentials: via.credentials } : {}) } : {}),
+    });
+    if (signal.aborted) outgoing.cancel();
+    return outgoing.answered;
+  };
+  const giveUp = () => outgoing?.cancel();
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    const { dialog, sdp } = await invite().catch((error: unknown) => {
+      // Who cannot do SRTP says so, and is called without it: nothing of the collection is heard over this leg.
+      if ((error as { status?: number }).status !== 488 || !local.srtp || local.srtp.required) throw error;
+      delete local.srtp;
+      local.previous = null;
+      return invite();
+    });
+    const agreed = readAnswer(sdp, local.previous ?? "");
+    if (signal.aborted || agreed.kind === "refused" || !(await isReachable(agreed.remote, deps))) {
+      await Promise.all([dialog.bye(), leg.close()]);
+      return signal.aborted ? "caller_hung_up" : "failed";
+    }
+    leg.start(agreed.remote);
+    crashPoint("transfer_answered");
+    return { leg, dialog, local };
+  } catch (error) {
+    await leg.close();
+    return signal.aborted ? "caller_hung_up" : (STATUS_OF[(error as { status?: number }).status ?? 0] ?? "failed");
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+  }
+}
+
+/** R-330: never the caller's own number, which a trunk would have to take our word for. */
+export async function presentedAs(projectId: string, { projects, database, settings }: CallDeps): Promise<string> {
+  const [ownNumber] = await projects.numbersOf(database.db, projectId);
+  return `sip:${ownNumber ?? settings.phoneNumber ?? "anonymous"}@${settings.publicHost}`;
+}
+
+/** Whoever answers names where our audio goes: an address that signalling may reach, and no port of another service (S-50). */
+export async function isReachable({ host, port, rtcp }: RemoteMedia, { userAgent, log }: CallDeps): Promise<boolean> {
+  for (const address of [{ host, port }, ...(typeof rtcp === "object" ? [rtcp] : [])]) {
+    if (address.port > 1023 && (await userAgent.mayReach(address.host, address.port))) continue;
+    log.warn("media_address_not_allowed", { host: address.host, port: address.port });
+    return false;
+  }
+  return true;
+}

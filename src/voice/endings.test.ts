@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { ManualClock } from "#src/kernel/clock.ts";
+import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
+import { startLease } from "#src/platform/index.ts";
+import { admit } from "./admit.ts";
+import { runCall } from "./call.ts";
+import { TestCall, type TestLeg, TestUserAgent, voiceFixture, type VoiceFixture } from "./testing.ts";
+
+/** Every way in which a call can end, by whether the caller is taken back and what his agent and he are told. */
+
+let fixture: VoiceFixture;
+let endLease: () => Promise<void>;
+before(async () => {
+  fixture = await voiceFixture();
+  const { database, clock, log } = fixture.deps;
+  endLease = await startLease({ database, clock, owner: "process-1", roles: "voice", log });
+  await fixture.sessions.start();
+});
+after(async () => {
+  await fixture.sessions.stop();
+  await endLease();
+  await fixture.close();
+});
+afterEach(() => {
+  fixture.gateway.onCharge = async () => APPROVED;
+});
+
+const ANSWERS: readonly (readonly [question: RegExp, keys: string])[] = [
+  [/card number/i, "4242424242424242#"],
+  [/expiry date/i, "1230#"],
+  [/security code/i, "123#"],
+  [/zip code/i, "94105#"],
+  [/press one/i, "1"],
+];
+
+function press(leg: TestLeg, keys: string): void {
+  for (const key of keys) leg.on.dtmfDigit(key === "#" ? 11 : key === "*" ? 10 : Number(key));
+}
+
+/** A caller in a call whose session has a callback. `hears`: what he does after each prompt. */
+async function inCall(hears: (words: string, leg: TestLeg, call: TestCall, sessionId: string) => void) {
+  const session = await fixture.create({ callback: "sip:agent@pbx.example", memory: "order 118" });
+  const call = new TestCall({ callId: session.id, fields: [`X-Session-Id: ${session.id}`] });
+  const userAgent = new TestUserAgent();
+  const admission = await admit(call.incoming, fixture.deps);
+  assert.ok(!("status" in admission));
+  const leg = fixture.media.legs.at(-1)!;
+  leg.onPlayed = (words) => hears(words, leg, call, session.id);
+  const clock = new ManualClock();
+  const ended = new AbortController();
+  const running = runCall(call.incoming, admission, { ...fixture.deps, userAgent, clock }).finally(() => ended.abort());
+  const until = async (done: () => boolean, ms: number) => {
+    while (!done() && !ended.signal.aborted) {
+      clock.advance(ms);
+      await turn();
+    }
+  };
+  return {
+    call,
+    leg,
+    userAgent,
+    /** Time stands still for all but a caller who is silent: the rest waits for a real database. */
+    isDialled: async (ms = 0) => {
+      await until(() => userAgent.invitations.length > 0, ms);
+      return userAgent.invitations.length > 0;
+    },
+    over: async () => {
+      await until(() => false, 100);
+      await running;
+    },
+    current: async () => (await fixture.sessions.find(fixture.database.db, session.id))!,
+  };
+}
+
+const pays = (words: string, leg: TestLeg) => press(leg, ANSWERS.find(([question]) => question.test(words))?.[1] ?? "");
+
+const ENDINGS: readonly {
+  what: string;
+  gateway?: VoiceFixture["gateway"]["onCharge"];
+  hears: Parameters<typeof inCall>[0];
+  told: string;
+  status?: string;
+  /** How fast time goes by until the callback is dialled, ms a turn. */
+  ms?: number;
+  lastWords: RegExp;
+}[] = [
+  { what: "a payment", hears: pays, told: "payment-success", lastWords: /payment was approved.*call back later\. Goodbye/ },
+  {
+    what: "an authorization",
+    gateway: async () => ({ ...APPROVED, capture: "authorized" }),
+    hears: pays,
+    told: "payment-authorized",
+    lastWords: /payment was approved/,
+  },
+  {
+    what: "a final decline",
+    gateway: async () => declined("fraud_suspected"),
+    hears: pays,
+    told: "payment-failed",
+    lastWords: /haven't been charged.*try again/,
+  },
+  {
+    what: "an outcome that is not known",
+    gateway: async () => LOST,
+    hears: pays,
+    told: "unknown",
+    status: "COLLECTING",
+    lastWords: /isn't completed.*don't try again yet/,
+  },
+  {
+    what: "too many tries",
+    hears: (words, leg) => /card number/i.test(words) && press(leg, "4242424242424241#"),
+    told: "payment-failed",
+    ms: 600,
+    lastWords: /haven't been charged/,
+  },
+  {
+    what: "two star keys, which ask for the operator",
+    hears: (words, leg) => /card number/i.test(words) && press(leg, "**"),
+    told: "abandoned",
+    lastWords: /haven't been charged/,
+  },
+  { what: "silence", hears: () => {}, told: "abandoned", ms: 1_000, lastWords: /haven't been charged/ },
+  {
+    what: "the merchant's cancel",
+    hears: (words, _leg, _call, id) => /card number/i.test(words) && void fixture.sessions.cancel(id, fixture.scope),
+    told: "cancelled",
+    lastWords: /haven't been charged/,
+  },
+];
+
+for (const { what, gateway, hears, told, status = told, ms, lastWords } of ENDINGS) {
+  test(`after ${what} the caller is taken back, and when nobody is there he hears how it ended and goodbye (R-323, R-325)`, async () => {
+    if (gateway) fixture.gateway.onCharge = gateway;
+    const { call, leg, userAgent, isDialled, over, current } = await inCall(hears);
+    assert.equal(await isDialled(ms), true);
+    const headers = Object.fromEntries(userAgent.invitations[0]?.headers ?? []);
+    const { id } = await current();
+    assert.deepEqual([headers["X-Session-Id"], headers["X-Payment-Status"], headers["X-Memory"]], [id, told, "order 118"]);
+    // What became of the payment is written before anybody is called (R-324).
+    assert.deepEqual([(await current()).status, (await current()).transferStatus], [status, null]);
+    userAgent.refuse(486);
+    await over();
+    assert.equal((await current()).transferStatus, "busy");
+    const collected = leg.played.filter((words) => !/^(I'm connecting|The line's busy)/.test(words));
+    assert.doesNotMatch(collected.join(" "), /goodbye/i);
+    assert.match(leg.played.at(-1) ?? "", /^The line's busy\./);
+    assert.match(leg.played.at(-1) ?? "", lastWords);
+    assert.deepEqual([call.dialog.events.seen, leg.isClosed], [["bye"], true]);
+  });
+}
+
+test("after a hang-up nobody is called, whatever was paid before it (R-323)", async () => {
+  for (const during of ["question", "charge"] as const) {
+    const rig = await inCall((words, leg, call) => {
+      if (during === "question") call.dialog.hangUp();
+      else pays(words, leg);
+    });
+    fixture.gateway.onCharge = async () => {
+      rig.call.dialog.hangUp();
+      return APPROVED;
+    };
+    await rig.over();
+    assert.deepEqual([rig.userAgent.invitations, (await rig.current()).transferStatus], [[], "caller_hung_up"]);
+  }
+});
+
+test("a caller who is taken back is joined to his agent, and whichever side hangs up, the other is hung up too (R-320)", async () => {
+  for (const side of ["agent", "caller"] as const) {
+    const { call, leg, userAgent, isDialled, over, current } = await inCall(pays);
+    assert.equal(await isDialled(), true);
+    const bridges = fixture.media.bridges.length;
+    userAgent.pickUp();
+    while (fixture.media.bridges.length === bridges) await turn();
+    assert.equal(fixture.media.bridges.at(-1)?.[0], leg);
+    (side === "agent" ? userAgent.dialog : call.dialog).hangUp();
+    await over();
+    assert.deepEqual([call.dialog.ended, userAgent.dialog.ended, leg.isClosed], [true, true, true]);
+    assert.equal((await current()).transferStatus, "completed");
+  }
+});

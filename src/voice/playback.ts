@@ -1,0 +1,14 @@
+import type { MediaLeg, PlayPart } from "#src/media/index.ts";
+
+/** Plays this instead of whatever is playing, until the last of it was sent, or the caller has hung up. */
+export async function playToEnd(leg: MediaLeg, parts: PlayPart[], signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const played = Promise.withResolvers<void>();
+  leg.on.played = (id) => {
+    if (id === "transfer") played.resolve();
+  };
+  signal.addEventListener("abort", () => played.resolve(), { once: true });
+  leg.stopPlayback();
+  leg.play("transfer", parts);
+  await played.promise;
+}

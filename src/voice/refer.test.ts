@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { startLease } from "#src/platform/index.ts";
+import type { CallDialog } from "#src/sip/index.ts";
+import { createTrunks } from "#src/checkout/index.ts";
+import { withHeaders } from "./refer.ts";
+import { TestDialog, TestLeg, TestUserAgent, voiceFixture, type VoiceFixture } from "./testing.ts";
+import { transferBack } from "./transfer.ts";
+
+type Outcome = Awaited<ReturnType<CallDialog["refer"]>>;
+type ReferOptions = Parameters<CallDialog["refer"]>[0];
+
+let fixture: VoiceFixture;
+let endLease: () => Promise<void>;
+before(async () => {
+  fixture = await voiceFixture();
+  const { database, clock, log } = fixture.deps;
+  endLease = await startLease({ database, clock, owner: "process-1", roles: "voice", log });
+  const voice = JSON.stringify({ transfer: { mode: "refer" } });
+  await database.db.updateTable("projects").set({ voice }).execute();
+});
+after(async () => {
+  await endLease();
+  await fixture.close();
+});
+
+/** A caller of a project that wants REFER, whose side ends it so; `hangsUp`: the caller is gone then. */
+async function rig(outcome: Outcome, { callback = "sip:agent@pbx.example", acceptsRefer = true, hangsUp = false, hasTrunk = true } = {}) {
+  const { id } = await fixture.create({ callback, memory: "order 118" });
+  await fixture.sessions.claim(id, { owner: "process-1", callId: "call-1" });
+  await fixture.sessions.apply(id, "abandon");
+  const session = (await fixture.sessions.find(fixture.database.db, id))!;
+  const userAgent = new TestUserAgent();
+  userAgent.refuse(486);
+  const leg = new TestLeg(1);
+  const hangUp = new AbortController();
+  const referrals: ReferOptions[] = [];
+  const dialog = Object.assign(new TestDialog(), {
+    refer: (options: ReferOptions): Promise<Outcome> => {
+      referrals.push(options);
+      if (hangsUp) hangUp.abort();
+      return Promise.resolve(outcome);
+    },
+  });
+  const trunks = hasTrunk ? fixture.deps.settings.trunks : createTrunks({ sipTrunks: [], sipOutbound: null });
+  const deps = { ...fixture.deps, userAgent, settings: { ...fixture.deps.settings, trunks } };
+  const peer = { acceptsRefer, domain: "carrier.example" };
+  const spoken = Promise.resolve();
+  await transferBack(
+    { session, speaking: { language: "en-US", wordings: [] }, leg, dialog: dialog as never, peer, spoken, signal: hangUp.signal },
+    deps,
+  );
+  await turn();
+  const { transferStatus } = (await fixture.sessions.find(fixture.database.db, id))!;
+  return { status: transferStatus, referrals, dialled: userAgent.invitations.length, isLetGo: dialog.ended, heard: leg.played, id };
+}
+
+test("by REFER the caller's own side calls the target, with the payment's headers, and lets us go when it is answered (R-320, R-325)", async () => {
+  const { status, referrals, dialled, isLetGo, heard, id } = await rig({ kind: "called", status: 200 });
+  assert.deepEqual([status, dialled, isLetGo], ["completed", 0, true]);
+  const { to = "", by } = referrals[0] ?? {};
+  assert.match(to, new RegExp(`^sip:agent@pbx\\.example\\?X-Session-Id=${id}&X-Payment-Status=abandoned&X-Memory=order%20118&`));
+  assert.equal(by, "sip:+15550009999@till.example");
+  assert.deepEqual(heard, ["I'm connecting you back now. Please hold on.", "(tone)"]);
+});
+
+test("what became of the caller's own call is told as it was (R-321)", async () => {
+  for (const [outcome, hangsUp, expected] of [
+    [{ kind: "called", status: 486 }, false, "busy"],
+    [{ kind: "called", status: 408 }, false, "no_answer"],
+    [{ kind: "called", status: 603 }, false, "failed"],
+    [{ kind: "called", status: 487 }, true, "caller_hung_up"],
+    [{ kind: "silent", ringing: true }, false, "no_answer"],
+    // Taken over without a word, as carriers do; who told of the ringing would have told of the answer.
+    [{ kind: "left", accepted: true, ringing: false }, true, "completed"],
+    [{ kind: "left", accepted: true, ringing: true }, true, "caller_hung_up"],
+    [{ kind: "left", accepted: false, ringing: false }, true, "caller_hung_up"],
+  ] as const) {
+    const { status, dialled } = await rig(outcome, { hangsUp });
+    assert.deepEqual([status, dialled], [expected, 0], JSON.stringify(outcome));
+  }
+});
+
+test("a REFER that is refused, or that nothing is known of, is followed by a call of our own without the words once more (R-320)", async () => {
+  for (const outcome of [
+    { kind: "refused", status: 603 },
+    { kind: "refused", status: 408 },
+    { kind: "called", status: 404 },
+    { kind: "silent", ringing: false },
+  ] as const) {
+    const { status, dialled, heard } = await rig(outcome);
+    assert.deepEqual([status, dialled], ["busy", 1], JSON.stringify(outcome));
+    assert.deepEqual(heard.slice(0, -1), ["I'm connecting you back now. Please hold on.", "(tone)", "(tone)"], "he is told once");
+  }
+  const { referrals, dialled } = await rig({ kind: "called", status: 200 }, { acceptsRefer: false });
+  assert.deepEqual([referrals, dialled], [[], 1]);
+});
+
+test("a number is called at the caller's own domain, without a trunk of ours, and only where the project allows it (R-330, R-432)", async () => {
+  const { status, referrals } = await rig({ kind: "called", status: 200 }, { callback: "+14155550111", hasTrunk: false });
+  assert.equal(status, "completed");
+  assert.match(referrals[0]?.to ?? "", /^sip:\+14155550111@carrier\.example\?/);
+  for (const callback of ["+19005551234", "sip:+19005551234@192.0.2.70"]) {
+    const refused = await rig({ kind: "called", status: 200 }, { callback });
+    assert.deepEqual([refused.status, refused.referrals, refused.dialled], ["failed", [], 0], callback);
+  }
+  // Under another name it may lead to a trunk all the same: our own call looks where it goes, theirs would not.
+  const alias = await rig({ kind: "called", status: 200 }, { callback: "sip:+19005551234@alias.example" });
+  assert.deepEqual([alias.referrals, alias.dialled], [[], 1]);
+});
+
+test("headers that would make the Refer-To too long are left out, and none can break it (R-325)", () => {
+  const uri = withHeaders("sip:a@b", [
+    ["X-Session-Id", "1"],
+    ["X-Memory", "x".repeat(1_000)],
+    ["X-payment_said", "a&b=c>\r\n"],
+  ]);
+  assert.equal(uri, "sip:a@b?X-Session-Id=1&X-payment_said=a%26b%3Dc%3E%0D%0A");
+});
