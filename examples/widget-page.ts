@@ -4,14 +4,16 @@
  *   API_KEY=svc_test_... npx node examples/widget-page.ts
  *
  * Then open http://127.0.0.1:4000/. The project's `widget.origins` must have http://127.0.0.1:4000. Every visit is a new session;
- * a shop would keep the one that it made for an order.
+ * a shop would keep the one that it made for an order. BUNDLE is a script that makes the page (react-page.tsx).
  */
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 const BASE_URL = process.env["BASE_URL"] ?? "http://127.0.0.1:8080";
 const API_KEY = process.env["API_KEY"] ?? "";
 const PROJECT = process.env["PROJECT"] ?? "shop";
 const PORT = Number(process.env["PORT"] ?? 4000);
+const BUNDLE = process.env["BUNDLE"];
 
 /** The key stays on this server; the browser is given the session's id alone. */
 async function createSession(): Promise<string> {
@@ -31,7 +33,11 @@ const pageOf = (sessionId: string) => `<!doctype html>
 <title>Shop</title>
 <link rel="icon" href="data:,">
 <script src="${BASE_URL}/widget/v1/widget.js"></script>
-<h1>Order 1001</h1>
+${BUNDLE === undefined ? contentOf(sessionId) : `<div id="root" data-session-id="${sessionId}"></div><script src="/bundle.js"></script>`}
+</html>
+`;
+
+const contentOf = (sessionId: string) => `<h1>Order 1001</h1>
 <voicetill-payment session-id="${sessionId}"></voicetill-payment>
 <p id="outcome"></p>
 <script>
@@ -40,11 +46,13 @@ const pageOf = (sessionId: string) => `<!doctype html>
   // For the shopper's eyes: an order is shipped when the webhook says so, or GET /v1/sessions/{id}.
   payment.addEventListener("success", () => say("We are packing your order."));
   payment.addEventListener("error", ({ detail }) => say(detail.message ?? "Your order is still open."));
-</script>
-</html>
-`;
+</script>`;
 
 const server = createServer((request, response) => {
+  if (request.url === "/bundle.js" && BUNDLE !== undefined) {
+    response.setHeader("content-type", "text/javascript").end(readFileSync(BUNDLE));
+    return;
+  }
   if (request.url !== "/") {
     response.writeHead(404).end();
     return;

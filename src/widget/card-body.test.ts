@@ -21,7 +21,7 @@ const NOW = Date.UTC(2026, 10, 15);
 const CARD = { number: "4242424242424242", exp_month: "12", exp_year: "2030", cvv: "123" };
 const encode = (text: string) => new TextEncoder().encode(text);
 const read = (body: unknown, cvvNeeded = true) =>
-  readCardBody(typeof body === "string" ? encode(body) : encode(JSON.stringify(body)), { nowMs: NOW, cvvNeeded });
+  readCardBody(typeof body === "string" ? encode(body) : encode(JSON.stringify(body)), { nowMs: NOW, cvvNeeded, acceptedBrands: [] });
 const cardOf = (fields: object) => {
   const card = read({ card: { ...CARD, ...fields } });
   assert.ok(card instanceof CardCells, JSON.stringify(card));
@@ -106,6 +106,18 @@ test("the security code may be left out where the project does not ask for it, a
   assert.ok(Array.isArray(read({ card: { ...CARD, number: "378282246310005", cvv } })));
 });
 
+test("where a project names the brands that it accepts, a card of another one is refused, and of none that we know too", () => {
+  const rules = { nowMs: NOW, cvvNeeded: false, acceptedBrands: ["mastercard", "amex"] } as const;
+  const readNumber = (number: string) => {
+    const { cvv: _, ...rest } = CARD;
+    return readCardBody(encode(JSON.stringify({ card: { ...rest, number } })), rules);
+  };
+  for (const number of ["4242424242424242", "6011111111111117", "7000000000000005"])
+    assert.deepEqual(readNumber(number), [{ loc: ["card", "number"], kind: "not an accepted brand" }], number);
+  assert.deepEqual(readNumber("4242424242424241"), [{ loc: ["card", "number"], kind: "not a card number" }]);
+  for (const number of ["5555555555554444", "378282246310005"]) assert.ok(readNumber(number) instanceof CardCells, number);
+});
+
 test("what is no JSON object with a card says where it stops being one", () => {
   const bodies: [string, (string | number)[], string][] = [
     ["{", [1], "not JSON"],
@@ -123,7 +135,9 @@ test("what is no JSON object with a card says where it stops being one", () => {
     ['{"card":"4242424242424242"}', ["card"], "not an object"],
   ];
   for (const [body, loc, kind] of bodies) assert.deepEqual(read(body), [{ loc, kind }], body);
-  assert.deepEqual(readCardBody(Uint8Array.of(0x22, 0xff, 0x22), { nowMs: NOW, cvvNeeded: true }), [{ loc: [0], kind: "not JSON" }]);
+  assert.deepEqual(readCardBody(Uint8Array.of(0x22, 0xff, 0x22), { nowMs: NOW, cvvNeeded: true, acceptedBrands: [] }), [
+    { loc: [0], kind: "not JSON" },
+  ]);
 });
 
 test("of two members with one name the last counts", () => {
@@ -159,8 +173,12 @@ test("the scanner takes for JSON what JSON.parse takes for JSON, and nothing els
 test("bytes of every kind are read without throwing", () => {
   check(
     property(uint8Array({ maxLength: 60 }), (bytes) => {
-      readCardBody(bytes, { nowMs: NOW, cvvNeeded: true });
-      readCardBody(Buffer.concat([encode('{"card":{"number":"'), bytes, encode('"}}')]), { nowMs: NOW, cvvNeeded: true });
+      readCardBody(bytes, { nowMs: NOW, cvvNeeded: true, acceptedBrands: [] });
+      readCardBody(Buffer.concat([encode('{"card":{"number":"'), bytes, encode('"}}')]), {
+        nowMs: NOW,
+        cvvNeeded: true,
+        acceptedBrands: [],
+      });
     }),
   );
 });

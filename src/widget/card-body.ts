@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { CardCells, type Cell, cvvLengthOf, isCompleteNumber, isUnexpired } from "#src/kernel/card.ts";
+import { brandOf, type CardBrand, CardCells, type Cell, cvvLengthOf, isCompleteNumber, isUnexpired } from "#src/kernel/card.ts";
 import { type CardField, scanCard, type Span, unescaped } from "./card-scan.ts";
 
 /** What is wrong with one value of a charge's body. Never what was sent. */
@@ -10,6 +10,7 @@ export type CardFaultKind =
   | "not a string"
   | "not a string or number"
   | "not a card number"
+  | "not an accepted brand"
   | "not a month"
   | "not a year"
   | "expired"
@@ -29,11 +30,17 @@ const MAX_POSTAL_CODE_LENGTH = 10;
 const ZERO = 0x30;
 const SEPARATORS: ReadonlySet<number> = new Set([0x20, 0x2d]);
 
+export interface CardRules {
+  nowMs: number;
+  cvvNeeded: boolean;
+  acceptedBrands: readonly CardBrand[];
+}
+
 /**
- * A charge's body as a card, read straight from its bytes; `cvvNeeded`: the project's form asks for the security code. The
- * caller wipes the bytes, and the card once it was used. With faults no card is left behind.
+ * A charge's body as a card, read straight from its bytes; `cvvNeeded`: the project's form asks for the security code;
+ * `acceptedBrands`: those that the project restricts itself to, empty for all. The caller wipes the bytes, and the card once it was used. With faults no card is left behind.
  */
-export function readCardBody(bytes: Uint8Array, { nowMs, cvvNeeded }: { nowMs: number; cvvNeeded: boolean }): CardCells | CardFault[] {
+export function readCardBody(bytes: Uint8Array, { nowMs, cvvNeeded, acceptedBrands }: CardRules): CardCells | CardFault[] {
   if (!isUtf8(bytes)) return [{ loc: [0], kind: "not JSON" }];
   const scan = scanCard(bytes);
   if (scan.kind === "broken") return [{ loc: [scan.offset], kind: "not JSON" }];
@@ -47,7 +54,7 @@ export function readCardBody(bytes: Uint8Array, { nowMs, cvvNeeded }: { nowMs: n
   const addFault = (field: CardField, kind: CardFaultKind | null) => {
     if (kind !== null) faults.push({ loc: ["card", field], kind });
   };
-  addFault("number", readNumber(bytes, fields.number, card.number));
+  addFault("number", readNumber(bytes, fields.number, card.number, acceptedBrands));
   const month = readInteger(bytes, fields.exp_month, "not a month");
   const year = readInteger(bytes, fields.exp_year, "not a year");
   addFault("exp_month", typeof month === "number" ? null : month);
@@ -67,13 +74,14 @@ export function readCardBody(bytes: Uint8Array, { nowMs, cvvNeeded }: { nowMs: n
   return card;
 }
 
-function readNumber(bytes: Uint8Array, span: Span | undefined, into: Cell): CardFaultKind | null {
+function readNumber(bytes: Uint8Array, span: Span | undefined, into: Cell, accepted: readonly CardBrand[]): CardFaultKind | null {
   if (!span || span.kind === "null") return "missing";
   if (span.kind !== "string") return "not a string";
   for (const character of unescaped(bytes, span)) {
     if (!SEPARATORS.has(character) && !pushDigit(into, character)) return "not a card number";
   }
-  return isCompleteNumber(into) ? null : "not a card number";
+  if (!isCompleteNumber(into)) return "not a card number";
+  return accepted.length === 0 || accepted.includes(brandOf(into)) ? null : "not an accepted brand";
 }
 
 /** One or two digits, or four: a string or a number. */

@@ -1,4 +1,3 @@
-import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { type DeclineCode, DECLINES } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
@@ -24,7 +23,6 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
   const { database, sessions, payments } = deps;
   const { sessionId } = charge;
   const name = nonces.read(sessionId, charge.nonce);
-  crashPoint("card_posted");
   const begun = await database.transaction((tx) => begin(deps, tx, sessionId, name));
   if (begun === "ended") return await endedResult(deps, nonces, sessionId);
   if (typeof begun === "string") return { kind: begun };
@@ -33,7 +31,6 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
     await payments.giveUp(begun.session);
     return await endedResult(deps, nonces, sessionId);
   }
-  crashPoint("try_committed");
   try {
     if (charge.card) return await settle(deps, nonces, charge, charge.card, begun);
     if (begun.number < MAX_TRIES) return { kind: "malformed", nonce: nonces.issue(sessionId) };
@@ -41,7 +38,6 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
     if (begun.session.channel === "widget") await sessions.apply(sessionId, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
     return { kind: "malformed", nonce: nonces.issue(sessionId) };
   } finally {
-    crashPoint("try_settled");
     if (begun.claimed)
       await sessions.apply(sessionId, "release", { actor: ACTOR }).catch((error: unknown) =>
         // The sweeper ends it then.
@@ -50,7 +46,6 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
     await endTry(database.db, sessionId, name ?? "").catch((error: unknown) =>
       deps.log.warn("widget_try_not_ended", { session: sessionId, error }),
     );
-    crashPoint("try_ended");
   }
 }
 
@@ -73,7 +68,6 @@ async function begin(
   const isClaimed = found.channel === "voice" && found.status === "PENDING";
   const number = await beginTry(tx, id, nonce);
   if (number !== null) {
-    crashPoint("try_counted");
     return { kind: "begun", number, session: claimed, claimed: isClaimed };
   }
   if (isClaimed) await sessions.transition(tx, id, "release", { actor: ACTOR });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { Script } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { VARIABLE_NAMES } from "#src/projects/index.ts";
 import { createFrame } from "./frame.ts";
@@ -16,9 +17,21 @@ test("the frame's style has every variable of an appearance", () => {
     assert.ok(style.includes(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}:`), name);
 });
 
-test("script and style together are under 30 kB compressed", () => {
+test("scripts and style together are under 30 kB compressed", () => {
   const bytes = frame.assets.reduce((sum, { text }) => sum + gzipSync(text).length, 0);
   assert.ok(bytes < 30_000, String(bytes));
+});
+
+test("scripts are served without their types and import nothing, and page and policy name their digests", () => {
+  const { html, headers } = frame.page({ kind: "missing" });
+  const scripts = frame.assets.filter(({ path }) => path.endsWith(".js"));
+  assert.equal(scripts.length, 2);
+  for (const { path, text } of scripts) assert.doesNotThrow(() => new Script(text, { filename: path }));
+  for (const { path, text } of frame.assets.filter(({ path }) => path !== frame.loader.path)) {
+    const digest = `sha384-${createHash("sha384").update(text).digest("base64")}`;
+    assert.ok(html.includes(`="/pay${path}" integrity="${digest}"`), path);
+    assert.ok(headers["content-security-policy"]?.includes(`'${digest}'`), path);
+  }
 });
 
 test("the language is the merchant's page's, else the browser's first that is spoken here, else English", () => {
@@ -49,4 +62,27 @@ test("a merchant's page names the loader with the digest of what is served there
   const { text, headers } = frame.assets.find((asset) => asset.path === path) ?? { text: "", headers: {} };
   assert.equal(`sha384-${createHash("sha384").update(text).digest("base64")}`, integrity);
   assert.partialDeepStrictEqual(headers, { "access-control-allow-origin": "*", "cross-origin-resource-policy": "cross-origin" });
+});
+
+test("a project that names its brands shows their marks alone, and tells the script which they are", () => {
+  const page = (acceptedBrands: readonly string[]) => {
+    const project = {
+      name: "Shop",
+      acceptedBrands,
+      widget: { origins: [], logo: null, appearance: { theme: "auto", variables: {}, labels: "above", fields: ["number"] } },
+    };
+    const session = {
+      id: "018f7a52-0000-4000-8000-000000000000",
+      status: "PENDING",
+      mode: "charge",
+      currency: "USD",
+      amountMinor: 100,
+      description: null,
+    };
+    return frame.page({ kind: "open", project, session, nonce: "n" } as never).html;
+  };
+  const marks = (html: string) => [...html.matchAll(/class="brand" role="img" aria-label="([^"]+)"/g)].map(([, name]) => name);
+  assert.deepEqual(marks(page(["jcb", "visa", "elo"])), ["Visa", "JCB"]);
+  assert.match(page(["jcb", "visa", "elo"]), / data-accepted="jcb visa elo"/);
+  assert.deepEqual(marks(page([])), ["Visa", "Mastercard", "American Express", "Discover"]);
 });

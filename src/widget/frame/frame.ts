@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { shownTheme } from "#src/projects/index.ts";
 import type { Status } from "#src/sessions/index.ts";
 import type { Found } from "../types.ts";
 import { assetHeaders, loaderHeaders, pageHeaders } from "./headers.ts";
@@ -43,9 +45,9 @@ interface File extends Asset {
 
 /** `basePathNow`: of the public address, "" or "/pay": what a proxy takes off. */
 export function createFrame(basePathNow: () => string): Frame {
-  const script = file("frame.js", assetHeaders("text/javascript"));
-  const style = file("frame.css", assetHeaders("text/css"));
-  const loader = file("widget.js", loaderHeaders());
+  const script = file("frame.js", scriptOf("form.ts"), assetHeaders("text/javascript"));
+  const style = file("frame.css", textOf("frame.css"), assetHeaders("text/css"));
+  const loader = file("widget.js", scriptOf("loader.ts"), loaderHeaders());
   const policy = { script: script.digest, style: style.digest };
 
   function documentOf(title: string, body: string, head: string, { language, theme, dir }: Shown): string {
@@ -82,7 +84,8 @@ ${body}
       const { project, session } = found;
       const data = { sessionid: session.id, status: session.status, origins: origins.join(" ") };
       const view: View = { language, basePath: basePathNow(), data };
-      const shown = { language, dir, theme: project.widget.appearance.theme } as const;
+      const { theme, variables } = project.widget.appearance;
+      const shown = { language, dir, theme: shownTheme(variables, theme) } as const;
       if (found.kind === "ended") {
         const text = ENDED_TEXTS[session.status];
         return { status: 410, headers, html: documentOf(texts[text], endOf(found, text, view), "", shown) };
@@ -99,8 +102,12 @@ interface Shown {
   theme: string;
 }
 
-function file(name: string, headers: Record<string, string>): File {
-  const text = readFileSync(new URL(name, import.meta.url), "utf8");
+const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
+
+/** A file of ../browser as a browser runs it: the same bytes in every process, for types are taken out and nothing else is changed. */
+const scriptOf = (name: string) => stripTypeScriptTypes(textOf(`../browser/${name}`));
+
+function file(name: string, text: string, headers: Record<string, string>): File {
   const hash = createHash("sha384").update(text).digest();
   const [stem, extension] = name.split(".");
   return {

@@ -1,9 +1,9 @@
 import { formatAmount } from "#src/kernel/money.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
-import { frameVariables, type VoiceField } from "#src/projects/index.ts";
+import { frameVariables, type WidgetField } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { Opened } from "../types.ts";
-import { BRANDS, picture, SHOWN_BRANDS, SPRITE } from "./marks.ts";
+import { BRANDS, picture, shownBrands, SPRITE } from "./marks.ts";
 import { fill, type LanguageCode, languageOf, type TextName } from "./texts.ts";
 
 /** What stands in the frame's `<main>`: the form, or what became of the session. */
@@ -21,7 +21,7 @@ interface Field {
   hint?: TextName;
 }
 
-const FIELDS: Readonly<Record<VoiceField, Field>> = {
+const FIELDS: Readonly<Record<WidgetField, Field>> = {
   number: {
     wrong: "numberWrong",
     autocomplete: "cc-number",
@@ -76,14 +76,16 @@ export function formOf(opened: Opened, { language, basePath, data }: View): stri
   return `<main${attributesOf(attributes)} class="labels-${labels}">
 ${SPRITE}
 ${summaryOf(opened, language, amount)}
+${MESSAGE}
 <noscript><p class="error">${escape(texts.noScript)}</p></noscript>
 <form id="form" method="post" novalidate aria-label="${escape(isStored ? texts.formStore : texts.formPay)}">
-<p class="brands" role="group" aria-label="${escape(texts.accepted)}">${SHOWN_BRANDS.map((brand) => picture(`mark-${brand}`, "brand", BRANDS[brand].name)).join("")}</p>
+<p class="brands" role="group" aria-label="${escape(texts.accepted)}">${shownBrands(project.acceptedBrands)
+    .map((brand) => picture(`mark-${brand}`, "brand", BRANDS[brand].name))
+    .join("")}</p>
 ${fields.map((name) => inputOf(name, language)).join("\n")}
 <button id="submit" type="submit" disabled><span class="spinner" aria-hidden="true"></span><span id="submit-text">${escape(button)}</span></button>
 <p class="lock">${picture("lock", "icon")}<span>${escape(texts.lock)}</span></p>
 </form>
-${MESSAGE}
 </main>`;
 }
 
@@ -91,15 +93,16 @@ ${MESSAGE}
 export function endOf({ session, project }: Payment, text: TextName, { language, basePath, data }: View): string {
   const variables = JSON.stringify(frameVariables(project.widget.appearance.variables));
   const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, variables };
-  return `<main${attributesOf(attributes)}>\n${SPRITE}\n${noteOf(languageOf(language).texts[text])}\n</main>`;
+  return `<main${attributesOf(attributes)}>\n${SPRITE}\n${noteOf(text, language)}\n</main>`;
 }
 
-export const missing = (language: LanguageCode): string => `<main>\n${noteOf(languageOf(language).texts.missing)}\n</main>`;
+export const missing = (language: LanguageCode): string => `<main>\n${noteOf("missing", language)}\n</main>`;
 
 const MESSAGE = '<p id="message" role="status" aria-live="polite" tabindex="-1"></p>';
 
-function noteOf(text: string): string {
-  return `<p id="message" role="status" tabindex="-1">${escape(text)}</p>`;
+function noteOf(text: TextName, language: LanguageCode): string {
+  const { texts } = languageOf(language);
+  return `<h1 class="hidden">${escape(texts.formPay)}</h1>\n<p id="message" role="status" tabindex="-1">${escape(texts[text])}</p>`;
 }
 
 function summaryOf({ session, project }: Payment, language: LanguageCode, amount: string): string {
@@ -107,6 +110,8 @@ function summaryOf({ session, project }: Payment, language: LanguageCode, amount
   const isFree = session.mode === "tokenize";
   return [
     '<header class="summary">',
+    // The heading below names the merchant.
+    ...(project.widget.logo === null ? [] : [`<img class="logo" src="${escape(project.widget.logo)}" alt="">`]),
     `<h1>${escape(titleOf({ session, project }, language))}</h1>`,
     ...(isFree ? [] : [`<p class="amount">${escape(amount)}</p>`]),
     ...(session.description === null ? [] : [`<p class="description" dir="auto">${escape(session.description)}</p>`]),
@@ -130,11 +135,12 @@ function scriptData({ session, project }: Payment, language: LanguageCode, amoun
     declines: JSON.stringify(declines),
     fixes: FIXES,
     brands: BRAND_NAMES,
+    accepted: project.acceptedBrands.join(" "),
     variables: JSON.stringify(frameVariables(project.widget.appearance.variables)),
   };
 }
 
-function inputOf(id: VoiceField, language: LanguageCode): string {
+function inputOf(id: WidgetField, language: LanguageCode): string {
   const { texts } = languageOf(language);
   const { wrong, autocomplete, inputmode, maxlength, placeholder, mark, hint } = FIELDS[id];
   const example = typeof placeholder === "string" ? placeholder : texts[placeholder.text];

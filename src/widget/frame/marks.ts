@@ -1,6 +1,8 @@
 /** Pictures of the frame, drawn here: card brands, a lock, a tick. Inline SVG, so that the page asks for nothing (S-12). */
 
-const card = (fill: string, content: string) => `<rect width="36" height="24" rx="4" fill="${fill}"/>${content}`;
+/** Sets a mark off from a background of its own colour. */
+const RIM = '<rect x=".5" y=".5" width="35" height="23" rx="3.5" fill="none" stroke="#8a929b" stroke-opacity=".5"/>';
+const card = (fill: string, content: string) => `<rect width="36" height="24" rx="4" fill="${fill}"/>${content}${RIM}`;
 const word = (text: string, size: number, fill: string, style = "") =>
   `<text x="18" y="16" text-anchor="middle" font-family="Arial,Helvetica,sans-serif" font-weight="700" font-size="${size}" fill="${fill}"${style}>${text}</text>`;
 
@@ -29,8 +31,12 @@ export const BRANDS = {
 
 export type Brand = keyof typeof BRANDS;
 
-/** Shown above the form; a card of another brand is taken all the same where the gateway takes it. */
-export const SHOWN_BRANDS: readonly Brand[] = ["visa", "mastercard", "amex", "discover"];
+/** Shown above the form where a project accepts whatever its gateway takes. */
+const USUAL_BRANDS: readonly Brand[] = ["visa", "mastercard", "amex", "discover"];
+
+/** The marks above the form: of the brands that the project accepts, as far as they are drawn here. */
+export const shownBrands = (accepted: readonly string[]): readonly Brand[] =>
+  accepted.length === 0 ? USUAL_BRANDS : (Object.keys(BRANDS) as Brand[]).filter((brand) => accepted.includes(brand));
 
 const symbol = (id: string, box: string, content: string) => `<symbol id="${id}" viewBox="0 0 ${box}">${content}</symbol>`;
 

@@ -1,23 +1,23 @@
-// The loader: what a merchant's page includes. It puts the frame of one payment into the page, keeps it as high as its content and
-// passes the frame's events on. No card data comes near it. Typed in docs/widget.md; it has no other global than Voicetill.
+/**
+ * The loader: what a merchant's page includes. It puts the frame of one payment into the page, keeps it as high as its content and
+ * passes the frame's events on. No card data comes near it. Its interface is typed in examples/voicetill.d.ts; it has no other global than Voicetill.
+ */
 
 (() => {
-  const SCRIPT = document.currentScript;
-  const BASE = new URL(SCRIPT.src).href.replace(/\/widget\/[^/]+\/[^/]*$/, "");
+  const BASE = new URL((document.currentScript as HTMLScriptElement).src).href.replace(/\/widget\/[^/]+\/[^/]*$/, "");
   const { origin: ORIGIN } = new URL(BASE);
-  const EVENTS = ["ready", "change", "submit", "success", "error", "resize"];
+  const EVENTS: readonly (keyof VoicetillEventDetails)[] = ["ready", "change", "submit", "success", "error", "resize"];
   const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
   const FIRST_HEIGHT = 420;
 
-  /**
-   * Shows the payment of `sessionId` in `element` (an Element, or a selector). `language` and `direction` are the page's own when
-   * they are left out. Returns an EventTarget with those EVENTS, whose `detail` says more, and `destroy()`.
-   */
-  function mount(element, { sessionId, language, direction, title = "Payment" } = {}) {
+  /** What the frame sends. */
+  type Told = { v: unknown; type: keyof VoicetillEventDetails } & Readonly<Record<string, unknown>>;
+
+  const mount: Voicetill["mount"] = (element, { sessionId, language, direction, title = "Payment" }) => {
     const place = typeof element === "string" ? document.querySelector(element) : element;
     if (!(place instanceof Element)) throw new TypeError("Voicetill.mount: there is no such element");
-    if (!UUID.test(sessionId ?? "")) throw new TypeError("Voicetill.mount: sessionId is not the id of a session");
-    const events = new EventTarget();
+    if (!UUID.test(sessionId)) throw new TypeError("Voicetill.mount: sessionId is not the id of a session");
+    const events = new EventTarget() as VoicetillEvents;
     const frame = document.createElement("iframe");
     const address = new URL(`${BASE}/widget/${sessionId}`);
     const wishes = {
@@ -29,18 +29,18 @@
     frame.title = title;
     frame.style.cssText = `border:0;width:100%;height:${FIRST_HEIGHT}px;display:block`;
 
-    let port = null;
-    function connect() {
+    let port: MessagePort | null = null;
+    function connect(): void {
       port?.close();
       const channel = new MessageChannel();
       port = channel.port1;
-      port.onmessage = ({ data }) => receive(data);
+      port.onmessage = ({ data }: MessageEvent<Told>) => receive(data);
       // To the service's origin alone: a page that has taken its place in the frame is not spoken to.
-      frame.contentWindow.postMessage({ type: "voicetill:connect", v: 1 }, ORIGIN, [channel.port2]);
+      frame.contentWindow?.postMessage({ type: "voicetill:connect", v: 1 }, ORIGIN, [channel.port2]);
     }
-    function receive({ v, type, ...detail }) {
+    function receive({ v, type, ...detail }: Told): void {
       if (v !== 1 || !EVENTS.includes(type)) return;
-      if (type === "resize") frame.style.height = `${detail.height}px`;
+      if (type === "resize") frame.style.height = `${Number(detail["height"])}px`;
       events.dispatchEvent(new CustomEvent(type, { detail }));
     }
     frame.addEventListener("load", connect);
@@ -52,35 +52,40 @@
         frame.remove();
       },
     });
-  }
+  };
 
   /** `<voicetill-payment session-id="...">`; its events are those of `mount`, on the element itself. */
   class PaymentElement extends HTMLElement {
-    #mounted = null;
+    #mounted: VoicetillMounted | null = null;
     static observedAttributes = ["session-id"];
-    connectedCallback() {
+    connectedCallback(): void {
       this.#show();
     }
-    disconnectedCallback() {
+    disconnectedCallback(): void {
       this.#mounted?.destroy();
       this.#mounted = null;
     }
-    attributeChangedCallback() {
+    attributeChangedCallback(): void {
       if (this.isConnected) this.#show();
     }
-    #show() {
+    #show(): void {
       this.#mounted?.destroy();
       this.#mounted = null;
       const sessionId = this.getAttribute("session-id");
       if (!sessionId) return;
       const [language, direction, title] = ["language", "direction", "title"].map((name) => this.getAttribute(name) ?? undefined);
       this.style.display = "block";
-      this.#mounted = mount(this, { sessionId, language, direction, title });
+      this.#mounted = mount(this, {
+        sessionId,
+        language,
+        direction: direction === "rtl" || direction === "ltr" ? direction : undefined,
+        title,
+      });
       for (const type of EVENTS)
         this.#mounted.addEventListener(type, ({ detail }) => this.dispatchEvent(new CustomEvent(type, { detail })));
     }
   }
 
-  window.Voicetill = Object.freeze({ mount, version: 1 });
+  globalThis.Voicetill = Object.freeze({ mount, version: 1 });
   if (!customElements.get("voicetill-payment")) customElements.define("voicetill-payment", PaymentElement);
 })();
