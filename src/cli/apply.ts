@@ -1,18 +1,25 @@
 import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type ChangeReport, variablesOf } from "#src/projects/index.ts";
-import { only, operation, type Operations, runnerOf } from "./operation.ts";
+import { type ChangeReport, type RecordingRead, recordingsOf, variablesOf } from "#src/projects/index.ts";
+import { readRecording, SoundFault } from "#src/speech/index.ts";
+import { only, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
 const apply = operation({
-  arguments: "FILE",
-  summary: "Brings the installation to what FILE declares (YAML or JSON, - for standard input); a second time it changes nothing.",
-  options: {},
+  arguments: "[--dry-run] FILE",
+  summary:
+    "Brings the installation to what FILE declares (YAML or JSON, - for standard input); a second time it changes nothing. --dry-run: only says what would differ.",
+  options: { "dry-run": { type: "boolean" } },
   opening: { creates: true },
-  read(_, positionals) {
-    const text = readText(only(positionals, "apply FILE [--json]   (FILE: YAML or JSON, - for standard input)"));
-    return { text, env: chosen(text) };
+  read({ "dry-run": dryRun = false }, positionals) {
+    const file = only(positionals, "apply [--dry-run] FILE [--json]   (FILE: YAML or JSON, - for standard input)");
+    const text = readText(file);
+    const env = chosen(text);
+    const folder = file === "-" ? "." : dirname(file);
+    const recordings = Object.fromEntries(recordingsOf(text, env).map((name) => [name, readSound(resolve(folder, name))]));
+    return { text, env, dryRun, recordings };
   },
-  work: ({ projects }, { text, env }) => projects.applyFile(text, env),
+  work: ({ projects }, { text, env, dryRun, recordings }) => projects.applyFile(text, env, { dryRun, recordings }),
   show: describe,
 });
 
@@ -27,13 +34,35 @@ function readText(file: string): string {
   }
 }
 
+/** Read where the operator is: the service may be another user's, or elsewhere. */
+function readSound(path: string): RecordingRead {
+  try {
+    return { ulaw: Buffer.from(readRecording(readFileSync(path))).toString("base64") };
+  } catch (error) {
+    return { fault: error instanceof SoundFault ? error.message : "cannot be read" };
+  }
+}
+
 /** The variables that the file names: no other part of the environment goes to another process. */
 function chosen(text: string): Record<string, string | undefined> {
   return Object.fromEntries(variablesOf(text).map((name) => [name, process.env[name]]));
 }
 
-function describe({ changes, generated }: ChangeReport): string {
-  const done = changes.length === 0 ? ["Nothing to change."] : changes.map(({ object, action }) => `${action.padEnd(9)}${object}`);
+function describe({ changes, generated, differences }: Sent<ChangeReport>): string {
+  const verb = differences ? "would be " : "";
+  const done = changes.length === 0 ? ["Nothing to change."] : changes.map(({ object, action }) => `${verb}${action.padEnd(9)}${object}`);
   const secrets = generated.map(({ object, secret }) => `  ${object}: ${secret}`);
+  if (differences) {
+    const shown = (value: unknown) => (value === undefined ? "(nothing)" : shortened(JSON.stringify(value)));
+    const lines = differences.map(({ of, key, from, to }) => `  ${of} ${key}: ${shown(from)} -> ${shown(to)}`);
+    const told = lines.length > 0 ? ["", "What would differ, secrets apart:", ...lines] : [];
+    return [...done, ...told, "", "Nothing was changed (--dry-run)."].join("\n");
+  }
   return [...done, ...(secrets.length > 0 ? ["", "Shown once, keep them now:", ...secrets] : [])].join("\n");
+}
+
+const LONGEST = 120;
+
+function shortened(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}... (${text.length} characters)`;
 }

@@ -1,20 +1,21 @@
 import type { App } from "../app.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { Config } from "#src/config/index.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
 
 /** Digits of a whole payment: number, expiry, security code, ZIP, "yes, that is right". */
 const SAMPLE_DIGITS = "4242424242424242#1230#123#94105#1#";
 
 /** What a newcomer needs to pay the first session: addresses, a key, and two lines to copy. */
 export function banner(config: Config, app: App): string {
-  const rows: [string, string][] = [
-    ["HTTP", app.baseUrl],
-    ["Interface", `${app.baseUrl}/docs`],
-  ];
+  const paths = config.roles.includes("api") ? { HTTP: "", Interface: "/docs" } : { Health: "/health", Metrics: "/metrics" };
+  const rows = Object.entries(app.baseUrl ? paths : {}).map(([name, path]): [string, string] => [name, app.baseUrl + path]);
   if (app.sip) {
-    const hasNoTrunks = config.sipTrunks.length === 0;
+    const { host, port, tlsPort } = app.sip;
+    const hasNoTrunks = config.sipTrunks.length === 0 && !config.sipUsers && config.sipTlsClientCa === null;
     const callers = hasNoTrunks ? "; every call is ignored until SIP_TRUNKS names who may call" : "";
-    rows.push(["SIP", `sip:${app.sip.host}:${app.sip.port} (UDP and TCP)${callers}`]);
+    rows.push(["SIP", `sip:${formatHostPort(host, port)} (UDP and TCP)${callers}`]);
+    if (tlsPort !== null) rows.push(["SIP, TLS", `sips:${formatHostPort(host, tlsPort)}`]);
   }
   if (app.simulatorsUrl) rows.push(["Simulators", app.simulatorsUrl]);
   rows.push([
@@ -27,7 +28,7 @@ export function banner(config: Config, app: App): string {
   const { starter, sip } = app;
   const lines =
     starter?.apiKey && sip
-      ? `\n\n${firstPayment(app.baseUrl, `${sip.host}:${sip.port}`, starter.projectSlug, starter.apiKey.reveal())}`
+      ? `\n\n${firstPayment(app.baseUrl, formatHostPort(sip.host, sip.port), starter.projectSlug, starter.apiKey.reveal())}`
       : "";
   return `\nVoicetill is running.\n\n${table}${lines}\n`;
 }
@@ -39,7 +40,7 @@ function firstPayment(baseUrl: string, sip: string, project: string, key: string
     "Make a payment session and pay it by telephone, in a second terminal in this folder:",
     "",
     `  SESSION=$(curl -s ${baseUrl}/v1/sessions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}' | sed 's/.*"session_id":"\\([^"]*\\)".*/\\1/')`,
-    `  npx voicetill call sip:$SESSION@${sip} --digits '${SAMPLE_DIGITS}'`,
+    `  npx voicetill call sip:$SESSION@${sip} --digits '${SAMPLE_DIGITS}' --amount '49.95 USD'`,
   ].join("\n");
 }
 
@@ -47,7 +48,7 @@ function firstPayment(baseUrl: string, sip: string, project: string, key: string
 export function addresses({ baseUrl, sip, simulatorsUrl, starter }: App): object {
   return {
     base_url: baseUrl,
-    sip,
+    sip: sip && { host: sip.host, port: sip.port, tls_port: sip.tlsPort },
     simulators_url: simulatorsUrl,
     project: starter?.projectSlug ?? null,
     api_key: starter?.apiKey?.reveal() ?? null,

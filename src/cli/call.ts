@@ -2,16 +2,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readConfig } from "#src/config/index.ts";
+import { inWords, purpose } from "#src/conversation/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
+import { CURRENCIES, parseAmountText, toMinor } from "#src/kernel/money.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import { turnsOfDigits, turnsOfScript, type Turn } from "#softphone/script.ts";
 import { writeWav } from "#softphone/wav.ts";
 
-const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--json]
+const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--amount AMOUNT] [--json]
 TARGET is a session id (of the service that SIP_HOST and SIP_PORT name) or a SIP URI. Groups of digits end in #, one a prompt:
 '4242424242424242#1230#123#94105#1#' is a card number, expiry date, security code, ZIP code, and "yes, that is right".
-A script has a line a turn: wait TEXT, wait SECONDS, keys DIGITS, say TEXT, hangup.`;
+A script has a line a turn: wait TEXT, wait SECONDS, keys DIGITS, say TEXT, hangup.
+--amount '49.95 USD' listens for the sentence with this amount and prints whether it was heard word for word.`;
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -25,6 +29,7 @@ export async function run(args: string[]): Promise<number> {
       from: { type: "string" },
       header: { type: "string", multiple: true },
       record: { type: "string" },
+      amount: { type: "string" },
       json: { type: "boolean" },
       help: { type: "boolean", short: "h" },
     },
@@ -38,7 +43,7 @@ export async function run(args: string[]): Promise<number> {
 
   const config = readConfig(process.env);
   const sessionId = parseUuid(target);
-  const uri = sessionId ? `sip:${sessionId}@${config.sipPublicHost}:${config.sipPort}` : target;
+  const uri = sessionId ? `sip:${sessionId}@${formatHostPort(config.sipPublicHost, config.sipPort)}` : target;
   if (!/^sips?:/i.test(uri)) throw new OperatorError(`TARGET must be a session id or a SIP URI; ${JSON.stringify(target)} is neither.`);
   const turns: Turn[] = [
     ...(values.script === undefined ? [] : turnsOfScript(readText(values.script))),
@@ -47,15 +52,17 @@ export async function run(args: string[]): Promise<number> {
     ...(values.digits === undefined ? [] : turnsOfDigits(values.digits)),
   ];
 
-  const started = performance.now();
+  const listensFor = values.amount === undefined ? undefined : amountSentence(values.amount);
   const timeline: { at_ms: number; what: string }[] = [];
   const telephone = await openTelephone(join(config.dataDir, "prompts"));
+  const started = performance.now();
   try {
     const report = await telephone.call({
       target: uri,
       from: `sip:${values.from ?? "+15555550100"}@127.0.0.1`,
       headers: (values.header ?? []).map(headerOf),
       turns,
+      ...(listensFor !== undefined && { listensFor }),
       onEvent: (what) => {
         const at = { at_ms: Math.round(performance.now() - started), what };
         timeline.push(at);
@@ -63,14 +70,24 @@ export async function run(args: string[]): Promise<number> {
       },
     });
     if (values.record !== undefined) writeFileSync(values.record, writeWav(report.audio));
+    const { answered, status, endedBy, prompts, heardSentence } = report;
     if (values.json)
-      process.stdout.write(
-        `${JSON.stringify({ answered: report.answered, status: report.status, ended_by: report.endedBy, prompts: report.prompts, timeline })}\n`,
-      );
-    return report.answered ? 0 : 1;
+      process.stdout.write(`${JSON.stringify({ answered, status, ended_by: endedBy, prompts, amount_heard: heardSentence, timeline })}\n`);
+    else if (heardSentence !== null) process.stdout.write(`\nThe amount was ${heardSentence ? "heard" : "not heard"}: ${listensFor}\n`);
+    return answered ? 0 : 1;
   } finally {
     await telephone.close();
   }
+}
+
+/** The words in which the service says the amount before it asks for the card. */
+function amountSentence(text: string): string {
+  const [amount = "", currency = "USD"] = text.split(/\s+/);
+  const decimal = parseAmountText(amount);
+  const minor = decimal && !decimal.negative && CURRENCIES.includes(currency) ? toMinor(decimal, currency) : null;
+  if (typeof minor !== "number")
+    throw new OperatorError(`--amount takes an amount and a currency, such as '49.95 USD'; ${JSON.stringify(text)} is none.`);
+  return inWords([purpose({ language: "en-US", mode: "charge", amountMinor: minor, currency })]);
 }
 
 function readText(file: string): string {

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { startApp, type App } from "../app.ts";
 import { readConfig } from "#src/config/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
+import { systemClock, within } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type GatewayName, MODES } from "#src/kernel/payment.ts";
 import { createLog } from "#src/platform/index.ts";
@@ -31,7 +32,9 @@ at a simulator, the status webhook, the transfer-back. Exit status 0 only if all
   --verbose  the service's log besides`;
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const CALLER = "+14155550100";
-/** Everything after the call: webhook, transfer-back, hang-up. */
+/** From the INVITE to the agent's answer, or to the hang-up. */
+const CALL_MS = 200_000;
+/** The webhook, once the payment is over. */
 const AFTERMATH_MS = 20_000;
 /** The rendered prompts are the same at every run: they are kept beside the packages. */
 const CACHE = fileURLToPath(new URL("../../node_modules/.cache/voicetill/prompts", import.meta.url));
@@ -146,23 +149,31 @@ async function pay(app: App, { via, gateway, mode, input, outcome }: Choice, tim
       callback: telephone.address,
       memory: "order 118",
     });
+    const unwatch = app.sessions.watchProgress(sessionId, ({ step, try: number }) => {
+      timeline.add(`step ${step}${number > 1 ? `, try ${number}` : ""}`);
+    });
     const back = telephone.answerNext().then((agent) => {
       timeline.add("transfer-back answered by the agent");
       return agent;
     });
-    const calling = telephone.call({
-      target,
-      from: `sip:${CALLER}@127.0.0.1`,
-      headers,
-      turns: scenario(input, outcome, new Date().getFullYear() + 3),
-      onEvent: (what) => timeline.add(what),
-    });
-    const agent = await within(Promise.race([back, calling.then(() => null)]), null);
+    const calling = telephone
+      .call({
+        target,
+        from: `sip:${CALLER}@127.0.0.1`,
+        headers,
+        turns: scenario(input, outcome, new Date().getFullYear() + 3),
+        onEvent: (what) => timeline.add(what),
+      })
+      .then(({ answered, status }) => {
+        if (!answered) throw new OperatorError(refusal(status));
+      });
+    const agent = await within(systemClock, CALL_MS, Promise.race([back, calling.then(() => null)]), () => null);
     const result = agent && (await merchant.result(agent.headers));
     if (result) timeline.add(`get_payment_result answered: ${String(result["status"])}`);
-    const received = await within<Received | null>(webhook.promise, null);
+    const received = await within(systemClock, AFTERMATH_MS, webhook.promise, () => null);
     await agent?.hangUp();
     await calling;
+    unwatch();
     // The service hangs up after it has written how the transfer-back went.
     const session = await sessionOf(app, sessionId);
     return {
@@ -186,14 +197,13 @@ async function sessionOf(app: App, id: string): Promise<Record<string, unknown>>
   return answer;
 }
 
-async function within<T>(event: Promise<T>, otherwise: T): Promise<T> {
-  const late = Promise.withResolvers<T>();
-  const timer = setTimeout(late.resolve, AFTERMATH_MS + 180_000, otherwise);
-  try {
-    return await Promise.race([event, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Why there was no call. */
+function refusal(status: number): string {
+  const why =
+    status === 503
+      ? "no room for a call (MAX_CALLS, or a machine that is too busy), or a fault: --verbose says which"
+      : "--verbose says why";
+  return `The demo failed: the service refused its call with SIP status ${status}; ${why}.`;
 }
 
 /** The first promise of the demo that was not kept; null when all were. */

@@ -7,9 +7,27 @@ export function isHelped(args: readonly string[], usage: string): boolean {
   return isAsked;
 }
 
-/** The one sentence for a fault of the operator's making, `help` being the command that tells more; null for a fault of ours. */
-export function mistakeOf(error: unknown, help: string): string | null {
+/** How another port is chosen; the other commands take the settings. */
+const PORT_OPTIONS: Readonly<Record<string, string>> = { listen: "--port", simulators: "--port" };
+
+/** The one sentence for a fault of the operator's making, `command` being the one that met it; null for a fault of ours. */
+export function mistakeOf(error: unknown, command: string): string | null {
   const { code, message } = error as Error & { code?: string };
-  if (code?.startsWith("ERR_PARSE_ARGS")) return `${message.split(/[.\n]/, 1)[0] ?? ""}: ${help} tells more.`;
-  return error instanceof OperatorError ? message : null;
+  if (code?.startsWith("ERR_PARSE_ARGS")) return `${message.split(/[.\n]/, 1)[0] ?? ""}: voicetill ${command} --help tells more.`;
+  return portFault(error, command) ?? (error instanceof OperatorError ? error.message : null);
+}
+
+const PORT_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "is taken by another program",
+  EACCES: "may not be opened by this user",
+};
+
+/** A port that could not be listened on, whatever tried to; a listener's own words are its cause's. */
+function portFault(error: unknown, command: string): string | null {
+  type Cause = { code?: string; port?: number; address?: string; syscall?: string };
+  const { code = "", port, address, syscall = "" } = (error instanceof OperatorError ? (error.cause ?? error) : error) as Cause;
+  const why = ["listen", "bind"].includes(syscall) ? PORT_FAULTS[code] : undefined;
+  if (why === undefined) return null;
+  const option = PORT_OPTIONS[command] ?? "PORT, SIP_PORT or SIMULATORS_PORT";
+  return `Port ${port ?? "?"} on ${address ?? "this machine"} ${why}. Choose another with ${option} (0 = any free port).`;
 }

@@ -1,4 +1,5 @@
 export { mistakeOf } from "./help.ts";
+export { VERSION } from "#src/version.ts";
 
 /** A command's own file is loaded only when it is called: `voicetill listen` must not start a database. */
 interface Command {
@@ -9,7 +10,11 @@ interface Command {
 export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "run the service (what `npm start` runs); --help lists the settings", load: () => import("./serve.ts") },
   demo: { summary: "one whole payment by telephone with nobody at the phone", load: () => import("./demo.ts") },
-  apply: { summary: "apply FILE: organisations, projects, keys, gateways from a YAML or JSON file", load: () => import("./apply.ts") },
+  apply: {
+    summary: "apply [--dry-run] FILE: organisations, projects, keys, gateways from a YAML or JSON file",
+    load: () => import("./apply.ts"),
+  },
+  export: { summary: "the present state as an apply file, without secrets", load: () => import("./export.ts") },
   call: { summary: "call TARGET: place a test call to a session id or SIP URI", load: () => import("./call.ts") },
   listen: { summary: "receive status webhooks, verify them, print them", load: () => import("./listen.ts") },
   simulators: { summary: "the gateway simulators alone", load: () => import("./simulators.ts") },
@@ -20,8 +25,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   keys: { summary: "keys create | list | revoke: API keys", load: () => import("./keys.ts") },
   integrations: { summary: "integrations show PROJECT: finished settings for voice platforms", load: () => import("./integrations.ts") },
   sessions: { summary: "sessions list | show | cancel | erase", load: () => import("./sessions.ts") },
-  webhooks: { summary: "webhooks list | resend: status webhooks and what became of them", load: () => import("./webhooks.ts") },
+  webhooks: { summary: "webhooks list | resend | test: status webhooks and what became of them", load: () => import("./webhooks.ts") },
   widget: { summary: "widget preview PROJECT: a test session, to look at its card form", load: () => import("./widget.ts") },
+  voice: { summary: "voice preview PROJECT: what its callers hear, as sound files and a page", load: () => import("./voice.ts") },
   unmatched: { summary: "unmatched list: calls without a session, payments to look into", load: () => import("./unmatched.ts") },
   audit: { summary: "audit list | verify: who did what, and whether the log was tampered with", load: () => import("./audit.ts") },
   "master-key": { summary: "master-key rotate | reencrypt: a new key for what is sealed", load: () => import("./master-key.ts") },
@@ -33,5 +39,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 /** The list of commands, for `--help`. */
 export function usage(): string {
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(14)}${summary}`);
-  return ["Usage: voicetill COMMAND [OPTIONS]   (--json prints machine-readable output)", "", ...lines].join("\n");
+  return ["Usage: voicetill COMMAND [OPTIONS]   (--json prints machine-readable output)", "       voicetill --version", "", ...lines].join(
+    "\n",
+  );
 }

@@ -1,5 +1,6 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type Configuration, configurationFor } from "#src/integrations/index.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
 import { MODES } from "#src/kernel/payment.ts";
 import { findProject } from "./find-project.ts";
 import { only, operation, type Operations, runnerOf } from "./operation.ts";
@@ -27,10 +28,7 @@ const show = operation({
     { project: name, gateway: wanted, mode, callback, environment },
   ): Promise<Configuration & { project: string; environment: string }> {
     const { db } = database;
-    const found = findProject(
-      (await projects.overview(db)).filter(({ archived }) => !archived),
-      name,
-    );
+    const found = findProject(await projects.overview(db), name);
     const own = found.gateways.filter((one) => one.environment === environment).map((one) => one.gateway);
     const configured = [...own, ...((await projects.configuredGateways(db, [found.id], environment)).get(found.id) ?? [])];
     if (wanted !== null && !configured.some((one) => one === wanted))
@@ -42,7 +40,7 @@ const show = operation({
       environment,
       ...configurationFor({
         baseUrl: baseUrl.replace(/\/$/, ""),
-        sip: sip && `${sip.host}:${sip.port}`,
+        sip: sip && formatHostPort(sip.host, sip.port),
         project: found.project,
         mode,
         gateway,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "#src/config/index.ts";
+import { addressOf, type Config } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { ChainBrokenError, type Database, type InstallationKeys, sealRows, silentLog } from "#src/platform/index.ts";
 import { type App, createEnds, openModules } from "../app.ts";
@@ -8,7 +8,7 @@ import { type App, createEnds, openModules } from "../app.ts";
 /** The modules that a command works with: those of the running service, or the same ones opened for the command alone. */
 export type CommandModules = Pick<
   App,
-  "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "checkout" | "baseUrl" | "sip"
+  "database" | "keys" | "projects" | "sessions" | "webhooks" | "payments" | "checkout" | "trunks" | "baseUrl" | "sip"
 >;
 
 /** What a command needs when no service runs. */
@@ -41,9 +41,12 @@ export async function openForCommand(
       onEnd(() => jobs.stop());
       await jobs.start({ work: false });
     }
-    // Where the service is when it runs with these settings.
-    const baseUrl = config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${config.port}`;
-    return { ...modules, baseUrl, sip: { host: config.sipPublicHost, port: config.sipPort }, close: endAll };
+    return {
+      ...modules,
+      baseUrl: addressOf(config),
+      sip: { host: config.sipPublicHost, port: config.sipPort, tlsPort: config.sipTlsPort },
+      close: endAll,
+    };
   } catch (error) {
     await endAll();
     throw error;

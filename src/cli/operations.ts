@@ -1,6 +1,7 @@
 import * as apply from "./apply.ts";
 import * as audit from "./audit.ts";
 import * as doctor from "./doctor.ts";
+import * as exported from "./export.ts";
 import * as gateways from "./gateways.ts";
 import * as integrations from "./integrations.ts";
 import * as keys from "./keys.ts";
@@ -8,6 +9,7 @@ import * as masterKey from "./master-key.ts";
 import type { Operations } from "./operation.ts";
 import * as sessions from "./sessions.ts";
 import * as unmatched from "./unmatched.ts";
+import * as voice from "./voice.ts";
 import * as webhooks from "./webhooks.ts";
 import * as widget from "./widget.ts";
 
@@ -15,11 +17,13 @@ import * as widget from "./widget.ts";
 export const OPERATIONS: Operations = {
   ...apply.operations,
   ...audit.operations,
+  ...exported.operations,
   ...gateways.operations,
   ...integrations.operations,
   ...keys.operations,
   ...masterKey.operations,
   ...sessions.operations,
+  ...voice.operations,
   ...webhooks.operations,
   ...widget.operations,
   ...unmatched.operations,

@@ -8,21 +8,43 @@ export interface Received {
   /** Why it was not, null when it was. */
   reason: string | null;
   body: unknown;
+  /** What the address that it was passed on to answered; null when it was not passed on. */
+  forwarded: number | "not reached" | null;
 }
 
 const MAX_BODY = 256 * 1024;
 
-/** A receiver of status webhooks on loopback: verifies, hands over, answers 204, or 400 to what it could not verify. */
+/** Longer than the service waits for an answer. */
+const FORWARD_MS = 30_000;
+/** What belongs to one connection (RFC 9110 section 7.6.1), and what the request that passes on says itself. */
+const OF_THE_CONNECTION = new Set([
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade",
+  "te",
+  "trailer",
+  "host",
+  "content-length",
+  "expect",
+]);
+
+/**
+ * A receiver of status webhooks on loopback: verifies, hands over, answers 204, or 400 to what it could not verify. With `forwardTo`, the
+ * genuine ones are passed on there and answered with its status, 502 when it is not reached.
+ */
 export async function startReceiver(
   port: number,
   secret: string,
   onReceived: (received: Received) => void,
+  forwardTo: string | null = null,
 ): Promise<{ port: number; url: string; close(): Promise<void> }> {
   const server = createServer((incoming, response) => {
-    void readBody(incoming).then((text) => {
+    void readBody(incoming).then(async (text) => {
       const check = verifyWebhook(incoming.headers, text, secret, Date.now());
-      onReceived({ verified: check.verified, reason: check.verified ? null : check.reason, body: parse(text) });
-      response.writeHead(check.verified ? 204 : 400).end();
+      const forwarded = check.verified && forwardTo !== null ? await passOn(forwardTo, incoming, text) : null;
+      onReceived({ verified: check.verified, reason: check.verified ? null : check.reason, body: parse(text), forwarded });
+      response.writeHead(check.verified ? (forwarded === "not reached" ? 502 : (forwarded ?? 204)) : 400).end();
     });
   });
   await new Promise<void>((done, failed) => server.once("error", failed).listen(port, "127.0.0.1", done));
@@ -36,6 +58,19 @@ export async function startReceiver(
         server.closeAllConnections();
       }),
   };
+}
+
+/** The status of the answer. A redirection is an answer too: the service follows none. */
+async function passOn(url: string, { headers }: IncomingMessage, body: string): Promise<number | "not reached"> {
+  const kept = Object.entries(headers).filter(([name]) => !OF_THE_CONNECTION.has(name)) as [string, string][];
+  try {
+    const signal = AbortSignal.timeout(FORWARD_MS);
+    const response = await fetch(url, { method: "POST", headers: kept, body, redirect: "manual", signal });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return "not reached";
+  }
 }
 
 async function readBody(incoming: IncomingMessage): Promise<string> {

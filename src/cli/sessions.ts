@@ -92,7 +92,9 @@ const show = operation({
             ]),
           ),
       webhook === null
-        ? "No webhook: the session is not final, or its project had no status_webhook."
+        ? session.completed_at === null
+          ? "No webhook yet: the session is not final."
+          : "No webhook: its project had no status_webhook."
         : table(
             ["WEBHOOK", "EVENT", "STATE", "TRIES", "LAST ANSWER", "NEXT TRY"],
             [[webhook.id, webhook.event, webhook.state, webhook.tries, webhook.last_status, moment(webhook.next_try_at)]],

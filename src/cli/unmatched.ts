@@ -1,26 +1,29 @@
 import { formatAmount } from "#src/kernel/money.ts";
 import { type AttemptView, needsOperator } from "#src/payments/index.ts";
+import { listNumberCallbacks } from "#src/sessions/index.ts";
 import { listUnmatched } from "#src/voice/index.ts";
 import { limitOf, none, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
 const list = operation({
   arguments: "[--limit N]",
-  summary: "What fits nothing: calls that no session matched, rule by rule, and payments whose outcome or refund somebody must look into.",
+  summary:
+    "What fits nothing: calls that no session matched, rule by rule, payments whose outcome or refund somebody must look into, and callbacks by number where no trunk dials them.",
   options: { limit: { type: "string" } },
   read({ limit }, positionals) {
     none(positionals, "unmatched list [--limit N]");
     return { limit: limitOf(limit, 20) };
   },
-  work: async ({ database }, { limit }) => ({
+  work: async ({ database, trunks }, { limit }) => ({
     calls: await listUnmatched(database.db, limit),
     payments: (await needsOperator(database.db, limit)).map((attempt) => ({
       ...attempt,
       amount: formatAmount(attempt.amount_minor, attempt.currency),
       todo: todoOf(attempt),
     })),
+    callbacks: trunks.outbound === null ? await listNumberCallbacks(database.db, limit) : [],
   }),
-  show({ calls, payments }) {
+  show({ calls, payments, callbacks }) {
     const told = calls.map(({ at, source, call_id, misses }) => {
       const rules = misses.map(({ rule, value, why, readings }) => {
         const read = readings.length > 0 && readings[0] !== value ? ` (read as ${readings.join(" or ")})` : "";
@@ -38,15 +41,21 @@ const list = operation({
       row.status,
       row.todo,
     ]);
+    const undialled = callbacks.map((row) => [row.session_id, row.project, row.status, row.transfer_status, moment(row.created_at)]);
     return [
       "Calls that matched no session (the last week):",
       told.length === 0 ? "  none" : told.join("\n\n"),
       "",
       "Payments to look into:",
       rows.length === 0 ? "  none" : table(["REFERENCE", "PROJECT", "GATEWAY", "AMOUNT", "CARD", "STARTED", "SESSION", "WHAT TO DO"], rows),
+      ...(callbacks.length === 0
+        ? []
+        : ["", "Callbacks by telephone number, which no trunk dials (SIP_OUTBOUND):", table(CALLBACK, undialled)]),
     ].join("\n");
   },
 });
+
+const CALLBACK = ["SESSION", "PROJECT", "STATUS", "TRANSFER", "MADE"];
 
 export const operations: Operations = { "unmatched list": list };
 export const run = runnerOf("unmatched", operations);

@@ -1,7 +1,9 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
+import type { Environment } from "#src/kernel/payment.ts";
 import { type EventFilter, findEvent, listEvents } from "#src/webhooks/index.ts";
-import { limitOf, none, operation, type Operations, runnerOf } from "./operation.ts";
+import { findProject } from "./find-project.ts";
+import { limitOf, none, only, operation, type Operations, runnerOf } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
 const LIST = "webhooks list [--failed|--pending|--dead] [--limit N]";
@@ -67,7 +69,31 @@ const resend = operation({
   show: (sent) => sent.map(({ id, event, session_id }) => `${id} (${event} of ${session_id}) is sent again.`).join("\n"),
 });
 
-export const operations: Operations = { "webhooks list": list, "webhooks resend": resend };
+const test = operation({
+  arguments: "PROJECT [--live]",
+  summary:
+    "Sends the event webhook.test once to the project's status_webhook, signed as every webhook, and says what it answered. PROJECT: its slug, or ORGANIZATION/SLUG.",
+  options: { live: { type: "boolean" } },
+  opening: { leavesAudit: true },
+  read({ live }, positionals): { name: string; environment: Environment } {
+    return { name: only(positionals, "webhooks test PROJECT [--live]"), environment: live ? "live" : "test" };
+  },
+  async work({ database, projects, webhooks }, { name, environment }) {
+    const { id, project } = findProject(await projects.overview(database.db), name);
+    const answer = await webhooks.test({ id, slug: project }, environment);
+    if (!answer) throw new OperatorError(`${name} has no status_webhook for ${environment} sessions: apply one.`);
+    return answer;
+  },
+  show: ({ url, status, reason, ms }) =>
+    status === null
+      ? `${url} did not answer: ${reason}.`
+      : `${url} answered ${status} in ${ms} ms${isTaken(status) ? "." : ": 2xx says that it was taken."}`,
+  fails: ({ status }) => !isTaken(status),
+});
+
+const isTaken = (status: number | null) => status !== null && status >= 200 && status < 300;
+
+export const operations: Operations = { "webhooks list": list, "webhooks resend": resend, "webhooks test": test };
 export const run = runnerOf("webhooks", operations);
 
 function missing(id: string): string {

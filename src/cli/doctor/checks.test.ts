@@ -11,6 +11,7 @@ const ENV = {
   DATABASE_URL: "postgres://db/voicetill",
   MASTER_KEY: KEY_TEXT,
   BASE_URL: "https://pay.example",
+  TRUSTED_PROXIES: "10.0.0.9",
   SIP_HOST: "10.0.0.5",
   SIP_TRUNKS: "10.0.0.0/8",
 };
@@ -31,7 +32,9 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
       publicAddresses: ["10.0.0.5"],
       coreLimit: "0",
       swaps: [],
+      proxy: "trusted",
       keyFilesInCheckout: [],
+      sipCertificate: null,
       ephemeral: [32_768, 60_999],
       ...host,
     },
@@ -52,6 +55,7 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
             gateways: [{ gateway: "stripe", environment: "live" }],
             webhooks: [HOOK],
             numbers: [],
+            trunks: [],
           },
         ],
         webhooks: { pending: 0, oldestSeconds: null, overdue: 0, dead: 0 },
@@ -80,10 +84,13 @@ const shop = (differences: object) => ({
       gateways: [{ gateway: "stripe", environment: "live" }],
       webhooks: [HOOK],
       numbers: [],
+      trunks: [],
       ...differences,
     },
   ],
 });
+const DAY_MS = 86_400_000;
+const certificate = (changes: object) => ({ sipCertificate: { isForHost: true, expiresMs: NOW + 90 * DAY_MS, ...changes } });
 const CHECKED = { name: "acme/shop", gateway: "stripe", environment: "test" };
 const SHOP = shop({}).projects[0];
 const port = (state: string) => ({ ports: [{ setting: "PORT", protocol: "TCP", port: 8080, state }] });
@@ -101,6 +108,7 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
   ["a database that is away", { rest: { database: null, databaseFault: { text: "away", absent: false } } }, "database", "fail"],
   ["no installation yet", { rest: { database: null, databaseFault: { text: "none", absent: true } } }, "database", "warn"],
   ["a migration to come", { database: { pendingMigrations: ["0009_x.sql"], installation: null } }, "migrations", "warn"],
+  ["a project's trunk that may not call", { installation: shop({ trunks: ["10.1.0.0/16", "203.0.113.0/28"] }) }, "project trunks", "fail"],
   ["a clock that is off, with live keys (S-19)", { database: { skewMs: -5001 } }, "clock", "fail"],
   ["a clock that is off, with test keys", { database: { skewMs: 9000 }, installation: NO_LIVE }, "clock", "warn"],
   ["another master key", { installation: { secrets: { opened: 1, failed: ["status_webhook of shop"] } } }, "master key", "fail"],
@@ -127,7 +135,26 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
     "gateway credentials",
     "warn",
   ],
+  ["SIP on loopback with a public host", { env: { SIP_HOST: "127.0.0.1", SIP_PUBLIC_HOST: "sip.example" } }, "SIP address", "fail"],
+  [
+    "SIP on loopback with a public host, for a SIP proxy on this machine",
+    { env: { SIP_HOST: "127.0.0.1", SIP_PUBLIC_HOST: "sip.example", SIP_TRUNKS: "127.0.0.1" } },
+    "SIP address",
+    "warn",
+  ],
+  ["TLS ended by nobody who is named", { env: { TRUSTED_PROXIES: "" } }, "proxy", "fail"],
+  ["TLS ended by a proxy that is not named", { host: { proxy: "not trusted" } }, "proxy", "fail"],
+  ["a BASE_URL that leads elsewhere", { host: { proxy: "not reached" }, rest: { runsHere: true } }, "proxy", "warn"],
   ["no trunks", { env: { SIP_TRUNKS: "" } }, "SIP trunks", "warn"],
+  [
+    "a certificate that cannot be read",
+    { host: { sipCertificate: { fault: "SIP_TLS_CERT: the file x cannot be read" } } },
+    "SIP TLS",
+    "fail",
+  ],
+  ["a certificate for another host", { host: certificate({ isForHost: false }) }, "SIP TLS", "fail"],
+  ["a certificate that has run out", { host: certificate({ expiresMs: NOW - 1 }) }, "SIP TLS", "fail"],
+  ["a certificate that runs out soon", { host: certificate({ expiresMs: NOW + 13 * DAY_MS }) }, "SIP TLS", "warn"],
   ["trunks everywhere", { env: { SIP_TRUNKS: "0.0.0.0/0" } }, "SIP trunks", "fail"],
   ["trunks everywhere, in halves (R-440)", { env: { SIP_TRUNKS: "0.0.0.0/1,128.0.0.0/1" } }, "SIP trunks", "fail"],
   ["trunks everywhere in IPv6 (R-440)", { env: { SIP_TRUNKS: "10.0.0.0/8,::/1,8000::/1" } }, "SIP trunks", "fail"],
@@ -250,6 +277,23 @@ for (const [what, changes, check, level] of FAULTS) {
       JSON.stringify(wrong),
     );
     assert.ok(own[0]?.todo);
+  });
+}
+
+for (const [what, env, text] of [
+  ["passwords", { SIP_USERS: "shop:geheim" }, /by password$/],
+  [
+    "client certificates",
+    { SIP_TLS_PORT: "5061", SIP_TLS_CERT: "/c.pem", SIP_TLS_KEY: "/k.pem", SIP_TLS_CLIENT_CA: "/ca.pem" },
+    /by certificate$/,
+  ],
+] as const) {
+  test(`no trunks are needed where ${what} admit callers`, () => {
+    const found = examine(facts({ env: { SIP_TRUNKS: "", ...env }, host: certificate({}) }));
+    const [trunks] = found.filter(({ check }) => check === "SIP trunks");
+    assert.equal(trunks?.level, "ok");
+    assert.match(trunks.text, text);
+    assert.equal(found.find(({ check }) => check === "SIP TLS")?.level, "ok");
   });
 }
 

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { type Config, coversInternet } from "#src/config/index.ts";
+import { type Config, coversInternet, overlaps } from "#src/config/index.ts";
 import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
 import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
@@ -121,6 +121,15 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     if (host.publicAddresses.length === 0)
       return [fail(`SIP_PUBLIC_HOST ${name} does not resolve`, "give a name or address that callers can reach")];
     const outside = sipTrunks.filter((trunk) => rangeOf(trunk) !== "loopback");
+    const isListening = !isLoopback(config.sipHost);
+    if (!isListening && host.publicAddresses.some((address) => rangeOf(address) !== "loopback")) {
+      const text = `SIP_HOST ${config.sipHost} is loopback, but SIP_PUBLIC_HOST ${name} is not`;
+      return [
+        outside.length > 0
+          ? fail(`${text}: no call from outside arrives`, "set SIP_HOST to 0.0.0.0, or to the address that trunks reach")
+          : warn(`${text}: calls arrive from this machine alone`, "set SIP_HOST to 0.0.0.0, unless a SIP proxy here passes calls on"),
+      ];
+    }
     if (outside.length > 0 && host.publicAddresses.some((address) => rangeOf(address) === "loopback")) {
       return [
         fail(
@@ -147,9 +156,44 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     if (coversInternet(config.sipTrunks))
       return [fail(`SIP_TRUNKS ${listed} is everybody: anybody may call`, "list only the addresses of your trunks and agents")];
     if (!config.roles.includes("voice")) return [];
-    if (config.sipTrunks.length === 0)
-      return [warn("SIP_TRUNKS is empty: every call is ignored", "list the addresses of your trunks and agents")];
-    return [ok(listed)];
+    if (config.sipTrunks.length > 0) return [ok(listed)];
+    const otherwise = admittedBesides(config);
+    if (otherwise.length > 0) return [ok(`no addresses: callers are admitted ${otherwise.join(" and ")}`)];
+    return [warn("SIP_TRUNKS is empty: every call is ignored", "list the addresses of your trunks and agents")];
+  },
+
+  "project trunks": (facts) =>
+    installed(facts, ({ projects }) => {
+      const { config } = facts;
+      if (!config?.roles.includes("voice") || admittedBesides(config).length > 0) return [];
+      const outside = projects
+        .filter(({ archived }) => !archived)
+        .flatMap(({ organization, project, trunks }) =>
+          trunks.filter((trunk) => !overlaps(trunk, config.sipTrunks)).map((trunk) => `${trunk} (${organization}/${project})`),
+        );
+      if (outside.length === 0) return [];
+      const text = `voice.trunks names ${outside.join(", ")}, outside of SIP_TRUNKS: calls from there get no answer`;
+      return [fail(text, "list the address in SIP_TRUNKS too, or take it out of the apply file")];
+    }),
+
+  "SIP TLS": ({ host, config, nowMs }) => {
+    const certificate = host?.sipCertificate ?? null;
+    if (certificate === null || !config?.roles.includes("voice")) return [];
+    const files = "set SIP_TLS_CERT to the certificate with its chain and SIP_TLS_KEY to its key, PEM";
+    if ("fault" in certificate) return [fail(certificate.fault, files)];
+    const { isForHost, expiresMs } = certificate;
+    const day = new Date(expiresMs).toISOString().slice(0, 10);
+    if (!isForHost)
+      return [
+        fail(
+          `the certificate is not for SIP_PUBLIC_HOST ${config.sipPublicHost}: callers that look at it do not connect`,
+          "get one for the name that callers dial",
+        ),
+      ];
+    const todo = "renew it: the files are read again when they change";
+    if (expiresMs <= nowMs) return [fail(`the certificate ran out on ${day}`, todo)];
+    if (expiresMs - nowMs < SOON_MS) return [warn(`the certificate runs out on ${day}`, todo)];
+    return [ok(`a certificate for ${config.sipPublicHost} until ${day}`)];
   },
 
   media: ({ config, host }) => {
@@ -194,6 +238,28 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     const text = `BASE_URL is ${config.baseUrl ?? `not set and HOST is ${config.host}`}: API keys travel unencrypted`;
     const todo = "put a proxy with TLS before it and set BASE_URL to its https address";
     return [hasLiveKeys(facts) ? fail(`${text}, and there are live keys`, todo) : warn(text, todo)];
+  },
+
+  proxy: ({ config, host, runsHere }) => {
+    if (!config?.roles.includes("api") || !config.baseUrl?.startsWith("https:")) return [];
+    const todo = "set TRUSTED_PROXIES to the address that the proxy's requests come from, and have it send X-Forwarded-Proto: https";
+    if (config.trustedProxies.length === 0)
+      return [fail("BASE_URL is https and TRUSTED_PROXIES is empty: whoever ends TLS is not believed, and every request is refused", todo)];
+    if (host?.proxy === "not trusted")
+      return [
+        fail(
+          `the proxy at ${config.baseUrl} is not one of TRUSTED_PROXIES ${config.trustedProxies.join(", ")}, or does not send X-Forwarded-Proto: every request is refused`,
+          todo,
+        ),
+      ];
+    if (host?.proxy === "trusted") return [ok(`${config.baseUrl} leads here over TLS`)];
+    if (!runsHere || host?.proxy !== "not reached") return [];
+    return [
+      warn(
+        `${config.baseUrl} does not answer as this service, asked from this machine`,
+        "see that the name leads to the proxy, and the proxy to HOST and PORT",
+      ),
+    ];
   },
 
   keys: (facts) =>
@@ -331,6 +397,14 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     return results.length > 0 ? results : [ok(host.coreLimit === null ? "no swap in use" : "no core dumps, no swap")];
   },
 };
+
+/** How callers from addresses outside of SIP_TRUNKS are admitted. */
+function admittedBesides({ sipUsers, sipTlsPort, sipTlsClientCa }: Config): string[] {
+  return [
+    ...((sipUsers ?? []).length > 0 ? ["by password"] : []),
+    ...(sipTlsPort !== null && sipTlsClientCa !== null ? ["by certificate"] : []),
+  ];
+}
 
 function webhookResults(name: string, webhooks: Sent<Installation>["projects"][number]["webhooks"], isLive: boolean): Result[] {
   const missing = (["test", "live"] as const).filter(

@@ -1,8 +1,9 @@
 import { createSocket } from "node:dgram";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, isIP } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "#src/config/index.ts";
@@ -18,24 +19,39 @@ export interface HostFacts {
   swaps: string[];
   /** Files of master keys that lie in a checkout of some repository, this project's own folder included. */
   keyFilesInCheckout: string[];
+  /**
+   * What a request to an https BASE_URL met, the way merchants come: this service, which believes the proxy before it or does not, or no
+   * answer of this service. null when it was not asked.
+   */
+  proxy: "trusted" | "not trusted" | "not reached" | null;
+  /** What SIP is spoken over TLS with, or why it cannot be; null when SIP is not spoken over TLS. */
+  sipCertificate: SipCertificate | { fault: string } | null;
   /** First and last port that the system gives to outgoing connections; null where it cannot be read. */
   ephemeral: [number, number] | null;
 }
 
+export interface SipCertificate {
+  /** It names SIP_PUBLIC_HOST. */
+  isForHost: boolean;
+  /** When it runs out, Unix time in ms. */
+  expiresMs: number;
+}
+
 export interface PortFact {
-  setting: "PORT" | "SIP_PORT" | "SIMULATORS_PORT";
+  setting: "PORT" | "SIP_PORT" | "SIP_TLS_PORT" | "SIMULATORS_PORT";
   protocol: "TCP" | "UDP";
   port: number;
   state: "free" | "taken" | "not allowed" | "no such address";
 }
 
-/** Without `ports` none is tried: a service that starts opens them itself. */
+/** Without `ports` none is tried, and nothing is asked over the network: a service that starts opens them itself. */
 export async function gatherFromHost(config: Config, { ports }: { ports: boolean }): Promise<HostFacts> {
   const limits = read("/proc/self/limits");
   const range = read("/proc/sys/net/ipv4/ip_local_port_range")?.trim().split(/\s+/).map(Number);
   return {
     ports: ports ? await tryPorts(config) : [],
     publicAddresses: (await lookup(config.sipPublicHost, { all: true }).catch(() => [])).map(({ address }) => address),
+    proxy: ports && config.baseUrl?.startsWith("https:") ? await askProxy(config.baseUrl) : null,
     coreLimit: limits === null ? null : (/^Max core file size\s+(\S+)/m.exec(limits)?.[1] ?? null),
     swaps: (read("/proc/swaps") ?? "")
       .split("\n")
@@ -43,8 +59,43 @@ export async function gatherFromHost(config: Config, { ports }: { ports: boolean
       .flatMap((line) => line.split(/\s+/, 1))
       .filter((name) => name !== ""),
     keyFilesInCheckout: config.masterKeyFiles.filter(isInCheckout),
+    sipCertificate: readSipCertificate(config),
     ephemeral: range?.length === 2 ? [range[0]!, range[1]!] : null,
   };
+}
+
+/** The files as the service would read them. */
+function readSipCertificate({ sipTlsPort, sipTlsCert, sipTlsKey, sipTlsClientCa, sipPublicHost }: Config): HostFacts["sipCertificate"] {
+  if (sipTlsPort === null || sipTlsCert === null || sipTlsKey === null) return null;
+  const files = { SIP_TLS_CERT: sipTlsCert, SIP_TLS_KEY: sipTlsKey, ...(sipTlsClientCa !== null && { SIP_TLS_CLIENT_CA: sipTlsClientCa }) };
+  const unreadable = Object.entries(files).find(([, path]) => read(path) === null);
+  if (unreadable) return { fault: `${unreadable[0]}: the file ${unreadable[1]} cannot be read` };
+  try {
+    const certificate = new X509Certificate(read(sipTlsCert) ?? "");
+    if (!certificate.checkPrivateKey(createPrivateKey(read(sipTlsKey) ?? "")))
+      return { fault: `SIP_TLS_KEY ${sipTlsKey} is not the key of the certificate ${sipTlsCert}` };
+    // As a SIP domain (RFC 5922 section 7.1), an address or a host name.
+    const isForHost =
+      (certificate.subjectAltName ?? "").split(", ").includes(`URI:sip:${sipPublicHost}`) ||
+      (isIP(sipPublicHost) ? certificate.checkIP(sipPublicHost) : certificate.checkHost(sipPublicHost)) !== undefined;
+    return { isForHost, expiresMs: certificate.validToDate.getTime() };
+  } catch {
+    return { fault: "SIP_TLS_CERT and SIP_TLS_KEY are no certificate and key in PEM" };
+  }
+}
+
+const PROXY_MS = 5_000;
+
+/** A request without a key: a service that takes its hop for encrypted asks for one, another sends it to the address it came by. */
+async function askProxy(baseUrl: string): Promise<HostFacts["proxy"]> {
+  try {
+    const url = `${baseUrl}/v1/auth/check`;
+    const { status, headers } = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(PROXY_MS) });
+    if (status === 308 && headers.get("location") === url) return "not trusted";
+    return status === 401 || status === 429 ? "trusted" : "not reached";
+  } catch {
+    return "not reached";
+  }
 }
 
 const OWN_FOLDER = realpathSync(fileURLToPath(new URL("../../..", import.meta.url)));
@@ -60,12 +111,13 @@ function isInCheckout(file: string): boolean {
   }
 }
 
-async function tryPorts({ roles, host, port, sipHost, sipPort, simulatorsPort }: Config): Promise<PortFact[]> {
+async function tryPorts({ roles, host, port, sipHost, sipPort, sipTlsPort, simulatorsPort }: Config): Promise<PortFact[]> {
   const has = (role: string) => (roles as readonly string[]).includes(role);
   const wanted: [PortFact["setting"], PortFact["protocol"], string, number | null, boolean][] = [
-    ["PORT", "TCP", host, port, has("api")],
+    ["PORT", "TCP", host, port, true],
     ["SIP_PORT", "UDP", sipHost, sipPort, has("voice")],
     ["SIP_PORT", "TCP", sipHost, sipPort, has("voice")],
+    ["SIP_TLS_PORT", "TCP", sipHost, sipTlsPort, has("voice")],
     ["SIMULATORS_PORT", "TCP", "127.0.0.1", simulatorsPort, true],
   ];
   const facts: PortFact[] = [];
