@@ -68,6 +68,7 @@ describe("the simulators' certificate", () => {
     assert.ok(leaf.verify(authority.publicKey) && leaf.checkIssued(authority));
     assert.ok(authority.ca && !leaf.ca);
     assert.ok(leaf.checkIP("::1") !== undefined && leaf.checkIP("127.0.0.2") === undefined);
-    assert.deepEqual(leaf.keyUsage, ["1.3.6.1.5.5.7.3.1"]);
+    // serverAuth and clientAuth: carriers that want a certificate of both sides are tried with it.
+    assert.deepEqual(leaf.keyUsage, ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"]);
   });
 });

@@ -33,7 +33,7 @@ export function createIdentity(names: readonly string[], nowMs = Date.now()): Id
   const cert = certificate(server, authority, nowMs, [
     extension("2.5.29.19", true, sequence()),
     extension("2.5.29.15", true, bits(Buffer.from([0x80]), 7)), // digitalSignature
-    extension("2.5.29.37", false, sequence(oid("1.3.6.1.5.5.7.3.1"))), // serverAuth
+    extension("2.5.29.37", false, sequence(oid("1.3.6.1.5.5.7.3.1"), oid("1.3.6.1.5.5.7.3.2"))), // serverAuth, clientAuth
     extension("2.5.29.17", false, sequence(...names.map(generalName))),
     extension("2.5.29.14", false, octets(server.keyId)),
     extension("2.5.29.35", false, sequence(tagged(0, authority.keyId, false))),

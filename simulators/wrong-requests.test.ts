@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { simulatorNames, startSimulators } from "./index.ts";
 import type { Simulators } from "./index.ts";
-import { passesLuhn } from "./kit/cards.ts";
+import { cardNumbersIn } from "./kit/cards.ts";
 import { changed, senderTo } from "./kit/wrong-requests.ts";
 import type { Send, WrongRequests } from "./kit/wrong-requests.ts";
 
@@ -44,7 +44,7 @@ for (const name of simulatorNames()) {
         const said = codeOf(answer);
         if (typeof code === "string") assert.equal(said, code, answer.text);
         else assert.match(said ?? "accepted", code, answer.text);
-        for (const digits of answer.text.match(/\d{12,19}/g) ?? []) assert.ok(!passesLuhn(digits), "the answer holds a card number");
+        assert.deepEqual(cardNumbersIn(answer.text), [], "the answer holds a card number");
       });
     }
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fingerprintOf, PromptDetector } from "./prompt-detector.ts";
+import { fingerprintOf, isHeardIn, PromptDetector } from "./prompt-detector.ts";
 import { PromptTracker } from "./prompt-tracker.ts";
 import { turnsOfDigits, turnsOfScript } from "./script.ts";
 
@@ -20,6 +20,13 @@ test("a known prompt is heard once each time it is played, however the packets c
   const stream = Buffer.concat([new Uint8Array(777).fill(0xff), noise(2, 4000), noise(9, 500), noise(1, 4000), noise(2, 4000)]);
   for (let at = 0; at < stream.length; at += 160) detector.push(stream.subarray(at, at + 160));
   assert.deepEqual(heard, ["second", "first", "second"]);
+});
+
+test("an amount is heard when every word of its sentence behind the first ones is, and no other amount is", () => {
+  const [begins, dollars, otherDollars, cents] = [noise(1, 4000), noise(2, 4000), noise(3, 4000), noise(4, 4000)];
+  const heard = Buffer.concat([noise(9, 777), begins.subarray(900), dollars, cents, noise(9, 500)]);
+  assert.equal(isHeardIn(heard, Buffer.concat([begins, dollars, cents])), true);
+  assert.equal(isHeardIn(heard, Buffer.concat([begins, otherDollars, cents])), false);
 });
 
 test("a question that is asked again is told from the next one, and from what is said in between", async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { askingPrompts, fixedPrompts } from "#src/conversation/index.ts";
+import { EMBEDDED_LANGUAGE } from "#src/kernel/language.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { systemRandom } from "#src/kernel/random.ts";
@@ -17,7 +18,7 @@ import {
 } from "#src/media/index.ts";
 import { createUserAgent, type CallDialog, type IncomingCall, type UserAgent } from "#src/sip/index.ts";
 import { createSynthesiser, type Synthesiser } from "#src/speech/index.ts";
-import { fingerprintOf, type PromptFingerprint } from "./prompt-detector.ts";
+import { fingerprintOf, isHeardIn, type PromptFingerprint } from "./prompt-detector.ts";
 import { PromptTracker } from "./prompt-tracker.ts";
 import type { Turn, Way } from "./script.ts";
 import { readWav } from "./wav.ts";
@@ -27,7 +28,7 @@ const DTMF_TIMING = { onMs: 80, gapMs: 60 };
 /** A recogniser that has not asked again by then has understood. */
 const UNDERSTOOD_AFTER_MS = 4_000;
 /** No prompt of ours keeps a caller waiting longer. */
-const LONGEST_WAIT_MS = 40_000;
+const PATIENCE_MS = 40_000;
 
 export interface CallOptions {
   /** SIP URI. */
@@ -36,11 +37,15 @@ export interface CallOptions {
   from?: string;
   headers?: [string, string][];
   turns: readonly Turn[];
+  /** A sentence with words that vary, such as an amount: the report says whether it was heard, all of it. */
+  listensFor?: string;
   /** Each thing that happens, for a timeline; digits and words of the caller are never part of it. */
   onEvent?: (what: string) => void;
   /** Aborted: the caller gives up while it rings, or drops the line at once without waiting for the other side. */
   signal?: AbortSignal;
   dtmfTiming?: typeof DTMF_TIMING;
+  /** How long the caller waits for one thing before this fails, ms; default: 40 s. */
+  patienceMs?: number;
 }
 
 export interface CallReport {
@@ -49,15 +54,28 @@ export interface CallReport {
   status: number;
   endedBy: "service" | "caller";
   prompts: string[];
+  /** Null: nothing was listened for. */
+  heardSentence: boolean | null;
   /** Everything that was heard, mu-law at 8000 Hz. */
   audio: Uint8Array;
+}
+
+export interface AnsweredCall {
+  /** X- fields of the INVITE, by name. */
+  headers: Record<string, string>;
+  dialog: CallDialog;
+  /** What the other side says and presses, and what it hears. */
+  leg: MediaLeg;
+  /** Resolves when the other side has hung up. */
+  ended: Promise<void>;
+  hangUp(): Promise<void>;
 }
 
 /** A telephone on loopback: a user agent, media and a voice of its own. It shares nothing with the service it calls. */
 export interface Telephone {
   call(options: CallOptions): Promise<CallReport>;
   /** Answers the next call that comes in, and says what its INVITE carried. */
-  answerNext(): Promise<{ headers: Record<string, string>; dialog: CallDialog; ended: Promise<void>; hangUp(): Promise<void> }>;
+  answerNext(): Promise<AnsweredCall>;
   /** Where `answerNext` is called. */
   readonly address: string;
   close(): Promise<void>;
@@ -85,14 +103,18 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
   });
   const voice = createSynthesiser({ cacheDir });
   // A man's voice, to be told from the service's; nothing he says is kept: it may be a card number.
-  const own = createSynthesiser({ cacheDir: null, voice: "kal16" });
+  const own = createSynthesiser({ cacheDir: null, voice: "kal16", isAnnouncer: false });
   await media.start();
   const { port } = await userAgent.start();
   let known: Promise<PromptFingerprint[]> | null = null;
 
   return {
     address: `sip:agent@127.0.0.1:${port}`,
-    call: (options) => placeCall(options, { userAgent, media, voice: own, known: (known ??= learn(voice)) }),
+    async call(options) {
+      const sought = options.listensFor === undefined ? null : Buffer.from(await voice.render(options.listensFor));
+      const report = await placeCall(options, { userAgent, media, voice: own, known: (known ??= learn(voice)) });
+      return { ...report, heardSentence: sought && isHeardIn(report.audio, sought) };
+    },
     answerNext: () =>
       new Promise((resolve, reject) => {
         onCall = (call) => {
@@ -119,14 +141,21 @@ interface Tools {
 
 /** Every prompt of the service, as this telephone's own voice renders it. */
 async function learn(voice: Synthesiser): Promise<PromptFingerprint[]> {
-  const questions = new Set(askingPrompts());
-  const fingerprints = await Promise.all(
-    fixedPrompts().map(async (text) => fingerprintOf(text, questions.has(text), await voice.render(text))),
-  );
-  return fingerprints.flat();
+  const questions = new Set(askingPrompts(EMBEDDED_LANGUAGE));
+  const texts = fixedPrompts(EMBEDDED_LANGUAGE);
+  const audio = await Promise.all(texts.map(async (text) => Buffer.from(await voice.render(text))));
+  return texts.flatMap((text, index) => {
+    const own = audio[index] ?? Buffer.alloc(0);
+    return fingerprintOf(
+      text,
+      questions.has(text),
+      own,
+      audio.filter((other) => other !== own),
+    );
+  });
 }
 
-async function placeCall(options: CallOptions, { userAgent, media, voice, known }: Tools): Promise<CallReport> {
+async function placeCall(options: CallOptions, { userAgent, media, voice, known }: Tools): Promise<Omit<CallReport, "heardSentence">> {
   const { target, from = "sip:+15555550100@127.0.0.1", headers = [], onEvent = () => {} } = options;
   const leg = await media.open({ capture: true });
   const heard: Uint8Array[] = [];
@@ -165,7 +194,8 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   options.signal?.removeEventListener("abort", giveUp);
   options.signal?.addEventListener("abort", drop);
   if (options.signal?.aborted) drop();
-  const speaker = new Speaker(leg, voice, prompts, onEvent, options.dtmfTiming);
+  const { patienceMs = PATIENCE_MS } = options;
+  const speaker = new Speaker(leg, voice, prompts, onEvent, patienceMs, options.dtmfTiming);
   let endedBy: CallReport["endedBy"] = "service";
   try {
     for (const turn of options.turns) {
@@ -177,7 +207,7 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
         break;
       }
     }
-    if (endedBy === "service") await within(ended.promise, "the service to hang up", prompts);
+    if (endedBy === "service") await within(ended.promise, "the service to hang up", prompts, patienceMs);
   } finally {
     options.signal?.removeEventListener("abort", drop);
     const bye = dialog.ended ? null : dialog.bye();
@@ -195,10 +225,19 @@ class Speaker {
   readonly #voice: Synthesiser;
   readonly #prompts: PromptTracker;
   readonly #onEvent: (what: string) => void;
+  readonly #patienceMs: number;
   readonly #dtmfTiming: typeof DTMF_TIMING;
   #count = 0;
 
-  constructor(leg: MediaLeg, voice: Synthesiser, prompts: PromptTracker, onEvent: (what: string) => void, dtmfTiming = DTMF_TIMING) {
+  constructor(
+    leg: MediaLeg,
+    voice: Synthesiser,
+    prompts: PromptTracker,
+    onEvent: (what: string) => void,
+    patienceMs: number,
+    dtmfTiming = DTMF_TIMING,
+  ) {
+    this.#patienceMs = patienceMs;
     this.#dtmfTiming = dtmfTiming;
     this.#leg = leg;
     this.#voice = voice;
@@ -211,9 +250,9 @@ class Speaker {
       case "wait":
         return await delay(turn.seconds * 1000);
       case "wait for":
-        return await within(this.#prompts.untilHeard(turn.text), `"${turn.text}"`, this.#prompts);
+        return await within(this.#prompts.untilHeard(turn.text), `"${turn.text}"`, this.#prompts, this.#patienceMs);
       case "wait for a prompt":
-        return await within(this.#prompts.untilAsked(), "a prompt", this.#prompts);
+        return await within(this.#prompts.untilAsked(), "a prompt", this.#prompts, this.#patienceMs);
       case "dtmf":
         this.#onEvent(`keyed ${turn.digits.length} digits`);
         return await this.#played((id) => this.#leg.sendDtmf(id, turn.digits.split("").map(digitOf), this.#dtmfTiming));
@@ -245,7 +284,7 @@ class Speaker {
       const isMisheard = "say" in way && way.digits !== undefined && (await this.#isSpokenToSoon());
       if (way.digits !== undefined && !isMisheard) await this.take({ do: "dtmf", digits: way.digits });
       if (index === ways.length - 1) return;
-      await within(this.#prompts.untilAsked(), "the next question", this.#prompts);
+      await within(this.#prompts.untilAsked(), "the next question", this.#prompts, this.#patienceMs);
       if (!this.#prompts.isAskedSinceMark(question)) return;
     }
   }
@@ -272,10 +311,10 @@ function digitOf(key: string): DtmfDigit {
   return key === "#" ? HASH : Number(key);
 }
 
-async function within(event: Promise<unknown>, what: string, prompts: PromptTracker): Promise<void> {
+async function within(event: Promise<unknown>, what: string, prompts: PromptTracker, patienceMs: number): Promise<void> {
   const late = new AbortController();
-  const limit = delay(LONGEST_WAIT_MS, undefined, { signal: late.signal, ref: false }).then(() => {
-    throw new OperatorError(`Waited ${LONGEST_WAIT_MS / 1000} s for ${what}; last heard: ${prompts.heard.at(-1) ?? "nothing"}.`);
+  const limit = delay(patienceMs, undefined, { signal: late.signal, ref: false }).then(() => {
+    throw new OperatorError(`Waited ${patienceMs / 1000} s for ${what}; last heard: ${prompts.heard.at(-1) ?? "nothing"}.`);
   });
   try {
     await Promise.race([event, limit]);
@@ -285,7 +324,7 @@ async function within(event: Promise<unknown>, what: string, prompts: PromptTrac
   }
 }
 
-async function answer(call: IncomingCall, media: MediaEngine): ReturnType<Telephone["answerNext"]> {
+async function answer(call: IncomingCall, media: MediaEngine): Promise<AnsweredCall> {
   const leg = await media.open();
   const agreed =
     call.offer === null ? null : acceptOffer(call.offer, { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null });
@@ -304,6 +343,7 @@ async function answer(call: IncomingCall, media: MediaEngine): ReturnType<Teleph
   return {
     headers,
     dialog,
+    leg,
     ended,
     async hangUp() {
       if (!dialog.ended) await dialog.bye();

@@ -20,14 +20,31 @@ export interface PromptFingerprint {
 /** Magnitude of a mu-law code on its own scale, 0 = silence (G.711: the code is inverted). */
 const loudness = (code: number) => ~code & 0x7f;
 
-/** Picks the first stretch of the prompt's audio that is loud enough to be told apart; none for silence. */
-export function fingerprintOf(text: string, asks: boolean, ulaw: Uint8Array): PromptFingerprint[] {
-  for (let start = 0; start + FINGERPRINT_BYTES <= ulaw.length; start += FINGERPRINT_BYTES / 2) {
+/** The first words of a call are on their way before a busy telephone has read the answer: a longer prompt is known by what comes after. */
+const SKIPPED_BYTES = 3200;
+const LONGER_BYTES = 8000;
+
+/**
+ * Picks the first stretch of the prompt's audio that is loud enough to be told apart and that none of the `others` holds, as two
+ * prompts that begin alike do; none for silence.
+ */
+export function fingerprintOf(text: string, asks: boolean, ulaw: Uint8Array, others: readonly Buffer[] = []): PromptFingerprint[] {
+  for (
+    let start = ulaw.length > LONGER_BYTES ? SKIPPED_BYTES : 0;
+    start + FINGERPRINT_BYTES <= ulaw.length;
+    start += FINGERPRINT_BYTES / 2
+  ) {
     const stretch = ulaw.subarray(start, start + FINGERPRINT_BYTES);
     const loud = stretch.reduce((count, code) => count + (loudness(code) > QUIET ? 1 : 0), 0);
-    if (loud > FINGERPRINT_BYTES * 0.75) return [{ text, asks, bytes: Buffer.from(stretch) }];
+    if (loud <= FINGERPRINT_BYTES * 0.75 || others.some((other) => other.includes(stretch))) continue;
+    return [{ text, asks, bytes: Buffer.from(stretch) }];
   }
   return [];
+}
+
+/** True when all of a prompt is in what was heard, but for its first words: prompts that differ in one word differ behind them. */
+export function isHeardIn(heard: Uint8Array, prompt: Uint8Array): boolean {
+  return Buffer.from(heard).includes(Buffer.from(prompt.subarray(prompt.length > LONGER_BYTES ? SKIPPED_BYTES : 0)));
 }
 
 /** Listens for a set of known prompts in a mu-law stream. */

@@ -41,6 +41,16 @@ export function isCardNumber(number: string): boolean {
   return /^[0-9]{12,19}$/.test(number) && passesLuhn(number);
 }
 
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+
+/**
+ * Runs of digits that could be the number of a payment card, which begins with 2 to 6 (ISO/IEC 7812-1 annex A). The digits of a UUID and
+ * a time in ms, which may look like one by chance, are none.
+ */
+export function cardNumbersIn(text: string): string[] {
+  return (text.replaceAll(UUID, "").match(/\d{12,}/g) ?? []).filter((digits) => /^[2-6]/.test(digits) && isCardNumber(digits));
+}
+
 const BRANDS: readonly (readonly [RegExp, string])[] = [
   [/^3[47]/, "amex"],
   [/^(36|38|39|30[0-5])/, "diners"],

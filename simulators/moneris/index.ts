@@ -207,7 +207,8 @@ function refused(Message: string): Refusal {
 
 const valueIn = (call: MonerisCall) => (name: string) => call.text(`request.${call.request.operation}.${name}`);
 const padded = (words: string): string => `${words.padEnd(19)}*${" ".repeat(20)}=`;
-const unitOf = ({ accountName }: MonerisCall): string => (/usd/i.test(accountName) ? "USD" : "CAD");
+/** Requests name no currency: a store settles in dollars of the United States, as the sandbox's does, unless its name says CAD. */
+const unitOf = ({ accountName }: MonerisCall): string => (/cad/i.test(accountName) ? "CAD" : "USD");
 
 function timeOf({ tools }: MonerisCall): Receipt {
   const [TransDate = "", time = ""] = new Date(tools.now()).toISOString().split("T");
