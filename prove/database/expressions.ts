@@ -21,6 +21,8 @@ export interface Statement {
   notify: (channel: string, payload: string) => void;
   /** Results of sub-selects that look at no outer row: made once. */
   once: Map<object, Row[]>;
+  /** Rows of the CTEs that have been run. */
+  parts: Map<string, Row[]>;
   /** The transaction. */
   transaction: object;
 }
@@ -144,13 +146,13 @@ export class Expressions {
     if (!reader.sees("select")) {
       const items = reader.list(() => this.read());
       reader.expect(")");
-      return made(
-        (scope) => {
-          const value = left.run(scope);
-          return value === null ? null : items.some((item) => compare(value, item.run(scope)) === 0);
-        },
-        left.constant && items.every((item) => item.constant),
-      );
+      const areConstant = items.every((item) => item.constant);
+      const isOne = made((scope) => {
+        const value = left.run(scope);
+        return value === null ? null : items.some((item) => compare(value, item.run(scope)) === 0);
+      }, left.constant && areConstant);
+      if (left.column === undefined || !areConstant) return isOne;
+      return { ...isOne, equalities: [{ column: left.column, values: (scope) => items.map((item) => item.run(scope)) }] };
     }
     const select = this.#select();
     reader.expect(")");
@@ -273,6 +275,12 @@ export class Expressions {
       reader.expect(")");
       return made((scope) => Number(inner.run(scope)) / 1000, inner.constant);
     }
+    if (name === "to_jsonb") {
+      const alias = reader.name();
+      reader.expect(")");
+      this.onQualifier(alias);
+      return made((scope) => JSON.parse(JSON.stringify(rowNamed(scope, alias))) as Value, false);
+    }
     const call = FUNCTIONS[name];
     if (!call) return reader.fail(`the function ${name} is not known`);
     const parameters: Expression[] = [];
@@ -350,6 +358,11 @@ function qualified(scope: Scope, alias: string, column: string): Value {
   throw new ReferenceError(`column "${alias}"."${column}" does not exist`);
 }
 
+function rowNamed(scope: Scope, alias: string): Row {
+  for (let view: Scope | null = scope; view; view = view.outer) if (view.alias === alias) return view.row;
+  throw new ReferenceError(`there is no row "${alias}"`);
+}
+
 const TESTS: Readonly<Record<string, (order: number) => boolean>> = {
   "=": (order) => order === 0,
   "<>": (order) => order !== 0,
@@ -372,9 +385,14 @@ const FUNCTIONS: Readonly<Record<string, (values: Value[], statement: Statement)
   // The aggregate itself is the select's: here is the value of one row.
   max: ([value]) => value ?? null,
   cardinality: ([array]) => (array === null ? null : (array as Value[]).length),
+  jsonb_typeof: ([value]) => (value === null || Array.isArray(value) ? value && "array" : typeof value),
+  jsonb_build_object: (values) =>
+    Object.fromEntries(values.flatMap((name, index) => (index % 2 === 0 ? [[textOf(name), values[index + 1] ?? null]] : []))),
   coalesce: (values) => values.find((value) => value !== null) ?? null,
   pg_notify: ([channel, payload], { notify }) => {
     notify(textOf(channel), textOf(payload));
     return "";
   },
+  // Settings of how a commit is made decide nothing here.
+  set_config: ([, value]) => value ?? null,
 };

@@ -35,7 +35,7 @@ export class ModelDatabase {
     if (!prepared) this.#prepared.set(sql, (prepared = prepare(sql, this.tables)));
     const now = () => new Date(Math.floor(this.#now()));
     const notify = (channel: string, payload: string) => void transaction.notifications.push([channel, payload]);
-    const statement: Statement = { parameters, now, began: now(), notify, once: new Map(), transaction };
+    const statement: Statement = { parameters, now, began: now(), notify, once: new Map(), parts: new Map(), transaction };
     return await prepared(statement, transaction);
   }
 
@@ -96,6 +96,11 @@ export class Connection {
   /** The rows of a table as the open transaction has made them. */
   changed(table: string): Row[] {
     return this.#open?.changed(table) ?? [];
+  }
+
+  /** Between `begin` and the end. */
+  get isOpen(): boolean {
+    return this.#open !== null;
   }
 
   begin(): void {

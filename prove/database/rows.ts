@@ -6,10 +6,13 @@ import { cast, compare, type Row, type Value } from "./values.ts";
 /** What a compiled statement does with single rows: finds, makes, checks, changes and shows them. */
 
 export const NOTHING: Row = {};
+/** The row of a left join that found none: every column is null. */
+export const NULLS: Row = new Proxy({}, { get: () => null, ownKeys: () => [], has: () => true });
 
 export interface Item extends Partial<Expression> {
   /** `alias.*` or `*`. */
   all: boolean;
+  /** Its name in the result; with `all` the alias, "" for the one table. */
   as: string;
 }
 
@@ -52,10 +55,16 @@ export function newRow(table: Table, names: readonly string[], values: readonly 
 export function project(items: readonly Item[], scope: Scope): Row {
   const result: Row = {};
   for (const item of items) {
-    if (item.all) Object.assign(result, scope.row);
+    if (item.all) Object.assign(result, rowOf(scope, item.as));
     else result[item.as] = item.run!(scope);
   }
   return result;
+}
+
+/** The row in view under an alias; "" is the innermost. */
+function rowOf({ alias, row, outer }: Scope, wanted: string): Row {
+  if (wanted === "" || alias === wanted) return row;
+  return outer ? rowOf(outer, wanted) : NOTHING;
 }
 
 export function changed(row: Row, set: readonly { column: string; type: string; value: Expression }[], scope: Scope): Row {

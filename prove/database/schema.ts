@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { Expressions } from "./expressions.ts";
+import { type Expression, Expressions } from "./expressions.ts";
 import { type Column, Table } from "./table.ts";
 import { Reader } from "./tokens.ts";
+import { cast } from "./values.ts";
 
 /** The tables as `migrations/` makes them: columns, defaults, keys, checks. Indexes and references are left out: they decide nothing here. */
 export function readMigrations(): Map<string, Table> {
@@ -65,6 +66,11 @@ function readPart(reader: Reader, table: Table): unknown {
   return readColumn(reader, table);
 }
 
+/** A literal in single quotes is text to the reader; to a column of an array it is one. */
+function defaultOf(type: string, given: Expression): Expression {
+  return type.endsWith("[]") ? { ...given, run: (scope) => cast(given.run(scope), type) } : given;
+}
+
 function readColumn(reader: Reader, table: Table): void {
   const expressions = new Expressions(reader, () => reader.fail("a select in a table's definition"));
   const name = reader.name();
@@ -74,7 +80,7 @@ function readColumn(reader: Reader, table: Table): void {
     if (reader.accept("not", "null")) column.required = true;
     else if (reader.accept("primary", "key")) table.unique.push([name]);
     else if (reader.accept("unique")) table.unique.push([name]);
-    else if (reader.accept("default")) column.fallback = expressions.read();
+    else if (reader.accept("default")) column.fallback = defaultOf(type, expressions.read());
     else if (reader.accept("generated", "always", "as", "identity")) column.identity = true;
     else if (reader.accept("references")) {
       reader.name();

@@ -1,13 +1,26 @@
 import { type Expression, Expressions, type Scope, type Statement, type SubSelect } from "./expressions.ts";
-import { candidates, changed, check, type Conflict, greatestOf, type Item, newRow, NOTHING, ordering, project, store } from "./rows.ts";
+import {
+  candidates,
+  changed,
+  check,
+  type Conflict,
+  greatestOf,
+  type Item,
+  newRow,
+  NOTHING,
+  NULLS,
+  ordering,
+  project,
+  store,
+} from "./rows.ts";
 import type { Holder, Table } from "./table.ts";
 import { Reader } from "./tokens.ts";
 import type { Transaction } from "./transaction.ts";
 import { cast, type Row, textOf } from "./values.ts";
 
 /**
- * The statements of this project, compiled once per text: select, insert, update and delete on one table each, with
- * sub-selects, row locks, `skip locked`, `on conflict` and `returning`. What it cannot read it refuses aloud.
+ * The statements of this project, compiled once per text: select with joins, insert, update and delete on one table each, several of
+ * them as CTEs of one statement, with sub-selects, row locks, `skip locked`, `on conflict` and `returning`. What it cannot read it refuses aloud.
  */
 
 export interface Result {
@@ -21,10 +34,39 @@ export function prepare(sql: string, tables: ReadonlyMap<string, Table>): Prepar
   return new Statements(sql, tables).read();
 }
 
+interface Source {
+  alias: string;
+  /** Null: a CTE or records, whose rows are these. */
+  table: Table | null;
+  rows: (scope: Scope) => Row[];
+}
+
+interface Join {
+  source: Source;
+  /** Null: every row with every row. */
+  on: Expression | null;
+  isLeft: boolean;
+}
+
+/** A row with those that it is joined with: each in view as the innermost, and the row itself around it. */
+function joined({ source: { alias, table, rows }, on, isLeft }: Join, outer: Scope, transaction: Transaction): Scope[] {
+  const { statement } = outer;
+  const found = table
+    ? candidates(table, on, statement, outer, alias).flatMap((holder): Row[] => {
+        const row = transaction.visible(holder);
+        return row ? [row] : [];
+      })
+    : rows(outer);
+  const views = found.map((row): Scope => ({ alias, row, outer, statement })).filter((view) => !on || on.run(view) === true);
+  return views.length === 0 && isLeft ? [{ alias, row: NULLS, outer, statement }] : views;
+}
+
 class Statements {
   readonly #reader: Reader;
   readonly #tables: ReadonlyMap<string, Table>;
   readonly #expressions: Expressions;
+  /** Names of the CTEs read so far. */
+  readonly #parts = new Set<string>();
 
   constructor(sql: string, tables: ReadonlyMap<string, Table>) {
     this.#reader = new Reader(sql);
@@ -33,21 +75,42 @@ class Statements {
   }
 
   read(): Prepared {
-    const reader = this.#reader;
-    const prepared = reader.sees("select")
-      ? this.#select()
-      : reader.accept("with")
-        ? this.#insertRecords()
-        : reader.accept("insert", "into")
-          ? this.#insert()
-          : reader.accept("update")
-            ? this.#update()
-            : reader.accept("delete", "from")
-              ? this.#delete()
-              : reader.fail("a statement expected");
-    reader.accept(";");
-    if (reader.token.kind !== "end") reader.fail("the end expected");
+    const prepared = this.#statement();
+    this.#reader.accept(";");
+    if (this.#reader.token.kind !== "end") this.#reader.fail("the end expected");
     return prepared;
+  }
+
+  #statement(): Prepared {
+    const reader = this.#reader;
+    if (reader.sees("select")) return this.#select();
+    if (reader.accept("with")) return this.#with();
+    if (reader.accept("insert", "into")) return this.#insert();
+    if (reader.accept("update")) return this.#update();
+    return reader.accept("delete", "from") ? this.#delete() : reader.fail("a statement expected");
+  }
+
+  /**
+   * `with a as (...), b as (...) select ...`: one after another, each once. Unlike in PostgreSQL a later one sees in the tables what an
+   * earlier one has changed; the statements of this project hand that on by `returning` alone.
+   */
+  #with(): Prepared {
+    const reader = this.#reader;
+    const parts = reader.list((): [string, Prepared] => {
+      const name = reader.name();
+      reader.expect("as");
+      reader.accept("materialized");
+      reader.expect("(");
+      const part = this.#statement();
+      reader.expect(")");
+      this.#parts.add(name);
+      return [name, part];
+    });
+    const last = this.#statement();
+    return async (statement, transaction) => {
+      for (const [name, part] of parts) statement.parts.set(name, (await part(statement, transaction)).rows);
+      return await last(statement, transaction);
+    };
   }
 
   #table(): Table {
@@ -58,7 +121,8 @@ class Statements {
   #items(): Item[] {
     const reader = this.#reader;
     return reader.list(() => {
-      if (reader.acceptAll()) return { all: true, as: "" };
+      const all = reader.acceptAll();
+      if (all !== null) return { all: true, as: all };
       const expression = this.#expressions.read();
       return { ...expression, all: false, as: reader.accept("as") ? reader.name() : expression.name };
     });
@@ -80,24 +144,68 @@ class Statements {
     const outside = this.#expressions.onQualifier;
     const seen = new Set<string>();
     this.#expressions.onQualifier = (alias) => void seen.add(alias);
-    const { run, alias } = this.#selectBody();
+    const { run, aliases } = this.#selectBody();
     this.#expressions.onQualifier = outside;
-    seen.delete(alias);
+    for (const alias of aliases) seen.delete(alias);
     for (const name of seen) outside(name);
     return { correlated: seen.size > 0, rows: (scope) => run(scope.statement, scope.statement.transaction as Transaction, scope) };
   }
 
   #select(): Prepared {
-    const { run, table, where, share } = this.#selectBody();
+    const { run, table, where, share, waits } = this.#selectBody();
     return async (statement, transaction) => {
       if (share && table) {
         for (const holder of candidates(table, where, statement)) {
           while (holder.lock !== null && holder.lock !== transaction) await transaction.wait(holder);
         }
       }
+      if (waits && table) {
+        // Each row that fits, looked at again once it is ours.
+        const fits = (row: Row | null) => row && where?.run({ alias: table.name, row, outer: null, statement }) !== false;
+        for (const holder of candidates(table, where, statement)) {
+          while (fits(transaction.visible(holder)) && !transaction.tryLock(holder)) await transaction.wait(holder);
+        }
+      }
       const rows = run(statement, transaction, null);
       return { rows, affected: rows.length };
     };
+  }
+
+  /** A table, a CTE or the records of a JSON text, by the name that its columns go by. */
+  #source(): Source {
+    const reader = this.#reader;
+    if (reader.accept("json_to_recordset", "(")) {
+      const records = this.#expressions.read();
+      reader.expect(")", "as");
+      const alias = reader.name();
+      reader.expect("(");
+      const columns = reader.list(() => ({ name: reader.name(), type: reader.name() }));
+      reader.expect(")");
+      const read = (record: Row) => Object.fromEntries(columns.map(({ name, type }) => [name, cast(record[name] ?? null, type)]));
+      const rows = (scope: Scope) => (JSON.parse(textOf(records.run(scope))) as Row[]).map(read);
+      return { alias, table: null, rows };
+    }
+    const name = reader.name();
+    const isPart = this.#parts.has(name);
+    const table = isPart ? null : (this.#tables.get(name) ?? reader.fail(`there is no table ${name}`));
+    const alias = reader.accept("as") ? reader.name() : name;
+    return { alias, table, rows: ({ statement }) => statement.parts.get(name) ?? [] };
+  }
+
+  /** `, x`, `join x on ...`, `left join x on ...` */
+  #joins(): Join[] {
+    const reader = this.#reader;
+    const joins: Join[] = [];
+    for (;;) {
+      if (reader.accept(",")) joins.push({ source: this.#source(), on: null, isLeft: false });
+      else {
+        const isLeft = reader.accept("left", "join");
+        if (!isLeft && !reader.accept("inner", "join") && !reader.accept("join")) return joins;
+        const source = this.#source();
+        reader.expect("on");
+        joins.push({ source, on: this.#expressions.read(), isLeft });
+      }
+    }
   }
 
   #selectBody() {
@@ -106,8 +214,9 @@ class Statements {
     const isDistinct = reader.accept("distinct");
     const distinctOn = isDistinct && reader.accept("on") ? this.#list() : null;
     const items = reader.sees("from") ? [] : this.#items();
-    const table = reader.accept("from") ? this.#table() : null;
-    const alias = table && reader.accept("as") ? reader.name() : (table?.name ?? "");
+    const source = reader.accept("from") ? this.#source() : null;
+    const table = source?.table ?? null;
+    const joins = source ? this.#joins() : [];
     const where = this.#where();
     const order: { by: Expression; sign: number }[] = reader.accept("order", "by")
       ? reader.list(() => ({ by: this.#expressions.read(), sign: reader.accept("desc") ? -1 : reader.accept("asc") ? 1 : 1 }))
@@ -115,20 +224,24 @@ class Statements {
     const limit = reader.accept("limit") ? this.#expressions.read() : null;
     const share = reader.accept("for", "share");
     const forUpdate = reader.accept("for", "update");
-    if (forUpdate && reader.accept("of")) reader.name();
+    if ((share || forUpdate) && reader.accept("of")) reader.name();
     const skipLocked = reader.accept("skip", "locked");
-    if (forUpdate && !skipLocked) reader.fail("for update waits only at the top, and no statement of this project needs it");
     const maximum = items.length === 1 && items[0]?.name === "max" ? items[0] : null;
+    const fits = (scope: Scope) => !where || where.run(scope) === true;
 
     const find = (statement: Statement, transaction: Transaction, outer: Scope | null): Scope[] => {
-      const scopeOf = (row: Row): Scope => ({ alias, row, outer, statement });
-      const found: [Holder | null, Scope][] = [];
-      if (!table) found.push([null, scopeOf(NOTHING)]);
-      for (const holder of table ? candidates(table, where, statement, outer, alias) : []) {
-        const row = transaction.visible(holder);
-        const scope = row && scopeOf(row);
-        if (scope && (!where || where.run(scope) === true)) found.push([holder, scope]);
+      const scopeOf = (row: Row): Scope => ({ alias: source?.alias ?? "", row, outer, statement });
+      let found: [Holder | null, Scope][] = [];
+      if (!source) found.push([null, scopeOf(NOTHING)]);
+      else if (!table) found = source.rows(scopeOf(NOTHING)).map((row) => [null, scopeOf(row)]);
+      else {
+        for (const holder of candidates(table, where, statement, outer, source.alias)) {
+          const row = transaction.visible(holder);
+          if (row && (joins.length > 0 || fits(scopeOf(row)))) found.push([holder, scopeOf(row)]);
+        }
       }
+      for (const join of joins) found = found.flatMap(([holder, scope]) => joined(join, scope, transaction).map((view) => [holder, view]));
+      if (joins.length > 0 || !table) found = found.filter(([, scope]) => fits(scope));
       if (order.length > 0) found.sort(([, a], [, b]) => ordering(order, a, b));
       const firsts = new Set<string>();
       const most = limit ? Number(limit.run(scopeOf(NOTHING))) : Infinity;
@@ -151,7 +264,8 @@ class Statements {
       const rows = scopes.map((scope) => project(items, scope));
       return isDistinct && !distinctOn ? [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()] : rows;
     };
-    return { run, find, items, alias, table, where, share };
+    const aliases = [source, ...joins.map((join) => join.source)].flatMap((one) => (one ? [one.alias] : []));
+    return { run, find, items, aliases, table, where, share, waits: forUpdate && !skipLocked };
   }
 
   #insert(): Prepared {
@@ -161,7 +275,7 @@ class Statements {
     reader.expect("(");
     const names = reader.list(() => reader.name());
     reader.expect(")");
-    const source = this.#source();
+    const source = this.#inserted();
     const conflict = this.#conflict(table);
     const returning = reader.accept("returning") ? this.#items() : null;
 
@@ -177,7 +291,7 @@ class Statements {
   }
 
   /** `values (...)` or a select: the rows to be inserted are its values, in their order, for each scope found. */
-  #source(): { values: readonly Item[]; find: (statement: Statement, transaction: Transaction) => Scope[] } {
+  #inserted(): { values: readonly Item[]; find: (statement: Statement, transaction: Transaction) => Scope[] } {
     const reader = this.#reader;
     if (reader.sees("select")) {
       const { items, find } = this.#selectBody();
@@ -197,44 +311,6 @@ class Statements {
     if (reader.accept("nothing")) return { set: [], where: null };
     reader.expect("update", "set");
     return { set: this.sets(table), where: this.#where() };
-  }
-
-  /** `with m as (select ...), i as (insert ... select ... from m, json_to_recordset($1) as r (...)) select ... from m` */
-  #insertRecords(): Prepared {
-    const reader = this.#reader;
-    const common = reader.name();
-    reader.expect("as", "(", "select");
-    const made = this.#items();
-    reader.expect(")", ",");
-    reader.name();
-    reader.expect("as", "(", "insert", "into");
-    const table = this.#table();
-    reader.expect("(");
-    const names = reader.list(() => reader.name());
-    reader.expect(")", "select");
-    const values = reader.list(() => this.#expressions.read());
-    reader.expect("from");
-    reader.name();
-    reader.expect(",", "json_to_recordset", "(");
-    const records = this.#expressions.read();
-    reader.expect(")", "as");
-    const alias = reader.name();
-    reader.expect("(");
-    const columns = reader.list(() => ({ name: reader.name(), type: reader.name() }));
-    reader.expect(")", ")", "select");
-    const result = this.#items();
-    reader.expect("from");
-    reader.name();
-    return async (statement, transaction) => {
-      const nowhere: Scope = { alias: "", row: NOTHING, outer: null, statement };
-      const outer: Scope = { alias: common, row: project(made, nowhere), outer: null, statement };
-      for (const record of JSON.parse(textOf(records.run(nowhere))) as Row[]) {
-        const read = Object.fromEntries(columns.map(({ name, type }) => [name, cast(record[name] ?? null, type)]));
-        const row = newRow(table, names, values, { alias, row: read, outer, statement });
-        await store(table, row, null, table.name, { ...nowhere, row }, transaction);
-      }
-      return { rows: [project(result, outer)], affected: 1 };
-    };
   }
 
   sets(table: Table) {

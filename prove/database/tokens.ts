@@ -68,13 +68,14 @@ export class Reader {
     return fits;
   }
 
-  /** True and past it when the next words are `*` or `name.*`. */
-  acceptAll(): boolean {
-    if (this.accept("*")) return true;
+  /** Past `*` or `name.*`: the name, "" for none; null when something else comes. */
+  acceptAll(): string | null {
+    if (this.accept("*")) return "";
     const [, dot, star] = this.#tokens.slice(this.#at, this.#at + 3);
-    const fits = this.token.kind === "name" && dot?.text === "." && star?.text === "*";
-    if (fits) this.#at += 3;
-    return fits;
+    const { kind, text } = this.token;
+    if (kind !== "name" || dot?.text !== "." || star?.text !== "*") return null;
+    this.#at += 3;
+    return text;
   }
 
   expect(...words: string[]): void {

@@ -89,10 +89,11 @@ export function cast(value: Value, type: string): Value {
       return Number(value);
     case "timestamptz":
       return typeof value === "string" ? new Date(value) : value;
-    case "text":
-    case "uuid":
     case "uuid[]":
     case "text[]":
+      return value === "{}" ? [] : value;
+    case "text":
+    case "uuid":
     case "boolean":
     case "bytea":
       return value;

@@ -1,4 +1,4 @@
-import type { AFTER_GATEWAY_SILENCE } from "./workload.ts";
+import { GIVEN_UP, REVERSAL } from "./workload.ts";
 import { unreversed } from "./invariants.ts";
 import type { Track } from "./track.ts";
 import type { Vendors } from "./vendors.ts";
@@ -29,16 +29,16 @@ export class GatewaySilence {
     for (const [id, { isFinal }] of this.#silent) if (everything || isFinal) await this.#vendors.silence(id, false);
   }
 
-  /** The points that a run can come to now. */
-  due(): (typeof AFTER_GATEWAY_SILENCE)[number][] {
+  /** The places that a run can come to now. */
+  due(): (typeof GIVEN_UP | typeof REVERSAL)[] {
     const ledger = this.#vendors.ledger();
     const isOld = (at: string) => Date.now() - Date.parse(at) > NEARLY_GIVEN_UP_MS;
     const tracks = [...this.#silent];
     const canBeGivenUp = ([id, { isFinal }]: (typeof tracks)[number]) =>
       !isFinal && ledger.some(({ reference, at }) => reference?.startsWith(id) && isOld(at));
     return [
-      ...(tracks.some(([, track]) => unreversed(track, ledger).length > 0) ? (["reversal_begun"] as const) : []),
-      ...(tracks.some(canBeGivenUp) ? (["reconciliation_given_up"] as const) : []),
+      ...(tracks.some(([, track]) => unreversed(track, ledger).length > 0) ? ([REVERSAL] as const) : []),
+      ...(tracks.some(canBeGivenUp) ? ([GIVEN_UP] as const) : []),
     ];
   }
 }

@@ -1,4 +1,5 @@
-import { shortReference } from "#src/gateways/kit/text.ts";
+import { behaviours, orderOf } from "#src/gateways/testing.ts";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import type { Track } from "./track.ts";
 
@@ -34,22 +35,31 @@ const MOST_ATTEMPTS = 5;
 
 export const isFinal = (status: string): boolean => FINAL.has(status);
 
-/** The names under which a session's attempts may stand at a vendor: ours, cut for those that take less, or the session's id. */
-function referencesOf(id: string): string[] {
-  const whole = Array.from({ length: MOST_ATTEMPTS }, (_, index) => `${id}-${index + 1}`);
-  return [id, ...whole, ...whole.flatMap((reference) => [shortReference(reference, 24), shortReference(reference, 20)])];
+const BEHAVIOURS = await behaviours();
+
+/** The references under which a session's attempts may stand at its vendor. */
+function referencesOf(sessionId: string, { gateway, mode }: Track["plan"]): string[] {
+  const { told = ({ reference }) => reference } = BEHAVIOURS[gateway]!;
+  return Array.from({ length: MOST_ATTEMPTS }, (_, index) => told(orderOf({ sessionId, mode, attempt: index + 1 })));
 }
 
-/** What stands at the vendor: charges and stored cards of each attempt, less what was given back. */
-function standing(entries: readonly RecordedEntry[]): RecordedEntry[] {
+/** Its payment can be given back only by an id that comes with the answer: what was taken when that was lost is the operator's (I4). */
+const isVoidedById = ({ gateway }: Track["plan"]): boolean => GATEWAYS_BUILT[gateway]?.capabilities.voidBy === "vendor id";
+
+/**
+ * What stands at the vendor: charges and stored cards of each attempt, less what was given back. A verification holds no money. A
+ * card that may be stored again, because that moves nothing, counts once.
+ */
+function standing(entries: readonly RecordedEntry[], { gateway, mode }: Track["plan"]): RecordedEntry[] {
   const left = new Map<string, RecordedEntry[]>();
   for (const entry of entries) {
-    if (entry.outcome !== "approved" || entry.reference === null) continue;
+    if (entry.outcome !== "approved" || entry.reference === null || (entry.kind === "authorization" && !entry.amountMinor)) continue;
     const before = left.get(entry.reference) ?? [];
     if (["charge", "authorization", "token"].includes(entry.kind)) left.set(entry.reference, [...before, entry]);
     if (entry.kind === "void" || entry.kind === "refund") left.set(entry.reference, before.slice(1));
   }
-  return [...left.values()].flat();
+  const stands = [...left.values()].flat();
+  return mode === "tokenize" && BEHAVIOURS[gateway]?.storesAgain ? stands.slice(0, 1) : stands;
 }
 
 /** Holds what clients, vendors and receivers saw against the invariants. `atEnd`: everything has had its time. */
@@ -60,7 +70,7 @@ export function checkInvariants({ tracks, ledger, hooks }: Evidence, atEnd: bool
     const found: Break[] = [];
     const broken = (invariant: string, what: string) => void found.push({ invariant, track, what });
     if (track.id !== null) {
-      const entries = referencesOf(track.id).flatMap((reference) => entriesBy.get(reference) ?? []);
+      const entries = [...new Set(referencesOf(track.id, track.plan))].flatMap((reference) => entriesBy.get(reference) ?? []);
       checkViews(track, broken);
       if (track.isFinal) checkMoney(track, entries, atEnd, broken);
       else if (atEnd) broken("I10", `still ${track.seen.at(-1)?.status ?? "never seen"} at the end`);
@@ -98,7 +108,7 @@ function checkViews(track: Track, broken: Broken): void {
 function checkMoney(track: Track, entries: readonly RecordedEntry[], atEnd: boolean, broken: Broken): void {
   const { status = "", errorCode = null } = track.seen.at(-1) ?? {};
   const { gateway, mode, amountMinor } = track.plan;
-  const stands = standing(entries);
+  const stands = standing(entries, track.plan);
   if (stands.length > 1) broken("I2", `${stands.length} charges stand at the vendor`);
   if (PAID.has(status)) {
     const [charge] = stands;
@@ -108,8 +118,10 @@ function checkMoney(track: Track, entries: readonly RecordedEntry[], atEnd: bool
   } else if (stands.length > 0) {
     // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249).
     const isForwarded = gateway === "webhook" && errorCode === "webhook_gateway_error";
-    const isOwed = errorCode === "outcome_unknown" && !atEnd;
-    if (!isForwarded && !isOwed) broken("I4", `${status} (${errorCode}), and ${stands.length} charges stand at the vendor`);
+    const isOwed = errorCode === "outcome_unknown" && (!atEnd || isVoidedById(track.plan));
+    // A card in the vault takes no money, and some vendors cannot erase it.
+    const isKept = mode === "tokenize" && BEHAVIOURS[gateway]?.keepsStored;
+    if (!isForwarded && !isOwed && !isKept) broken("I4", `${status} (${errorCode}), and ${stands.length} charges stand at the vendor`);
   }
   const asked = entries.filter(({ kind }) => kind !== "look-up");
   if (gateway === "webhook" && asked.length > 1) broken("I2", `a card was forwarded ${asked.length} times`);
@@ -147,14 +159,17 @@ export function checkUnknown(
 
 /** What was taken for a session that has ended as unknown: to be given back, sooner or later (R-287). */
 export function unreversed(track: Track, ledger: readonly RecordedEntry[]): RecordedEntry[] {
-  if (track.id === null || track.seen.at(-1)?.errorCode !== "outcome_unknown") return [];
-  const references = new Set(referencesOf(track.id));
-  return standing(ledger.filter(({ reference }) => references.has(reference ?? "")));
+  if (track.id === null || track.seen.at(-1)?.errorCode !== "outcome_unknown" || isVoidedById(track.plan)) return [];
+  const references = new Set(referencesOf(track.id, track.plan));
+  return standing(
+    ledger.filter(({ reference }) => references.has(reference ?? "")),
+    track.plan,
+  );
 }
 
 /** Money in the ledger that belongs to no session of ours. */
 function unknownSessions(tracks: readonly Track[], ledger: readonly RecordedEntry[]): Break[] {
-  const known = new Set(tracks.flatMap(({ id }) => (id === null ? [] : referencesOf(id))));
+  const known = new Set(tracks.flatMap(({ id, plan }) => (id === null ? [] : referencesOf(id, plan))));
   return ledger
     .filter(({ kind, reference }) => kind === "charge" && !known.has(reference ?? ""))
     .map(({ reference }) => ({ invariant: "I1", track: null, what: `a charge for an unknown session: ${reference}` }));

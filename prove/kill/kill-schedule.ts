@@ -1,17 +1,17 @@
-import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
 import type { SeededRandom } from "../random.ts";
-import { AFTER_GATEWAY_SILENCE, AT_START, GATEWAYS, type Scenario, SCENARIOS } from "./workload.ts";
+import { type GIVEN_UP, mostTimes, PLACES, REVERSAL, type Scenario, scenariosOf } from "./workload.ts";
+import { GATEWAYS } from "./vendors.ts";
 
 /** What ends a run, and the payments that are under way then. */
 export type PlannedKill = { scenario: Scenario } & (
-  | { kind: "point"; at: CrashAt }
+  | { kind: "point"; place: string; times: number }
   | { kind: "time"; ms: number }
   | { kind: "money taken" }
 );
 
 /** A run whose end is given instead of chosen. */
 export interface ScriptedKill {
-  point: CrashPoint;
+  place: string;
   scenario: Scenario;
 }
 
@@ -20,42 +20,47 @@ type PaymentKind = Required<Pick<Scenario, "channel" | "mode" | "gateway">>;
 const PAYMENT_KINDS: readonly PaymentKind[] = (["voice", "widget"] as const).flatMap((channel) =>
   (["charge", "tokenize"] as const).flatMap((mode) => GATEWAYS.map((gateway) => ({ channel, mode, gateway }))),
 );
-const REACHABLE_POINTS = (Object.keys(CRASH_POINTS) as CrashPoint[]).filter(
-  (point) => !AFTER_GATEWAY_SILENCE.some((late) => late === point),
-);
+const REACHABLE = PLACES.filter((place) => place !== REVERSAL);
 const LONGEST_RANDOM_MS = 5_000;
-/** Longer than a run needs to take up the attempts of those before it, ms. */
-const TAKEN_UP_MS = 40_000;
+/** Nothing happens but what earlier runs left: longer than a run needs to take that up. */
+const TAKING_UP: Scenario = { alone: true, behaviour: "never calls", patienceMs: 40_000 };
+/** How often a late place is tried. */
+const LATE_TIMES = 2;
 
 /**
- * Chooses the ends: each point in turn until it was hit, then points and other ends, half and half; and for each run the next
+ * Chooses the ends: each place in turn until it was hit, then places and other ends, half and half; and for each run the next
  * way to pay, so that every channel, mode and gateway is struck as often.
  */
 export class KillSchedule {
   readonly #random: SeededRandom;
   readonly #hit = new Set<string>();
-  readonly #open: CrashPoint[];
+  readonly #late = new Map<string, number>();
+  readonly #open: string[];
   #ways: PaymentKind[] = [];
 
   constructor(random: SeededRandom) {
     this.#random = random;
-    this.#open = shuffled(random, REACHABLE_POINTS);
+    this.#open = shuffled(random, REACHABLE);
   }
 
-  /** `due`: points whose time has come only now. */
-  next(due: readonly CrashPoint[]): PlannedKill {
+  /** `due`: places whose time has come only now. */
+  next(due: readonly (typeof GIVEN_UP | typeof REVERSAL)[]): PlannedKill {
     const random = this.#random;
-    const late = due.find((point) => !this.#hit.has(point));
-    if (late) return { kind: "point", at: { point: late, times: 1 }, scenario: { patienceMs: TAKEN_UP_MS } };
-    const point = this.#point();
-    if (this.#ways.length === 0) this.#ways = shuffled(random, PAYMENT_KINDS);
-    const way = this.#ways.pop()!;
-    if (point !== null) {
-      const scenario = { ...way, ...SCENARIOS[point] };
-      const most = AT_START.has(point) || isBroughtAbout(point) ? 1 : point === "digit_received" ? 30 : 3;
-      return { kind: "point", at: { point, times: 1 + Math.floor(random.fraction() * most) }, scenario };
+    const late = due.find((place) => (this.#late.get(place) ?? 0) < LATE_TIMES);
+    if (late) {
+      this.#late.set(late, (this.#late.get(late) ?? 0) + 1);
+      return { kind: "point", place: late, times: 1, scenario: TAKING_UP };
     }
-    const scenario: Scenario = { ...way, ...(random.chance(0.4) ? { fault: random.pick(["slow", "reset_after", "hang"] as const) } : {}) };
+    const place = this.#place();
+    if (place !== null) {
+      const wanted = random.pick(scenariosOf(place));
+      const scenario = wanted.gateway ? wanted : { ...this.#way(), ...wanted };
+      return { kind: "point", place, times: 1 + Math.floor(random.fraction() * mostTimes(place)), scenario };
+    }
+    const scenario: Scenario = {
+      ...this.#way(),
+      ...(random.chance(0.4) ? { fault: random.pick(["slow", "reset_after", "hang"] as const) } : {}),
+    };
     if (random.chance(0.35)) return { kind: "money taken", scenario };
     return { kind: "time", ms: random.between(0, LONGEST_RANDOM_MS), scenario };
   }
@@ -65,21 +70,21 @@ export class KillSchedule {
     this.#hit.add(end);
   }
 
-  #point(): CrashPoint | null {
-    const first = this.#open.findIndex((point) => !this.#hit.has(point));
+  #way(): PaymentKind {
+    if (this.#ways.length === 0) this.#ways = shuffled(this.#random, PAYMENT_KINDS);
+    return this.#ways.pop()!;
+  }
+
+  #place(): string | null {
+    const first = this.#open.findIndex((place) => !this.#hit.has(place));
     if (first >= 0 && this.#random.chance(0.85)) {
       // One that is not reached now has its next turn after the others.
-      const [point] = this.#open.splice(first, 1);
-      this.#open.push(point!);
-      return point!;
+      const [place] = this.#open.splice(first, 1);
+      this.#open.push(place!);
+      return place!;
     }
-    return this.#random.chance(0.5) ? this.#random.pick(REACHABLE_POINTS) : null;
+    return this.#random.chance(0.5) ? this.#random.pick(REACHABLE) : null;
   }
-}
-
-/** The scenario brings the point about once in a run; one that only names the channel does so several times. */
-function isBroughtAbout(point: CrashPoint): boolean {
-  return Object.keys(SCENARIOS[point] ?? {}).some((part) => part !== "channel");
 }
 
 function shuffled<T>(random: SeededRandom, items: readonly T[]): T[] {

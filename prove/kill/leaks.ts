@@ -44,5 +44,5 @@ function environmentOf(pid: string): string {
 /** Lines of a service's output that are neither entries of its log nor what it says when it is ended: a warning of Node's, a stack. */
 export function unexpectedLogLines({ logFile }: Service): string[] {
   const written = readFileSync(logFile, "utf8").split("\n");
-  return written.filter((line) => line !== "" && !/^(\{.*\}|killed at \w+|Draining \d+ calls.*)$/.test(line));
+  return written.filter((line) => line !== "" && !/^(\{.*\}|killed at [\w.]+|Draining \d+ calls.*)$/.test(line));
 }

@@ -1,9 +1,9 @@
-import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
 import type { RoundReport } from "./shard.ts";
-import { AFTER_GATEWAY_SILENCE, GATEWAYS } from "./workload.ts";
+import { PLACES, REVERSAL } from "./workload.ts";
+import { GATEWAYS } from "./vendors.ts";
 import type { Plan } from "./track.ts";
 
-/** Where the kills fell: on which points, and on payments of which channel, mode and gateway. */
+/** Where the kills fell: at which places, and on payments of which channel, mode and gateway. */
 
 const COLUMNS = [
   ["voice", "charge"],
@@ -11,7 +11,7 @@ const COLUMNS = [
   ["widget", "charge"],
   ["widget", "tokenize"],
 ] as const;
-const NAME_WIDTH = 24;
+const NAME_WIDTH = 32;
 const CELL_WIDTH = 17;
 
 /**
@@ -20,12 +20,12 @@ const CELL_WIDTH = 17;
  */
 export function killMatrix(rounds: readonly RoundReport[]): string[] {
   const killsAt = Map.groupBy(rounds, ({ died }) => died);
-  const ends = new Set([...Object.keys(CRASH_POINTS), ...killsAt.keys()]);
+  const ends = new Set([...PLACES, ...killsAt.keys()]);
   return [
     heading("killed at"),
     ...Array.from(ends, (end) => {
       const kills = killsAt.get(end) ?? [];
-      const isLate = kills.length === 0 && AFTER_GATEWAY_SILENCE.some((point) => point === end);
+      const isLate = kills.length === 0 && end === REVERSAL;
       return row(end, kills, () => true) + (isLate ? "   (only after ten minutes)" : "");
     }),
     "",

@@ -65,7 +65,8 @@ export async function openTelephonePayer(promptCache: string): Promise<Payer> {
         const { status, endedBy } = await telephone.call({
           target: track.sipUri,
           from: "sip:+15555550100@127.0.0.1",
-          headers: [],
+          // Its side takes no REFER and answers 603: then it is called.
+          headers: behaviour === "is handed back" ? [["Allow", "REFER"]] : [],
           turns: turns(cards[0] ?? "", cards[1] ?? ""),
           dtmfTiming: DTMF_TIMING,
           signal,

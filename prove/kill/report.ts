@@ -1,4 +1,4 @@
-import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
+import { PLACES } from "./workload.ts";
 import type { Break } from "./invariants.ts";
 import { countBy } from "./count.ts";
 import type { Shard, RoundReport } from "./shard.ts";
@@ -46,12 +46,12 @@ export function report({ rounds, tracks, breaks, seconds }: Tally): string {
   for (const { invariant, track, what } of breaks.slice(0, 30)) {
     lines.push(`  ${invariant}  ${what}`, ...(track ? [`      ${track.describe()}`, ...track.events.map((line) => `      ${line}`)] : []));
   }
-  const points = new Set(rounds.map(({ died }) => died).filter((name) => Object.hasOwn(CRASH_POINTS, name)));
+  const places = new Set(rounds.map(({ died }) => died).filter((name) => PLACES.includes(name)));
   lines.push(
     "",
     "I1 to I8, I10, I11 from what clients, vendors, receivers and the database had seen at the end; I9: audit verify, and every",
     "session's way through the table of states; I12: ends in order, unknown output, processes, ports and descriptors, not memory",
-    `${points.size} of ${Object.keys(CRASH_POINTS).length} points, ${seconds.toFixed(0)} s`,
+    `${places.size} of ${PLACES.length} places, ${seconds.toFixed(0)} s`,
     `${rounds.length} kills, ${tracks.length} sessions, ${breaks.length} broken invariants`,
   );
   return lines.join("\n");

@@ -17,7 +17,7 @@ import { eventually, pause } from "./wait.ts";
 
 export interface RoundReport {
   planned: string;
-  /** The point at which it really died; "time" for a kill from outside, "money taken" for one right after a charge. */
+  /** The place at which it really died; "time" for a kill from outside, "money taken" for one right after a charge. */
   died: string;
   inFlight: Readonly<Record<string, number>>;
   /** The payments that this run had begun or gone on with, and that were not over. */
@@ -101,13 +101,11 @@ export class Shard {
 
   /** One run, from its start to its end. The first one was begun by `open`. */
   async round(round: number, scripted?: ScriptedKill): Promise<RoundReport> {
-    const planned: PlannedKill = scripted
-      ? { kind: "point", at: { point: scripted.point, times: 1 }, scenario: scripted.scenario }
-      : this.#schedule.next(this.#silence.due());
+    const planned: PlannedKill = scripted ? { kind: "point", times: 1, ...scripted } : this.#schedule.next(this.#silence.due());
     const before = this.#endedAt;
     if (this.service.run > 1 || planned.kind === "point") {
       if (this.service.isUp) await this.#kill();
-      const began = await this.service.begin(planned.kind === "point" ? planned.at : null);
+      const began = await this.service.begin(planned.kind === "point" ? `${planned.place}:${planned.times}` : null);
       if (!began) return this.#ended(planned, null);
     }
     const restartMs = before === null ? null : this.service.readyAt - before;
@@ -236,19 +234,19 @@ export class Shard {
   }
 
   async #ended(planned: PlannedKill, restartMs: number | null): Promise<RoundReport> {
-    const { point, end } = await this.service.ended;
+    const { place, end } = await this.service.ended;
     this.#endedAt = Date.now();
     this.#crashed.abort();
     if (end === "fell") this.#ownEnds++;
     const open = this.tracks.filter(({ isFinal }) => !isFinal);
     for (const track of open) {
       track.killedAt = this.#endedAt;
-      track.trace(`the process is killed (${point ?? planned.kind})`);
+      track.trace(`the process is killed (${place ?? planned.kind})`);
     }
-    const died = point ?? (end !== "killed" ? end : planned.kind === "point" ? "time" : planned.kind);
+    const died = place ?? (end !== "killed" ? end : planned.kind === "point" ? "time" : planned.kind);
     this.#schedule.hit(died);
     return {
-      planned: planned.kind === "point" ? `${planned.at.point}:${planned.at.times}` : planned.kind,
+      planned: planned.kind === "point" ? `${planned.place}:${planned.times}` : planned.kind,
       died,
       inFlight: countBy(open.map((track) => track.seen.at(-1)?.status ?? "new")),
       struck: open.filter(({ paidIn }) => paidIn === this.service.run).map(({ plan }) => plan),

@@ -2,17 +2,25 @@ import { readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
+import { behaviours } from "#src/gateways/testing.ts";
 import { type Child, start } from "./child.ts";
 import { pause } from "./wait.ts";
 
-/** Where each vendor takes money or keeps a card: faults strike there, and the search for what became of it goes through. */
-const CHARGE_PATHS = {
-  stripe: "/v1/payment_intents",
-  nmi: "/api/transact.php",
-  authorizenet: "/xml/v1/request.api/create",
-  webhook: "/",
-  ecommpay: "/v2/payment/card",
-} satisfies Partial<Record<GatewayName, string>>;
+/** Some of each way in which a lost answer is cleared up, and of those that need an access token first. */
+export const GATEWAYS: readonly GatewayName[] = [
+  "stripe",
+  "nmi",
+  "authorizenet",
+  "webhook",
+  "ecommpay",
+  // An access token of its own; by look-up.
+  "globalpayments",
+  // A refresh token that changes; by idempotency key alone.
+  "quickbooks",
+  // By the attempt alone, while it has the card.
+  "moneris",
+];
+const BEHAVIOURS = await behaviours();
 
 /** The vendor whose silence can be had for one payment alone: each question names the payment in its body. */
 export const SILENT_GATEWAY: GatewayName = "ecommpay";
@@ -54,9 +62,10 @@ export class Vendors {
     return lines.filter((line) => line.endsWith("}")).map((line) => JSON.parse(line) as RecordedEntry);
   }
 
-  /** The next requests with which money is taken are struck so at each vendor, after it has acted. */
+  /** The next requests with which money is taken or a card is kept are struck so at each vendor, after it has acted. */
   async strike(kind: VendorFault, times: number): Promise<void> {
-    for (const [gateway, path] of Object.entries(CHARGE_PATHS)) await this.#arm({ gateway, path, kind, times });
+    for (const gateway of GATEWAYS)
+      for (const path of new Set(Object.values(BEHAVIOURS[gateway]!.path))) await this.#arm({ gateway, path, kind, times });
   }
 
   /** Takes back what `strike` armed. */

@@ -1,12 +1,10 @@
-import type { CrashPoint } from "#src/kernel/crash-points.ts";
+import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
+import { type SessionEvent, TRANSITIONS } from "#src/sessions/states.ts";
 import { passesLuhn } from "#simulators/kit/cards.ts";
 import type { SeededRandom } from "../random.ts";
 import type { Behaviour, Plan } from "./track.ts";
-import { SILENT_GATEWAY } from "./vendors.ts";
-
-/** Gateways by how a lost answer is cleared up: idempotency key; look-up; look-up; nothing, one attempt; polled. */
-export const GATEWAYS: readonly GatewayName[] = ["stripe", "nmi", "authorizenet", "webhook", "ecommpay"];
+import { GATEWAYS, SILENT_GATEWAY } from "./vendors.ts";
 
 const WEIGHTS: Readonly<Record<Behaviour, number>> = {
   pays: 6,
@@ -33,7 +31,7 @@ const BY_WIDGET: ReadonlySet<Behaviour> = new Set([
   "waits for a silent vendor",
 ]);
 
-/** What must happen for a point to be reached: where the usual mixture would take long to get there. */
+/** What must happen for a place to be reached: where the usual mixture would take long to get there. */
 export interface Scenario {
   behaviour?: Behaviour;
   channel?: Plan["channel"];
@@ -53,53 +51,71 @@ export interface Scenario {
   keyless?: boolean;
 }
 
-const VOICE: Scenario = { channel: "voice" };
-const WIDGET: Scenario = { channel: "widget" };
+/** Events that nobody brings about here: no gateway only authorizes, and nobody says the test word. */
+const NOT_HERE: ReadonlySet<string> = new Set(["authorize", "skip"]);
+const EVENTS = [...new Set(Object.values(TRANSITIONS).flatMap((events) => Object.keys(events)))].filter((event) => !NOT_HERE.has(event));
+/** Every place at which a process may die, as CRASH_AT takes it: a point, with each event of the table of states where it has names. */
+export const PLACES: readonly string[] = Object.keys(CRASH_POINTS).flatMap((point) =>
+  point.startsWith("transition_") ? EVENTS.map((event) => `${point}.${event}`) : [point],
+);
 
-export const SCENARIOS: Readonly<Partial<Record<CrashPoint, Scenario>>> = {
-  create_inserted: { keyless: true },
-  card_posted: WIDGET,
-  try_counted: WIDGET,
-  try_committed: WIDGET,
-  try_settled: WIDGET,
-  try_ended: WIDGET,
-  call_matched: VOICE,
-  call_claimed: VOICE,
-  call_answered: VOICE,
-  digit_received: VOICE,
-  card_collected: VOICE,
-  call_collected: VOICE,
-  call_released: { behaviour: "gives up while it rings" },
-  abandoning: { behaviour: "hangs up while keying" },
-  hang_up_received: { behaviour: "hangs up while keying" },
-  call_ending: { behaviour: "is declined for good", patienceMs: 15_000 },
-  cancel_requested: { behaviour: "cancels during the call" },
-  cancel_committed: { behaviour: "cancels before the call" },
-  transfer_dialling: { behaviour: "is handed back", patienceMs: 18_000 },
-  transfer_answered: { behaviour: "is handed back", patienceMs: 18_000 },
-  transfer_reported: { behaviour: "is handed back", patienceMs: 18_000 },
-  notes_written: { behaviour: "pays and hangs up", gateway: "stripe" },
-  retry_committed: { behaviour: "is declined, then pays", gateway: "stripe" },
-  unknown_committed: { behaviour: "pays and hangs up", gateway: "nmi", fault: "reset_after" },
-  look_up_started: { behaviour: "pays and hangs up", gateway: "authorizenet", mode: "charge", fault: "reset_after" },
-  look_up_answered: { behaviour: "pays and hangs up", gateway: "nmi", mode: "charge", fault: "reset_after" },
-  reconciliation_decided: { behaviour: "pays and hangs up", gateway: "nmi", mode: "tokenize", fault: "reset_after" },
-  lease_renewed: { patienceMs: 8_000 },
-  attempt_adopted: { patienceMs: 22_000 },
-  expiry_due: { behaviour: "never calls", patienceMs: 22_000 },
-  unowned_session_found: { behaviour: "hangs up while keying", patienceMs: 28_000 },
-  webhook_waiting: { badReceiver: true, behaviour: "cancels before the call" },
-  drain_begun: { terminateAfterMs: 1_500 },
-  drained: { terminateAfterMs: 1_500, behaviour: "pays and hangs up", patienceMs: 40_000 },
+const LOST_ANSWER: Scenario = { behaviour: "pays and hangs up", gateway: "nmi", fault: "reset_after" };
+/** What brings each event about: for most a run of any payments does. */
+const OF_EVENT: Readonly<Partial<Record<SessionEvent, readonly Scenario[]>>> = {
+  release: [{ behaviour: "gives up while it rings" }],
+  cancel: [{ behaviour: "cancels before the call" }, { behaviour: "cancels during the call" }],
+  expire: [{ behaviour: "never calls", patienceMs: 22_000 }],
+  abandon: [{ behaviour: "hangs up while keying" }, { behaviour: "hangs up while keying", patienceMs: 28_000 }],
+  retry: [
+    { behaviour: "is declined, then pays", gateway: "stripe" },
+    { behaviour: "is declined, then pays", channel: "widget", gateway: "stripe" },
+  ],
+  fail: [{ behaviour: "is declined for good", patienceMs: 15_000 }],
+  lose: [LOST_ANSWER],
+  approve: [{}, { ...LOST_ANSWER, mode: "tokenize" }],
+};
+/** Requests and responses of every kind: charges of several steps, look-ups, webhooks and their next tries. */
+const OF_REQUESTS: readonly Scenario[] = [
+  {},
+  { behaviour: "pays and hangs up", gateway: "stripe" },
+  { behaviour: "pays and hangs up", gateway: "authorizenet", mode: "charge", fault: "reset_after" },
+  LOST_ANSWER,
+  { badReceiver: true, behaviour: "cancels before the call" },
+  { patienceMs: 22_000 },
+];
+const OF_POINT: Readonly<Partial<Record<string, readonly Scenario[]>>> = {
+  transaction_uncommitted: [{ channel: "widget" }, { badReceiver: true, behaviour: "cancels before the call" }],
+  transaction_committed: [{ channel: "widget" }, { badReceiver: true, behaviour: "cancels before the call" }],
+  request_unsent: OF_REQUESTS,
+  connection_open: OF_REQUESTS,
+  response_begun: OF_REQUESTS,
+  response_read: OF_REQUESTS,
+  answer_unsent: [{}, { keyless: true }, { channel: "widget" }, { behaviour: "cancels before the call" }],
+  digit_received: [{ channel: "voice" }],
+  transfer_referring: [{ behaviour: "is handed back", patienceMs: 18_000 }],
+  transfer_answered: [{ behaviour: "is handed back", patienceMs: 18_000 }],
+  drain_begun: [{ terminateAfterMs: 1_500 }, { terminateAfterMs: 1_500, behaviour: "pays and hangs up", patienceMs: 40_000 }],
 };
 
-/** Points that lie before the process serves. */
-export const AT_START: ReadonlySet<CrashPoint> = new Set(["lease_written", "serving"]);
+/** The runs that come to a place: one of them is enough each time. */
+export function scenariosOf(place: string): readonly Scenario[] {
+  const [point = "", event] = place.split(".");
+  return (event === undefined ? OF_POINT[point] : OF_EVENT[event as SessionEvent]) ?? [{}];
+}
+
+/** How often a place is passed within a run at most, so that a later time can be chosen. */
+export function mostTimes(place: string): number {
+  if (place === "serving" || place === "drain_begun" || place.startsWith("transfer_")) return 1;
+  if (place === "digit_received") return 30;
+  return OF_POINT[place] === OF_REQUESTS ? 8 : place.includes(".") ? 2 : 4;
+}
+
 /**
- * Points at the end of a search that found nothing. A session whose vendor is silent comes there ten minutes after its charge,
- * while the other runs go on: a shorter run does not reach them.
+ * Where a search ends that found nothing. A session whose vendor is silent comes there ten minutes after its charge,
+ * while the other runs go on: a shorter run does not see its search given up, and does not reach the reversal at all.
  */
-export const AFTER_GATEWAY_SILENCE = ["reconciliation_given_up", "reversal_begun"] as const satisfies readonly CrashPoint[];
+export const GIVEN_UP = "transition_written.fail";
+export const REVERSAL = "reversal_begun";
 export const GATEWAY_SILENCE: Scenario = {
   behaviour: "waits for a silent vendor",
   gateway: SILENT_GATEWAY,

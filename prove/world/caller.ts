@@ -51,6 +51,8 @@ export class Caller {
       request: inviteOf(setup),
       offer: DESCRIPTION,
       cancelled: false,
+      // Its provisional responses need no PRACK.
+      ready: async () => {},
       answer: (description: string) => this.#answered(description),
       reject: (status: number) => {
         world.calls.refused(this, status);

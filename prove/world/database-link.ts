@@ -11,7 +11,7 @@ import {
 import type { Database, Tables } from "#src/platform/index.ts";
 import { batched } from "#src/platform/db/batch.ts";
 import { TransactionScope } from "#src/platform/db/transaction-scope.ts";
-import { type Connection, DatabaseError, type ModelDatabase, type Value } from "../database/index.ts";
+import { type Connection, DatabaseError, type ModelDatabase, type Result, type Value } from "../database/index.ts";
 
 /** What can happen to one exchange with the database. */
 export type DatabaseFault = "none" | "lost before" | "lost after";
@@ -128,8 +128,38 @@ class LinkConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    const { rows, affected } = await this.exchange("statement", (session) => session.query(sql, parameters as readonly Value[]));
+    const values = parameters as readonly Value[];
+    const isCommit = !this.session.isOpen && !sql.startsWith("select");
+    const { rows, affected } = isCommit
+      ? await this.#commitAlone(sql, values)
+      : await this.exchange("statement", (session) => session.query(sql, values));
     return { rows: rows as R[], numAffectedRows: BigInt(affected) };
+  }
+
+  /** A statement that is a transaction by itself: the line can break before it came, before its commit and after. */
+  async #commitAlone(sql: string, values: readonly Value[]): Promise<Result> {
+    const lost = (): never => {
+      this.session.cut();
+      throw terminated();
+    };
+    const arrives = this.#link.databaseFault("statement", this.session);
+    await this.#link.delay();
+    if (arrives !== "none") return lost();
+    this.session.begin();
+    let isDone: DatabaseFault;
+    let result: Result;
+    try {
+      result = await this.session.query(sql, values);
+      isDone = this.#link.databaseFault("statement", this.session);
+      if (isDone === "none") isDone = this.#link.databaseFault("commit", this.session);
+      if (isDone !== "lost before") this.session.commit();
+    } catch (error) {
+      this.session.rollback();
+      await this.#link.delay();
+      throw error;
+    }
+    await this.#link.delay();
+    return isDone === "none" ? result : lost();
   }
 
   // oxlint-disable-next-line require-yield -- the interface asks for a generator

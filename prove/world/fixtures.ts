@@ -3,9 +3,9 @@ import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { GatewaySettings } from "#src/gateways/index.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
-import type { Projects } from "#src/projects/index.ts";
+import type { Project, Projects } from "#src/projects/index.ts";
 import { authenticate, createKeyDigest } from "#src/projects/api-key-authentication.ts";
-import { readWidget } from "#src/projects/settings.ts";
+import { readVoice, readWidget } from "#src/projects/settings.ts";
 import type { WorldState } from "./state.ts";
 
 /** What stands in a world before anything happens: two organisations, a project of each, their settings. */
@@ -42,7 +42,8 @@ export function insertFixtures(world: WorldState): void {
     database.insertFixture("organizations", { id, slug: `acme-${index}`, name: "Acme", created_at: created });
   for (const [index, id] of PROJECTS.entries()) {
     const row = { id, organization_id: organizationOf(id), slug: `shop-${index}`, name: "Shop", currency: "USD", language: "en-US" };
-    database.insertFixture("projects", { ...row, country: "US", archived: false, created_at: created });
+    database.insertFixture("projects", { ...row, country: "US", archived: false, accepted_brands: [], voice: {}, created_at: created });
+    database.insertFixture("webhook_endpoints", { project_id: id, environment: "both", url: RECEIVER, amount_unit: "dollars" });
   }
 }
 
@@ -58,20 +59,28 @@ export function projectsOf(world: WorldState): Projects {
     const credentials = GATEWAYS_BUILT[gateway]?.sandboxCredentials(endpoint) ?? {};
     return { environment: "test", credentials, options: {}, endpoint, version: 1 };
   };
-  const projectOf = (id: string) => ({
+  const projectOf = (id: string): Project => ({
     id,
     organizationId: organizationOf(id),
     slug: `shop-${PROJECTS.indexOf(id as (typeof PROJECTS)[0])}`,
     name: "Shop",
+    currency: "USD",
+    language: "en-US",
     country: "US",
-    voice: { collect: id === PROJECTS[0] ? ["number", "expiry", "cvv"] : ["number", "expiry", "cvv", "zip"], attempts: 3, testWord: true },
+    archived: false,
+    acceptedBrands: [],
+    voice: readVoice({ collect: id === PROJECTS[0] ? ["number", "expiry", "cvv"] : ["number", "expiry", "cvv", "zip"] }),
     widget: readWidget({}),
+    createdAt: new Date(0),
   });
   const secrets = [new Secret(SIGNING_SECRET)];
   const known = {
     projectById: async (_: unknown, id: string) => projectOf(id),
-    projectOfNumber: async (_: unknown, number: string) => projectOfNumber(number),
-    projectOfTrunk: async () => null,
+    fromJson: (row: { id: string }) => projectOf(row.id),
+    projectOfCall: async (_: unknown, numbers: readonly string[]) => {
+      const number = numbers.find((one) => projectOfNumber(one) !== null);
+      return number === undefined ? null : { project: projectOf(projectOfNumber(number)!.id), number };
+    },
     authenticate: (db: Db, token: string) => authenticate(db, token, digestOf),
     countries: async () => ["US"],
     gatewaySettings: async (_: unknown, project: string, gateway: GatewayName) =>

@@ -99,7 +99,7 @@ export class HttpEntryPoint {
         gateways: GATEWAYS_BUILT,
         clock,
         log,
-        settings: { phoneNumber: null, sessionTtlSeconds: 300, dialsNumbers: false, isTrunkHost: () => false },
+        settings: { phoneNumber: null, sessionTtlSeconds: 300, dialsNumbers: false, dialsTls: false, isTrunkHost: () => false },
       }),
       widget,
       clock,

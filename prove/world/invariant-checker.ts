@@ -223,6 +223,9 @@ export class InvariantChecker {
   logged(event: string, fields: object): void {
     if (event === "payment_outcome_unknown") this.#world.counters.occurred("a search was given up after ten minutes");
     if (event === "call_failed") this.#world.counters.occurred("a call was lost to a fault of our own side");
+    // A program's own mistake, not a fault of the world: whoever catches it would leave everything behind it untried.
+    const { error } = fields as { error?: unknown };
+    if (error instanceof TypeError || error instanceof ReferenceError) this.#break("I12", null, `${event}: ${error.stack}`);
     this.#scan(
       event,
       JSON.stringify(fields, (name, value: unknown) => (name === "error" ? undefined : value)),

@@ -1,4 +1,4 @@
-import type { MediaLeg, PlayPart } from "#src/media/index.ts";
+import { type MediaLeg, NO_STATS, type PlayPart } from "#src/media/index.ts";
 import type { Recognised, ModelListener } from "./speech-input.ts";
 
 /** The process that a leg belongs to. */
@@ -52,9 +52,11 @@ export class ModelLeg {
     this.#stop();
   }
 
+  async caughtUp(): Promise<void> {}
+
   async close() {
     this.#stop();
     this.#process.legs.delete(this.port);
-    return { packetsIn: 0, packetsOut: 0, lost: 0, jitterMs: 0, ignored: 0, lateness: { p50: 0, p99: 0, max: 0 } };
+    return NO_STATS;
   }
 }

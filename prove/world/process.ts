@@ -62,6 +62,8 @@ export class ServiceProcess implements DatabaseLink {
   readonly legs = new Map<number, ModelLeg>();
   #lastPort = 10_000;
   readonly #connections = new Set<Connection>();
+  /** The listening connection is lost. */
+  #hasLostListener = false;
   readonly #listeners = new Set<{ channel: string; onPayload: (payload: string) => void; onGap: () => void }>();
   readonly #startDelivery: () => () => unknown;
   /** Ends what was started, the last first. */
@@ -97,7 +99,7 @@ export class ServiceProcess implements DatabaseLink {
     const webhooks = createWebhooks({ database, jobs, projects, gateways: GATEWAYS_BUILT, outbound, clock, random, log });
     webhooks.registerDelivery();
     this.#wakeDelivery = (projectId) => void work({ projectId });
-    const sessions = createSessions({ database, clock, random, log, onFinal: (tx, session) => webhooks.onFinal(tx, session) });
+    const sessions = createSessions({ database, clock, random, log, outbox: webhooks.outbox });
     const gateways = world.isBlind ? { ...GATEWAYS_BUILT, stripe: BLIND } : GATEWAYS_BUILT;
     const payments = createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log });
     this.sessions = sessions;
@@ -110,18 +112,23 @@ export class ServiceProcess implements DatabaseLink {
         payments,
         media: { open: async () => this.#openLeg(), loadClip: () => {}, unloadClip: () => {} } as never,
         voice: { render: async () => new Uint8Array(1) },
+        endpoint: null,
         recogniser: new ModelRecogniser(this),
+        admission: { refuse: () => null, drain: () => {} },
         clock,
         random,
         log,
+        countStep: () => {},
+        countCode: () => {},
         settings: {
           owner,
+          languages: ["en-US"],
           mediaHost: "192.0.2.1",
+          srtpRequired: false,
           publicHost: "till.example",
           phoneNumber: null,
           trunks: { outbound: null, isTrunkHost: () => false, isTrunkAddress: async () => false },
           transfers: { atOnce: 50, perDay: 500 },
-          maxCalls: 1000,
         },
       },
       () => ({ mayReach: async () => false, invite: () => Promise.reject(new Error("no callbacks in this world")) }) as never,
@@ -225,14 +232,20 @@ export class ServiceProcess implements DatabaseLink {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** A notification that was committed; the listening connection may be lost just then, and is back a while later. */
+  /** A notification that was committed; the listening connection may be lost just then, hears nothing, and is back a while later. */
   notify(channel: string, payload: string): void {
-    const { random, isChaos } = this.world;
-    const isLost = this.world.scheduler.now < this.cutOffUntil || (isChaos && random.chance(0.01));
+    const { random, isChaos, scheduler } = this.world;
+    if (this.#hasLostListener) return;
+    if (scheduler.now < this.cutOffUntil || (isChaos && random.chance(0.01))) {
+      this.#hasLostListener = true;
+      this.after(random.between(1000, 20_000), () => {
+        this.#hasLostListener = false;
+        for (const { onGap } of this.#listeners) onGap();
+      });
+      return;
+    }
     for (const listener of this.#listeners) {
-      if (listener.channel !== channel) continue;
-      if (isLost) this.after(random.between(1000, 20_000), listener.onGap);
-      else this.after(random.between(0.1, 3), () => listener.onPayload(payload));
+      if (listener.channel === channel) this.after(random.between(0.1, 3), () => listener.onPayload(payload));
     }
   }
 

@@ -121,7 +121,7 @@ export class Shopper {
   }
 }
 
-/** One page, as `src/widget/frame/frame.js` behaves in it. */
+/** One page, as `src/widget/browser/form.ts` behaves in it. */
 class Tab {
   nonce: string | null = null;
   readonly #world: ShopperWorld;

@@ -17,7 +17,7 @@ interface RecogniserHost {
 }
 
 /** The pool of a process's speech workers, which are told what was said instead of hearing it. */
-export class ModelRecogniser implements Recogniser {
+export class ModelRecogniser implements Pick<Recogniser, "acquire"> {
   readonly #process: RecogniserHost;
   #free = WORKERS;
 
