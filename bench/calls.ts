@@ -1,25 +1,34 @@
 /**
- * Concurrent keypad calls: npm run bench -- calls [calls ...]   (default 10 100 200)
+ * Concurrent keypad calls: npm run bench -- calls [calls ...] [--pin]   (default 10 100 200)
  *
- * Against one service process: INVITE to first RTP, key to next prompt, pacing, CPU a call.
+ * Against one service process: INVITE to first RTP, key to next prompt, pacing, CPU a call; calls refused with 503, admitted calls whose
+ * keyed card was not paid (a digit was wrong or lost), RTP timestamps that do not fit their sequence number without a marker (RFC 3551
+ * section 4.1), and how late this process was itself. --pin: the service on the first core, the callers on the second.
  * The load runs in this process, the service in its own. Anchor: Asterisk 18.26 (chan_sip) on one core, measured once on a machine of
  * this kind: INVITE to first RTP 3.3 ms (95 %: 5.2) and last digit to next prompt 1.2 ms (3.0) with 100 calls, clean up to about 250; its
  * "last digit" counts from the end of the digit, so the digit's length is shown beside.
  */
 import { createSocket, type Socket } from "node:dgram";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
+import { isRtcp } from "#src/media/rtp.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
 import { startService, type Service } from "../test/journeys/service.ts";
+import { figure } from "./budgets.ts";
 
-const DIGITS = "4242424242424242";
+/** What is keyed: a pause of one key's time for each space. */
+const KEYS = "4242424242424242     1230     123     94105     1";
+/** The last key of the number: a prompt answers it. */
+const NUMBER_KEYS = 16;
 const PACKET_MS = 20;
 const KEY_PACKETS = 5;
 const LEAD_MS = 2_500;
-const TAIL_MS = 2_500;
+const TAIL_MS = 4_000;
 const SPREAD_MS = 5_000;
 const ANCHOR: Readonly<Record<number, string>> = {
   10: "2.6 / 3.6 / 3.6      0.4 / 1.3      3.5",
@@ -31,7 +40,11 @@ interface Measured {
   inviteToRtp: number[];
   keyToPrompt: number[];
   pacing: number[];
+  /** How late the callers' own loop was. */
+  ownLate: number[];
   failed: number;
+  refused: number;
+  timestampErrors: number;
 }
 
 class Caller {
@@ -41,6 +54,8 @@ class Caller {
   #sequence = 0;
   #timestamp = 0;
   #last = 0;
+  #previous: { sequence: number; timestamp: number } | null = null;
+  isAdmitted = false;
   #invited = 0;
   #keyed = 0;
   #tick = 0;
@@ -69,12 +84,14 @@ class Caller {
     const outgoing = userAgent.invite({ target: uri, from: "sip:+14155550100@127.0.0.1", offer, ringTimeoutMs: 30_000 });
     try {
       const { dialog, sdp } = await outgoing.answered;
+      this.isAdmitted = true;
       this.#remotePort = Number(/m=audio (\d+)/.exec(sdp)?.[1]);
-      await delay(LEAD_MS + DIGITS.length * 200 + TAIL_MS);
+      await delay(LEAD_MS + KEYS.length * 200 + TAIL_MS);
       this.#over = true;
       await dialog.bye();
-    } catch {
-      this.#measured.failed++;
+    } catch (error) {
+      if ((error as { status?: number }).status === 503) this.#measured.refused++;
+      else this.#measured.failed++;
     }
     this.socket.close();
   }
@@ -84,13 +101,13 @@ class Caller {
     if (this.#remotePort === 0 || this.#over) return;
     const at = this.#tick++ - LEAD_MS / PACKET_MS;
     const [key, phase] = [Math.floor(at / (2 * KEY_PACKETS)), at % (2 * KEY_PACKETS)];
-    const isKey = at >= 0 && key < DIGITS.length && phase < KEY_PACKETS;
+    const isKey = at >= 0 && key < KEYS.length && KEYS[key] !== " " && phase < KEY_PACKETS;
     if (!isKey) this.#send(0, this.#timestamp, Buffer.alloc(160, 0xff));
     else {
       const start = this.#timestamp - phase * 160;
-      const payload = Buffer.from([Number(DIGITS[key]), 10, 0, 0]);
+      const payload = Buffer.from([Number(KEYS[key]), 10, 0, 0]);
       payload.writeUInt16BE((phase + 1) * 160, 2);
-      if (key === DIGITS.length - 1 && phase === 0) this.#keyed = performance.now();
+      if (key === NUMBER_KEYS - 1 && phase === 0) this.#keyed = performance.now();
       this.#send(101, start, payload);
       if (phase === KEY_PACKETS - 1) {
         payload[1] = 0x8a;
@@ -111,14 +128,28 @@ class Caller {
   }
 
   #receive(packet: Buffer): void {
+    // Reports go to the port above a call's own: another caller's.
+    if (isRtcp(packet)) return;
     const now = performance.now();
     if (this.#last === 0) this.#measured.inviteToRtp.push(now - this.#invited);
     else this.#measured.pacing.push(Math.abs(now - this.#last - PACKET_MS));
     this.#last = now;
+    this.#checkTimestamp(packet);
     if (this.#keyed > 0 && packet.subarray(12).some((code) => (code & 0x7f) !== 0x7f)) {
       this.#measured.keyToPrompt.push(now - this.#keyed);
       this.#keyed = 0;
     }
+  }
+
+  #checkTimestamp(packet: Buffer): void {
+    const [sequence, timestamp] = [packet.readUInt16BE(2), packet.readUInt32BE(4)];
+    const previous = this.#previous;
+    this.#previous = { sequence, timestamp };
+    if (!previous) return;
+    const [packets, samples] = [(sequence - previous.sequence) & 0xffff, (timestamp - previous.timestamp) >>> 0];
+    const isMarked = packet.readUInt8(1) >= 0x80;
+    const fits = isMarked ? samples >= packets * 160 && samples % 160 === 0 : samples === packets * 160;
+    if (!fits) this.#measured.timestampErrors++;
   }
 }
 
@@ -133,7 +164,7 @@ function cpuOf(pid: number): number {
 }
 
 async function round(service: Service, calls: number): Promise<void> {
-  const measured: Measured = { inviteToRtp: [], keyToPrompt: [], pacing: [], failed: 0 };
+  const measured: Measured = { inviteToRtp: [], keyToPrompt: [], pacing: [], ownLate: [], failed: 0, refused: 0, timestampErrors: 0 };
   const userAgent = createUserAgent({
     clock: systemClock,
     random: systemRandom,
@@ -145,7 +176,7 @@ async function round(service: Service, calls: number): Promise<void> {
     onInvite: (call) => call.reject(480),
   });
   await userAgent.start();
-  const sessions: { sip_uri: string }[] = [];
+  const sessions: { session_id: string; sip_uri: string }[] = [];
   for (let index = 0; index < calls; index++) sessions.push(await service.create());
   const callers = await Promise.all(
     sessions.map(async () => {
@@ -154,7 +185,7 @@ async function round(service: Service, calls: number): Promise<void> {
       return new Caller(socket, measured);
     }),
   );
-  const pacer = startPacer(callers);
+  const pacer = startPacer(callers, measured);
   const [cpu, started] = [cpuOf(service.pid()), performance.now()];
   await Promise.all(
     callers.map(async (caller, index) => {
@@ -165,17 +196,30 @@ async function round(service: Service, calls: number): Promise<void> {
   pacer.stop();
   const [used, seconds] = [cpuOf(service.pid()) - cpu, (performance.now() - started) / 1000];
   await userAgent.stop();
+  const admitted = sessions.filter((_, index) => callers[index]?.isAdmitted);
+  let unpaid = 0;
+  for (const { session_id } of admitted) if ((await service.session(session_id))["status"] !== "payment-success") unpaid++;
   console.log(
     `${String(calls).padStart(5)}  ${show(measured.inviteToRtp, 0.5, 0.95, 1).padEnd(20)} ${show(measured.keyToPrompt, 0.5, 0.95).padEnd(14)} ${show(measured.pacing, 0.5, 0.99, 1).padEnd(18)} ${((used / calls) * 1000).toFixed(0).padStart(6)} ms   ${measured.failed} failed, ${measured.keyToPrompt.length} answered in ${seconds.toFixed(0)} s`,
   );
+  console.log(
+    `       ${measured.refused} refused with 503, ${unpaid} of ${admitted.length} admitted not paid, ${measured.timestampErrors} RTP timestamp errors, callers' loop late p99 / max ${show(measured.ownLate, 0.99, 1)} ms, load ${loadavg()[0]?.toFixed(1)}`,
+  );
+  if (calls === 100) {
+    figure("invite_to_rtp_p50", percentile(measured.inviteToRtp, 0.5));
+    figure("invite_to_rtp_p95", percentile(measured.inviteToRtp, 0.95));
+    figure("key_to_prompt_p95", percentile(measured.keyToPrompt, 0.95));
+    figure("wrong_digits", unpaid + measured.failed);
+  }
   if (ANCHOR[calls]) console.log(`       ${ANCHOR[calls]}   (Asterisk 18: INVITE p50/p95/max, digit p50/p95, pacing p99)`);
 }
 
 /** One loop for all callers, held to the monotonic clock; an interval each would drift. */
-function startPacer(callers: readonly Caller[]): { stop(): void } {
+function startPacer(callers: readonly Caller[], { ownLate }: Measured): { stop(): void } {
   let due = performance.now();
   let timer: NodeJS.Timeout;
   const turn = () => {
+    ownLate.push(performance.now() - due);
     while (performance.now() >= due) {
       for (const caller of callers) caller.tick();
       due += PACKET_MS;
@@ -186,8 +230,12 @@ function startPacer(callers: readonly Caller[]): { stop(): void } {
   return { stop: () => clearTimeout(timer) };
 }
 
-const counts = process.argv.slice(2).map(Number);
+const args = process.argv.slice(2);
+const counts = args.filter((arg) => arg !== "--pin").map(Number);
 const service = await startService({ env: { SPEECH: "off", LOG_LEVEL: "warn" } });
+if (args.includes("--pin")) {
+  for (const [core, pid] of [[0, service.pid()], [1, process.pid]]) execFileSync("taskset", ["-acp", String(core), String(pid)]); // prettier-ignore
+}
 await delay(3_000);
 console.log("calls  INVITE to RTP ms     key to prompt  pacing error ms    CPU a call");
 console.log("       p50 / p95 / max      p50 / p95      p50 / p99 / max");

@@ -116,8 +116,8 @@ const clientOf = clientReader(["127.0.0.0/8"]);
 const nobody: SessionIndex = {
   channelOf: async () => null,
   waitingFor: async () => [],
-  projectOfTrunk: async () => null,
-  projectOfNumber: async () => null,
+  projectOf: async () => null,
+  sessionOfCode: async () => "none",
   countries: async () => ["US", "DE"],
 };
 const LOCAL = { host: "127.0.0.1", port: 20_000, sessionId: "1", previous: null };
@@ -163,7 +163,7 @@ const READERS: readonly Reader[] = [
   {
     name: "card scanner",
     begins: ["", '{"card":{"number":"', '{"card":'],
-    read: (text) => readCardBody(utf8(text), { nowMs: 0, cvvNeeded: true }),
+    read: (text) => readCardBody(utf8(text), { nowMs: 0, cvvNeeded: true, acceptedBrands: [] }),
   },
   { name: "telephone number", begins: ["", "+1"], read: parseE164 },
   { name: "callback", begins: ["", "sip:", "sip:a@", "sip:a@b;", "tel:+"], read: parseCallback },

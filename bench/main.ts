@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 const FOLDER = new URL(".", import.meta.url);
 const names = readdirSync(FOLDER)
   .filter((file) => file.endsWith(".ts") && file !== "main.ts")
-  .map((file) => file.slice(0, -".ts".length));
+  .map((file) => file.slice(0, -".ts".length))
+  // The others are parts of benches.
+  .filter((each) => headOf(each).includes("npm run bench -- "));
 const [name, ...options] = process.argv.slice(2);
 
 if (name !== undefined && names.includes(name) && options.includes("--help")) {

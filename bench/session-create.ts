@@ -3,8 +3,9 @@
  *
  * POST /v1/sessions of the real API on PostgreSQL (keys, shared rate limit, validation and all), with and without an
  * Idempotency-Key of its own on each request, against a bare node:http + pg server that makes the same row from the same body
- * (and knows neither keys nor limits nor idempotency) and against pgbench making that row, turn about in one run. Aim:
- * 1.3 times the bare server at 8 and 32 connections, 0.9 at one. BENCH_DATABASE_URL names the server (default
+ * (and knows neither keys nor limits nor idempotency) and against pgbench making that row with as many clients, turn about in one run. Aim:
+ * 1.3 times the bare server at 8 and 32 connections, 0.9 at one. Then GET /v1/sessions/{id} and GET by caller against the bare server reading
+ * the same row by a prepared statement: aim 0.8. BENCH_DATABASE_URL names the server (default
  * postgres://root@127.0.0.1:5432/postgres); a database of its own is made there and dropped.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
@@ -22,6 +23,7 @@ import { systemRandom } from "#src/kernel/random.ts";
 import { createKeyring, firstKeys, openDatabase, silentLog } from "#src/platform/index.ts";
 import { createProjects } from "#src/projects/index.ts";
 import { createSessions } from "#src/sessions/index.ts";
+import { figure } from "./budgets.ts";
 
 const HOST = "127.0.0.1";
 /** Requests are counted as for any limit. */
@@ -58,8 +60,10 @@ interface Load {
   port: number;
   seconds: number;
   connections: number;
-  /** With an Idempotency-Key of its own on every request. */
-  keyed: boolean;
+  /** `keyed`: a creation with an Idempotency-Key of its own on every request. */
+  what: "create" | "keyed" | "read" | "find";
+  /** The session that is read. */
+  id: string;
 }
 interface Measured {
   count: number;
@@ -78,7 +82,7 @@ async function main({ rounds, seconds, connections }: { rounds: number; seconds:
   url.pathname = `/${name}`;
   const children: ChildProcess[] = [];
   try {
-    const script = await prepare(url.href);
+    const { script, id } = await prepare(url.href);
     const start = async (role: string) => {
       const child = fork(new URL(import.meta.url), [role, url.href]);
       children.push(child);
@@ -89,17 +93,17 @@ async function main({ rounds, seconds, connections }: { rounds: number; seconds:
       of.send("cpu");
       return ((await once(of, "message")) as [number])[0];
     };
-    const measure = async ({ child, port }: typeof bare, by: Omit<Load, "port">): Promise<Measured & { cpu: number }> => {
+    const measure = async ({ child, port }: typeof bare, by: Omit<Load, "port" | "id">): Promise<Measured & { cpu: number }> => {
       const before = await cpu(child);
-      load.child.send({ port, ...by } satisfies Load);
+      load.child.send({ port, id, ...by } satisfies Load);
       const measured = ((await once(load.child, "message")) as [Measured])[0];
       return { ...measured, cpu: ((await cpu(child)) - before) / measured.count };
     };
     for (const target of [bare, ours]) {
-      for (const keyed of [false, true]) await measure(target, { seconds: 2, connections: 32, keyed });
+      for (const what of ["create", "keyed", "read", "find"] as const) await measure(target, { seconds: 2, connections: 32, what });
     }
     for (const count of connections) {
-      const measureOne = async (target: typeof bare, keyed: boolean) => measure(target, { seconds, connections: count, keyed });
+      const measureOne = async (target: typeof bare, what: Load["what"]) => measure(target, { seconds, connections: count, what });
       const of: Record<"bare" | "pgbench", { bare: number[]; ours: number[]; keyed: number[] }> = {
         bare: { bare: [], ours: [], keyed: [] },
         pgbench: { bare: [], ours: [], keyed: [] },
@@ -108,7 +112,11 @@ async function main({ rounds, seconds, connections }: { rounds: number; seconds:
         `\n${count} connection${count === 1 ? "" : "s"}\nround |${["bare", "ours", "ours with key"].map(heading).join("|")}| pgbench/s`,
       );
       for (let round = 1; round <= rounds; round++) {
-        const [ofBare, ofOurs, ofKeyed] = [await measureOne(bare, false), await measureOne(ours, false), await measureOne(ours, true)];
+        const [ofBare, ofOurs, ofKeyed] = [
+          await measureOne(bare, "create"),
+          await measureOne(ours, "create"),
+          await measureOne(ours, "keyed"),
+        ];
         const ofPgbench = pgbench(url, script, seconds, count);
         for (const [anchor, perSecond] of [
           ["bare", ofBare.perSecond],
@@ -123,9 +131,22 @@ async function main({ rounds, seconds, connections }: { rounds: number; seconds:
         );
       }
       console.log(
-        `median of the rounds, of bare (target: at least 90 %): ours ${middle(of.bare.ours)}, with key ${middle(of.bare.keyed)};  ` +
+        `median of the rounds, of bare (target: 130 %, 90 % at one connection): ours ${middle(of.bare.ours)}, with key ${middle(of.bare.keyed)};  ` +
           `of pgbench (towards 60 %): bare ${middle(of.pgbench.bare)}, ours ${middle(of.pgbench.ours)}, with key ${middle(of.pgbench.keyed)}`,
       );
+      figure(`create_${count}`, median(of.bare.ours));
+      figure(`keyed_${count}`, median(of.bare.keyed));
+      for (const what of ["read", "find"] as const) {
+        const ratios: number[] = [];
+        console.log(`${what === "read" ? "GET" : "GET by caller"}\nround |${["bare", "ours"].map(heading).join("|")}`);
+        for (let round = 1; round <= rounds; round++) {
+          const [ofBare, ofOurs] = [await measureOne(bare, what), await measureOne(ours, what)];
+          ratios.push(ofOurs.perSecond / ofBare.perSecond);
+          console.log(`${String(round).padStart(5)} | ${[show(ofBare), show(ofOurs)].join(" | ")}`);
+        }
+        console.log(`median of the rounds, of bare (target: 80 %): ${middle(ratios)}`);
+        figure(`${what}_${count}`, median(ratios));
+      }
     }
   } finally {
     for (const child of children) child.disconnect();
@@ -138,22 +159,32 @@ async function main({ rounds, seconds, connections }: { rounds: number; seconds:
 const heading = (name: string) => ` ${name.padEnd(14)} req/s    p50    p99 ms CPU us `;
 const show = ({ perSecond, p50, p99, cpu }: Measured & { cpu: number }) =>
   `${perSecond.toFixed(0).padStart(20)} ${p50.toFixed(2).padStart(6)} ${p99.toFixed(2).padStart(9)} ${cpu.toFixed(0).padStart(6)}`;
-const middle = (ratios: number[]) => `${(100 * ratios.toSorted((a, b) => a - b)[ratios.length >> 1]!).toFixed(0)} %`;
+const median = (ratios: number[]) => ratios.toSorted((a, b) => a - b)[ratios.length >> 1]!;
+const middle = (ratios: number[]) => `${(100 * median(ratios)).toFixed(0)} %`;
 
-/** Makes the tables and the project; answers pgbench's script. */
-async function prepare(url: string): Promise<string> {
+/** Whose session is read. */
+const READ_CALLER = "+14155550199";
+
+/** Makes the tables, the project and a session to be read; answers pgbench's script and that session's id. */
+async function prepare(url: string): Promise<{ script: string; id: string }> {
   const database = await openDatabase({ databaseUrl: url, dataDir: null });
   await database.migrate();
   await projectsOf(database).applyFile(JSON.stringify(PROJECTS), {});
   const { id, organization_id } = await database.db.selectFrom("projects").select(["id", "organization_id"]).executeTakeFirstOrThrow();
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const read = `gen_random_uuid(), '${organization_id}', '${id}', 'test', 'voice', 'PENDING', 'charge', 'stripe', 4999, 'USD', '${READ_CALLER}'`;
+  const { rows } = await client.query<{ id: string }>(INSERT(read));
+  await client.query("update sessions set expires_at = now() + interval '1 hour'");
+  await client.end();
   await database.close();
   const values = `gen_random_uuid(), '${organization_id}', '${id}', 'test', 'voice', 'PENDING', 'charge', 'stripe', 4999, 'USD', '+14155550100'`;
-  return `${INSERT(values)};\n`;
+  return { script: `${INSERT(values)};\n`, id: rows[0]!.id };
 }
 
 /** Transactions a second of the same insert, prepared, without any server of ours. */
 function pgbench(url: URL, script: string, seconds: number, connections: number): number {
-  const clients = String(Math.min(connections, 8));
+  const clients = String(connections);
   const options = ["-n", "-M", "prepared", "-c", clients, "-j", connections === 1 ? "1" : "2", "-T", String(seconds), "-f", "-", url.href];
   const output = execFileSync("pgbench", options, { input: script, encoding: "utf8", stdio: ["pipe", "pipe", "ignore"] });
   return Number(/tps = ([\d.]+)/.exec(output)?.[1]);
@@ -170,7 +201,7 @@ const projectsOf = (database: Awaited<ReturnType<typeof openDatabase>>) =>
 
 async function ours(url: string): Promise<() => Promise<void>> {
   const database = await openDatabase({ databaseUrl: url, dataDir: null });
-  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog, onFinal: async () => {} });
+  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog });
   const projects = projectsOf(database);
   const app = createApi({
     database,
@@ -182,7 +213,7 @@ async function ours(url: string): Promise<() => Promise<void>> {
       gateways: GATEWAYS_BUILT,
       clock: systemClock,
       log: silentLog,
-      settings: { phoneNumber: null, sessionTtlSeconds: 300, dialsNumbers: false, isTrunkHost: () => false },
+      settings: { phoneNumber: null, sessionTtlSeconds: 300, dialsNumbers: false, dialsTls: false, isTrunkHost: () => false },
     }),
     clock: systemClock,
     random: systemRandom,
@@ -235,7 +266,27 @@ async function bare(url: string): Promise<() => Promise<void>> {
       created_at: row.created_at.toISOString(),
     };
   };
+  const [byId, byCaller] = [
+    { name: "read", text: "select * from sessions where id = $1 and organization_id = $2 and environment = $3" },
+    {
+      name: "find",
+      text: `select * from sessions where caller = $1 and organization_id = $2 and environment = $3 and completed_at is null
+        order by created_at desc limit 1`,
+    },
+  ];
+  const find = async (path: string) => {
+    const caller = new URL(path, "http://bench").searchParams.get("caller");
+    const values = [caller ?? path.slice(path.lastIndexOf("/") + 1), organization_id, "test"];
+    return (await pool.query({ ...(caller === null ? byId : byCaller), values })).rows[0] as unknown;
+  };
   const server = createServer((request, response) => {
+    if (request.method === "GET") {
+      void find(request.url ?? "").then((row) => {
+        const text = JSON.stringify(row);
+        response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) }).end(text);
+      });
+      return;
+    }
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
     request.on("end", () => {
@@ -256,10 +307,17 @@ async function bare(url: string): Promise<() => Promise<void>> {
 }
 
 /** Keep-alive connections with one request each under way: raw sockets, so that the generator takes little of the machine. */
-async function run({ port, seconds, connections, keyed }: Load): Promise<Measured> {
+async function run({ port, seconds, connections, what, id }: Load): Promise<Measured> {
   const head = `POST /v1/sessions HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
   const rest = `Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
-  const request = () => (keyed ? `${head}Idempotency-Key: ${systemRandom.uuid()}\r\n${rest}` : head + rest);
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
+  const requests: Readonly<Record<Load["what"], () => string>> = {
+    create: () => head + rest,
+    keyed: () => `${head}Idempotency-Key: ${systemRandom.uuid()}\r\n${rest}`,
+    read: () => get(`/v1/sessions/${id}`),
+    find: () => get(`/v1/sessions?caller=${encodeURIComponent(READ_CALLER)}`),
+  };
+  const request = requests[what];
   const latencies: number[] = [];
   const end = performance.now() + seconds * 1000;
   const one = async () => {
@@ -275,7 +333,7 @@ async function run({ port, seconds, connections, keyed }: Load): Promise<Measure
     socket.on("data", (chunk: Buffer) => {
       answer += chunk.toString("latin1");
       if (!answer.endsWith("}")) return;
-      if (!answer.startsWith("HTTP/1.1 201")) throw new Error(answer);
+      if (!/^HTTP\/1\.1 20[01]/.test(answer)) throw new Error(answer);
       latencies.push(performance.now() - sent);
       if (performance.now() < end) next();
       else socket.end();

@@ -1,0 +1,103 @@
+/**
+ * Starting: npm run bench -- start-up [--rest 10]
+ *
+ * A first start in an empty folder, then starts on what it left, embedded and on PostgreSQL (BENCH_DATABASE_URL, default
+ * postgres://root@127.0.0.1:5432/postgres; a database of its own is made there and dropped): from the command to the first 200 of /health,
+ * and the resident memory of the process, its most and after so many seconds at rest. Aim: 1.5 and 1.0 s; 350 and 200 MiB; a first start
+ * never over 600 MiB.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { Client } from "pg";
+import { freePort } from "../test/free-port.ts";
+import { figure } from "./budgets.ts";
+
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const POLL_MS = 10;
+const MASTER_KEY = randomBytes(32).toString("base64");
+
+interface Started {
+  seconds: number;
+  /** Resident memory, MiB. */
+  most: number;
+  atRest: number;
+}
+
+/** Resident memory of a process as proc(5) has it, MiB. */
+function memoryOf({ pid }: ChildProcess, line: "VmHWM" | "VmRSS"): number {
+  const [, kib = "0"] = new RegExp(`^${line}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kib) / 1024;
+}
+
+async function start(folder: string, databaseUrl: string | null, restMs: number): Promise<Started> {
+  const [port, sipPort] = [await freePort(), await freePort()];
+  const began = performance.now();
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", MAIN, "serve"], {
+    stdio: "ignore",
+    env: {
+      ...process.env,
+      DATA_DIR: folder,
+      PORT: String(port),
+      SIP_PORT: String(sipPort),
+      SIMULATORS_PORT: "0",
+      LOG_LEVEL: "error",
+      ...(databaseUrl !== null && { DATABASE_URL: databaseUrl, MASTER_KEY }),
+    },
+  });
+  const isUp = () =>
+    fetch(`http://127.0.0.1:${port}/health`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  while (!(await isUp())) {
+    if (child.exitCode !== null) throw new Error(`the service ended with status ${child.exitCode}`);
+    await delay(POLL_MS);
+  }
+  const seconds = (performance.now() - began) / 1000;
+  await delay(restMs);
+  const result = { seconds, most: memoryOf(child, "VmHWM"), atRest: memoryOf(child, "VmRSS") };
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  return result;
+}
+
+const { values } = parseArgs({ options: { rest: { type: "string", default: "10" } } });
+const restMs = Number(values.rest) * 1000;
+const folder = mkdtempSync(join(tmpdir(), "voicetill-start-"));
+const server = process.env["BENCH_DATABASE_URL"] ?? "postgres://root@127.0.0.1:5432/postgres";
+const name = `voicetill_bench_${randomBytes(4).toString("hex")}`;
+const url = new URL(server);
+url.pathname = `/${name}`;
+const admin = new Client({ connectionString: server });
+await admin.connect();
+await admin.query(`create database ${name}`);
+const show = (what: string, { seconds, most, atRest }: Started) =>
+  console.log(
+    `${what.padEnd(34)} ${seconds.toFixed(2).padStart(6)} s   ${most.toFixed(0).padStart(5)} MiB at most   ${atRest.toFixed(0).padStart(5)} MiB at rest`,
+  );
+try {
+  const first = await start(join(folder, "embedded"), null, restMs);
+  show("first start, embedded", first);
+  figure("first_start", first.most);
+  const embedded = await start(join(folder, "embedded"), null, restMs);
+  show("on existing data, embedded", embedded);
+  figure("start_embedded", embedded.seconds);
+  figure("idle_embedded", embedded.atRest);
+  await start(join(folder, "postgres"), url.href, 0);
+  const postgres = await start(join(folder, "postgres"), url.href, restMs);
+  show("on existing data, PostgreSQL", postgres);
+  figure("start_postgres", postgres.seconds);
+  figure("idle_postgres", postgres.atRest);
+} finally {
+  await admin.query(`drop database ${name} with (force)`);
+  await admin.end();
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log("done: from the command to the first 200 of /health");
