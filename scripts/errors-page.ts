@@ -1,4 +1,5 @@
-import { CLOSING, declinedWords } from "../src/conversation/sentences.ts";
+import { CLOSING, declined } from "../src/conversation/sentences.ts";
+import { EN_US } from "../src/conversation/languages/en-US.ts";
 import { FAULTS, type Fault } from "../src/api/schemas/faults.ts";
 import { ERRORS, type ErrorCode } from "../src/kernel/errors.ts";
 import { DECLINES, type DeclineCode } from "../src/kernel/payment.ts";
@@ -18,14 +19,14 @@ const HTTP: Readonly<Record<ErrorCode, readonly [meaning: string, again: string]
   ],
   https_required: [
     "The request came over plain HTTP although the service is public over HTTPS. Change the key: it was sent in clear.",
-    "no: use the https address",
+    "no: use the https address. When that is what you did: the operator sets `TRUSTED_PROXIES` to the proxy before the service, and has it send `X-Forwarded-Proto: https`",
   ],
   not_the_frame: [
     "A card came without a fresh nonce of the frame's page, or from another origin. Only the frame can charge; its script asks for a new nonce by itself.",
     "no: load the frame anew",
   ],
   missing_scope: [
-    "The key is valid, but was made without the scope that this endpoint asks for.",
+    "The key is valid, but was made without the scope that this endpoint asks for. The answer names it.",
     "no: use or make a key that has the scope",
   ],
   not_found: ["There is no such path.", "no: check the path; /docs lists them"],
@@ -173,12 +174,9 @@ export const ITEM_TYPES: ReadonlySet<string> = new Set(ITEMS.map(({ type }) => t
 
 /** Two of them end a call in their own way. */
 const heard = (code: DeclineCode) =>
-  (code === "outcome_unknown"
-    ? CLOSING.unknown_outcome
-    : code === "attempts_exhausted"
-      ? CLOSING.too_many_tries
-      : declinedWords("charge", code)
-  ).join(" ");
+  (code === "outcome_unknown" ? CLOSING.unknown_outcome : code === "attempts_exhausted" ? CLOSING.too_many_tries : declined("charge", code))
+    .map((id) => EN_US.sentences[id])
+    .join(" ");
 
 /** docs/errors.md, from the tables that the service answers with. */
 export function renderErrors(): string {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { renderApplyFile } from "./apply-file-page.ts";
 import { renderErrors } from "./errors-page.ts";
 import { GATEWAY_PAGES, renderGateways } from "./gateways-page.ts";
 import { withSections } from "./markdown.ts";
@@ -8,6 +9,7 @@ const written = (path: string) => readFileSync(new URL(`../${path}`, import.meta
 
 /** Pages that are generated, wholly or in parts, and what they should hold. */
 export const PAGES: Readonly<Record<string, () => string>> = {
+  "docs/apply-file.md": renderApplyFile,
   "docs/errors.md": renderErrors,
   "docs/gateways.md": renderGateways,
   ...GATEWAY_PAGES,

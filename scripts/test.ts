@@ -53,13 +53,20 @@ const simulation = ["test/prove.test.ts"];
 const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
   exclude: simulation,
 }).sort();
-const onDatabase = globSync(["src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts"]).sort();
+const onDatabase = globSync([
+  "src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts",
+  "src/voice/statements.test.ts",
+]).sort();
 const journeys = globSync("test/journeys/*.test.ts").sort();
+/** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
+const onAnyDatabase = ["authorizenet", "demo", "every-gateway", "examples", "flood", "handback", "operator", "peers", "widget"];
+const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.some((name) => file.endsWith(`/${name}.test.ts`)));
 const parallel = `--test-concurrency=${Math.max(1, availableParallelism())}`;
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
 
 const LEGS: Leg[] = [
   { name: "types", what: "type check", missing: null, command: [bin("tsc")] },
+  { name: "browser-types", what: "type check of what browsers run", missing: null, command: [bin("tsc"), "-p", "src/widget/browser"] },
   { name: "lint", what: "type-aware lint", missing: null, command: [bin("oxlint"), "--type-aware"] },
   { name: "format", what: "format", missing: null, command: [bin("oxfmt"), "--check"] },
   {
@@ -86,9 +93,9 @@ const LEGS: Leg[] = [
   },
   {
     name: "journeys-postgres",
-    what: "journeys on PostgreSQL",
+    what: "journeys on PostgreSQL, where the database matters",
     missing: noPostgres,
-    command: nodeTest(journeys, "--test-concurrency=3", "--test-timeout=400000"),
+    command: nodeTest(journeysOnPostgres, "--test-concurrency=3", "--test-timeout=400000"),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
 ];
@@ -109,6 +116,12 @@ const PEERS = [
     enable: "apt-get install redis-server",
   },
   {
+    program: "kamailio",
+    paths: ["/usr/sbin/kamailio"],
+    what: "two voice processes behind a SIP balancer",
+    enable: "apt-get install --no-install-recommends kamailio",
+  },
+  {
     program: "chromium",
     paths: ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"],
     what: "pages in a browser",
@@ -126,6 +139,11 @@ function run(leg: Leg): Promise<boolean> {
 }
 
 const chosen = process.argv.slice(2);
+if (chosen.includes("--help")) {
+  console.log("Usage: npm test -- [LEG ...]\n");
+  for (const { name, what, missing } of LEGS) console.log(`  ${name.padEnd(18)} ${what}${missing ? ` (${missing})` : ""}`);
+  process.exit(0);
+}
 const unknown = chosen.filter((name) => !LEGS.some((leg) => leg.name === name));
 if (unknown.length > 0) {
   process.stderr.write(`No such leg: ${unknown.join(", ")}. There are: ${LEGS.map((leg) => leg.name).join(", ")}.\n`);

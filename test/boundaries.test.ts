@@ -16,10 +16,10 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   platform: ["kernel", "config"],
   sessions: ["kernel", "platform"],
   gateways: ["kernel"],
-  projects: ["kernel", "platform", "gateways"],
+  conversation: ["kernel"],
+  projects: ["kernel", "platform", "gateways", "conversation"],
   checkout: ["kernel", "platform", "sessions", "projects", "gateways"],
   payments: ["kernel", "platform", "sessions", "projects", "gateways"],
-  conversation: ["kernel"],
   sip: ["kernel"],
   media: ["kernel"],
   speech: ["kernel", "platform"],
@@ -64,6 +64,7 @@ const HOST_ALLOWED = [
   /^media\/pacer/,
   /^media\/socket/,
   /^speech\//,
+  /^widget\/browser\//,
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -16,6 +16,17 @@ for (const [path, render] of Object.entries(PAGES)) {
   });
 }
 
+test("docs/apply-file.md tells of every key what it does and what it takes", () => {
+  const rows = read("docs/apply-file.md")
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  assert.ok(rows.length > 35);
+  assert.deepEqual(
+    rows.filter((line) => line.split(" | ").some((cell) => /^[|\s]*$/.test(cell))),
+    [],
+  );
+});
+
 test("the request in docs/card-forwarding.md is the example of the description (R-032)", () => {
   const body = /^\{"type":"payment_method.collected".*$/m.exec(read("docs/card-forwarding.md"))?.[0] ?? "";
   assert.deepEqual(JSON.parse(body), EXAMPLES.CardForwarding?.["charge"]);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CRASH_POINTS } from "#src/kernel/crash-points.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import { endOf } from "../prove/kill/audit.ts";
 import { type ReceivedWebhook, checkInvariants } from "../prove/kill/invariants.ts";
@@ -8,7 +7,8 @@ import { KillSchedule } from "../prove/kill/kill-schedule.ts";
 import { openedSince } from "../prove/kill/leaks.ts";
 import { SeededRandom } from "../prove/random.ts";
 import { findCards } from "../prove/kill/scan.ts";
-import { AFTER_GATEWAY_SILENCE, GATEWAYS } from "../prove/kill/workload.ts";
+import { GIVEN_UP, PLACES, REVERSAL } from "../prove/kill/workload.ts";
+import { GATEWAYS } from "../prove/kill/vendors.ts";
 import { type Plan, type Observation, Track } from "../prove/kill/track.ts";
 
 /** The invariant checker of `npm run prove -- kill` finds every invariant that is broken by hand. */
@@ -107,21 +107,21 @@ for (const [what, change, invariants] of BROKEN) {
   test(`the checker of kills finds: ${what}`, () => assert.deepEqual(invariantsOf({ ...paid(), ...change }), invariants));
 }
 
-test("every point has its turn, the late ones when they are due, and every way to pay is killed as often", () => {
+test("every place has its turn, the late ones when they are due, and every way to pay is killed as often", () => {
   const schedule = new KillSchedule(new SeededRandom(1));
-  const [points, ways] = [new Set<string>(), new Map<string, number>()];
+  const [places, ways] = [new Set<string>(), new Map<string, number>()];
   for (let round = 0; round < 200; round++) {
-    const planned = schedule.next(round < 150 ? [] : AFTER_GATEWAY_SILENCE);
+    const planned = schedule.next(round < 150 ? [] : [GIVEN_UP, REVERSAL]);
     const { channel, mode, gateway } = planned.scenario;
     const way = `${channel} ${mode} ${gateway}`;
-    if (round < 150) ways.set(way, (ways.get(way) ?? 0) + 1);
+    if (round < 150 && channel && mode && gateway) ways.set(way, (ways.get(way) ?? 0) + 1);
     if (planned.kind !== "point") continue;
-    points.add(planned.at.point);
-    schedule.hit(planned.at.point);
+    places.add(planned.place);
+    schedule.hit(planned.place);
   }
-  assert.deepEqual([...points].toSorted(), Object.keys(CRASH_POINTS).toSorted());
+  assert.deepEqual([...places].toSorted(), PLACES.toSorted());
   assert.equal(ways.size, 2 * 2 * GATEWAYS.length);
-  assert.ok(Math.min(...ways.values()) >= 4, JSON.stringify([...ways]));
+  assert.ok(Math.min(...ways.values()) >= 3, JSON.stringify([...ways]));
 });
 
 test("an audit trail leads along the table of states, or nowhere", () => {

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { addNotes, adoptOpenAttempts, decisionOf, findAttempt, finishAttempt, insertAttempt, lastDecline } from "#src/payments/attempts.ts";
-import { claimReversals, requireReversal, requireReversalOfUnknown, endReversal, postponeReversal } from "#src/payments/reversal-rows.ts";
+import { addNotes, adoptOpenAttempts, decisionOf, findAttempt, lastDecline } from "#src/payments/attempts.ts";
+import { beginAttempt, endAttempt } from "#src/payments/transitions.ts";
+import { claimReversals, requireReversalOfUnknown, endReversal, postponeReversal } from "#src/payments/reversal-rows.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { type Database, type Db, silentLog, startLease } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
 import { createSessions, type NewSession } from "#src/sessions/index.ts";
+import { notifyProgress } from "#src/sessions/progress.ts";
 import { overdueIds } from "#src/sessions/repository.ts";
 import { orphans } from "#src/sessions/sweeper.ts";
-import { claimDueEvent, insertEvent, markDelivered, markWaiting, projectsWithDueEvents, reviveEvent } from "#src/webhooks/events.ts";
+import { claimDueEvent, keepBody, markDelivered, outboxOf, markWaiting, projectsWithDueEvents, reviveEvent } from "#src/webhooks/events.ts";
 import { authenticate, createKeyDigest, newApiKey, visibleParts } from "#src/projects/api-key-authentication.ts";
 import { keepUnmatched, listUnmatched } from "#src/voice/unmatched.ts";
 import { beginTry, endTry, isLate, triesOf } from "#src/widget/tries.ts";
@@ -65,20 +67,19 @@ async function play(database: Database): Promise<unknown[]> {
     voice: '{"pay_url": true}',
   };
   await db.insertInto("projects").values(project).execute();
+  await db
+    .insertInto("webhook_endpoints")
+    .values({ project_id: PROJECT, url: "https://a.example", secrets: Buffer.from("none") })
+    .execute();
+  let events = 0;
+  const eventOf = async (id: string) =>
+    (await db.selectFrom("webhook_events").select("id").where("session_id", "=", id).executeTakeFirstOrThrow()).id;
   const sessions = createSessions({
     database,
     clock: systemClock,
     random: new SeededRandom(7),
     log: silentLog,
-    onFinal: async (tx, session) => {
-      await insertEvent(tx, {
-        id: `evt_${session.id}`,
-        sessionId: session.id,
-        projectId: PROJECT,
-        name: session.status,
-        body: '{"b":1,"a":2}',
-      });
-    },
+    outbox: outboxOf(() => `evt_${++events}`),
   });
   // Callers of their own: sessions made in the same millisecond have no order.
   const create = async (caller: string) => (await sessions.create(db, { ...NEW, caller })).id;
@@ -111,6 +112,7 @@ async function play(database: Database): Promise<unknown[]> {
   await note(sessions.claim(c, { owner: "one", callId: "call" }));
   await note(sessions.apply(c, "expire"));
   await note(sessions.findByCaller(db, SCOPE, "+14155550103"));
+  await note(notifyProgress(db, [`${a} asking_cvv 1`, a]));
 
   const session = (await sessions.find(db, a))!;
   const attempt = (id: string) => ({
@@ -125,21 +127,32 @@ async function play(database: Database): Promise<unknown[]> {
     deadlineMs: 60_000,
   });
   for (const [index, id] of ATTEMPTS.entries()) {
-    await note(sessions.apply(a, "charge"));
-    await note(database.transaction(async (tx) => (await insertAttempt(tx, attempt(id))).reference));
-    await note(database.transaction((tx) => insertAttempt(tx, attempt(id))));
+    await note(beginAttempt(db, sessions, attempt(id)));
+    await note(beginAttempt(db, sessions, attempt(id)));
     await note(sessions.cancel(a, SCOPE));
     await note(addNotes(db, id, { pm: "pm_1" }).then(() => addNotes(db, id, { pi: "pi_1" })));
     await note(findAttempt(db, id).then((found) => found && { ...found, ageMs: found.ageMs >= 0, trace: found.trace.notes }));
     await note(adoptOpenAttempts(db, "one", { busy: new Set([id]), reconcilable: ["stripe"] }));
     await note(adoptOpenAttempts(db, "two", { busy: new Set(), reconcilable: ["stripe"] }));
-    const result = index === 0 ? ({ outcome: "declined", declineCode: "card_declined", reason: null, notes: {} } as const) : null;
-    await note(finishAttempt(db, id, result ?? { outcome: "unknown", reason: "lost", givenUp: false, notes: {} }));
-    await note(finishAttempt(db, id, { outcome: "approved", reason: null, notes: { charge: "ch_1" } }));
+    const [end, moves] = [
+      { id, sessionId: a },
+      { processor: { id: "x" }, cardBrand: "visa", errorMessage: null },
+    ];
+    const approved = { outcome: "approved", reason: null, notes: { charge: "ch_1" } } as const;
+    if (index === 0) {
+      const declined = { outcome: "declined", declineCode: "card_declined", reason: null, notes: {} } as const;
+      await note(endAttempt(db, sessions, end, declined, "retry", moves));
+      await note(endAttempt(db, sessions, end, declined, "retry", moves));
+    } else {
+      const lost = { outcome: "unknown", reason: "lost", givenUp: false, notes: { tries: "1" } } as const;
+      await note(endAttempt(db, sessions, end, lost, "lose", {}));
+      await note(endAttempt(db, sessions, end, lost, "lose", {}));
+    }
+    await note(endAttempt(db, sessions, { ...end, id: PROJECT }, approved, "approve", moves));
     await note(decisionOf(db, id));
     await note(lastDecline(db, a));
     await note(requireReversalOfUnknown(db, id, "nobody knows"));
-    await note(requireReversal(db, id, "too late"));
+    await note(endAttempt(db, sessions, end, approved, "approve", moves).then(async (written) => [written, await decisionOf(db, id)]));
     await note(claimReversals(db, ATTEMPTS[1]).then((due) => due.map(({ id: claimed, tries, ageMs }) => [claimed, tries, ageMs >= 0])));
     await note(claimReversals(db).then((due) => due.map(({ tries }) => tries)));
     await note(
@@ -149,23 +162,34 @@ async function play(database: Database): Promise<unknown[]> {
     );
     await note(endReversal(db, id, "done", "voided"));
     await note(requireReversalOfUnknown(db, id, "nobody knows").then(() => decisionOf(db, id)));
-    await note(sessions.apply(a, index === 0 ? "retry" : "approve", { processor: { id: "x" }, cardBrand: "visa", errorMessage: null }));
+    await note(endAttempt(db, sessions, end, approved, "approve", moves).then(async (written) => [written, await decisionOf(db, id)]));
   }
   await note(sessions.apply(a, "fail"));
+  const paid = await create("+14155550105");
+  await sessions.claim(paid, { owner: "one", callId: "call" });
+  const third = { ...attempt("00000000-0000-4000-8000-0000000000a3"), session: { id: paid } };
+  await note(beginAttempt(db, sessions, third));
+  const success = { outcome: "approved", reason: "because", notes: { charge: "ch_1" } } as const;
+  for (const time of ["first", "again"])
+    await note(endAttempt(db, sessions, { id: third.id, sessionId: paid }, success, "approve", { errorMessage: time }));
+  await note(sessions.find(db, paid));
 
   await note(projectsWithDueEvents(db));
   for (let index = 0; index < 4; index++) await note(claimDueEvent(db, PROJECT));
-  await note(markWaiting(db, `evt_${a}`, "500", 0).then(() => claimDueEvent(db, PROJECT)));
-  await note(markDelivered(db, `evt_${a}`, "200").then(() => claimDueEvent(db, PROJECT)));
-  await note(reviveEvent(db, `evt_${a}`));
+  await note(markWaiting(db, await eventOf(a), "500", 0).then(() => claimDueEvent(db, PROJECT)));
+  await note(markDelivered(db, await eventOf(a), "200").then(() => claimDueEvent(db, PROJECT)));
+  await note(reviveEvent(db, await eventOf(a)));
   await note(reviveEvent(db, "evt_none"));
+  await note(keepBody(db, await eventOf(b), '{"b":1,"a":2}'));
 
   // A transaction that waits for the other's row looks at it again when it gets it (READ COMMITTED).
-  const gate = Promise.withResolvers<void>();
+  const [claimed, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const first = database.transaction(async (tx) => {
     await sessions.transition(tx, d, "claim", { claimedBy: "dead", callId: "call" });
+    claimed.resolve();
     await gate.promise;
   });
+  await claimed.promise;
   const second = sessions.cancel(d, SCOPE);
   gate.resolve();
   await first;
@@ -236,7 +260,7 @@ async function rolledBack(database: Database, work: (tx: Db) => Promise<unknown>
 
 /** Without what differs from run to run: the times themselves. */
 const comparable = (results: unknown) =>
-  JSON.parse(JSON.stringify(results).replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"')) as unknown;
+  JSON.parse(JSON.stringify(results).replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)"/g, '"a time"')) as unknown;
 
 describe("the simulation's model of the database", () => {
   let real: Database;

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { type CallOptions, type CallReport, openTelephone } from "#softphone/caller.ts";
 import { type Turn, turnsOfDigits } from "#softphone/script.ts";
 import { CARD, keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { API_KEY } from "./installation.ts";
+import { openStream } from "./processes.ts";
 import { chargesOf, fault, ledger, shared, startService } from "./service.ts";
 
 /** Calls over real SIP and RTP to a service that runs as a process of its own. */
@@ -10,7 +12,8 @@ import { chargesOf, fault, ledger, shared, startService } from "./service.ts";
 const ANSWERS = "1230#123#94105#1#";
 
 const telephone = await shared(openTelephone(PROMPT_CACHE));
-const service = await shared(startService());
+const NUMBER = "+15550001111";
+const service = await shared(startService({ project: { phone_numbers: [NUMBER], voice: { short_code: true } } }));
 
 function call(target: string, turns: string | Turn[], options: Partial<CallOptions> = {}): Promise<CallReport> {
   return telephone.call({ target, turns: typeof turns === "string" ? turnsOfDigits(turns) : turns, ...options });
@@ -19,16 +22,22 @@ function call(target: string, turns: string | Turn[], options: Partial<CallOptio
 /** An address that names no session. */
 const PAYMENT_LINE = `sip:pay@${service.sip.host}:${service.sip.port}`;
 
-test("a keyed card is charged once, and webhook, polling and stream tell the same (R-401)", async () => {
+test("a keyed card is charged once, and webhook, polling and stream tell the same, the stream its steps in order (R-401, R-434)", async () => {
   const { session_id, sip_uri } = await service.create({ memory: "order 118", description: "Order 118" });
-  const streamed = service.until(session_id, "payment-success");
+  const stream = await openStream(`${service.baseUrl}/v1/sessions/${session_id}/stream`, API_KEY);
+  const streamed = stream.until("payment-success");
   const report = await call(sip_uri, `${CARD}#${ANSWERS}`);
   assert.equal(report.endedBy, "service");
   const { verified, body } = await service.webhook();
   assert.equal(verified, true);
   const polled = await service.session(session_id);
   const session = await streamed;
-  assert.deepEqual({ ...session, updated_at: null }, { ...polled, updated_at: null });
+  assert.deepEqual({ ...session, updated_at: null, step: null }, { ...polled, updated_at: null });
+  const steps = ["asking_number", "asking_expiry", "asking_cvv", "asking_zip", "confirming", "charging"];
+  assert.deepEqual(
+    stream.progress,
+    steps.map((step) => ({ session_id, step, try: 1 })),
+  );
   const event = body as Record<string, unknown>;
   assert.deepEqual(
     [event["event"], event["session_id"], event["status"], event["amount"], event["card_last4"]],
@@ -70,6 +79,29 @@ test("a call that no session waits for is refused with 404, without media (R-218
   assert.deepEqual([report.answered, report.status], [false, 404]);
 });
 
+test("a caller whose call names no session keys its short code, and pays; a wrong code is counted (R-218)", async () => {
+  const created = await service.create();
+  const { session_id, short_code: code } = created as typeof created & { short_code: string };
+  const wrong = code === "12345678" ? "12345679" : "12345678";
+  const report = await call(
+    `sip:${NUMBER}@${service.sip.host}:${service.sip.port}`,
+    [
+      { do: "wait for", text: "payment code" },
+      { do: "dtmf", digits: `${wrong}#` },
+      { do: "wait for", text: "I don't know that code" },
+      { do: "dtmf", digits: `${code}#` },
+      ...keyedPayment(),
+    ],
+    { from: "sip:anonymous@anonymous.invalid" },
+  );
+  assert.ok(report.prompts.includes("Thank you. Your payment was approved."), report.prompts.join(" "));
+  assert.equal((await service.session(session_id))["status"], "payment-success");
+  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+  for (const result of ["wrong", "matched"])
+    assert.match(metrics, new RegExp(`^voicetill_short_codes_total\\{result="${result}"\\} 1$`, "m"));
+  assert.doesNotMatch(service.output(), new RegExp(`\\b${code}\\b`));
+});
+
 test("a second call for a session being collected gets 486 and the first goes on; a third, after its end, 410 (R-219, R-278)", async () => {
   const { session_id, sip_uri } = await service.create();
   const asked = Promise.withResolvers<void>();
@@ -101,18 +133,31 @@ test("a caller who hangs up while the gateway is called has paid all the same (R
   assert.equal(session["card_last4"] ?? (session["processor"] as { card_last4: string }).card_last4, "4242");
 });
 
-test("a session cancelled in mid-call is said goodbye to, hung up and never charged (R-181)", async () => {
-  const { session_id, sip_uri } = await service.create({ callback: "sip:agent@127.0.0.1:9" });
+test("a caller whose session is cancelled in mid-call is told, never charged, and taken back to the agent (R-181, R-323)", async () => {
+  const answered = telephone.answerNext();
+  const { session_id, sip_uri } = await service.create({ callback: telephone.address });
   const asked = Promise.withResolvers<void>();
   const calling = call(sip_uri, [{ do: "wait for", text: "cancelled" }], {
     onEvent: (what) => what.startsWith("heard") && asked.resolve(),
   });
   await asked.promise;
   assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
-  const report = await calling;
-  assert.equal(report.endedBy, "service");
+  const agent = await answered;
+  const headers = Object.fromEntries(Object.entries(agent.headers).map(([name, value]) => [name.toLowerCase(), value]));
+  assert.equal(headers["x-payment-status"], "cancelled");
+  await agent.hangUp();
+  assert.equal((await calling).endedBy, "service");
   const session = await service.session(session_id);
-  assert.deepEqual([session["status"], session["transfer_status"]], ["cancelled", "skipped"]);
+  assert.deepEqual([session["status"], session["transfer_status"]], ["cancelled", "completed"]);
+});
+
+test("a caller whose agent does not come to the telephone hears why, how the payment ended, and goodbye (R-321, R-323)", async () => {
+  const { session_id, sip_uri } = await service.create({ callback: telephone.address });
+  const report = await call(sip_uri, [{ do: "wait for a prompt" }, { do: "dtmf", digits: "**" }]);
+  const session = await service.session(session_id);
+  assert.deepEqual([session["status"], session["transfer_status"]], ["abandoned", "no_answer"]);
+  const said = report.prompts.join(" ");
+  assert.match(said, /we'll stop here.*Nobody's answering.*call back later.*Goodbye/);
 });
 
 test("a declined card may be followed by another in the same call, and each is tried once (R-192)", async () => {
@@ -155,7 +200,8 @@ test("the caller is handed back to the callback with the result in the headers, 
 
 test("of many calls at once for one session exactly one is answered (R-220)", async () => {
   const { session_id, sip_uri } = await service.create();
-  const reports = await Promise.all(Array.from({ length: 20 }, () => call(sip_uri, [{ do: "wait for a prompt" }, { do: "hang up" }])));
+  // Fewer than ten: a service on a busy machine turns nobody away for being late with its work.
+  const reports = await Promise.all(Array.from({ length: 9 }, () => call(sip_uri, [{ do: "wait for a prompt" }, { do: "hang up" }])));
   assert.equal(reports.filter(({ answered }) => answered).length, 1);
   assert.ok(reports.every(({ answered, status }) => answered || status === 486 || status === 410));
   await service.until(session_id, "abandoned");

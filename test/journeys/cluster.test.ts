@@ -11,6 +11,7 @@ import { freePort } from "../free-port.ts";
 import { ask, openStream, type Shown } from "./processes.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
 import { API_KEY, organization, run, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
+import { startKamailio, withoutKamailio } from "./kamailio.ts";
 import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
 
 /** Two processes with the interface, one with the telephone, one worker, one PostgreSQL: to a merchant they are one. */
@@ -93,9 +94,30 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     const health = async (where: Where) => (await send(where, "GET", "/health")).body;
     for (const where of ["A", "B"] as const)
       assert.partialDeepStrictEqual(await health(where), { status: "ok", checks: { database: "ok", sip: "off", worker: "off" } });
-    assert.deepEqual([a!.baseUrl, a!.sip, worker!.baseUrl, worker!.sip, voice!.baseUrl], ["http://pay.example", null, "", null, ""]);
+    assert.deepEqual([a!.baseUrl, a!.sip, worker!.sip], ["http://pay.example", null, null]);
     const { sip_uri, session_id } = await create("A");
     assert.equal(sip_uri, `sip:${session_id}@127.0.0.1:${voice!.sip!.port}`);
+  });
+
+  test("a process without the interface tells its health and its own metrics on HOST and PORT, and nothing else (R-056, R-057)", async () => {
+    const ask = (process: Serving, path: string, headers = {}) => fetch(process.baseUrl + path, { headers });
+    for (const [process, checks, gauge] of [
+      [voice!, { database: "ok", sip: "ok", worker: "off" }, /^voicetill_calls_active 0$/m],
+      [worker!, { database: "ok", sip: "off", worker: "ok" }, /^process_resident_memory_bytes [1-9]/m],
+    ] as const) {
+      assert.partialDeepStrictEqual(await (await ask(process, "/health")).json(), { status: "ok", checks });
+      assert.equal((await ask(process, "/health/live")).status, 200);
+      assert.match(await (await ask(process, "/metrics")).text(), gauge);
+      assert.equal((await ask(process, "/metrics", { "x-forwarded-for": "203.0.113.9" })).status, 404);
+      assert.equal((await ask(process, "/v1/projects")).status, 404);
+    }
+  });
+
+  test("a process without the interface whose PORT is taken works all the same, and says that it has no health to ask for", async () => {
+    const second = await fleet.start("worker", { PORT: new URL(worker!.baseUrl).port });
+    assert.equal(second.baseUrl, "");
+    assert.match(second.output(), /"event":"status_not_served"/);
+    assert.equal(await second.end("SIGTERM"), 0);
   });
 
   test("the limit of 20 a minute is one limit over both (R-060, R-063)", async () => {
@@ -171,7 +193,63 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     await watching.ended;
   });
 
-  test("a payment made by telephone on one process is told by the others, and its webhook is sent once (R-163, R-349)", async () => {
+  test(
+    "behind Kamailio two voice processes share the calls; one is killed: its sessions end, and new calls go on at the other (R-181, R-286)",
+    { skip: withoutKamailio },
+    async () => {
+      const second = await fleet.start("voice", { TRUSTED_PROXIES: "127.0.0.1/32" });
+      const balancer = await startKamailio([voice!.sip!.port, second.sip!.port]);
+      const ends = new AbortController();
+      try {
+        const target = (id: string) => `sip:${id}@127.0.0.1:${balancer.port}`;
+        const nodeOf = async (id: string) => {
+          const { rows } = await database.query<{ claimed_by: string }>("select claimed_by from sessions where id = $1", [id]);
+          return rows[0]!.claimed_by.includes(`-${second.child.pid}-`) ? second : voice!;
+        };
+        /** A caller who listens, and says nothing. */
+        const listener = async () => {
+          const { session_id: id } = await create("A");
+          const watching = await stream("A", id);
+          const call = telephone.call({ target: target(id), turns: [{ do: "wait for", text: "payment line" }], signal: ends.signal });
+          call.catch(() => undefined);
+          await watching.until("COLLECTING");
+          return { id, watching, call, node: await nodeOf(id) };
+        };
+        const calls: Awaited<ReturnType<typeof listener>>[] = [];
+        const at = (node: Serving) => calls.filter((call) => call.node === node);
+        // Which process a call goes to is drawn by its Call-ID.
+        while (at(voice!).length < 1 || at(second).length < 2) calls.push(await listener());
+
+        const cancelled = async (where: Where, { id, call }: (typeof calls)[number]) => {
+          assert.equal((await cancel(where, id)).status, 204);
+          assert.equal((await call).endedBy, "service");
+        };
+        await Promise.all([cancelled("A", at(second)[0]!), cancelled("B", at(voice!)[0]!)]);
+
+        const [, left] = at(second);
+        assert.equal(await second.end("SIGKILL"), null);
+        // Another process may end them once the lease has run out for sure: that time is over now.
+        await database.query("update process_leases set heartbeat_at = heartbeat_at - interval '1 minute' where owner like $1", [
+          `%-${second.child.pid}-%`,
+        ]);
+        await database.query("update sessions set updated_at = updated_at - interval '1 minute' where id = $1", [left!.id]);
+        await Promise.all([
+          left!.watching.until("abandoned"),
+          ...[1, 2].map(async () => {
+            const { session_id: id } = await create("B");
+            const { answered } = await telephone.call({ target: target(id), turns: [...keyedPayment(), { do: "confirm if asked" }] });
+            assert.deepEqual([answered, (await read("A", id))["status"], await nodeOf(id)], [true, "payment-success", voice]);
+          }),
+        ]);
+      } finally {
+        ends.abort();
+        await balancer.close();
+        await second.end("SIGKILL");
+      }
+    },
+  );
+
+  test("a payment made by telephone on one process is told by the others, its steps too, and its webhook is sent once (R-163, R-349, R-434)", async () => {
     const { session_id, sip_uri } = await create("B");
     const watching = await stream("A", session_id);
     const { answered } = await telephone.call({
@@ -180,6 +258,10 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
     });
     assert.equal(answered, true);
     await watching.until("payment-success");
+    assert.deepEqual(
+      watching.progress.map(({ step }) => step),
+      ["asking_number", "asking_expiry", "asking_cvv", "asking_zip", "confirming", "charging"],
+    );
     assert.equal((await read("B", session_id))["status"], "payment-success");
     const [event] = await receiver.of(session_id, 1);
     assert.equal(event!["event"], "payment.success");
@@ -355,7 +437,7 @@ describe("many processes as one", { skip: withoutPostgres }, () => {
         const count = (all: number[], wanted: number) => all.filter((status) => status === wanted).length;
         const shared = await statuses("203.0.113.60");
         assert.deepEqual([count(shared, 200), count(shared, 429)], [20, 10]);
-        const { rows } = await database.query("select bucket from rate_buckets where bucket like '%203.0.113.60'");
+        const { rows } = await database.query("select bucket from token_buckets where bucket like '%203.0.113.60'");
         assert.equal(rows.length, 0);
 
         await redis.stop();

@@ -65,13 +65,13 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
     await calling;
   });
 
-  for (const [what, ...texts] of [
-    ["the intent", 'insert into "payment_attempts"', "commit"],
-    ["the result", 'update "payment_attempts"', "commit"],
+  for (const [what, statement] of [
+    ["the intent", "session_charge"],
+    ["the result", "session_approve"],
   ] as const) {
     test(`when the answer to the commit of ${what} is lost, the commit is found: one charge, one webhook (R-286)`, async () => {
       const { session_id, sip_uri } = await service.create();
-      const lost = proxy.loseAnswerTo(...texts);
+      const lost = proxy.loseAnswerTo(statement);
       const calling = pay(sip_uri);
       await lost;
       await assertPaidOnce(session_id);

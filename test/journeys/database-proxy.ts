@@ -11,15 +11,15 @@ export interface DatabaseProxy {
   /** Connections that are open now carry nothing any more and never break; new ones work. */
   silence(): void;
   /**
-   * On the next connection that sends these texts one after the other the server gets the last of them, too, but its answer is
-   * lost with the connection. Resolves when that has happened.
+   * The server gets the next statement with this text or of this name, but its answer is lost with the connection. Resolves when
+   * that has happened.
    */
-  loseAnswerTo(...texts: string[]): Promise<void>;
+  loseAnswerTo(statement: string): Promise<void>;
   close(): Promise<void>;
 }
 
 interface Loss {
-  texts: string[];
+  statement: string;
   happened: () => void;
 }
 
@@ -37,13 +37,10 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
     const upstream = connect(server);
     const pair = { client, upstream, isSilent: false };
     pairs.add(pair);
-    /** How many of the texts this connection has sent so far, each in a packet of its own. */
-    let sent = 0;
     let isLosing = false;
     client.on("data", (chunk: Buffer) => {
       if (pair.isSilent) return;
-      if (loss?.texts[sent] !== undefined && chunk.includes(loss.texts[sent]!)) sent++;
-      isLosing = sent > 0 && sent === loss?.texts.length;
+      if (loss && chunk.includes(loss.statement)) isLosing = true;
       upstream.write(chunk);
     });
     upstream.on("data", (chunk: Buffer) => {
@@ -93,7 +90,7 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
     silence() {
       for (const pair of pairs) pair.isSilent = true;
     },
-    loseAnswerTo: (...texts) => new Promise((happened) => (loss = { texts, happened })),
+    loseAnswerTo: (statement) => new Promise((happened) => (loss = { statement, happened })),
     async close() {
       breakAll();
       listener.close();

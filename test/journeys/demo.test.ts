@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { describe, test } from "node:test";
 import { run } from "./installation.ts";
 
@@ -84,6 +86,20 @@ describe("with keys, or the test word", { concurrency: 3 }, () => {
       assert.partialDeepStrictEqual(result, { status: "failed", error_code: "card_declined" });
     },
   );
+
+  test("a demo whose call is refused ends at once, with a sentence and status 1", { skip: elsewhere }, async () => {
+    const taken = createSocket("udp4").bind(0);
+    await once(taken, "listening");
+    const { port } = taken.address();
+    try {
+      // One port is none for a call: it takes two, RTP and RTCP.
+      const { status, stderr, stdout } = await run(["demo"], { RTP_PORTS: `${port & ~1}-${port | 1}` });
+      assert.equal(status, 1, stdout);
+      assert.match(stderr, /^The demo failed: the service refused its call with SIP status 503; .+\.$/m);
+    } finally {
+      taken.close();
+    }
+  });
 
   demo("a keyed card is charged", ["--input", "keypad"], ({ session }) => assert.equal(session["status"], "payment-success"));
 

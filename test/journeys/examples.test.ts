@@ -105,7 +105,7 @@ test("examples/card-receiver.ts takes a forwarded card over TLS, and refuses a f
   writeFileSync(keyFile, key);
   const program = start("card-receiver.ts", { TLS_CERT: certFile, TLS_KEY: keyFile, SIGNING_SECRET: SECRET, PORT: "0" });
   const [, port] = await program.line(/port (\d+)/);
-  const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: () => [ca] });
+  const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: [ca] });
   const forward = async (secret: string) => {
     const credentials = { url: new Secret(`https://127.0.0.1:${port}/`), signing_secret: new Secret(secret) };
     const settings = resolvedOf(SETTINGS, settingsOf(webhook, { credentials }));

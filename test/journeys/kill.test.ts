@@ -13,11 +13,12 @@ const paying = { behaviour: "pays and hangs up", alone: true, patienceMs: 30_000
 /** One run each. The gateways are those whose truth is told at once: a proof of absence takes minutes. */
 const SCRIPT: readonly ScriptedKill[] = [
   // First, because its attempt counts as lost only when its deadline has passed.
-  { point: "intent_committed", scenario: { ...paying, gateway: "webhook" } },
-  { point: "create_stored", scenario: { ...paying, behaviour: "never calls" } },
-  { point: "response_read", scenario: { ...paying, gateway: "nmi", mode: "charge" } },
-  { point: "result_moved", scenario: { ...paying, gateway: "authorizenet" } },
-  { point: "webhook_answered", scenario: { ...paying, gateway: "stripe" } },
+  { place: "transition_written.charge", scenario: { ...paying, gateway: "webhook" } },
+  { place: "answer_unsent", scenario: { ...paying, behaviour: "never calls" } },
+  { place: "response_read", scenario: { ...paying, gateway: "nmi", mode: "charge" } },
+  { place: "transition_written.approve", scenario: { ...paying, gateway: "authorizenet" } },
+  // Its only request: the answer to a webhook.
+  { place: "response_read", scenario: { behaviour: "cancels before the call", alone: true, patienceMs: 30_000 } },
 ];
 
 test("killed at the worst moments the service charges once, loses nothing and traced its receiver (R-146, R-249, R-285)", async () => {
@@ -33,7 +34,7 @@ test("killed at the worst moments the service charges once, loses nothing and tr
   });
   assert.deepEqual(
     rounds.map(({ died }) => died),
-    SCRIPT.map(({ point }) => point),
+    SCRIPT.map(({ place }) => place),
     lines.join("\n"),
   );
   assert.equal(breaks.length, 0, lines.join("\n"));

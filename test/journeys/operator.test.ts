@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -38,10 +38,16 @@ test("a taken port ends the start in one sentence that names it", async () => {
   const { port } = taken.address() as AddressInfo;
   try {
     await refused(["serve"], { PORT: String(port), DATA_DIR: join(folder, "a") }, new RegExp(`${port}`));
-    await refused(["serve"], { SIP_PORT: String(port), DATA_DIR: join(folder, "b") }, new RegExp(`${port}`));
+    const sentence = new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program\\. Choose another with PORT, SIP_PORT`);
+    await refused(["serve"], { SIP_PORT: String(port), DATA_DIR: join(folder, "b") }, sentence);
   } finally {
     taken.close();
   }
+});
+
+test("the version is told", async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+  assert.deepEqual(await run(["--version"]), { status: 0, stdout: `${version}\n`, stderr: "" });
 });
 
 test("a bad setting is named, and so is a command that does not exist", async () => {

@@ -26,6 +26,8 @@ export async function ask(url: string, method: string, key: string, { body, head
 export interface StreamReader {
   /** Every session shown so far. */
   shown: Shown[];
+  /** The data of the events named `progress` so far. */
+  progress: Shown[];
   /** Resolves with the session when the stream shows this status; rejects when it ends before. */
   until(status: string): Promise<Shown>;
   /** Resolves with everything that was sent, when the server has ended the stream. */
@@ -40,6 +42,7 @@ export async function openStream(url: string, key: string, headers: object = {})
   const response = await fetch(url, { headers: { authorization: `Bearer ${key}`, ...headers }, signal: leaving.signal });
   assert.equal(response.status, 200);
   const shown: Shown[] = [];
+  const progress: Shown[] = [];
   const waiting = new Set<{ status: string; resolve: (session: Shown) => void }>();
   const first = Promise.withResolvers<void>();
 
@@ -52,6 +55,10 @@ export async function openStream(url: string, key: string, headers: object = {})
         const data = /^data: ?(.*)$/m.exec(events[seen]!)?.[1];
         if (data === undefined) continue;
         const session = JSON.parse(data) as Shown;
+        if (/^event: progress$/m.test(events[seen]!)) {
+          progress.push(session);
+          continue;
+        }
         shown.push(session);
         first.resolve();
         for (const wish of waiting) if (wish.status === session["status"]) wish.resolve(session);
@@ -65,6 +72,7 @@ export async function openStream(url: string, key: string, headers: object = {})
 
   return {
     shown,
+    progress,
     ended,
     close: () => leaving.abort(),
     until: async (status) => {

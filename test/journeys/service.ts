@@ -7,7 +7,7 @@ import { API_KEY, type Installation, openInstallation, organization, type Servin
 /** A running service of one process, with its simulators and a receiver of its webhooks, reached through its entry points alone. */
 export interface Service extends Installation {
   baseUrl: string;
-  sip: { host: string; port: number };
+  sip: { host: string; port: number; tls_port?: number | null };
   simulatorsUrl: string;
   pid(): number;
   /** Everything the process wrote, and those before it. */

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { loaderSnippet } from "#src/widget/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
@@ -30,6 +32,28 @@ let service: Service;
 let merchant: Server;
 let shop = "";
 let examplePort = 0;
+
+/** A project that has changed whatever of its form's appearance can be changed. */
+const THEMED = {
+  slug: "themed",
+  name: "Café Lumière",
+  currency: "USD",
+  widget: {
+    appearance: {
+      labels: "floating",
+      fields: ["name", "number", "expiry", "cvv", "zip"],
+      variables: {
+        colorPrimary: "#ffd400",
+        colorBackground: "#1d1330",
+        colorText: "#f4efff",
+        colorDanger: "#ff9aa2",
+        colorBorder: "#8b7bb0",
+        borderRadius: "2px",
+        fontFamily: "Georgia, serif",
+      },
+    },
+  },
+};
 
 /** The merchant's own script: it keeps what the element tells. */
 const SHOP_SCRIPT = `window.told = [];
@@ -65,13 +89,17 @@ before(async () => {
   shop = `http://127.0.0.1:${(merchant.address() as AddressInfo).port}`;
   examplePort = await freePort();
   service = await startService({
+    // Of a session that has a link: the one kind that expires while a test can wait for it.
+    env: { SESSION_TTL_SECONDS: "10" },
     project: {
+      voice: { pay_url: true },
       widget: {
         origins: ["https://shop.example", shop, `http://127.0.0.1:${examplePort}`],
         appearance: { theme: "light", variables: { colorPrimary: "#123c8c" } },
       },
     },
   });
+  await service.apply({ slug: "acme", name: "Acme", projects: [THEMED] });
 });
 after(async () => {
   await service?.close();
@@ -201,7 +229,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await closeAnother();
   });
 
-  test("mistakes are named at their field before anything is sent (R-366)", async () => {
+  test("mistakes are named at their field before anything is sent, and then the card is saved (R-366)", async () => {
     const { session_id, widget_url } = await create({ mode: "tokenize", amount_cents: 0 });
     const { page, faults, close } = await open(widget_url);
     await page.getByRole("button", { name: "Save card" }).click();
@@ -219,6 +247,12 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.equal((await service.session(session_id))["status"], "PENDING");
     await page.setViewportSize({ width: 320, height: 640 });
     assert.ok(await page.evaluate("document.documentElement.scrollWidth <= 320"), "no sideways scrolling at 320 px");
+    await page.getByLabel("Card number").fill(PAID);
+    await page.getByRole("button").click();
+    await page.getByText("Thank you. Your card has been saved.").waitFor();
+    await page.getByText("Visa ending in 1486").waitFor();
+    assert.equal((await service.session(session_id))["status"], "payment-success");
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 0);
     assert.deepEqual(faults, []);
     await close();
   });
@@ -293,24 +327,38 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
-  test("examples/widget-page.ts shows the form, and what the shop says once it is paid", async () => {
-    const env = { ...process.env, BASE_URL: service.baseUrl, API_KEY, PROJECT: "shop", PORT: String(examplePort) };
+  /** A shopper of examples/widget-page.ts, told that a card was declined and then what the shop says once the order is paid. */
+  async function shopAtExample(settings: Record<string, string> = {}): Promise<void> {
+    const env = { ...process.env, BASE_URL: service.baseUrl, API_KEY, PROJECT: "shop", PORT: String(examplePort), ...settings };
     const program = spawn(process.execPath, [join(ROOT, "examples/widget-page.ts")], { env, stdio: ["ignore", "pipe", "inherit"] });
     try {
       await once(program.stdout, "data");
       const { page, faults, close } = await open(`http://127.0.0.1:${examplePort}/`, [service.baseUrl, `http://127.0.0.1:${examplePort}`]);
       const frame = page.frameLocator("iframe");
-      await type(frame, PAID);
+      await type(frame, DECLINED);
+      await frame.getByRole("button").click();
+      await page.getByText("The card was declined.", { exact: true }).waitFor();
+      await frame.getByLabel("Card number").fill(PAID);
+      await frame.getByLabel("Security code").fill(CODE);
       await frame.getByRole("button").click();
       await page.getByText("We are packing your order.").waitFor();
       assert.deepEqual(faults, []);
       await close();
     } finally {
       program.kill();
+      await once(program, "close");
     }
+  }
+
+  test("examples/widget-page.ts shows the form, a decline, and what the shop says once it is paid", () => shopAtExample());
+
+  test("examples/react-page.tsx does the same in React", async () => {
+    const bundle = join(service.folder, "react-page.js");
+    await build({ entryPoints: [join(ROOT, "examples/react-page.tsx")], bundle: true, minify: true, jsx: "automatic", outfile: bundle });
+    await shopAtExample({ BUNDLE: bundle });
   });
 
-  test("axe finds nothing in the form, light or dark, from right to left, with mistakes, and when it is paid (R-372)", async () => {
+  test("axe finds nothing in the form, light, dark, themed or from right to left, whatever state it is in, and in the pages of what is over (R-372)", async () => {
     const axe = readFileSync(join(ROOT, "node_modules/axe-core/axe.min.js"), "utf8");
     const violations = async (page: Page, what: string) => {
       const { violations: found } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
@@ -322,12 +370,15 @@ describe("in a browser", { skip: withoutChromium }, () => {
         what,
       );
     };
-    for (const [scheme, query] of [
-      ["light", ""],
-      ["dark", "?lang=es"],
-      ["light", "?dir=rtl"],
+    const over = await create();
+    await service.request("POST", `/v1/sessions/${over.session_id}/cancel`);
+    for (const [scheme, query, project] of [
+      ["light", "", "shop"],
+      ["dark", "?lang=es", "shop"],
+      ["light", "?dir=rtl", "shop"],
+      ["light", "", "themed"],
     ] as const) {
-      const { widget_url } = await create();
+      const { widget_url } = await create({ project });
       // The page's own policy would keep axe out.
       const context = await browser.newContext({
         viewport: { width: 420, height: 720 },
@@ -338,16 +389,32 @@ describe("in a browser", { skip: withoutChromium }, () => {
       const page = await context.newPage();
       await page.goto(widget_url + query);
       await page.evaluate(axe);
-      await violations(page, `${scheme} ${query}`);
+      await violations(page, `${scheme} ${query} ${project}`);
       await page.locator("button").click();
-      await violations(page, `${scheme} ${query}, with mistakes`);
-      await page.locator("#number").fill(PAID);
+      await violations(page, `${scheme} ${query} ${project}, with mistakes`);
+      await page.locator("#number").fill(DECLINED);
       await page.locator("#expiry").fill("12 / 60");
       await page.locator("#cvv").fill(CODE);
       await page.locator("#zip").fill("94105");
+      if (project === "themed") await page.locator("#name").fill("Ada Example");
+      const held = Promise.withResolvers<void>();
+      await page.route("**/charge", (route) => held.promise.then(() => route.continue()), { times: 1 });
+      await page.locator("button").click();
+      await page.locator("[aria-busy]").waitFor();
+      await violations(page, `${scheme} ${query} ${project}, at work`);
+      held.resolve();
+      await page.locator("#message[data-kind=bad]").waitFor();
+      await violations(page, `${scheme} ${query} ${project}, declined`);
+      await page.locator("#number").fill(PAID);
+      await page.locator("#cvv").fill(CODE);
       await page.locator("button").click();
       await page.locator("dl").waitFor();
-      await violations(page, `${scheme} ${query}, paid`);
+      await violations(page, `${scheme} ${query} ${project}, paid`);
+      for (const ended of [over.widget_url, over.widget_url.replace(over.session_id, randomUUID())]) {
+        await page.goto(ended + query);
+        await page.evaluate(axe);
+        await violations(page, `${scheme} ${query}, ended`);
+      }
       await context.close();
     }
   });
@@ -388,6 +455,21 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
     await page.getByRole("button").click();
     await page.getByText("This payment was cancelled.").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 0);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("a session that expires while the card is typed says so and takes nothing, and so does its page from then on (R-365)", async () => {
+    const { session_id, pay_url } = (await service.create()) as { session_id: string; sip_uri: string; pay_url: string };
+    const { page, faults, close } = await open(pay_url);
+    await type(page, PAID);
+    await service.until(session_id, "expired");
+    await page.getByRole("button").click();
+    await page.getByText("The time for this payment is over.").waitFor();
+    assert.equal(await page.locator("input").count(), 0);
+    await page.goto(pay_url);
+    await page.getByText("The time for this payment is over.").waitFor();
     assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 0);
     assert.deepEqual(faults, []);
     await close();

@@ -21,12 +21,17 @@ export interface Baresip {
   close(): Promise<void>;
 }
 
-/** `mic`: a WAV file that the caller speaks, from the moment of the answer. */
-export async function startBaresip(mic: Buffer): Promise<Baresip> {
+/** `mic`: a WAV file that the caller speaks, from the moment of the answer; `srtp`: it talks encrypted or not at all. */
+export async function startBaresip(mic: Buffer, { srtp = false } = {}): Promise<Baresip> {
   const folder = mkdtempSync(join(tmpdir(), "voicetill-baresip-"));
   cpSync(fileURLToPath(new URL("./baresip/", import.meta.url)), folder, { recursive: true });
   const [control, sip] = [await freePort(), await freePort()];
   appendFileSync(join(folder, "config"), `ctrl_tcp_listen\t127.0.0.1:${control}\nsip_listen\t0.0.0.0:${sip}\n`);
+  if (srtp) {
+    appendFileSync(join(folder, "config"), "module\t\t\tsrtp.so\n");
+    const account = join(folder, "accounts");
+    writeFileSync(account, `${readFileSync(account, "utf8").trim()};mediaenc=srtp-mand\n`);
+  }
   writeFileSync(join(folder, "mic.wav"), mic);
   const child = spawn("baresip", ["-4", "-f", "."], { cwd: folder, stdio: "ignore" });
   const socket = await reach(control, child);
