@@ -13,8 +13,8 @@ import { openTelephone } from "#softphone/caller.ts";
 import type { Turn } from "#softphone/script.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { openStream } from "../test/journeys/processes.ts";
-import { API_KEY, stripeAt } from "../test/journeys/installation.ts";
-import { CARD, keyedPayment, payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "../test/journeys/paying.ts";
+import { API_KEY, PROMPT_CACHE, stripeAt } from "../test/journeys/installation.ts";
+import { CARD, keyedPayment, payInPage, typedCard, type WidgetMade } from "../test/journeys/paying.ts";
 import { type Service, startService } from "../test/journeys/service.ts";
 
 const SAMPLE_MS = 10_000;

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createDatabase } from "#src/platform/testing.ts";
-import { PROMPT_CACHE } from "../../test/journeys/paying.ts";
+import { PROMPT_CACHE } from "../../test/journeys/installation.ts";
 import { SeededRandom } from "../random.ts";
 import { verifyChain } from "./audit.ts";
 import type { KillSchedule, ScriptedKill } from "./kill-schedule.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import { fault, ledger, shared, startService } from "./service.ts";
 
 /** Payments through authorizenet over a whole service: what the session shows, what the webhook says, what the vendor holds. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CallOptions, type CallReport, openTelephone } from "#softphone/caller.ts";
 import { type Turn, turnsOfDigits } from "#softphone/script.ts";
-import { CARD, keyedPayment, PROMPT_CACHE } from "./paying.ts";
-import { API_KEY } from "./installation.ts";
+import { CARD, keyedPayment } from "./paying.ts";
+import { API_KEY, PROMPT_CACHE } from "./installation.ts";
 import { openStream } from "./processes.ts";
 import { chargesOf, fault, ledger, shared, startService } from "./service.ts";
 

@@ -10,9 +10,9 @@ import { startSimulators, type Simulators } from "#simulators/index.ts";
 import { freePort } from "../free-port.ts";
 import { ask, openStream, type Shown } from "./processes.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
-import { API_KEY, organization, run, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
+import { API_KEY, organization, PROMPT_CACHE, run, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
 import { startKamailio, withoutKamailio } from "./kamailio.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { keyedPayment } from "./paying.ts";
 
 /** Two processes with the interface, one with the telephone, one worker, one PostgreSQL: to a merchant they are one. */
 

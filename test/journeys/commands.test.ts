@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
 import { startReceiver } from "#src/cli/receiver.ts";
-import { run, WEBHOOK_SECRET } from "./installation.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE, run, WEBHOOK_SECRET } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import { shared, startService } from "./service.ts";
 
 /** The day-to-day commands, as processes of their own: on a running service, and on the same installation when nothing runs. */

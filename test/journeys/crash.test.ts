@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
 import { startSimulators } from "#simulators/index.ts";
-import { run, stripeAt } from "./installation.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE, run, stripeAt } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import { approvedCharges, fault, ledger, shared, startService, type Service, untilCharged } from "./service.ts";
 
 /** kill -9 of the service at the worst moments. The gateway is a process's worth apart: it keeps its ledger. */

@@ -4,8 +4,8 @@ import { Client } from "pg";
 import { openTelephone } from "#softphone/caller.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { startDatabaseProxy } from "./database-proxy.ts";
-import { stripeAt } from "./installation.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE, stripeAt } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import { approvedCharges, fault, shared, startService, untilCharged } from "./service.ts";
 
 /** PostgreSQL going away, falling silent and losing the answers to commits, in the middle of a payment (E2). */

@@ -8,8 +8,8 @@ import { startReceiver } from "#src/cli/receiver.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { ask, openStream, type Shown } from "./processes.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
-import { API_KEY, organization, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { API_KEY, organization, PROMPT_CACHE, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import { chargesOf, shared } from "./service.ts";
 
 /** SIGTERM while a card is being charged: what was begun is finished, nothing new begins. */

@@ -6,7 +6,8 @@ import { GATEWAYS } from "#src/kernel/payment.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import type { Turn } from "#softphone/script.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import type { Shown } from "./processes.ts";
 import { shared, startService } from "./service.ts";
 

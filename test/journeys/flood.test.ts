@@ -3,7 +3,8 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import { chargesOf, shared, startService } from "./service.ts";
 
 const telephone = await shared(openTelephone(PROMPT_CACHE));

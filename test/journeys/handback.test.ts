@@ -5,8 +5,8 @@ import { type CallReport, openTelephone } from "#softphone/caller.ts";
 import type { Turn } from "#softphone/script.ts";
 import { createSynthesiser } from "#src/speech/index.ts";
 import { headersOf, type Sipp, startSipp, withoutSipp } from "../peers/sipp.ts";
-import { ROOT } from "./installation.ts";
-import { keyedPayment, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE, ROOT } from "./installation.ts";
+import { keyedPayment } from "./paying.ts";
 import type { Shown } from "./processes.ts";
 import { shared, startService } from "./service.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +12,8 @@ import { createDatabase } from "#src/platform/testing.ts";
 /** An installation as its operator has it: a data folder, settings, a database; processes and commands of the program on it. */
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** Rendered prompts are the same at every run and in every process: the first that needs one renders it for all. */
+export const PROMPT_CACHE = join(ROOT, "node_modules/.cache/voicetill/prompts");
 const PROGRAM = join(ROOT, "scripts/voicetill.mjs");
 export const WEBHOOK_SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 export const API_KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ01";
@@ -46,6 +48,9 @@ export async function openInstallation(settings: Record<string, string>, { embed
     ...(database && { MASTER_KEY: randomBytes(32).toString("base64"), OUTBOUND_ALLOW: LOOPBACK, SIP_TRUNKS: LOOPBACK }),
     ...settings,
   };
+  mkdirSync(PROMPT_CACHE, { recursive: true });
+  mkdirSync(env["DATA_DIR"]!, { mode: 0o700 });
+  symlinkSync(PROMPT_CACHE, join(env["DATA_DIR"]!, "prompts"));
   const json: Installation["json"] = async (...args) => {
     const { status, stdout, stderr } = await run([...args, "--json"], env);
     assert.equal(status, 0, stderr + stdout);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
 import { findCards } from "../../prove/kill/scan.ts";
-import { PROMPT_CACHE } from "./paying.ts";
 import { searchable } from "./searchable.ts";
 import { shared, startService } from "./service.ts";
+import { PROMPT_CACHE } from "./installation.ts";
 
 /** After payments of every kind, nothing that this service wrote may hold a card number or a security code. */
 

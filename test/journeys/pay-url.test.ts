@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
-import { CARD, nonceIn, payInPage, PROMPT_CACHE, typedCard } from "./paying.ts";
+import { PROMPT_CACHE } from "./installation.ts";
+import { CARD, nonceIn, payInPage, typedCard } from "./paying.ts";
 import { chargesOf, shared, startService } from "./service.ts";
 
 /** A caller who waits on the line while the page of the session's link pays: over real SIP, RTP and HTTP. */

@@ -1,10 +1,5 @@
-import { join } from "node:path";
 import type { Turn } from "#softphone/script.ts";
 import type { Shown } from "./processes.ts";
-import { ROOT } from "./installation.ts";
-
-/** Rendered prompts are the same at every run and in every process. */
-export const PROMPT_CACHE = join(ROOT, "node_modules/.cache/voicetill/prompts");
 
 export const CARD = "4242424242424242";
 

@@ -15,8 +15,8 @@ import { createSynthesiser } from "#src/speech/index.ts";
 import { startBaresip } from "../peers/baresip.ts";
 import { freePort } from "../free-port.ts";
 import { captureOf } from "../peers/pcap.ts";
-import { ROOT } from "./installation.ts";
-import { CARD, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE, ROOT } from "./installation.ts";
+import { CARD } from "./paying.ts";
 import { chargesOf, shared, startService } from "./service.ts";
 
 /** Other people's telephones: SIPp replaying a recorded caller, baresip dialled by hand. */

@@ -7,7 +7,8 @@ import { fixedPrompts } from "#src/conversation/index.ts";
 import { decodeUlaw } from "#src/kernel/g711.ts";
 import { wavOf } from "#src/speech/testing.ts";
 import { type CallReport, openTelephone } from "#softphone/caller.ts";
-import { CARD, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE } from "./installation.ts";
+import { CARD } from "./paying.ts";
 import { chargesOf, shared, startService } from "./service.ts";
 
 /** A voice of the operator's own behind an endpoint: it says every text with the same tone, which no telephone key has. */

@@ -15,8 +15,8 @@ import { openTelephone } from "#softphone/caller.ts";
 import { findCards } from "../../prove/kill/scan.ts";
 import { freePort } from "../free-port.ts";
 import { openChromium, withoutChromium } from "../peers/chromium.ts";
-import { API_KEY, ROOT } from "./installation.ts";
-import { payInPage, PROMPT_CACHE, typedCard, type WidgetMade } from "./paying.ts";
+import { API_KEY, PROMPT_CACHE, ROOT } from "./installation.ts";
+import { payInPage, typedCard, type WidgetMade } from "./paying.ts";
 import { searchable } from "./searchable.ts";
 import { chargesOf, startService, type Service } from "./service.ts";
 
