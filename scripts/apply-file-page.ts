@@ -78,8 +78,8 @@ export function renderApplyFile(): string {
 Generated from the shape that \`voicetill apply\` reads a file by, with \`npm run pages\`; a test keeps it current.
 
 YAML 1.2 or JSON. \`voicetill apply FILE\` brings the installation to what it declares, in one transaction: all of it or, at a fault, nothing. Applying it again changes
-nothing; what it does not mention is left alone. All faults are told at once, each with its line, and a key that is unknown with those that are known. \`\${NAME}\` in a text
-is taken from the environment, for secrets. \`voicetill apply --dry-run FILE\` says what would differ and changes nothing; \`voicetill export\` writes the present state as such
+nothing; what it does not mention is left alone. All faults are told at once, each with its line, and a key that is unknown with those that are known; what only the stored state or a gateway
+can refuse comes once the rest is right. No organisation, project of one or key of one may stand in it twice. \`\${NAME}\` in a text is taken from the environment, for secrets. \`voicetill apply --dry-run FILE\` says what would differ and changes nothing; \`voicetill export\` writes the present state as such
 a file, without secrets.
 
 ${fenced("yaml", example)}

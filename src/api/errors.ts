@@ -17,6 +17,8 @@ export function registerErrors(app: FastifyInstance, { log, clock }: { log: Log;
     reply.code(fault.status);
     if (fault.code === "unavailable") reply.header("retry-after", RETRY_AFTER_SECONDS);
     if (fault.status === 401) reply.header("www-authenticate", "Bearer");
+    // Where one request ends and the next begins is in doubt.
+    if (fault.code === "bad_request") reply.header("connection", "close");
     if (fault.code === "body_too_large") return refuseBody(request, reply, clock, { detail: fault.detail });
     return reply.send({ detail: fault.detail });
   });

@@ -85,12 +85,24 @@ test("what could be read as two requests is refused and the connection closed (R
     `GET /v1/auth/check HTTP/1.1\nHost: x\nAuthorization: Bearer ${KEYS.test}\n\n`,
     `${get}${AUTHORIZED}X : a\r\n\r\n`,
     `${get}${AUTHORIZED}X: a\0b\r\n\r\n`,
+    `${get}${AUTHORIZED}host: y\r\n\r\n`,
+    `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
     "nonsense\r\n\r\n",
   ]) {
     const { text, closed } = await exchange((socket) => socket.write(request));
     assert.deepEqual([statusOf(text), closed], [400, true], request);
     assert.match(text, /\r\n\r\n\{"detail":"[^"]+"\}$/);
   }
+});
+
+test("nobody is connected elsewhere, and who asks for it is answered; an upgrade is a request like any other (R-030)", async () => {
+  for (const target of ["x:443", "/v1/sessions"]) {
+    const { text, closed } = await exchange((socket) => socket.write(`CONNECT ${target} HTTP/1.1\r\n${AUTHORIZED}\r\n`));
+    assert.deepEqual([statusOf(text), closed], [400, true], target);
+    assert.match(text, /\r\n\r\n\{"detail":"Bad Request"\}$/);
+  }
+  const upgrade = `GET /v1/auth/check HTTP/1.1\r\n${AUTHORIZED}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+  assert.equal(statusOf((await exchange((socket) => socket.write(upgrade), /\r\n\r\n\{/)).text), 200);
 });
 
 test("two Authorization headers are one too many (R-047)", async () => {

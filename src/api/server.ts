@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { AppError } from "#src/kernel/errors.ts";
@@ -77,6 +78,8 @@ function newServer({ settings, clock, log, random }: StatusDeps): FastifyInstanc
   // Routes read the bodies they want by themselves (body.ts): nothing of one is read before the key was checked.
   app.addHttpMethod("POST", { hasBody: false, overrideExisting: true });
   askBeforeReading(app.server);
+  // Node drops such a connection unanswered otherwise.
+  app.server.on("connect", (_request, socket: Socket) => refuseConnection(new Error("CONNECT"), socket, limits, clock));
   readIntoOwnBuffer(app.server);
   const perAddress = settings.rateLimitPerMinute === 0 ? Infinity : limits.perAddress;
   limitConnections(app.server, { ...limits, perAddress }, connectionKeyReader(settings.trustedProxies), clock, log);

@@ -91,7 +91,7 @@ async function carryOut(
       await run(change, shapes, command);
     } catch (error) {
       if (!(error instanceof CommandFault)) throw error;
-      faults.push({ index, fault: error });
+      faults.push(...[error, ...error.others].map((fault) => ({ index, fault })));
     }
   }
   if (faults.length > 0) throw new CommandsFault(faults);

@@ -146,7 +146,12 @@ function limiterFor({ settings, database, clock, rateCounter: given }: ApiDeps):
   return createRateLimiter({ perMinute: settings.rateLimitPerMinute, counter, clock });
 }
 
+/** What two servers in a row could read differently, and what is too large. */
 function checkHead({ raw }: FastifyRequest): void {
+  const coding = raw.headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") throw new AppError("bad_request");
+  if (raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length > 1)
+    throw new AppError("bad_request");
   if ((raw.url?.length ?? 0) > MAX_URL_LENGTH) throw new AppError("uri_too_long");
   const { rawHeaders } = raw;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new AppError("headers_too_large");

@@ -346,12 +346,13 @@ test("2000 clients that come and go leave nothing behind: no descriptor, no time
 const connectionsOf = (app: FastifyInstance) =>
   new Promise<number>((resolve, reject) => app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
 
-test("five streams of one session may be open, a sixth is refused until one ends (R-067)", async (t) => {
+test("five streams of one session may be open, a sixth is refused until one ends, and told when to come again (R-062, R-067)", async (t) => {
   const app = await listening(t, api.another({ settings: { rateLimitPerMinute: 100 } }));
   const id = await api.createSession();
   const readers = await Promise.all(Array.from({ length: 5 }, () => open(id, { app })));
   const refused = await open(id, { app });
   assert.equal(refused.response.statusCode, 429);
+  assert.equal(refused.response.headers["retry-after"], "5");
   const other = await open(await api.createSession(), { app });
   assert.equal(other.response.statusCode, 200);
   for (const reader of [...readers, other]) reader.response.destroy();

@@ -15,6 +15,9 @@ const HEAD = {
   "x-accel-buffering": "no",
 };
 
+/** A stream whose client is gone counts no longer than that. */
+const FREED_SECONDS = 5;
+
 /** GET /v1/sessions/{session_id}/stream. */
 export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
   const { database, sessions, projects, clock } = deps;
@@ -37,7 +40,10 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
     if (isTerminal(session.status) && request.headers["last-event-id"] === eventId(session)) return reply.code(204).send();
 
     const release = await quota.take({ sessionId: id, keyId });
-    if (!release) throw new AppError("rate_limited", "Too many open streams");
+    if (!release) {
+      reply.header("retry-after", FREED_SECONDS);
+      throw new AppError("rate_limited", "Too many open streams");
+    }
     if (reply.raw.destroyed) {
       release();
       return reply;

@@ -267,6 +267,43 @@ describe("the apply file", () => {
       await faults('organizations: [{ slug: "${ONE}" }, { slug: "${TWO}" }]'),
       /variable ONE is not set\n.*variable TWO is not set$/,
     );
+    assert.match(
+      await faults(project('currency: "${ONE}"\n        colour: red')),
+      /^apply file, line 5: the environment variable ONE is not set\napply file, line 6: unknown key "colour"[^\n]*$/,
+    );
+    assert.match(
+      await faults(
+        project(
+          "phone_numbers: ['+15550001111']\n        gateways:\n          stripe: { live: {} }\n          webhook: { test: {} }",
+        ).replace("shop", "elsewhere"),
+      ),
+      /^.*line 5: this number belongs to another project\n.*line 7: stripe needs secret_key\n.*line 8: webhook needs url$/,
+    );
+  });
+
+  test("what stands in a list twice is refused with its line: both could not hold, and applying it again would change it again", async () => {
+    const before = await snapshot();
+    const twice = `
+organizations:
+  - slug: acme
+    api_keys:
+      - { name: twice, mode: test }
+      - { name: twice, mode: test }
+    projects:
+      - { slug: shop, currency: USD }
+      - { slug: shop, currency: EUR }
+  - slug: acme
+`;
+    const told = await apply(twice).then(
+      () => [],
+      (error: Error) => error.message.split("\n"),
+    );
+    assert.deepEqual(told, [
+      'apply file, line 6: organizations.0.api_keys.1.name: "twice" stands in this list already',
+      'apply file, line 9: organizations.0.projects.1.slug: "shop" stands in this list already',
+      'apply file, line 10: organizations.1.slug: "acme" stands in this list already',
+    ]);
+    assert.equal(await snapshot(), before);
   });
 
   test("JSON is read as well as YAML", async () => {

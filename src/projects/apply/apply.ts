@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Command, type CommandDeps, CommandsFault, runCommands, tryCommands } from "../commands.ts";
 import type { ChangeReport, Path } from "../commands/change.ts";
 import { explain, faultsOf, shapesFor } from "../commands/shapes.ts";
-import { type ApplyDocument, readDocument, recordingPlaces } from "./document.ts";
+import { type ApplyDocument, readDocument, recordingPlaces, repetitions } from "./document.ts";
 
 /** A command of the file, and where its values stand. */
 interface Placed {
@@ -72,11 +72,12 @@ function validate(
     const read = Object.hasOwn(recordings, file) ? recordings[file] : undefined;
     return read && "fault" in read ? [{ path, reason: `the recording ${JSON.stringify(file)} ${read.fault}` }] : [];
   });
-  if (result.success && unreadable.length === 0) return result.data;
+  const others = [...unreadable, ...repetitions(document.value)];
+  if (result.success && others.length === 0 && document.isComplete) return result.data;
   const misshapen = result.success ? [] : faultsOf(result.error);
   return document.refuse([
     ...misshapen.map(({ path, reason }) => ({ path, reason: path.length === 0 ? `the file: ${reason}` : reason })),
-    ...unreadable,
+    ...others,
   ]);
 }
 

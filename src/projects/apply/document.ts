@@ -10,6 +10,8 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 export interface ApplyDocument {
   /** The file as plain values, variables filled in. */
   readonly value: unknown;
+  /** Whether each variable has a value; where one has none, its `${NAME}` is left in `value` and `refuse` tells so too. */
+  readonly isComplete: boolean;
   /** Throws a sentence for each fault that names the line of its `path`, in the order of the file. */
   refuse(faults: readonly { path: Path; reason: string }[]): never;
 }
@@ -26,8 +28,6 @@ export function recordingsOf(text: string, env: Readonly<Record<string, string |
 
 /** Where a file as it was read names recordings. */
 export function recordingPlaces(value: unknown): { path: Path; file: string }[] {
-  const at = (node: unknown, key: PropertyKey): unknown => (typeof node === "object" && node !== null ? Reflect.get(node, key) : undefined);
-  const list = (node: unknown): unknown[] => (Array.isArray(node) ? node : []);
   return list(at(value, "organizations")).flatMap((organization, first) =>
     list(at(organization, "projects")).flatMap((project, second) =>
       Object.entries(Object(at(at(project, "voice"), "recordings")) as object).flatMap(([id, file]) =>
@@ -36,6 +36,30 @@ export function recordingPlaces(value: unknown): { path: Path; file: string }[] 
     ),
   );
 }
+
+/** What a file declares twice in one list: both could not hold, and applying it again would change it again. */
+export function repetitions(value: unknown): { path: Path; reason: string }[] {
+  const organizations = list(at(value, "organizations"));
+  return [
+    ...repeated(organizations, ["organizations"], "slug"),
+    ...organizations.flatMap((organization, index) => [
+      ...repeated(list(at(organization, "projects")), ["organizations", index, "projects"], "slug"),
+      ...repeated(list(at(organization, "api_keys")), ["organizations", index, "api_keys"], "name"),
+    ]),
+  ];
+}
+
+function repeated(entries: readonly unknown[], list: Path, key: string): { path: Path; reason: string }[] {
+  const names = entries.map((entry) => at(entry, key));
+  return names.flatMap((name, index) => {
+    if (typeof name !== "string" || names.indexOf(name) === index) return [];
+    const path = [...list, index, key];
+    return [{ path, reason: `${path.join(".")}: ${JSON.stringify(name)} stands in this list already` }];
+  });
+}
+
+const at = (node: unknown, key: PropertyKey): unknown => (typeof node === "object" && node !== null ? Reflect.get(node, key) : undefined);
+const list = (node: unknown): unknown[] => (Array.isArray(node) ? node : []);
 
 /** Parses `text` and replaces `${NAME}` in strings by `env`. Throws OperatorError. */
 export function readDocument(text: string, env: Readonly<Record<string, string | undefined>>): ApplyDocument {
@@ -51,27 +75,33 @@ export function readDocument(text: string, env: Readonly<Record<string, string |
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault) complain([{ offset: fault.pos[0], reason: `not readable as YAML or JSON (${fault.code})` }]);
 
-  const faults: { offset: number | undefined; reason: string }[] = [];
+  const aliases: { offset: number | undefined; reason: string }[] = [];
+  const unset: { node: Node; offset: number | undefined; reason: string }[] = [];
   visit(document, {
-    Alias: (_key, node) => void faults.push({ offset: node.range?.[0], reason: "aliases are not supported" }),
+    Alias: (_key, node) => void aliases.push({ offset: node.range?.[0], reason: "aliases are not supported" }),
     Scalar: (_key, node) => {
       if (typeof node.value !== "string") return;
       node.value = node.value.replace(VARIABLE, (match, name: string) => {
-        if (env[name] === undefined) faults.push({ offset: node.range?.[0], reason: `the environment variable ${name} is not set` });
+        if (env[name] === undefined) unset.push({ node, offset: node.range?.[0], reason: `the environment variable ${name} is not set` });
         return env[name] ?? match;
       });
     },
   });
-  if (faults.length > 0) complain(faults);
+  if (aliases.length > 0) complain([...aliases, ...unset]);
 
   return {
     value: document.toJS() as unknown,
-    refuse: (faults) => complain(faults.map(({ path, reason }) => ({ offset: offsetOf(document, path), reason }))),
+    isComplete: unset.length === 0,
+    refuse: (faults) => {
+      const placed = faults.map(({ path, reason }) => ({ ...placeOf(document, path), reason }));
+      // Nothing can be said of a value that is not there.
+      return complain([...unset, ...placed.filter(({ node }) => !unset.some((variable) => variable.node === node))]);
+    },
   };
 }
 
-/** Where `path` stands in the file; of a part that is missing, where its nearest parent stands. */
-function offsetOf(document: Document.Parsed, path: Path): number | undefined {
+/** Where `path` stands in the file, and what is there; of a part that is missing, its nearest parent. */
+function placeOf(document: Document.Parsed, path: Path): { offset: number | undefined; node: Node | null } {
   let offset: number | undefined = document.contents?.range[0];
   let node: Node | null = document.contents;
   for (const part of path) {
@@ -87,5 +117,5 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
       node = item;
     }
   }
-  return offset;
+  return { offset, node };
 }

@@ -24,6 +24,8 @@ export type Path = readonly PropertyKey[];
 export class CommandFault extends OperatorError {
   readonly path: Path;
   readonly reason: string;
+  /** What else is wrong with the same command. */
+  others: readonly CommandFault[] = [];
 
   constructor(path: Path, reason: string) {
     super(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`);
@@ -31,6 +33,25 @@ export class CommandFault extends OperatorError {
     this.path = path;
     this.reason = reason;
   }
+}
+
+/**
+ * Takes every step, though one finds a fault, and throws CommandFault for all of them at the end. What is at fault writes nothing, so that
+ * the steps behind it can be looked at too.
+ */
+export async function eachOf(steps: Iterable<() => Promise<unknown>>): Promise<void> {
+  const faults: CommandFault[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof CommandFault)) throw error;
+      faults.push(error, ...error.others);
+      error.others = [];
+    }
+  }
+  const [first, ...others] = faults;
+  if (first) throw Object.assign(first, { others });
 }
 
 /** Who gives the commands, for the audit log. */

@@ -5,20 +5,21 @@ import type { GatewayDescriptor, Options } from "../gateway-descriptor.ts";
 import { findStored, saveStored } from "../gateway-settings.ts";
 import type { StoredSettings } from "../gateway-settings.ts";
 import { newSecret } from "../webhook-secret.ts";
-import { type Change, CommandFault, note, type Path, type ProjectKey } from "./change.ts";
+import { type Change, CommandFault, eachOf, note, type Path, type ProjectKey } from "./change.ts";
 import type { CredentialValue, EnvironmentBlock, GatewayBlock, GatewayBlocks } from "./shapes.ts";
 
+const ENVIRONMENTS: readonly Environment[] = ["test", "live"];
 const EMPTY: Omit<StoredSettings, "version"> = { applied: {}, current: {}, options: {}, endpoint: null };
 
 /** Saves the gateways' settings that differ; each save counts the settings' version up. */
 export async function saveGateways(change: Change, project: ProjectKey, blocks: GatewayBlocks): Promise<void> {
-  for (const [name, block] of Object.entries(blocks) as [GatewayName, GatewayBlock][]) {
-    const gateway = change.gateways[name];
-    if (!gateway) continue;
-    for (const environment of ["test", "live"] as const) {
-      await saveEnvironment(change, project, gateway, environment, block);
-    }
-  }
+  const all = Object.entries(blocks) as [GatewayName, GatewayBlock][];
+  await eachOf(
+    all.flatMap(([name, block]) => {
+      const gateway = change.gateways[name];
+      return gateway ? ENVIRONMENTS.map((environment) => () => saveEnvironment(change, project, gateway, environment, block)) : [];
+    }),
+  );
 }
 
 async function saveEnvironment(

@@ -5,7 +5,7 @@ import { parseE164 } from "#src/kernel/phone.ts";
 import type { Tables } from "#src/platform/index.ts";
 import { integrationsPlace, openIntegrations } from "../repository.ts";
 import { merge, readVoice, type StoredRecordings } from "../settings.ts";
-import { type Change, CommandFault, note, type OrganizationKey, type ProjectKey } from "./change.ts";
+import { type Change, CommandFault, eachOf, note, type OrganizationKey, type ProjectKey } from "./change.ts";
 import { saveGateways } from "./gateways.ts";
 import { checkSeparateSecrets } from "./separate-secrets.ts";
 import type { ProjectValues } from "./shapes.ts";
@@ -28,9 +28,12 @@ export async function saveProject(change: Change, organization: OrganizationKey,
   };
   await saveRow(change, project, values, existing);
   if (values.voice?.recordings) await saveRecordings(change, project);
-  if (values.phone_numbers) await saveNumbers(change, project, values.phone_numbers);
-  if (values.status_webhook !== undefined) await saveStatusWebhook(change, project, values.status_webhook);
-  await saveGateways(change, project, values.gateways ?? {});
+  const { phone_numbers: numbers, status_webhook: webhook, gateways = {} } = values;
+  await eachOf([
+    async () => numbers && (await saveNumbers(change, project, numbers)),
+    async () => webhook !== undefined && (await saveStatusWebhook(change, project, webhook)),
+    () => saveGateways(change, project, gateways),
+  ]);
   await checkSeparateSecrets(change, project);
 }
 
