@@ -71,6 +71,7 @@ export const VAULT_CARD: Rules = {
   "billingAddress.country": requiredWith("billingAddress", country2),
   "billingAddress.state": text(40),
 };
+export const isWithCard = (fields: Fields): boolean => [...fields.keys()].some((name) => name.startsWith("card."));
 export const FIND: Rules = {
   merchantRefNum: required(text(255)),
   limit: matching(/^([1-9]|[1-4]\d|50)$/, "1 to 50"),
