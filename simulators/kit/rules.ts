@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Fields } from "./bodies.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface Rule {
 }
 
 type Need = "optional" | "required" | "forbidden";
+/** What the rest of a request must be for a rule to hold. */
+export type Condition = (fields: Fields) => boolean;
 
 export interface FieldFault {
   kind: "unknown" | "missing" | "forbidden" | "order" | Wrong;
@@ -30,13 +33,13 @@ export interface FieldFault {
 }
 
 export const required = (rule: Rule): Rule => ({ ...rule, need: "required" });
-export const requiredIf = (rule: Rule, when: (fields: Fields) => boolean): Rule => ({
+export const requiredIf = (rule: Rule, when: Condition): Rule => ({
   ...rule,
   need: (fields) => (when(fields) ? "required" : "optional"),
 });
 /** Required as soon as anything below `parent`, a name of the same table, is sent: `requiredWith("card", digits(3))`. */
 export const requiredWith = (parent: string, rule: Rule): Rule => ({ ...rule, need: "required", parent });
-export const forbiddenIf = (rule: Rule, when: (fields: Fields) => boolean): Rule => ({
+export const forbiddenIf = (rule: Rule, when: Condition): Rule => ({
   ...rule,
   need: (fields) => (when(fields) ? "forbidden" : "optional"),
 });
@@ -177,6 +180,8 @@ const STATES = new Set(
 /** Two letters of a state or territory of the United States or a province of Canada. */
 export const state2: Rule = string((value) => (STATES.has(value) ? null : ["value", "must be a state of two letters"]));
 export const email = (longest = 255): Rule => matching(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, "an e-mail address", longest);
+/** IPv4 or IPv6. */
+export const ip: Rule = string((value) => (isIP(value) > 0 ? null : ["value", "must be an IP address"]));
 /** Dotted IPv4. */
 export const ipv4: Rule = matching(/^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}(?<!\.)$/, "a dotted IPv4 address");
 /** Month and year as MMYY, not checked against today. */
