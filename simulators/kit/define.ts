@@ -170,6 +170,14 @@ export class Call<State extends object, Details extends object> {
     return uniform === "approved" || uniform === "lost answer" ? null : issuer.declines[uniform];
   }
 
+  /** Whether a number is within the bounds `name[gt]`, `name[gte]`, `name[lt]` and `name[lte]`, each where it was sent. */
+  isWithin(name: string, value: number): boolean {
+    const [gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity] = ["gt", "gte", "lt", "lte"].map((bound) =>
+      this.maybeNumber(`${name}[${bound}]`),
+    );
+    return value > gt && value >= gte && value < lt && value <= lte;
+  }
+
   /** The card of the request, when nothing is against its form alone; else what `refuse` makes of it is thrown. */
   card(places: CardPlaces, refuse: (fault: CardFault) => Refusal): Card {
     const [number, code] = [this.text(places.number), this.text(places.code ?? "")];

@@ -43,6 +43,8 @@ export const forbiddenIf = (rule: Rule, when: Condition): Rule => ({
   ...rule,
   need: (fields) => (when(fields) ? "forbidden" : "optional"),
 });
+/** Required where the condition holds, forbidden elsewhere. */
+export const onlyIf = (rule: Rule, when: Condition): Rule => ({ ...rule, need: (fields) => (when(fields) ? "required" : "forbidden") });
 /** The same field, refused with the vendor's code `code`. */
 export const coded = (code: string, rule: Rule): Rule => ({ ...rule, code });
 /** Every rule of a table made required. */

@@ -178,3 +178,18 @@ export class Transactions<Details = object> {
     this.#tools.record({ kind, id, reference, outcome: "approved", ...(amountMinor !== undefined && { amountMinor, currency }) });
   }
 }
+
+/** A page of a list between two of its ids; what `missing` makes of an id that is not in it is thrown. */
+export function pageBetween<Row extends { id: string }>(
+  found: readonly Row[],
+  { after, before, limit }: { after: string | undefined; before: string | undefined; limit: number },
+  missing: (id: string) => Error,
+): { page: Row[]; hasMore: boolean } {
+  const placeOf = (id: string | undefined, otherwise: number): number => {
+    const place = found.findIndex((one) => one.id === id);
+    if (id !== undefined && place < 0) throw missing(id);
+    return id === undefined ? otherwise : place;
+  };
+  const rest = found.slice(placeOf(after, -1) + 1, placeOf(before, found.length));
+  return { page: rest.slice(0, limit), hasMore: rest.length > limit };
+}
