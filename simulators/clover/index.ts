@@ -65,7 +65,7 @@ const SOURCE = matching(/^clv_[A-Za-z0-9]+$/, "a token");
 const ANY_SOURCE = matching(/^(clv_[A-Za-z0-9]+|[A-Z0-9]{13})$/, "a token or a customer's id");
 const OUR_ID = matching(/^[A-Za-z0-9 ]+$/, "letters, digits and blanks", 12);
 const CHARGE = rules`
-  amount! whole 1-${String(Number.MAX_SAFE_INTEGER)} @invalid_charge_amount, currency! is usd|cad, source! ${ANY_SOURCE}
+  amount! whole 1- @invalid_charge_amount, currency! is usd|cad, source! ${ANY_SOURCE}
   ecomind is ecom|moto|retail, capture/partial_redemption bool, description/external_customer_reference 255, metadata.* 0-500
   external_reference_id ${OUR_ID}, receipt_email email @email_invalid, tax_amount/tip_amount whole 0-${String(LARGEST)}
   stored_credentials: sequence is FIRST|SUBSEQUENT, is_scheduled bool, initiator is CARDHOLDER|MERCHANT

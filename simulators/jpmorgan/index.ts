@@ -13,7 +13,6 @@ import {
   rules,
   table,
   uuid,
-  whole,
 } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
@@ -68,7 +67,6 @@ const AMOUNTS: ReadonlyMap<number, No> = new Map([
   [53_000, ["DO_NOT_HONOR", "Do not honor", "05"]],
 ]);
 
-const WHOLE = whole(1);
 const NUMBER = matching(/^[0-9]{8,19}$/, "digits in a string");
 const ORDER = matching(/^[A-Za-z0-9]{1,22}$/, "at most 22 letters and digits");
 const DESCRIPTOR = matching(/^(.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9})$/, "3*18, 7*14 or 12*9 characters");
@@ -99,7 +97,7 @@ const VERIFICATION = rules`
   paymentMethodType: ${CARD}
 `;
 const REFUND = rules`
-  ${MERCHANT}, amount! ${WHOLE}, currency! currency, paymentMethodType.transactionReference.transactionReferenceId! 64
+  ${MERCHANT}, amount! whole 1-, currency! currency, paymentMethodType.transactionReference.transactionReferenceId! 64
 `;
 const FIND = rules`requestIdentifier! 64`;
 const ASSERTION = rules`
@@ -124,7 +122,7 @@ export const simulator = defineSimulator<State, Details>({
     "POST /api/v2/payments": { rules: PAYMENT, run: pay },
     "GET /api/v2/payments": { rules: FIND, run: (call) => find(call, "payments") },
     "GET /api/v2/payments/:id": { run: (call) => json(200, existing(call, call.param("id")).details.body) },
-    "POST /api/v2/payments/:id/captures": { rules: rules`captureMethod is NOW, amount ${WHOLE}`, run: capture },
+    "POST /api/v2/payments/:id/captures": { rules: rules`captureMethod is NOW, amount whole 1-`, run: capture },
     "PATCH /api/v2/payments/:id": { rules: rules`isVoid! ${oneOf(true)}`, run: voidHeld },
     "POST /api/v2/verifications": { rules: VERIFICATION, run: verify },
     "GET /api/v2/verifications": { rules: FIND, run: (call) => find(call, "verifications") },

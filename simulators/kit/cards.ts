@@ -22,6 +22,10 @@ export interface Issuer<Words> {
   readonly vendorCards?: Readonly<Record<string, Words>>;
 }
 
+/** Several cards of a vendor's own that are answered alike: numbers parted by blanks. */
+export const cards = <Words>(numbers: string, words: Words): Record<string, Words> =>
+  Object.fromEntries(numbers.split(" ").map((number) => [number, words]));
+
 /** A card; month and year as the request has them. */
 export interface Card {
   readonly number: string;

@@ -48,11 +48,11 @@ const WORDS: ReadonlyMap<string, (argument: string) => Rule> = new Map(
   }),
 );
 
-/** `3-4`, or `9` for nothing but 9. */
+/** `3-4`, `9` for nothing but 9, or `1-` without an end. */
 function rangeOf(words: string): [least: number, most: number] {
-  const [least = NaN, most = least] = words.split("-").map(Number);
-  if (Number.isNaN(least) || Number.isNaN(most)) throw new Error(`"${words}" is no range`);
-  return [least, most];
+  const [, least, dash, most] = /^(\d+)(-?)(\d*)$/.exec(words) ?? [];
+  if (least === undefined) throw new Error(`"${words}" is no range`);
+  return [Number(least), most ? Number(most) : dash ? Number.MAX_SAFE_INTEGER : Number(least)];
 }
 
 /** What stands in a table besides its words: a rule, a whole table, a condition, or more words. */
