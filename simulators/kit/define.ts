@@ -195,7 +195,7 @@ export class Call<State extends object, Details extends object> {
   }
 
   /** A card that is kept without being a transaction: the ledger has it as a token. */
-  recordStored(id: string, reference: string | null, number: string): void {
+  recordStored(id: string | null, reference: string | null, number: string): void {
     this.tools.record({ kind: "token", id, reference, outcome: "approved", card: mask(number) });
   }
 
