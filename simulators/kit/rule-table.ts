@@ -22,6 +22,7 @@ import {
   uuid,
   whole,
   wholeText,
+  within,
 } from "./rules.ts";
 import type { Condition, Rule, Rules } from "./rules.ts";
 
@@ -72,7 +73,7 @@ type Made = Exclude<Part, string> | undefined;
  * A field is its name, `!` where it is required (with a condition behind it: where that holds), its rule, and `@` with the vendor's
  * code where that differs from field to field. The rule is a longest length (`64`, or `0-255` where it may be empty), a word of WORDS,
  * or a rule made elsewhere. `a/b` have the same rule; a table that stands alone is taken over. What follows `path:` on a line is below
- * that path; below `path?:` what is required is so only as soon as anything below the path is sent.
+ * that path (`path[]:` for names such as `path[name]`); below `path?:` what is required is so only as soon as anything below the path is sent.
  */
 export function rules(texts: TemplateStringsArray, ...parts: readonly Part[]): Rules {
   const written = String.raw({ raw: texts }, ...parts.map((part, index) => (typeof part === "string" ? part : `$${index}`)));
@@ -81,7 +82,7 @@ export function rules(texts: TemplateStringsArray, ...parts: readonly Part[]): R
     const [head = "", path = "", isOptional = ""] = /^\s*([^\s?]+)(\??):\s/.exec(line) ?? [];
     const entries = line.slice(head.length).split(",");
     const table: Rules = Object.assign({}, ...entries.map((entry) => rulesIn(entry.trim(), partOf)));
-    const placed = path === "" ? table : under(path, table);
+    const placed = path === "" ? table : path.endsWith("[]") ? within(path.slice(0, -2), table) : under(path, table);
     return isOptional === "" ? placed : neededBelow(path, placed);
   });
   return Object.assign({}, ...found) as Rules;

@@ -267,7 +267,7 @@ function links({ state, details: { linkData } }: Payment): object {
 
 /** The payment of a link; its data are percent-encoded once. */
 function linked(call: WorldpayCall): Payment {
-  const payment = call.transactions.get(call.state.links.get(call.params["linkData"] ?? "") ?? "");
+  const payment = call.transactions.get(call.state.links.get(call.param("linkData")) ?? "");
   if (payment === undefined) throw refusal(404, "endpointNotFound", "The endpoint does not exist.");
   return payment;
 }
