@@ -183,7 +183,7 @@ const STATES = new Set(
 export const state2: Rule = string((value) => (STATES.has(value) ? null : ["value", "must be a state of two letters"]));
 export const email = (longest = 255): Rule => matching(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, "an e-mail address", longest);
 /** IPv4 or IPv6. */
-export const ip: Rule = string((value) => (isIP(value) > 0 ? null : ["value", "must be an IP address"]));
+export const ip: Rule = rule((value) => (typeof value === "string" && isIP(value) > 0 ? null : ["value", "must be an IP address"]));
 /** Dotted IPv4. */
 export const ipv4: Rule = matching(/^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}(?<!\.)$/, "a dotted IPv4 address");
 /** Month and year as MMYY, not checked against today. */

@@ -82,7 +82,7 @@ const CARD = rules`
 `;
 const CONTEXT = rules`
   context: mobile/isEcommerce/recurring ${yesOrNo}, tax 32, clientTransID 64
-  context.deviceInfo: id/type/phoneNumber/macAddress/ipAddress 64, longitude/latitude 32
+  context.deviceInfo: id/type/macAddress/ipAddress 64, longitude/latitude/phoneNumber 32
 `;
 const CHARGE = rules`
   amount! ${AMOUNT}, currency! is USD, capture ${yesOrNo}, description 4000, cardOnFile/token 64, ${CONTEXT}

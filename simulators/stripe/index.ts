@@ -61,7 +61,8 @@ const PAYMENT = rules`
   expand[*] is latest_charge
 `;
 const SETUP = rules`${INTENT}, usage is off_session|on_session, expand[*] is latest_attempt`;
-const CANCELLATION = rules`cancellation_reason is duplicate|fraudulent|requested_by_customer|abandoned`;
+const CANCELLATION = rules`cancellation_reason is duplicate|fraudulent|requested_by_customer|abandoned, expand[*] is latest_charge`;
+const SETUP_CANCELLATION = rules`cancellation_reason is abandoned|requested_by_customer|duplicate, expand[*] is latest_attempt`;
 const REFUND = rules`
   payment_intent ${id("pi")}, charge ${id("ch")}, amount wholeText, reason is duplicate|fraudulent|requested_by_customer, ${METADATA}
 `;
@@ -111,7 +112,7 @@ export const simulator = defineSimulator<Account>({
     "POST /v1/payment_intents": { rules: PAYMENT, run: createPaymentIntent },
     "GET /v1/payment_intents": { rules: list("latest_charge"), run: listOf("payments") },
     "GET /v1/payment_intents/:id": { rules: CHARGE, run: lookedAt("payments") },
-    "POST /v1/payment_intents/:id/cancel": { rules: rules`${CANCELLATION}, ${CHARGE}`, run: cancel("payments") },
+    "POST /v1/payment_intents/:id/cancel": { rules: CANCELLATION, run: cancel("payments") },
     "POST /v1/payment_intents/:id/capture": { rules: rules`amount_to_capture wholeText, ${CHARGE}`, run: capture },
     "POST /v1/customers": { rules: CUSTOMER, run: createCustomer },
     "GET /v1/customers/:id": { run: lookedAt("customers") },
@@ -119,7 +120,7 @@ export const simulator = defineSimulator<Account>({
     "POST /v1/setup_intents": { rules: SETUP, run: createSetupIntent },
     "GET /v1/setup_intents": { rules: list("latest_attempt"), run: listOf("setups") },
     "GET /v1/setup_intents/:id": { rules: ATTEMPT, run: lookedAt("setups") },
-    "POST /v1/setup_intents/:id/cancel": { rules: rules`${CANCELLATION}, ${ATTEMPT}`, run: cancel("setups") },
+    "POST /v1/setup_intents/:id/cancel": { rules: SETUP_CANCELLATION, run: cancel("setups") },
     "POST /v1/refunds": { rules: REFUND, run: refund },
   },
 });
