@@ -62,8 +62,6 @@ const ACCOUNT = matching(/^(?!.*wrong)[\w-]{1,80}$/i, "a merchant account");
 const SHOPPER = text(256, 3);
 const COUNTRY = rule((value) => (value === "ZZ" ? null : country2.check(value)));
 const NUMBER = onlyIf(matching(/^[0-9]{12,19}$/, "a card number"), isTyped);
-const MONTH = matching(/^(0[1-9]|1[0-2])$/, "01 to 12");
-const YEAR = matching(/^20[0-9]{2}$/, "a year of four digits");
 const CVC = matching(/^[0-9]{3,4}$/, "three or four digits");
 const RESPONSE_CODE = matching(/^[0-9]{1,2}$/, "a number");
 const STATEMENT = matching(/^[A-Za-z0-9 .,'_?+*/-]{1,22}$/, "at most 22 letters, digits, blanks and .,'_-?+*/");
@@ -72,7 +70,7 @@ const MERCHANT = rules`merchantAccount! ${ACCOUNT} @901`;
 const HIS = rules`${MERCHANT}, shopperReference! ${SHOPPER}`;
 const AMOUNT = rules`amount: value! whole 0-1000000000000, currency! currency`;
 const CARD = rules`
-  type! is scheme, number ${NUMBER} @101, expiryMonth!${isTyped} ${MONTH} @129, expiryYear!${isTyped} ${YEAR} @129, cvc ${CVC} @103
+  type! is scheme, number ${NUMBER} @101, expiryMonth!${isTyped} month @129, expiryYear!${isTyped} year4 @129, cvc ${CVC} @103
   holderName 15000, brand 32
 `;
 const MODEL = "is CardOnFile|Subscription|UnscheduledCardOnFile";

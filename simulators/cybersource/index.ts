@@ -107,8 +107,6 @@ const isTyped = (fields: Fields): boolean => !fields.has(IDENTIFIER);
 const COMMENTS = matching(/^[ -~]*$/, "printable ASCII", 255);
 const TOTAL = matching(/^[0-9]{1,15}(\.[0-9]{1,3})?$/, "an amount");
 const POSTAL_CODE = matching(/^[A-Za-z0-9 -]{1,10}$/, "a postal code");
-const MONTH = matching(/^(0[1-9]|1[0-2])$/, "two digits");
-const YEAR = matching(/^20[0-9]{2}$/, "four digits");
 const IP = matching(/^[0-9a-fA-F.:]{7,45}$/, "an IP address");
 const SORT = matching(/^\w+:(asc|desc)(,\w+:(asc|desc))*$/, "a list of fields");
 const ZONE = oneOf("UTC", "GMT", ...Intl.supportedValuesOf("timeZone"));
@@ -119,7 +117,7 @@ const PAYMENT = rules`
   processingInformation: actionTokenTypes[*] is instrumentIdentifier|paymentInstrument|customer|shippingAddress
   processingInformation.authorizationOptions.initiator: type is customer|merchant, credentialStoredOnFile/storedCredentialUsed bool
   processingInformation.authorizationOptions.initiator.merchantInitiatedTransaction: previousTransactionId 36, reason digits 1-2
-  paymentInformation.card: number!${isTyped} digits 12-19, expirationMonth! ${MONTH}, expirationYear! ${YEAR}, securityCode digits 3-4
+  paymentInformation.card: number!${isTyped} digits 12-19, expirationMonth! month, expirationYear! year4, securityCode digits 3-4
   paymentInformation.card: securityCodeIndicator is 0|1|9, type is ${[...TYPES.values(), "036", "054"].join("|")}
   ${IDENTIFIER} digits 16-32
   orderInformation.amountDetails: ${MONEY}

@@ -65,14 +65,13 @@ const CHECKS = table(
 );
 const LETTERS = table("M MATCHED, N NOT_MATCHED, U NOT_CHECKED");
 
-const MONTH = matching(/^(0[1-9]|1[0-2])$/, "two digits");
 const METHOD_ID = matching(/^PMT_[0-9a-f-]{36}$/, "a payment method's id");
 const AMOUNT = matching(/^[0-9]{1,12}$/, "an amount in minor units");
 const DAY = matching(/^\d{4}-\d\d-\d\d$/, "YYYY-MM-DD");
 const SECRET = matching(/^[0-9a-f]{128}$/, "SHA-512 in lower-case hexadecimal digits");
 const UNIT = rule((value) => (value === UNBOARDED_CURRENCY ? null : currency().check(value)));
 const CARD = rules`
-  number! digits 12-19 @40090, expiry_month! ${MONTH} @40090, expiry_year! digits 2 @40090, cvv digits 3-4 @40085
+  number! digits 12-19 @40090, expiry_month! month @40090, expiry_year! digits 2 @40090, cvv digits 3-4 @40085
   cvv_indicator is PRESENT|NOT_PRESENT|ILLEGIBLE|NOT_ON_CARD, avs_address/avs_postal_code 50
 `;
 const CHECKED = rules`

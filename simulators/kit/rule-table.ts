@@ -11,6 +11,7 @@ import {
   ip,
   ipv4,
   mmyy,
+  month,
   oneOf,
   required,
   requiredIf,
@@ -23,6 +24,7 @@ import {
   whole,
   wholeText,
   within,
+  year4,
 } from "./rules.ts";
 import type { Condition, Rule, Rules } from "./rules.ts";
 
@@ -41,6 +43,8 @@ const WORDS: ReadonlyMap<string, (argument: string) => Rule> = new Map(
     ipv4: () => ipv4,
     uuid: () => uuid,
     mmyy: () => mmyy,
+    month: () => month,
+    year4: () => year4,
     state2: () => state2,
     country2: () => country2,
     country3: () => country3,

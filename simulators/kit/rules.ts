@@ -47,8 +47,6 @@ export const forbiddenIf = (rule: Rule, when: Condition): Rule => ({
 export const onlyIf = (rule: Rule, when: Condition): Rule => ({ ...rule, need: (fields) => (when(fields) ? "required" : "forbidden") });
 /** The same field, refused with the vendor's code `code`. */
 export const coded = (code: string, rule: Rule): Rule => ({ ...rule, code });
-/** Every rule of a table made required. */
-export const allRequired = (rules: Rules): Rules => Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, required(rule)]));
 /** The same rules below a field: `under("card", { number })` is `{ "card.number" }`. */
 export const under = (path: string, rules: Rules): Rules => moved(rules, (name) => `${path}.${name}`);
 /** The same in a bracketed form: `card[number]`. */
@@ -81,16 +79,6 @@ export const text = (longest = 255, least = 1): Rule =>
         ? ["length", `must have at most ${longest} characters`]
         : null,
   );
-/** Several strings by name and longest length, `name least-longest` where an empty one is not meant: `texts("city 40, note 0-255")`. */
-export const texts = (names: string): Rules =>
-  Object.fromEntries(
-    names.split(",").map((entry) => {
-      const [name = "", lengths = ""] = entry.trim().split(" ");
-      const [first = 0, second] = lengths.split("-").map(Number);
-      return [name, second === undefined ? text(first) : text(second, first)];
-    }),
-  );
-
 /** A string of that form; `what` follows "must be". */
 export const matching = (pattern: RegExp, what: string, longest = Infinity): Rule =>
   string((value) =>
@@ -188,6 +176,10 @@ export const ip: Rule = rule((value) => (typeof value === "string" && isIP(value
 export const ipv4: Rule = matching(/^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}(?<!\.)$/, "a dotted IPv4 address");
 /** Month and year as MMYY, not checked against today. */
 export const mmyy: Rule = matching(/^(0[1-9]|1[0-2])[0-9]{2}$/, "an expiry of the form MMYY");
+/** 01 to 12. */
+export const month: Rule = matching(/^(0[1-9]|1[0-2])$/, "two digits");
+/** A year of this century in full. */
+export const year4: Rule = matching(/^20[0-9]{2}$/, "four digits");
 export const uuid: Rule = matching(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, "a UUID");
 
 /** The name in the table that a field falls under: its own, or one with `[*]` or `.*`. */

@@ -1,17 +1,4 @@
-import {
-  basic,
-  bearer,
-  brandOf,
-  byState,
-  defineSimulator,
-  header,
-  isAccepted,
-  isoSeconds,
-  json,
-  majorOf,
-  mask,
-  matching,
-} from "../kit/index.ts";
+import { basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, json, majorOf, mask } from "../kit/index.ts";
 import { amountText, minorOf, oneOf, Refusal, rules, table } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
@@ -74,10 +61,8 @@ const EMULATED: ReadonlyMap<string, No> = new Map([
 
 const yesOrNo = oneOf(true, false, "true", "false");
 const AMOUNT = amountText(9_999_999.99);
-const MONTH = matching(/^(0[1-9]|1[0-2])$/, "MM");
-const YEAR = matching(/^20[0-9]{2}$/, "YYYY");
 const CARD = rules`
-  number! digits 12-19, expMonth! ${MONTH}, expYear! ${YEAR}, cvc digits 3-4, name/commercialCardCode 64
+  number! digits 12-19, expMonth! month, expYear! year4, cvc digits 3-4, name/commercialCardCode 64
   address: streetAddress/city/region 255, postalCode 32, country country2
 `;
 const CONTEXT = rules`
