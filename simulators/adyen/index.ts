@@ -1,5 +1,5 @@
-import { brandOf, codeLength, country2, defineSimulator, header, ipv4, isAccepted, isCardNumber, isExpired, json } from "../kit/index.ts";
-import { forbiddenIf, matching, onlyIf, plain, Refusal, rule, rules, table, text, trueOrFalse } from "../kit/index.ts";
+import { brandOf, codeLength, country2, defineSimulator, forbiddenIf, header, ipv4, isAccepted, isCardNumber } from "../kit/index.ts";
+import { isExpired, json, matching, onlyIf, plain, Refusal, rule, rules, table, text, trueOrFalse } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, Fields, Incoming, Issuer, Transaction } from "../kit/index.ts";
 
 /**

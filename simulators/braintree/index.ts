@@ -1,17 +1,5 @@
-import {
-  amountText,
-  basic,
-  brandOf,
-  defineSimulator,
-  header,
-  isAccepted,
-  json,
-  matching,
-  Refusal,
-  rules,
-  table,
-  textOf,
-} from "../kit/index.ts";
+import { amountText, basic, brandOf, defineSimulator, header, isAccepted, json, matching, Refusal, rules, table } from "../kit/index.ts";
+import { textOf } from "../kit/index.ts";
 import type { Answer, Call, CardFault, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
 
 /**

@@ -1,16 +1,5 @@
-import {
-  basic,
-  brandOf,
-  byState,
-  defineSimulator,
-  digitTime,
-  forbiddenIf,
-  hash,
-  isAccepted,
-  isCardNumber,
-  isExpired,
-} from "../kit/index.ts";
-import { json, majorOf, mask, matching, oneOf, plain, Refusal, rules, table, text, textOf } from "../kit/index.ts";
+import { basic, brandOf, byState, defineSimulator, digitTime, forbiddenIf, hash, isAccepted, isCardNumber } from "../kit/index.ts";
+import { isExpired, json, majorOf, mask, matching, oneOf, plain, Refusal, rules, table, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 import { AVS, BY_CODE, CVV, ISSUER, KNOWN, no, PARTIAL, PPS, said } from "./words.ts";
 import type { No } from "./words.ts";

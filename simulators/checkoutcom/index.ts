@@ -1,19 +1,6 @@
 import { isIP } from "node:net";
-import {
-  bearer,
-  brandOf,
-  byState,
-  decimalsOf,
-  defineSimulator,
-  digits,
-  email,
-  header,
-  isAccepted,
-  json,
-  matching,
-  onlyIf,
-} from "../kit/index.ts";
-import { orNull, Refusal, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
+import { bearer, brandOf, byState, decimalsOf, defineSimulator, digits, email, header, isAccepted, json, matching } from "../kit/index.ts";
+import { onlyIf, orNull, Refusal, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
 import type { Answer, Call, CardFault, Fields, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**

@@ -1,17 +1,5 @@
-import {
-  brandOf,
-  codeLength,
-  decimalsOf,
-  defineSimulator,
-  hash,
-  header,
-  isCardNumber,
-  isExpired,
-  isoSeconds,
-  json,
-  majorOf,
-} from "../kit/index.ts";
-import { mask, matching, minorOf, oneOf, passesLuhn, Refusal, rules, table, textOf, uuid } from "../kit/index.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, hash, header, isCardNumber, isExpired, isoSeconds, json } from "../kit/index.ts";
+import { majorOf, mask, matching, minorOf, oneOf, passesLuhn, Refusal, rules, table, textOf, uuid } from "../kit/index.ts";
 import type { Answer, Call, Fields, Incoming, Issuer, Transaction } from "../kit/index.ts";
 import { authenticate } from "./authentication.ts";
 

@@ -1,17 +1,5 @@
-import {
-  basic,
-  brandOf,
-  coded,
-  decimalsOf,
-  defineSimulator,
-  isAccepted,
-  json,
-  matching,
-  Refusal,
-  rules,
-  table,
-  textOf,
-} from "../kit/index.ts";
+import { basic, brandOf, coded, decimalsOf, defineSimulator, isAccepted, json, matching, Refusal, rules, table } from "../kit/index.ts";
+import { textOf } from "../kit/index.ts";
 import type { Answer, Call, Card as PlainCard, Fields, Issuer, Transaction } from "../kit/index.ts";
 
 /**

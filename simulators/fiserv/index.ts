@@ -1,4 +1,4 @@
-import { CURRENCY_BY_NUMBER, currency, brandOf, codeLength, decimalsOf, defineSimulator, header, hmac, isAccepted } from "../kit/index.ts";
+import { brandOf, codeLength, currency, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, header, hmac, isAccepted } from "../kit/index.ts";
 import { isCardNumber, isExpired, isSame, json, matching, minorOf, Refusal, rule, rules, textOf, uuid } from "../kit/index.ts";
 import type { Answer, Call, Card, Endpoint, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 

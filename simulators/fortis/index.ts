@@ -1,17 +1,5 @@
-import {
-  brandOf,
-  codeLength,
-  defineSimulator,
-  faultIn,
-  header,
-  isAccepted,
-  isCardNumber,
-  isExpired,
-  json,
-  matching,
-  oneOf,
-} from "../kit/index.ts";
-import { READERS, Refusal, rules, table, textOf } from "../kit/index.ts";
+import { brandOf, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, json } from "../kit/index.ts";
+import { matching, oneOf, READERS, Refusal, rules, table, textOf } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**

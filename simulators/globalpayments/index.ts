@@ -1,19 +1,5 @@
-import {
-  bearer,
-  brandOf,
-  cards,
-  currency,
-  defineSimulator,
-  hash,
-  header,
-  isAccepted,
-  isSame,
-  json,
-  mask,
-  matching,
-  Refusal,
-} from "../kit/index.ts";
-import { rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
+import { bearer, brandOf, cards, currency, defineSimulator, hash, header, isAccepted, isSame, json, mask, matching } from "../kit/index.ts";
+import { Refusal, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
 import type { Answer, Call, Card, Issuer, Transaction } from "../kit/index.ts";
 
 /**

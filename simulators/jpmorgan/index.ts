@@ -1,19 +1,6 @@
 import { createPublicKey, createVerify } from "node:crypto";
-import {
-  basic,
-  bearer,
-  brandOf,
-  defineSimulator,
-  header,
-  isAccepted,
-  json,
-  matching,
-  oneOf,
-  Refusal,
-  rules,
-  table,
-  uuid,
-} from "../kit/index.ts";
+import { basic, bearer, brandOf, defineSimulator, header, isAccepted, json, matching, oneOf, Refusal, rules, table } from "../kit/index.ts";
+import { uuid } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { amountText, brandOf, defineSimulator, element, faultIn, htmlNotFound, isAccepted, isCardNumber } from "../kit/index.ts";
-import { isExpired, isoSeconds, matching, minorOf, parseXml, plain, READERS, Refusal, rules, table, textOf } from "../kit/index.ts";
-import { under, UNIFORM_CARDS } from "../kit/index.ts";
+import { amountText, brandOf, defineSimulator, element, faultIn, htmlNotFound, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
+import { isoSeconds, matching, minorOf, parseXml, plain, READERS, Refusal, rules, table, textOf, under } from "../kit/index.ts";
+import { UNIFORM_CARDS } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Issuer, Rules } from "../kit/index.ts";
 
 /**

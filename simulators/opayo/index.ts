@@ -1,5 +1,5 @@
-import { brandOf, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, majorOf } from "../kit/index.ts";
-import { matching, minorOf, pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf } from "../kit/index.ts";
+import { brandOf, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, majorOf, matching, minorOf } from "../kit/index.ts";
+import { pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf } from "../kit/index.ts";
 import type { Answer, Call, Card, CardFault, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**

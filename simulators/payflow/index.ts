@@ -1,16 +1,5 @@
-import {
-  amountText,
-  brandOf,
-  byState,
-  coded,
-  country2,
-  defineSimulator,
-  digitTime,
-  header,
-  htmlNotFound,
-  isAccepted,
-} from "../kit/index.ts";
-import { majorOf, matching, minorOf, pairs, plain, Refusal, rules, spacedTime, table, textOf } from "../kit/index.ts";
+import { amountText, brandOf, byState, coded, country2, defineSimulator, digitTime, header, htmlNotFound } from "../kit/index.ts";
+import { isAccepted, majorOf, matching, minorOf, pairs, plain, Refusal, rules, spacedTime, table, textOf } from "../kit/index.ts";
 import type { Answer, Call, Card, Fields, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, json, majorOf, mask } from "../kit/index.ts";
-import { amountText, minorOf, oneOf, Refusal, rules, table } from "../kit/index.ts";
+import { amountText, basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, json } from "../kit/index.ts";
+import { majorOf, mask, minorOf, oneOf, Refusal, rules, table } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
 /**

@@ -1,16 +1,5 @@
-import {
-  basic,
-  bearer,
-  checkCredential,
-  currency,
-  defineSimulator,
-  header,
-  json,
-  matching,
-  Refusal,
-  rules,
-  wholeText,
-} from "../kit/index.ts";
+import { basic, bearer, checkCredential, currency, defineSimulator, header, json, matching, Refusal, rules } from "../kit/index.ts";
+import { wholeText } from "../kit/index.ts";
 import type { Incoming, Rule, Rules } from "../kit/index.ts";
 import {
   cancel,

@@ -1,5 +1,5 @@
-import { basic, brandOf, byState, defineSimulator, forbiddenIf, isAccepted, isCardNumber, json, matching, plain } from "../kit/index.ts";
-import { Refusal, rule, rules, spacedTime, state2, table, text, textOf, digits } from "../kit/index.ts";
+import { basic, brandOf, byState, defineSimulator, digits, forbiddenIf, isAccepted, isCardNumber, json, matching } from "../kit/index.ts";
+import { plain, Refusal, rule, rules, spacedTime, state2, table, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Fields, Issuer, Rules, Transaction } from "../kit/index.ts";
 
 /**

@@ -1,18 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  basic,
-  brandOf,
-  cards,
-  country2,
-  country3,
-  defineSimulator,
-  hash,
-  isAccepted,
-  isCardNumber,
-  isExpired,
-  isSame,
-} from "../kit/index.ts";
-import { json, majorOf, matching, minorOf, Refusal, rule, rules, spacedTime, table, textOf } from "../kit/index.ts";
+import { basic, brandOf, cards, country2, country3, defineSimulator, hash, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
+import { isSame, json, majorOf, matching, minorOf, Refusal, rule, rules, spacedTime, table, textOf } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, Incoming, Issuer, Transaction } from "../kit/index.ts";
 
 /**

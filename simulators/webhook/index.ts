@@ -1,19 +1,5 @@
-import {
-  brandOf,
-  defineSimulator,
-  header,
-  hmac,
-  isCardNumber,
-  isSame,
-  json,
-  matching,
-  orNull,
-  Refusal,
-  rules,
-  text,
-  textOf,
-} from "../kit/index.ts";
-import { digits } from "../kit/index.ts";
+import { brandOf, defineSimulator, digits, header, hmac, isCardNumber, isSame, json, matching, orNull, Refusal } from "../kit/index.ts";
+import { rules, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Decline, Incoming, Issuer } from "../kit/index.ts";
 
 /** A merchant's card-forwarding endpoint (docs/interface.md, Card forwarding): verifies the signature, decides by the uniform cards. */

@@ -1,5 +1,4 @@
-import { basic, header, isAccepted } from "../kit/auth.ts";
-import { brandOf, defineSimulator, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
+import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
 import type { Answer, FieldFault, Fields, Incoming } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
 import { AVS_RISKS, BY_HOLDER, CVC_RISKS, EXPIRED, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
