@@ -1,8 +1,6 @@
-import { header, isAccepted } from "../kit/auth.ts";
-import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, plain, Refusal } from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
-import { allRequired, coded, country2, currency, email, forbiddenIf, ipv4, matching, oneOf } from "../kit/rules.ts";
-import { required, requiredIf, requiredWith, rule, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { brandOf, codeLength, country2, defineSimulator, forbiddenIf, header, ipv4, isAccepted, isCardNumber } from "../kit/index.ts";
+import { isExpired, json, matching, onlyIf, plain, Refusal, rule, rules, table, text, trueOrFalse } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Fields, Incoming, Issuer, Transaction } from "../kit/index.ts";
 
 /**
  * Adyen's Checkout API: JSON under X-API-Key, a refusal by the issuer is status 200, unknown members are refused at every level.
@@ -14,34 +12,23 @@ const VERSIONS = ["v71", "v72"];
 /** Keys with these in them: the merchant sees no additional data; he may not send raw cards. */
 const [QUIET, NO_CARDS] = [/quiet/i, /nocards/i];
 const KEPT_MS = 7 * 24 * 3_600_000;
-const MESSAGES: Readonly<Record<string, string>> = {
-  "101": "Invalid card number",
-  "103": "CVC is not the right length",
-  "104": "Billing address problem",
-  "107": "Payment details are not supported: card type not recognised",
-  "129": "Expiry date invalid",
-  "130": "Reference missing or too long",
-  "140": "Expiry month or year missing",
-  "167": "Original pspReference required for this operation",
-  "177": "Metadata size exceeds limit",
-  "14_030": "Return URL is missing.",
-};
-
+const MESSAGES = table(
+  "101 Invalid card number, 103 CVC is not the right length, 104 Billing address problem, " +
+    "107 Payment details are not supported: card type not recognised, 129 Expiry date invalid, 130 Reference missing or too long, " +
+    "140 Expiry month or year missing, 167 Original pspReference required for this operation, 177 Metadata size exceeds limit, " +
+    "14_030 Return URL is missing.",
+);
 /** The refusal's reason by its code. */
-const REASONS: ReadonlyMap<string, string> = new Map(
-  "0 Unknown,2 Refused,3 Referral,4 Acquirer Error,5 Blocked Card,6 Expired Card,7 Invalid Amount,8 Invalid Card Number,9 Issuer Unavailable,10 Not supported,11 3D Not Authenticated,12 Not enough balance,14 Acquirer Fraud,15 Cancelled,16 Shopper Cancelled,17 Invalid Pin,18 Pin tries exceeded,20 FRAUD,22 FRAUD-CANCELLED,23 Transaction Not Permitted,24 CVC Declined,25 Restricted Card,26 Revocation of Auth,27 Declined Non Generic,28 Withdrawal amount exceeded,29 Withdrawal count exceeded,31 Issuer Suspected Fraud,32 AVS Declined,38 Authentication required,42 3DS error"
-    .split(",")
-    .map((entry) => [entry.slice(0, entry.indexOf(" ")), entry.slice(entry.indexOf(" ") + 1)]),
+const REASONS = table(
+  "0 Unknown,2 Refused,3 Referral,4 Acquirer Error,5 Blocked Card,6 Expired Card,7 Invalid Amount,8 Invalid Card Number,9 Issuer Unavailable,10 Not supported,11 3D Not Authenticated,12 Not enough balance,14 Acquirer Fraud,15 Cancelled,16 Shopper Cancelled,17 Invalid Pin,18 Pin tries exceeded,20 FRAUD,22 FRAUD-CANCELLED,23 Transaction Not Permitted,24 CVC Declined,25 Restricted Card,26 Revocation of Auth,27 Declined Non Generic,28 Withdrawal amount exceeded,29 Withdrawal count exceeded,31 Issuer Suspected Fraud,32 AVS Declined,38 Authentication required,42 3DS error",
 );
 /** What a holder's name orders in the test environment. */
-const ORDERED: ReadonlyMap<string, string> = new Map(
-  "APPROVED 1,DECLINED 2,REFERRAL 3,ERROR 4,BLOCK_CARD 5,CARD_EXPIRED 6,INVALID_AMOUNT 7,INVALID_CARD 8,ISSUER_UNAVAILABLE 9,NOT_SUPPORTED 10,NOT_3D_AUTHENTICATED 11,NOT_ENOUGH_BALANCE 12,ACQUIRER_FRAUD 14,INVALID_PIN 17,PIN_TRIES_EXCEEDED 18,TRANSACTION_NOT_PERMITTED 23,CVC_DECLINED 24,RESTRICTED_CARD 25,REVOCATION_OF_AUTH 26,DECLINED_NON_GENERIC 27,WITHDRAWAL_AMOUNT_EXCEEDED 28,WITHDRAWAL_COUNT_EXCEEDED 29,ISSUER_SUSPECTED_FRAUD 31,AVS_DECLINED 32,UNKNOWN 0"
-    .split(",")
-    .map((entry) => entry.split(" ") as [string, string]),
+const ORDERED = table(
+  "APPROVED 1,DECLINED 2,REFERRAL 3,ERROR 4,BLOCK_CARD 5,CARD_EXPIRED 6,INVALID_AMOUNT 7,INVALID_CARD 8,ISSUER_UNAVAILABLE 9,NOT_SUPPORTED 10,NOT_3D_AUTHENTICATED 11,NOT_ENOUGH_BALANCE 12,ACQUIRER_FRAUD 14,INVALID_PIN 17,PIN_TRIES_EXCEEDED 18,TRANSACTION_NOT_PERMITTED 23,CVC_DECLINED 24,RESTRICTED_CARD 25,REVOCATION_OF_AUTH 26,DECLINED_NON_GENERIC 27,WITHDRAWAL_AMOUNT_EXCEEDED 28,WITHDRAWAL_COUNT_EXCEEDED 29,ISSUER_SUSPECTED_FRAUD 31,AVS_DECLINED 32,UNKNOWN 0",
 );
 /** Result codes other than Refused. */
-const RESULTS: Readonly<Record<string, string>> = { "4": "Error", "9": "Error", "15": "Cancelled", "16": "Cancelled" };
-const BRANDS: Readonly<Record<string, string>> = { mastercard: "mc", unionpay: "cup" };
+const RESULTS = table("4 Error, 9 Error, 15 Cancelled, 16 Cancelled");
+const BRANDS = table("mastercard mc, unionpay cup");
 
 /** Reason code and the issuer's own words. */
 type No = readonly [code: string, raw: string];
@@ -56,91 +43,63 @@ const ISSUER: Issuer<No> = {
   },
 };
 
-interface Stored {
-  id: string;
-  merchantAccount: string;
-  shopperReference: string;
+interface Card {
   number: string;
   expiryMonth: string;
   expiryYear: string;
   holderName: string | undefined;
 }
+type Stored = Card & { id: string; merchantAccount: string; shopperReference: string };
 type State = { stored: Map<string, Stored> };
 type Details = { pspReference: string; storedId: string | null };
 type AdyenCall = Call<State, Details>;
 
 const isByToken = (fields: Fields): boolean => fields.has("paymentMethod.storedPaymentMethodId");
+const isTyped = (fields: Fields): boolean => !isByToken(fields);
+const isStored = (fields: Fields): boolean => fields.get("storePaymentMethod") === true || isByToken(fields);
 const isAmerican = (fields: Fields): boolean => ["US", "CA"].includes(String(fields.get("billingAddress.country")));
-const MERCHANT: Rules = { merchantAccount: required(coded("901", matching(/^(?!.*wrong)[\w-]{1,80}$/i, "a merchant account"))) };
+const ACCOUNT = matching(/^(?!.*wrong)[\w-]{1,80}$/i, "a merchant account");
 const SHOPPER = text(256, 3);
-const MODEL = oneOf("CardOnFile", "Subscription", "UnscheduledCardOnFile");
-const AMOUNT: Rules = under("amount", allRequired({ value: whole(0, 10 ** 12), currency: currency() }));
-const COUNTRY = { check: (value: unknown) => (value === "ZZ" ? null : country2.check(value)) };
-const REFERENCE = coded("130", text(80));
-const CARD: Rules = {
-  type: required(oneOf("scheme")),
-  number: {
-    ...coded("101", matching(/^[0-9]{12,19}$/, "a card number")),
-    need: (fields) => (isByToken(fields) ? "forbidden" : "required"),
-  },
-  expiryMonth: requiredIf(coded("129", matching(/^(0[1-9]|1[0-2])$/, "01 to 12")), (fields) => !isByToken(fields)),
-  expiryYear: requiredIf(coded("129", matching(/^20[0-9]{2}$/, "a year of four digits")), (fields) => !isByToken(fields)),
-  cvc: coded("103", matching(/^[0-9]{3,4}$/, "three or four digits")),
-  ...texts("holderName 15000, brand 32"),
-};
-const PAYMENT: Rules = {
-  ...MERCHANT,
-  ...AMOUNT,
-  reference: required(REFERENCE),
-  returnUrl: required(coded("14_030", text(1024))),
-  ...under("paymentMethod", { ...CARD, storedPaymentMethodId: text(64) }),
-  shopperInteraction: oneOf("Ecommerce", "ContAuth", "Moto", "POS"),
-  captureDelayHours: whole(0, 672),
-  "additionalData.manualCapture": oneOf("true", "false"),
-  "additionalData.RequestedTestAcquirerResponseCode": matching(/^[0-9]{1,2}$/, "a number"),
-  shopperIP: rule((value) => (typeof value === "string" && value.includes(":") && value.length <= 50 ? null : ipv4.check(value))),
-  shopperEmail: email(256),
-  shopperStatement: matching(/^[A-Za-z0-9 .,'_?+*/-]{1,22}$/, "at most 22 letters, digits, blanks and .,'_-?+*/"),
-  ...Object.fromEntries(
-    Object.entries(texts("city 3000, houseNumberOrName 3000, street 3000")).map(([name, one]) => [
-      `billingAddress.${name}`,
-      coded("104", requiredWith("billingAddress", one)),
-    ]),
-  ),
-  "billingAddress.postalCode": coded("104", requiredWith("billingAddress", text(10))),
-  "billingAddress.country": coded("104", requiredWith("billingAddress", COUNTRY)),
-  "billingAddress.stateOrProvince": coded("104", requiredIf(text(3), isAmerican)),
-  "metadata.*": coded("177", text(80, 0)),
-  "shopperName.firstName": requiredWith("shopperName", text(80)),
-  "shopperName.lastName": requiredWith("shopperName", text(80)),
-  ...texts("merchantOrderReference 1000"),
-  channel: oneOf("iOS", "Android", "Web"),
-  "authenticationData.attemptAuthentication": oneOf("always", "never"),
-  shopperReference: requiredIf(SHOPPER, (fields) => fields.get("storePaymentMethod") === true || isByToken(fields)),
-  storePaymentMethod: forbiddenIf(trueOrFalse, isByToken),
-  recurringProcessingModel: requiredIf(MODEL, isByToken),
-};
-const FOLLOWING: Rules = { ...MERCHANT, reference: REFERENCE };
+const COUNTRY = rule((value) => (value === "ZZ" ? null : country2.check(value)));
+const NUMBER = onlyIf(matching(/^[0-9]{12,19}$/, "a card number"), isTyped);
+const CVC = matching(/^[0-9]{3,4}$/, "three or four digits");
+const RESPONSE_CODE = matching(/^[0-9]{1,2}$/, "a number");
+const STATEMENT = matching(/^[A-Za-z0-9 .,'_?+*/-]{1,22}$/, "at most 22 letters, digits, blanks and .,'_-?+*/");
+const IP = rule((value) => (typeof value === "string" && value.includes(":") && value.length <= 50 ? null : ipv4.check(value)));
+const MERCHANT = rules`merchantAccount! ${ACCOUNT} @901`;
+const HIS = rules`${MERCHANT}, shopperReference! ${SHOPPER}`;
+const AMOUNT = rules`amount: value! whole 0-1000000000000, currency! currency`;
+const CARD = rules`
+  type! is scheme, number ${NUMBER} @101, expiryMonth!${isTyped} month @129, expiryYear!${isTyped} year4 @129, cvc ${CVC} @103
+  holderName 15000, brand 32
+`;
+const MODEL = "is CardOnFile|Subscription|UnscheduledCardOnFile";
+const PAYMENT = rules`
+  ${MERCHANT}, ${AMOUNT}, reference! 80 @130, returnUrl! 1024 @14_030, shopperInteraction is Ecommerce|ContAuth|Moto|POS
+  paymentMethod: ${CARD}, storedPaymentMethodId 64
+  captureDelayHours whole 0-672, metadata.* 0-80 @177, channel is iOS|Android|Web, merchantOrderReference 1000
+  additionalData: manualCapture is true|false, RequestedTestAcquirerResponseCode ${RESPONSE_CODE}
+  shopperIP ${IP}, shopperEmail email 256, shopperStatement ${STATEMENT}
+  billingAddress?: city/houseNumberOrName/street! 3000 @104, postalCode! 10 @104, country! ${COUNTRY} @104
+  billingAddress: stateOrProvince!${isAmerican} 3 @104
+  shopperName?: firstName/lastName! 80
+  authenticationData.attemptAuthentication is always|never, storePaymentMethod ${forbiddenIf(trueOrFalse, isByToken)}
+  shopperReference!${isStored} ${SHOPPER}, recurringProcessingModel!${isByToken} ${MODEL}
+`;
+const FOLLOWING = rules`${MERCHANT}, reference 80 @130`;
+const STORED = rules`
+  ${HIS}, recurringProcessingModel! ${MODEL}
+  paymentMethod: ${CARD}
+`;
 
-const ENDPOINTS: Parameters<typeof defineSimulator<State, Details>>[0]["endpoints"] = {
+const ENDPOINTS: Readonly<Record<string, Endpoint<State, Details>>> = {
   "POST /payments": { rules: PAYMENT, run: pay },
-  "POST /payments/:psp/captures": {
-    rules: { ...FOLLOWING, ...AMOUNT },
-    run: (call) => follow(call, (one) => void call.transactions.capture(one, call.number("amount.value"))),
-  },
-  "POST /payments/:psp/reversals": { rules: FOLLOWING, run: (call) => follow(call, (one, id) => reverse(call, one, id)) },
-  "POST /cancels": { rules: { ...FOLLOWING, paymentReference: required(text(80)) }, run: cancel },
-  "GET /storedPaymentMethods": { rules: { ...MERCHANT, shopperReference: required(SHOPPER) }, run: list },
-  "POST /storedPaymentMethods": {
-    rules: {
-      ...MERCHANT,
-      shopperReference: required(SHOPPER),
-      recurringProcessingModel: required(MODEL),
-      ...under("paymentMethod", CARD),
-    },
-    run: storeUnchecked,
-  },
-  "DELETE /storedPaymentMethods/:id": { rules: { ...MERCHANT, shopperReference: required(SHOPPER) }, run: remove },
+  "POST /payments/:psp/captures": { rules: rules`${FOLLOWING}, ${AMOUNT}`, run: (call) => follow(call, capture) },
+  "POST /payments/:psp/reversals": { rules: FOLLOWING, run: (call) => follow(call, reverse) },
+  "POST /cancels": { rules: rules`${FOLLOWING}, paymentReference! 80`, run: cancel },
+  "GET /storedPaymentMethods": { rules: HIS, run: list },
+  "POST /storedPaymentMethods": { rules: STORED, run: storeUnchecked },
+  "DELETE /storedPaymentMethods/:id": { rules: HIS, run: remove },
 };
 
 export const simulator = defineSimulator<State, Details>({
@@ -175,7 +134,7 @@ function refusal(status: number, errorCode: string, message: string, errorType =
   return new Refusal(json(status, { status, errorCode, message, errorType }, headers), errorCode);
 }
 
-const invalid = (code: string): Refusal => refusal(422, code, MESSAGES[code] ?? "Invalid request");
+const invalid = (code: string): Refusal => refusal(422, code, MESSAGES.get(code) ?? "Invalid request");
 const inProgress = (): Refusal =>
   refusal(422, "704", "request already processed or in progress", "validation", { "transient-error": "true" });
 
@@ -194,18 +153,9 @@ function keyOf(request: Incoming): string {
 /** 16 capitals and digits; never a run of digits that could be a card number. */
 const newId = ({ tools }: AdyenCall): string => tools.id("", 12).toUpperCase() + tools.digits(4);
 
-interface Card {
-  number: string;
-  expiryMonth: string;
-  expiryYear: string;
-  holderName: string | undefined;
-}
-
 /** The card as typed, once its form is right. */
 function typedCard(call: AdyenCall): Card {
-  const [number = "", expiryMonth = "", expiryYear = "", cvc = ""] = ["number", "expiryMonth", "expiryYear", "cvc"].map((name) =>
-    call.text(`paymentMethod.${name}`),
-  );
+  const { number = "", expiryMonth = "", expiryYear = "", cvc = "" } = call.under("paymentMethod.");
   if (NO_CARDS.test(call.accountName)) throw refusal(403, "010", "Not allowed", "security");
   if (!isCardNumber(number)) throw invalid("101");
   if (brandOf(number) === "unknown") throw invalid("107");
@@ -287,7 +237,7 @@ function pay(call: AdyenCall): Answer {
     avsResult: avsOf(call),
     refusalReasonRaw: no?.[1] ?? "AUTHORISED",
     cardSummary: card.number.slice(-4),
-    paymentMethod: BRANDS[brandOf(card.number)] ?? brandOf(card.number),
+    paymentMethod: BRANDS.get(brandOf(card.number)) ?? brandOf(card.number),
     ...(no === null && { authCode: call.tools.digits(6) }),
     ...(kept && tokenData(call, kept)),
   };
@@ -299,7 +249,7 @@ function pay(call: AdyenCall): Answer {
       refusalReasonCode: no[0],
     }),
     pspReference,
-    resultCode: no === null ? "Authorised" : (RESULTS[no[0]] ?? "Refused"),
+    resultCode: no === null ? "Authorised" : (RESULTS.get(no[0]) ?? "Refused"),
     merchantReference: call.text("reference"),
   });
 }
@@ -319,19 +269,21 @@ const shown = ({ id, number, merchantAccount: _account, ...stored }: Stored): ob
   id,
   lastFour: number.slice(-4),
   type: "scheme",
-  brand: BRANDS[brandOf(number)] ?? brandOf(number),
+  brand: BRANDS.get(brandOf(number)) ?? brandOf(number),
   ...stored,
 });
 
 /** A capture or reversal is received, whatever becomes of it. */
-function follow(call: AdyenCall, act: (one: Transaction<Details>, id: string) => void): Answer {
-  const paymentPspReference = call.params["psp"] ?? "";
-  const one = call.transactions.all().find(({ details }) => details.pspReference === paymentPspReference);
+function follow(call: AdyenCall, act: typeof reverse): Answer {
+  const paymentPspReference = call.param("psp");
+  const one = call.transactions.find(({ details }) => details.pspReference === paymentPspReference);
   if (one === undefined) throw invalid("167");
   const id = newId(call);
-  act(one, id);
+  act(call, one, id);
   return received(call, id, { paymentPspReference });
 }
+
+const capture = (call: AdyenCall, one: Transaction<Details>): boolean => call.transactions.capture(one, call.number("amount.value"));
 
 function received(call: AdyenCall, pspReference: string, more: object): Answer {
   const [merchantAccount, reference] = [call.text("merchantAccount"), call.maybe("reference")];
@@ -346,7 +298,7 @@ function reverse({ transactions }: AdyenCall, one: Transaction<Details>, id: str
 /** By the merchant's own reference; what is captured stays so. */
 function cancel(call: AdyenCall): Answer {
   const paymentReference = call.text("paymentReference");
-  const one = call.transactions.all().find(({ reference, state }) => reference === paymentReference && state === "authorized");
+  const one = call.transactions.find(({ reference, state }) => reference === paymentReference && state === "authorized");
   if (one !== undefined) call.transactions.void(one, ["authorized"]);
   return received(call, newId(call), { paymentReference });
 }
@@ -365,21 +317,14 @@ function storeUnchecked(call: AdyenCall): Answer {
   const card = typedCard(call);
   call.decide(ISSUER, card.number);
   const { stored } = store(call, card);
-  call.transactions.add({
-    id: stored.id,
-    reference: stored.shopperReference,
-    kind: "token",
-    isApproved: true,
-    card: card.number,
-    details: { pspReference: "", storedId: stored.id },
-  });
+  const details = { pspReference: "", storedId: stored.id };
+  call.transactions.add({ id: stored.id, reference: stored.shopperReference, kind: "token", isApproved: true, card: card.number, details });
   return json(201, shown(stored));
 }
 
 function remove(call: AdyenCall): Answer {
-  const { id } = storedCard(call, call.params["id"] ?? "");
+  const { id } = storedCard(call, call.param("id"));
   call.state.stored.delete(id);
-  const token = call.transactions.get(id);
-  if (token !== undefined) call.transactions.void(token, ["verified"]);
+  call.transactions.forget(id);
   return plain(204, "");
 }

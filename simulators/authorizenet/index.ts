@@ -1,6 +1,5 @@
-import { checkCredential, defineSimulator, flatten, plain, Refusal, textOf } from "../kit/index.ts";
-import type { Incoming, Rule, Rules } from "../kit/index.ts";
-import { ipv4, matching, oneOf, required, requiredWith, rule, under } from "../kit/rules.ts";
+import { checkCredential, defineSimulator, flatten, matching, oneOf, plain, Refusal, rule, rules, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Rule, Rules } from "../kit/index.ts";
 import { addPaymentProfile, createCustomerProfile, deleteCustomerProfile, getCustomerProfile } from "./profiles.ts";
 import { getDetails, listBatch, listBatches, listUnsettled } from "./reports.ts";
 import { answer, OK, refusal } from "./replies.ts";
@@ -20,92 +19,79 @@ const text = (longest: number, shortest = 0): Rule =>
     const length = isText ? Array.from(value).length : -1;
     return length >= shortest && length <= longest ? null : ["length", `The actual length is not between ${shortest} and ${longest}.`];
   });
-const texts = (names: string): Rules =>
-  Object.fromEntries(
-    names
-      .split(", ")
-      .map((entry) => entry.split(" "))
-      .map(([name = "", longest]) => [name, text(Number(longest))]),
-  );
-const numeric = matching(/^[0-9]+$/, "numeric");
-const flag = oneOf("true", "false");
-const decimal = matching(/^[0-9]+(\.[0-9]{1,4})?$/, "a decimal");
-const dateTime = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?$/, "a date and time");
-
-const payment = (path: string): Rules => ({
-  [`${path}.cardNumber`]: requiredWith(path, matching(/^[0-9X]{4,16}$/, "a card number")),
-  [`${path}.expirationDate`]: requiredWith(path, text(7, 4)),
-  [`${path}.cardCode`]: matching(/^[0-9]{3,4}$/, "a card code"),
-});
-const ADDRESS = texts(
-  "firstName 50, lastName 50, company 50, address 60, city 40, state 40, zip 20, country 60, phoneNumber 25, faxNumber 25, email 255",
-);
-const EXTENDED_AMOUNT: Rules = { amount: decimal, name: text(31), description: text(255) };
 const SETTING_NAMES =
-  "emailCustomer merchantEmail allowPartialAuth headerEmailReceipt footerEmailReceipt recurringBilling duplicateWindow testRequest";
-const TRANSACTION = under("transactionRequest", {
-  transactionType: required(
-    oneOf("authCaptureTransaction", "authOnlyTransaction", "priorAuthCaptureTransaction", "voidTransaction", "refundTransaction"),
-  ),
-  amount: decimal,
-  currencyCode: text(3),
-  ...payment("payment.creditCard"),
-  "profile.customerProfileId": requiredWith("profile", numeric),
-  "profile.paymentProfile.paymentProfileId": requiredWith("profile", numeric),
-  ...under("solution", texts("id 50, name 255, vendorName 255")),
-  ...texts("callId 255, terminalNumber 10"),
-  ...texts("authCode 6, refTransId 20, splitTenderId 6"),
-  ...under("order", texts("invoiceNumber 20, description 255")),
-  ...under("lineItems.lineItem[*]", {
-    itemId: text(31, 1),
-    name: text(31, 1),
-    description: text(255),
-    quantity: decimal,
-    unitPrice: decimal,
-    taxable: flag,
-  }),
-  ...under("tax", EXTENDED_AMOUNT),
-  ...under("duty", EXTENDED_AMOUNT),
-  ...under("shipping", EXTENDED_AMOUNT),
-  taxExempt: flag,
-  poNumber: text(25),
-  ...under("customer", { type: oneOf("individual", "business"), id: text(20), email: text(255) }),
-  ...under("billTo", ADDRESS),
-  ...under("shipTo", ADDRESS),
-  customerIP: ipv4,
-  "cardholderAuthentication.*": text(255),
-  ...under("retail", texts("marketType 1, deviceType 2")),
-  employeeId: text(4),
-  ...under("transactionSettings.setting[*]", {
-    settingName: required(oneOf(...SETTING_NAMES.split(" "))),
-    settingValue: required(text(255)),
-  }),
-  ...under("userFields.userField[*]", texts("name 255, value 255")),
-  ...texts("surcharge.* 255, merchantDescriptor 255, subMerchant.* 255, tip.* 255"),
-  "processingOptions.*": flag,
-  ...texts("subsequentAuthInformation.* 255, otherTax.* 255, shipFrom.* 255, authorizationIndicatorType.* 255"),
-});
-const paymentProfile = (path: string): Rules =>
-  under(path, {
-    customerType: oneOf("individual", "business"),
-    ...under("billTo", ADDRESS),
-    "payment.creditCard.cardNumber": required(matching(/^[0-9X]{4,16}$/, "a card number")),
-    "payment.creditCard.expirationDate": required(text(7, 4)),
-    "payment.creditCard.cardCode": matching(/^[0-9]{3,4}$/, "a card code"),
-    defaultPaymentProfile: flag,
-  });
-const validationMode = oneOf("none", "testMode", "liveMode");
-const LISTING: Rules = {
-  "sorting.orderBy": requiredWith("sorting", oneOf("id", "submitTimeUTC")),
-  "sorting.orderDescending": requiredWith("sorting", flag),
-  "paging.limit": requiredWith("paging", matching(/^([1-9]\d{0,2}|1000)$/, "1 to 1000")),
-  "paging.offset": requiredWith("paging", matching(/^[1-9]\d{0,5}$/, "1 to 100000")),
-};
-const AUTHENTICATION: Rules = {
-  "merchantAuthentication.name": required(text(25)),
-  "merchantAuthentication.transactionKey": required(text(16)),
-  refId: text(20),
-};
+  "emailCustomer|merchantEmail|allowPartialAuth|headerEmailReceipt|footerEmailReceipt|recurringBilling|duplicateWindow|testRequest";
+const NUMERIC = matching(/^[0-9]+$/, "numeric");
+const FLAG = oneOf("true", "false");
+const DECIMAL = matching(/^[0-9]+(\.[0-9]{1,4})?$/, "a decimal");
+const TIME = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?$/, "a date and time");
+const NUMBER = matching(/^[0-9X]{4,16}$/, "a card number");
+const CODE = matching(/^[0-9]{3,4}$/, "a card code");
+const LIMIT = matching(/^([1-9]\d{0,2}|1000)$/, "1 to 1000");
+const OFFSET = matching(/^[1-9]\d{0,5}$/, "1 to 100000");
+const CARD = rules`cardNumber! ${NUMBER}, expirationDate! ${text(7, 4)}, cardCode ${CODE}`;
+const ADDRESS = rules`
+  firstName/lastName/company ${text(50)}, address ${text(60)}, city/state ${text(40)}, zip ${text(20)}, country ${text(60)}
+  phoneNumber/faxNumber ${text(25)}, email ${text(255)}
+`;
+const EXTENDED_AMOUNT = rules`amount ${DECIMAL}, name ${text(31)}, description ${text(255)}`;
+/** The members of a transaction in the schema's order. */
+const MEMBERS = rules`
+  transactionType! is authCaptureTransaction|authOnlyTransaction|priorAuthCaptureTransaction|voidTransaction|refundTransaction
+  amount ${DECIMAL}, currencyCode ${text(3)}
+  payment.creditCard?: ${CARD}
+  profile?: customerProfileId/paymentProfile.paymentProfileId! ${NUMERIC}
+  solution: id ${text(50)}, name/vendorName ${text(255)}
+  callId ${text(255)}, terminalNumber ${text(10)}, authCode ${text(6)}, refTransId ${text(20)}, splitTenderId ${text(6)}
+  order: invoiceNumber ${text(20)}, description ${text(255)}
+  lineItems.lineItem[*]: itemId/name ${text(31, 1)}, description ${text(255)}, quantity/unitPrice ${DECIMAL}, taxable ${FLAG}
+  tax: ${EXTENDED_AMOUNT}
+  duty: ${EXTENDED_AMOUNT}
+  shipping: ${EXTENDED_AMOUNT}
+  taxExempt ${FLAG}, poNumber ${text(25)}
+  customer: type is individual|business, id ${text(20)}, email ${text(255)}
+  billTo: ${ADDRESS}
+  shipTo: ${ADDRESS}
+  customerIP ipv4, cardholderAuthentication.* ${text(255)}
+  retail: marketType ${text(1)}, deviceType ${text(2)}
+  employeeId ${text(4)}
+  transactionSettings.setting[*]: settingName! is ${SETTING_NAMES}, settingValue! ${text(255)}
+  userFields.userField[*]: name/value ${text(255)}
+  surcharge.*/merchantDescriptor/subMerchant.*/tip.* ${text(255)}, processingOptions.* ${FLAG}
+  subsequentAuthInformation.*/otherTax.*/shipFrom.*/authorizationIndicatorType.* ${text(255)}
+`;
+const TRANSACTION = rules`transactionRequest: ${MEMBERS}`;
+const PAYMENT_PROFILE = rules`
+  customerType is individual|business
+  billTo: ${ADDRESS}
+  payment.creditCard: ${CARD}
+  defaultPaymentProfile ${FLAG}
+`;
+const MODE = "is none|testMode|liveMode";
+const CUSTOMER_PROFILE = rules`
+  profile: merchantCustomerId ${text(20)}, description/email ${text(255)}
+  profile.paymentProfiles[*]: ${PAYMENT_PROFILE}
+  profile.shipToList[*]: ${ADDRESS}
+  validationMode ${MODE}
+`;
+const ADDED_PROFILE = rules`
+  customerProfileId! ${NUMERIC}
+  paymentProfile: ${PAYMENT_PROFILE}
+  validationMode ${MODE}
+`;
+const FOUND_PROFILE = rules`customerProfileId ${NUMERIC}, merchantCustomerId ${text(20)}, email ${text(255)}`;
+const LISTING = rules`
+  sorting?: orderBy! is id|submitTimeUTC, orderDescending! ${FLAG}
+  paging?: limit! ${LIMIT}, offset! ${OFFSET}
+`;
+const UNSETTLED = rules`status is any|pendingApproval, ${LISTING}`;
+const BATCHES = rules`includeStatistics ${FLAG}, firstSettlementDate/lastSettlementDate ${TIME}`;
+const AUTHENTICATION = rules`
+  merchantAuthentication: name! ${text(25)}, transactionKey! ${text(16)}
+  refId ${text(20)}
+`;
+const endpoint = (method: string, table: Rules, run: (call: Call<State, Details>) => Answer) =>
+  [`POST /xml/v1/request.api ${method}`, { rules: rules`${AUTHENTICATION}, ${table}`, run }] as const;
 
 /** Members that are lists and may stand alone. */
 const LISTS = ["setting", "paymentProfiles", "shipToList", "lineItem", "userField"];
@@ -130,39 +116,18 @@ export const simulator = defineSimulator<State, Details>({
   operationOf: (_fields, { body }) => /^\ufeff?\s*\{\s*"([^"]*)"/.exec(body.toString())?.[1],
   authenticate,
   state: () => ({ profiles: new Map() }),
-  endpoints: Object.fromEntries(
-    (
-      [
-        ["authenticateTestRequest", {}, () => answer(OK)],
-        ["createTransactionRequest", TRANSACTION, createTransaction],
-        [
-          "createCustomerProfileRequest",
-          {
-            ...under("profile", texts("merchantCustomerId 20, description 255, email 255")),
-            ...paymentProfile("profile.paymentProfiles[*]"),
-            ...under("profile.shipToList[*]", ADDRESS),
-            validationMode,
-          },
-          createCustomerProfile,
-        ],
-        [
-          "createCustomerPaymentProfileRequest",
-          { customerProfileId: required(numeric), ...paymentProfile("paymentProfile"), validationMode },
-          addPaymentProfile,
-        ],
-        ["getCustomerProfileRequest", { customerProfileId: numeric, merchantCustomerId: text(20), email: text(255) }, getCustomerProfile],
-        ["deleteCustomerProfileRequest", { customerProfileId: required(numeric) }, deleteCustomerProfile],
-        ["getTransactionDetailsRequest", { transId: required(numeric) }, getDetails],
-        ["getUnsettledTransactionListRequest", { status: oneOf("any", "pendingApproval"), ...LISTING }, listUnsettled],
-        [
-          "getSettledBatchListRequest",
-          { includeStatistics: flag, firstSettlementDate: dateTime, lastSettlementDate: dateTime },
-          listBatches,
-        ],
-        ["getTransactionListRequest", { batchId: required(numeric), ...LISTING }, listBatch],
-      ] as const
-    ).map(([method, rules, run]) => [`POST /xml/v1/request.api ${method}`, { rules: { ...AUTHENTICATION, ...rules }, run }]),
-  ),
+  endpoints: Object.fromEntries([
+    endpoint("authenticateTestRequest", {}, () => answer(OK)),
+    endpoint("createTransactionRequest", TRANSACTION, createTransaction),
+    endpoint("createCustomerProfileRequest", CUSTOMER_PROFILE, createCustomerProfile),
+    endpoint("createCustomerPaymentProfileRequest", ADDED_PROFILE, addPaymentProfile),
+    endpoint("getCustomerProfileRequest", FOUND_PROFILE, getCustomerProfile),
+    endpoint("deleteCustomerProfileRequest", rules`customerProfileId! ${NUMERIC}`, deleteCustomerProfile),
+    endpoint("getTransactionDetailsRequest", rules`transId! ${NUMERIC}`, getDetails),
+    endpoint("getUnsettledTransactionListRequest", UNSETTLED, listUnsettled),
+    endpoint("getSettledBatchListRequest", BATCHES, listBatches),
+    endpoint("getTransactionListRequest", rules`batchId! ${NUMERIC}, ${LISTING}`, listBatch),
+  ]),
   finish: ({ body, ...rest }, { fields }) => {
     if (typeof body === "string") return { ...rest, body };
     const refId = fields.has("refId") ? { refId: textOf(fields, "refId") } : {};

@@ -1,26 +1,6 @@
-import {
-  Refusal,
-  amountText,
-  basic,
-  brandOf,
-  codeLength,
-  defineSimulator,
-  digits,
-  header,
-  isAccepted,
-  isCardNumber,
-  isExpired,
-  json,
-  matching,
-  oneOf,
-  required,
-  text,
-  textOf,
-  texts,
-  trueOrFalse,
-  under,
-} from "../kit/index.ts";
-import type { Answer, Call, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { amountText, basic, brandOf, defineSimulator, header, isAccepted, json, matching, Refusal, rules, table } from "../kit/index.ts";
+import { textOf } from "../kit/index.ts";
+import type { Answer, Call, CardFault, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Braintree's GraphQL API: one address, status 200 for whatever the engine says, declines without errors, errors by class. A card becomes
@@ -30,11 +10,7 @@ import type { Answer, Call, Incoming, Issuer, Rules, Transaction } from "../kit/
 const DATE = "2019-01-01";
 const DEFAULT_ACCOUNT = "exampleshop_usd";
 /** Merchant accounts and their currencies. */
-const ACCOUNTS: ReadonlyMap<string, string> = new Map([
-  [DEFAULT_ACCOUNT, "USD"],
-  ["exampleshop_eur", "EUR"],
-  ["exampleshop_jpy", "JPY"],
-]);
+const ACCOUNTS = table(`${DEFAULT_ACCOUNT} USD, exampleshop_eur EUR, exampleshop_jpy JPY`);
 const DUPLICATE_MS = 30_000;
 
 interface Details {
@@ -43,17 +19,9 @@ interface Details {
   event: Record<string, unknown>;
   value: string;
 }
-interface Card {
-  number: string;
-  isUsed: boolean;
-}
-interface Vaulted {
-  id: string;
-  legacyId: string;
-  number: string;
-}
+type Vaulted = { id: string; legacyId: string; number: string };
 interface State {
-  singles: Map<string, Card>;
+  singles: Map<string, { number: string; isUsed: boolean }>;
   customers: Map<string, { legacyId: string; cards: Vaulted[] }>;
 }
 type BraintreeCall = Call<State, Details>;
@@ -75,15 +43,38 @@ const ISSUER: Issuer<No> = {
   },
 };
 
-const ADDRESS: Rules = {
-  ...texts("company 255, addressLine1 255, addressLine2 255, adminArea1 255, adminArea2 255, firstName 255, lastName 255"),
-  ...texts("streetAddress 255, extendedAddress 255, locality 255, region 255, countryCode 3"),
-  postalCode: matching(/^[A-Za-z0-9 -]{1,12}$/, "at most nine letters and digits, with blanks and hyphens"),
-};
 const INPUT = "variables.input";
-const QUERY: Rules = { query: required(text(8_000)), operationName: text(100) };
-const operation = (rules: Rules): Rules => ({ ...QUERY, ...under(INPUT, { clientMutationId: text(255), ...rules }) });
+const POSTAL_CODE = matching(/^[A-Za-z0-9 -]{1,12}$/, "at most nine letters and digits, with blanks and hyphens");
 const ID = matching(/^[A-Za-z0-9+/=_-]{1,255}$/, "an id");
+const MONTH = matching(/^(0?[1-9]|1[0-2])$/, "a month");
+const YEAR = matching(/^(\d\d|20\d\d)$/, "a year");
+const AMOUNT = amountText(99_999_999.99, /^\d{1,8}(\.\d{2,3})?$/);
+const ADDRESS = rules`
+  company/addressLine1/addressLine2/adminArea1/adminArea2/firstName/lastName 255, postalCode ${POSTAL_CODE}, countryCode 3
+  streetAddress/extendedAddress/locality/region 255
+`;
+const QUERY = rules`query! 8000, operationName 100`;
+const NODE = rules`${QUERY}, variables.id! ${ID}`;
+const operation = (input: Rules): Rules => rules`
+  ${QUERY}
+  ${INPUT}: clientMutationId 255, ${input}
+`;
+const TOKENIZE = operation(rules`
+  creditCard: number! digits 12-19, expirationMonth! ${MONTH}, expirationYear! ${YEAR}, cvv digits 3-4, cardholderName 175
+  creditCard.billingAddress: ${ADDRESS}
+  options.validate bool
+`);
+const CHARGE = operation(rules`
+  paymentMethodId! ${ID}
+  transaction: amount! ${AMOUNT}, orderId 255, merchantAccountId 64
+  transaction: paymentInitiator is MOTO|RECURRING_FIRST|RECURRING|UNSCHEDULED|INSTALLMENT_FIRST|INSTALLMENT|ESTIMATED
+  transaction.riskData: customerIp 45, customerBrowser 255, deviceData 4000
+  options.billingAddress: ${ADDRESS}
+`);
+const VAULT = operation(rules`
+  paymentMethodId! ${ID}, customerId ${ID}
+  verification: merchantAccountId 64, skip bool, amount amount
+`);
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -104,51 +95,15 @@ export const simulator = defineSimulator<State, Details>({
   },
   endpoints: {
     "POST /graphql ping": { rules: QUERY, run: () => json(200, { data: { ping: "pong" } }) },
-    "POST /graphql tokenizeCreditCard": {
-      rules: operation({
-        ...under("creditCard", {
-          number: required(digits(12, 19)),
-          expirationMonth: required(matching(/^(0?[1-9]|1[0-2])$/, "a month")),
-          expirationYear: required(matching(/^(\d\d|20\d\d)$/, "a year")),
-          cvv: digits(3, 4),
-          cardholderName: text(175),
-          ...under("billingAddress", ADDRESS),
-        }),
-        "options.validate": trueOrFalse,
-      }),
-      run: tokenize,
-    },
-    "POST /graphql chargeCreditCard": {
-      rules: operation({
-        paymentMethodId: required(ID),
-        ...under("transaction", {
-          amount: required(amountText(99_999_999.99, /^\d{1,8}(\.\d{2,3})?$/)),
-          orderId: text(255),
-          merchantAccountId: text(64),
-          paymentInitiator: oneOf("MOTO", "RECURRING_FIRST", "RECURRING", "UNSCHEDULED", "INSTALLMENT_FIRST", "INSTALLMENT", "ESTIMATED"),
-          ...under("riskData", texts("customerIp 45, customerBrowser 255, deviceData 4000")),
-        }),
-        ...under("options.billingAddress", ADDRESS),
-      }),
-      run: charge,
-    },
-    "POST /graphql createCustomer": {
-      rules: operation(under("customer", texts("firstName 255, lastName 255, email 255, company 255"))),
-      run: createCustomer,
-    },
-    "POST /graphql vaultCreditCard": {
-      rules: operation({
-        paymentMethodId: required(ID),
-        customerId: ID,
-        ...under("verification", { merchantAccountId: text(64), skip: trueOrFalse, amount: amountText() }),
-      }),
-      run: vault,
-    },
-    "POST /graphql deleteCustomer": { rules: operation({ customerId: required(ID) }), run: deleteCustomer },
-    "POST /graphql reverseTransaction": { rules: operation({ transactionId: required(ID) }), run: reverse },
-    "POST /graphql search": { rules: operation(under("orderId", texts("is 255, startsWith 255"))), run: search },
-    "POST /graphql node": { rules: { ...QUERY, "variables.id": required(ID) }, run: readTransaction },
-    "POST /graphql customer": { rules: { ...QUERY, "variables.id": required(ID) }, run: readCustomer },
+    "POST /graphql tokenizeCreditCard": { rules: TOKENIZE, run: tokenize },
+    "POST /graphql chargeCreditCard": { rules: CHARGE, run: charge },
+    "POST /graphql createCustomer": { rules: operation(rules`customer: firstName/lastName/email/company 255`), run: createCustomer },
+    "POST /graphql vaultCreditCard": { rules: VAULT, run: vault },
+    "POST /graphql deleteCustomer": { rules: operation(rules`customerId! ${ID}`), run: deleteCustomer },
+    "POST /graphql reverseTransaction": { rules: operation(rules`transactionId! ${ID}`), run: reverse },
+    "POST /graphql search": { rules: operation(rules`orderId: is/startsWith 255`), run: search },
+    "POST /graphql node": { rules: NODE, run: readTransaction },
+    "POST /graphql customer": { rules: NODE, run: readCustomer },
   },
   refuse: {
     malformed: () => new Refusal(json(200, { data: null, errors: [{ message: "Request body is not valid JSON." }] }), "MALFORMED"),
@@ -214,17 +169,22 @@ const shownCard = (number: string) => ({
   bin: number.slice(0, 6),
 });
 
+/** What a validation has against a card: the field, the code and the words. */
+const CARD_FAULTS: Readonly<Record<CardFault, readonly [name: string, code: string, words: string]>> = {
+  number: ["number", "81715", "Credit card number is invalid."],
+  expiry: ["expirationYear", "81709", "Expiration date is required to be in the future."],
+  code: ["cvv", "81707", "CVV must be 4 digits for American Express and 3 digits for other card types."],
+};
+
 function tokenize(call: BraintreeCall): Answer {
-  const card = (name: string) => field(call, `creditCard.${name}`);
-  const invalid = (name: string, code: string, words: string) => problem("VALIDATION", words, code, ["input", "creditCard", name]);
-  const number = card("number");
-  if (field(call, "options.validate") === "true") {
-    if (!isCardNumber(number)) throw invalid("number", "81715", "Credit card number is invalid.");
-    if (isExpired(Number(card("expirationMonth")), Number(card("expirationYear").slice(-2)), call.tools.now()))
-      throw invalid("expirationYear", "81709", "Expiration date is required to be in the future.");
-    if (card("cvv") !== "" && card("cvv").length !== codeLength(number))
-      throw invalid("cvv", "81707", "CVV must be 4 digits for American Express and 3 digits for other card types.");
-  }
+  const path = `${INPUT}.creditCard`;
+  const number = call.text(`${path}.number`);
+  const places = { number: `${path}.number`, month: `${path}.expirationMonth`, year: `${path}.expirationYear`, code: `${path}.cvv` };
+  if (field(call, "options.validate") === "true")
+    call.card(places, (fault) => {
+      const [name, code, words] = CARD_FAULTS[fault];
+      return problem("VALIDATION", words, code, ["input", "creditCard", name]);
+    });
   const id = call.tools.id("tokencc_bh_", 20);
   call.state.singles.set(id, { number, isUsed: false });
   return json(200, { data: { tokenizeCreditCard: { paymentMethod: { id, usage: "SINGLE_USE", details: shownCard(number) } } } });
@@ -287,16 +247,8 @@ function charge(call: BraintreeCall): Answer {
   if (!(Number(value) > 0)) throw problem("VALIDATION", "Amount must be greater than zero.", "81531", ["input", "transaction", "amount"]);
   const currency = accountOf(call, "transaction.merchantAccountId");
   const number = cardOf(call);
-  const twin = call.transactions
-    .all()
-    .find(
-      (one) =>
-        one.reference === orderId &&
-        one.card === number &&
-        one.details.value === value &&
-        one.state !== "declined" &&
-        call.tools.now() - one.at < DUPLICATE_MS,
-    );
+  const isTwin = ({ reference, details }: Transaction<Details>) => reference === orderId && details.value === value;
+  const twin = call.transactions.twin(number, DUPLICATE_MS, isTwin);
   const no = twin ? { rejected: "DUPLICATE" } : (byAmount(value) ?? call.decide(ISSUER, number));
   const { status, event } = judged(no);
   const legacyId = call.tools.id("", 8);
@@ -383,10 +335,7 @@ const shownStored = ({ id, legacyId, number }: Vaulted, customerId: string, cust
 
 function deleteCustomer(call: BraintreeCall): Answer {
   const id = field(call, "customerId");
-  for (const { legacyId } of customerOf(call, id).cards) {
-    const stored = call.transactions.get(legacyId);
-    if (stored) call.transactions.void(stored, ["verified"]);
-  }
+  for (const { legacyId } of customerOf(call, id).cards) call.transactions.forget(legacyId);
   call.state.customers.delete(id);
   return json(200, { data: { deleteCustomer: { clientMutationId: call.maybe(`${INPUT}.clientMutationId`) ?? null } } });
 }
@@ -394,7 +343,7 @@ function deleteCustomer(call: BraintreeCall): Answer {
 /** Voids before settlement, refunds after. */
 function reverse(call: BraintreeCall): Answer {
   const id = field(call, "transactionId");
-  const transaction = call.transactions.all().find(({ details }) => details.globalId === id) ?? notFound();
+  const transaction = call.transactions.find(({ details }) => details.globalId === id) ?? notFound();
   const refundId = call.tools.id("", 8);
   if (call.transactions.void(transaction)) {
     const reversal = { __typename: "Transaction", id, legacyId: transaction.id, status: "VOIDED" };

@@ -1,7 +1,6 @@
-import { basic, hash, isAccepted } from "../kit/auth.ts";
-import { brandOf, defineSimulator, isCardNumber, isExpired, json, majorOf, mask, plain, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
-import { coded, digits, email, forbiddenIf, matching, oneOf, required, requiredIf, text, trueOrFalse } from "../kit/rules.ts";
+import { basic, brandOf, byState, defineSimulator, digitTime, forbiddenIf, hash, isAccepted, isCardNumber } from "../kit/index.ts";
+import { isExpired, json, majorOf, mask, matching, oneOf, plain, Refusal, rules, table, text, textOf } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 import { AVS, BY_CODE, CVV, ISSUER, KNOWN, no, PARTIAL, PPS, said } from "./words.ts";
 import type { No } from "./words.ts";
 
@@ -16,8 +15,8 @@ const ENFORCES_CODE = /000$/;
 const VOIDABLE_MS = 30 * 24 * 3600_000;
 const USERFIELD_BYTES = 4000;
 
-const TYPES: Readonly<Record<string, string>> = { visa: "VISA", mastercard: "MC", discover: "DISC", amex: "AMEX" };
-const ENTRY: Readonly<Record<string, string>> = { T: "Moto", E: "ECommerce", R: "Recurring" };
+const TYPES = table("visa VISA, mastercard MC, discover DISC, amex AMEX");
+const ENTRY = table("T Moto, E ECommerce, R Recurring");
 
 type Members = Readonly<Record<string, unknown>>;
 interface Profile {
@@ -41,48 +40,34 @@ type Payment = Transaction<Details>;
 const ascii = (longest: number, least = 1): Rule => ({
   check: (value) => text(longest, least).check(value) ?? (/^[\x20-\x7e]*$/.test(String(value)) ? null : ["value", "must be US-ASCII"]),
 });
-const asciis = (names: string): Rules =>
-  Object.fromEntries(names.split(", ").map((entry) => [entry.split(" ")[0] ?? "", ascii(Number(entry.split(" ")[1]))]));
 const isStored = (fields: Fields): boolean => /\//.test(textOf(fields, "profile"));
-const merchid = required(coded("21", digits(1, 16)));
-const retref = required(coded("29", digits(12, 14)));
-const orderid = ascii(50);
+const isDirect = (fields: Fields): boolean => !isStored(fields);
+const isKept = (fields: Fields): boolean => /^Y|\//.test(textOf(fields, "profile"));
 /** With a point in major units, without one in minor. */
-const amount = coded("43", matching(/^(\d+|\d+\.\d{1,2})$/, "an amount", 14));
-const EXPIRY = coded("15", matching(/^((0[1-9]|1[0-2])\d{2}|20\d{2}([1-9]|0[1-9]|1[0-2])|20\d{2}(0[1-9]|1[0-2])\d{2})$/, "an expiry", 8));
-const HOLDER: Rules = { ...asciis("name 30, address 30, address2 30, city 30, region 20, phone 15, company 128"), email: email(128) };
-const PLACE: Rules = {
-  country: matching(/^[A-Z]{2}$/, "two letters"),
-  postal: coded("17", matching(/^[A-Za-z0-9]{1,9}$/, "letters and digits")),
-};
-const AUTH: Rules = {
-  merchid,
-  account: requiredIf(coded("11", digits(12, 19)), (fields) => !isStored(fields)),
-  amount: required(amount),
-  expiry: requiredIf(EXPIRY, (fields) => !isStored(fields)),
-  cvv2: coded("14", digits(3, 4)),
-  currency: coded("31", matching(/^[A-Z]{3}$/, "three letters")),
-  orderid,
-  ...HOLDER,
-  ...PLACE,
-  ...Object.fromEntries(["capture", "tokenize", "bin", "cofscheduled"].map((name) => [name, oneOf("Y", "N")])),
-  receipt: oneOf("Y", "N", "json"),
-  ecomind: oneOf("T", "E", "R"),
-  profile: matching(/^(Y|N|\d{1,20}\/\d{1,3})$/, "Y or a profile and its account", 24),
-  cof: requiredIf(oneOf("C", "M"), (fields) => /^Y|\//.test(textOf(fields, "profile"))),
-  cofpermission: forbiddenIf(oneOf("Y", "N"), (fields) => textOf(fields, "profile") !== "Y"),
-  ...asciis("invoiceid 12, ponumber 36, taxamnt 12, secureflag 1, securevalue 255, securedstid 36, secureexemption 36"),
-  "userfields[*].*": ascii(USERFIELD_BYTES, 0),
-  "userfields.*": ascii(USERFIELD_BYTES, 0),
-};
-const STORE: Rules = {
-  merchid,
-  account: required(coded("11", digits(12, 19))),
-  expiry: required(EXPIRY),
-  ...HOLDER,
-  ...PLACE,
-  ...Object.fromEntries(["cofpermission", "defaultacct", "auoptout"].map((name) => [name, oneOf("Y", "N")])),
-};
+const AMOUNT = matching(/^(\d+|\d+\.\d{1,2})$/, "an amount", 14);
+const EXPIRY = matching(/^((0[1-9]|1[0-2])\d{2}|20\d{2}([1-9]|0[1-9]|1[0-2])|20\d{2}(0[1-9]|1[0-2])\d{2})$/, "an expiry", 8);
+const COUNTRY = matching(/^[A-Z]{2}$/, "two letters");
+const POSTAL = matching(/^[A-Za-z0-9]{1,9}$/, "letters and digits");
+const CURRENCY = matching(/^[A-Z]{3}$/, "three letters");
+const PROFILE = matching(/^(Y|N|\d{1,20}\/\d{1,3})$/, "Y or a profile and its account", 24);
+const PERMISSION = forbiddenIf(oneOf("Y", "N"), (fields) => textOf(fields, "profile") !== "Y");
+const MERCHANT = rules`merchid! digits 1-16 @21`;
+const RETREF = rules`${MERCHANT}, retref! digits 12-14 @29`;
+const HOLDER = rules`
+  name/address/address2/city ${ascii(30)}, region ${ascii(20)}, phone ${ascii(15)}, company ${ascii(128)}, email email 128
+  country ${COUNTRY}, postal ${POSTAL} @17
+`;
+const AUTH = rules`
+  ${MERCHANT}, account!${isDirect} digits 12-19 @11, amount! ${AMOUNT} @43, expiry!${isDirect} ${EXPIRY} @15, cvv2 digits 3-4 @14
+  currency ${CURRENCY} @31, orderid ${ascii(50)}, ${HOLDER}, capture/tokenize/bin/cofscheduled is Y|N, receipt is Y|N|json
+  ecomind is T|E|R, profile ${PROFILE}, cof!${isKept} is C|M, cofpermission ${PERMISSION}, secureflag ${ascii(1)}
+  invoiceid/taxamnt ${ascii(12)}, ponumber/securedstid/secureexemption ${ascii(36)}, securevalue ${ascii(255)}
+  userfields[*].*/userfields.* ${ascii(USERFIELD_BYTES, 0)}
+`;
+const STORE = rules`
+  ${MERCHANT}, account! digits 12-19 @11, expiry! ${EXPIRY} @15, ${HOLDER}, cofpermission/defaultacct/auoptout is Y|N
+`;
+const REFUND = rules`${RETREF}, amount ${AMOUNT} @43, orderid ${ascii(50)}`;
 const REST = "/cardconnect/rest";
 const CARDSECURE = "/cardsecure/api/v1/ccn/tokenize";
 /** Writes take either method. */
@@ -90,7 +75,7 @@ const written = (path: string, endpoint: Endpoint<State, Details>) => ({
   [`POST ${REST}${path}`]: endpoint,
   [`PUT ${REST}${path}`]: endpoint,
 });
-const found: Endpoint<State, Details> = { rules: {}, run: inquire };
+const found: Endpoint<State, Details> = { run: inquire };
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -103,25 +88,25 @@ export const simulator = defineSimulator<State, Details>({
   },
   endpoints: {
     ...written("/auth", { rules: AUTH, run: authorize }),
-    ...written("/capture", { rules: { merchid, retref, amount }, run: (call) => follow(call, "capture") }),
-    ...written("/void", { rules: { merchid, retref }, run: (call) => follow(call, "void") }),
-    ...written("/refund", { rules: { merchid, retref, amount, orderid }, run: (call) => follow(call, "refund") }),
-    ...written("/voidByOrderId", { rules: { merchid, orderid: required(orderid) }, run: voidByOrderId }),
+    ...written("/capture", { rules: rules`${RETREF}, amount ${AMOUNT} @43`, run: (call) => follow(call, "capture") }),
+    ...written("/void", { rules: RETREF, run: (call) => follow(call, "void") }),
+    ...written("/refund", { rules: REFUND, run: (call) => follow(call, "refund") }),
+    ...written("/voidByOrderId", { rules: rules`${MERCHANT}, orderid! ${ascii(50)}`, run: voidByOrderId }),
     ...written("/profile", { rules: STORE, run: storeCard }),
-    [`DELETE ${REST}/profile/:profileid/:acctid/:merchid`]: { rules: {}, run: removeCard },
+    [`DELETE ${REST}/profile/:profileid/:acctid/:merchid`]: { run: removeCard },
     [`GET ${REST}/inquireByOrderid/:orderid/:merchid`]: found,
     [`GET ${REST}/inquireByOrderid/:orderid/:merchid/1`]: found,
     [`GET ${REST}/inquireMerchant/:merchid`]: {
-      rules: {},
-      run: ({ params: { merchid: id = "" } }) => {
-        if (digits(1, 16).check(id) !== null) throw pps("21");
+      run(call) {
+        const id = call.param("merchid");
+        if (!/^\d{1,16}$/.test(id)) throw pps("21");
         const [avs, cvv] = ENFORCES_CODE.test(id) ? ["N", "Y"] : ["Y", "N"];
         return json(200, { enabled: true, site: "fts", cardproc: "FNOR", avs, cvv, acctupdater: "N", echeck: "N", fee_type: "" });
       },
     },
-    [`PUT ${REST}/`]: { rules: { merchid }, run: () => plain(200, "CardConnect REST Servlet") },
+    [`PUT ${REST}/`]: { rules: MERCHANT, run: () => plain(200, "CardConnect REST Servlet") },
     [`POST ${CARDSECURE}`]: {
-      rules: { account: required(text(19)), expiry: EXPIRY, cvv: digits(3, 4), unique: trueOrFalse },
+      rules: rules`account! 19, expiry ${EXPIRY} @15, cvv digits 3-4, unique bool`,
       authenticate: () => "cardsecure",
       run(call) {
         const number = call.text("account");
@@ -209,7 +194,7 @@ function keep(call: CardconnectCall, number: string, expiry: string): Profile {
   const twin = state.profiles.find((one) => one.key === key);
   if (twin !== undefined) return twin;
   const [profileid, acctid] = [`1${tools.digits(19)}`, "1"];
-  const accttype = TYPES[brandOf(number)] ?? "VISA";
+  const accttype = TYPES.get(brandOf(number)) ?? "VISA";
   const members = {
     ...holder,
     profileid,
@@ -266,7 +251,7 @@ function authorize(call: CardconnectCall): Answer {
     retref: id,
     respstat,
     expiry,
-    entrymode: ENTRY[call.text("ecomind")] ?? "Keyed",
+    entrymode: ENTRY.get(call.text("ecomind")) ?? "Keyed",
     ...(isApproved && { authcode: `PPS${tools.digits(3)}`, batchid: tools.digits(10) }),
     ...(isApproved && { avsresp: AVS.get((call.maybe("postal") ?? "55555").slice(-3)) ?? " ", cvvresp: cvvOf(call.text("cvv2")) }),
     ...(respproc === "PPS" && { setlstat: "Declined" }),
@@ -296,7 +281,7 @@ function storeCard(call: CardconnectCall): Answer {
   const { number, expiry } = cardIn(call);
   call.decide(ISSUER, number);
   const { id, members } = keep(call, number, expiry);
-  call.tools.record({ kind: "token", id, reference: null, outcome: "approved", card: mask(number) });
+  call.recordStored(id, null, number);
   return ok(call, { ...members, respcode: "09", resptext: "Profile Saved", respstat: "A", respproc: "PPS" });
 }
 
@@ -307,19 +292,11 @@ function removeCard(call: CardconnectCall): Answer {
   return ok(call, { respcode: "08", resptext: "Profile Deleted", respstat: "A", respproc: "PPS" });
 }
 
-const SETTLEMENT: Readonly<Record<Payment["state"], string>> = {
-  declined: "Declined",
-  authorized: "Authorized",
-  captured: "Queued for Capture",
-  settled: "Accepted",
-  refunded: "Accepted",
-  voided: "Voided",
-  verified: "Zero Amount",
-};
+const SETTLEMENT = byState(
+  "declined Declined, authorized Authorized, captured Queued for Capture, settled/refunded Accepted, voided Voided, verified Zero Amount",
+);
 /** An order id that could be a card number is masked in the store, so that nothing finds it again. */
 const isHidden = (order: string): boolean => isCardNumber(order.replaceAll("-", ""));
-const stamp = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace(/[-:T]/g, "");
-
 /** One, or a list where an order id was used several times. */
 function inquire(call: CardconnectCall): Answer {
   const { orderid: order = "" } = call.params;
@@ -328,8 +305,8 @@ function inquire(call: CardconnectCall): Answer {
     .map((one) => ({
       ...one.details.members,
       setlstat: one.amountMinor === 0 && one.state === "authorized" ? "Zero Amount" : SETTLEMENT[one.state],
-      authdate: stamp(one.at).slice(0, 8),
-      capturedate: one.capturedMinor > 0 ? stamp(one.at) : "",
+      authdate: digitTime(one.at).slice(0, 8),
+      capturedate: one.capturedMinor > 0 ? digitTime(one.at) : "",
       lastfour: one.card.slice(-4),
       currency: one.currency,
       voidable: ["authorized", "captured"].includes(one.state) ? "Y" : "N",
@@ -352,7 +329,7 @@ function follow(call: CardconnectCall, verb: "capture" | "void" | "refund"): Ans
     return ok(call, { ...captured, respstat: "A", respproc: "FNOR", retref: one.id, merchid: call.text("merchid") });
   }
   if (verb === "void") return reverse(call, one);
-  const against = call.transactions.refund(one, { id, ...(amountMinor !== undefined && { amountMinor }) });
+  const against = call.transactions.refund(one, { id, amountMinor });
   if (against !== null) throw pps(against === "amount" ? "43" : "28");
   const given = { amount: majorOf(amountMinor ?? one.refundedMinor, "USD"), respcode: "00", resptext: "Approval", respstat: "A" };
   return ok(call, { ...given, respproc: "PPS", retref: id, merchid: call.text("merchid"), authcode: "REFUND" });

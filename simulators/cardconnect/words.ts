@@ -1,3 +1,4 @@
+import { cards } from "../kit/index.ts";
 import type { Issuer } from "../kit/index.ts";
 
 /** What the gateway and the First Data North emulator say: their codes, the cards that they know, checks of address and code. */
@@ -51,7 +52,6 @@ export const BY_CODE: Readonly<Record<string, No>> = {
   C2: no("C2", "CVV decline"),
 };
 export const said = (code: string): No => BY_CODE[code] ?? no(code, "Declined");
-const cards = (code: string, numbers: string) => Object.fromEntries(numbers.split(" ").map((number) => [number, said(code)]));
 export const PARTIAL = "4387750101010101";
 export const ISSUER: Issuer<No> = {
   declines: {
@@ -63,11 +63,11 @@ export const ISSUER: Issuer<No> = {
     lost_or_stolen: said("60"),
   },
   vendorCards: {
-    ...cards("01", "4387751111111020 5442981111111023 6011000995511122"),
-    ...cards("05", "4387751111111038 5442981111111031 6011000995511130"),
-    ...cards("54", "4387751111111046 5442981111111049 6011000995511148"),
-    ...cards("NU", "4387751111111053 5442981111111056 6011000995511155"),
-    ...cards("62", "4999006200620062 5111006200620062 6465006200620062"),
+    ...cards("4387751111111020 5442981111111023 6011000995511122", said("01")),
+    ...cards("4387751111111038 5442981111111031 6011000995511130", said("05")),
+    ...cards("4387751111111046 5442981111111049 6011000995511148", said("54")),
+    ...cards("4387751111111053 5442981111111056 6011000995511155", said("NU")),
+    ...cards("4999006200620062 5111006200620062 6465006200620062", said("62")),
   },
 };
 /** Cards that the emulator knows, by their leading digits and length. */

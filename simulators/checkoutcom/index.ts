@@ -1,9 +1,7 @@
 import { isIP } from "node:net";
-import { bearer, header, isAccepted } from "../kit/auth.ts";
-import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import { country2, currency, digits, email, matching, oneOf, orNull, required, requiredIf } from "../kit/rules.ts";
-import { rule, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { bearer, brandOf, byState, decimalsOf, defineSimulator, digits, email, header, isAccepted, json, matching } from "../kit/index.ts";
+import { onlyIf, orNull, Refusal, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
+import type { Answer, Call, CardFault, Fields, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Checkout.com's Unified Payments API: JSON under a bearer key, payments and declines alike are status 201, mistakes 422 with a list of
@@ -37,15 +35,9 @@ const BY_AMOUNT: ReadonlyMap<string, No> = new Map([
   ["63", ["20063", "Security Violation"]],
   ["87", ["20087", "Bad Track Data (Invalid CVV and/or Expiry Date)"]],
 ]);
-const SCHEMES: Readonly<Record<string, string>> = {
-  visa: "Visa",
-  mastercard: "Mastercard",
-  maestro: "Maestro",
-  amex: "American Express",
-  discover: "Discover",
-  diners: "Diners Club International",
-  jcb: "JCB",
-};
+const SCHEMES = table(
+  "visa Visa, mastercard Mastercard, maestro Maestro, amex American Express, discover Discover, diners Diners Club International, jcb JCB",
+);
 
 interface Details {
   no: No | null;
@@ -65,46 +57,42 @@ interface State {
 type CheckoutCall = Call<State, Details>;
 type Payment = Transaction<Details>;
 
-const typeIs = (type: string) => (fields: Fields) => textOf(fields, "source.type") === type;
-/** Required of one type of source, forbidden to the others. */
-const only = (type: string, inner: Rule): Rule => ({ ...inner, need: (fields) => (typeIs(type)(fields) ? "required" : "forbidden") });
+const isCard = (fields: Fields): boolean => textOf(fields, "source.type") === "card";
+const isStored = (fields: Fields): boolean => textOf(fields, "source.type") === "id";
+const isFollowing = (fields: Fields): boolean => textOf(fields, "merchant_initiated") === "true";
 /** A number, or its digits as text. */
 const numberOrText = (least: number, most: number): Rule =>
   rule((value) => {
     const isDigits = typeof value === "string" && /^[0-9]{1,4}$/.test(value);
     return whole(least, most).check(isDigits ? Number(value) : value);
   });
-const CARD: Rules = { number: digits(8, 19), expiry_month: numberOrText(1, 12), expiry_year: numberOrText(1000, 9999) };
-const ADDRESS: Rules = { ...texts("address_line1 200, address_line2 200, city 50, state 50, zip 50"), country: country2 };
 const ip = (version: 4 | 6): Rule =>
   rule((value) => (typeof value === "string" && isIP(value) === version ? null : ["value", `must be an IPv${version} address`]));
-const printable = (longest: number): Rule => matching(/^[\P{C}]+$/u, "printable", longest);
-const PAYMENT: Rules = {
-  "source.type": required(oneOf("card", "id")),
-  ...Object.fromEntries(Object.entries(CARD).map(([name, inner]) => [`source.${name}`, only("card", inner)])),
-  "source.id": only("id", matching(/^src_[a-z0-9]{26}$/, "an instrument's id")),
-  "source.cvv": digits(3, 4),
-  ...under("source", { ...texts("name 0-100, first_name 0-50, last_name 0-50"), store_for_future_use: trueOrFalse }),
-  ...under("source.billing_address", ADDRESS),
-  amount: required(whole(0, 9_999_999_999)),
-  currency: required(currency()),
-  payment_type: oneOf("Regular", "MOTO", "Recurring", "Installment", "Unscheduled"),
-  merchant_initiated: trueOrFalse,
-  previous_payment_id: requiredIf(text(64), (fields) => textOf(fields, "merchant_initiated") === "true"),
-  capture: trueOrFalse,
-  reference: text(50),
-  description: printable(100),
-  processing_channel_id: required(matching(/^pc_[a-z0-9]{26}$/, "a channel's id")),
-  ...under("customer", { email: orNull(email()), name: orNull(text(100, 0)), id: text(64) }),
-  "3ds.enabled": trueOrFalse,
-  "metadata.*": text(500),
-  ...under("risk.device.network", { ipv4: ip(4), ipv6: ip(6) }),
-  "risk.enabled": trueOrFalse,
-  payment_ip: text(45),
-  ...under("billing_descriptor", texts("name 25, city 13")),
-};
-const FOLLOW: Rules = { amount: whole(1, 9_999_999_999), reference: text(50), "metadata.*": text(500) };
-const payments = "/payments";
+const [MONTH, YEAR] = [numberOrText(1, 12), numberOrText(1000, 9999)];
+const SOURCE_ID = onlyIf(matching(/^src_[a-z0-9]{26}$/, "an instrument's id"), isStored);
+const DESCRIPTION = matching(/^[\P{C}]+$/u, "printable", 100);
+const CHANNEL = matching(/^pc_[a-z0-9]{26}$/, "a channel's id");
+const TOKEN_ID = matching(/^tok_[a-z0-9]{26}$/, "a token");
+const ADDRESS = rules`address_line1/address_line2 200, city/state/zip 50, country country2`;
+const PAYMENT = rules`
+  source: type! is card|id, number ${onlyIf(digits(8, 19), isCard)}, expiry_month ${onlyIf(MONTH, isCard)}, id ${SOURCE_ID}
+  source: expiry_year ${onlyIf(YEAR, isCard)}, cvv digits 3-4, name 0-100, first_name/last_name 0-50, store_for_future_use bool
+  source.billing_address: ${ADDRESS}
+  amount! whole 0-9999999999, currency! currency, payment_type is Regular|MOTO|Recurring|Installment|Unscheduled
+  merchant_initiated/capture bool, previous_payment_id!${isFollowing} 64, reference 50, description ${DESCRIPTION}
+  processing_channel_id! ${CHANNEL}, 3ds.enabled/risk.enabled bool, metadata.* 500, payment_ip 45
+  customer: email ${orNull(email())}, name ${orNull(text(100, 0))}, id 64
+  risk.device.network: ipv4 ${ip(4)}, ipv6 ${ip(6)}
+  billing_descriptor: name 25, city 13
+`;
+const LIMIT = matching(/^([1-9]\d?|100)$/, "1 to 100");
+const SKIP = matching(/^\d{1,6}$/, "a number");
+const FOLLOW = rules`amount whole 1-9999999999, reference 50, metadata.* 500`;
+const TOKENIZATION = rules`
+  type! is card, number! digits 8-19, expiry_month! ${MONTH}, expiry_year! ${YEAR}, cvv digits 3-4, name 0-100
+  billing_address: ${ADDRESS}
+`;
+const GRANT = rules`grant_type! is client_credentials, client_id/scope 100, client_secret 500`;
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -122,46 +110,18 @@ export const simulator = defineSimulator<State, Details>({
     windowMs: DAY_MS,
   },
   endpoints: {
-    [`POST ${payments}`]: { rules: PAYMENT, run: pay },
-    [`GET ${payments}`]: {
-      rules: { reference: required(text(80)), limit: matching(/^([1-9]\d?|100)$/, "1 to 100"), skip: matching(/^\d{1,6}$/, "a number") },
-      run: list,
-    },
-    [`GET ${payments}/:id`]: { rules: {}, run: readPayment },
-    [`GET ${payments}/:id/actions`]: { rules: {}, run: (call) => json(200, [actionOf(read(call), true)]) },
-    [`POST ${payments}/:id/captures`]: { rules: { ...FOLLOW, capture_type: oneOf("Final", "NonFinal") }, run: capture },
-    [`POST ${payments}/:id/voids`]: { rules: FOLLOW, run: release },
-    [`POST ${payments}/:id/refunds`]: { rules: FOLLOW, run: refund },
-    [`POST ${payments}/:id/reversals`]: { rules: FOLLOW, run: reverse },
-    "POST /tokens": {
-      rules: {
-        type: required(oneOf("card")),
-        ...requiredAll(CARD),
-        cvv: digits(3, 4),
-        name: text(100, 0),
-        ...under("billing_address", ADDRESS),
-      },
-      authenticate: (request) => {
-        const key = header(request, "authorization").replace(/^bearer /i, "");
-        if (!isAccepted(key, /^pk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw unauthorized();
-        return "merchant";
-      },
-      isIdempotent: false,
-      run: tokenizeCard,
-    },
-    "POST /instruments": {
-      rules: { type: required(oneOf("token")), token: required(matching(/^tok_[a-z0-9]{26}$/, "a token")) },
-      isIdempotent: false,
-      run: createInstrument,
-    },
-    "DELETE /instruments/:id": { rules: {}, run: deleteInstrument },
-    "POST /connect/token": {
-      body: "form",
-      rules: { grant_type: required(oneOf("client_credentials")), ...texts("client_id 100, client_secret 500, scope 100") },
-      authenticate: () => "merchant",
-      isIdempotent: false,
-      run: grant,
-    },
+    "POST /payments": { rules: PAYMENT, run: pay },
+    "GET /payments": { rules: rules`reference! 80, limit ${LIMIT}, skip ${SKIP}`, run: list },
+    "GET /payments/:id": { run: readPayment },
+    "GET /payments/:id/actions": { run: (call) => json(200, [actionOf(read(call), true)]) },
+    "POST /payments/:id/captures": { rules: rules`${FOLLOW}, capture_type is Final|NonFinal`, run: (call) => follow(call, "capture") },
+    "POST /payments/:id/voids": { rules: FOLLOW, run: (call) => follow(call, "void") },
+    "POST /payments/:id/refunds": { rules: FOLLOW, run: (call) => follow(call, "refund") },
+    "POST /payments/:id/reversals": { rules: FOLLOW, run: reverse },
+    "POST /tokens": { rules: TOKENIZATION, authenticate: publicKey, isIdempotent: false, run: tokenizeCard },
+    "POST /instruments": { rules: rules`type! is token, token! ${TOKEN_ID}`, isIdempotent: false, run: createInstrument },
+    "DELETE /instruments/:id": { run: deleteInstrument },
+    "POST /connect/token": { body: "form", rules: GRANT, authenticate: () => "merchant", isIdempotent: false, run: grant },
   },
   refuse: {
     malformed: (request) => (isJson(request) ? invalid() : new Refusal({ status: 415, body: "" }, "415")),
@@ -175,8 +135,10 @@ export const simulator = defineSimulator<State, Details>({
   }),
 });
 
-function requiredAll(rules: Rules): Rules {
-  return Object.fromEntries(Object.entries(rules).map(([name, inner]) => [name, required(inner)]));
+function publicKey(request: Incoming): string {
+  const key = header(request, "authorization").replace(/^bearer /i, "");
+  if (!isAccepted(key, /^pk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw unauthorized();
+  return "merchant";
 }
 
 const isJson = (request: Incoming): boolean => header(request, "content-type").startsWith("application/json");
@@ -188,21 +150,14 @@ function invalid(code?: string, type = "request_invalid"): Refusal {
   return new Refusal(json(422, body), code ?? type);
 }
 
-const STEMS: Readonly<Record<string, string>> = {
-  number: "card_number",
-  expiry_month: "card_expiry_month",
-  expiry_year: "card_expiry_year",
-  type: "payment_source",
-  country: "address_country",
-  zip: "address_zip",
-  email: "customer_email",
-};
+const STEMS = table(
+  "number card_number, expiry_month card_expiry_month, expiry_year card_expiry_year, type payment_source, " +
+    "country address_country, zip address_zip, email customer_email",
+);
 function codeStem(field: string): string {
   const last = field.slice(field.lastIndexOf(".") + 1);
-  return STEMS[last] ?? last;
+  return STEMS.get(last) ?? last;
 }
-
-const param = ({ params }: CheckoutCall): string => params["id"] ?? "";
 
 function missing(): never {
   throw new Refusal({ status: 404, body: "" }, "404", { isRecorded: false });
@@ -210,13 +165,16 @@ function missing(): never {
 
 /** The card typed below `path`, with what its form alone has against it. */
 function typedCard(call: CheckoutCall, path: "source." | ""): Source {
-  const [number, cvv] = [call.text(`${path}number`), call.text(`${path}cvv`)];
-  const expiry = { expiry_month: call.number(`${path}expiry_month`), expiry_year: call.number(`${path}expiry_year`) };
-  if (!isCardNumber(number)) throw invalid("card_number_invalid");
-  if (isExpired(expiry.expiry_month, expiry.expiry_year, call.tools.now())) throw invalid("card_expired", "processing_error");
-  if (cvv !== "" && cvv.length !== codeLength(number)) throw invalid("cvv_invalid");
-  return { number, expiry, paymentId: null };
+  const places = { number: `${path}number`, month: `${path}expiry_month`, year: `${path}expiry_year`, code: `${path}cvv` };
+  const { number, month, year } = call.card(places, (fault) => invalid(...CARD_FAULTS[fault]));
+  return { number, expiry: { expiry_month: Number(month), expiry_year: Number(year) }, paymentId: null };
 }
+
+const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, type?: string]>> = {
+  number: ["card_number_invalid"],
+  expiry: ["card_expired", "processing_error"],
+  code: ["cvv_invalid"],
+};
 
 function avsOf(call: CheckoutCall): string {
   const [line, zip] = [call.text("source.billing_address.address_line1"), call.text("source.billing_address.zip")];
@@ -247,7 +205,7 @@ function pay(call: CheckoutCall): Answer {
     ...(no === null && { id: sourceId }),
     type: "card",
     ...source.expiry,
-    scheme: SCHEMES[brandOf(source.number)] ?? "Unknown",
+    scheme: SCHEMES.get(brandOf(source.number)) ?? "Unknown",
     last4: source.number.slice(-4),
     bin: source.number.slice(0, 6),
     card_type: "CREDIT",
@@ -289,15 +247,9 @@ function invalidSource(): never {
   throw invalid("source_id_invalid");
 }
 
-const STATUSES = {
-  authorized: "Authorized",
-  captured: "Captured",
-  settled: "Captured",
-  voided: "Voided",
-  refunded: "Refunded",
-  verified: "Card Verified",
-  declined: "Declined",
-} as const;
+const STATUSES = byState(
+  "authorized Authorized, captured/settled Captured, voided Voided, refunded Refunded, verified Card Verified, declined Declined",
+);
 
 /** A payment as look-ups show it: the issuer's code stands in its actions alone. */
 function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, details: { no, members } }: Payment): object {
@@ -339,38 +291,21 @@ function readPayment(call: CheckoutCall): Answer {
 }
 
 function read(call: CheckoutCall): Payment {
-  const id = param(call);
+  const id = call.param("id");
   if (!id.startsWith("pay_")) missing();
   const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id);
   return found ?? missing();
 }
 
-const paymentOf = (call: CheckoutCall): Payment => call.transactions.get(param(call)) ?? missing();
+const paymentOf = (call: CheckoutCall): Payment => call.transactions.get(call.param("id")) ?? missing();
 const accepted = (call: CheckoutCall): Answer =>
   json(202, { action_id: call.tools.id("act_", 26), reference: call.maybe("reference"), _links: {} });
-const amountOf = (call: CheckoutCall): number | undefined => (call.has("amount") ? call.number("amount") : undefined);
 
-function capture(call: CheckoutCall): Answer {
-  const payment = paymentOf(call);
-  if (!call.transactions.capture(payment, amountOf(call)))
-    throw invalid(payment.state === "authorized" ? "amount_exceeds_balance" : undefined);
-  return accepted(call);
-}
-
-/** A void is possible before the capture alone. */
-function release(call: CheckoutCall): Answer {
-  if (!call.transactions.void(paymentOf(call), ["authorized"])) throw invalid();
-  return accepted(call);
-}
-
-function refund(call: CheckoutCall): Answer {
-  const amountMinor = amountOf(call);
-  const id = call.tools.id("act_", 26);
-  const against = call.transactions.refund(paymentOf(call), {
-    id,
-    from: ["captured", "settled"],
-    ...(amountMinor !== undefined && { amountMinor }),
-  });
+/** A void is possible before the capture alone, a refund before settlement as well. */
+function follow(call: CheckoutCall, kind: "capture" | "void" | "refund"): Answer {
+  const [payment, id, amountMinor] = [paymentOf(call), call.tools.id("act_", 26), call.maybeNumber("amount")];
+  const from = kind === "refund" ? (["captured", "settled"] as const) : (["authorized"] as const);
+  const against = call.transactions.change(kind, payment, { id, amountMinor, from });
   if (against !== null) throw invalid(against === "amount" ? "amount_exceeds_balance" : undefined);
   return accepted(call);
 }
@@ -379,7 +314,7 @@ function refund(call: CheckoutCall): Answer {
 function reverse(call: CheckoutCall): Answer {
   const { state } = paymentOf(call);
   if (state === "voided" || state === "refunded") return { status: 204, body: "" };
-  return state === "authorized" ? release(call) : refund(call);
+  return follow(call, state === "authorized" ? "void" : "refund");
 }
 
 function tokenizeCard(call: CheckoutCall): Answer {
@@ -405,10 +340,9 @@ function createInstrument(call: CheckoutCall): Answer {
 }
 
 function deleteInstrument(call: CheckoutCall): Answer {
-  const source = call.state.sources.get(param(call)) ?? missing();
-  call.state.sources.delete(param(call));
-  const verified = call.transactions.get(source.paymentId ?? "");
-  if (verified !== undefined) call.transactions.void(verified, ["verified"]);
+  const source = call.state.sources.get(call.param("id")) ?? missing();
+  call.state.sources.delete(call.param("id"));
+  call.transactions.forget(source.paymentId);
   return { status: 204, body: "" };
 }
 

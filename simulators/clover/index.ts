@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import { bearer, checkCredential, header } from "../kit/auth.ts";
-import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
-import type { Answer, Call, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
-import { anything, coded, country2, digits, email, forbiddenIf, matching, oneOf } from "../kit/rules.ts";
-import { required, requiredIf, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { bearer, brandOf, checkCredential, defineSimulator, forbiddenIf, header, json, matching, pageBetween } from "../kit/index.ts";
+import { Refusal, rules, table, text } from "../kit/index.ts";
+import type { Answer, Call, Card as PlainCard, CardFault, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Clover's Ecommerce API: the tokenization host and the payment host behind one address, each with its own key. A card becomes a
@@ -14,11 +12,8 @@ import { required, requiredIf, text, texts, trueOrFalse, under, whole } from "..
 const LARGEST = 99_999_999;
 const PUBLIC_KEY = /^[0-9a-f]{32}$/i;
 const PRIVATE_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const STATUS: ReadonlyMap<number, string> = new Map(
-  Object.entries({ 400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found" }).map(
-    ([status, words]) => [Number(status), words],
-  ),
-);
+const STATUS = table("400 Bad Request, 401 Unauthorized, 402 Payment Required, 403 Forbidden, 404 Not Found");
+const told = (status: number): string => `${status} ${STATUS.get(String(status))}`;
 
 /** Code, words and the issuer's own code of a refused card. */
 type No = readonly [code: string, message: string, declineCode?: string];
@@ -42,13 +37,7 @@ const ISSUER: Issuer<No> = {
   },
 };
 
-interface Card {
-  token: string;
-  number: string;
-  month: string;
-  year: string;
-  zip: string | undefined;
-}
+type Card = PlainCard & { token: string; zip: string | undefined };
 interface Customer {
   id: string;
   /** By the source's id. */
@@ -60,49 +49,43 @@ type Details = { no: No | null; card: Card; members: Record<string, unknown> };
 type CloverCall = Call<State, Details>;
 type Charge = Transaction<Details>;
 
-const NAMES = "name 255, address_line1 255, address_line2 255, address_city 255, address_state 255, address_zip 16";
-const TOKEN: Rules = under("card", {
-  number: requiredIf(coded("invalid_number", digits(12, 19)), (fields) => !fields.has("card.encrypted_pan")),
-  encrypted_pan: forbiddenIf(text(1024), (fields) => fields.has("card.number")),
-  exp_month: required(coded("invalid_expiry_month", matching(/^(0?[1-9]|1[0-2])$/, "a month"))),
-  exp_year: required(coded("invalid_expiry_year", matching(/^(20)?[0-9]{2}$/, "a year"))),
-  cvv: required(coded("invalid_cvc", digits(3, 4))),
-  brand: coded("invalid_card_type", oneOf("VISA", "MASTERCARD", "MC", "AMEX", "DISCOVER", "DINERS_CLUB", "JCB")),
-  first6: digits(6),
-  last4: digits(4),
-  ...texts(NAMES),
-  address_country: country2,
-  country: country2,
-});
+const isOpen = (fields: Fields): boolean => !fields.has("card.encrypted_pan");
+const ENCRYPTED = forbiddenIf(text(1024), (fields) => fields.has("card.number"));
+const MONTH = matching(/^(0?[1-9]|1[0-2])$/, "a month");
+const YEAR = matching(/^(20)?[0-9]{2}$/, "a year");
+const TOKEN = rules`
+  card: number!${isOpen} digits 12-19 @invalid_number, encrypted_pan ${ENCRYPTED}, cvv! digits 3-4 @invalid_cvc, first6 digits 6, last4 digits 4
+  card: exp_month! ${MONTH} @invalid_expiry_month, exp_year! ${YEAR} @invalid_expiry_year, address_country/country country2
+  card: brand is VISA|MASTERCARD|MC|AMEX|DISCOVER|DINERS_CLUB|JCB @invalid_card_type
+  card: name/address_line1/address_line2/address_city/address_state 255, address_zip 16
+`;
 /** All members and their values together have at most so many characters. */
 const METADATA_LENGTH = 500;
-const CHARGE: Rules = {
-  amount: required(coded("invalid_charge_amount", whole(1))),
-  currency: required(oneOf("usd", "cad")),
-  source: required(matching(/^(clv_[A-Za-z0-9]+|[A-Z0-9]{13})$/, "a token or a customer's id")),
-  ecomind: oneOf("ecom", "moto", "retail"),
-  capture: trueOrFalse,
-  ...texts("description 255, external_customer_reference 255, metadata.* 0-500"),
-  external_reference_id: matching(/^[A-Za-z0-9 ]+$/, "letters, digits and blanks", 12),
-  receipt_email: coded("email_invalid", email()),
-  tax_amount: whole(0, LARGEST),
-  tip_amount: whole(0, LARGEST),
-  ...under("stored_credentials", {
-    sequence: oneOf("FIRST", "SUBSEQUENT"),
-    is_scheduled: trueOrFalse,
-    initiator: oneOf("CARDHOLDER", "MERCHANT"),
-  }),
-  partial_redemption: trueOrFalse,
-  ...Object.fromEntries(["soft_descriptor", "level2", "level3", "threeds"].map((name) => [`${name}.*`, anything])),
-};
 const SOURCE = matching(/^clv_[A-Za-z0-9]+$/, "a token");
-const CUSTOMER: Rules = { ecomind: oneOf("ecom", "moto"), ...texts("firstName 255, lastName 255, name 255, phone 32") };
+const ANY_SOURCE = matching(/^(clv_[A-Za-z0-9]+|[A-Z0-9]{13})$/, "a token or a customer's id");
+const OUR_ID = matching(/^[A-Za-z0-9 ]+$/, "letters, digits and blanks", 12);
+const CHARGE = rules`
+  amount! whole 1- @invalid_charge_amount, currency! is usd|cad, source! ${ANY_SOURCE}
+  ecomind is ecom|moto|retail, capture/partial_redemption bool, description/external_customer_reference 255, metadata.* 0-500
+  external_reference_id ${OUR_ID}, receipt_email email @email_invalid, tax_amount/tip_amount whole 0-${String(LARGEST)}
+  stored_credentials: sequence is FIRST|SUBSEQUENT, is_scheduled bool, initiator is CARDHOLDER|MERCHANT
+  soft_descriptor.*/level2.*/level3.*/threeds.* any
+`;
+const AMOUNT = rules`amount whole 1-${String(LARGEST)}`;
+const REFUND = rules`
+  charge! 13, amount whole 1-${String(LARGEST)} @invalid_charge_amount, reason is requested_by_customer|duplicate|fraudulent
+`;
+const CUSTOMER = rules`
+  ecomind is ecom|moto, firstName/lastName/name 255, phone 32, email email @email_invalid, source ${SOURCE}
+`;
+const NEW_CUSTOMER: Rules = rules`${CUSTOMER}, email! email @email_invalid, source! ${SOURCE}`;
 /** Milliseconds, or an id; the range's names are the sheet's reading of an undescribed filter. */
-const LIST: Rules = {
-  limit: matching(/^([1-9]\d?|100)$/, "1 to 100"),
-  ...texts("customer 13, starting_after 13, ending_before 13, expand 255"),
-  ...Object.fromEntries(["gt", "gte", "lt", "lte"].map((name) => [`created[${name}]`, matching(/^\d{13}$/, "milliseconds")])),
-};
+const LIMIT = matching(/^([1-9]\d?|100)$/, "1 to 100");
+const TIME = matching(/^\d{13}$/, "milliseconds");
+const LIST = rules`
+  limit ${LIMIT}, customer/starting_after/ending_before 13, expand 255
+  created[gt]/created[gte]/created[lt]/created[lte] ${TIME}
+`;
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -122,28 +105,15 @@ export const simulator = defineSimulator<State, Details>({
       rules: TOKEN,
       run: newToken,
     },
-    "GET /pakms/apikey": {
-      rules: {},
-      run: ({ accountName }) => json(200, { apiAccessKey: createHash("md5").update(accountName).digest("hex"), active: true }),
-    },
+    "GET /pakms/apikey": { run: ({ accountName }) => json(200, { apiAccessKey: publicKeyOf(accountName), active: true }) },
     "POST /v1/charges": { rules: CHARGE, run: charge },
     "GET /v1/charges": { rules: LIST, run: list },
-    "GET /v1/charges/:id": { rules: {}, run: (call) => json(200, shown(chargeOf(call, call.params["id"], true))) },
-    "POST /v1/charges/:id/capture": { rules: { amount: whole(1, LARGEST) }, run: capture },
-    "POST /v1/refunds": {
-      rules: {
-        charge: required(text(13)),
-        amount: coded("invalid_charge_amount", whole(1, LARGEST)),
-        reason: oneOf("requested_by_customer", "duplicate", "fraudulent"),
-      },
-      run: refund,
-    },
-    "POST /v1/customers": {
-      rules: { ...CUSTOMER, email: required(coded("email_invalid", email())), source: required(SOURCE) },
-      run: createCustomer,
-    },
-    "PUT /v1/customers/:id": { rules: { ...CUSTOMER, email: coded("email_invalid", email()), source: SOURCE }, run: changeCustomer },
-    "DELETE /v1/customers/:id/sources/:source": { rules: {}, run: removeSource },
+    "GET /v1/charges/:id": { run: readCharge },
+    "POST /v1/charges/:id/capture": { rules: AMOUNT, run: capture },
+    "POST /v1/refunds": { rules: REFUND, run: refund },
+    "POST /v1/customers": { rules: NEW_CUSTOMER, run: createCustomer },
+    "PUT /v1/customers/:id": { rules: CUSTOMER, run: changeCustomer },
+    "DELETE /v1/customers/:id/sources/:source": { run: removeSource },
   },
   refuse: {
     malformed: () => refusal(400, "invalid_request", "The body is not valid JSON"),
@@ -155,9 +125,11 @@ export const simulator = defineSimulator<State, Details>({
 });
 
 /** The error envelope of everything but a decline. */
-function refusal(status: number, code: string, message: string, type = "invalid_request_error", { isRecorded = true } = {}): Refusal {
-  return new Refusal(json(status, { message: `${status} ${STATUS.get(status)}`, error: { type, code, message } }), code, { isRecorded });
+function refusal(status: number, code: string, message: string, type = "invalid_request_error"): Refusal {
+  return new Refusal(json(status, { message: told(status), error: { type, code, message } }), code);
 }
+
+const publicKeyOf = (accountName: string): string => createHash("md5").update(accountName).digest("hex");
 
 /** 403 for the key of the other kind. The key stands for its account. */
 function authenticated(key: string, form: RegExp, other: RegExp): string {
@@ -165,11 +137,10 @@ function authenticated(key: string, form: RegExp, other: RegExp): string {
   if (checked === "expired") throw refusal(401, "api_key_expired", "The key has expired.", "authentication_error");
   if (checked === "accepted") return key;
   const status = other.test(key) ? 403 : 401;
-  throw new Refusal(json(status, { message: `${status} ${STATUS.get(status)}` }), String(status));
+  throw new Refusal(json(status, { message: told(status) }), String(status));
 }
 
-const missing = (what: string): Refusal =>
-  refusal(404, "resource_missing", `No such ${what}`, "invalid_request_error", { isRecorded: false });
+const missing = (what: string): Refusal => refusal(404, "resource_missing", `No such ${what}`).unrecorded();
 const brand = (number: string): string => brandOf(number).toUpperCase().replace("DINERS", "DINERS_CLUB");
 const cardMembers = ({ number, month, year, zip }: Card) => ({
   exp_month: month,
@@ -180,17 +151,16 @@ const cardMembers = ({ number, month, year, zip }: Card) => ({
   address_zip: zip,
 });
 
+const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, message: string]>> = {
+  number: ["invalid_number", "The card number is not valid."],
+  expiry: ["expired_card", "The card has expired."],
+  code: ["invalid_cvc", "The card's security code is invalid."],
+};
+
 /** The card's form alone is looked at. The two keys are of one merchant, so that a token belongs to no key. */
 function newToken(call: CloverCall): Answer {
-  const [number, month, year, cvv] = ["number", "exp_month", "exp_year", "cvv"].map((name) => call.text(`card.${name}`)) as [
-    string,
-    string,
-    string,
-    string,
-  ];
-  if (!isCardNumber(number)) throw refusal(400, "invalid_number", "The card number is not valid.");
-  if (isExpired(Number(month), Number(year), call.tools.now())) throw refusal(400, "expired_card", "The card has expired.");
-  if (cvv.length !== codeLength(number)) throw refusal(400, "invalid_cvc", "The card's security code is invalid.");
+  const places = { number: "card.number", month: "card.exp_month", year: "card.exp_year", code: "card.cvv" };
+  const { number, month, year } = call.card(places, (fault) => refusal(400, ...CARD_FAULTS[fault]));
   const token = call.tools.id("clv_1TST");
   const card: Card = { token, number, month: month.padStart(2, "0"), year: year.padStart(4, "20"), zip: call.maybe("card.address_zip") };
   call.request.shared.set(token, card);
@@ -230,7 +200,7 @@ function charge(call: CloverCall): Answer {
     ref_num: no === null ? tools.digits(9) : undefined,
     auth_code: no === null ? tools.digits(6) : undefined,
     ecomind: call.maybe("ecomind") ?? "ecom",
-    ...Object.fromEntries(["description", "external_reference_id", "external_customer_reference"].map((name) => [name, call.maybe(name)])),
+    ...call.given("description", "external_reference_id", "external_customer_reference"),
     metadata,
     customer: stored?.id,
     order: tools.id("", 13).toUpperCase(),
@@ -276,35 +246,32 @@ function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, curre
   };
 }
 
-function chargeOf(call: CloverCall, id = "", isLookUp = false): Charge {
-  const one = call.transactions.get(id);
-  const found = isLookUp ? call.lookUp(one?.reference ?? null, (other) => other === one)[0] : one;
+function chargeOf(call: CloverCall, id: string): Charge {
+  const found = call.transactions.get(id);
   if (found === undefined || found.state === "verified") throw missing("charge");
   return found;
 }
 
+function readCharge(call: CloverCall): Answer {
+  const one = call.transactions.get(call.param("id"));
+  const [found] = call.lookUp(one?.reference ?? null, (other) => other === one && other.state !== "verified");
+  if (found === undefined) throw missing("charge");
+  return json(200, shown(found));
+}
+
 function list(call: CloverCall): Answer {
-  const bound = (name: string, otherwise: number) => (call.has(`created[${name}]`) ? call.number(`created[${name}]`) : otherwise);
   const customer = call.maybe("customer");
-  const found = call.lookUp(null, ({ at, state, details }) => {
-    const isInTime = at >= bound("gte", 0) && at > bound("gt", -1) && at <= bound("lte", Infinity) && at < bound("lt", Infinity);
-    return state !== "verified" && isInTime && (customer === undefined || details.members["customer"] === customer);
-  });
-  const placeOf = (name: string, otherwise: number): number => {
-    const id = call.maybe(name);
-    const place = id === undefined ? otherwise : found.findIndex((one) => one.id === id);
-    if (place < 0 && id !== undefined) throw missing("charge");
-    return place;
-  };
-  const rest = found.slice(placeOf("starting_after", -1) + 1, placeOf("ending_before", found.length));
-  const data = rest.slice(0, call.number("limit") || 10);
-  return json(200, { object: "list", url: "/v1/charges", data: data.map(shown), has_more: rest.length > data.length });
+  const isMeant = ({ at, state, details }: Charge): boolean =>
+    state !== "verified" && call.isWithin("created", at) && (customer === undefined || details.members["customer"] === customer);
+  const bounds = { after: call.maybe("starting_after"), before: call.maybe("ending_before"), limit: call.number("limit") || 10 };
+  const { page, hasMore } = pageBetween(call.lookUp(null, isMeant), bounds, () => missing("charge"));
+  return json(200, { object: "list", url: "/v1/charges", data: page.map(shown), has_more: hasMore });
 }
 
 function capture(call: CloverCall): Answer {
   checkClientAddress(call.request);
-  const one = chargeOf(call, call.params["id"]);
-  if (!call.transactions.capture(one, call.has("amount") ? call.number("amount") : undefined))
+  const one = chargeOf(call, call.param("id"));
+  if (!call.transactions.capture(one, call.maybeNumber("amount")))
     throw refusal(400, "invalid_charge_amount", "The charge cannot be captured.");
   return json(200, shown(one));
 }
@@ -313,28 +280,17 @@ function capture(call: CloverCall): Answer {
 function refund(call: CloverCall): Answer {
   const one = chargeOf(call, call.text("charge"));
   const id = call.tools.id("", 13).toUpperCase();
-  const amount = call.has("amount") ? call.number("amount") : undefined;
-  const isWhole = one.refundedMinor === 0 && (amount ?? one.amountMinor) === (one.capturedMinor || one.amountMinor);
-  if (!isWhole || !call.transactions.void(one)) {
-    const against = call.transactions.refund(one, {
-      id,
-      from: ["captured", "settled"],
-      ...(amount !== undefined && { amountMinor: amount }),
-    });
-    if (against !== null)
-      throw refusal(400, against === "amount" ? "invalid_charge_amount" : "invalid_request", "The charge cannot be refunded.");
-  }
-  return json(200, {
-    id,
-    object: "refund",
-    amount: amount ?? one.amountMinor,
-    charge: one.id,
-    created: call.tools.now(),
-    status: "succeeded",
-  });
+  const amountMinor = call.maybeNumber("amount");
+  const amount = amountMinor ?? one.amountMinor;
+  const isWhole = one.refundedMinor === 0 && amount === (one.capturedMinor || one.amountMinor);
+  const isVoided = isWhole && call.transactions.void(one);
+  const against = isVoided ? null : call.transactions.refund(one, { id, from: ["captured", "settled"], amountMinor });
+  if (against !== null)
+    throw refusal(400, against === "amount" ? "invalid_charge_amount" : "invalid_request", "The charge cannot be refunded.");
+  return json(200, { id, object: "refund", amount, charge: one.id, created: call.tools.now(), status: "succeeded" });
 }
 
-function customerOf({ state }: CloverCall, id = ""): Customer {
+function customerOf({ state }: CloverCall, id: string): Customer {
   const customer = state.customers.get(id);
   if (customer === undefined) throw missing("customer");
   return customer;
@@ -360,10 +316,7 @@ function keep(call: CloverCall, customer: Customer): void {
 
 const shownCustomer = ({ id, shown, sources }: Customer): Answer =>
   json(200, { id, object: "customer", ...shown, sources: { object: "list", data: [...sources.keys()] } });
-const given = (call: CloverCall): object =>
-  Object.fromEntries(
-    ["email", "phone", "name", "firstName", "lastName"].filter((name) => call.has(name)).map((name) => [name, call.text(name)]),
-  );
+const given = (call: CloverCall): object => call.given("email", "phone", "name", "firstName", "lastName");
 
 function createCustomer(call: CloverCall): Answer {
   const id = call.tools.id("", 13).toUpperCase();
@@ -374,16 +327,15 @@ function createCustomer(call: CloverCall): Answer {
 }
 
 function changeCustomer(call: CloverCall): Answer {
-  const customer = customerOf(call, call.params["id"]);
+  const customer = customerOf(call, call.param("id"));
   if (call.has("source")) keep(call, customer);
   Object.assign(customer.shown, given(call));
   return shownCustomer(customer);
 }
 
 function removeSource(call: CloverCall): Answer {
-  const customer = customerOf(call, call.params["id"]);
-  const kept = call.transactions.get(customer.id);
-  if (!customer.sources.delete(call.params["source"] ?? "")) throw missing("source");
-  if (kept !== undefined) call.transactions.void(kept, ["verified"]);
-  return json(200, { id: call.params["source"], deleted: true });
+  const customer = customerOf(call, call.param("id"));
+  if (!customer.sources.delete(call.param("source"))) throw missing("source");
+  call.transactions.forget(customer.id);
+  return json(200, { id: call.param("source"), deleted: true });
 }

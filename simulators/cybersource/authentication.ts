@@ -1,7 +1,5 @@
-import { bearer, hash, header, hmac, isAccepted, isSame } from "../kit/auth.ts";
-import { json, READERS, Refusal, textOf } from "../kit/index.ts";
+import { bearer, hash, header, hmac, isAccepted, isSame, json, READERS, Refusal, textOf, uuid } from "../kit/index.ts";
 import type { Fields, Incoming } from "../kit/index.ts";
-import { uuid } from "../kit/rules.ts";
 
 /** Both ways to sign a request, with one key and secret: HTTP Signature, and a JWT. */
 

@@ -1,9 +1,6 @@
-import { hash, header } from "../kit/auth.ts";
-import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, majorOf, minorOf } from "../kit/index.ts";
-import { mask, passesLuhn, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
-import { currency, country2, digits, email, matching, oneOf, required, requiredIf } from "../kit/rules.ts";
-import { text, texts, trueOrFalse, under, uuid, whole } from "../kit/rules.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, hash, header, isCardNumber, isExpired, isoSeconds, json } from "../kit/index.ts";
+import { majorOf, mask, matching, minorOf, oneOf, passesLuhn, Refusal, rules, table, textOf, uuid } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Issuer, Transaction } from "../kit/index.ts";
 import { authenticate } from "./authentication.ts";
 
 /**
@@ -15,16 +12,7 @@ import { authenticate } from "./authentication.ts";
 
 const IDENTICAL_MS = 15 * 60_000;
 const TRANSACTION_ID_MS = 60 * 24 * 3_600_000;
-const TYPES: Readonly<Record<string, string>> = {
-  visa: "001",
-  mastercard: "002",
-  amex: "003",
-  discover: "004",
-  diners: "005",
-  jcb: "007",
-  maestro: "042",
-  unionpay: "062",
-};
+const TYPES = table("visa 001, mastercard 002, amex 003, discover 004, diners 005, jcb 007, maestro 042, unionpay 062");
 
 interface Details {
   transactionId: string | undefined;
@@ -100,53 +88,44 @@ const AMOUNTS: Readonly<Record<string, Said>> = {
 };
 const SYSTEM_ERROR_AMOUNT = "2000.00";
 
-const CODE: Rules = { "clientReferenceInformation.code": required(text(50)) };
-const REFERENCE: Rules = under("clientReferenceInformation", {
-  code: required(text(50)),
-  transactionId: text(30),
-  comments: matching(/^[ -~]*$/, "printable ASCII", 255),
-});
-const MONEY: Rules = { totalAmount: required(matching(/^[0-9]{1,15}(\.[0-9]{1,3})?$/, "an amount")), currency: required(currency()) };
 const isIn = (country: string) => (fields: Fields) => textOf(fields, "orderInformation.billTo.country") === country;
 const POSTAL = { US: /^[0-9]{5}(-[0-9]{4})?$/, CA: /^[A-Z][0-9][A-Z] [0-9][A-Z][0-9]$/ };
-const BILL_TO: Rules = {
-  ...texts("firstName 60, lastName 60, address1 60, address2 60, locality 50, administrativeArea 20, phoneNumber 15, company 60"),
-  postalCode: matching(/^[A-Za-z0-9 -]{1,10}$/, "a postal code"),
-  country: country2,
-  email: email(),
-};
-const CARD: Rules = {
-  expirationMonth: required(matching(/^(0[1-9]|1[0-2])$/, "two digits")),
-  expirationYear: required(matching(/^20[0-9]{2}$/, "four digits")),
-  securityCode: digits(3, 4),
-  securityCodeIndicator: oneOf("0", "1", "9"),
-  type: oneOf(...Object.values(TYPES), "036", "054"),
-};
 const IDENTIFIER = "paymentInformation.instrumentIdentifier.id";
-const PAYMENT: Rules = {
-  ...REFERENCE,
-  ...under("processingInformation", {
-    capture: trueOrFalse,
-    commerceIndicator: oneOf("moto", "internet", "recurring", "install"),
-    "actionList[*]": oneOf("TOKEN_CREATE"),
-    "actionTokenTypes[*]": oneOf("instrumentIdentifier", "paymentInstrument", "customer", "shippingAddress"),
-    ...under("authorizationOptions.initiator", {
-      type: oneOf("customer", "merchant"),
-      credentialStoredOnFile: trueOrFalse,
-      storedCredentialUsed: trueOrFalse,
-      ...under("merchantInitiatedTransaction", { previousTransactionId: text(36), reason: digits(1, 2) }),
-    }),
-  }),
-  ...under("paymentInformation.card", CARD),
-  "paymentInformation.card.number": requiredIf(digits(12, 19), (fields) => !fields.has(IDENTIFIER)),
-  [IDENTIFIER]: digits(16, 32),
-  ...under("orderInformation.amountDetails", MONEY),
-  ...under("orderInformation.billTo", BILL_TO),
-  "deviceInformation.ipAddress": matching(/^[0-9a-fA-F.:]{7,45}$/, "an IP address"),
-};
-const REVERSAL: Rules = under("reversalInformation", { ...under("amountDetails", MONEY), reason: text(255) });
-const BY_OUR_ID: Rules = { "clientReferenceInformation.code": text(50), "clientReferenceInformation.transactionId": required(text(30)) };
-const ORDER_AMOUNT: Rules = under("orderInformation.amountDetails", MONEY);
+const isTyped = (fields: Fields): boolean => !fields.has(IDENTIFIER);
+const COMMENTS = matching(/^[ -~]*$/, "printable ASCII", 255);
+const TOTAL = matching(/^[0-9]{1,15}(\.[0-9]{1,3})?$/, "an amount");
+const POSTAL_CODE = matching(/^[A-Za-z0-9 -]{1,10}$/, "a postal code");
+const IP = matching(/^[0-9a-fA-F.:]{7,45}$/, "an IP address");
+const SORT = matching(/^\w+:(asc|desc)(,\w+:(asc|desc))*$/, "a list of fields");
+const ZONE = oneOf("UTC", "GMT", ...Intl.supportedValuesOf("timeZone"));
+const MONEY = rules`totalAmount! ${TOTAL}, currency! currency`;
+const PAYMENT = rules`
+  clientReferenceInformation: code! 50, transactionId 30, comments ${COMMENTS}
+  processingInformation: capture bool, commerceIndicator is moto|internet|recurring|install, actionList[*] is TOKEN_CREATE
+  processingInformation: actionTokenTypes[*] is instrumentIdentifier|paymentInstrument|customer|shippingAddress
+  processingInformation.authorizationOptions.initiator: type is customer|merchant, credentialStoredOnFile/storedCredentialUsed bool
+  processingInformation.authorizationOptions.initiator.merchantInitiatedTransaction: previousTransactionId 36, reason digits 1-2
+  paymentInformation.card: number!${isTyped} digits 12-19, expirationMonth! month, expirationYear! year4, securityCode digits 3-4
+  paymentInformation.card: securityCodeIndicator is 0|1|9, type is ${[...TYPES.values(), "036", "054"].join("|")}
+  ${IDENTIFIER} digits 16-32
+  orderInformation.amountDetails: ${MONEY}
+  orderInformation.billTo: firstName/lastName/address1/address2/company 60, locality 50, administrativeArea 20, phoneNumber 15
+  orderInformation.billTo: postalCode ${POSTAL_CODE}, country country2, email email
+  deviceInformation.ipAddress ${IP}
+`;
+const CODE = rules`clientReferenceInformation.code! 50`;
+const CHANGE = rules`
+  ${CODE}
+  orderInformation.amountDetails: ${MONEY}
+`;
+const REVERSAL = rules`
+  reversalInformation: reason 255
+  reversalInformation.amountDetails: ${MONEY}
+`;
+const BY_OUR_ID = rules`clientReferenceInformation: code 50, transactionId! 30`;
+const SEARCH = rules`
+  save bool, name 255, timezone ${ZONE}, query! 1024, offset whole, limit whole 1-2500, sort ${SORT}
+`;
 /** What an account without relaxed requirements wants of an address. */
 const ADDRESS = ["firstName", "lastName", "address1", "locality", "country", "email"];
 
@@ -157,28 +136,17 @@ export const simulator = defineSimulator<State, Details>({
   headers: { accept: matching(/json|\*\/\*/, "JSON"), "profile-id": uuid },
   endpoints: {
     "POST /pts/v2/payments": { rules: PAYMENT, run: pay },
-    "POST /pts/v2/payments/:id/captures": { rules: { ...CODE, ...ORDER_AMOUNT }, run: (call) => follow(call, "captures") },
-    "POST /pts/v2/payments/:id/refunds": { rules: { ...CODE, ...ORDER_AMOUNT }, run: (call) => follow(call, "refunds") },
+    "POST /pts/v2/payments/:id/captures": { rules: CHANGE, run: (call) => follow(call, "captures") },
+    "POST /pts/v2/payments/:id/refunds": { rules: CHANGE, run: (call) => follow(call, "refunds") },
     "POST /pts/v2/payments/:id/voids": { rules: CODE, run: (call) => follow(call, "voids") },
-    "POST /pts/v2/payments/:id/reversals": { rules: { ...CODE, ...REVERSAL }, run: (call) => follow(call, "reversals") },
+    "POST /pts/v2/payments/:id/reversals": { rules: rules`${CODE}, ${REVERSAL}`, run: (call) => follow(call, "reversals") },
     "POST /pts/v2/voids": { rules: BY_OUR_ID, run: (call) => follow(call, "voids") },
-    "POST /pts/v2/reversals": { rules: { ...BY_OUR_ID, ...REVERSAL }, run: (call) => follow(call, "reversals") },
-    "POST /tms/v1/instrumentidentifiers": { rules: { "card.number": required(digits(12, 19)) }, run: storeNumber },
-    "GET /tms/v1/instrumentidentifiers/:id": { rules: {}, run: readIdentifier },
-    "DELETE /tms/v1/instrumentidentifiers/:id": { rules: {}, run: readIdentifier },
-    "POST /tss/v2/searches": {
-      rules: {
-        save: trueOrFalse,
-        name: text(255),
-        timezone: oneOf("UTC", "GMT", ...Intl.supportedValuesOf("timeZone")),
-        query: required(text(1024)),
-        offset: whole(),
-        limit: whole(1, 2500),
-        sort: matching(/^\w+:(asc|desc)(,\w+:(asc|desc))*$/, "a list of fields"),
-      },
-      run: search,
-    },
-    "GET /tss/v2/transactions/:id": { rules: {}, run: lookUp },
+    "POST /pts/v2/reversals": { rules: rules`${BY_OUR_ID}, ${REVERSAL}`, run: (call) => follow(call, "reversals") },
+    "POST /tms/v1/instrumentidentifiers": { rules: rules`card.number! digits 12-19`, run: storeNumber },
+    "GET /tms/v1/instrumentidentifiers/:id": { run: readIdentifier },
+    "DELETE /tms/v1/instrumentidentifiers/:id": { run: readIdentifier },
+    "POST /tss/v2/searches": { rules: SEARCH, run: search },
+    "GET /tss/v2/transactions/:id": { run: lookUp },
   },
   refuse: {
     malformed: (request) =>
@@ -195,8 +163,7 @@ export const simulator = defineSimulator<State, Details>({
 });
 
 const said = (status: number, rmsg: string, code: string): Refusal => new Refusal(json(status, { response: { rmsg } }), code);
-const utc = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-const submitted = ({ tools }: { tools: Incoming["tools"] }): string => utc(tools.now());
+const submitted = ({ tools }: { tools: Incoming["tools"] }): string => isoSeconds(tools.now());
 
 /** Nothing was processed. */
 function invalid(request: { tools: Incoming["tools"] }, reason: string, field?: string): Refusal {
@@ -231,7 +198,7 @@ function cardIn(call: CyberCall): { number: string; type: string } {
   const kept = [...call.state.identifiers].find(([, id]) => id === call.text(IDENTIFIER))?.[0];
   if (call.has(IDENTIFIER) && kept === undefined) throw invalid(call, "INVALID_DATA", IDENTIFIER);
   const number = kept ?? call.text(`${path}.number`);
-  const type = TYPES[brandOf(number)] ?? "";
+  const type = TYPES.get(brandOf(number)) ?? "";
   const code = call.maybe(`${path}.securityCode`);
   if (code !== undefined && code.length !== codeLength(number)) throw invalid(call, "INVALID_DATA", `${path}.securityCode`);
   if (call.has(`${path}.type`) && type !== "" && !["036", "054", type].includes(call.text(`${path}.type`)))
@@ -258,7 +225,7 @@ function checkDuplicate(call: CyberCall, fingerprint: string): void {
   const isSecond = ({ at, details }: Payment) =>
     (details.fingerprint === fingerprint && now - at <= IDENTICAL_MS) ||
     (id !== undefined && details.transactionId === id && now - at <= TRANSACTION_ID_MS);
-  if (/vpc/i.test(call.accountName) && call.transactions.all().some(isSecond)) throw invalid(call, "DUPLICATE_REQUEST");
+  if (/vpc/i.test(call.accountName) && call.transactions.find(isSecond)) throw invalid(call, "DUPLICATE_REQUEST");
 }
 
 function resultOf(call: CyberCall, number: string): Said {
@@ -348,7 +315,7 @@ function storeNumber(call: CyberCall): Answer {
   if (!isCardNumber(number)) throw invalid(call, "INVALID_DATA", "card.number");
   call.decide(ISSUER, number);
   const { id, isNew } = identify(call, number);
-  const details = { transactionId: undefined, said: YES, type: TYPES[brandOf(number)] ?? "", fingerprint: "" };
+  const details = { transactionId: undefined, said: YES, type: TYPES.get(brandOf(number)) ?? "", fingerprint: "" };
   if (isNew) call.transactions.add({ id, kind: "token", isApproved: true, card: number, details });
   return json(isNew ? 201 : 200, shownIdentifier(id, number));
 }
@@ -358,7 +325,7 @@ function readIdentifier(call: CyberCall): Answer {
   if (number === undefined || id === undefined) throw said(404, "Token not found", "404");
   if (call.request.method === "GET") return json(200, shownIdentifier(id, number));
   call.state.identifiers.delete(number);
-  call.tools.record({ kind: "void", id, reference: null, outcome: "approved" });
+  call.recordRemoved(id, null);
   return { status: 204, body: "" };
 }
 
@@ -373,7 +340,7 @@ const FOLLOWING = {
 function follow(call: CyberCall, verb: keyof typeof FOLLOWING): Answer {
   const { transactions, params } = call;
   const ours = call.maybe("clientReferenceInformation.transactionId");
-  const one = params["id"] === undefined ? transactions.all().find(isOf(ours)) : transactions.get(params["id"]);
+  const one = params["id"] === undefined ? transactions.find(isOf(ours)) : transactions.get(params["id"]);
   if (one === undefined) throw invalid(call, "INVALID_PAYMENT_ID");
   const { status, amount, against } = FOLLOWING[verb];
   const asked = amount === "" ? { unit: one.currency, amountMinor: one.amountMinor } : amountOf(call, amount);
@@ -402,7 +369,7 @@ function shown(one: Payment): object {
   const reversed = one.state === "voided" ? [{ name: one.capturedMinor > 0 ? "ics_void" : "ics_auth_reversal", ...YES_FLAGS }] : [];
   return {
     id: one.id,
-    submitTimeUtc: utc(one.at),
+    submitTimeUtc: isoSeconds(one.at),
     clientReferenceInformation: { code: one.reference },
     applicationInformation: { ...outcome, applications: [...names.map((name) => ({ name, ...outcome })), ...reversed] },
     orderInformation: { amountDetails: { totalAmount: majorOf(one.amountMinor, one.currency), currency: one.currency } },
@@ -414,7 +381,7 @@ const isPayment = ({ reference }: Payment): boolean => reference !== null;
 
 function lookUp(call: CyberCall): Answer {
   const [found] = call.lookUp(null, (one) => isPayment(one) && one.id === call.params["id"]);
-  if (found === undefined) throw new Refusal(said(404, "Transaction not found", "404").answer, "404", { isRecorded: false });
+  if (found === undefined) throw said(404, "Transaction not found", "404").unrecorded();
   return json(200, shown(found));
 }
 

@@ -1,23 +1,6 @@
-import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, mask, passesLuhn, Refusal, textOf } from "../kit/index.ts";
-import { hmac, isSame } from "../kit/auth.ts";
-import {
-  allRequired,
-  coded,
-  country2,
-  currency,
-  digits,
-  email,
-  matching,
-  required,
-  rule,
-  text,
-  texts,
-  trueOrFalse,
-  under,
-  whole,
-} from "../kit/rules.ts";
-import { isIP } from "node:net";
-import type { Answer, Call, Incoming, Issuer, Rules, SimulatorTools, Transaction } from "../kit/index.ts";
+import { brandOf, codeLength, defineSimulator, hmac, isCardNumber, isExpired, isoSeconds, isSame, json, matching } from "../kit/index.ts";
+import { passesLuhn, Refusal, rule, rules, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Issuer, SimulatorTools, Transaction } from "../kit/index.ts";
 
 /**
  * ecommpay's Gate API: requests are signed and queued, answers to status requests are signed too. A payment is unknown to
@@ -57,58 +40,45 @@ interface Details {
   polls: number;
 }
 
-interface Kept {
-  card: Card;
-  customer: string;
-}
-
+type Kept = { card: Card; customer: string };
 /** Stored cards by token and by account id. */
-interface State {
-  tokens: Map<string, Kept>;
-  accounts: Map<number, Kept>;
-}
+type State = { tokens: Map<string, Kept>; accounts: Map<number, Kept> };
 
 type Payment = Transaction<Details>;
 type EcommpayCall = Call<State, Details>;
 
 const numberOrText = (pattern: RegExp) => rule((value) => (pattern.test(String(value)) ? null : ["value", "is wrong"]));
-const GENERAL = under("general", {
-  project_id: required(whole(1, 1e15)),
-  payment_id: required(matching(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, _ and -")),
-  signature: required(text()),
-  merchant_callback_url: text(),
-  terminal_callback_url: text(),
-});
-const CUSTOMER = under("customer", {
-  id: required(text()),
-  ip_address: required(rule((value) => (typeof value === "string" && isIP(value) > 0 ? null : ["value", "must be an IP address"]))),
-  email: email(),
-  phone: digits(4, 24),
-  country: coded("2610", country2),
-  ...texts("first_name 255, middle_name 255, last_name 255, city 255, state 255, street 255, building 255, day_of_birth 255"),
-});
-const CARD = under("card", {
-  pan: required(digits(12, 19)),
-  year: required(numberOrText(/^2[0-9]{3}$/)),
-  month: required(numberOrText(/^[0-9]{1,2}$/)),
-  card_holder: required(text()),
-});
-const CURRENCY = required(coded("3023", currency()));
-const PAYMENT: Rules = {
-  ...GENERAL,
-  ...CUSTOMER,
-  "payment.amount": required(whole(0, 1e12)),
-  "payment.currency": CURRENCY,
-  "payment.description": text(100),
-  "payment.moto_type": whole(1, 2),
-  "avs_data.avs_post_code": text(32),
-  "avs_data.avs_street_address": text(),
-  "return_url.*": text(),
-  "acs_return_url.*": text(),
-  "interface_type.id": whole(),
-};
-const WITH_CARD: Rules = { ...PAYMENT, ...CARD, "card.cvv": digits(3, 4), "card.save": trueOrFalse };
-const AMOUNT: Rules = { "payment.amount": whole(1, 1e12), "payment.currency": coded("3023", currency()), "payment.description": text(100) };
+const PAYMENT_ID = matching(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, _ and -");
+const TOKEN = matching(/^[a-z]{64}$/, "a token");
+const PROJECT = "whole 1-1000000000000000";
+const GENERAL = rules`
+  general: project_id! ${PROJECT}, payment_id! ${PAYMENT_ID}, signature! 255, merchant_callback_url/terminal_callback_url 255
+`;
+const CUSTOMER = rules`
+  customer: id! 255, ip_address! ip, email email, phone digits 4-24, country country2 @2610
+  customer: first_name/middle_name/last_name/city/state/street/building/day_of_birth 255
+`;
+const CARD = rules`
+  card: pan! digits 12-19, year! ${numberOrText(/^2[0-9]{3}$/)}, month! ${numberOrText(/^[0-9]{1,2}$/)}, card_holder! 255
+`;
+const PAYMENT = rules`
+  ${GENERAL}, ${CUSTOMER}
+  payment: amount! whole 0-1000000000000, currency! currency @3023, description 100, moto_type whole 1-2
+  avs_data: avs_post_code 32, avs_street_address 255
+  return_url.*/acs_return_url.* 255, interface_type.id whole
+`;
+const BY_CARD = rules`${PAYMENT}, ${CARD}, card.cvv digits 3-4, card.save bool`;
+const BY_TOKEN = rules`${PAYMENT}, token! ${TOKEN}`;
+const BY_ACCOUNT = rules`${PAYMENT}, account.id! whole, card.cvv digits 3-4`;
+const FOLLOWING = rules`
+  ${GENERAL}
+  payment: amount whole 1-1000000000000, currency currency @3023, description 100
+`;
+const REFUND = rules`
+  ${GENERAL}
+  payment: amount! whole 1-1000000000000, currency! currency @3023, description! 100
+`;
+const TOKENIZATION = rules`${CUSTOMER}, ${CARD}, customer.project_id! ${PROJECT}, customer.signature! 255`;
 
 /** Code and words of each refusal. */
 const ISSUER: Issuer<readonly [code: string, message: string]> = {
@@ -133,26 +103,17 @@ export const simulator = defineSimulator<State, Details>({
   authenticate,
   state: () => ({ tokens: new Map(), accounts: new Map() }),
   endpoints: {
-    "POST /v2/payment/card/sale": { rules: WITH_CARD, run: (call) => pay(call, "sale") },
-    "POST /v2/payment/card/auth": { rules: WITH_CARD, run: (call) => pay(call, "auth") },
-    "POST /v2/payment/card/account_verification": { rules: WITH_CARD, run: (call) => pay(call, "account verification") },
-    "POST /v2/payment/card/sale/token": { rules: { ...PAYMENT, token: required(matching(/^[a-z]{64}$/, "a token")) }, run: payByKept },
-    "POST /v2/payment/card/sale/saved": {
-      rules: { ...PAYMENT, "account.id": required(whole()), "card.cvv": digits(3, 4) },
-      run: payByKept,
-    },
-    "POST /v2/payment/card/capture": { rules: { ...GENERAL, ...AMOUNT }, run: (call) => follow(call, "capture") },
-    "POST /v2/payment/card/cancel": { rules: { ...GENERAL, ...AMOUNT }, run: (call) => follow(call, "cancel") },
-    "POST /v2/payment/card/refund": { rules: { ...GENERAL, ...allRequired(AMOUNT) }, run: (call) => follow(call, "refund") },
+    "POST /v2/payment/card/sale": { rules: BY_CARD, run: (call) => pay(call, "sale") },
+    "POST /v2/payment/card/auth": { rules: BY_CARD, run: (call) => pay(call, "auth") },
+    "POST /v2/payment/card/account_verification": { rules: BY_CARD, run: (call) => pay(call, "account verification") },
+    "POST /v2/payment/card/sale/token": { rules: BY_TOKEN, run: payByKept },
+    "POST /v2/payment/card/sale/saved": { rules: BY_ACCOUNT, run: payByKept },
+    "POST /v2/payment/card/capture": { rules: FOLLOWING, run: (call) => follow(call, "capture") },
+    "POST /v2/payment/card/cancel": { rules: FOLLOWING, run: (call) => follow(call, "cancel") },
+    "POST /v2/payment/card/refund": { rules: REFUND, run: (call) => follow(call, "refund") },
     "POST /v2/payment/status": { rules: GENERAL, run: status },
-    "POST /v2/payment/status/request": {
-      rules: allRequired({ project_id: whole(), request_id: text(), signature: text() }),
-      run: requestStatus,
-    },
-    "POST /v2/customer/card/tokenize": {
-      rules: { ...CUSTOMER, ...CARD, "customer.project_id": required(whole(1, 1e15)), "customer.signature": required(text()) },
-      run: makeToken,
-    },
+    "POST /v2/payment/status/request": { rules: rules`project_id! whole, request_id/signature! 255`, run: requestStatus },
+    "POST /v2/customer/card/tokenize": { rules: TOKENIZATION, run: makeToken },
   },
   refuse: {
     malformed: (request) => refusal(request, "2003", "The body is not JSON", 422),
@@ -218,13 +179,13 @@ function refuse(call: EcommpayCall, code: string, message: string): never {
 }
 
 function known(call: EcommpayCall): Payment {
-  const payment = call.transactions.all().find(({ reference }) => reference === call.text("general.payment_id"));
+  const payment = call.transactions.find(({ reference }) => reference === call.text("general.payment_id"));
   return payment ?? refuse(call, "3061", "Payment not found");
 }
 
 function checkPayment(call: EcommpayCall): void {
   const id = call.text("general.payment_id");
-  if (call.transactions.all().some(({ reference }) => reference === id)) refuse(call, "3041", "Payment with this id exists");
+  if (call.transactions.find(({ reference }) => reference === id)) refuse(call, "3041", "Payment with this id exists");
   const numbers = call.text("payment.description").match(/\d(?:[ -]?\d){11,18}/g) ?? [];
   if (numbers.some((number) => passesLuhn(number.replace(/\D/g, "")))) refuse(call, "2004", "payment.description holds card data");
 }
@@ -304,25 +265,30 @@ function keep({ tools, state }: EcommpayCall, kept: Kept): string {
 function makeToken(call: EcommpayCall): Answer {
   const customer = call.text("customer.id");
   const card = cardIn(call);
-  call.tools.record({ kind: "token", id: null, reference: customer, outcome: "approved", card: mask(card.number) });
+  call.recordStored(null, customer, card.number);
   const token = keep(call, { card, customer });
   const ids = { project_id: Number(call.accountName), customer_id: customer };
   return escaped(200, { status: "success", ...ids, token, token_created_at: timeOf(call.tools) });
 }
 
+/** What each does to what, and how it is refused. */
+const FOLLOWS = {
+  capture: ["capture", ["authorized"], "3024", "Capture is not possible"],
+  cancel: ["void", ["authorized"], "3023", "Cancel is not possible"],
+  refund: ["refund", ["captured", "settled"], "3024", "Refund is not possible"],
+} as const;
+
 /** capture, cancel and refund: asynchronous as well, the payment is at work for one poll. */
 function follow(call: EcommpayCall, type: "capture" | "cancel" | "refund"): Answer {
   const { transactions, tools } = call;
   const payment = known(call);
-  const amount = call.has("payment.amount") ? call.number("payment.amount") : payment.amountMinor;
+  const amount = call.maybeNumber("payment.amount") ?? payment.amountMinor;
   if (call.has("payment.currency") && call.text("payment.currency") !== payment.currency) refuse(call, "3023", "Currency is wrong");
   const id = tools.digits(16);
-  if (type === "capture" && !transactions.capture(payment, amount)) refuse(call, "3024", "Capture is not possible");
-  if (type === "cancel" && !transactions.void(payment, ["authorized"])) refuse(call, "3023", "Cancel is not possible");
-  if (type === "refund") {
-    const against = transactions.refund(payment, { id, amountMinor: amount, from: ["captured", "settled"] });
-    if (against !== null) refuse(call, against === "state" ? "3023" : "3024", `Refund is not possible: ${against}`);
-  }
+  const [kind, from, code, words] = FOLLOWS[type];
+  const against = transactions.change(kind, payment, { id, amountMinor: amount, from });
+  if (against !== null)
+    refuse(call, type === "refund" && against === "state" ? "3023" : code, type === "refund" ? `${words}: ${against}` : words);
   payment.details.polls = 1;
   payment.details.operations.push({ id, type, status: "success", code: "0", message: "Success", amount, at: timeOf(tools) });
   return accepted(call);
@@ -393,16 +359,10 @@ function shownOperation({ id, type, status, code, message, amount, at }: Operati
 function requestStatus(call: EcommpayCall): Answer {
   const told = call.request.shared.get(call.text("request_id")) as { code: string; message: string } | undefined;
   if (told === undefined) return refuse(call, "3061", "Request not found");
-  const body = {
-    project_id: Number(call.accountName),
-    request_id: call.text("request_id"),
-    status: told.code === "0" ? "success" : "error",
-    ...told,
-  };
+  const ids = { project_id: Number(call.accountName), request_id: call.text("request_id") };
+  const body = { ...ids, status: told.code === "0" ? "success" : "error", ...told };
   return escaped(200, { ...body, signature: signatureOf(body) });
 }
 
 /** 2026-11-20T21:00:03+0000 */
-function timeOf(tools: SimulatorTools): string {
-  return `${new Date(tools.now()).toISOString().slice(0, 19)}+0000`;
-}
+const timeOf = (tools: SimulatorTools): string => isoSeconds(tools.now()).replace("Z", "+0000");

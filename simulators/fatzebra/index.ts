@@ -1,8 +1,6 @@
-import { basic, isAccepted } from "../kit/auth.ts";
-import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, mask, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Fields, Issuer, Rules, Transaction } from "../kit/index.ts";
-import { anything, coded, currency, digits, email, ipv4, matching, oneOf, required, requiredIf } from "../kit/rules.ts";
-import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { basic, brandOf, coded, decimalsOf, defineSimulator, isAccepted, json, matching, Refusal, rules, table } from "../kit/index.ts";
+import { textOf } from "../kit/index.ts";
+import type { Answer, Call, Card as PlainCard, Fields, Issuer, Transaction } from "../kit/index.ts";
 
 /**
  * Fat Zebra's gateway API 1.0: JSON under HTTP Basic, and two flags `successful` in each answer, the outer for the request and the
@@ -27,12 +25,7 @@ const ISSUER: Issuer<No> = {
   vendorCards: { "4557012345678902": ["05", "Declined"] },
 };
 
-interface Card {
-  number: string;
-  month: string;
-  year: string;
-  holder: string;
-}
+type Card = PlainCard & { holder: string };
 interface Details {
   no: No | null;
   card: Card | null;
@@ -65,47 +58,27 @@ const OF_THE_CARD = new Set(["card_holder", "card_number", "card_expiry", "cvv",
 const isTyped = (fields: Fields): boolean => !fields.has("card_token");
 /** The second figure of `ecm` is 2 for a recurring payment, which needs no security code. */
 const needsCode = (fields: Fields): boolean => isTyped(fields) && !textOf(fields, "extra.ecm").endsWith("2");
-const NUMBER = digits(12, 19);
+const isNoBill = (fields: Fields): boolean => fields.get("is_billing") !== true;
 const EXPIRY = matching(/^(0?[1-9]|1[0-2])\/20[0-9]{2}$/, "MM/YYYY");
-const REFERENCE = required(text(255));
-const AMOUNT = required(whole(1));
-const PURCHASE: Rules = {
-  amount: AMOUNT,
-  currency: currency(),
-  reference: REFERENCE,
-  card_holder: requiredIf(text(), isTyped),
-  card_number: requiredIf(NUMBER, isTyped),
-  card_expiry: requiredIf(EXPIRY, isTyped),
-  cvv: requiredIf(digits(3, 4), needsCode),
-  card_token: text(64),
-  customer_ip: required(ipv4),
-  capture: trueOrFalse,
-  test: trueOrFalse,
-  ...under("billing_address", { ...texts("address 255, postcode 32"), email: email() }),
-  "metadata.*": text(255, 0),
-  "addendum_data.*": anything,
-  "fraud.*": anything,
-  ...under("extra", {
-    ecm: matching(/^[123][123]$/, "two figures"),
-    card_on_file: trueOrFalse,
-    stored_credential_indicator: oneOf("I", "S"),
-    auth_reason: oneOf(..."cardholder_initiated resubmission delayed_charges reauthorization no_show account_topup unscheduled".split(" ")),
-    ...texts("authorization_tracking_id 64, name 64, location 64, xid 64, par 64, ver 8, directory_server_txn_id 64"),
-    cavv: text(64),
-    sli: matching(/^[0-9]{2}$/, "two figures"),
-    threeds_version: coded("Extra/threeds version is not valid", matching(/^[12]\.[0-9](\.[0-9])?$/, "a version")),
-  }),
-};
-const CARD: Rules = {
-  card_holder: required(text()),
-  card_number: required(NUMBER),
-  card_expiry: required(EXPIRY),
-  cvv: requiredIf(digits(3, 4), (fields) => fields.get("is_billing") !== true),
-  alias: text(64),
-  customer_id: matching(/^[0-9]{3}-C-[A-Z0-9]+$/, "a customer's id"),
-  make_default: trueOrFalse,
-  is_billing: trueOrFalse,
-};
+const FIGURES = matching(/^[0-9]{2}$/, "two figures");
+const ECM = matching(/^[123][123]$/, "two figures");
+const THREEDS = coded("Extra/threeds version is not valid", matching(/^[12]\.[0-9](\.[0-9])?$/, "a version"));
+const CUSTOMER = matching(/^[0-9]{3}-C-[A-Z0-9]+$/, "a customer's id");
+const PURCHASE = rules`
+  amount! whole 1-, currency currency, reference! 255, card_holder!${isTyped} 255, card_number!${isTyped} digits 12-19
+  card_expiry!${isTyped} ${EXPIRY}, cvv!${needsCode} digits 3-4, card_token 64, customer_ip! ipv4, capture/test bool
+  billing_address: address 255, postcode 32, email email
+  metadata.* 0-255, addendum_data.*/fraud.* any
+  extra: ecm ${ECM}, card_on_file bool, stored_credential_indicator is I|S, sli ${FIGURES}, ver 8
+  extra: auth_reason is cardholder_initiated|resubmission|delayed_charges|reauthorization|no_show|account_topup|unscheduled
+  extra: authorization_tracking_id/name/location/xid/par/directory_server_txn_id/cavv 64
+  extra: threeds_version ${THREEDS}
+`;
+const CARD = rules`
+  card_holder! 255, card_number! digits 12-19, card_expiry! ${EXPIRY}, cvv!${isNoBill} digits 3-4, alias 64
+  customer_id ${CUSTOMER}, make_default/is_billing bool
+`;
+const REFUND = rules`transaction_id! 64, amount! whole 1-, reference! 255`;
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -118,10 +91,10 @@ export const simulator = defineSimulator<State, Details>({
   finish: (answer) => ({ ...answer, headers: { ...answer.headers, "x-sandbox": "true" } }),
   endpoints: {
     [`POST ${BASE}/purchases`]: { rules: PURCHASE, run: purchase },
-    [`GET ${BASE}/purchases/:id`]: { rules: {}, run: (call) => said(purchaseOf(call, call.params["id"], true)) },
-    [`POST ${BASE}/purchases/void`]: { rules: { id: text(64) }, run: voidPurchase },
-    [`POST ${BASE}/purchases/:id/capture`]: { rules: { amount: AMOUNT }, run: capture },
-    [`POST ${BASE}/refunds`]: { rules: { transaction_id: required(text(64)), amount: AMOUNT, reference: REFERENCE }, run: refund },
+    [`GET ${BASE}/purchases/:id`]: { run: (call) => said(purchaseOf(call, call.param("id"), true)) },
+    [`POST ${BASE}/purchases/void`]: { rules: rules`id 64`, run: voidPurchase },
+    [`POST ${BASE}/purchases/:id/capture`]: { rules: rules`amount! whole 1-`, run: capture },
+    [`POST ${BASE}/refunds`]: { rules: REFUND, run: refund },
     [`POST ${BASE}/credit_cards`]: { rules: CARD, run: store },
   },
   refuse: {
@@ -138,8 +111,8 @@ export const simulator = defineSimulator<State, Details>({
 const envelope = (successful: boolean, response: object, errors: string[] = []): object => ({ successful, response, errors, test: true });
 
 /** Nothing was processed. */
-function refusal(error: string, status: number, { isRecorded = true } = {}): Refusal {
-  return new Refusal(json(status, envelope(false, {}, [error])), error, { isRecorded });
+function refusal(error: string, status: number): Refusal {
+  return new Refusal(json(status, envelope(false, {}, [error])), error);
 }
 const badCurrency = (given: string): Refusal =>
   refusal(`Currency ${given} is not valid for this merchant. Permitted currencies: ${PERMITTED.join(", ")}`, 400);
@@ -147,17 +120,13 @@ const isoDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** What the gateway itself has against a card. */
 function cardIn(call: ZebraCall): Card {
-  const number = call.text("card_number");
-  const [month = "", year = ""] = call.text("card_expiry").split("/");
-  if (!isCardNumber(number)) throw refusal("Card number is invalid", 422);
-  if (isExpired(Number(month), Number(year), call.tools.now())) throw refusal("Expiry date has expired", 422);
-  if (call.has("cvv") && call.text("cvv").length !== codeLength(number)) throw refusal("CVV is invalid", 422);
+  const sentences = { number: "Card number is invalid", expiry: "Expiry date has expired", code: "CVV is invalid" };
+  const places = { number: "card_number", expiry: "card_expiry", code: "cvv" };
+  const { number, month, year } = call.card(places, (fault) => refusal(sentences[fault], 422));
   return { number, month: month.padStart(2, "0"), year, holder: call.text("card_holder") };
 }
 
-const TYPES: ReadonlyMap<string, string> = new Map(
-  Object.entries({ visa: "VISA", mastercard: "MasterCard", amex: "American Express", jcb: "JCB", diners: "Diners", unionpay: "UnionPay" }),
-);
+const TYPES = table("visa VISA, mastercard MasterCard, amex American Express, jcb JCB, diners Diners, unionpay UnionPay");
 /** The expiry comes back as the last day of its month. */
 const shownCard = ({ number, month, year, holder }: Card): object => ({
   card_holder: holder,
@@ -227,7 +196,7 @@ function purchase(call: ZebraCall): Answer {
   });
   // Every purchase has a token of its card; with this mark it is meant to be kept.
   if (no === null && given === undefined && call.text("extra.card_on_file") === "true")
-    tools.record({ kind: "token", id: made.details.cardToken, reference, outcome: "approved", card: mask(card.number) });
+    call.recordStored(made.details.cardToken, reference, card.number);
   return said(made);
 }
 
@@ -257,10 +226,10 @@ function said({ id, reference, state, at, amountMinor, capturedMinor, currency: 
 }
 
 /** By its id; a look-up also by our reference. */
-function purchaseOf(call: ZebraCall, id = "", isLookUp = false): Purchase {
+function purchaseOf(call: ZebraCall, id: string, isLookUp = false): Purchase {
   const isMeant = (one: Purchase) => one.details.card !== null && (one.id === id || (isLookUp && one.reference === id));
   const found = isLookUp ? call.lookUp(id, isMeant)[0] : purchases(call).find(isMeant);
-  if (found === undefined) throw refusal("Could not find Purchase", 404, { isRecorded: false });
+  if (found === undefined) throw refusal("Could not find Purchase", 404).unrecorded();
   return found;
 }
 
@@ -279,7 +248,7 @@ function voidPurchase(call: ZebraCall): Answer {
 }
 
 function capture(call: ZebraCall): Answer {
-  const one = purchaseOf(call, call.params["id"]);
+  const one = purchaseOf(call, call.param("id"));
   if (!call.transactions.capture(one, call.number("amount"))) throw notDone(one.id, "Not Captured");
   return said(one);
 }

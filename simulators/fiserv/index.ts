@@ -1,8 +1,6 @@
-import { header, hmac, isAccepted, isSame } from "../kit/auth.ts";
-import { brandOf, codeLength, decimalsOf, defineSimulator, isCardNumber, isExpired, json, minorOf, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import { allRequired, currency, CURRENCY_BY_NUMBER, digits, email, matching, oneOf, required } from "../kit/rules.ts";
-import { rule, text, texts, trueOrFalse, under, uuid } from "../kit/rules.ts";
+import { brandOf, codeLength, currency, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, header, hmac, isAccepted } from "../kit/index.ts";
+import { isCardNumber, isExpired, isSame, json, matching, minorOf, Refusal, rule, rules, textOf, uuid } from "../kit/index.ts";
+import type { Answer, Call, Card, Endpoint, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Fiserv's Payment Gateway API v2 (IPG): signed JSON, an issuer's refusal is status 422, the gateway's own 409. Nothing is replayed:
@@ -15,12 +13,6 @@ const API_KEY = /^EXAMPLEapiKEY0001$/;
 const SECRET = "EXAMPLEsecret42";
 const NONCE_MS = 5 * 60_000;
 const SIGNED = ["api-key", "client-request-id", "timestamp", "message-signature"];
-
-interface Card {
-  number: string;
-  month: string;
-  year: string;
-}
 
 interface Details {
   orderId: string;
@@ -44,95 +36,76 @@ const ISSUER: Issuer<No> = {
   },
 };
 
-const CARD: Rules = {
-  number: matching(/^[0-9]{13,19}$/, '"^[0-9]{13,19}$"'),
-  "expiryDate.month": matching(/^(0[1-9]|1[0-2])$/, '"^(0[1-9]|1[0-2])$"'),
-  "expiryDate.year": matching(/^([0-9]{2})$/, '"^([0-9]{2})$"'),
-};
-const CARD_OPTIONS: Rules = { securityCode: digits(3, 4), cardholderName: text(96) };
-const ADDRESS: Rules = texts("company 96, address1 96, address2 96, city 96, region 96, postalCode 24, country 32");
-const PERSON: Rules = { name: text(96), "contact.email": email(254), "contact.phone": text(32), ...under("address", ADDRESS) };
+const NUMBER = matching(/^[0-9]{13,19}$/, '"^[0-9]{13,19}$"');
+const MONTH = matching(/^(0[1-9]|1[0-2])$/, '"^(0[1-9]|1[0-2])$"');
+const YEAR = matching(/^([0-9]{2})$/, '"^([0-9]{2})$"');
 const IP: Rule = matching(/^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/, "an IP address");
 const letters = currency();
 const UNIT: Rule = rule((value) => (CURRENCY_BY_NUMBER.has(String(value)) ? null : letters.check(value)));
-const AMOUNT: Rules = {
-  total: rule((value) =>
-    /^(string|number)$/.test(typeof value) && /^[0-9]{1,12}(\.[0-9]{1,3})?$/.test(String(value)) ? null : ["value", "must be an amount"],
-  ),
-  currency: UNIT,
-};
-const COMMON: Rules = { requestType: required(text(64)), storeId: digits(1, 20), merchantTransactionId: text(40) };
-const PRIMARY: Rules = {
-  ...COMMON,
-  transactionOrigin: oneOf("ECOM", "MOTO", "MAIL", "PHONE", "RETAIL"),
-  ...under("transactionAmount", allRequired(AMOUNT)),
-  ...under("order", {
-    orderId: text(100),
-    ip: IP,
-    ...under("billing", PERSON),
-    ...under("shipping", PERSON),
-    ...under("additionalDetails", texts("comments 1024, invoiceNumber 48, purchaseOrderNumber 128")),
-    "softDescriptor.dynamicMerchantName": text(100),
-  }),
-  ...under("storedCredentials", {
-    sequence: oneOf("FIRST", "SUBSEQUENT"),
-    scheduled: trueOrFalse,
-    initiator: oneOf("MERCHANT", "CARDHOLDER"),
-    ...texts("referencedSchemeTransactionId 50, indicatorSubcategory 64"),
-  }),
-};
-const CREATE_TOKEN: Rules = under("createToken", { value: text(128), reusable: trueOrFalse, declineDuplicates: trueOrFalse });
-const BY_CARD: Rules = {
-  ...PRIMARY,
-  ...under("paymentMethod.paymentCard", { ...allRequired(CARD), ...CARD_OPTIONS }),
-  ...CREATE_TOKEN,
-};
-const BY_TOKEN: Rules = {
-  ...PRIMARY,
-  ...under("paymentMethod.paymentToken", {
-    value: required(text(128)),
-    securityCode: digits(3, 4),
-    "expiryDate.month": CARD["expiryDate.month"] as Rule,
-    "expiryDate.year": CARD["expiryDate.year"] as Rule,
-  }),
-};
-const FOLLOWING: Rules = { ...COMMON, ...texts("comments 1024"), ...under("transactionAmount", AMOUNT) };
-const STORE: Rules = { storeId: digits(1, 20) };
+const TOTAL: Rule = rule((value) =>
+  /^(string|number)$/.test(typeof value) && /^[0-9]{1,12}(\.[0-9]{1,3})?$/.test(String(value)) ? null : ["value", "must be an amount"],
+);
+const CARD = rules`
+  number! ${NUMBER}, expiryDate.month! ${MONTH}, expiryDate.year! ${YEAR}, securityCode digits 3-4, cardholderName 96
+`;
+const ADDRESS = rules`company/address1/address2/city/region 96, postalCode 24, country 32`;
+const PERSON = rules`
+  name 96, contact.email email 254, contact.phone 32
+  address: ${ADDRESS}
+`;
+const COMMON = rules`requestType! 64, storeId digits 1-20, merchantTransactionId 40`;
+const PRIMARY = rules`
+  ${COMMON}, transactionOrigin is ECOM|MOTO|MAIL|PHONE|RETAIL
+  transactionAmount: total! ${TOTAL}, currency! ${UNIT}
+  order: orderId 100, ip ${IP}, softDescriptor.dynamicMerchantName 100
+  order.billing: ${PERSON}
+  order.shipping: ${PERSON}
+  order.additionalDetails: comments 1024, invoiceNumber 48, purchaseOrderNumber 128
+  storedCredentials: sequence is FIRST|SUBSEQUENT, scheduled bool, initiator is MERCHANT|CARDHOLDER
+  storedCredentials: referencedSchemeTransactionId 50, indicatorSubcategory 64
+`;
+const CREATE_TOKEN = rules`createToken: value 128, reusable/declineDuplicates bool`;
+const BY_CARD = rules`
+  ${PRIMARY}, ${CREATE_TOKEN}
+  paymentMethod.paymentCard: ${CARD}
+`;
+const BY_TOKEN = rules`
+  ${PRIMARY}
+  paymentMethod.paymentToken: value! 128, securityCode digits 3-4, expiryDate.month ${MONTH}, expiryDate.year ${YEAR}
+`;
+const FOLLOWING = rules`
+  ${COMMON}, comments 1024
+  transactionAmount: total ${TOTAL}, currency ${UNIT}
+`;
+const TOKENIZATION = rules`
+  ${COMMON}, ${CREATE_TOKEN}, accountVerification bool
+  paymentCard: ${CARD}
+  billingAddress: ${ADDRESS}
+`;
+const STORE = rules`storeId digits 1-20`;
+
+const endpointsAt = (base: string): Record<string, Endpoint<State, Details>> => ({
+  [`POST ${base}/payments PaymentCardSaleTransaction`]: { rules: BY_CARD, run: pay },
+  [`POST ${base}/payments PaymentCardPreAuthTransaction`]: { rules: BY_CARD, run: pay },
+  [`POST ${base}/payments PaymentTokenSaleTransaction`]: { rules: BY_TOKEN, run: pay },
+  [`POST ${base}/payments PaymentTokenPreAuthTransaction`]: { rules: BY_TOKEN, run: pay },
+  [`POST ${base}/payments/:id PostAuthTransaction`]: { rules: FOLLOWING, run: follow },
+  [`POST ${base}/payments/:id VoidTransaction`]: { rules: FOLLOWING, run: follow },
+  [`POST ${base}/payments/:id VoidPreAuthTransactions`]: { rules: FOLLOWING, run: follow },
+  [`POST ${base}/payments/:id ReturnTransaction`]: { rules: FOLLOWING, run: follow },
+  [`GET ${base}/payments/:id`]: { rules: STORE, run: lookUp },
+  [`GET ${base}/orders/:order`]: { rules: STORE, run: lookUpOrder },
+  [`POST ${base}/payment-tokens PaymentCardPaymentTokenizationRequest`]: { rules: TOKENIZATION, run: tokenize },
+  [`GET ${base}/payment-tokens/:value`]: { rules: STORE, run: readToken },
+  [`DELETE ${base}/payment-tokens/:value`]: { rules: STORE, run: readToken },
+});
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
   state: () => ({ tokens: new Map() }),
   operationOf: (fields) => textOf(fields, "requestType") || undefined,
   authenticate,
-  endpoints: Object.assign(
-    {},
-    ...BASES.map((base) => ({
-      [`POST ${base}/payments PaymentCardSaleTransaction`]: { rules: BY_CARD, run: pay },
-      [`POST ${base}/payments PaymentCardPreAuthTransaction`]: { rules: BY_CARD, run: pay },
-      [`POST ${base}/payments PaymentTokenSaleTransaction`]: { rules: BY_TOKEN, run: pay },
-      [`POST ${base}/payments PaymentTokenPreAuthTransaction`]: { rules: BY_TOKEN, run: pay },
-      ...Object.fromEntries(
-        ["PostAuthTransaction", "VoidTransaction", "VoidPreAuthTransactions", "ReturnTransaction"].map((type) => [
-          `POST ${base}/payments/:id ${type}`,
-          { rules: FOLLOWING, run: follow },
-        ]),
-      ),
-      [`GET ${base}/payments/:id`]: { rules: STORE, run: lookUp },
-      [`GET ${base}/orders/:order`]: { rules: STORE, run: lookUpOrder },
-      [`POST ${base}/payment-tokens PaymentCardPaymentTokenizationRequest`]: {
-        rules: {
-          ...COMMON,
-          ...under("paymentCard", { ...allRequired(CARD), ...CARD_OPTIONS }),
-          ...under("billingAddress", ADDRESS),
-          ...CREATE_TOKEN,
-          accountVerification: trueOrFalse,
-        },
-        run: tokenize,
-      },
-      [`GET ${base}/payment-tokens/:value`]: { rules: STORE, run: readToken },
-      [`DELETE ${base}/payment-tokens/:value`]: { rules: STORE, run: readToken },
-    })),
-  ) as Parameters<typeof defineSimulator<State, Details>>[0]["endpoints"],
+  endpoints: Object.assign({}, ...BASES.map(endpointsAt)) as ReturnType<typeof endpointsAt>,
   refuse: {
     malformed: (request) =>
       header(request, "content-type").startsWith("application/json")
@@ -168,7 +141,7 @@ function gatewayRefusal({ request }: FiservCall, code: string, words: string, mo
 }
 
 function missing({ request }: FiservCall): never {
-  throw new Refusal(refusal(request, 404, "NotFound", "404", "Transaction not found").answer, "404", { isRecorded: false });
+  throw refusal(request, 404, "NotFound", "404", "Transaction not found").unrecorded();
 }
 
 /** Key, signature over the very bytes in either of the two encodings, time and nonce. */
@@ -200,7 +173,7 @@ function checkCard(call: FiservCall, card: Card, cvc: string | undefined, field:
 }
 
 function typedCard(call: FiservCall, path: string): Card {
-  const [number = "", month = "", year = ""] = Object.keys(CARD).map((name) => call.text(`${path}.${name}`));
+  const [number, month, year] = call.texts(`${path}.number`, `${path}.expiryDate.month`, `${path}.expiryDate.year`);
   return checkCard(call, { number, month, year }, call.maybe(`${path}.securityCode`), path);
 }
 
@@ -254,7 +227,7 @@ function pay(call: FiservCall): Answer {
   const { unit, total, amountMinor } = amountOf(call);
   const card = cardIn(call);
   const orderId = call.maybe("order.orderId") ?? tools.id("R-", 32);
-  if (transactions.all().some(({ details }) => details.orderId === orderId))
+  if (transactions.find(({ details }) => details.orderId === orderId))
     throw gatewayRefusal(call, "5003", "The order already exists in the database.", { orderId });
   const no = call.decide(ISSUER, card.number);
   const isHeld = call.text("requestType").includes("PreAuth");
@@ -330,11 +303,11 @@ function tokenize(call: FiservCall): Answer {
 }
 
 function readToken(call: FiservCall): Answer {
-  const value = call.params["value"] ?? "";
+  const value = call.param("value");
   const card = call.state.tokens.get(value) ?? missing(call);
   if (call.request.method === "DELETE") {
     call.state.tokens.delete(value);
-    call.tools.record({ kind: "void", id: null, reference: null, outcome: "approved" });
+    call.recordRemoved(null, null);
   }
   const paymentToken = { value, reusable: true, last4: card.number.slice(-4), brand: brand(card.number) };
   return json(200, { ...idsOf(call.request), requestStatus: "SUCCESS", paymentToken, paymentCard: shownCard(card) });
@@ -345,40 +318,39 @@ const isPayment = ({ details }: Payment): boolean => "transactionType" in detail
 
 /** By the gateway's id or the merchant's; of several with one id the newest. */
 function lookUp(call: FiservCall): Answer {
-  const id = call.params["id"] ?? "";
+  const id = call.param("id");
   const [found] = call.lookUp(id, (one) => isPayment(one) && (one.id === id || one.reference === id));
   return json(200, { ...idsOf(call.request), ...shownNow(found ?? missing(call)) });
 }
 
 function lookUpOrder(call: FiservCall): Answer {
-  const orderId = call.params["order"] ?? "";
+  const orderId = call.param("order");
   const found = call.lookUp(orderId, (one) => isPayment(one) && one.details.orderId === orderId);
   if (found.length === 0) missing(call);
   return json(200, { ...idsOf(call.request), orderId, transactions: found.map(shownNow) });
 }
 
-/** Capture of a hold, void before the batch closes, return after. */
+/** Capture of a hold, void before the batch closes, return after: what each does to what, and how it is shown. */
+const FOLLOWS = {
+  PostAuthTransaction: ["capture", ["authorized"], "POSTAUTH", "CAPTURED"],
+  VoidTransaction: ["void", ["captured"], "VOID", "VOIDED"],
+  VoidPreAuthTransactions: ["void", ["authorized"], "VOID", "VOIDED"],
+  ReturnTransaction: ["refund", ["captured", "settled"], "RETURN", "CAPTURED"],
+} as const;
+
 function follow(call: FiservCall): Answer {
-  const { transactions, tools, params } = call;
-  const given = params["id"] ?? "";
-  const one = transactions.get(given) ?? transactions.all().find(({ reference }) => reference === given) ?? missing(call);
+  const { transactions, tools } = call;
+  const given = call.param("id");
+  const one = transactions.get(given) ?? transactions.find(({ reference }) => reference === given) ?? missing(call);
   if (!isPayment(one)) missing(call);
   const type = call.text("requestType");
+  const [kind, from, transactionType, state] = FOLLOWS[type as keyof typeof FOLLOWS];
   const [id, asked] = [tools.digits(11), call.has("transactionAmount.total") ? amountOf(call) : null];
   if (asked !== null && asked.unit !== one.currency) throw gatewayRefusal(call, "10503", "The currency differs from the order's.");
-  const amountMinor = asked?.amountMinor;
-  const refused = () => gatewayRefusal(call, "5008", `${type} is not possible for this order.`, { orderId: one.details.orderId });
-  const isDone =
-    type === "PostAuthTransaction"
-      ? transactions.capture(one, amountMinor)
-      : type === "ReturnTransaction"
-        ? transactions.refund(one, { id, from: ["captured", "settled"], ...(amountMinor !== undefined && { amountMinor }) }) === null
-        : transactions.void(one, [type === "VoidTransaction" ? "captured" : "authorized"]);
-  if (!isDone) throw refused();
-  const state = { PostAuthTransaction: "CAPTURED", ReturnTransaction: "CAPTURED" }[type] ?? "VOIDED";
-  if (type !== "ReturnTransaction") one.details.body["transactionState"] = state;
+  if (transactions.change(kind, one, { id, from, amountMinor: asked?.amountMinor }) !== null)
+    throw gatewayRefusal(call, "5008", `${type} is not possible for this order.`, { orderId: one.details.orderId });
+  if (kind !== "refund") one.details.body["transactionState"] = state;
   const transactionAmount = asked === null ? one.details.body["transactionAmount"] : { total: asked.total, currency: one.currency };
-  const transactionType = { PostAuthTransaction: "POSTAUTH", ReturnTransaction: "RETURN" }[type] ?? "VOID";
   const changes = { ipgTransactionId: id, transactionType, transactionState: state, transactionAmount, approvedAmount: transactionAmount };
   return json(200, { ...idsOf(call.request), ...one.details.body, ...changes });
 }

@@ -1,20 +1,6 @@
-import { header, isAccepted } from "../kit/auth.ts";
-import {
-  brandOf,
-  codeLength,
-  defineSimulator,
-  faultIn,
-  isCardNumber,
-  isExpired,
-  json,
-  mask,
-  READERS,
-  Refusal,
-  textOf,
-} from "../kit/index.ts";
-import type { Answer, Call, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import { country3, digits, email, matching, mmyy, oneOf, required } from "../kit/rules.ts";
-import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { brandOf, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, json } from "../kit/index.ts";
+import { matching, oneOf, READERS, Refusal, rules, table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Fortis's API v1: a decline is a created transaction with status_code 301, a refused field is 412 in Joi's words. No second request is
@@ -37,21 +23,11 @@ const ISSUER: Issuer<number> = {
   },
 };
 /** In the sandbox 6.01 is declined as 1601, 6.22 as 1622; so are the others of that range for which a reason is known. */
-const REASONS_BY_AMOUNT: ReadonlySet<number> = new Set(
-  [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 50, 52, 53, 54, 55, 56, 57, 59].map(
-    (cents) => 600 + cents,
-  ),
-);
+const CENTS = "1 2 3 4 5 6 7 8 9 11 12 13 14 15 16 18 19 20 21 22 23 24 25 26 27 28 31 50 52 53 54 55 56 57 59";
+const REASONS_BY_AMOUNT: ReadonlySet<number> = new Set(CENTS.split(" ").map((cents) => 600 + Number(cents)));
 /** An amount that is approved in part, unless the request forbids it. */
 const PARTIAL_AMOUNT = 1201;
-const ACCOUNT_TYPES: Readonly<Record<string, string>> = {
-  visa: "visa",
-  mastercard: "mc",
-  amex: "amex",
-  discover: "disc",
-  jcb: "jcb",
-  diners: "diners",
-};
+const ACCOUNT_TYPES = table("visa visa, mastercard mc, amex amex, discover disc, jcb jcb, diners diners");
 
 interface Card {
   number: string;
@@ -75,81 +51,61 @@ type FortisCall = Call<State, Details>;
 type Payment = Transaction<Details>;
 
 const ID_FORM = /^(([0-9a-fA-F-]{24,36})|([0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}))$/;
-const id: Rule = matching(ID_FORM, "an id");
+const ID = matching(ID_FORM, "an id");
 const street = (longest: number): Rule => matching(/^[\w#,.\-'&\s/]+$/, "an address", longest);
-const ADDRESS: Rules = {
-  postal_code: matching(/^[a-zA-Z0-9\-\s]{3,10}$/, "3 to 10 letters and digits"),
-  street: street(32),
-  city: street(36),
-  state: text(24),
-  country: country3,
-  phone: digits(10),
-};
-const CARD: Rules = {
-  account_number: required(digits(13, 19)),
-  exp_date: required(mmyy),
-  account_holder_name: text(32),
-  ...under("billing_address", ADDRESS),
-};
-const ORDER: Rules = {
-  location_id: required(id),
-  product_transaction_id: id,
-  ...texts("transaction_api_id 64, order_number 32, description 64"),
-  notification_email_address: email(),
-  allow_partial_authorization_override: trueOrFalse,
-  card_present: trueOrFalse,
-  cardholder_present: trueOrFalse,
-};
-const CVV: Rules = { cvv: digits(3, 4) };
-const amount = (least: number): Rules => ({ transaction_amount: whole(least, LARGEST) });
-const sale: Rules = { transaction_amount: required(whole(1, LARGEST)) };
-const TOKEN_OPTIONS: Rules = { ...texts("title 16, token_api_id 64"), contact_id: id };
-const BY_TOKEN: Rules = { ...ORDER, token_id: id, token_api_id: text(64), ...CVV };
-const FILTER: Rules = {
-  "filter_by[*][key]": required(oneOf("transaction_api_id", "id", "order_number", "transaction_amount", "last_four", "status_code")),
-  "filter_by[*][operator]": required(oneOf("=", ">=", "<=")),
-  "filter_by[*][value]": required(text(255)),
-};
+const POSTAL_CODE = matching(/^[a-zA-Z0-9\-\s]{3,10}$/, "3 to 10 letters and digits");
+const OPERATOR = oneOf("=", ">=", "<=");
+const CARD = rules`
+  account_number! digits 13-19, exp_date! mmyy, account_holder_name 32
+  billing_address: postal_code ${POSTAL_CODE}, street ${street(32)}, city ${street(36)}, state 24, country country3, phone digits 10
+`;
+const ORDER = rules`
+  location_id! ${ID}, product_transaction_id ${ID}, transaction_api_id/description 64, order_number 32, notification_email_address email
+  allow_partial_authorization_override/card_present/cardholder_present bool
+`;
+const TYPED = rules`${ORDER}, ${CARD}, cvv digits 3-4`;
+const BY_TOKEN = rules`${ORDER}, token_id ${ID}, token_api_id 64, cvv digits 3-4, transaction_amount! whole 1-${String(LARGEST)}`;
+const AMOUNT = rules`transaction_amount whole 1-${String(LARGEST)}`;
+const TOKEN = rules`title 16, token_api_id 64, contact_id ${ID}, location_id! ${ID}`;
+const PREVIOUS = rules`${TOKEN}, previous_transaction_id! ${ID}, account_holder_name 32`;
+const FILTER = rules`
+  filter_by[*][key]! is transaction_api_id|id|order_number|transaction_amount|last_four|status_code
+  filter_by[*][operator]! ${OPERATOR}, filter_by[*][value]! 255
+`;
+
 export const simulator = defineSimulator<State, Details>({
   body: "json",
   state: () => ({ tokens: new Map() }),
   authenticate(request) {
-    const [user, key, developer] = ["user-id", "user-api-key", "developer-id"].map((name) => header(request, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const [user, key, developer] = [header(request, "user-id"), header(request, "user-api-key"), header(request, "developer-id")];
     if (isAccepted(user, /^[0-9a-fA-F]{24}$/) && isAccepted(key, /^\S{24,64}$/) && isAccepted(developer, /^\w{8}$/)) return user;
     throw refusal(request.tools, 401, "Unauthorized", "Unauthorized");
   },
   headers: { accept: matching(/json|\*\/\*/, "JSON") },
   endpoints: {
-    "POST /v1/transactions/cc/sale/keyed": { rules: { ...ORDER, ...CARD, ...CVV, ...sale }, run: (call) => pay(call, "sale") },
+    "POST /v1/transactions/cc/sale/keyed": {
+      rules: rules`${TYPED}, transaction_amount! whole 1-${String(LARGEST)}`,
+      run: (call) => pay(call, "sale"),
+    },
     "POST /v1/transactions/cc/auth-only/keyed": {
-      rules: { ...ORDER, ...CARD, ...CVV, transaction_amount: required(whole(0, LARGEST)) },
+      rules: rules`${TYPED}, transaction_amount! whole 0-${String(LARGEST)}`,
       run: (call) => pay(call, "hold"),
     },
     "POST /v1/transactions/cc/avs-only/keyed": {
-      rules: { ...ORDER, ...CARD, ...CVV, transaction_amount: whole(0, 0) },
+      rules: rules`${TYPED}, transaction_amount whole 0`,
       run: (call) => pay(call, "verified"),
     },
-    "POST /v1/transactions/cc/sale/token": { rules: { ...BY_TOKEN, ...sale }, run: (call) => pay(call, "sale") },
-    "GET /v1/transactions": { rules: { ...FILTER, filter_by: text(4000) }, run: list },
-    "GET /v1/transactions/:id": { rules: {}, run: (call) => transactionAnswer(200, found(call).details.body) },
-    "PUT /v1/transactions/:id/void": { rules: {}, run: voidPayment },
-    "PATCH /v1/transactions/:id/void": { rules: {}, run: voidPayment },
-    "PATCH /v1/transactions/:id/auth-complete": { rules: amount(1), run: complete },
-    "PATCH /v1/transactions/:id/refund": { rules: amount(1), run: refund },
-    "POST /v1/tokens/cc": {
-      rules: { ...CARD, ...TOKEN_OPTIONS, location_id: required(id), run_avs: trueOrFalse },
-      run: storeCard,
-    },
-    "POST /v1/tokens/previous-transaction": {
-      rules: { ...TOKEN_OPTIONS, location_id: required(id), previous_transaction_id: required(id), account_holder_name: text(32) },
-      run: storePrevious,
-    },
-    "GET /v1/tokens/:id": { rules: {}, run: (call) => tokenAnswer(200, tokenOf(call), call.tools.now()) },
-    "DELETE /v1/tokens/:id": { rules: {}, run: deleteToken },
+    "POST /v1/transactions/cc/sale/token": { rules: BY_TOKEN, run: (call) => pay(call, "sale") },
+    "GET /v1/transactions": { rules: rules`${FILTER}, filter_by 4000`, run: list },
+    "GET /v1/transactions/:id": { run: (call) => transactionAnswer(200, found(call).details.body) },
+    "PUT /v1/transactions/:id/void": { run: voidPayment },
+    "PATCH /v1/transactions/:id/void": { run: voidPayment },
+    "PATCH /v1/transactions/:id/auth-complete": { rules: AMOUNT, run: complete },
+    "PATCH /v1/transactions/:id/refund": { rules: AMOUNT, run: refund },
+    "POST /v1/tokens/cc": { rules: rules`${CARD}, ${TOKEN}, run_avs bool`, run: storeCard },
+    "POST /v1/tokens/previous-transaction": { rules: PREVIOUS, run: storePrevious },
+    "GET /v1/tokens/:id": { run: (call) => tokenAnswer(200, tokenOf(call), call.tools.now()) },
+    "DELETE /v1/tokens/:id": { run: deleteToken },
   },
   refuse: {
     malformed: ({ tools }) => refusal(tools, 400, "Bad Request", "Invalid request payload JSON format"),
@@ -176,14 +132,15 @@ function invalid(tools: FortisCall["tools"], field: string, words: string, type:
   return refusal(tools, 412, "Precondition Failed", message, { details });
 }
 
-const missing = ({ tools }: FortisCall): Refusal =>
-  new Refusal(refusal(tools, 404, "Not Found", "Not Found").answer, "404", { isRecorded: false });
+const missing = ({ tools }: FortisCall): Refusal => refusal(tools, 404, "Not Found", "Not Found").unrecorded();
+/** 412 for what the transaction or the card does not allow. */
+const precondition = ({ tools }: FortisCall, message: string): Refusal => refusal(tools, 412, "Precondition Failed", message, { message });
 
 /** 24 hexadecimal digits, with letters among them so that no scanner takes them for a card number. */
 const idOf = ({ tools }: FortisCall): string => `31ef${tools.digits(6)}c${tools.digits(6)}d${tools.digits(6)}`;
 
 function pathId(call: FortisCall, name: "transaction_id" | "token_id"): string {
-  const value = call.params["id"] ?? "";
+  const value = call.param("id");
   if (!ID_FORM.test(value))
     throw invalid(call.tools, name, `with value "${value}" fails to match the Fortis id pattern`, "string.pattern.name");
   return value;
@@ -260,7 +217,7 @@ function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
     avs: isApproved ? avs : null,
     avs_enhanced: isApproved ? enhanced : null,
     cvv_response: call.has("cvv") ? (reason === BAD_CVV ? "N" : isApproved ? "M" : "P") : null,
-    account_type: ACCOUNT_TYPES[brandOf(card.number)] ?? "debit",
+    account_type: ACCOUNT_TYPES.get(brandOf(card.number)) ?? "debit",
     entry_mode_id: "K",
     trx_source_code: 12,
     currency: "USD",
@@ -327,43 +284,32 @@ function list(call: FortisCall): Answer {
   return json(200, { type: "TransactionsCollection", list: rows.slice(0, 50), pagination });
 }
 
-/** The payment that is changed, and what its record then says. */
-function change(call: FortisCall, isDone: (one: Payment) => boolean, changes: (one: Payment) => object): Details["body"] {
+/** The payment that is changed; its record is new. */
+function changed(call: FortisCall, kind: "capture" | "void" | "refund", id?: string): Payment {
   const one = call.transactions.get(pathId(call, "transaction_id"));
   if (one === undefined) throw missing(call);
-  if (!isDone(one))
-    throw refusal(call.tools, 412, "Precondition Failed", "Transaction is in the wrong state", {
-      message: "Transaction is in the wrong state",
-    });
-  Object.assign(one.details.body, { modified_ts: seconds(call.tools.now()) }, changes(one));
-  return one.details.body;
+  const against = call.transactions.change(kind, one, { id: id ?? one.id, amountMinor: call.maybeNumber("transaction_amount") });
+  if (against !== null) throw precondition(call, "Transaction is in the wrong state");
+  Object.assign(one.details.body, { modified_ts: seconds(call.tools.now()) });
+  return one;
 }
 
 function voidPayment(call: FortisCall): Answer {
-  const isVoided = (one: Payment) => call.transactions.void(one);
-  return transactionAnswer(
-    200,
-    change(call, isVoided, () => ({ status_code: STATUS.voided, reason_code_id: VOIDED })),
-  );
+  const { body } = changed(call, "void").details;
+  return transactionAnswer(200, Object.assign(body, { status_code: STATUS.voided, reason_code_id: VOIDED }));
 }
 
-const askedAmount = (call: FortisCall): number | undefined =>
-  call.has("transaction_amount") ? call.number("transaction_amount") : undefined;
-
 function complete(call: FortisCall): Answer {
-  const isCaptured = (one: Payment) => call.transactions.capture(one, askedAmount(call));
-  const changes = ({ capturedMinor }: Payment) => ({ status_code: STATUS.sale, transaction_amount: capturedMinor });
-  return transactionAnswer(200, change(call, isCaptured, changes));
+  const { capturedMinor, details } = changed(call, "capture");
+  return transactionAnswer(200, Object.assign(details.body, { status_code: STATUS.sale, transaction_amount: capturedMinor }));
 }
 
 /** A refund is a transaction of its own, whose record alone is shown. */
 function refund(call: FortisCall): Answer {
-  const [refundId, asked] = [idOf(call), askedAmount(call)];
-  const given = { id: refundId, ...(asked !== undefined && { amountMinor: asked }) };
-  const isRefunded = (one: Payment) => call.transactions.refund(one, given) === null;
-  const body = change(call, isRefunded, () => ({}));
-  const members = { id: refundId, status_code: STATUS.refund, reason_code_id: APPROVED };
-  return transactionAnswer(200, { ...body, ...members, transaction_amount: asked ?? body["transaction_amount"] });
+  const id = idOf(call);
+  const { body } = changed(call, "refund", id).details;
+  const transaction_amount = call.maybeNumber("transaction_amount") ?? body["transaction_amount"];
+  return transactionAnswer(200, { ...body, id, status_code: STATUS.refund, reason_code_id: APPROVED, transaction_amount });
 }
 
 function keep(call: FortisCall, card: Card, reference: string | null): Answer {
@@ -379,7 +325,7 @@ function keep(call: FortisCall, card: Card, reference: string | null): Answer {
     holder: call.maybe("account_holder_name") ?? card.holder,
   };
   call.state.tokens.set(token.id, token);
-  call.tools.record({ kind: "token", id: token.id, reference, outcome: "approved", card: mask(card.number) });
+  call.recordStored(token.id, reference, card.number);
   return tokenAnswer(201, token, call.tools.now(), call.maybe("title") ?? null);
 }
 
@@ -388,7 +334,7 @@ function tokenAnswer(status: number, token: Token, now: number, title: string | 
     id: token.id,
     active: true,
     payment_method: "cc",
-    account_type: ACCOUNT_TYPES[brandOf(token.number)] ?? "debit",
+    account_type: ACCOUNT_TYPES.get(brandOf(token.number)) ?? "debit",
     first_six: token.number.slice(0, 6),
     last_four: token.number.slice(-4),
     exp_date: token.expiry,
@@ -407,8 +353,7 @@ function storeCard(call: FortisCall): Answer {
   const card = checkedCard(call);
   if (isOver(card, call.tools.now())) throw invalid(call.tools, "exp_date", "must be a future date", "date.future");
   const no = call.decide(ISSUER, card.number);
-  if (call.text("run_avs") === "true" && no !== null && no !== BAD_CVV)
-    throw refusal(call.tools, 412, "Precondition Failed", "Account verification failed", { message: "Account verification failed" });
+  if (call.text("run_avs") === "true" && no !== null && no !== BAD_CVV) throw precondition(call, "Account verification failed");
   return keep(call, card, call.maybe("token_api_id") ?? null);
 }
 
@@ -427,6 +372,6 @@ function tokenOf(call: FortisCall): Token {
 function deleteToken(call: FortisCall): Answer {
   const token = tokenOf(call);
   call.state.tokens.delete(token.id);
-  call.tools.record({ kind: "void", id: token.id, reference: token.reference, outcome: "approved" });
+  call.recordRemoved(token.id, token.reference);
   return { status: 204, body: "" };
 }

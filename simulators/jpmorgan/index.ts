@@ -1,30 +1,7 @@
 import { createPublicKey, createVerify } from "node:crypto";
-import {
-  Refusal,
-  basic,
-  bearer,
-  brandOf,
-  codeLength,
-  country3,
-  currency,
-  defineSimulator,
-  digits,
-  header,
-  isAccepted,
-  isCardNumber,
-  isExpired,
-  json,
-  matching,
-  oneOf,
-  required,
-  text,
-  texts,
-  trueOrFalse,
-  under,
-  uuid,
-  whole,
-} from "../kit/index.ts";
-import type { Answer, Call, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { basic, bearer, brandOf, defineSimulator, header, isAccepted, json, matching, oneOf, Refusal, rules, table } from "../kit/index.ts";
+import { uuid } from "../kit/index.ts";
+import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
 /**
  * J.P. Morgan Online Payments API v2: JSON under OAuth access tokens that a signed assertion asks for. Approvals and declines
@@ -52,14 +29,9 @@ interface Details {
   body: Record<string, unknown>;
 }
 
-interface Profile {
-  number: string;
-  methodId: string;
-}
-
 type JpmCall = Call<State, Details>;
 interface State {
-  profiles: Map<string, Profile>;
+  profiles: Map<string, { number: string; methodId: string }>;
   requestIds: Set<string>;
   assertions: Set<string>;
 }
@@ -82,45 +54,44 @@ const AMOUNTS: ReadonlyMap<number, No> = new Map([
   [53_000, ["DO_NOT_HONOR", "Do not honor", "05"]],
 ]);
 
-const MERCHANT: Rules = under("merchant", {
-  ...under("merchantSoftware", { companyName: required(text(100)), productName: required(text(100)), version: text(32) }),
-  ...under("softMerchant", { merchantPurchaseDescription: text(100) }),
-});
-const CARD: Rules = under("card", {
-  accountNumber: matching(/^[0-9]{8,19}$/, "digits in a string"),
-  ...under("expiry", { month: whole(1, 12), year: whole(2000, 2099) }),
-  cvv: digits(3, 4),
-  accountNumberType: oneOf("PAN", "NETWORK_TOKEN", "DEVICE_TOKEN", "SAFETECH_TOKEN", "SAFETECH_PAGE_ENCRYPTION"),
-  isBillPayment: trueOrFalse,
-});
-const HOLDER: Rules = under("accountHolder", {
-  ...texts("fullName 100, firstName 60, lastName 60, email 254, referenceId 64, ipAddress 45"),
-  ...under("phone", { countryCode: whole(1, 999), phoneNumber: text(20) }),
-  ...under("billingAddress", { ...texts("line1 100, line2 100, city 100, state 30, postalCode 10"), countryCode: country3 }),
-  ...under("consumerProfileInfo", { consumerProfileRequestType: oneOf("CREATE") }),
-});
-const INITIATION: Rules = {
-  currency: required(currency()),
-  initiatorType: oneOf("CARDHOLDER", "MERCHANT"),
-  accountOnFile: oneOf("NOT_STORED", "TO_BE_STORED", "STORED"),
-};
-const PAYMENT: Rules = {
-  ...MERCHANT,
-  ...INITIATION,
-  ...HOLDER,
-  ...under("paymentMethodType", {
-    ...CARD,
-    "card.merchantSalesChannelName": oneOf("MAIL_ORDER_TELEPHONE_ORDER", "INTERNET", "INTERACTIVE_VOICE_RESPONSE"),
-    ...under("consumerProfile", { consumerProfileId: text(64), paymentMethodId: text(64) }),
-  }),
-  captureMethod: oneOf("NOW", "DELAYED", "MANUAL"),
-  amount: required(whole(1, 999_999_999_999)),
-  merchantOrderNumber: matching(/^[A-Za-z0-9]{1,22}$/, "at most 22 letters and digits"),
-  isAmountFinal: trueOrFalse,
-  partialAuthorizationSupport: oneOf("SUPPORTED", "NOT_SUPPORTED"),
-  statementDescriptor: matching(/^(.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9})$/, "3*18, 7*14 or 12*9 characters"),
-};
-const FIND: Rules = { requestIdentifier: required(text(64)) };
+const NUMBER = matching(/^[0-9]{8,19}$/, "digits in a string");
+const ORDER = matching(/^[A-Za-z0-9]{1,22}$/, "at most 22 letters and digits");
+const DESCRIPTOR = matching(/^(.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9})$/, "3*18, 7*14 or 12*9 characters");
+const RESOURCE = matching(/^JPMC:URI:RS-[0-9]+-[0-9]+-HelixAPIEntitlements(CAT-)?(-?PROD)?$/, "a resource id");
+const MERCHANT = rules`
+  merchant.merchantSoftware: companyName/productName! 100, version 32
+  merchant.softMerchant: merchantPurchaseDescription 100
+`;
+const CARD = rules`
+  card: accountNumber ${NUMBER}, expiry.month whole 1-12, expiry.year whole 2000-2099, cvv digits 3-4, isBillPayment bool
+  card: accountNumberType is PAN|NETWORK_TOKEN|DEVICE_TOKEN|SAFETECH_TOKEN|SAFETECH_PAGE_ENCRYPTION
+`;
+const HOLDER = rules`
+  accountHolder: fullName 100, firstName/lastName 60, email 254, referenceId 64, ipAddress 45
+  accountHolder.phone: countryCode whole 1-999, phoneNumber 20
+  accountHolder.billingAddress: line1/line2/city 100, state 30, postalCode 10, countryCode country3
+  accountHolder.consumerProfileInfo: consumerProfileRequestType is CREATE
+`;
+const INITIATION = rules`currency! currency, initiatorType is CARDHOLDER|MERCHANT, accountOnFile is NOT_STORED|TO_BE_STORED|STORED`;
+const PAYMENT = rules`
+  ${MERCHANT}, ${INITIATION}, ${HOLDER}, captureMethod is NOW|DELAYED|MANUAL, amount! whole 1-999999999999, isAmountFinal bool
+  paymentMethodType: ${CARD}, consumerProfile.consumerProfileId/consumerProfile.paymentMethodId 64
+  paymentMethodType.card: merchantSalesChannelName is MAIL_ORDER_TELEPHONE_ORDER|INTERNET|INTERACTIVE_VOICE_RESPONSE
+  merchantOrderNumber ${ORDER}, partialAuthorizationSupport is SUPPORTED|NOT_SUPPORTED, statementDescriptor ${DESCRIPTOR}
+`;
+const VERIFICATION = rules`
+  ${MERCHANT}, ${INITIATION}, ${HOLDER}
+  paymentMethodType: ${CARD}
+`;
+const REFUND = rules`
+  ${MERCHANT}, amount! whole 1-, currency! currency, paymentMethodType.transactionReference.transactionReferenceId! 64
+`;
+const FIND = rules`requestIdentifier! 64`;
+const ASSERTION = rules`
+  grant_type! is client_credentials, client_id! 100, resource! ${RESOURCE}, client_assertion! 4096
+  client_assertion_type! is urn:ietf:params:oauth:client-assertion-type:jwt-bearer
+`;
+const GRANT = rules`grant_type! is client_credentials, scope! is jpm:payments:sandbox`;
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -133,43 +104,16 @@ export const simulator = defineSimulator<State, Details>({
     return account;
   },
   endpoints: {
-    "POST /adfs/oauth2/token": {
-      body: "form",
-      rules: {
-        grant_type: required(oneOf("client_credentials")),
-        client_id: required(text(100)),
-        resource: required(matching(/^JPMC:URI:RS-[0-9]+-[0-9]+-HelixAPIEntitlements(CAT-)?(-?PROD)?$/, "a resource id")),
-        client_assertion_type: required(oneOf("urn:ietf:params:oauth:client-assertion-type:jwt-bearer")),
-        client_assertion: required(text(4096)),
-      },
-      authenticate: () => "clients",
-      run: assertedToken,
-    },
-    "POST /am/oauth2/alpha/access_token": {
-      body: "form",
-      rules: { grant_type: required(oneOf("client_credentials")), scope: required(oneOf("jpm:payments:sandbox")) },
-      authenticate: () => "clients",
-      run: mockToken,
-    },
+    "POST /adfs/oauth2/token": { body: "form", rules: ASSERTION, authenticate: () => "clients", run: assertedToken },
+    "POST /am/oauth2/alpha/access_token": { body: "form", rules: GRANT, authenticate: () => "clients", run: mockToken },
     "POST /api/v2/payments": { rules: PAYMENT, run: pay },
     "GET /api/v2/payments": { rules: FIND, run: (call) => find(call, "payments") },
-    "GET /api/v2/payments/:id": { rules: {}, run: (call) => json(200, existing(call, call.params["id"] ?? "").details.body) },
-    "POST /api/v2/payments/:id/captures": { rules: { captureMethod: oneOf("NOW"), amount: whole(1) }, run: capture },
-    "PATCH /api/v2/payments/:id": { rules: { isVoid: required(oneOf(true)) }, run: voidHeld },
-    "POST /api/v2/verifications": {
-      rules: { ...MERCHANT, ...INITIATION, ...HOLDER, ...under("paymentMethodType", CARD) },
-      run: verify,
-    },
+    "GET /api/v2/payments/:id": { run: (call) => json(200, existing(call, call.param("id")).details.body) },
+    "POST /api/v2/payments/:id/captures": { rules: rules`captureMethod is NOW, amount whole 1-`, run: capture },
+    "PATCH /api/v2/payments/:id": { rules: rules`isVoid! ${oneOf(true)}`, run: voidHeld },
+    "POST /api/v2/verifications": { rules: VERIFICATION, run: verify },
     "GET /api/v2/verifications": { rules: FIND, run: (call) => find(call, "verifications") },
-    "POST /api/v2/refunds": {
-      rules: {
-        ...MERCHANT,
-        amount: required(whole(1)),
-        currency: required(currency()),
-        "paymentMethodType.transactionReference.transactionReferenceId": required(text(64)),
-      },
-      run: refund,
-    },
+    "POST /api/v2/refunds": { rules: REFUND, run: refund },
   },
   refuse: {
     malformed: () => refusal(400, "VALIDATION_ERROR", "Malformed request"),
@@ -239,12 +183,10 @@ function cardIn(call: JpmCall): string {
       throw invalid("paymentMethodType.consumerProfile");
     return profile.number;
   }
-  const number = call.text(`${path}.accountNumber`);
-  if (!isCardNumber(number)) throw invalid(`${path}.accountNumber`);
-  if (!call.has(`${path}.expiry.month`) || !call.has(`${path}.expiry.year`)) throw invalid(`${path}.expiry`);
-  if (isExpired(call.number(`${path}.expiry.month`), call.number(`${path}.expiry.year`) % 100, call.tools.now()))
-    throw invalid(`${path}.expiry`);
-  if (call.has(`${path}.cvv`) && call.text(`${path}.cvv`).length !== codeLength(number)) throw invalid(`${path}.cvv`);
+  const [month, year] = [`${path}.expiry.month`, `${path}.expiry.year`];
+  const entities = { number: `${path}.accountNumber`, expiry: `${path}.expiry`, code: `${path}.cvv` };
+  const { number } = call.card({ number: entities.number, month, year, code: entities.code }, (fault) => invalid(entities[fault]));
+  if (!call.has(month) || !call.has(year)) throw invalid(entities.expiry);
   return number;
 }
 
@@ -256,7 +198,7 @@ function takeRequestId(call: JpmCall): string {
   return id;
 }
 
-const BRANDS: Readonly<Record<string, string>> = { amex: "AMERICAN_EXPRESS", diners: "DINERS_CLUB", unionpay: "CHINA_UNION_PAY" };
+const BRANDS = table("amex AMERICAN_EXPRESS, diners DINERS_CLUB, unionpay CHINA_UNION_PAY");
 
 function answered(call: JpmCall, number: string, no: No | null, requestId: string): Record<string, unknown> {
   const hasCode = call.has("paymentMethodType.card.cvv");
@@ -269,7 +211,7 @@ function answered(call: JpmCall, number: string, no: No | null, requestId: strin
     responseMessage: no?.[1] ?? "Transaction approved by Issuer",
     paymentMethodType: {
       card: {
-        cardTypeName: BRANDS[brand] ?? brand.toUpperCase(),
+        cardTypeName: BRANDS.get(brand) ?? brand.toUpperCase(),
         maskedAccountNumber: `${number.slice(0, 6)}${"X".repeat(number.length - 10)}${number.slice(-4)}`,
         networkResponse: {
           addressVerificationResult: call.has("accountHolder.billingAddress.postalCode") ? "POSTALCODE_MATCH" : "NOT_REQUESTED",
@@ -351,7 +293,7 @@ function verify(call: JpmCall): Answer {
 function find(call: JpmCall, resource: Details["resource"]): Answer {
   const asked = call.text("requestIdentifier").toLowerCase();
   const [found] = call.lookUp(asked, ({ details }) => details.resource === resource && details.requestId === asked);
-  if (found === undefined) throw new Refusal(refusal(404, "NOT_FOUND", "No transaction").answer, "NOT_FOUND", { isRecorded: false });
+  if (found === undefined) throw refusal(404, "NOT_FOUND", "No transaction").unrecorded();
   return json(200, found.details.body);
 }
 
@@ -362,16 +304,15 @@ function existing(call: JpmCall, id: string): Transaction<Details> {
 }
 
 function capture(call: JpmCall): Answer {
-  const payment = existing(call, call.params["id"] ?? "");
-  if (!call.transactions.capture(payment, call.has("amount") ? call.number("amount") : payment.amountMinor))
-    throw refusal(412, "INVALID_DATA", "Not capturable");
+  const payment = existing(call, call.param("id"));
+  if (!call.transactions.capture(payment, call.maybeNumber("amount"))) throw refusal(412, "INVALID_DATA", "Not capturable");
   Object.assign(payment.details.body, { transactionState: "CLOSED" });
   return json(200, payment.details.body);
 }
 
 /** What was captured at once cannot be voided. */
 function voidHeld(call: JpmCall): Answer {
-  const payment = existing(call, call.params["id"] ?? "");
+  const payment = existing(call, call.param("id"));
   if (!call.transactions.void(payment, ["authorized"])) throw refusal(412, "INVALID_DATA", "Not voidable");
   Object.assign(payment.details.body, { transactionState: "VOIDED", isVoid: true });
   return json(200, payment.details.body);
@@ -385,11 +326,6 @@ function refund(call: JpmCall): Answer {
   const against = call.transactions.refund(payment, { id, amountMinor: call.number("amount"), from: ["captured", "settled"] });
   if (against !== null) throw refusal(412, "INVALID_DATA", "Not refundable");
   Object.assign(payment.details.body, { remainingRefundableAmount: payment.capturedMinor - payment.refundedMinor });
-  return json(200, {
-    transactionId: id,
-    transactionState: "CLOSED",
-    responseStatus: "SUCCESS",
-    responseCode: "APPROVED",
-    amount: call.number("amount"),
-  });
+  const said = { transactionState: "CLOSED", responseStatus: "SUCCESS", responseCode: "APPROVED", amount: call.number("amount") };
+  return json(200, { transactionId: id, ...said });
 }

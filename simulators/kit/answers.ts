@@ -1,3 +1,4 @@
+import { Refusal } from "./simulator.ts";
 import type { Answer } from "./simulator.ts";
 
 /** Bodies of responses in the forms that vendors use. */
@@ -17,6 +18,21 @@ export const plain = (status: number, body: string, contentType = "text/plain", 
   headers: { "content-type": contentType, ...headers },
   body,
 });
+
+/** The page of a web server that knows no such path, or not with this method. */
+export const htmlNotFound = (isKnown: boolean): Refusal =>
+  new Refusal(plain(isKnown ? 405 : 404, "<html><body>Not found</body></html>", "text/html"), "no such page");
+
+/** A map out of rows parted by commas, each a key and, behind its first blank, the value: `table("visa V, jcb C1")`. */
+export const table = (rows: string): ReadonlyMap<string, string> =>
+  new Map(rows.split(/,\s*/).map((row) => [row.replace(/ .*/, ""), row.slice(row.indexOf(" ") + 1)]));
+
+/** UTC without milliseconds: 2026-02-10T18:34:58Z. */
+export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+/** 2026-02-10 18:34:58 */
+export const spacedTime = (ms: number): string => isoSeconds(ms).slice(0, 19).replace("T", " ");
+/** 20260210183458 */
+export const digitTime = (ms: number): string => isoSeconds(ms).replace(/\D/g, "");
 
 /** `name=value` joined by `separator`; values as they are, or percent-encoded. */
 export function pairs(values: Pairs, { separator = "&", isEncoded = false } = {}): string {

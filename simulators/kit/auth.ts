@@ -51,6 +51,9 @@ export function hash(
   return createHash(algorithm).update(data).digest(encoding);
 }
 
+/** The hexadecimal digits of a text's MD5, grouped as a UUID. */
+export const uuidOf = (data: string): string => hash("md5", data).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+
 /** Equal texts, compared in constant time. */
 export function isSame(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];

@@ -22,6 +22,29 @@ export interface Issuer<Words> {
   readonly vendorCards?: Readonly<Record<string, Words>>;
 }
 
+/** Several cards of a vendor's own that are answered alike: numbers parted by blanks. */
+export const cards = <Words>(numbers: string, words: Words): Record<string, Words> =>
+  Object.fromEntries(numbers.split(" ").map((number) => [number, words]));
+
+/** A card; month and year as the request has them. */
+export interface Card {
+  readonly number: string;
+  readonly month: string;
+  readonly year: string;
+}
+
+/** The fields that hold a card: month and year alone, or both in `expiry` (`MMYY`, `MM/YYYY`). */
+export interface CardPlaces {
+  readonly number: string;
+  readonly expiry?: string;
+  readonly month?: string;
+  readonly year?: string;
+  readonly code?: string;
+}
+
+/** What the form alone can have against a card: no such number, a month that is over, a security code of another brand's length. */
+export type CardFault = "number" | "expiry" | "code";
+
 /** The last four digits behind asterisks. */
 export function mask(number: string): string {
   return number.slice(-4).padStart(Math.max(number.length, 4), "*");

@@ -3,13 +3,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { AccessTokens, header } from "./auth.ts";
 import { READERS, textOf } from "./bodies.ts";
 import type { BodyFormat, Fields, Reader } from "./bodies.ts";
-import { UNIFORM_CARDS } from "./cards.ts";
-import type { Issuer } from "./cards.ts";
+import { codeLength, isCardNumber, isExpired, mask, minorOf, UNIFORM_CARDS } from "./cards.ts";
+import type { Card, CardFault, CardPlaces, Issuer } from "./cards.ts";
 import { faultIn } from "./rules.ts";
 import type { FieldFault, Rules } from "./rules.ts";
 import { ConnectionReset, Refusal } from "./simulator.ts";
 import type { Answer, SimulatorAnswer, SimulatorFactory, SimulatorRequest, SimulatorTools } from "./simulator.ts";
 import { Transactions } from "./transactions.ts";
+import type { Transaction } from "./transactions.ts";
 
 /**
  * A simulator as a table of facts. Order of the checks: path and method, credentials, headers, body, fields, idempotency key;
@@ -43,7 +44,8 @@ export interface Definition<State extends object, Details extends object> {
 
 /** Named `METHOD /path/:id`, with ` operation` behind it where one path serves many. */
 export interface Endpoint<State extends object, Details extends object> {
-  rules: Rules;
+  /** Left out: it takes no field. */
+  rules?: Rules;
   run(call: Call<State, Details>): Answer | Promise<Answer>;
   body?: BodyFormat | Reader;
   /** The vendor ignores what it does not know. */
@@ -120,8 +122,33 @@ export class Call<State extends object, Details extends object> {
     return this.text(field) || undefined;
   }
 
+  /** Several fields as texts: `const [number, code] = call.texts("number", "code")`. */
+  texts<const Names extends readonly string[]>(...names: Names): { -readonly [Index in keyof Names]: string } {
+    return names.map((name) => this.text(name)) as { -readonly [Index in keyof Names]: string };
+  }
+
+  /** Those of the fields that were sent, under their own names, as an answer repeats them. */
+  given(...names: readonly string[]): Record<string, string> {
+    return Object.fromEntries(names.filter((name) => this.has(name)).map((name) => [name, this.text(name)]));
+  }
+
+  /** The value of `:name` in the path. */
+  param(name: string): string {
+    return this.params[name] ?? "";
+  }
+
   number(field: string): number {
     return Number(this.text(field));
+  }
+
+  /** The field as a number, undefined when it is absent. */
+  maybeNumber(field: string): number | undefined {
+    return this.has(field) ? this.number(field) : undefined;
+  }
+
+  /** An amount such as 12.34 in minor units of the currency, undefined when it is absent. */
+  minor(field: string, currency: string): number | undefined {
+    return this.has(field) ? minorOf(this.text(field), currency) : undefined;
   }
 
   /** The leaves whose names begin so and end in `end`, without either: `under("metadata[", "]")`. */
@@ -143,9 +170,38 @@ export class Call<State extends object, Details extends object> {
     return uniform === "approved" || uniform === "lost answer" ? null : issuer.declines[uniform];
   }
 
+  /** Whether a number is within the bounds `name[gt]`, `name[gte]`, `name[lt]` and `name[lte]`, each where it was sent. */
+  isWithin(name: string, value: number): boolean {
+    const [gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity] = ["gt", "gte", "lt", "lte"].map((bound) =>
+      this.maybeNumber(`${name}[${bound}]`),
+    );
+    return value > gt && value >= gte && value < lt && value <= lte;
+  }
+
+  /** The card of the request, when nothing is against its form alone; else what `refuse` makes of it is thrown. */
+  card(places: CardPlaces, refuse: (fault: CardFault) => Refusal): Card {
+    const [number, code] = [this.text(places.number), this.text(places.code ?? "")];
+    const [, first = "", second = ""] = /^(\d{1,2})\D?(\d+)$/.exec(this.text(places.expiry ?? "")) ?? [];
+    const [month, year] = places.expiry === undefined ? [this.text(places.month ?? ""), this.text(places.year ?? "")] : [first, second];
+    if (!isCardNumber(number)) throw refuse("number");
+    if (isExpired(Number(month), Number(year), this.tools.now())) throw refuse("expiry");
+    if (code !== "" && code.length !== codeLength(number)) throw refuse("code");
+    return { number, month, year };
+  }
+
   /** What a look-up by reference finds; the ledger keeps that it was asked. */
-  lookUp(reference: string | null, isMeant: (transaction: ReturnType<Transactions<Details>["all"]>[number]) => boolean) {
+  lookUp(reference: string | null, isMeant: (transaction: Transaction<Details>) => boolean): Transaction<Details>[] {
     return this.transactions.lookUp(this.request.lookUpLag(), reference, isMeant);
+  }
+
+  /** A card that is kept without being a transaction: the ledger has it as a token. */
+  recordStored(id: string | null, reference: string | null, number: string): void {
+    this.tools.record({ kind: "token", id, reference, outcome: "approved", card: mask(number) });
+  }
+
+  /** Such a card is forgotten. */
+  recordRemoved(id: string | null, reference: string | null): void {
+    this.tools.record({ kind: "void", id, reference, outcome: "approved" });
   }
 }
 
@@ -209,7 +265,7 @@ export function defineSimulator<State extends object = object, Details extends o
       if (route.operation !== undefined && route.operation !== request.operation) throw definition.refuse.path(request, true);
       const { idempotency, isOrdered = false } = definition;
       const run = async () => {
-        const fault = faultIn(request.fields, route.rules, { isOpen: route.isOpen ?? false, isOrdered });
+        const fault = faultIn(request.fields, route.rules ?? {}, { isOpen: route.isOpen ?? false, isOrdered });
         if (fault !== null) throw definition.refuse.field(fault, request);
         await request.work();
         const call = callOf(request, accountName);

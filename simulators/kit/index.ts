@@ -4,6 +4,7 @@ export * from "./auth.ts";
 export * from "./bodies.ts";
 export * from "./cards.ts";
 export * from "./define.ts";
+export * from "./rule-table.ts";
 export * from "./rules.ts";
 export * from "./simulator.ts";
 export * from "./transactions.ts";

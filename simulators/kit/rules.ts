@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Fields } from "./bodies.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface Rule {
 }
 
 type Need = "optional" | "required" | "forbidden";
+/** What the rest of a request must be for a rule to hold. */
+export type Condition = (fields: Fields) => boolean;
 
 export interface FieldFault {
   kind: "unknown" | "missing" | "forbidden" | "order" | Wrong;
@@ -30,20 +33,20 @@ export interface FieldFault {
 }
 
 export const required = (rule: Rule): Rule => ({ ...rule, need: "required" });
-export const requiredIf = (rule: Rule, when: (fields: Fields) => boolean): Rule => ({
+export const requiredIf = (rule: Rule, when: Condition): Rule => ({
   ...rule,
   need: (fields) => (when(fields) ? "required" : "optional"),
 });
 /** Required as soon as anything below `parent`, a name of the same table, is sent: `requiredWith("card", digits(3))`. */
 export const requiredWith = (parent: string, rule: Rule): Rule => ({ ...rule, need: "required", parent });
-export const forbiddenIf = (rule: Rule, when: (fields: Fields) => boolean): Rule => ({
+export const forbiddenIf = (rule: Rule, when: Condition): Rule => ({
   ...rule,
   need: (fields) => (when(fields) ? "forbidden" : "optional"),
 });
+/** Required where the condition holds, forbidden elsewhere. */
+export const onlyIf = (rule: Rule, when: Condition): Rule => ({ ...rule, need: (fields) => (when(fields) ? "required" : "forbidden") });
 /** The same field, refused with the vendor's code `code`. */
 export const coded = (code: string, rule: Rule): Rule => ({ ...rule, code });
-/** Every rule of a table made required. */
-export const allRequired = (rules: Rules): Rules => Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, required(rule)]));
 /** The same rules below a field: `under("card", { number })` is `{ "card.number" }`. */
 export const under = (path: string, rules: Rules): Rules => moved(rules, (name) => `${path}.${name}`);
 /** The same in a bracketed form: `card[number]`. */
@@ -76,16 +79,6 @@ export const text = (longest = 255, least = 1): Rule =>
         ? ["length", `must have at most ${longest} characters`]
         : null,
   );
-/** Several strings by name and longest length, `name least-longest` where an empty one is not meant: `texts("city 40, note 0-255")`. */
-export const texts = (names: string): Rules =>
-  Object.fromEntries(
-    names.split(",").map((entry) => {
-      const [name = "", lengths = ""] = entry.trim().split(" ");
-      const [first = 0, second] = lengths.split("-").map(Number);
-      return [name, second === undefined ? text(first) : text(second, first)];
-    }),
-  );
-
 /** A string of that form; `what` follows "must be". */
 export const matching = (pattern: RegExp, what: string, longest = Infinity): Rule =>
   string((value) =>
@@ -177,10 +170,16 @@ const STATES = new Set(
 /** Two letters of a state or territory of the United States or a province of Canada. */
 export const state2: Rule = string((value) => (STATES.has(value) ? null : ["value", "must be a state of two letters"]));
 export const email = (longest = 255): Rule => matching(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, "an e-mail address", longest);
+/** IPv4 or IPv6. */
+export const ip: Rule = rule((value) => (typeof value === "string" && isIP(value) > 0 ? null : ["value", "must be an IP address"]));
 /** Dotted IPv4. */
 export const ipv4: Rule = matching(/^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}(?<!\.)$/, "a dotted IPv4 address");
 /** Month and year as MMYY, not checked against today. */
 export const mmyy: Rule = matching(/^(0[1-9]|1[0-2])[0-9]{2}$/, "an expiry of the form MMYY");
+/** 01 to 12. */
+export const month: Rule = matching(/^(0[1-9]|1[0-2])$/, "two digits");
+/** A year of this century in full. */
+export const year4: Rule = matching(/^20[0-9]{2}$/, "four digits");
 export const uuid: Rule = matching(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, "a UUID");
 
 /** The name in the table that a field falls under: its own, or one with `[*]` or `.*`. */

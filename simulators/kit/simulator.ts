@@ -66,6 +66,11 @@ export class Refusal extends Error {
     this.code = code;
     this.isRecorded = isRecorded;
   }
+
+  /** The same for a look-up that found nothing. */
+  unrecorded(): Refusal {
+    return new Refusal(this.answer, this.code, { isRecorded: false });
+  }
 }
 
 /** Thrown when the connection is reset and nothing is recorded. */

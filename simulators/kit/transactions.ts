@@ -1,9 +1,23 @@
+import { table } from "./answers.ts";
 import { mask } from "./cards.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { SimulatorTools } from "./simulator.ts";
 
 /** Where a transaction stands. A void is possible before `settled`, a refund after, unless the vendor says otherwise. */
 export type TransactionState = "declined" | "authorized" | "captured" | "settled" | "voided" | "refunded" | "verified";
+
+const ALL_STATES: readonly TransactionState[] = ["declined", "authorized", "captured", "settled", "voided", "refunded", "verified"];
+
+/** The vendor's word for each state: `byState("declined/voided 3, authorized 2, captured/settled/refunded/verified 100")`. */
+export function byState(rows: string): Readonly<Record<TransactionState, string>> {
+  const words = new Map([...table(rows)].flatMap(([states, word]) => states.split("/").map((state) => [state, word] as const)));
+  const wordOf = (state: TransactionState): string => {
+    const word = words.get(state);
+    if (word === undefined || words.size !== ALL_STATES.length) throw new Error(`"${rows}" has not one word for each state`);
+    return word;
+  };
+  return Object.fromEntries(ALL_STATES.map((state) => [state, wordOf(state)])) as Record<TransactionState, string>;
+}
 
 /** One payment, authorization, verification or stored card at the vendor; `details` are the vendor's own. */
 export interface Transaction<Details = object> {
@@ -80,6 +94,17 @@ export class Transactions<Details = object> {
     return this.#all.get(id);
   }
 
+  /** The newest of that kind, whatever look-ups show. */
+  find(isMeant: (transaction: Transaction<Details>) => boolean): Transaction<Details> | undefined {
+    return this.all().find(isMeant);
+  }
+
+  /** The newest one of the same card that was not declined, if it is less than so old: what vendors with a duplicate check look for. */
+  twin(card: string, withinMs: number, isTwin: (transaction: Transaction<Details>) => boolean): Transaction<Details> | undefined {
+    const since = this.#tools.now() - withinMs;
+    return this.find((one) => one.card === card && one.at > since && one.state !== "declined" && isTwin(one));
+  }
+
   /** Newest first; what the vendor itself knows, whatever its look-ups show. */
   all(): Transaction<Details>[] {
     return [...this.#all.values()].toReversed();
@@ -111,7 +136,7 @@ export class Transactions<Details = object> {
   /** Null when it was refunded; else what is against it. */
   refund(
     transaction: Transaction<Details>,
-    { id, amountMinor, from = ["settled"] }: { id: string; amountMinor?: number; from?: readonly TransactionState[] },
+    { id, amountMinor, from = ["settled"] }: { id: string; amountMinor?: number | undefined; from?: readonly TransactionState[] },
   ): "state" | "amount" | null {
     if (!from.includes(transaction.state)) return "state";
     const left = transaction.capturedMinor - transaction.refundedMinor;
@@ -121,6 +146,24 @@ export class Transactions<Details = object> {
     if (amount === left) transaction.state = "refunded";
     this.#record("refund", transaction, id, amount);
     return null;
+  }
+
+  /** Whichever of the three it is: null when it was done, else whether the state or the amount is against it. */
+  change(
+    kind: "capture" | "void" | "refund",
+    transaction: Transaction<Details>,
+    { id = transaction.id, amountMinor, from }: { id?: string; amountMinor?: number | undefined; from?: readonly TransactionState[] } = {},
+  ): "state" | "amount" | null {
+    if (kind === "refund") return this.refund(transaction, { id, amountMinor, ...(from && { from }) });
+    const isRightState = transaction.state === "authorized";
+    if (kind === "void") return this.void(transaction, from) ? null : "state";
+    return this.capture(transaction, amountMinor) ? null : isRightState ? "amount" : "state";
+  }
+
+  /** A stored card is forgotten, where it was one of the transactions. */
+  forget(id: string | null): void {
+    const stored = this.#all.get(id ?? "");
+    if (stored !== undefined) this.void(stored, ["verified"]);
   }
 
   /** The batch closes: what is captured is settled; by the vendor's own timetable where it has one: null is not due yet. */
@@ -134,4 +177,19 @@ export class Transactions<Details = object> {
   #record(kind: LedgerEntry["kind"], { reference, currency }: Transaction<Details>, id: string, amountMinor?: number): void {
     this.#tools.record({ kind, id, reference, outcome: "approved", ...(amountMinor !== undefined && { amountMinor, currency }) });
   }
+}
+
+/** A page of a list between two of its ids; what `missing` makes of an id that is not in it is thrown. */
+export function pageBetween<Row extends { id: string }>(
+  found: readonly Row[],
+  { after, before, limit }: { after: string | undefined; before: string | undefined; limit: number },
+  missing: (id: string) => Error,
+): { page: Row[]; hasMore: boolean } {
+  const placeOf = (id: string | undefined, otherwise: number): number => {
+    const place = found.findIndex((one) => one.id === id);
+    if (id !== undefined && place < 0) throw missing(id);
+    return id === undefined ? otherwise : place;
+  };
+  const rest = found.slice(placeOf(after, -1) + 1, placeOf(before, found.length));
+  return { page: rest.slice(0, limit), hasMore: rest.length > limit };
 }

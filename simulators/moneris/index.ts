@@ -1,20 +1,7 @@
-import { brandOf, defineSimulator, element, isAccepted, isCardNumber, isExpired, minorOf, parseXml, plain } from "../kit/index.ts";
-import { READERS, Refusal, textOf, UNIFORM_CARDS } from "../kit/index.ts";
+import { amountText, brandOf, defineSimulator, element, faultIn, htmlNotFound, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
+import { isoSeconds, matching, minorOf, parseXml, plain, READERS, Refusal, rules, table, textOf, under } from "../kit/index.ts";
+import { UNIFORM_CARDS } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Issuer, Rules } from "../kit/index.ts";
-import {
-  allRequired,
-  amountText,
-  digits,
-  faultIn,
-  matching,
-  oneOf,
-  required,
-  requiredIf,
-  requiredWith,
-  text,
-  texts,
-} from "../kit/rules.ts";
-import { under } from "../kit/rules.ts";
 
 /**
  * Moneris' Gateway API of Canada: an XML document in, one receipt out, always status 200. What was refused before the host was asked
@@ -37,23 +24,10 @@ const ISSUER: Issuer<No> = {
 const EXPIRED = ISSUER.declines.expired_card;
 const NO_SUCH_CARD: No = ["200", "14", "INVALID ACCOUNT"];
 /** Cents of totals below 10.00, with the response and issuer's code that they bring. */
-const BY_CENTS: ReadonlyMap<number, No> = new Map(
-  "1 483 02,2 484 02,3 476 03,4 421 04,5 481 05,6 050 06,7 421 07,9 078 09,12 421 12,13 476 13,14 421 14,15 421 15,19 476 19,24 476 91,41 421 41,43 421 43,46 421 46,51 481 51,54 482 54,57 421 57"
-    .split(",")
-    .map((entry) => {
-      const [cents = "", code = "", iso = ""] = entry.split(" ");
-      return [Number(cents), [code, iso]];
-    }),
+const BY_CENTS = table(
+  "1 483 02,2 484 02,3 476 03,4 421 04,5 481 05,6 050 06,7 421 07,9 078 09,12 421 12,13 476 13,14 421 14,15 421 15,19 476 19,24 476 91,41 421 41,43 421 43,46 421 46,51 481 51,54 482 54,57 421 57",
 );
-const CARD_TYPES: Readonly<Record<string, string>> = {
-  visa: "V",
-  mastercard: "M ",
-  amex: "AX",
-  discover: "NO",
-  diners: "DC",
-  jcb: "C1",
-  unionpay: "UP",
-};
+const CARD_TYPES = table("visa V,mastercard M ,amex AX,discover NO,diners DC,jcb C1,unionpay UP");
 
 type Receipt = Readonly<Record<string, string>>;
 interface Details {
@@ -65,74 +39,57 @@ interface Details {
 type Vault = { cards: Map<string, { pan: string; expdate: string }> };
 type MonerisCall = Call<Vault, Details>;
 
-const ORDER_ID = required(matching(/^[A-Za-z0-9_\-:.@ ]{1,50}$/, "1 to 50 letters, digits, blanks and _ - : . @"));
+const ORDER_ID = matching(/^[A-Za-z0-9_\-:.@ ]{1,50}$/, "1 to 50 letters, digits, blanks and _ - : . @");
 const CUST_ID = matching(/^[^<>$%=?^{}[\]\\]{0,50}$/, "at most 50 characters without < > $ % = ? ^ { } [ ] \\");
-const AMOUNT = required(amountText(9_999_999.99, /^[0-9]{1,7}\.[0-9]{2}$/));
-const CRYPT_TYPE = required(oneOf("1", "2", "3", "4", "5", "6", "7", "8"));
-const DESCRIPTOR = { dynamic_descriptor: text(20, 0) };
-const TXN_NUMBER = required(matching(/^[0-9]+-[0-9]+_[0-9]+$/, "a TransID"));
-const CARD: Rules = {
-  pan: required(digits(1, 20)),
-  expdate: required(matching(/^[0-9]{2}(0[1-9]|1[0-2])$/, "YYMM")),
-  crypt_type: CRYPT_TYPE,
-};
-const AVS: Rules = under("avs_info", {
-  ...texts("avs_street_number 0-19, avs_street_name 0-19"),
-  avs_zipcode: matching(/^[A-Za-z0-9]{0,9}$/, "at most 9 letters and digits"),
-  ...texts("avs_email 0-60, avs_hostname 0-60, avs_browser 0-60, avs_shiptocountry 0-3, avs_shipmethod 0-1"),
-  ...texts("avs_merchprodsku 0-15, avs_custip 0-19, avs_custphone 0-10"),
-});
+const AMOUNT = amountText(9_999_999.99, /^[0-9]{1,7}\.[0-9]{2}$/);
+const TXN_NUMBER = matching(/^[0-9]+-[0-9]+_[0-9]+$/, "a TransID");
+const EXPDATE = matching(/^[0-9]{2}(0[1-9]|1[0-2])$/, "YYMM");
+const ZIP = matching(/^[A-Za-z0-9]{0,9}$/, "at most 9 letters and digits");
+const CVD_VALUE = matching(/^([0-9]{3,4})?$/, "3 or 4 digits");
+const ISSUER_ID = matching(/^[A-Za-z0-9]{0,15}$/, "at most 15 letters and digits");
+const DATA_KEY = matching(/^[A-Za-z0-9]{25,28}$/, "25 to 28 letters and digits");
 const hasCode = (fields: Fields): boolean => [...fields].some(([name, value]) => name.endsWith("cvd_info.cvd_indicator") && value === "1");
-const CVD: Rules = {
-  "cvd_info.cvd_indicator": requiredWith("cvd_info", oneOf("0", "1", "2", "9")),
-  "cvd_info.cvd_value": requiredIf(matching(/^([0-9]{3,4})?$/, "3 or 4 digits"), hasCode),
-};
-const COF: Rules = under("cof_info", {
-  issuer_id: matching(/^[A-Za-z0-9]{0,15}$/, "at most 15 letters and digits"),
-  payment_indicator: oneOf("C", "R", "U", "V", "Z"),
-  payment_information: oneOf("0", "2", "3"),
-});
-const CHECKS: Rules = { ...AVS, ...CVD, ...COF };
-const PURCHASE: Rules = { order_id: ORDER_ID, cust_id: CUST_ID, amount: AMOUNT, ...CARD, ...DESCRIPTOR, ...CHECKS };
-const FOLLOWING: Rules = { txn_number: TXN_NUMBER, crypt_type: CRYPT_TYPE, cust_id: CUST_ID, ...DESCRIPTOR };
-const DATA_KEY = required(matching(/^[A-Za-z0-9]{25,28}$/, "25 to 28 letters and digits"));
+const CRYPT_TYPE = rules`crypt_type! is 1|2|3|4|5|6|7|8`;
+const CARD = rules`pan! digits 1-20, expdate! ${EXPDATE}, ${CRYPT_TYPE}`;
+const AVS = rules`
+  avs_info: avs_street_number/avs_street_name 0-19, avs_zipcode ${ZIP}, avs_email/avs_hostname/avs_browser 0-60
+  avs_info: avs_shiptocountry 0-3, avs_shipmethod 0-1, avs_merchprodsku 0-15, avs_custip 0-19, avs_custphone 0-10
+`;
+const COF = rules`cof_info: issuer_id ${ISSUER_ID}, payment_indicator is C|R|U|V|Z, payment_information is 0|2|3`;
+const CHECKS = rules`
+  ${AVS}
+  cvd_info?: cvd_indicator! is 0|1|2|9, cvd_value!${hasCode} ${CVD_VALUE}
+  ${COF}
+`;
+const DESCRIPTOR = rules`dynamic_descriptor 0-20`;
+const ORDER = rules`order_id! ${ORDER_ID}, cust_id ${CUST_ID}`;
+const PURCHASE = rules`${ORDER}, amount! ${AMOUNT}, ${CARD}, ${DESCRIPTOR}, ${CHECKS}`;
+const BY_KEY = rules`data_key! ${DATA_KEY}, ${ORDER}, amount! ${AMOUNT}, ${CRYPT_TYPE}, ${DESCRIPTOR}, ${CHECKS}`;
+const FOLLOWING = rules`txn_number! ${TXN_NUMBER}, ${CRYPT_TYPE}, cust_id ${CUST_ID}, ${DESCRIPTOR}`;
+const STORED = rules`cust_id ${CUST_ID}, phone/email/note 0-30, ${CARD}, data_key_format is 0|0U, ${AVS}, ${COF}`;
 
 /** Transaction types: their elements in the order in which they must stand, and what they do. */
 const TYPES: Readonly<Record<string, readonly [rules: Rules, run: (call: MonerisCall, transType: string) => Answer, transType: string]>> = {
   purchase: [PURCHASE, pay, "00"],
   preauth: [PURCHASE, pay, "01"],
-  card_verification: [{ order_id: ORDER_ID, cust_id: CUST_ID, ...CARD, ...CHECKS }, pay, "06"],
-  res_purchase_cc: [
-    { data_key: DATA_KEY, order_id: ORDER_ID, cust_id: CUST_ID, amount: AMOUNT, crypt_type: CRYPT_TYPE, ...DESCRIPTOR, ...CHECKS },
-    pay,
-    "00",
-  ],
-  completion: [{ order_id: ORDER_ID, comp_amount: AMOUNT, ...FOLLOWING }, follow, "02"],
-  purchasecorrection: [{ order_id: ORDER_ID, ...FOLLOWING }, follow, "11"],
-  refund: [{ order_id: ORDER_ID, amount: AMOUNT, ...FOLLOWING }, follow, "04"],
-  res_add_cc: [
-    { cust_id: CUST_ID, ...texts("phone 0-30, email 0-30, note 0-30"), ...CARD, data_key_format: oneOf("0", "0U"), ...AVS, ...COF },
-    store,
-    "null",
-  ],
-  res_delete: [{ data_key: DATA_KEY }, remove, "null"],
+  card_verification: [rules`${ORDER}, ${CARD}, ${CHECKS}`, pay, "06"],
+  res_purchase_cc: [BY_KEY, pay, "00"],
+  completion: [rules`order_id! ${ORDER_ID}, comp_amount! ${AMOUNT}, ${FOLLOWING}`, follow, "02"],
+  purchasecorrection: [rules`order_id! ${ORDER_ID}, ${FOLLOWING}`, follow, "11"],
+  refund: [rules`order_id! ${ORDER_ID}, amount! ${AMOUNT}, ${FOLLOWING}`, follow, "04"],
+  res_add_cc: [STORED, store, "null"],
+  res_delete: [rules`data_key! ${DATA_KEY}`, remove, "null"],
 };
-const HEAD: Rules = {
-  ...under("request", allRequired({ store_id: text(10), api_token: text(20) })),
-  ...under("request", { app_version: text(50, 0), status_check: oneOf("true", "false") }),
-};
+const HEAD = rules`request: store_id! 10, api_token! 20, app_version 0-50, status_check is true|false`;
 const rulesOf = (type: string): Rules => ({ ...HEAD, ...under(`request.${type}`, TYPES[type]?.[0] ?? {}) });
 
-const endpoints = Object.entries(TYPES).map(([type, [, run, transType]]): [string, Endpoint<Vault, Details>] => [
-  `POST ${PATH} ${type}`,
-  {
-    rules: rulesOf(type),
-    run: (call) => {
-      checkOrder(call.request, type);
-      return run(call, transType);
-    },
-  },
-]);
+const endpoints = Object.entries(TYPES).map(([type, [, run, transType]]): [string, Endpoint<Vault, Details>] => {
+  const ordered = (call: MonerisCall): Answer => {
+    checkOrder(call.request, type);
+    return run(call, transType);
+  };
+  return [`POST ${PATH} ${type}`, { rules: rulesOf(type), run: ordered }];
+});
 
 export const simulator = defineSimulator<Vault, Details>({
   // The vendor takes the document under any type.
@@ -148,14 +105,11 @@ export const simulator = defineSimulator<Vault, Details>({
   operationOf: (fields) => (fields.get("request.status_check") === "true" ? "status_check" : typeOf(fields)),
   endpoints: {
     ...Object.fromEntries(endpoints),
-    [`POST ${PATH} status_check`]: { isOpen: true, rules: {}, run: checkStatus },
+    [`POST ${PATH} status_check`]: { isOpen: true, run: checkStatus },
   },
   refuse: {
     malformed: () => refused("The document is not well-formed XML."),
-    path: ({ path, method }, isKnown) =>
-      path === PATH && method === "POST"
-        ? refused("Invalid transaction type")
-        : new Refusal(plain(isKnown ? 405 : 404, "<html><body>Not found</body></html>", "text/html"), "no such page"),
+    path: ({ path, method }, isKnown) => (path === PATH && method === "POST" ? refused("Invalid transaction type") : htmlNotFound(isKnown)),
     field: wrongField,
   },
 });
@@ -211,8 +165,8 @@ const padded = (words: string): string => `${words.padEnd(19)}*${" ".repeat(20)}
 const unitOf = ({ accountName }: MonerisCall): string => (/cad/i.test(accountName) ? "CAD" : "USD");
 
 function timeOf({ tools }: MonerisCall): Receipt {
-  const [TransDate = "", time = ""] = new Date(tools.now()).toISOString().split("T");
-  return { TransTime: time.slice(0, 8), TransDate };
+  const [TransDate = "", TransTime = ""] = isoSeconds(tools.now()).replace("Z", "").split("T");
+  return { TransTime, TransDate };
 }
 
 /** The host's answer to a transaction of this order. */
@@ -249,7 +203,8 @@ function cardOf(call: MonerisCall): { pan: string; expdate: string } {
 /** The vendor's amounts decide, unless the card does. */
 function byAmount(pan: string, minor: number): No | null {
   if (UNIFORM_CARDS.has(pan)) return null;
-  if (minor < 1_000) return BY_CENTS.get(minor % 100) ?? null;
+  const [code, iso = ""] = BY_CENTS.get(String(minor % 100))?.split(" ") ?? [];
+  if (minor < 1_000) return code === undefined ? null : [code, iso];
   if (minor >= 5_100 && minor <= 6_000) return ["421", "41"];
   return minor >= 12_000 && minor <= 13_000 ? ["482", "54"] : null;
 }
@@ -266,7 +221,7 @@ function pay(call: MonerisCall, transType: string): Answer {
   const [orderId, amount, card] = [value("order_id"), value("amount") || "0.00", cardOf(call)];
   if (value("avs_info.avs_street_number").length + value("avs_info.avs_street_name").length > 19)
     throw wrongField({ field: "avs_street_name", words: "and avs_street_number have at most 19 characters" });
-  if (call.transactions.all().some(({ details }) => details.orderId === orderId))
+  if (call.transactions.find(({ details }) => details.orderId === orderId))
     throw refused("The transaction was not sent to the host because of a duplicate order id");
   const amountMinor = minorOf(amount, unitOf(call));
   const no = hostSays(call, card, amountMinor);
@@ -274,7 +229,7 @@ function pay(call: MonerisCall, transType: string): Answer {
   const isTold = value("cvd_info.cvd_indicator") === "1";
   const receipt: Receipt = {
     ...receiptOf(call, transType, amount, no),
-    CardType: CARD_TYPES[brandOf(card.pan)] ?? "null",
+    CardType: CARD_TYPES.get(brandOf(card.pan)) ?? "null",
     AvsResultCode: zip === "" ? "null" : street === "" ? "Z" : "Y",
     CvdResultCode: !isTold ? "null" : no?.[0] === "487" ? "1N" : "1M",
     IssuerId: no === null && call.has(`request.${type}.cof_info.issuer_id`) ? call.tools.digits(15) : "null",
@@ -319,28 +274,16 @@ function store(call: MonerisCall): Answer {
   if (!isCardNumber(pan)) throw refused("Cancelled: Invalid pan");
   call.decide(ISSUER, pan);
   call.state.cards.set(DataKey, { pan, expdate });
-  call.tools.record({
-    kind: "token",
-    id: DataKey,
-    reference: value("cust_id") || null,
-    outcome: "approved",
-    card: pan.slice(-4).padStart(pan.length, "*"),
-  });
-  return vaultAnswer(call, DataKey, "Successfully registered CC details.", {
-    cust_id: value("cust_id"),
-    phone: value("phone"),
-    email: value("email"),
-    note: value("note"),
-    crypt_type: value("crypt_type"),
-    masked_pan: `${pan.slice(0, 4)}***${pan.slice(-4)}`,
-    expdate,
-  });
+  call.recordStored(DataKey, value("cust_id") || null, pan);
+  const told = Object.fromEntries(["cust_id", "phone", "email", "note", "crypt_type"].map((name) => [name, value(name)]));
+  const masked_pan = `${pan.slice(0, 4)}***${pan.slice(-4)}`;
+  return vaultAnswer(call, DataKey, "Successfully registered CC details.", { ...told, masked_pan, expdate });
 }
 
 function remove(call: MonerisCall): Answer {
   const DataKey = valueIn(call)("data_key");
   if (!call.state.cards.delete(DataKey)) throw refused("Cancelled: Invalid data key");
-  call.tools.record({ kind: "void", id: DataKey, reference: DataKey, outcome: "approved" });
+  call.recordRemoved(DataKey, DataKey);
   return vaultAnswer(call, DataKey, "Successfully deleted CC details.", {});
 }
 

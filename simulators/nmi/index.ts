@@ -1,24 +1,6 @@
-import { defineSimulator, Refusal, textOf } from "../kit/index.ts";
-import { element, pairs, plain } from "../kit/answers.ts";
-import { checkCredential } from "../kit/auth.ts";
-import { brandOf, isCardNumber, isExpired, mask, minorOf, UNIFORM_CARDS } from "../kit/cards.ts";
-import {
-  amountText,
-  country2,
-  currency,
-  digits,
-  email,
-  ipv4,
-  matching,
-  mmyy,
-  oneOf,
-  required,
-  state2,
-  text,
-  texts,
-  wholeText,
-} from "../kit/rules.ts";
-import type { Answer, Call, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import { brandOf, byState, checkCredential, defineSimulator, digitTime, element, htmlNotFound, matching, minorOf } from "../kit/index.ts";
+import { pairs, plain, Refusal, rules, state2, textOf, UNIFORM_CARDS } from "../kit/index.ts";
+import type { Answer, Call, Card, Incoming, Issuer, Transaction } from "../kit/index.ts";
 
 /**
  * NMI's Payment API and Query API: form in, form or XML out, always status 200. The vendor ignores fields that it does not
@@ -26,8 +8,6 @@ import type { Answer, Call, Incoming, Issuer, Rule, Rules, Transaction } from ".
  */
 
 const DEFAULT_DUPLICATE_SECONDS = 1200;
-/** The merchant's own ids of his account's processors. */
-const PROCESSORS = ["ccprocessora", "ccprocessorb"];
 
 interface Details {
   type: string;
@@ -38,59 +18,35 @@ interface Details {
 }
 
 /** Payment details as the vault keeps them: no security code. */
-type Vault = { records: Map<string, { number: string; expiry: string; at: number }> };
+type Vault = { records: Map<string, Card & { at: number }> };
 type NmiCall = Call<Vault, Details>;
 type Payment = Transaction<Details>;
 
 const ID = matching(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, - and _");
-const KEY = texts("security_key 64, username 64, password 64");
-const CARD: Rules = {
-  ccnumber: text(32),
-  ccexp: mmyy,
-  cvv: digits(3, 4),
-  ...texts(
-    "first_name 255, last_name 255, firstname 255, lastname 255, company 255, address1 255, address2 255, city 255, zip 32, phone 32",
-  ),
-  state: matching(/^[A-Za-z]{2}$/, "a state of two letters"),
-  country: country2,
-  email: email(),
-};
-const ORDER: Rules = {
-  orderid: matching(/^[A-Za-z0-9_-]{1,32}$/, "at most 32 letters, digits, - and _"),
-  order_description: matching(/^[\x20-\x7e]{1,255}$/, "printable ASCII of at most 255 characters"),
-  orderdescription: matching(/^[\x20-\x7e]{1,255}$/, "printable ASCII of at most 255 characters"),
-  customer_id: text(255),
-  customer_vault: oneOf("add_customer"),
-  customer_vault_id: ID,
-  ...Object.fromEntries(Array.from({ length: 20 }, (_none, index) => [`merchant_defined_field_${index + 1}`, text(255)])),
-};
-const PAYMENT: Rules = {
-  ...KEY,
-  ...CARD,
-  ...ORDER,
-  type: required(oneOf("sale", "auth", "validate")),
-  payment: oneOf("creditcard"),
-  amount: amountText(),
-  currency: currency(),
-  ipaddress: ipv4,
-  dup_seconds: wholeText(0, 7_862_400),
-  industry: oneOf("ecommerce", "moto", "retail"),
-  processor_id: oneOf(...PROCESSORS),
-  descriptor: text(25),
-  descriptor_phone: text(32),
-  test_mode: oneOf("enabled"),
-  billing_method: oneOf("recurring", "installment"),
-  initiated_by: oneOf("customer", "merchant"),
-  stored_credential_indicator: oneOf("stored", "used"),
-  initial_transaction_id: ID,
-};
-const FOLLOWING: Rules = {
-  ...KEY,
-  type: required(text(16)),
-  transactionid: required(ID),
-  amount: amountText(),
-  orderid: ORDER["orderid"] as Rule,
-};
+const ORDER_ID = matching(/^[A-Za-z0-9_-]{1,32}$/, "at most 32 letters, digits, - and _");
+const DESCRIPTION = matching(/^[\x20-\x7e]{1,255}$/, "printable ASCII of at most 255 characters");
+const STATE = matching(/^[A-Za-z]{2}$/, "a state of two letters");
+const FLAGS = Array.from({ length: 20 }, (_none, index) => `merchant_defined_field_${index + 1}`).join("/");
+const KEY = rules`security_key/username/password 64`;
+const CARD = rules`
+  ccnumber 32, ccexp mmyy, cvv digits 3-4, zip/phone 32, state ${STATE}, country country2, email email
+  first_name/last_name/firstname/lastname/company/address1/address2/city 255
+`;
+const ORDER = rules`
+  orderid ${ORDER_ID}, order_description/orderdescription ${DESCRIPTION}, customer_id/${FLAGS} 255
+  customer_vault is add_customer, customer_vault_id ${ID}
+`;
+const PAYMENT = rules`
+  ${KEY}, ${CARD}, ${ORDER}, type! is sale|auth|validate, payment is creditcard, amount amount, currency currency, ipaddress ipv4
+  dup_seconds wholeText 0-7862400, industry is ecommerce|moto|retail, processor_id is ccprocessora|ccprocessorb
+  descriptor 25, descriptor_phone 32, test_mode is enabled, billing_method is recurring|installment
+  initiated_by is customer|merchant, stored_credential_indicator is stored|used, initial_transaction_id ${ID}
+`;
+const FOLLOWING = rules`${KEY}, type! 16, transactionid! ${ID}, amount amount, orderid ${ORDER_ID}`;
+const REPORT = rules`
+  ${KEY}, order_id/transaction_id 255, report_type is transaction|customer_vault, customer_vault_id ${ID}
+  start_date/end_date digits 8-14
+`;
 
 /** Response code and text of each refusal; 400 leaves it open what the processor did. */
 const ISSUER: Issuer<readonly [code: string, text: string]> = {
@@ -116,48 +72,28 @@ export const simulator = defineSimulator<Vault, Details>({
   },
   endpoints: {
     "POST /api/transact.php pay": { rules: PAYMENT, run: pay },
-    "POST /api/transact.php capture": { rules: FOLLOWING, run: follow },
-    "POST /api/transact.php void": { rules: FOLLOWING, run: follow },
-    "POST /api/transact.php refund": { rules: FOLLOWING, run: follow },
-    "POST /api/transact.php add_customer": { rules: { ...KEY, ...CARD, ...ORDER }, run: addRecord },
-    "POST /api/transact.php delete_customer": {
-      rules: { ...KEY, customer_vault: required(text(32)), customer_vault_id: required(ID) },
-      run: deleteRecord,
-    },
-    "POST /api/query.php": {
-      rules: {
-        ...KEY,
-        order_id: text(255),
-        transaction_id: text(255),
-        report_type: oneOf("transaction", "customer_vault"),
-        customer_vault_id: ID,
-        start_date: digits(8, 14),
-        end_date: digits(8, 14),
-      },
-      run: report,
-    },
+    "POST /api/transact.php capture": { rules: FOLLOWING, run: (call) => follow(call, "capture") },
+    "POST /api/transact.php void": { rules: FOLLOWING, run: (call) => follow(call, "void") },
+    "POST /api/transact.php refund": { rules: FOLLOWING, run: (call) => follow(call, "refund") },
+    "POST /api/transact.php add_customer": { rules: rules`${KEY}, ${CARD}, ${ORDER}`, run: addRecord },
+    "POST /api/transact.php delete_customer": { rules: rules`${KEY}, customer_vault! 32, customer_vault_id! ${ID}`, run: deleteRecord },
+    "POST /api/query.php": { rules: REPORT, run: report },
   },
   refuse: {
     malformed: (request) => refusal(request, "Authentication Failed"),
-    path: (_request, isKnown) =>
-      new Refusal(plain(isKnown ? 405 : 404, "<html><body>Not found</body></html>", "text/html"), "no such page"),
-    field: ({ kind, field, words }, request) =>
-      refusal(
-        request,
-        kind === "unknown" ? `unknown parameter: ${field}` : `Invalid ${field === "ccexp" ? "expiration (ccexp)" : field}: ${words}`,
-      ),
+    path: (_request, isKnown) => htmlNotFound(isKnown),
+    field({ kind, field, words }, request) {
+      const name = field === "ccexp" ? "expiration (ccexp)" : field;
+      return refusal(request, kind === "unknown" ? `unknown parameter: ${field}` : `Invalid ${name}: ${words}`);
+    },
   },
 });
 
 /** `response=3`, or an `error_response` from the Query API. */
-function refusal({ path, fields, tools }: Incoming, words: string, code = "300"): Refusal {
+function refusal({ path, fields, tools }: Incoming, words: string): Refusal {
   const told = `${words} REFID:${tools.digits(10)}`;
-  const orderid = textOf(fields, "orderid");
-  const type = textOf(fields, "type");
-  return new Refusal(
-    path.endsWith("query.php") ? xml(element("error_response", told)) : form({ response: "3", text: told, code, orderid, type }),
-    code,
-  );
+  if (path.endsWith("query.php")) return new Refusal(xml(element("error_response", told)), "300");
+  return new Refusal(form(["3", told, "300"], textOf(fields, "type"), { orderid: textOf(fields, "orderid") }), "300");
 }
 
 function refuse(call: NmiCall, words: string): never {
@@ -178,13 +114,13 @@ function pay(call: NmiCall): Answer {
   const { tools, state } = call;
   const [type, amount, isStored] = [call.text("type"), call.maybe("amount") ?? "0.00", call.has("customer_vault")];
   checkAddress(call);
-  if (type === "validate" ? Number(amount) !== 0 : Number(amount) <= 0)
-    refuse(call, `Invalid amount${type === "validate" ? " for validate" : ""}`);
+  if (type === "validate" && Number(amount) !== 0) refuse(call, "Invalid amount for validate");
+  if (type !== "validate" && Number(amount) <= 0) refuse(call, "Invalid amount");
   const card = isStored ? newCard(call) : chosenCard(call);
   if (isStored && state.records.has(call.text("customer_vault_id"))) refuse(call, "Duplicate Customer Vault Id");
   refuseDuplicate(call, type, card.number, amount);
   const isSmall = type !== "validate" && Number(amount) < 1;
-  const no = call.decide(ISSUER, card.number) ?? (isSmall ? (["200", "DECLINE"] as const) : null);
+  const no = call.decide(ISSUER, card.number) ?? (isSmall ? ISSUER.declines.card_declined : null);
   const [code, words] = no ?? ["100", "SUCCESS"];
   const id = tools.digits(10);
   const vaultId = no === null && isStored ? keep(call, card) : undefined;
@@ -207,27 +143,23 @@ function pay(call: NmiCall): Answer {
     ledger: { industry: call.maybe("industry") ?? null, ...(vaultId !== undefined && { customer_vault_id: vaultId }) },
   });
   const response = no === null ? "1" : code.startsWith("4") ? "3" : "2";
-  return form({ response, text: words, code, orderid: call.text("orderid"), type, transaction, vaultId });
+  return form([response, words, code], type, { orderid: call.text("orderid"), transaction, vaultId });
 }
 
 function checkAddress(call: NmiCall): void {
-  const country = call.maybe("country");
-  const isNear = country === undefined || country === "US" || country === "CA";
-  if (isNear && call.has("state") && state2.check(call.text("state").toUpperCase()) !== null) refuse(call, "Invalid state");
-  if (country === "US" && call.has("zip") && !/^[0-9]{5}(-?[0-9]{4})?$/.test(call.text("zip"))) refuse(call, "Invalid zip");
+  const [country = "US", state] = [call.maybe("country"), call.maybe("state")];
+  if (["US", "CA"].includes(country) && call.has("state") && state2.check(state?.toUpperCase()) !== null) refuse(call, "Invalid state");
+  if (call.text("country") === "US" && call.has("zip") && !/^[0-9]{5}(-?[0-9]{4})?$/.test(call.text("zip"))) refuse(call, "Invalid zip");
   if (call.has("customer_id") && call.has("customer_vault_id") && call.text("customer_id") !== call.text("customer_vault_id"))
     refuse(call, "customer_id and customer_vault_id differ");
 }
 
-type Card = { number: string; expiry: string };
-
 /** The card of the request, as the gateway checks it before it asks anybody. */
 function newCard(call: NmiCall): Card {
-  const [number, expiry] = [call.text("ccnumber"), call.maybe("ccexp")];
-  if (!isCardNumber(number)) refuse(call, "Invalid Credit Card Number");
-  if (expiry === undefined) return refuse(call, "The expiration date is missing");
-  if (isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), call.tools.now())) refuse(call, "The expiration date has expired");
-  return { number, expiry };
+  return call.card({ number: "ccnumber", expiry: "ccexp" }, (fault) => {
+    if (fault === "number") return refusal(call.request, "Invalid Credit Card Number");
+    return refusal(call.request, `The expiration date ${call.has("ccexp") ? "has expired" : "is missing"}`);
+  });
 }
 
 function chosenCard(call: NmiCall): Card {
@@ -240,15 +172,10 @@ function chosenCard(call: NmiCall): Card {
 
 /** Same card and amount inside the window, whatever the order; a uniform card is a duplicate only with its own order again. */
 function refuseDuplicate(call: NmiCall, type: string, number: string, amount: string): void {
-  const since = call.tools.now() - (call.has("dup_seconds") ? call.number("dup_seconds") : DEFAULT_DUPLICATE_SECONDS) * 1000;
-  const isTwin = ({ card, at, reference, state, details: { type: other, actions } }: Payment) =>
-    card === number &&
-    at > since &&
-    state !== "declined" &&
-    other === type &&
-    actions[0]?.amount === amount &&
-    (!UNIFORM_CARDS.has(number) || reference === call.maybe("orderid"));
-  if (call.transactions.all().some(isTwin)) refuse(call, "Duplicate transaction");
+  const isTwin = ({ reference, details }: Payment): boolean =>
+    details.type === type && details.actions[0]?.amount === amount && (!UNIFORM_CARDS.has(number) || reference === call.maybe("orderid"));
+  const twin = call.transactions.twin(number, (call.maybeNumber("dup_seconds") ?? DEFAULT_DUPLICATE_SECONDS) * 1000, isTwin);
+  if (twin !== undefined) refuse(call, "Duplicate transaction");
 }
 
 function avsOf(call: NmiCall): string {
@@ -257,9 +184,9 @@ function avsOf(call: NmiCall): string {
 }
 
 /** Puts the card into the vault under the id asked for, else under digits of its own; returns the id. */
-function keep(call: NmiCall, { number, expiry }: Card): string {
+function keep(call: NmiCall, card: Card): string {
   const id = call.maybe("customer_vault_id") ?? call.tools.digits(9);
-  call.state.records.set(id, { number, expiry, at: call.tools.now() });
+  call.state.records.set(id, { ...card, at: call.tools.now() });
   return id;
 }
 
@@ -269,81 +196,55 @@ function addRecord(call: NmiCall): Answer {
   const card = newCard(call);
   if (call.state.records.has(call.text("customer_vault_id"))) refuse(call, "Duplicate Customer Vault Id");
   const vaultId = keep(call, card);
-  call.tools.record({ kind: "token", id: vaultId, reference: call.maybe("orderid") ?? null, outcome: "approved", card: mask(card.number) });
-  return form({ response: "1", text: "Customer Added", code: "100", orderid: call.text("orderid"), type: "", vaultId });
+  call.recordStored(vaultId, call.maybe("orderid") ?? null, card.number);
+  return form(["1", "Customer Added", "100"], "", { orderid: call.text("orderid"), vaultId });
 }
 
 function deleteRecord(call: NmiCall): Answer {
   const vaultId = call.text("customer_vault_id");
   if (!call.state.records.delete(vaultId)) refuse(call, "Invalid Customer Vault Id");
-  call.tools.record({ kind: "void", id: vaultId, reference: vaultId, outcome: "approved" });
-  return form({ response: "1", text: "Customer Deleted", code: "100", orderid: "", type: "", vaultId });
+  call.recordRemoved(vaultId, vaultId);
+  return form(["1", "Customer Deleted", "100"], "", { orderid: "", vaultId });
 }
 
-/** capture, void and refund of a transaction by its id. */
-function follow(call: NmiCall): Answer {
-  const { transactions, tools } = call;
-  const [type, transaction] = [
-    call.text("type"),
-    transactions.get(call.text("transactionid")) ?? refuse(call, "Transaction was not found"),
-  ];
-  const { currency: unit, details, amountMinor } = transaction;
-  const asked = call.has("amount") ? minorOf(call.text("amount"), unit) : undefined;
-  if (type === "capture" && !transactions.capture(transaction, asked ?? amountMinor))
-    refuse(call, "The specified amount of or transaction itself cannot be captured");
-  if (type === "void" && !transactions.void(transaction)) refuse(call, "Only transactions pending settlement can be voided");
-  if (type === "refund") {
-    const against = transactions.refund(transaction, {
-      id: transaction.id,
-      ...(asked !== undefined && { amountMinor: asked }),
-      from: ["settled"],
-    });
-    if (against !== null)
-      refuse(
-        call,
-        against === "state" ? "Only settled transactions can be refunded" : "Refund amount may not exceed the transaction balance",
-      );
-  }
-  const words = { capture: "SUCCESS", void: "Transaction Void Successful", refund: "SUCCESS" }[type] ?? "";
+/** What follows a payment: the words of success, and of what is against it by its state and by the amount. */
+const FOLLOWS = {
+  capture: ["SUCCESS", "The specified amount of or transaction itself cannot be captured"],
+  void: ["Transaction Void Successful", "Only transactions pending settlement can be voided"],
+  refund: ["SUCCESS", "Only settled transactions can be refunded", "Refund amount may not exceed the transaction balance"],
+} as const;
+
+function follow(call: NmiCall, type: keyof typeof FOLLOWS): Answer {
+  const transaction = call.transactions.get(call.text("transactionid")) ?? refuse(call, "Transaction was not found");
+  const { currency: unit, details } = transaction;
+  const [words, ofState, ofAmount = ofState] = FOLLOWS[type];
+  const against = call.transactions.change(type, transaction, { amountMinor: call.minor("amount", unit) });
+  if (against !== null) refuse(call, against === "state" ? ofState : ofAmount);
   const amount = call.maybe("amount") ?? details.actions[0]?.amount ?? "0.00";
-  details.actions.push({
-    type,
-    amount: type === "refund" ? `-${amount}` : amount,
-    isSuccess: true,
-    text: words,
-    code: "100",
-    at: tools.now(),
-  });
-  return form({ response: "1", text: words, code: "100", orderid: call.text("orderid"), type, transaction });
+  const signed = type === "refund" ? `-${amount}` : amount;
+  details.actions.push({ type, amount: signed, isSuccess: true, text: words, code: "100", at: call.tools.now() });
+  return form(["1", words, "100"], type, { orderid: call.text("orderid"), transaction });
 }
 
 function report(call: NmiCall): Answer {
   const [orderId, ids, vaultId] = [call.maybe("order_id"), call.maybe("transaction_id")?.split(","), call.maybe("customer_vault_id")];
-  const found = call.lookUp(
-    orderId ?? vaultId ?? null,
-    ({ id, reference }) => (ids?.includes(id) ?? true) && (orderId ?? reference) === reference,
-  );
+  const isMeant = ({ id, reference }: Payment) => (ids?.includes(id) ?? true) && (orderId ?? reference) === reference;
+  const found = call.lookUp(orderId ?? vaultId ?? null, isMeant);
   if (call.text("report_type") !== "customer_vault") return xml(found.map(transactionElement).join(""));
   const seenUntil = call.tools.now() - call.request.lookUpLag();
   const records = [...call.state.records].filter(([id, { at }]) => (vaultId ?? id) === id && at <= seenUntil);
-  const shown = records.map(([id, { number, expiry }]) => {
-    const members = { cc_number: shownCard(number), cc_exp: expiry, customer_vault_id: id };
+  const shown = records.map(([id, { number, month, year }]) => {
+    const members = { cc_number: shownCard(number), cc_exp: month + year, customer_vault_id: id };
     return element("customer", members).replace("<customer>", `<customer id="${id}">`);
   });
   return xml(shown.length === 0 ? "" : element("customer_vault", shown));
 }
 
-const CONDITIONS: Readonly<Record<Payment["state"], string>> = {
-  declined: "failed",
-  authorized: "pending",
-  captured: "pendingsettlement",
-  settled: "complete",
-  refunded: "complete",
-  voided: "canceled",
-  verified: "complete",
-};
+const CONDITIONS = byState(
+  "declined failed, authorized pending, captured pendingsettlement, settled/refunded/verified complete, voided canceled",
+);
 
-function transactionElement({ id, state, reference, card, currency: unit, details: { authCode, avs, cvv, actions } }: Payment): string {
+function transactionElement({ id, state, reference, card, currency, details: { authCode, avs, cvv, actions } }: Payment): string {
   const members = {
     transaction_id: id,
     transaction_type: "cc",
@@ -354,49 +255,43 @@ function transactionElement({ id, state, reference, card, currency: unit, detail
     cc_type: brandOf(card),
     avs_response: avs,
     csc_response: cvv,
-    currency: unit,
+    currency,
   };
-  const settled = { ...(actions[0] as Details["actions"][number]), type: "settle", text: "ACCEPTED", code: "100" };
-  const done = state === "settled" || state === "refunded" ? [...actions.slice(0, 1), settled, ...actions.slice(1)] : actions;
-  const shown = done.map(({ type, amount, isSuccess, text: words, code, at }) => {
-    const date = new Date(at).toISOString().replace(/\D/g, "").slice(0, 14);
-    return element("action", {
-      amount,
-      action_type: type,
-      date,
-      success: isSuccess ? "1" : "0",
-      response_text: words,
-      response_code: code,
-    });
+  const [first, ...later] = actions;
+  const isSettled = first !== undefined && (state === "settled" || state === "refunded");
+  const done = isSettled ? [first, { ...first, type: "settle", text: "ACCEPTED", code: "100" }, ...later] : actions;
+  const shown = done.map(({ type: action_type, amount, isSuccess, text: response_text, code: response_code, at }) => {
+    const told = { action_type, date: digitTime(at), success: isSuccess ? "1" : "0", response_text, response_code };
+    return element("action", { amount, ...told });
   });
   return element("transaction", [...Object.entries(members).map(([name, value]) => element(name, value)), ...shown]);
 }
 
-function shownCard(number: string): string {
-  return `${number[0]}${"x".repeat(number.length - 5)}${number.slice(-4)}`;
-}
+const shownCard = (number: string): string => `${number[0]}${"x".repeat(number.length - 5)}${number.slice(-4)}`;
 
 const xml = (inside: string): Answer =>
   plain(200, `<?xml version="1.0" encoding="UTF-8"?>\n<nm_response>${inside}</nm_response>\n`, "text/xml;charset=UTF-8");
 
-/** The answer's fields in the vendor's order, values as they are: blanks are not escaped. */
-function form(answer: {
-  response: string;
-  text: string;
-  code: string;
+interface Told {
   orderid: string;
-  type: string;
   transaction?: Payment;
   vaultId?: string | undefined;
-}): Answer {
-  const { response, text: responsetext, code, orderid, type, transaction, vaultId } = answer;
+}
+
+/** The answer's fields in the vendor's order, values as they are: blanks are not escaped. */
+function form([response, words, code]: readonly [string, string, string], type: string, { orderid, transaction, vaultId }: Told): Answer {
   const { authCode = "", avs = "", cvv = "" } = transaction?.details ?? {};
-  const id = {
+  const values = {
+    response,
+    responsetext: words,
+    authcode: authCode,
     transactionid: transaction?.id ?? "",
     avsresponse: avs,
     cvvresponse: cvv,
     orderid: orderid || (transaction?.reference ?? ""),
+    type,
+    response_code: code,
+    customer_vault_id: vaultId,
   };
-  const values = { response, responsetext, authcode: authCode, ...id, type, response_code: code, customer_vault_id: vaultId };
   return plain(200, pairs(values), "text/html;charset=UTF-8");
 }

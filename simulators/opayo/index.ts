@@ -1,36 +1,6 @@
-import { hash, isAccepted, isSame } from "../kit/auth.ts";
-import {
-  brandOf,
-  codeLength,
-  defineSimulator,
-  element,
-  isCardNumber,
-  isExpired,
-  majorOf,
-  minorOf,
-  pairs,
-  parseXml,
-  plain,
-  Refusal,
-  textOf,
-} from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
-import {
-  coded,
-  country2,
-  currency,
-  digits,
-  email,
-  ipv4,
-  matching,
-  mmyy,
-  oneOf,
-  required,
-  requiredIf,
-  state2,
-  text,
-  texts,
-} from "../kit/rules.ts";
+import { brandOf, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, majorOf, matching, minorOf } from "../kit/index.ts";
+import { pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf } from "../kit/index.ts";
+import type { Answer, Call, Card, CardFault, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Opayo Direct, protocol 4.00: form in, `Name=Value` lines out, always status 200; and the Reporting API's getTransactionDetail.
@@ -54,11 +24,6 @@ interface Details {
   status: string;
   /** Authorised so far, of an AUTHENTICATE. */
   authorisedMinor: number;
-}
-
-interface Card {
-  number: string;
-  expiry: string;
 }
 
 interface State {
@@ -90,89 +55,58 @@ const is =
   (...values: string[]) =>
   (fields: Fields) =>
     values.includes(textOf(fields, "AccountType") || "E");
-const usesCard = (fields: Fields) => !fields.has("Token");
 const isScripted = (fields: Fields) => is("E")(fields) && fields.get("BrowserJavascriptEnabled") === "1";
+const isPlain = (fields: Fields) => !fields.has("Token");
+const isEcommerce = is("E");
 const WITHOUT_POSTCODES = ["IE", "HK", "AE", "QA"];
-const AMOUNT = required(matching(/^(100000(\.00?)?|[0-9]{1,5}(\.[0-9]{1,2})?)$/, "an amount of 0.00 to 100000.00"));
-const CODE = required(matching(/^[A-Za-z0-9\-._{}]{1,40}$/, "at most 40 letters, digits and - . _ { }"));
-const ID = required(matching(/^\{?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?$/, "a VPSTxId"));
-const PERSON = /^[A-Za-z][A-Za-z0-9 .,'&/\\-]*$/;
+const AMOUNT = matching(/^(100000(\.00?)?|[0-9]{1,5}(\.[0-9]{1,2})?)$/, "an amount of 0.00 to 100000.00");
+const CODE = matching(/^[A-Za-z0-9\-._{}]{1,40}$/, "at most 40 letters, digits and - . _ { }");
+const ID = matching(/^\{?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?$/, "a VPSTxId");
+const PERSON = matching(/^[A-Za-z][A-Za-z0-9 .,'&/\\-]*$/, "a name in plain letters", 45);
+const PHONE = matching(/^[0-9+() -]{1,20}$/, "a telephone number");
+const LANGUAGE = matching(/^[a-z]{2,3}(-[A-Za-z]{2,4})?$/, "a language");
+const ZONE = matching(/^[+-]?[0-9]{1,4}$/, "minutes");
 /** Billing and delivery alike, with the vendor's codes of their compulsory fields. */
 type Codes = readonly [surname: string, names: string, line: string, city: string, postcode: string, country: string];
 const address = (side: string, [surname, names, line, city, postcode, country]: Codes): Rules => {
   const hasPostcodes = (fields: Fields) => !WITHOUT_POSTCODES.includes(textOf(fields, `${side}Country`));
   const isAmerican = (fields: Fields) => textOf(fields, `${side}Country`) === "US";
-  return {
-    [`${side}Surname`]: required(coded(surname, text(20))),
-    [`${side}Firstnames`]: required(coded(names, text(20))),
-    [`${side}Address1`]: required(coded(line, text(50))),
-    ...texts(`${side}Address2 50, ${side}Address3 50`),
-    [`${side}City`]: required(coded(city, text(40))),
-    [`${side}PostCode`]: requiredIf(coded(postcode, text(10)), hasPostcodes),
-    [`${side}Country`]: required(coded(country, country2)),
-    [`${side}State`]: {
-      ...state2,
-      check: (value) => (value === "" ? null : state2.check(value)),
-      need: (fields) => (isAmerican(fields) ? "required" : textOf(fields, `${side}State`) === "" ? "optional" : "forbidden"),
-    },
-    [`${side}Phone`]: matching(/^[0-9+() -]{1,20}$/, "a telephone number"),
+  const state: Rule = {
+    check: (value) => (value === "" ? null : state2.check(value)),
+    need: (fields) => (isAmerican(fields) ? "required" : textOf(fields, `${side}State`) === "" ? "optional" : "forbidden"),
   };
+  return rules`
+    ${side}Surname! 20 @${surname}, ${side}Firstnames! 20 @${names}, ${side}Address1! 50 @${line}, ${side}Address2/${side}Address3 50
+    ${side}City! 40 @${city}, ${side}PostCode!${hasPostcodes} 10 @${postcode}, ${side}Country! country2 @${country}, ${side}State ${state}
+    ${side}Phone ${PHONE}
+  `;
 };
-const COMMON: Rules = { VPSProtocol: required(oneOf("4.00")), Vendor: required(text(15)) };
-const REGISTER: Rules = {
-  ...COMMON,
-  TxType: required(oneOf("PAYMENT", "DEFERRED", "AUTHENTICATE")),
-  VendorTxCode: CODE,
-  Amount: AMOUNT,
-  Currency: required(coded("4008", currency())),
-  Description: required(coded("3013", text(100))),
-  CardHolder: requiredIf(matching(PERSON, "a name in plain letters", 45), usesCard),
-  CardNumber: requiredIf(coded("5011", digits(1, 20)), usesCard),
-  ExpiryDate: requiredIf(coded("5014", mmyy), usesCard),
-  CardType: requiredIf(oneOf("VISA", "MC", "MCDEBIT", "DELTA", "MAESTRO", "UKE", "AMEX", "DC", "JCB"), usesCard),
-  CV2: coded("5017", digits(3, 4)),
-  Token: text(38),
-  StoreToken: oneOf("0", "1"),
-  ...address("Billing", ["3094", "3089", "3091", "3092", "3090", "3093"]),
-  ...address("Delivery", ["3111", "3112", "3113", "3114", "3115", "3116"]),
-  CustomerEMail: email(80),
-  ClientIPAddress: requiredIf(ipv4, is("E")),
-  AccountType: coded("3099", oneOf("E", "M", "C")),
-  Apply3DSecure: oneOf("0", "1", "2", "3"),
-  ApplyAVSCV2: oneOf("0", "1", "2", "3"),
-  CreateToken: oneOf("0", "1"),
-  COFUsage: oneOf("FIRST", "SUBSEQUENT"),
-  InitiatedType: oneOf("CIT", "MIT"),
-  MITType: oneOf("UNSCHEDULED", "RECURRING", "INSTALMENT", "REAUTHORISATION", "RESUBMISSION", "DELAYED", "INCREMENTAL", "NOSHOW"),
-  SchemeTraceID: text(56),
-  ThreeDSNotificationURL: requiredIf(coded("3227", text(256)), is("E")),
-  BrowserJavascriptEnabled: requiredIf(coded("3227", oneOf("0", "1")), is("E")),
-  BrowserAcceptHeader: requiredIf(coded("3227", text(2048)), is("E")),
-  BrowserLanguage: requiredIf(coded("3227", matching(/^[a-z]{2,3}(-[A-Za-z]{2,4})?$/, "a language")), is("E")),
-  BrowserUserAgent: requiredIf(coded("3227", text(2048)), is("E")),
-  ChallengeWindowSize: requiredIf(coded("3227", oneOf("01", "02", "03", "04", "05")), is("E")),
-  BrowserJavaEnabled: requiredIf(coded("3227", oneOf("0", "1")), isScripted),
-  ...Object.fromEntries(
-    ["ColorDepth", "ScreenHeight", "ScreenWidth"].map((name) => [`Browser${name}`, requiredIf(coded("3227", digits(1, 6)), isScripted)]),
-  ),
-  BrowserTZ: requiredIf(coded("3227", matching(/^[+-]?[0-9]{1,4}$/, "minutes")), isScripted),
-};
-const ORIGINAL: Rules = { ...COMMON, VendorTxCode: CODE, VPSTxId: ID, SecurityKey: required(text(10)), TxAuthNo: required(text(50)) };
-const { TxAuthNo: _authNo, ...ORIGINAL_UNPAID } = ORIGINAL;
-const RELATED: Rules = {
-  ...COMMON,
-  VendorTxCode: CODE,
-  Amount: AMOUNT,
-  Description: required(coded("3013", text(100))),
-  RelatedVPSTxId: ID,
-  RelatedVendorTxCode: CODE,
-  RelatedSecurityKey: required(text(10)),
-  ApplyAVSCV2: oneOf("0", "1", "2", "3"),
-};
-const CURRENCY = required(coded("4008", currency()));
+const COMMON = rules`VPSProtocol! is 4.00, Vendor! 15`;
+const CURRENCY = rules`Currency! currency @4008`;
+const DESCRIPTION = rules`Description! 100 @3013`;
+const REGISTER = rules`
+  ${COMMON}, TxType! is PAYMENT|DEFERRED|AUTHENTICATE, VendorTxCode! ${CODE}, Amount! ${AMOUNT}, ${CURRENCY}, ${DESCRIPTION}
+  CardHolder!${isPlain} ${PERSON}, CardNumber!${isPlain} digits 1-20 @5011, ExpiryDate!${isPlain} mmyy @5014, CV2 digits 3-4 @5017
+  CardType!${isPlain} is VISA|MC|MCDEBIT|DELTA|MAESTRO|UKE|AMEX|DC|JCB, Token 38, StoreToken/CreateToken is 0|1
+  ${address("Billing", ["3094", "3089", "3091", "3092", "3090", "3093"])}
+  ${address("Delivery", ["3111", "3112", "3113", "3114", "3115", "3116"])}
+  CustomerEMail email 80, ClientIPAddress!${isEcommerce} ipv4, AccountType is E|M|C @3099, Apply3DSecure/ApplyAVSCV2 is 0|1|2|3
+  COFUsage is FIRST|SUBSEQUENT, InitiatedType is CIT|MIT, SchemeTraceID 56
+  MITType is UNSCHEDULED|RECURRING|INSTALMENT|REAUTHORISATION|RESUBMISSION|DELAYED|INCREMENTAL|NOSHOW
+  ThreeDSNotificationURL!${isEcommerce} 256 @3227, BrowserJavascriptEnabled!${isEcommerce} is 0|1 @3227
+  BrowserAcceptHeader/BrowserUserAgent!${isEcommerce} 2048 @3227, BrowserLanguage!${isEcommerce} ${LANGUAGE} @3227
+  ChallengeWindowSize!${isEcommerce} is 01|02|03|04|05 @3227, BrowserJavaEnabled!${isScripted} is 0|1 @3227
+  BrowserColorDepth/BrowserScreenHeight/BrowserScreenWidth!${isScripted} digits 1-6 @3227, BrowserTZ!${isScripted} ${ZONE} @3227
+`;
+const UNPAID = rules`${COMMON}, VendorTxCode! ${CODE}, VPSTxId! ${ID}, SecurityKey! 10`;
+const ORIGINAL = rules`${UNPAID}, TxAuthNo! 50`;
+const RELATED = rules`
+  ${COMMON}, VendorTxCode! ${CODE}, Amount! ${AMOUNT}, ${DESCRIPTION}, RelatedVPSTxId! ${ID}, RelatedVendorTxCode! ${CODE}
+  RelatedSecurityKey! 10, ApplyAVSCV2 is 0|1|2|3
+`;
 const PATH = "/gateway/service/";
-const service = (name: string, rules: Rules, run: (call: OpayoCall) => Answer) =>
-  [`POST ${PATH}${name.toLowerCase()}.vsp`, { rules: { ...rules, TxType: required(oneOf(name)) }, run }] as const;
+const service = (name: string, inner: Rules, run: (call: OpayoCall) => Answer) =>
+  [`POST ${PATH}${name.toLowerCase()}.vsp`, { rules: rules`${inner}, TxType! is ${name}`, run }] as const;
 
 export const simulator = defineSimulator<State, Details>({
   body: "form",
@@ -187,20 +121,20 @@ export const simulator = defineSimulator<State, Details>({
   endpoints: {
     [`POST ${PATH}vspdirect-register.vsp`]: { rules: REGISTER, run: register },
     ...Object.fromEntries([
-      service("RELEASE", { ...ORIGINAL, ReleaseAmount: AMOUNT }, release),
+      service("RELEASE", rules`${ORIGINAL}, ReleaseAmount! ${AMOUNT}`, release),
       service("ABORT", ORIGINAL, (call) => end(call, ["authorized"], "2006 : The Abort was Successful.")),
       service("VOID", ORIGINAL, (call) => end(call, ["captured"], "2005 : The Void was Successful.")),
-      service("CANCEL", ORIGINAL_UNPAID, (call) => end(call, ["verified"], "2006 : The Cancel was Successful.")),
-      service("REFUND", { ...RELATED, Currency: CURRENCY, RelatedTxAuthNo: required(text(50)) }, refund),
+      service("CANCEL", UNPAID, (call) => end(call, ["verified"], "2006 : The Cancel was Successful.")),
+      service("REFUND", rules`${RELATED}, ${CURRENCY}, RelatedTxAuthNo! 50`, refund),
       service("AUTHORISE", RELATED, authorise),
-      service("REPEAT", { ...RELATED, Currency: CURRENCY, RelatedTxAuthNo: required(text(50)), CV2: digits(3, 4) }, repeat),
-      service("REMOVETOKEN", { ...COMMON, Token: required(text(38)) }, removeToken),
+      service("REPEAT", rules`${RELATED}, ${CURRENCY}, RelatedTxAuthNo! 50, CV2 digits 3-4`, repeat),
+      service("REMOVETOKEN", rules`${COMMON}, Token! 38`, removeToken),
     ]),
-    "POST /access/access.htm": { rules: { XML: required(text(20_000)) }, authenticate: reportingVendor, run: report },
+    "POST /access/access.htm": { rules: rules`XML! 20000`, authenticate: reportingVendor, run: report },
   },
   refuse: {
     malformed: () => refusal("MALFORMED", "3000", "The request cannot be read."),
-    path: () => new Refusal(plain(404, "<html><body>Not found</body></html>", "text/html"), "no such page"),
+    path: () => htmlNotFound(false),
     field: ({ kind, field, code }) =>
       refusal(
         kind === "missing" ? "MALFORMED" : "INVALID",
@@ -223,8 +157,7 @@ function refuse(code: string, words: string): never {
 }
 
 function newGuid(call: OpayoCall): string {
-  const hex = hash("md5", call.tools.id("")).toUpperCase();
-  return `{${[hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-")}}`;
+  return `{${uuidOf(call.tools.id("")).toUpperCase()}}`;
 }
 
 /** Every VendorTxCode is good once, whatever became of it. */
@@ -253,16 +186,8 @@ function checksOf(call: OpayoCall, no: No | null): Record<string, string> {
   ];
   const isAddress = line === "MATCHED" && postcode === "MATCHED";
   const isCode = code === "MATCHED";
-  const summary =
-    applied === "2"
-      ? "DATA NOT CHECKED"
-      : isAddress && isCode
-        ? "ALL MATCH"
-        : isCode
-          ? "SECURITY CODE MATCH ONLY"
-          : isAddress
-            ? "ADDRESS MATCH ONLY"
-            : "NO DATA MATCHES";
+  const matches = isAddress && isCode ? "ALL MATCH" : isCode ? "SECURITY CODE MATCH ONLY" : "ADDRESS MATCH ONLY";
+  const summary = applied === "2" ? "DATA NOT CHECKED" : isAddress || isCode ? matches : "NO DATA MATCHES";
   return { AVSCV2: summary, AddressResult: line, PostCodeResult: postcode, CV2Result: code };
 }
 
@@ -276,16 +201,20 @@ const TYPES: Readonly<Record<string, readonly string[]>> = {
   maestro: ["MAESTRO"],
 };
 
+const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, words: string]>> = {
+  number: ["5011", "Your card number has failed our validity checks and appears to be incorrect. Please check and re-enter."],
+  expiry: ["5013", "The card has expired."],
+  code: ["5018", "The CV2 number is the wrong length."],
+};
+
 /** The card of the request or of a token, checked before the bank is asked. */
 function cardIn(call: OpayoCall): Card {
   if (call.has("Token")) return call.state.tokens.get(call.text("Token")) ?? refuse("4050", "The Token does not exist.");
-  const [number, expiry] = [call.text("CardNumber"), call.text("ExpiryDate")];
-  if (!isCardNumber(number))
-    refuse("5011", "Your card number has failed our validity checks and appears to be incorrect. Please check and re-enter.");
-  if (!TYPES[brandOf(number)]?.includes(call.text("CardType"))) refuse("4022", "The card type selected does not match the card number.");
-  if (isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), call.tools.now())) refuse("5013", "The card has expired.");
-  if (call.has("CV2") && call.text("CV2").length !== codeLength(number)) refuse("5018", "The CV2 number is the wrong length.");
-  return { number, expiry };
+  const places = { number: "CardNumber", expiry: "ExpiryDate", code: "CV2" };
+  const card = call.card(places, (fault) => refusal("INVALID", ...CARD_FAULTS[fault]));
+  if (!TYPES[brandOf(card.number)]?.includes(call.text("CardType")))
+    refuse("4022", "The card type selected does not match the card number.");
+  return card;
 }
 
 function register(call: OpayoCall): Answer {
@@ -308,11 +237,13 @@ function register(call: OpayoCall): Answer {
 
 function take(
   call: OpayoCall,
-  { number, expiry }: Card,
+  card: Card,
   { amountMinor, unit, secure = "NOTCHECKED" }: { amountMinor: number; unit: string; secure?: string },
 ): Answer {
   const { tools } = call;
   const [id, type] = [newGuid(call), call.text("TxType")];
+  const { number, month, year } = card;
+  const expiry = month + year;
   const no = call.decide(ISSUER, number);
   if (no?.[0] === "ERROR") throw new Refusal(lines({ Status: "ERROR", StatusDetail: no[1] }), no[1].slice(0, 4));
   takeCode(call);
@@ -346,7 +277,7 @@ function take(
     ledger: { account_type: details.accountType, type },
   });
   const token = rejected === null && call.text("CreateToken") === "1" ? newGuid(call) : undefined;
-  if (token !== undefined) call.state.tokens.set(token, { number, expiry });
+  if (token !== undefined) call.state.tokens.set(token, card);
   return lines({
     Status: status,
     StatusDetail: detail,
@@ -372,6 +303,7 @@ function original(call: OpayoCall, prefix = ""): Transact {
   return found;
 }
 
+const cardOf = ({ card: number, details: { expiry } }: Transact): Card => ({ number, month: expiry.slice(0, 2), year: expiry.slice(2) });
 const done = (StatusDetail: string): Answer => lines({ Status: "OK", StatusDetail });
 
 function release(call: OpayoCall): Answer {
@@ -406,7 +338,7 @@ function authorise(call: OpayoCall): Answer {
   if (registered.details.authorisedMinor + amountMinor > registered.amountMinor * AUTHORISE_SHARE)
     refuse("4044", "The Authorise amount exceeds what was registered.");
   registered.details.authorisedMinor += amountMinor;
-  return take(call, { number: registered.card, expiry: registered.details.expiry }, { amountMinor, unit: registered.currency });
+  return take(call, cardOf(registered), { amountMinor, unit: registered.currency });
 }
 
 function repeat(call: OpayoCall): Answer {
@@ -414,12 +346,12 @@ function repeat(call: OpayoCall): Answer {
   if (!["captured", "settled", "refunded"].includes(paid.state)) refuse("4041", "The transaction cannot be repeated.");
   const unit = call.text("Currency");
   const amountMinor = minorIn(call, "Amount", unit);
-  return take(call, { number: paid.card, expiry: paid.details.expiry }, { amountMinor, unit });
+  return take(call, cardOf(paid), { amountMinor, unit });
 }
 
 function removeToken(call: OpayoCall): Answer {
   if (!call.state.tokens.delete(call.text("Token"))) refuse("4050", "The Token does not exist.");
-  call.tools.record({ kind: "void", id: null, reference: null, outcome: "approved" });
+  call.recordRemoved(null, null);
   return done("2017 : Token removed successfully.");
 }
 
@@ -430,8 +362,7 @@ const vspaccess = (code: string, members: Record<string, string> = {}): Answer =
     "text/xml",
   );
 
-const accessRefusal = (code: string, error: string): Refusal =>
-  new Refusal(vspaccess(code, { error }), code, { isRecorded: code !== "0043" });
+const accessRefusal = (code: string, error: string): Refusal => new Refusal(vspaccess(code, { error }), code);
 
 /** The vendor of a report request, whose signature is the MD5 of its members and the user's password. */
 function reportingVendor({ fields }: Incoming): string {
@@ -464,7 +395,7 @@ function report(call: OpayoCall): Answer {
   const [code, id] = [member("vendortxcode"), member("vpstxid")];
   if (code === undefined && id === undefined) throw accessRefusal("0042", "Neither vendortxcode nor vpstxid was given.");
   const [found] = call.lookUp(code ?? null, (one) => (code ?? one.reference) === one.reference && (id ?? one.id) === one.id);
-  if (found === undefined) throw accessRefusal("0043", "The transaction was not found.");
+  if (found === undefined) throw accessRefusal("0043", "The transaction was not found.").unrecorded();
   const { details, currency: unit } = found;
   const [txstateid, words] = STATES[found.state];
   return vspaccess("0000", {

@@ -1,7 +1,6 @@
-import { header, isAccepted } from "../kit/auth.ts";
-import { brandOf, defineSimulator, isCardNumber, isExpired, majorOf, mask, minorOf, pairs, plain, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import { amountText, coded, country2, digits, ipv4, matching, mmyy, oneOf, required, requiredIf } from "../kit/rules.ts";
+import { amountText, brandOf, byState, coded, country2, defineSimulator, digitTime, header, htmlNotFound } from "../kit/index.ts";
+import { isAccepted, majorOf, matching, minorOf, pairs, plain, Refusal, rules, spacedTime, table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * PayPal's Payflow Pro over name-value pairs: one path, always status 200, RESULT alone counts. A request id is replayed whatever
@@ -35,73 +34,40 @@ const ISSUER: Issuer<No> = {
   },
 };
 /** RESULT that whole amounts of 1001 to 2000 bring about; any other amount there is declined. */
-const BY_AMOUNT: ReadonlyMap<number, string> = new Map([
-  [1, "User authentication failed"],
-  [4, "Invalid amount"],
-  [5, "Invalid merchant information"],
-  [12, "Declined"],
-  [13, "Referral"],
-  [23, "Invalid account number"],
-  [24, "Invalid expiration date"],
-  [50, "Insufficient funds available"],
-  [51, "Exceeds per transaction limit"],
-  [104, "Timeout waiting for processor response"],
-  [112, "Failed AVS check"],
-  [114, "Card Security Code (CSC) Mismatch"],
-  [125, "Declined by Fraud Service"],
-  [126, "Under review by Fraud Service"],
-  [1000, "Generic host error"],
-]);
+const BY_AMOUNT = table(
+  "1 User authentication failed, 4 Invalid amount, 5 Invalid merchant information, 12 Declined, 13 Referral, " +
+    "23 Invalid account number, 24 Invalid expiration date, 50 Insufficient funds available, 51 Exceeds per transaction limit, " +
+    "104 Timeout waiting for processor response, 112 Failed AVS check, 114 Card Security Code (CSC) Mismatch, " +
+    "125 Declined by Fraud Service, 126 Under review by Fraud Service, 1000 Generic host error",
+);
 
 /** Printable ASCII: a double quote is not allowed even under a length tag. */
 const text = (longest: number): Rule => matching(/^[\x20-\x21\x23-\x7e]+$/, "printable ASCII without double quotes", longest);
-const texts = (names: string): Rules =>
-  Object.fromEntries(
-    names
-      .split(" ")
-      .map((entry) => entry.split(":"))
-      .map(([name = "", longest]) => [name, text(Number(longest))]),
-  );
-const COMMON: Rules = {
-  ...texts("PARTNER:64 VENDOR:64 USER:64 PWD:32"),
-  TRXTYPE: required(coded("3", oneOf("S", "A", "D", "C", "V", "I", "L", "U"))),
-  TENDER: required(coded("2", oneOf("C"))),
-  VERBOSITY: oneOf("HIGH", "MEDIUM", "LOW"),
-  ...texts("COMMENT1:128 COMMENT2:128"),
-};
+const CREDENTIALS = rules`PARTNER/VENDOR/USER ${text(64)}, PWD ${text(32)}`;
+const COMMON = rules`
+  ${CREDENTIALS}, TRXTYPE! is S|A|D|C|V|I|L|U @3, TENDER! is C @2, VERBOSITY is HIGH|MEDIUM|LOW, COMMENT1/COMMENT2 ${text(128)}
+`;
 const ORIGINAL = matching(/^[A-Za-z0-9]{12}$/, "a PNREF");
 const AMOUNT = coded("4", amountText(9_999_999_999.99, /^[0-9]{1,10}\.[0-9]{2}$/));
-const REFERENCES: Rules = {
-  CUSTREF: matching(/^[A-Za-z0-9]{1,12}$/, "at most 12 letters and digits"),
-  INVNUM: matching(/^[A-Za-z0-9.]{1,20}$/, "at most 20 letters, digits and points"),
-  ORDERID: text(50),
-};
-const CARD: Rules = {
-  ACCT: requiredIf(coded("23", digits(12, 19)), (fields) => !fields.has("ORIGID")),
-  EXPDATE: requiredIf(coded("24", mmyy), (fields) => !fields.has("ORIGID")),
-  CVV2: digits(3, 4),
-  ...texts("BILLTOFIRSTNAME:30 BILLTOLASTNAME:30 BILLTOSTREET:30 STREET:30 BILLTOCITY:45"),
-  BILLTOSTATE: matching(/^[A-Z]{2}$/, "a state of two letters"),
-  BILLTOZIP: matching(/^[A-Za-z0-9]{1,9}$/, "at most 9 letters and digits"),
-  ZIP: matching(/^[A-Za-z0-9]{1,9}$/, "at most 9 letters and digits"),
-  BILLTOCOUNTRY: { check: (value) => (/^[0-9]{3}$/.test(String(value)) ? null : country2.check(value)) },
-  CARDONFILE: oneOf("CITI", "CITR", "CITU", "MITR", "MITU"),
-};
-const PAYMENT: Rules = {
-  ...COMMON,
-  ...REFERENCES,
-  ...CARD,
-  AMT: required(AMOUNT),
-  CURRENCY: coded(
-    "6",
-    oneOf("USD", "AUD", "CAD", "CZK", "DKK", "EUR", "HKD", "HUF", "JPY", "NZD", "NOK", "PLN", "GBP", "SGD", "SEK", "CHF"),
-  ),
-  CUSTIP: ipv4,
-  ORIGID: ORIGINAL,
-  ORDERDESC: text(127),
-};
-const FOLLOWING: Rules = { ...COMMON, ...REFERENCES, ORIGID: required(ORIGINAL), AMT: AMOUNT, CURRENCY: text(3) };
-const TIME = digits(14);
+const CUSTREF = matching(/^[A-Za-z0-9]{1,12}$/, "at most 12 letters and digits");
+const INVNUM = matching(/^[A-Za-z0-9.]{1,20}$/, "at most 20 letters, digits and points");
+const ZIP = matching(/^[A-Za-z0-9]{1,9}$/, "at most 9 letters and digits");
+const STATE = matching(/^[A-Z]{2}$/, "a state of two letters");
+const COUNTRY: Rule = { check: (value) => (/^[0-9]{3}$/.test(String(value)) ? null : country2.check(value)) };
+const isNew = (fields: Fields): boolean => !fields.has("ORIGID");
+const REFERENCES = rules`CUSTREF ${CUSTREF}, INVNUM ${INVNUM}, ORDERID ${text(50)}`;
+const CARD = rules`
+  ACCT!${isNew} digits 12-19 @23, EXPDATE!${isNew} mmyy @24, CVV2 digits 3-4, BILLTOZIP/ZIP ${ZIP}, BILLTOSTATE ${STATE}
+  BILLTOFIRSTNAME/BILLTOLASTNAME/BILLTOSTREET/STREET ${text(30)}, BILLTOCITY ${text(45)}, BILLTOCOUNTRY ${COUNTRY}
+  CARDONFILE is CITI|CITR|CITU|MITR|MITU
+`;
+const PAYMENT = rules`
+  ${COMMON}, ${REFERENCES}, ${CARD}, AMT! ${AMOUNT}, CUSTIP ipv4, ORIGID ${ORIGINAL}, ORDERDESC ${text(127)}
+  CURRENCY is USD|AUD|CAD|CZK|DKK|EUR|HKD|HUF|JPY|NZD|NOK|PLN|GBP|SGD|SEK|CHF @6
+`;
+const FOLLOWING = rules`${COMMON}, ${REFERENCES}, ORIGID! ${ORIGINAL}, AMT ${AMOUNT}, CURRENCY ${text(3)}`;
+const REVIEW = rules`${FOLLOWING}, UPDATEACTION! is RMS_APPROVE|RMS_MERCHANT_DECLINE`;
+const INQUIRY = rules`${COMMON}, CUSTREF ${CUSTREF}, ORIGID ${ORIGINAL}, STARTTIME/ENDTIME digits 14`;
 
 export const simulator = defineSimulator<object, Details>({
   body: "nameValue",
@@ -119,57 +85,35 @@ export const simulator = defineSimulator<object, Details>({
   endpoints: {
     "POST / S": { rules: PAYMENT, run: pay },
     "POST / A": { rules: PAYMENT, run: pay },
-    "POST / L": { rules: { ...COMMON, ...REFERENCES, ...CARD }, run: upload },
-    "POST / D": {
-      rules: FOLLOWING,
-      run: (call) => follow(call, "111", "Capture error", (one, amount) => call.transactions.capture(one, amount)),
-    },
-    "POST / V": { rules: FOLLOWING, run: (call) => follow(call, "108", "Void error", (one) => call.transactions.void(one)) },
-    "POST / C": {
-      rules: FOLLOWING,
-      run: (call) =>
-        follow(
-          call,
-          "105",
-          "Credit error",
-          (one, amountMinor) =>
-            call.transactions.refund(one, { id: newPnref(call), ...(amountMinor !== undefined && { amountMinor }) }) === null,
-        ),
-    },
-    "POST / U": { rules: { ...FOLLOWING, UPDATEACTION: required(oneOf("RMS_APPROVE", "RMS_MERCHANT_DECLINE")) }, run: review },
-    "POST / I": {
-      rules: { ...COMMON, CUSTREF: REFERENCES["CUSTREF"] as Rule, ORIGID: ORIGINAL, STARTTIME: TIME, ENDTIME: TIME },
-      run: inquire,
-    },
+    "POST / L": { rules: rules`${COMMON}, ${REFERENCES}, ${CARD}`, run: upload },
+    "POST / D": { rules: FOLLOWING, run: (call) => follow(call, "capture", ["111", "Capture error"]) },
+    "POST / V": { rules: FOLLOWING, run: (call) => follow(call, "void", ["108", "Void error"]) },
+    "POST / C": { rules: FOLLOWING, run: (call) => follow(call, "refund", ["105", "Credit error"]) },
+    "POST / U": { rules: REVIEW, run: review },
+    "POST / I": { rules: INQUIRY, run: inquire },
   },
   refuse: {
     malformed: (request) => refusal(request, "7", "Field format error"),
     path: (request, isKnown) =>
-      isKnown && request.method === "POST"
-        ? refusal(request, "3", "Invalid transaction type")
-        : new Refusal(plain(isKnown ? 405 : 404, "<html><body>Not found</body></html>", "text/html"), "no such page"),
-    field: ({ field, code, kind }, request) =>
-      refusal(request, code ?? "7", `${MESSAGES[code ?? ""] ?? "Field format error"}: ${field}${kind === "missing" ? " is missing" : ""}`),
+      isKnown && request.method === "POST" ? refusal(request, "3", "Invalid transaction type") : htmlNotFound(isKnown),
+    field({ field, code = "7", kind }, request) {
+      return refusal(request, code, `${MESSAGES.get(code) ?? "Field format error"}: ${field}${kind === "missing" ? " is missing" : ""}`);
+    },
   },
   finish: (answer) => ({ ...answer, headers: { ...answer.headers, server: "VPS-3.033.00" } }),
 });
 
-const MESSAGES: Readonly<Record<string, string>> = {
-  "2": "Invalid tender type",
-  "3": "Invalid transaction type",
-  "4": "Invalid amount",
-  "6": "Invalid or unsupported currency code",
-  "23": "Invalid account number",
-  "24": "Invalid expiration date",
-};
+const MESSAGES = table(
+  "2 Invalid tender type, 3 Invalid transaction type, 4 Invalid amount, 6 Invalid or unsupported currency code, " +
+    "23 Invalid account number, 24 Invalid expiration date",
+);
 
 const nameValue = (values: Record<string, string | undefined>): Answer => plain(200, pairs(values), "text/namevalue");
-const pnrefOf = ({ tools }: { tools: Incoming["tools"] }): string => `A${tools.id("", 11).toUpperCase()}`;
-const newPnref = (call: PayflowCall): string => pnrefOf(call);
+const newPnref = ({ tools }: { tools: Incoming["tools"] }): string => `A${tools.id("", 11).toUpperCase()}`;
 
 function refusal(request: Incoming, result: string, message: string): Refusal {
   // Who is not known gets no PNREF.
-  const PNREF = ["1", "26"].includes(result) ? undefined : pnrefOf(request);
+  const PNREF = ["1", "26"].includes(result) ? undefined : newPnref(request);
   return new Refusal(nameValue({ RESULT: result, PNREF, RESPMSG: message }), result);
 }
 
@@ -187,29 +131,26 @@ function authenticate(request: Incoming): string {
   return vendor;
 }
 
-interface Card {
-  number: string;
-  expiry: string;
-}
-
 /** The card of the request or, of a reference transaction, that of an earlier one. */
 function cardIn(call: PayflowCall): Card {
-  const [number, expiry] = [call.text("ACCT"), call.text("EXPDATE")];
-  if (call.has("ORIGID")) {
-    const original = call.transactions.get(call.text("ORIGID"));
-    if (original?.details.result !== "0") return refuse(call, "19", "Original transaction ID not found");
-    return { number: original.card, expiry: expiry || original.details.expiry };
+  if (!call.has("ORIGID")) {
+    if (brandOf(call.text("ACCT")) === "unknown") refuse(call, "23", "Invalid account number");
+    return call.card({ number: "ACCT", expiry: "EXPDATE" }, (fault) =>
+      fault === "number"
+        ? refusal(call.request, "23", "Invalid account number")
+        : refusal(call.request, "24", `Invalid expiration date: ${call.text("EXPDATE")}`),
+    );
   }
-  if (!isCardNumber(number) || brandOf(number) === "unknown") refuse(call, "23", "Invalid account number");
-  if (isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), call.tools.now()))
-    refuse(call, "24", `Invalid expiration date: ${expiry}`);
-  return { number, expiry };
+  const original = call.transactions.get(call.text("ORIGID"));
+  if (original?.details.result !== "0") return refuse(call, "19", "Original transaction ID not found");
+  const expiry = call.maybe("EXPDATE") ?? original.details.expiry;
+  return { number: original.card, month: expiry.slice(0, 2), year: expiry.slice(2) };
 }
 
 /** What the amount says, which goes before the issuer. */
 function byAmount(amount: number): No | null {
   if (amount <= 1000) return null;
-  const message = amount <= 2000 && Number.isInteger(amount) ? BY_AMOUNT.get(amount - 1000) : undefined;
+  const message = amount <= 2000 ? BY_AMOUNT.get(String(amount - 1000)) : undefined;
   return message === undefined ? ["12", "Declined"] : [String(amount - 1000), message];
 }
 
@@ -231,17 +172,18 @@ function checksOf(call: PayflowCall): Record<string, string | undefined> {
 
 function pay(call: PayflowCall): Answer {
   const { tools, transactions } = call;
-  const [type, amount, orderId] = [call.text("TRXTYPE"), call.text("AMT"), call.text("ORDERID")];
-  const earlier = orderId === "" ? undefined : transactions.all().find(({ details }) => details.orderId === orderId);
+  const [type, AMT, orderId] = call.texts("TRXTYPE", "AMT", "ORDERID");
+  const earlier = orderId === "" ? undefined : transactions.find(({ details }) => details.orderId === orderId);
   if (earlier) return nameValue({ ...earlier.details.members, DUPLICATE: "2" });
-  const isCheck = Number(amount) === 0;
+  const isCheck = Number(AMT) === 0;
   if (isCheck && type === "S") refuse(call, "4", "Invalid amount");
-  const card = cardIn(call);
-  const no = byAmount(Number(amount)) ?? call.decide(ISSUER, card.number);
-  const [RESULT, RESPMSG, processor] = no ?? ["0", isCheck ? "Verified" : "Approved"];
+  const { number, month, year } = cardIn(call);
+  const no = byAmount(Number(AMT)) ?? call.decide(ISSUER, number);
+  const [RESULT, RESPMSG, RESPTEXT] = no ?? ["0", isCheck ? "Verified" : "Approved"];
   const isHeld = RESULT === "126";
-  const isHigh = call.text("VERBOSITY") === "HIGH";
   const PNREF = newPnref(call);
+  const processor = { HOSTCODE: no === null ? "A" : "D", RESPTEXT, TRANSTIME: spacedTime(tools.now()), AMT, ACCT: number.slice(-4) };
+  const card = { EXPDATE: month + year, CARDTYPE: String(TYPES.indexOf(brandOf(number))), IAVS: "N" };
   const members = {
     RESULT,
     PNREF,
@@ -250,14 +192,7 @@ function pay(call: PayflowCall): Answer {
     ...checksOf(call),
     ...(RESULT === "114" && { CVV2MATCH: "N" }),
     ...(isHeld && { PREFPSMSG: "Review: More than one rule was triggered for Review", POSTFPSMSG: "No Rules Triggered" }),
-    ...(isHigh && {
-      HOSTCODE: no === null ? "A" : "D",
-      RESPTEXT: processor,
-      TRANSTIME: timeOf(tools.now()),
-      AMT: amount,
-      ACCT: card.number.slice(-4),
-    }),
-    ...(isHigh && { EXPDATE: card.expiry, CARDTYPE: String(TYPES.indexOf(brandOf(card.number))), IAVS: "N" }),
+    ...(call.text("VERBOSITY") === "HIGH" && { ...processor, ...card }),
   };
   const currency = call.maybe("CURRENCY") ?? "USD";
   transactions.add({
@@ -265,70 +200,56 @@ function pay(call: PayflowCall): Answer {
     reference: call.maybe("CUSTREF"),
     kind: isCheck ? "token" : type === "S" && !isHeld ? "charge" : "authorization",
     isApproved: no === null || isHeld,
-    amountMinor: minorOf(amount, currency),
+    amountMinor: minorOf(AMT, currency),
     currency,
-    card: card.number,
-    details: { result: RESULT, message: RESPMSG, custRef: call.text("CUSTREF"), orderId, expiry: card.expiry, members, isHeld },
+    card: number,
+    details: detailsOf(call, members, { orderId, expiry: month + year, isHeld }),
   });
   return nameValue(members);
 }
 
-/** 2026-02-10 18:34:58 */
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+type Members = { RESULT: string; PNREF: string; RESPMSG: string } & Record<string, string | undefined>;
+
+function detailsOf(call: PayflowCall, members: Members, more: Pick<Details, "orderId" | "expiry" | "isHeld">): Details {
+  return { result: members.RESULT, message: members.RESPMSG, custRef: call.text("CUSTREF"), members, ...more };
+}
+
+function approved(call: PayflowCall): Members {
+  return { RESULT: "0", PNREF: newPnref(call), RESPMSG: "Approved", TRANSTIME: spacedTime(call.tools.now()) };
 }
 
 /** Keeps a card without asking the bank. */
 function upload(call: PayflowCall): Answer {
-  const card = cardIn(call);
-  const members = { RESULT: "0", PNREF: newPnref(call), RESPMSG: "Approved", TRANSTIME: timeOf(call.tools.now()) };
-  const details = {
-    result: "0",
-    message: "Approved",
-    custRef: call.text("CUSTREF"),
-    orderId: "",
-    expiry: card.expiry,
-    members,
-    isHeld: false,
-  };
-  call.transactions.add({
-    id: members.PNREF,
-    reference: call.maybe("CUSTREF"),
-    kind: "token",
-    isApproved: true,
-    card: card.number,
-    details,
-  });
+  const { number, month, year } = cardIn(call);
+  const [members, reference] = [approved(call), call.maybe("CUSTREF")];
+  const details = detailsOf(call, members, { orderId: "", expiry: month + year, isHeld: false });
+  call.transactions.add({ id: members.PNREF, reference, kind: "token", isApproved: true, card: number, details });
   return nameValue(members);
 }
 
+function originalOf(call: PayflowCall): Payment {
+  return call.transactions.get(call.text("ORIGID")) ?? refuse(call, "19", "Original transaction ID not found");
+}
+
 /** Capture, void and credit of an earlier transaction. */
-function follow(call: PayflowCall, result: string, message: string, change: (one: Payment, amountMinor?: number) => boolean): Answer {
-  const one = call.transactions.get(call.text("ORIGID"));
-  if (one === undefined) return refuse(call, "19", "Original transaction ID not found");
-  const amount = call.maybe("AMT");
-  if (!change(one, amount === undefined ? undefined : minorOf(amount, one.currency))) refuse(call, result, message);
-  return nameValue({ RESULT: "0", PNREF: newPnref(call), RESPMSG: "Approved", TRANSTIME: timeOf(call.tools.now()) });
+function follow(call: PayflowCall, kind: "capture" | "void" | "refund", [result, message]: No): Answer {
+  const one = originalOf(call);
+  const members = approved(call);
+  const against = call.transactions.change(kind, one, { id: members.PNREF, amountMinor: call.minor("AMT", one.currency) });
+  return against === null ? nameValue(members) : refuse(call, result, message);
 }
 
 /** The merchant's word on a payment that the fraud service holds. */
 function review(call: PayflowCall): Answer {
-  return follow(call, "172", "Transaction is in no state for this", (one) => {
-    if (!one.details.isHeld || one.state !== "authorized") return false;
-    one.details.isHeld = false;
-    return call.text("UPDATEACTION") === "RMS_APPROVE" ? call.transactions.capture(one) : call.transactions.void(one);
-  });
+  const one = originalOf(call);
+  const kind = call.text("UPDATEACTION") === "RMS_APPROVE" ? "capture" : "void";
+  if (!one.details.isHeld || one.state !== "authorized") return refuse(call, "172", "Transaction is in no state for this");
+  one.details.isHeld = false;
+  call.transactions.change(kind, one);
+  return nameValue(approved(call));
 }
 
-const STATES: Readonly<Record<Payment["state"], string>> = {
-  declined: "1",
-  authorized: "3",
-  captured: "6",
-  settled: "8",
-  refunded: "8",
-  voided: "14",
-  verified: "8",
-};
+const STATES = byState("declined 1, authorized 3, captured 6, settled/refunded/verified 8, voided 14");
 
 /** The latest with that reference, within 30 days; ORIGRESULT is what became of it. */
 function inquire(call: PayflowCall): Answer {
@@ -336,30 +257,14 @@ function inquire(call: PayflowCall): Answer {
   if (custRef === undefined && id === undefined) refuse(call, "7", "Field format error: ORIGID is missing");
   const [from, to] = [call.text("STARTTIME"), call.text("ENDTIME") || "9"];
   const [found] = call.lookUp(custRef ?? null, (one) => {
-    const at = timeOf(one.at).replace(/\D/g, "");
+    const at = digitTime(one.at);
     return (id ?? one.id) === one.id && (custRef ?? one.details.custRef) === one.details.custRef && at >= from && at <= to;
   });
-  if (found === undefined)
-    throw new Refusal(nameValue({ RESULT: "19", PNREF: newPnref(call), RESPMSG: "Original transaction ID not found" }), "19", {
-      isRecorded: false,
-    });
+  if (found === undefined) throw refusal(call.request, "19", "Original transaction ID not found").unrecorded();
   const { result, message, members } = found.details;
   const { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH } = members;
-  const amounts = {
-    AMT: majorOf(found.amountMinor, found.currency || "USD"),
-    ACCT: mask(found.card).slice(-4),
-    TRANSTIME: timeOf(found.at),
-  };
   const origin = { ORIGRESULT: result, ORIGPNREF: found.id, TRANSSTATE: STATES[found.state], RESPMSG: message };
-  return nameValue({
-    RESULT: "0",
-    PNREF: newPnref(call),
-    ...origin,
-    AUTHCODE,
-    AVSADDR,
-    AVSZIP,
-    CVV2MATCH,
-    CUSTREF: found.details.custRef || undefined,
-    ...amounts,
-  });
+  const checks = { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH, CUSTREF: found.details.custRef || undefined };
+  const amount = { AMT: majorOf(found.amountMinor, found.currency || "USD"), ACCT: found.card.slice(-4), TRANSTIME: spacedTime(found.at) };
+  return nameValue({ RESULT: "0", PNREF: newPnref(call), ...origin, ...checks, ...amount });
 }

@@ -1,8 +1,6 @@
-import { basic, isAccepted } from "../kit/auth.ts";
-import { defineSimulator, json } from "../kit/index.ts";
-import { coded, matching, oneOf, required, requiredIf, text, under } from "../kit/rules.ts";
+import { basic, coded, defineSimulator, isAccepted, json, matching, rules } from "../kit/index.ts";
 import { cancel, find, pay, read, refund, release, settle } from "./payments.ts";
-import { AMOUNT, AUTH, BODY, FIND, NAMES, PAYMENT, REFERENCE, VAULT_CARD, isWithCard } from "./rules.ts";
+import { AMOUNT, AUTH, BODY, FIND, NAMES, PAYMENT, REFERENCE, VAULT_CARD } from "./rules.ts";
 import { FORBIDDEN_ACCOUNT, fieldError, refusal } from "./shared.ts";
 import type { Details, State } from "./shared.ts";
 import { addCard, createProfile, findProfile, readProfile, remove } from "./vault.ts";
@@ -14,7 +12,14 @@ import { addCard, createProfile, findProfile, readProfile, remove } from "./vaul
 
 const ACCOUNT = "/cardpayments/v1/accounts/:account";
 const PROFILES = "/customervault/v1/profiles";
-const monitor = { rules: {}, authenticate: () => "monitor", run: () => json(200, { status: "READY" }) };
+const monitor = { authenticate: () => "monitor", run: () => json(200, { status: "READY" }) };
+
+const MEMBERS = matching(/^(addresses|cards)(,(addresses|cards))*$/, "addresses, cards");
+const PROFILE = rules`
+  merchantCustomerId! 100, locale! is en_US|fr_CA|en_GB, ${NAMES}
+  card?: ${VAULT_CARD}
+`;
+const CHANGE = rules`${REFERENCE}, amount ${AMOUNT}`;
 
 export const simulator = defineSimulator<State, Details>({
   body: BODY,
@@ -33,34 +38,18 @@ export const simulator = defineSimulator<State, Details>({
     [`POST ${ACCOUNT}/verifications`]: { rules: PAYMENT, run: (call) => pay(call, "verifications") },
     [`GET ${ACCOUNT}/auths`]: { rules: FIND, run: (call) => find(call, "auths") },
     [`GET ${ACCOUNT}/verifications`]: { rules: FIND, run: (call) => find(call, "verifications") },
-    [`GET ${ACCOUNT}/auths/:id`]: { rules: {}, run: (call) => read(call, "auths") },
-    [`GET ${ACCOUNT}/verifications/:id`]: { rules: {}, run: (call) => read(call, "verifications") },
-    [`POST ${ACCOUNT}/auths/:id/settlements`]: { rules: { ...REFERENCE, amount: AMOUNT }, run: settle },
-    [`POST ${ACCOUNT}/auths/:id/voidauths`]: { rules: { ...REFERENCE, amount: AMOUNT }, run: release },
-    [`PUT ${ACCOUNT}/settlements/:id`]: { rules: { status: required(oneOf("CANCELLED")) }, run: cancel },
-    [`POST ${ACCOUNT}/settlements/:id/refunds`]: { rules: { ...REFERENCE, amount: AMOUNT }, run: refund },
-    [`POST ${PROFILES}`]: {
-      rules: {
-        merchantCustomerId: required(text(100)),
-        locale: required(oneOf("en_US", "fr_CA", "en_GB")),
-        ...NAMES,
-        ...Object.fromEntries(
-          Object.entries(under("card", VAULT_CARD)).map(([name, inner]) => [
-            name,
-            inner.need === "required" && inner.parent === undefined ? requiredIf(inner, isWithCard) : inner,
-          ]),
-        ),
-      },
-      run: createProfile,
-    },
-    [`GET ${PROFILES}`]: { rules: { merchantCustomerId: required(text(100)) }, run: findProfile },
-    [`GET ${PROFILES}/:id`]: {
-      rules: { fields: matching(/^(addresses|cards)(,(addresses|cards))*$/, "addresses, cards") },
-      run: readProfile,
-    },
+    [`GET ${ACCOUNT}/auths/:id`]: { run: (call) => read(call, "auths") },
+    [`GET ${ACCOUNT}/verifications/:id`]: { run: (call) => read(call, "verifications") },
+    [`POST ${ACCOUNT}/auths/:id/settlements`]: { rules: CHANGE, run: settle },
+    [`POST ${ACCOUNT}/auths/:id/voidauths`]: { rules: CHANGE, run: release },
+    [`PUT ${ACCOUNT}/settlements/:id`]: { rules: rules`status! is CANCELLED`, run: cancel },
+    [`POST ${ACCOUNT}/settlements/:id/refunds`]: { rules: CHANGE, run: refund },
+    [`POST ${PROFILES}`]: { rules: PROFILE, run: createProfile },
+    [`GET ${PROFILES}`]: { rules: rules`merchantCustomerId! 100`, run: findProfile },
+    [`GET ${PROFILES}/:id`]: { rules: rules`fields ${MEMBERS}`, run: readProfile },
     [`POST ${PROFILES}/:id/cards`]: { rules: VAULT_CARD, run: addCard },
-    [`DELETE ${PROFILES}/:id`]: { rules: {}, run: remove },
-    [`DELETE ${PROFILES}/:id/cards/:card`]: { rules: {}, run: remove },
+    [`DELETE ${PROFILES}/:id`]: { run: remove },
+    [`DELETE ${PROFILES}/:id/cards/:card`]: { run: remove },
     "GET /cardpayments/monitor": monitor,
     "GET /customervault/monitor": monitor,
   },

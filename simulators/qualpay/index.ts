@@ -1,9 +1,6 @@
-import { basic, isAccepted } from "../kit/auth.ts";
-import { brandOf, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, isCardNumber, isExpired, json, majorOf } from "../kit/index.ts";
-import { minorOf, Refusal } from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import { coded, decimal, digits, email, forbiddenIf, ipv4, matching, mmyy, oneOf, required, requiredIf, rule } from "../kit/rules.ts";
-import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { basic, brandOf, byState, CURRENCY_BY_NUMBER, decimal, decimalsOf, defineSimulator, forbiddenIf } from "../kit/index.ts";
+import { isAccepted, isCardNumber, isExpired, json, majorOf, matching, minorOf, Refusal, rule, rules, table } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Qualpay's Payment Gateway API (`/pg`) and the reports of its Platform API: JSON under HTTP Basic with an empty password. A decline
@@ -14,21 +11,11 @@ import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
 /** Keys with these in them: no permission for payments; none for reports; duplicates are told by the card alone; verify answers 085. */
 const [NO_PAYMENTS, NO_REPORTS, CARD_ALONE, RAW_VERIFY] = [/nopayments/i, /noreports/i, /cardalone/i, /rawverify/i];
 const SINGLE_USE_MS = 10 * 60_000;
-const MESSAGES: Readonly<Record<string, string>> = {
-  "100": "Bad Request",
-  "101": "Invalid id or key",
-  "102": "Invalid PG Identifier",
-  "103": "Missing cardholder data",
-  "104": "Invalid amount",
-  "106": "Invalid AVS data",
-  "107": "Invalid expiry",
-  "108": "Invalid card number",
-  "109": "Field length",
-  "110": "Dynamic DBA not allowed",
-  "401": "Void Failed",
-  "402": "Refund Failed",
-  "403": "Capture Failed",
-};
+const MESSAGES = table(
+  "100 Bad Request, 101 Invalid id or key, 102 Invalid PG Identifier, 103 Missing cardholder data, 104 Invalid amount, " +
+    "106 Invalid AVS data, 107 Invalid expiry, 108 Invalid card number, 109 Field length, 110 Dynamic DBA not allowed, " +
+    "401 Void Failed, 402 Refund Failed, 403 Capture Failed",
+);
 
 /** What the issuer answers: rcode and words. */
 type No = readonly [rcode: string, rmsg: string];
@@ -43,13 +30,8 @@ const ISSUER: Issuer<No> = {
   },
 };
 
-interface Stored {
-  id: string;
-  number: string;
-  expiry: string;
-  /** When it ends; null for a permanent one. */
-  endsAt: number | null;
-}
+/** `endsAt`: null for a permanent one. */
+type Stored = Card & { id: string; endsAt: number | null };
 type State = { stored: Map<string, Stored> };
 interface Details {
   pg_id: string;
@@ -73,61 +55,39 @@ const unit: Rule = rule((value) =>
 /** Only for merchants who may name themselves; none here may. */
 const never: Rule = rule(() => ["value", "is not allowed"]);
 const byNumber = (fields: Fields): boolean => fields.has("card_number");
-const AMOUNT = coded("104", decimal(2, 0.01, 9_999_999_999.99));
-const MERCHANT: Rules = {
-  merchant_id: required(whole(1, 999_999_999_999)),
-  ...texts("developer_id 32"),
-  loc_id: digits(1, 4),
-  profile_id: digits(20),
-  echo_fields: jsonList,
-  report_data: jsonList,
-};
-const CARD: Rules = {
-  card_number: coded("108", digits(12, 19)),
-  exp_date: { ...coded("107", mmyy), need: (fields) => (byNumber(fields) ? "required" : "optional") },
-  cvv2: digits(3, 4),
-  cardholder_name: text(64),
-  avs_address: text(20),
-  avs_zip: requiredIf(coded("106", matching(/^[A-Za-z0-9]{1,9}$/, "at most nine letters and digits")), (fields) =>
-    fields.has("avs_address"),
-  ),
-};
-const PAYER: Rules = under("customer", {
-  ...texts("customer_first_name 32, customer_last_name 32, customer_firm_name 64, customer_phone 16"),
-  ...texts("billing_addr1 128, billing_addr2 128, billing_city 50, billing_state 2, billing_zip 10, billing_country 64"),
-  customer_email: email(64),
-  billing_country_code: digits(3),
-});
+const hasAddress = (fields: Fields): boolean => fields.has("avs_address");
+const AMOUNT = decimal(2, 0.01, 9_999_999_999.99);
+const ZIP = matching(/^[A-Za-z0-9]{1,9}$/, "at most nine letters and digits");
+const MERCHANT = rules`
+  merchant_id! whole 1-999999999999, developer_id 32, loc_id digits 1-4, profile_id digits 20, echo_fields/report_data ${jsonList}
+`;
+const CARD = rules`
+  card_number digits 12-19 @108, exp_date!${byNumber} mmyy @107, cvv2 digits 3-4, cardholder_name 64, avs_address 20
+  avs_zip!${hasAddress} ${ZIP} @106
+`;
+const PAYER = rules`
+  customer: customer_first_name/customer_last_name 32, customer_firm_name 64, customer_phone 16, customer_email email 64
+  customer: billing_addr1/billing_addr2 128, billing_city 50, billing_state 2, billing_zip 10, billing_country 64
+  customer: billing_country_code digits 3
+`;
 /** What a verification and a payment have in common. */
-const CHECKED: Rules = {
-  ...MERCHANT,
-  ...CARD,
-  card_id: text(32),
-  customer_id: text(32),
-  moto_ecomm_ind: oneOf("0", "1", "2", "3", "5", "6", "7"),
-  ...texts("merch_ref_num 128, customer_code 17"),
-  client_ip: ipv4,
-  tokenize: trueOrFalse,
-};
+const CHECKED = rules`
+  ${MERCHANT}, ${CARD}, card_id/customer_id 32, moto_ecomm_ind is 0|1|2|3|5|6|7, merch_ref_num 128, customer_code 17
+  client_ip ipv4, tokenize bool
+`;
 const PAYMENT: Rules = {
-  ...CHECKED,
-  amt_tran: required(AMOUNT),
-  tran_currency: unit,
-  purchase_id: text(25),
-  "email_address[*]": email(),
-  email_receipt: trueOrFalse,
-  duplicate_seconds: whole(0, 99_999),
-  partial_auth: trueOrFalse,
+  ...rules`
+    ${CHECKED}, amt_tran! ${AMOUNT} @104, tran_currency ${unit}, purchase_id 25, email_address[*] email, email_receipt bool
+    duplicate_seconds whole 0-99999, partial_auth bool, dba_name ${never} @110
+  `,
   ...Object.fromEntries(Object.entries(PAYER).map(([name, one]) => [name, forbiddenIf(one, (fields) => !fields.has("customer_id"))])),
-  dba_name: coded("110", never),
 };
-const PAGE: Rules = {
-  count: matching(/^([1-9]\d?|100)$/, "1 to 100"),
-  page: matching(/^\d{1,6}$/, "a number"),
-  order_on: text(64),
-  order_by: oneOf("asc", "desc"),
-  filter: matching(/^[a-z_]+,[A-Z_]+,.*$/, "field,OPERATOR,value"),
-};
+const TOKENIZATION = rules`${MERCHANT}, ${CARD}, card_number! digits 12-19 @108, single_use bool`;
+const CHANGE = rules`${MERCHANT}, amt_tran! ${AMOUNT} @104`;
+const COUNT = matching(/^([1-9]\d?|100)$/, "1 to 100");
+const NUMBER = matching(/^\d{1,6}$/, "a number");
+const CRITERION = matching(/^[a-z_]+,[A-Z_]+,.*$/, "field,OPERATOR,value");
+const PAGE = rules`count ${COUNT}, page ${NUMBER}, order_on 64, order_by is asc|desc, filter ${CRITERION}`;
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -137,16 +97,13 @@ export const simulator = defineSimulator<State, Details>({
     "POST /pg/sale": { rules: PAYMENT, run: pay },
     "POST /pg/auth": { rules: PAYMENT, run: pay },
     "POST /pg/verify": { rules: CHECKED, run: verify },
-    "POST /pg/tokenize": {
-      rules: { ...MERCHANT, ...CARD, card_number: required(CARD["card_number"] as Rule), single_use: trueOrFalse },
-      run: tokenize,
-    },
-    "POST /pg/expireToken": { rules: { ...MERCHANT, card_id: required(text(32)) }, run: expireToken },
-    "POST /pg/capture/:pg_id": { rules: { ...MERCHANT, amt_tran: required(AMOUNT) }, run: capture },
-    "POST /pg/void/:pg_id": { rules: MERCHANT, run: reverse },
-    "POST /pg/refund/:pg_id": { rules: { ...MERCHANT, amt_tran: required(AMOUNT) }, run: refund },
+    "POST /pg/tokenize": { rules: TOKENIZATION, run: tokenize },
+    "POST /pg/expireToken": { rules: rules`${MERCHANT}, card_id! 32`, run: expireToken },
+    "POST /pg/capture/:pg_id": { rules: CHANGE, run: (call) => follow(call, "capture", ["403", "Capture request accepted"]) },
+    "POST /pg/void/:pg_id": { rules: MERCHANT, run: (call) => follow(call, "void", ["401", "Transaction voided"]) },
+    "POST /pg/refund/:pg_id": { rules: CHANGE, run: (call) => follow(call, "refund", ["402", "Refund accepted"]) },
     "GET /platform/reporting/transaction-requests": { rules: PAGE, run: report },
-    "GET /platform/reporting/transactions/bypgid/:pg_id": { rules: {}, run: byId },
+    "GET /platform/reporting/transactions/bypgid/:pg_id": { run: byId },
   },
   refuse: {
     malformed: (request) => refusal(request, 400, "100"),
@@ -161,10 +118,10 @@ export const simulator = defineSimulator<State, Details>({
 const isReport = ({ path }: Incoming): boolean => path.startsWith("/platform/");
 
 /** In the gateway's form, or in the reports' own. */
-function refusal(request: Incoming, status: number, rcode: string, words = "", { isRecorded = true } = {}): Refusal {
-  const rmsg = `${MESSAGES[rcode] ?? "Error"}${words && `: ${words}`}`;
+function refusal(request: Incoming, status: number, rcode: string, words = ""): Refusal {
+  const rmsg = `${MESSAGES.get(rcode) ?? "Error"}${words && `: ${words}`}`;
   const body = isReport(request) ? { code: status, message: rmsg } : { rcode, rmsg, pg_id: request.tools.id("", 32) };
-  return new Refusal(json(status, body), rcode, { isRecorded });
+  return new Refusal(json(status, body), rcode);
 }
 
 function authenticate(request: Incoming): string {
@@ -178,16 +135,19 @@ function authenticate(request: Incoming): string {
 const refused = (call: QualpayCall, rcode: string, words = "", status = 400): Refusal => refusal(call.request, status, rcode, words);
 
 /** The card of the request, typed or kept. */
-function cardOf(call: QualpayCall): { number: string; expiry: string } {
-  const [number, id] = [call.maybe("card_number"), call.maybe("card_id")];
-  if (number !== undefined) {
+function cardOf(call: QualpayCall): Card {
+  const id = call.maybe("card_id");
+  if (call.has("card_number")) {
+    const [, month = "", year = ""] = /^(..)(..)$/.exec(call.text("exp_date")) ?? [];
+    const number = call.text("card_number");
     if (!isCardNumber(number) || brandOf(number) === "unknown") throw refused(call, "108");
-    return { number, expiry: call.text("exp_date") };
+    return { number, month, year };
   }
   if (id === undefined) throw refused(call, "103");
-  const stored = storedCard(call, id);
-  if (stored.endsAt !== null) call.state.stored.delete(id);
-  return { number: stored.number, expiry: call.maybe("exp_date") ?? stored.expiry };
+  const { number, month, year, endsAt } = storedCard(call, id);
+  if (endsAt !== null) call.state.stored.delete(id);
+  const given = call.text("exp_date");
+  return given === "" ? { number, month, year } : { number, month: given.slice(0, 2), year: given.slice(2) };
 }
 
 function storedCard(call: QualpayCall, id: string): Stored {
@@ -196,17 +156,17 @@ function storedCard(call: QualpayCall, id: string): Stored {
   return stored;
 }
 
-function decide(call: QualpayCall, { number, expiry }: { number: string; expiry: string }): No | null {
-  const no = call.decide(ISSUER, number);
-  return no ?? (isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), call.tools.now()) ? ISSUER.declines.expired_card : null);
+function decide(call: QualpayCall, { number, month, year }: Card): No | null {
+  const isOver = isExpired(Number(month), Number(year), call.tools.now());
+  return call.decide(ISSUER, number) ?? (isOver ? ISSUER.declines.expired_card : null);
 }
 
 /** The same card has one permanent entry, whose expiry is brought up to date. */
-function keep(call: QualpayCall, { number, expiry }: { number: string; expiry: string }): Stored {
+function keep(call: QualpayCall, card: Card): Stored {
   const isSingleUse = call.text("single_use") === "true";
-  const same = [...call.state.stored.values()].find((one) => one.number === number && one.endsAt === null);
+  const same = [...call.state.stored.values()].find((one) => one.number === card.number && one.endsAt === null);
   const id = (isSingleUse ? undefined : same?.id) ?? call.tools.id("", 32);
-  const stored = { id, number, expiry, endsAt: isSingleUse ? call.tools.now() + SINGLE_USE_MS : null };
+  const stored = { ...card, id, endsAt: isSingleUse ? call.tools.now() + SINGLE_USE_MS : null };
   call.state.stored.set(id, stored);
   return stored;
 }
@@ -221,18 +181,11 @@ function checksOf(call: QualpayCall, no: No | null): object {
 
 /** The earlier payment of which this one is a duplicate: approved with the same card in the window, told by our own numbers too. */
 function twinOf(call: QualpayCall, number: string): Payment | undefined {
-  const since = call.tools.now() - call.number("duplicate_seconds") * 1000;
-  return call.transactions
-    .all()
-    .find(
-      (one) =>
-        one.card === number &&
-        one.at > since &&
-        one.amountMinor > 0 &&
-        !["declined", "voided"].includes(one.state) &&
-        (CARD_ALONE.test(call.accountName) ||
-          (one.details.purchase_id === call.text("purchase_id") && (one.reference ?? "") === call.text("merch_ref_num"))),
-    );
+  const isSame = ({ amountMinor, state, details, reference }: Payment): boolean => {
+    const isTold = details.purchase_id === call.text("purchase_id") && (reference ?? "") === call.text("merch_ref_num");
+    return amountMinor > 0 && state !== "voided" && (CARD_ALONE.test(call.accountName) || isTold);
+  };
+  return call.transactions.twin(number, call.number("duplicate_seconds") * 1000, isSame);
 }
 
 function pay(call: QualpayCall): Answer {
@@ -298,39 +251,23 @@ function addToken(
 function expireToken(call: QualpayCall): Answer {
   const { id } = storedCard(call, call.text("card_id"));
   call.state.stored.delete(id);
-  const token = call.transactions.get(id);
-  if (token !== undefined) call.transactions.void(token, ["verified"]);
+  call.transactions.forget(id);
   return json(200, { rcode: "000", rmsg: "Token expired", pg_id: call.tools.id("", 32), card_id: id });
 }
 
-const paymentOf = (call: QualpayCall): Payment => {
-  const one = call.transactions.get(call.params["pg_id"] ?? "");
+/** Capture, void and refund: the rcode of failure, the words of success. */
+function follow(call: QualpayCall, kind: "capture" | "void" | "refund", [rcode, words]: readonly [string, string]): Answer {
+  const one = call.transactions.get(call.param("pg_id"));
   if (one === undefined) throw refused(call, "102");
-  return one;
-};
-const done = (words: string, pg_id: string): Answer => json(200, { rcode: "000", rmsg: words, pg_id });
-
-function capture(call: QualpayCall): Answer {
-  const one = paymentOf(call);
-  if (!call.transactions.capture(one, minorOf(call.text("amt_tran"), one.currency))) throw refused(call, "403", "", 409);
-  return done("Capture request accepted", one.id);
-}
-
-function reverse(call: QualpayCall): Answer {
-  const one = paymentOf(call);
-  if (!call.transactions.void(one)) throw refused(call, "401", "", 409);
-  return done("Transaction voided", one.id);
-}
-
-function refund(call: QualpayCall): Answer {
-  const [one, id] = [paymentOf(call), call.tools.id("", 32)];
-  const against = call.transactions.refund(one, { id, amountMinor: minorOf(call.text("amt_tran"), one.currency) });
-  if (against !== null) throw refused(call, against === "amount" ? "104" : "402", "", against === "amount" ? 400 : 409);
-  return done("Refund accepted", id);
+  const id = kind === "refund" ? call.tools.id("", 32) : one.id;
+  const against = call.transactions.change(kind, one, { id, amountMinor: call.minor("amt_tran", one.currency) });
+  if (against === "amount" && kind === "refund") throw refused(call, "104");
+  if (against !== null) throw refused(call, rcode, "", 409);
+  return json(200, { rcode: "000", rmsg: words, pg_id: id });
 }
 
 /** A payment's tran_status; one that was refunded stays settled. */
-const STATUS = { declined: "D", authorized: "A", captured: "C", settled: "S", voided: "V", refunded: "S", verified: "A" } as const;
+const STATUS = byState("declined D, authorized/verified A, captured C, settled/refunded S, voided V");
 /** `2026-11-22 09:24:16`, by the clocks of California. */
 const pacific = new Intl.DateTimeFormat("sv-SE", { timeZone: "America/Los_Angeles", dateStyle: "short", timeStyle: "medium" });
 
@@ -359,6 +296,6 @@ function report(call: QualpayCall): Answer {
 
 function byId(call: QualpayCall): Answer {
   const [one] = call.lookUp(null, ({ details }) => details.pg_id === call.params["pg_id"]);
-  if (one === undefined) throw refusal(call.request, 404, "102", "", { isRecorded: false });
+  if (one === undefined) throw refusal(call.request, 404, "102").unrecorded();
   return json(200, { code: 0, message: "Success", data: row(one) });
 }

@@ -1,7 +1,6 @@
-import { basic, bearer, header, isAccepted } from "../kit/auth.ts";
-import { brandOf, defineSimulator, isCardNumber, isExpired, json, majorOf, mask, minorOf, Refusal } from "../kit/index.ts";
-import type { Answer, Call, Issuer, Rules, Transaction } from "../kit/index.ts";
-import { amountText, anything, country2, digits, matching, oneOf, required, requiredWith, text, texts, under } from "../kit/rules.ts";
+import { amountText, basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, json } from "../kit/index.ts";
+import { majorOf, mask, minorOf, oneOf, Refusal, rules, table } from "../kit/index.ts";
+import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
 /**
  * QuickBooks Payments: charges and stored cards in JSON under OAuth 2.0 tokens, with the token endpoint of Intuit's other host
@@ -30,15 +29,8 @@ interface Details {
   isEcommerce: boolean;
 }
 
-interface Stored extends Card {
-  id: string;
-  customerId: string;
-}
-
-interface State {
-  cards: Map<string, Stored>;
-}
-
+type Stored = Card & { id: string; customerId: string };
+type State = { cards: Map<string, Stored> };
 type QuickbooksCall = Call<State, Details>;
 type Charge = Transaction<Details>;
 
@@ -68,28 +60,21 @@ const EMULATED: ReadonlyMap<string, No> = new Map([
 ]);
 
 const yesOrNo = oneOf(true, false, "true", "false");
-const CARD: Rules = {
-  number: digits(12, 19),
-  expMonth: matching(/^(0[1-9]|1[0-2])$/, "MM"),
-  expYear: matching(/^20[0-9]{2}$/, "YYYY"),
-  cvc: digits(3, 4),
-  ...texts("name 64, commercialCardCode 64"),
-  ...under("address", { ...texts("streetAddress 255, city 255, region 255, postalCode 32"), country: country2 }),
-};
-const NEEDED = ["number", "expMonth", "expYear"];
-const CARD_AT_TOP: Rules = { ...CARD, ...Object.fromEntries(NEEDED.map((name) => [name, required(CARD[name] ?? anything)])) };
-const CARD_BELOW: Rules = {
-  ...under("card", CARD),
-  ...Object.fromEntries(NEEDED.map((name) => [`card.${name}`, requiredWith("card", CARD[name] ?? anything)])),
-};
-const CONTEXT = under("context", {
-  mobile: yesOrNo,
-  isEcommerce: yesOrNo,
-  recurring: yesOrNo,
-  ...texts("tax 32, clientTransID 64"),
-  ...under("deviceInfo", texts("id 64, type 64, longitude 32, latitude 32, phoneNumber 32, macAddress 64, ipAddress 64")),
-});
-const AMOUNT = required(amountText(9_999_999.99));
+const AMOUNT = amountText(9_999_999.99);
+const CARD = rules`
+  number! digits 12-19, expMonth! month, expYear! year4, cvc digits 3-4, name/commercialCardCode 64
+  address: streetAddress/city/region 255, postalCode 32, country country2
+`;
+const CONTEXT = rules`
+  context: mobile/isEcommerce/recurring ${yesOrNo}, tax 32, clientTransID 64
+  context.deviceInfo: id/type/macAddress/ipAddress 64, longitude/latitude/phoneNumber 32
+`;
+const CHARGE = rules`
+  amount! ${AMOUNT}, currency! is USD, capture ${yesOrNo}, description 4000, cardOnFile/token 64, ${CONTEXT}
+  card?: ${CARD}
+`;
+const TOKEN = rules`card: ${CARD}`;
+const GRANT = rules`grant_type! is refresh_token, refresh_token! 512`;
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -114,7 +99,7 @@ export const simulator = defineSimulator<State, Details>({
     "POST /oauth2/v1/tokens/bearer": {
       body: "form",
       isIdempotent: false,
-      rules: { grant_type: required(oneOf("refresh_token")), refresh_token: required(text(512)) },
+      rules: GRANT,
       authenticate(request) {
         const client = basic(request);
         if (client && client.user !== "" && client.password !== "" && isAccepted(client.user) && isAccepted(client.password))
@@ -123,31 +108,20 @@ export const simulator = defineSimulator<State, Details>({
       },
       run: refresh,
     },
-    "POST /quickbooks/v4/payments/charges": {
-      rules: {
-        amount: AMOUNT,
-        currency: required(oneOf("USD")),
-        capture: yesOrNo,
-        description: text(4000),
-        ...CARD_BELOW,
-        ...texts("cardOnFile 64, token 64"),
-        ...CONTEXT,
-      },
-      run: charge,
-    },
-    "GET /quickbooks/v4/payments/charges/:id": { rules: {}, run: (call) => json(200, shown(known(call, true))) },
-    "POST /quickbooks/v4/payments/charges/:id/capture": { rules: { amount: AMOUNT, ...CONTEXT }, run: capture },
+    "POST /quickbooks/v4/payments/charges": { rules: CHARGE, run: charge },
+    "GET /quickbooks/v4/payments/charges/:id": { run: readCharge },
+    "POST /quickbooks/v4/payments/charges/:id/capture": { rules: rules`amount! ${AMOUNT}, ${CONTEXT}`, run: capture },
     "POST /quickbooks/v4/payments/charges/:id/refunds": {
-      rules: { amount: AMOUNT, description: text(4000), ...CONTEXT },
+      rules: rules`amount! ${AMOUNT}, description 4000, ${CONTEXT}`,
       run: (call) => reverse(call, known(call), minorOf(call.text("amount"), "USD")),
     },
     "POST /quickbooks/v4/payments/txn-requests/:requestId/void": { rules: CONTEXT, run: voidRequest },
-    "POST /quickbooks/v4/payments/tokens": { rules: { ...under("card", CARD_AT_TOP) }, authenticate: () => "anybody", run: newToken },
-    "POST /quickbooks/v4/customers/:customerId/cards": { rules: CARD_AT_TOP, run: (call) => store(call, cardIn(call, "")) },
-    "POST /quickbooks/v4/customers/:customerId/cards/createFromToken": { rules: { value: required(text(64)) }, run: storeToken },
-    "GET /quickbooks/v4/customers/:customerId/cards": { rules: {}, run: (call) => json(200, cardsOf(call).map(shownCard)) },
-    "GET /quickbooks/v4/customers/:customerId/cards/:id": { rules: {}, run: (call) => json(200, shownCard(storedIn(call))) },
-    "DELETE /quickbooks/v4/customers/:customerId/cards/:id": { rules: {}, run: remove },
+    "POST /quickbooks/v4/payments/tokens": { rules: TOKEN, authenticate: () => "anybody", run: newToken },
+    "POST /quickbooks/v4/customers/:customerId/cards": { rules: CARD, run: (call) => store(call, cardIn(call, "")) },
+    "POST /quickbooks/v4/customers/:customerId/cards/createFromToken": { rules: rules`value! 64`, run: storeToken },
+    "GET /quickbooks/v4/customers/:customerId/cards": { run: (call) => json(200, cardsOf(call).map(shownCard)) },
+    "GET /quickbooks/v4/customers/:customerId/cards/:id": { run: (call) => json(200, shownCard(storedIn(call))) },
+    "DELETE /quickbooks/v4/customers/:customerId/cards/:id": { run: remove },
   },
   refuse: {
     malformed: () => refusal("PMT-4000", "invalid_request", "The request body is invalid."),
@@ -176,27 +150,17 @@ function refresh(call: QuickbooksCall): Answer {
   const isGood = isAccepted(given) && request.tokens.rotate(given, refresh_token, REFRESH_GRACE_MS, tools.now());
   if (!isGood) throw new Refusal(json(400, { error: "invalid_grant", error_description: "Token invalid" }), "invalid_grant");
   request.tokens.issue(access_token, call.accountName, ACCESS_SECONDS, tools.now());
-  return json(200, {
-    token_type: "bearer",
-    access_token,
-    expires_in: ACCESS_SECONDS,
-    refresh_token,
-    x_refresh_token_expires_in: REFRESH_SECONDS,
-  });
+  const times = { expires_in: ACCESS_SECONDS, refresh_token, x_refresh_token_expires_in: REFRESH_SECONDS };
+  return json(200, { token_type: "bearer", access_token, ...times });
 }
 
 /** The card below `path`, as the gateway checks it before it asks anybody. */
-function cardIn(call: QuickbooksCall, path: string): Card {
-  const [number, expMonth, expYear, name] = ["number", "expMonth", "expYear", "name"].map((field) => call.text(path + field));
-  if (!isCardNumber(number ?? "")) refuse(`${path}number is invalid.`, `${path}number`);
-  if (isExpired(Number(expMonth), Number(expYear), call.tools.now())) refuse(`${path}expYear is invalid.`, `${path}expYear`);
-  return {
-    number: number ?? "",
-    expMonth: expMonth ?? "",
-    expYear: expYear ?? "",
-    name: name ?? "",
-    address: call.under(`${path}address.`),
-  };
+function cardIn(call: QuickbooksCall, path: "" | "card."): Card {
+  const places = { number: `${path}number`, month: `${path}expMonth`, year: `${path}expYear` };
+  const faultAt = { number: `${path}number`, expiry: `${path}expYear`, code: `${path}cvc` };
+  const invalid = (field: string) => refusal("PMT-4000", "invalid_request", `${field} is invalid.`, field);
+  const { number, month, year } = call.card(places, (fault) => invalid(faultAt[fault]));
+  return { number, expMonth: month, expYear: year, name: call.text(`${path}name`), address: call.under(`${path}address.`) };
 }
 
 /** The card to charge: exactly one of a card, a stored one and a single-use token. */
@@ -255,21 +219,15 @@ function charge(call: QuickbooksCall): Answer {
   return no === null || no === DECLINED ? json(201, shown(transaction, hasCode)) : refusal(...no).answer;
 }
 
-const STATUSES: Readonly<Record<Charge["state"], string>> = {
-  declined: "DECLINED",
-  authorized: "AUTHORIZED",
-  captured: "CAPTURED",
-  settled: "SETTLED",
-  refunded: "REFUNDED",
-  voided: "CANCELLED",
-  verified: "CAPTURED",
-};
+const STATUSES = byState(
+  "declined DECLINED, authorized AUTHORIZED, captured/verified CAPTURED, settled SETTLED, refunded REFUNDED, voided CANCELLED",
+);
 
 function shown({ id, state, at, amountMinor, capturedMinor, details }: Charge, hasCode = false): object {
   const { card, code, isEcommerce } = details;
   const { number, ...rest } = card;
   return {
-    created: new Date(at).toISOString().replace(/\.\d+Z$/, "Z"),
+    created: isoSeconds(at),
     status: STATUSES[state],
     amount: majorOf(capturedMinor || amountMinor, "USD"),
     currency: "USD",
@@ -284,18 +242,20 @@ function shown({ id, state, at, amountMinor, capturedMinor, details }: Charge, h
   };
 }
 
-const TYPES: ReadonlyMap<string, string> = new Map(
-  Object.entries({ visa: "Visa", mastercard: "MC", amex: "AMEX", discover: "DISC", diners: "DINERS", jcb: "JCB" }),
-);
+const TYPES = table("visa Visa, mastercard MC, amex AMEX, discover DISC, diners DINERS, jcb JCB");
 const masked = (number: string): string => number.slice(-4).padStart(number.length, "x");
-const notFound = (): Refusal =>
-  new Refusal(refusal("PMT-10305", "invalid_request", "No records found.", undefined, 404).answer, "PMT-10305", { isRecorded: false });
+const notFound = (): Refusal => refusal("PMT-10305", "invalid_request", "No records found.", undefined, 404).unrecorded();
 
-function known(call: QuickbooksCall, isLookUp = false): Charge {
-  const id = call.params["id"] ?? "";
-  const charge = isLookUp ? call.lookUp(null, (found) => found.id === id)[0] : call.transactions.get(id);
+function known(call: QuickbooksCall): Charge {
+  const charge = call.transactions.get(call.param("id"));
   if (charge === undefined) throw notFound();
   return charge;
+}
+
+function readCharge(call: QuickbooksCall): Answer {
+  const [charge] = call.lookUp(null, ({ id }) => id === call.param("id"));
+  if (charge === undefined) throw notFound();
+  return json(200, shown(charge));
 }
 
 function capture(call: QuickbooksCall): Answer {
@@ -316,39 +276,27 @@ function reverse(call: QuickbooksCall, charge: Charge, amountMinor: number): Ans
       ? null
       : transactions.refund(charge, { id, amountMinor, from: ["captured", "settled"] });
   if (against !== null) refuse(against === "amount" ? "amount is invalid." : "The charge cannot be refunded.", "amount");
-  const status = isEmulated ? "DECLINED" : "ISSUED";
-  const created = new Date(tools.now()).toISOString().replace(/\.\d+Z$/, "Z");
-  return json(201, {
-    id,
-    created,
-    status,
-    amount: call.text("amount"),
-    description: call.text("description"),
-    type: isVoid ? "VOID" : "REFUND",
-    context: {},
-  });
+  const created = isoSeconds(tools.now());
+  const told = { status: isEmulated ? "DECLINED" : "ISSUED", amount: call.text("amount"), description: call.text("description") };
+  return json(201, { id, created, ...told, type: isVoid ? "VOID" : "REFUND", context: {} });
 }
 
 /** By the Request-Id of the charge, before settlement. */
 function voidRequest(call: QuickbooksCall): Answer {
-  const charge = call.transactions.all().find(({ details }) => details.requestId === call.params["requestId"]);
+  const charge = call.transactions.find(({ details }) => details.requestId === call.param("requestId"));
   if (charge === undefined) throw notFound();
   if (!call.transactions.void(charge)) refuse("The transaction cannot be voided.", "request");
-  return json(201, {
-    id: call.tools.id("V", 11).toUpperCase(),
-    status: "ISSUED",
-    type: "VOID",
-    amount: majorOf(charge.amountMinor, "USD"),
-  });
+  const id = call.tools.id("V", 11).toUpperCase();
+  return json(201, { id, status: "ISSUED", type: "VOID", amount: majorOf(charge.amountMinor, "USD") });
 }
 
 const cardsOf = ({ state, params }: QuickbooksCall): Stored[] =>
   [...state.cards.values()].filter(({ customerId }) => customerId === params["customerId"]);
 
 function store(call: QuickbooksCall, card: Card): Answer {
-  const { tools, state, params } = call;
+  const { tools, state } = call;
   const no = EMULATED.get(card.name) ?? call.decide(ISSUER, card.number);
-  const customerId = params["customerId"] ?? "";
+  const customerId = call.param("customerId");
   if (cardsOf(call).some(({ number }) => number === card.number)) refuse("The card is stored already.", "number");
   const stored = { ...card, id: tools.digits(13), customerId };
   tools.record({
@@ -371,17 +319,8 @@ function storeToken(call: QuickbooksCall): Answer {
 function shownCard({ id, number, customerId, ...card }: Stored): object {
   const cardType = TYPES.get(brandOf(number))?.toUpperCase() ?? "VISA";
   const flags = { default: false, isBusiness: false, isLevel3Eligible: false };
-  return {
-    id,
-    number: masked(number),
-    ...card,
-    entityVersion: "1",
-    entityId: customerId,
-    entityType: "USER",
-    status: "ACTIVE",
-    ...flags,
-    cardType,
-  };
+  const entity = { entityVersion: "1", entityId: customerId, entityType: "USER", status: "ACTIVE" };
+  return { id, number: masked(number), ...card, ...entity, ...flags, cardType };
 }
 
 function storedIn(call: QuickbooksCall): Stored {
@@ -393,6 +332,6 @@ function storedIn(call: QuickbooksCall): Stored {
 function remove(call: QuickbooksCall): Answer {
   const { id, customerId } = storedIn(call);
   call.state.cards.delete(id);
-  call.tools.record({ kind: "void", id, reference: customerId, outcome: "approved" });
+  call.recordRemoved(id, customerId);
   return { status: 204, body: "" };
 }

@@ -1,8 +1,5 @@
-import { basic, header, isAccepted } from "../kit/auth.ts";
-import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
-import type { Answer, Call, Fields, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import { allRequired, anything, coded, country2, currency, email, matching, oneOf } from "../kit/rules.ts";
-import { required, requiredIf, text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { basic, brandOf, defineSimulator, header, isAccepted, json, matching, pageBetween, Refusal, rules, table } from "../kit/index.ts";
+import type { Answer, Call, Fields, Issuer, Transaction } from "../kit/index.ts";
 
 /**
  * Shift4's API of dev.shift4.com: JSON under HTTP Basic, a decline is status 402 with the id of the failed charge. Storing a card
@@ -55,10 +52,8 @@ const MISSHAPEN: ReadonlyMap<string, CardError> = new Map([
   ["4532582477951947", "invalid_expiry_year"],
   ["4916487051294548", "expired_card"],
 ]);
-const BRANDS: ReadonlyMap<string, string> = new Map(
-  "visa Visa, mastercard MasterCard, maestro Maestro, amex American Express, discover Discover, jcb JCB, diners Diners Club"
-    .split(", ")
-    .map((pair) => [pair.slice(0, pair.indexOf(" ")), pair.slice(pair.indexOf(" ") + 1)]),
+const BRANDS = table(
+  "visa Visa, mastercard MasterCard, maestro Maestro, amex American Express, discover Discover, jcb JCB, diners Diners Club",
 );
 
 interface Card {
@@ -86,38 +81,45 @@ type Details = { no: No | null; isCharge: boolean; members: Record<string, unkno
 type Shift4Call = Call<State, Details>;
 type Charge = Transaction<Details>;
 
-const metadata: Rules = { "metadata.*": text(1000, 0) };
 const isTyped = (fields: Fields): boolean => [...fields.keys()].some((name) => name.startsWith("card."));
-const cardErrorIn = (code: CardError, pattern: RegExp): Rule => coded(code, matching(pattern, "valid"));
-const CARD_MEMBERS: Rules = {
-  number: cardErrorIn("invalid_number", /^[0-9]{12,19}$/),
-  expMonth: cardErrorIn("invalid_expiry_month", /^(0?[1-9]|1[0-2])$/),
-  expYear: cardErrorIn("invalid_expiry_year", /^20[0-9]{2}$/),
-};
-const CARD_OPTIONS: Rules = {
-  cvc: cardErrorIn("invalid_cvc", /^[0-9]{3,4}$/),
-  ...texts("cardholderName 255, addressLine1 255, addressLine2 255, addressCity 255, addressState 255, addressZip 255"),
-  addressCountry: country2,
-  "fraudCheckData.*": text(),
-};
-const CARD_FIELDS = [...Object.keys(CARD_MEMBERS), "cvc"];
+const NUMBER = matching(/^[0-9]{12,19}$/, "valid");
+const MONTH = matching(/^(0?[1-9]|1[0-2])$/, "valid");
+const YEAR = matching(/^20[0-9]{2}$/, "valid");
+const CVC = matching(/^[0-9]{3,4}$/, "valid");
+const CARD_ID = matching(/^(card|tok)_[A-Za-z0-9]+$/, "a card, or the id of a card or token");
+const ACCOUNT_ID = matching(/^ma_[A-Za-z0-9]+$/, "a merchant account's id");
+const LIMIT = matching(/^([1-9]\d?|100)$/, "1 to 100");
+const TIME = matching(/^\d{1,12}$/, "Unix seconds");
+const CARD_OPTIONS = rules`
+  cvc ${CVC} @invalid_cvc, cardholderName/addressLine1/addressLine2/addressCity/addressState/addressZip 255, addressCountry country2
+  fraudCheckData.* 255
+`;
+const STORED_CARD = rules`
+  number! ${NUMBER} @invalid_number, expMonth! ${MONTH} @invalid_expiry_month, expYear! ${YEAR} @invalid_expiry_year, ${CARD_OPTIONS}
+`;
 /** A card below `card`, or the id of one. */
-const CARD: Rules = {
-  card: matching(/^(card|tok)_[A-Za-z0-9]+$/, "a card, or the id of a card or token"),
-  ...Object.fromEntries(Object.entries(CARD_MEMBERS).map(([name, rule]) => [`card.${name}`, requiredIf(rule, isTyped)])),
-  ...under("card", CARD_OPTIONS),
-};
-const ADDRESS: Rules = {
-  ...texts("name 255, vat 255, phone 255"),
-  email: email(),
-  ...under("address", { ...texts("line1 255, line2 255, city 255, state 255, zip 255"), country: country2 }),
-};
-const LIST: Rules = {
-  limit: matching(/^([1-9]\d?|100)$/, "1 to 100"),
-  ...texts("startingAfterId 64, endingBeforeId 64, customerId 64"),
-  ...Object.fromEntries(["gt", "gte", "lt", "lte"].map((name) => [`created[${name}]`, matching(/^\d{1,12}$/, "Unix seconds")])),
-};
-const REFUND: Rules = { amount: whole(1, LARGEST), reason: oneOf("fraudulent", "duplicate", "requested_by_customer") };
+const CARD = rules`
+  card ${CARD_ID}
+  card: number!${isTyped} ${NUMBER} @invalid_number, expMonth!${isTyped} ${MONTH} @invalid_expiry_month
+  card: expYear!${isTyped} ${YEAR} @invalid_expiry_year, ${CARD_OPTIONS}
+`;
+const ADDRESS = rules`
+  name/vat/phone 255, email email
+  address: line1/line2/city/state/zip 255, country country2
+`;
+const CHARGE = rules`
+  amount! whole 0-, currency! currency, ${CARD}, description 255, customerId 64, captured bool, metadata.* 0-1000
+  type is customer_initiated|first_recurring|subsequent_recurring|merchant_initiated
+  billing: ${ADDRESS}
+  shipping: ${ADDRESS}
+  threeDSecure.* any, merchantAccountId ${ACCOUNT_ID}
+`;
+const LIST = rules`
+  limit ${LIMIT}, startingAfterId/endingBeforeId/customerId 64, created[gt]/created[gte]/created[lt]/created[lte] ${TIME}
+`;
+const AMOUNT = rules`amount whole 1-${String(LARGEST)}`;
+const REFUND = rules`${AMOUNT}, reason is fraudulent|duplicate|requested_by_customer`;
+const NEW_CUSTOMER = rules`email! email, description 255, ${CARD}, metadata.* 0-1000`;
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
@@ -134,47 +136,19 @@ export const simulator = defineSimulator<State, Details>({
     keepsRefusals: true,
   },
   endpoints: {
-    "POST /charges": {
-      rules: {
-        amount: required(whole(0)),
-        currency: required(currency()),
-        ...CARD,
-        ...texts("description 255, customerId 64"),
-        captured: trueOrFalse,
-        type: oneOf("customer_initiated", "first_recurring", "subsequent_recurring", "merchant_initiated"),
-        ...under("billing", ADDRESS),
-        ...under("shipping", ADDRESS),
-        "threeDSecure.*": anything,
-        merchantAccountId: matching(/^ma_[A-Za-z0-9]+$/, "a merchant account's id"),
-        ...metadata,
-      },
-      run: charge,
-    },
+    "POST /charges": { rules: CHARGE, run: charge },
     "GET /charges": { rules: LIST, run: list },
-    "GET /charges/:id": {
-      rules: {},
-      run(call) {
-        const id = call.params["id"] ?? "";
-        const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id && one.details.isCharge);
-        return json(200, shown(found ?? missing("Charge", id)));
-      },
-    },
-    "POST /charges/:id/capture": { rules: { amount: whole(1, LARGEST) }, run: capture },
-    "POST /charges/:id/refund": { rules: REFUND, run: (call) => json(200, shown(refund(call, call.params["id"] ?? "").one)) },
+    "GET /charges/:id": { run: readCharge },
+    "POST /charges/:id/capture": { rules: AMOUNT, run: capture },
+    "POST /charges/:id/refund": { rules: REFUND, run: (call) => json(200, shown(refund(call, call.param("id")).one)) },
     "POST /refunds": {
-      rules: { ...REFUND, chargeId: required(text(64)), ...metadata },
+      rules: rules`${REFUND}, chargeId! 64, metadata.* 0-1000`,
       run: (call) => json(200, refund(call, call.text("chargeId")).refund),
     },
-    "POST /customers": { rules: { email: required(email()), description: text(), ...CARD, ...metadata }, run: createCustomer },
-    "GET /customers/:id": { rules: {}, run: (call) => json(200, shownCustomer(call, customerOf(call, call.params["id"] ?? ""))) },
-    "DELETE /customers/:id": { rules: {}, run: deleteCustomer },
-    "POST /customers/:id/cards": {
-      rules: { ...allRequired(CARD_MEMBERS), ...CARD_OPTIONS },
-      run(call) {
-        const customer = customerOf(call, call.params["id"] ?? "");
-        return json(200, shownCard(store(call, cardIn(call, ""), customer)));
-      },
-    },
+    "POST /customers": { rules: NEW_CUSTOMER, run: createCustomer },
+    "GET /customers/:id": { run: (call) => json(200, shownCustomer(call, customerOf(call, call.param("id")))) },
+    "DELETE /customers/:id": { run: deleteCustomer },
+    "POST /customers/:id/cards": { rules: STORED_CARD, run: storeCard },
   },
   refuse: {
     malformed: () => refusal("Request body is not valid JSON"),
@@ -194,19 +168,23 @@ function cardError(code: CardError): Refusal {
 }
 
 function missing(name: string, id: string): never {
-  throw new Refusal(refusal(`${name} '${id}' does not exist`, 404).answer, "invalid_request", { isRecorded: false });
+  throw refusal(`${name} '${id}' does not exist`, 404).unrecorded();
 }
 
 /** The card as typed below `path`, with what its form alone can have against it. */
 function cardIn(call: Shift4Call, path: "card." | ""): Card {
-  const [number = "", expMonth = "", expYear = "", cvc = ""] = CARD_FIELDS.map((name) => call.text(path + name));
-  const misshapen = MISSHAPEN.get(number);
+  const misshapen = MISSHAPEN.get(call.text(`${path}number`));
   if (misshapen !== undefined) throw cardError(misshapen);
-  if (!isCardNumber(number)) throw cardError("invalid_number");
-  if (isExpired(Number(expMonth), Number(expYear), call.tools.now())) throw cardError("expired_card");
-  if (cvc !== "" && cvc.length !== codeLength(number)) throw cardError("invalid_cvc");
+  const places = { number: `${path}number`, month: `${path}expMonth`, year: `${path}expYear`, code: `${path}cvc` };
+  const errors = { number: "invalid_number", expiry: "expired_card", code: "invalid_cvc" } as const;
+  const { number, month, year: expYear } = call.card(places, (fault) => cardError(errors[fault]));
   const cardholderName = call.maybe(`${path}cardholderName`);
-  return { id: call.tools.id("card_"), customerId: null, number, expMonth: String(Number(expMonth)), expYear, cardholderName };
+  return { id: call.tools.id("card_"), customerId: null, number, expMonth: String(Number(month)), expYear, cardholderName };
+}
+
+function storeCard(call: Shift4Call): Answer {
+  const customer = customerOf(call, call.param("id"));
+  return json(200, shownCard(store(call, cardIn(call, ""), customer)));
 }
 
 const customerOf = ({ state }: Shift4Call, id: string): Customer => state.customers.get(id) ?? missing("Customer", id);
@@ -263,12 +241,11 @@ function shownCustomer({ state }: Shift4Call, { defaultCardId, ...customer }: Cu
 }
 
 function deleteCustomer(call: Shift4Call): Answer {
-  const { id } = customerOf(call, call.params["id"] ?? "");
+  const { id } = customerOf(call, call.param("id"));
   call.state.customers.delete(id);
   for (const card of [...call.state.cards.values()].filter(({ customerId }) => customerId === id)) {
     call.state.cards.delete(card.id);
-    const token = call.transactions.get(card.id);
-    if (token !== undefined) call.transactions.void(token, ["verified"]);
+    call.transactions.forget(card.id);
   }
   return json(200, { id, deleted: true });
 }
@@ -304,9 +281,8 @@ function charge(call: Shift4Call): Answer {
   const no = call.decide(ISSUER, card.number);
   const kept = keepFor !== null && no === null ? store(call, card, keepFor) : card;
   const id = tools.id("char_");
-  const sent = Object.fromEntries(["customerId", "description", "type"].map((name) => [name, call.maybe(name)]));
   const members = {
-    ...sent,
+    ...call.given("customerId", "description", "type"),
     card: shownCard(kept),
     avsCheck: { result: avsOf(call) },
     fraudDetails: { status: "safe" },
@@ -348,24 +324,19 @@ function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, curre
   };
 }
 
+function readCharge(call: Shift4Call): Answer {
+  const id = call.param("id");
+  const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id && one.details.isCharge);
+  return json(200, shown(found ?? missing("Charge", id)));
+}
+
 function list(call: Shift4Call): Answer {
-  const boundOf = (name: string, unbounded: number) => (call.has(`created[${name}]`) ? call.number(`created[${name}]`) : unbounded);
-  const [least, most] = [
-    Math.max(boundOf("gte", 0), boundOf("gt", -1) + 1),
-    Math.min(boundOf("lte", Infinity), boundOf("lt", Infinity) - 1),
-  ];
   const customerId = call.maybe("customerId");
-  const found = call.lookUp(null, ({ at, details: { isCharge, members } }) => {
-    const isInTime = seconds(at) >= least && seconds(at) <= most;
-    return isCharge && isInTime && (customerId === undefined || members["customerId"] === customerId);
-  });
-  const [after, before] = [call.maybe("startingAfterId"), call.maybe("endingBeforeId")];
-  const placeOf = (id: string) => found.findIndex((one) => one.id === id);
-  const start = after === undefined ? 0 : placeOf(after) + 1;
-  if (after !== undefined && start === 0) missing("Charge", after);
-  const rest = found.slice(start, before === undefined ? undefined : placeOf(before));
-  const page = rest.slice(0, call.number("limit") || 10);
-  return json(200, { list: page.map(shown), hasMore: rest.length > page.length });
+  const isMeant = ({ at, details: { isCharge, members } }: Charge): boolean =>
+    isCharge && call.isWithin("created", seconds(at)) && (customerId === undefined || members["customerId"] === customerId);
+  const bounds = { after: call.maybe("startingAfterId"), before: call.maybe("endingBeforeId"), limit: call.number("limit") || 10 };
+  const { page, hasMore } = pageBetween(call.lookUp(null, isMeant), bounds, (id) => missing("Charge", id));
+  return json(200, { list: page.map(shown), hasMore });
 }
 
 function chargeOf(call: Shift4Call, id: string): Charge {
@@ -374,8 +345,8 @@ function chargeOf(call: Shift4Call, id: string): Charge {
 }
 
 function capture(call: Shift4Call): Answer {
-  const one = chargeOf(call, call.params["id"] ?? "");
-  if (!call.transactions.capture(one, call.has("amount") ? call.number("amount") : undefined))
+  const one = chargeOf(call, call.param("id"));
+  if (!call.transactions.capture(one, call.maybeNumber("amount")))
     throw refusal(one.state === "authorized" ? "amount is greater than the charge amount" : "Charge cannot be captured");
   return json(200, shown(one));
 }
@@ -383,15 +354,11 @@ function capture(call: Shift4Call): Answer {
 /** Gives back what was captured, in parts or whole; a hold is released as a whole. */
 function refund(call: Shift4Call, chargeId: string): { one: Charge; refund: object } {
   const [one, id] = [chargeOf(call, chargeId), call.tools.id("re_")];
-  const amount = call.has("amount") ? call.number("amount") : undefined;
+  const amount = call.maybeNumber("amount");
   const left = one.state === "authorized" ? one.amountMinor : one.capturedMinor - one.refundedMinor;
   if (one.state === "authorized" && amount !== undefined && amount !== left) throw refusal("An uncaptured charge is refunded as a whole");
   if (!call.transactions.void(one, ["authorized"])) {
-    const against = call.transactions.refund(one, {
-      id,
-      from: ["captured", "settled"],
-      ...(amount !== undefined && { amountMinor: amount }),
-    });
+    const against = call.transactions.refund(one, { id, from: ["captured", "settled"], amountMinor: amount });
     if (against === "amount") throw refusal("amount is greater than the unrefunded amount");
     if (against === "state") throw refusal("Charge cannot be refunded");
   }

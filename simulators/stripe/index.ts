@@ -1,6 +1,5 @@
-import { defineSimulator, json, Refusal } from "../kit/index.ts";
-import { basic, bearer, checkCredential, header } from "../kit/auth.ts";
-import { country2, currency, email, matching, oneOf, required, text, texts, wholeText, within } from "../kit/rules.ts";
+import { basic, bearer, checkCredential, currency, defineSimulator, header, json, matching, Refusal, rules } from "../kit/index.ts";
+import { wholeText } from "../kit/index.ts";
 import type { Incoming, Rule, Rules } from "../kit/index.ts";
 import {
   cancel,
@@ -23,30 +22,40 @@ import type { Account } from "./objects.ts";
 const VERSION = "2022-11-15";
 
 const id = (prefix: string): Rule => matching(new RegExp(`^${prefix}_[A-Za-z0-9]+$`), `an id that begins with ${prefix}_`);
-const yesOrNo = oneOf("true", "false");
-const METADATA: Rules = { "metadata[*]": text(500, 0) };
-const ADDRESS: Rules = { ...texts("line1 200, line2 200, city 100, state 100, postal_code 20"), country: country2 };
-const BILLING: Rules = { ...texts("name 255, phone 20"), email: email(512), ...within("address", ADDRESS) };
-const expands = (...properties: string[]): Rules => ({ "expand[*]": oneOf(...properties) });
-const list = (property: string): Rules => ({
-  limit: matching(/^([1-9][0-9]?|100)$/, "between 1 and 100"),
-  starting_after: text(255),
-  ending_before: text(255),
-  customer: id("cus"),
-  created: wholeText(),
-  ...within("created", { gt: wholeText(), gte: wholeText(), lt: wholeText(), lte: wholeText() }),
-  ...expands(`data.${property}`),
-});
-const INTENT: Rules = {
-  confirm: yesOrNo,
-  payment_method: id("pm"),
-  "payment_method_types[*]": oneOf("card"),
-  "payment_method_options[card][moto]": yesOrNo,
-  customer: id("cus"),
-  description: text(1000),
-  return_url: text(2048),
-  ...METADATA,
-};
+const LIMIT = matching(/^([1-9][0-9]?|100)$/, "between 1 and 100");
+const AMOUNT = wholeText(-1e12, 1e12);
+const METADATA = rules`metadata[*] 0-500`;
+const ADDRESS = rules`line1/line2 200, city/state 100, postal_code 20, country country2`;
+const CUSTOMER = rules`
+  name 256, description 1000, phone 20, email email 512, ${METADATA}
+  address[]: ${ADDRESS}
+`;
+const METHOD = rules`
+  type! is card, ${METADATA}
+  card[]: number! 64, exp_month/exp_year! wholeText, cvc 16
+  billing_details[]: name 255, phone 20, email email 512
+  billing_details[address][]: ${ADDRESS}
+`;
+const list = (property: string): Rules => rules`
+  limit ${LIMIT}, starting_after/ending_before 255, customer ${id("cus")}, created wholeText, expand[*] is data.${property}
+  created[]: gt/gte/lt/lte wholeText
+`;
+const INTENT = rules`
+  confirm/payment_method_options[card][moto] is true|false, payment_method ${id("pm")}, payment_method_types[*] is card
+  customer ${id("cus")}, description 1000, return_url 2048, ${METADATA}
+`;
+const PAYMENT = rules`
+  ${INTENT}, amount! ${AMOUNT}, currency! ${currency("lower")}, capture_method is automatic|automatic_async|manual
+  error_on_requires_action/off_session is true|false, receipt_email email 512, statement_descriptor_suffix 22
+  expand[*] is latest_charge
+`;
+const SETUP = rules`${INTENT}, usage is off_session|on_session, expand[*] is latest_attempt`;
+const CANCELLATION = rules`cancellation_reason is duplicate|fraudulent|requested_by_customer|abandoned, expand[*] is latest_charge`;
+const SETUP_CANCELLATION = rules`cancellation_reason is abandoned|requested_by_customer|duplicate, expand[*] is latest_attempt`;
+const REFUND = rules`
+  payment_intent ${id("pi")}, charge ${id("ch")}, amount wholeText, reason is duplicate|fraudulent|requested_by_customer, ${METADATA}
+`;
+const [CHARGE, ATTEMPT] = [rules`expand[*] is latest_charge`, rules`expand[*] is latest_attempt`];
 
 export const simulator = defineSimulator<Account>({
   body: "form",
@@ -87,71 +96,21 @@ export const simulator = defineSimulator<Account>({
   },
   finish: (answer, { tools }) => ({ ...answer, headers: { ...answer.headers, "request-id": tools.id("req_", 14) } }),
   endpoints: {
-    "POST /v1/payment_methods": {
-      rules: {
-        type: required(oneOf("card")),
-        ...within("card", { number: required(text(64)), exp_month: required(wholeText()), exp_year: required(wholeText()), cvc: text(16) }),
-        ...within("billing_details", BILLING),
-        ...METADATA,
-      },
-      run: createPaymentMethod,
-    },
-    "GET /v1/payment_methods/:id": { rules: {}, run: lookedAt("methods") },
-    "POST /v1/payment_intents": {
-      rules: {
-        ...INTENT,
-        amount: required(wholeText(-1e12, 1e12)),
-        currency: required(currency("lower")),
-        capture_method: oneOf("automatic", "automatic_async", "manual"),
-        error_on_requires_action: yesOrNo,
-        off_session: yesOrNo,
-        receipt_email: email(512),
-        statement_descriptor_suffix: text(22),
-        ...expands("latest_charge"),
-      },
-      run: createPaymentIntent,
-    },
+    "POST /v1/payment_methods": { rules: METHOD, run: createPaymentMethod },
+    "GET /v1/payment_methods/:id": { run: lookedAt("methods") },
+    "POST /v1/payment_intents": { rules: PAYMENT, run: createPaymentIntent },
     "GET /v1/payment_intents": { rules: list("latest_charge"), run: listOf("payments") },
-    "GET /v1/payment_intents/:id": { rules: expands("latest_charge"), run: lookedAt("payments") },
-    "POST /v1/payment_intents/:id/cancel": {
-      rules: {
-        cancellation_reason: oneOf("duplicate", "fraudulent", "requested_by_customer", "abandoned"),
-        ...expands("latest_charge"),
-      },
-      run: cancel("payments"),
-    },
-    "POST /v1/payment_intents/:id/capture": { rules: { amount_to_capture: wholeText(), ...expands("latest_charge") }, run: capture },
-    "POST /v1/customers": {
-      rules: {
-        ...texts("name 256, description 1000, phone 20"),
-        email: email(512),
-        ...within("address", ADDRESS),
-        ...METADATA,
-      },
-      run: createCustomer,
-    },
-    "GET /v1/customers/:id": { rules: {}, run: lookedAt("customers") },
-    "DELETE /v1/customers/:id": { rules: {}, run: deleteCustomer },
-    "POST /v1/setup_intents": {
-      rules: { ...INTENT, usage: oneOf("off_session", "on_session"), ...expands("latest_attempt") },
-      run: createSetupIntent,
-    },
+    "GET /v1/payment_intents/:id": { rules: CHARGE, run: lookedAt("payments") },
+    "POST /v1/payment_intents/:id/cancel": { rules: CANCELLATION, run: cancel("payments") },
+    "POST /v1/payment_intents/:id/capture": { rules: rules`amount_to_capture wholeText, ${CHARGE}`, run: capture },
+    "POST /v1/customers": { rules: CUSTOMER, run: createCustomer },
+    "GET /v1/customers/:id": { run: lookedAt("customers") },
+    "DELETE /v1/customers/:id": { run: deleteCustomer },
+    "POST /v1/setup_intents": { rules: SETUP, run: createSetupIntent },
     "GET /v1/setup_intents": { rules: list("latest_attempt"), run: listOf("setups") },
-    "GET /v1/setup_intents/:id": { rules: expands("latest_attempt"), run: lookedAt("setups") },
-    "POST /v1/setup_intents/:id/cancel": {
-      rules: { cancellation_reason: oneOf("abandoned", "requested_by_customer", "duplicate"), ...expands("latest_attempt") },
-      run: cancel("setups"),
-    },
-    "POST /v1/refunds": {
-      rules: {
-        payment_intent: id("pi"),
-        charge: id("ch"),
-        amount: wholeText(),
-        reason: oneOf("duplicate", "fraudulent", "requested_by_customer"),
-        ...METADATA,
-      },
-      run: refund,
-    },
+    "GET /v1/setup_intents/:id": { rules: ATTEMPT, run: lookedAt("setups") },
+    "POST /v1/setup_intents/:id/cancel": { rules: SETUP_CANCELLATION, run: cancel("setups") },
+    "POST /v1/refunds": { rules: REFUND, run: refund },
   },
 });
 

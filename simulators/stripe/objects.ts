@@ -1,4 +1,4 @@
-import { Refusal, brandOf, codeLength, isCardNumber, isExpired, json, mask } from "../kit/index.ts";
+import { brandOf, codeLength, isCardNumber, isExpired, json, mask, Refusal } from "../kit/index.ts";
 import type { Answer, Call, Issuer } from "../kit/index.ts";
 
 /** What a Stripe account holds and what can be done with it: PaymentMethods, PaymentIntents, Customers, SetupIntents, Refunds. */

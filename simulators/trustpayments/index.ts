@@ -1,24 +1,6 @@
-import { isIP } from "node:net";
-import { basic, isAccepted } from "../kit/auth.ts";
-import { brandOf, codeLength, defineSimulator, isCardNumber, isExpired, json, plain, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Fields, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
-import {
-  coded,
-  country2,
-  currency,
-  digits,
-  email,
-  forbiddenIf,
-  matching,
-  oneOf,
-  required,
-  requiredIf,
-  rule,
-  state2,
-  text,
-  texts,
-  under,
-} from "../kit/rules.ts";
+import { basic, brandOf, byState, defineSimulator, digits, forbiddenIf, isAccepted, isCardNumber, json, matching } from "../kit/index.ts";
+import { plain, Refusal, rule, rules, spacedTime, state2, table, text, textOf } from "../kit/index.ts";
+import type { Answer, Call, Fields, Issuer, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Trust Payments' Webservices API (STPP, JSON version 1.00): one path, HTTP Basic and the same user as `alias`; whatever was processed has status
@@ -33,27 +15,13 @@ const ONLY: readonly (readonly [name: RegExp, type: string])[] = [
 ];
 const REVERSAL_MS = 48 * 3600_000;
 
-const MESSAGES: Readonly<Record<string, string>> = {
-  "0": "Ok",
-  "10103": "Invalid payment type",
-  "10205": "Malformed JSON",
-  "20001": "Invalid current settle status",
-  "20005": "Parent transaction has not been settled",
-  "20013": "Parent transaction has not been cancelled",
-  "20025": "Reversal is too late",
-  "30000": "Invalid field",
-  "30001": "Invalid site",
-  "30004": "Maestro must use 3-D Secure",
-  "30008": "Invalid user",
-  "31007": "Payment type does not match the card",
-  "60010": "Bank System Error",
-  "60018": "Invalid requesttype",
-  "60019": "No filter",
-  "60028": "Account type is not enabled",
-  "60040": "Use requesttypedescriptions alone",
-  "70000": "Decline",
-  "79001": "Processing error",
-};
+const MESSAGES = table(
+  "0 Ok, 10103 Invalid payment type, 10205 Malformed JSON, 20001 Invalid current settle status, " +
+    "20005 Parent transaction has not been settled, 20013 Parent transaction has not been cancelled, 20025 Reversal is too late, " +
+    "30000 Invalid field, 30001 Invalid site, 30004 Maestro must use 3-D Secure, 30008 Invalid user, " +
+    "31007 Payment type does not match the card, 60010 Bank System Error, 60018 Invalid requesttype, 60019 No filter, " +
+    "60028 Account type is not enabled, 60040 Use requesttypedescriptions alone, 70000 Decline, 79001 Processing error",
+);
 
 /** Error code and the acquirer's own. */
 type No = readonly [errorcode: string, acquirer?: string, isCodeWrong?: boolean];
@@ -70,24 +38,18 @@ const ISSUER: Issuer<No> = {
 };
 const AMOUNTS: Readonly<Record<string, No>> = { "70000": ["70000", "05"], "60010": ["60010"] };
 /** What an address, a postal code or a security code matches: 0 not given, 1 not checked, 2 matched, 4 not matched. */
-const CHECKS: Readonly<Record<string, string>> = {
-  "No 789": "2",
-  "No 123": "4",
-  "TR45 6ST": "2",
-  "55555": "2",
-  "TR12 3ST": "4",
-  "12345": "4",
-};
-const CODES: Readonly<Record<string, string>> = { "214": "4", "2144": "4", "333": "1", "3333": "1" };
-const TYPES: Readonly<Record<string, string>> = Object.fromEntries(
-  ["visa", "mastercard", "amex", "discover", "diners", "jcb", "maestro"].map((brand) => [brand, brand.toUpperCase()]),
+const CHECKS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ "No 789": "2", "No 123": "4", "TR45 6ST": "2", "55555": "2", "TR12 3ST": "4", "12345": "4" }),
 );
+const CODES = table("214 4, 2144 4, 333 1, 3333 1");
+const BRANDS = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "maestro"];
+const typeOf = (number: string): string | undefined => BRANDS.find((brand) => brand === brandOf(number))?.toUpperCase();
 /** Payment types that a merchant may name for a brand. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   visa: ["VISA", "DELTA", "ELECTRON", "PURCHASING", "VPAY"],
   mastercard: ["MASTERCARD", "MASTERCARDDEBIT", "PURCHASING"],
 };
-const PAYMENT_TYPES = [...Object.values(TYPES), ...Object.values(NAMES).flat()];
+const PAYMENT_TYPES = [...BRANDS.map((brand) => brand.toUpperCase()), ...Object.values(NAMES).flat()].join("|");
 
 type Members = Readonly<Record<string, string>>;
 interface Details {
@@ -105,55 +67,45 @@ type Payment = Transaction<Details>;
 const IN = "request[0]";
 const inRequest = (fields: Fields, name: string): string => textOf(fields, `${IN}.${name}`);
 const hasParent = (fields: Fields): boolean => fields.has(`${IN}.parenttransactionreference`);
-const requiredWithout = (other: string, one: Rule): Rule =>
-  requiredIf(one, (fields) => !hasParent(fields) && !fields.has(`${IN}.${other}`));
-const notWithParent = (one: Rule): Rule => forbiddenIf(one, hasParent);
-const pan = rule((value) => (typeof value === "string" && isCardNumber(value) ? null : ["value", "must be a card number"]));
+const isUndated = (fields: Fields): boolean => !hasParent(fields) && !fields.has(`${IN}.expirymonth`);
+const hasMonth = (fields: Fields): boolean => fields.has(`${IN}.expirymonth`);
+const isRecurring = (fields: Fields): boolean => inRequest(fields, "accounttypedescription") === "RECUR";
 const isBadState = (fields: Fields): boolean =>
   inRequest(fields, "billingcountryiso2a") === "US" && state2.check(inRequest(fields, "billingcounty")) !== null;
+const PAN = rule((value) => (typeof value === "string" && isCardNumber(value) ? null : ["value", "must be a card number"]));
+const SITE = matching(/^[A-Za-z0-9_]+$/, "a site", 50);
 const REFERENCE = matching(/^\d+-\d+-\d+$/, "a transaction's reference", 25);
-const amount = digits(1, 13);
-const COMMON: Rules = {
-  "requesttypedescriptions[*]": text(32),
-  sitereference: required(matching(/^[A-Za-z0-9_]+$/, "a site", 50)),
-  requestreference: text(64),
-};
+const DATE = matching(/^(0[1-9]|1[0-2])\/20\d{2}$/, "MM/YYYY");
+const MONTH = forbiddenIf(matching(/^(0[1-9]|1[0-2])$/, "a month"), hasParent);
+const YEAR = matching(/^20\d{2}$/, "a year");
+const LETTER = matching(/^[A-Z]$/, "one letter");
+const COMMON = rules`requesttypedescriptions[*] 32, sitereference! ${SITE}, requestreference 64`;
+const FOLLOWING = rules`${COMMON}, parenttransactionreference! ${REFERENCE}`;
 const PAYMENT: Rules = {
-  ...COMMON,
-  accounttypedescription: required(oneOf("MOTO", "ECOM", "RECUR")),
-  currencyiso3a: required(currency()),
-  baseamount: required(amount),
-  orderreference: text(25),
-  pan: { ...pan, need: (fields) => (hasParent(fields) ? "forbidden" : "required") },
-  expirydate: requiredWithout("expirymonth", matching(/^(0[1-9]|1[0-2])\/20\d{2}$/, "MM/YYYY")),
-  expirymonth: notWithParent(matching(/^(0[1-9]|1[0-2])$/, "a month")),
-  expiryyear: requiredIf(matching(/^20\d{2}$/, "a year"), (fields) => fields.has(`${IN}.expirymonth`)),
-  securitycode: notWithParent(digits(3, 4)),
-  paymenttypedescription: coded("10103", oneOf(...PAYMENT_TYPES)),
-  ...texts("billingpremise 127, billingstreet 127, billingtown 127, billingpostcode 25, billingfirstname 127, billinglastname 127"),
+  ...rules`
+    ${COMMON}, accounttypedescription! is MOTO|ECOM|RECUR, currencyiso3a! currency, baseamount! digits 1-13, orderreference 25
+    expirydate!${isUndated} ${DATE}, expirymonth ${MONTH}, expiryyear!${hasMonth} ${YEAR}
+    paymenttypedescription is ${PAYMENT_TYPES} @10103, billingpostcode 25, billingcountryiso2a country2, billingemail email
+    billingpremise/billingstreet/billingtown/billingfirstname/billinglastname 127, customerip ip, settlestatus is 0|1|2
+    credentialsonfile!${hasParent} is 0|1|2, parenttransactionreference ${REFERENCE}, initiationreason ${LETTER}
+    subscriptiontype!${isRecurring} is RECURRING|INSTALLMENT, subscriptionnumber!${isRecurring} digits 1-5
+    merchantname/customfield1/customfield2/customfield3/customfield4/customfield5 255, customerlastname 127
+    customeraccountnumber/customeraccountnumbertype/customerdob 10, customerpostcode 25
+  `,
+  pan: { ...PAN, need: (fields) => (hasParent(fields) ? "forbidden" : "required") },
+  securitycode: forbiddenIf(digits(3, 4), hasParent),
   billingcounty: forbiddenIf(text(127), isBadState),
-  billingcountryiso2a: country2,
-  billingemail: email(),
-  customerip: rule((value) => (isIP(String(value)) > 0 ? null : ["value", "must be an IP address"])),
-  settlestatus: oneOf("0", "1", "2"),
-  credentialsonfile: { ...oneOf("0", "1", "2"), need: (fields) => (hasParent(fields) ? "required" : "optional") },
-  parenttransactionreference: REFERENCE,
-  initiationreason: matching(/^[A-Z]$/, "one letter"),
-  subscriptiontype: requiredIf(oneOf("RECURRING", "INSTALLMENT"), (fields) => inRequest(fields, "accounttypedescription") === "RECUR"),
-  subscriptionnumber: requiredIf(digits(1, 5), (fields) => inRequest(fields, "accounttypedescription") === "RECUR"),
-  ...texts("merchantname 255, customfield1 255, customfield2 255, customfield3 255, customfield4 255, customfield5 255"),
-  ...texts("customeraccountnumber 10, customeraccountnumbertype 10, customerlastname 127, customerpostcode 25, customerdob 10"),
 };
-const filter = (...names: readonly string[]): Rules => ({
-  "requesttypedescriptions[*]": text(32),
-  requestreference: text(64),
-  ...Object.fromEntries(names.map((name) => [`filter.${name}[*].value`, text(50)])),
-});
-const rules = (inner: Rules): Rules => ({
-  alias: required(text(255)),
-  version: required(oneOf("1.00")),
-  ...under("request[*]", inner),
-});
+const FILTER = rules`
+  requesttypedescriptions[*] 32, requestreference 64
+  filter: sitereference[*].value/transactionreference[*].value 50
+`;
+const QUERY = rules`${FILTER}, filter.orderreference[*].value 50`;
+const UPDATE = rules`${FILTER}, updates.settlestatus! is 0|1|2|3`;
+const enveloped = (inner: Rules): Rules => rules`
+  alias! 255, version! is 1.00
+  request[*]: ${inner}
+`;
 
 export const simulator = defineSimulator<object, Details>({
   body: "json",
@@ -170,18 +122,12 @@ export const simulator = defineSimulator<object, Details>({
     return user;
   },
   endpoints: {
-    "POST /json/ AUTH": { rules: rules(PAYMENT), run: (call) => pay(call, "AUTH") },
-    "POST /json/ ACCOUNTCHECK": { rules: rules(PAYMENT), run: (call) => pay(call, "ACCOUNTCHECK") },
-    "POST /json/ TRANSACTIONQUERY": { rules: rules(filter("sitereference", "orderreference", "transactionreference")), run: query },
-    "POST /json/ TRANSACTIONUPDATE": {
-      rules: rules({ ...filter("sitereference", "transactionreference"), "updates.settlestatus": required(oneOf("0", "1", "2", "3")) }),
-      run: update,
-    },
-    "POST /json/ REFUND": {
-      rules: rules({ ...COMMON, parenttransactionreference: required(REFERENCE), baseamount: amount, orderreference: text(25) }),
-      run: refund,
-    },
-    "POST /json/ REVERSAL": { rules: rules({ ...COMMON, parenttransactionreference: required(REFERENCE) }), run: reverse },
+    "POST /json/ AUTH": { rules: enveloped(PAYMENT), run: (call) => pay(call, "AUTH") },
+    "POST /json/ ACCOUNTCHECK": { rules: enveloped(PAYMENT), run: (call) => pay(call, "ACCOUNTCHECK") },
+    "POST /json/ TRANSACTIONQUERY": { rules: enveloped(QUERY), run: query },
+    "POST /json/ TRANSACTIONUPDATE": { rules: enveloped(UPDATE), run: update },
+    "POST /json/ REFUND": { rules: enveloped(rules`${FOLLOWING}, baseamount digits 1-13, orderreference 25`), run: refund },
+    "POST /json/ REVERSAL": { rules: enveloped(FOLLOWING), run: reverse },
   },
   refuse: {
     malformed: ({ headers }) =>
@@ -194,15 +140,11 @@ export const simulator = defineSimulator<object, Details>({
   },
 });
 
-const timestamp = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
-
 /** Refused before the acquirer was asked: no reference is given. */
 function refusal(errorcode: string, field?: string): Refusal {
-  const error = { errorcode, errormessage: MESSAGES[errorcode], ...(field && { errordata: [field] }) };
-  return new Refusal(
-    envelope({ ...error, requesttypedescription: "ERROR", transactionstartedtimestamp: timestamp(Date.now()) }),
-    errorcode,
-  );
+  const error = { errorcode, errormessage: MESSAGES.get(errorcode), ...(field && { errordata: [field] }) };
+  const told = { requesttypedescription: "ERROR", transactionstartedtimestamp: spacedTime(Date.now()) };
+  return new Refusal(envelope({ ...error, ...told }), errorcode);
 }
 
 function envelope(response: object): Answer {
@@ -227,12 +169,12 @@ function cardIn(call: TrustCall, site: string): string {
     if (told(call, "credentialsonfile") !== "2") throw refusal("30000", "credentialsonfile");
     return one.card;
   }
-  const [number, code] = [told(call, "pan"), told(call, "securitycode")];
-  const [month = "", year = ""] = (told(call, "expirydate") || `${told(call, "expirymonth")}/${told(call, "expiryyear")}`).split("/");
-  if (isExpired(Number(month), Number(year), call.tools.now())) throw refusal("30000", "expirydate");
-  if (code !== "" && code.length !== codeLength(number)) throw refusal("30000", "securitycode");
-  const [brand, type] = [brandOf(number), told(call, "paymenttypedescription")];
-  if (type !== "" && !(NAMES[brand] ?? [TYPES[brand]]).includes(type)) throw refusal("31007", "paymenttypedescription");
+  const expiry = call.has(`${IN}.expirydate`) ? { expiry: `${IN}.expirydate` } : { month: `${IN}.expirymonth`, year: `${IN}.expiryyear` };
+  const fieldOf = { number: "pan", expiry: "expirydate", code: "securitycode" };
+  const places = { number: `${IN}.pan`, ...expiry, code: `${IN}.securitycode` };
+  const { number } = call.card(places, (fault) => refusal("30000", fieldOf[fault]));
+  const type = told(call, "paymenttypedescription");
+  if (type !== "" && !(NAMES[brandOf(number)] ?? [typeOf(number)]).includes(type)) throw refusal("31007", "paymenttypedescription");
   return number;
 }
 
@@ -249,7 +191,7 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
   const [errorcode, acquirer, isCodeWrong = false] = no ?? ["0", "00"];
   const code = told(call, "securitycode");
   const checks = {
-    securityresponsesecuritycode: isCodeWrong ? "4" : code === "" ? "0" : (CODES[code] ?? "2"),
+    securityresponsesecuritycode: isCodeWrong ? "4" : code === "" ? "0" : (CODES.get(code) ?? "2"),
     securityresponseaddress: checkOf(told(call, "billingpremise")),
     securityresponsepostcode: checkOf(told(call, "billingpostcode")),
   };
@@ -259,20 +201,20 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
   const settlestatus = no !== null && !isCheckOfCode ? "3" : type === "AUTH" && isDoubted ? "2" : told(call, "settlestatus") || "0";
   const reference = `57-9-${tools.digits(6)}`;
   const members: Members = {
-    transactionstartedtimestamp: timestamp(tools.now()),
+    transactionstartedtimestamp: spacedTime(tools.now()),
     livestatus: site.startsWith("test_") ? "0" : "1",
     issuer: "SecureTrading Test Issuer1",
     dccenabled: "0",
-    settleduedate: timestamp(tools.now()).slice(0, 10),
+    settleduedate: spacedTime(tools.now()).slice(0, 10),
     errorcode: isCheckOfCode ? "0" : errorcode,
-    errormessage: MESSAGES[isCheckOfCode ? "0" : errorcode] ?? "",
+    errormessage: MESSAGES.get(isCheckOfCode ? "0" : errorcode) ?? "",
     ...(call.has(`${IN}.orderreference`) && { orderreference: told(call, "orderreference") }),
     tid: "27882788",
     merchantnumber: "00000000",
     merchantname: "Test Merchant",
     merchantcountryiso2a: "GB",
     transactionreference: reference,
-    paymenttypedescription: TYPES[brandOf(number)] ?? "VISA",
+    paymenttypedescription: typeOf(number) ?? "VISA",
     baseamount,
     currencyiso3a: told(call, "currencyiso3a"),
     accounttypedescription: account,
@@ -304,21 +246,15 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
   return envelope(members);
 }
 
-const checkOf = (value: string): string => (value === "" ? "0" : (CHECKS[value] ?? "1"));
+const checkOf = (value: string): string => (value === "" ? "0" : (CHECKS.get(value) ?? "1"));
 
-const STATUS: Readonly<Partial<Record<Payment["state"], string>>> = {
-  declined: "3",
-  authorized: "2",
-  settled: "100",
-  refunded: "100",
-  voided: "3",
+/** A payment that waits for its settlement has the status that it was given. */
+const STATUS = byState("declined/voided 3, authorized 2, settled/refunded 100, captured/verified given");
+
+const shown = ({ state, details: { members, settlestatus } }: Payment): object => {
+  const isGiven = STATUS[state] === "given" || (state === "declined" && members["errorcode"] === "0");
+  return { ...members, settlestatus: isGiven ? settlestatus : STATUS[state], interface: "PASS-JSON-JSON" };
 };
-
-const shown = ({ state, details: { members, settlestatus } }: Payment): object => ({
-  ...members,
-  settlestatus: state === "declined" && members["errorcode"] === "0" ? settlestatus : (STATUS[state] ?? settlestatus),
-  interface: "PASS-JSON-JSON",
-});
 
 /** All values of one member of the filter; none where it is not filtered by. */
 const filtered = (call: TrustCall, name: string): string[] => Object.values(call.under(`${IN}.filter.${name}[`, "].value"));
@@ -338,7 +274,7 @@ const done = (requesttypedescription: string, { tools }: TrustCall): Members => 
   requesttypedescription,
   errorcode: "0",
   errormessage: "Ok",
-  transactionstartedtimestamp: timestamp(tools.now()),
+  transactionstartedtimestamp: spacedTime(tools.now()),
 });
 
 /** Suspends, lets settle, or cancels a payment that is not settled yet. */
@@ -362,8 +298,8 @@ function update(call: TrustCall): Answer {
 function refund(call: TrustCall): Answer {
   const one = parentOf(call, "parenttransactionreference", told(call, "parenttransactionreference"), told(call, "sitereference"));
   const id = `57-9-${call.tools.digits(6)}`;
-  const amountMinor = call.has(`${IN}.baseamount`) ? Number(told(call, "baseamount")) : undefined;
-  const against = call.transactions.refund(one, { id, from: ["captured", "settled"], ...(amountMinor !== undefined && { amountMinor }) });
+  const amountMinor = call.maybeNumber(`${IN}.baseamount`);
+  const against = call.transactions.refund(one, { id, from: ["captured", "settled"], amountMinor });
   if (against !== null) throw against === "state" ? refusal("20005") : refusal("30000", "baseamount");
   return envelope({ ...done("REFUND", call), transactionreference: id, parenttransactionreference: one.id, settlestatus: "0" });
 }

@@ -1,25 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { basic, hash, isAccepted, isSame } from "../kit/auth.ts";
-import { brandOf, defineSimulator, isCardNumber, isExpired, json, majorOf, mask, minorOf, Refusal, textOf } from "../kit/index.ts";
-import type { Answer, Call, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
-import {
-  amountText,
-  coded,
-  country2,
-  country3,
-  currencyNumber,
-  digits,
-  email,
-  ipv4,
-  matching,
-  mmyy,
-  oneOf,
-  required,
-  text,
-  texts,
-  trueOrFalse,
-  under,
-} from "../kit/rules.ts";
+import { basic, brandOf, cards, country2, country3, defineSimulator, hash, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
+import { isSame, json, majorOf, matching, minorOf, Refusal, rule, rules, spacedTime, table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Incoming, Issuer, Transaction } from "../kit/index.ts";
 
 /**
  * USAePay REST API v2: JSON, the body's `command` says what is wanted; approvals, declines and most errors have status 200.
@@ -42,7 +24,8 @@ interface Details {
 }
 
 type Saved = { key: string; number: string; expiration: string };
-type UsaepayCall = Call<{ cards: Map<string, Saved> }, Details>;
+type State = { cards: Map<string, Saved> };
+type UsaepayCall = Call<State, Details>;
 type Payment = Transaction<Details>;
 
 /** Result code (declined or error), code and words; an approval in part is `P` with its share. */
@@ -58,7 +41,7 @@ const ISSUER: Issuer<No> = {
     processing_error: ["E", "10128", "Transaction error"],
   },
   vendorCards: {
-    "4000300011112220": declined("10127"),
+    ...cards("4000300011112220 371122223332241", declined("10127")),
     "4000300001112222": declined("10204", "Pick up card"),
     "4000300211112228": declined("10205", "Do not honor"),
     "4000300311112227": declined("12", "Invalid transaction"),
@@ -70,14 +53,12 @@ const ISSUER: Issuer<No> = {
     "4000301011112228": declined("65", "Withdrawal count exceeded"),
     "4000301311112225": declined("10297", "CVV verification failed"),
     "4000300111112229": declined("43", "Call issuer"),
-    "371122223332241": declined("10127"),
     "4000301411112224": ["E", "10139", "Transaction held for review"],
     "4000301511112223": ["E", "10139", "Transaction rejected by the fraud profiler"],
     "4000000011112275": ["P", "50", "Partial Approval"],
     "4000000011112283": ["P", "75", "Partial Approval"],
   },
 };
-const table = (pairs: string): ReadonlyMap<string, string> => new Map(pairs.split(", ").map((pair) => pair.split(" ") as [string, string]));
 const AVS_BY_CARD = table(
   "4000100011112224 YYY, 4000100111112223 YYX, 4000100211112222 NYZ, 4000100311112221 NYW, 4000100411112220 YNA, 4000100511112229 NNN, 4000100611112228 XXW, 4000100711112227 XXU, 4000100811112226 XXR, 4000100911112225 XXS, 4000101011112222 XXE, 4000101111112221 XXG",
 );
@@ -86,76 +67,50 @@ const CVC_BY_CARD = table(
 );
 const SECONDS_BY_CARD = table("4000000011112226 5, 4000000011112234 15, 4000000011112242 30, 4000000011112259 45, 4000000011112267 60");
 
-const CARD: Rules = under("creditcard", {
-  number: required(
-    coded("11", matching(/^([0-9]{12,19}|[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4})$/, "a card number or a token")),
-  ),
-  expiration: coded("16", mmyy),
-  cvc: coded("10116", digits(3, 4)),
-  ...texts("cardholder 255, avs_street 255, avs_zip 20"),
-});
-const ADDRESS: Rules = {
-  ...texts("company 64, firstname 64, lastname 64, street 64, street2 64, city 64, state 64, postalcode 20, phone 32, fax 32"),
-  country: { check: (value) => (country3.check(value) === null ? null : country2.check(value)) },
-};
-const AMOUNT = coded("70", amountText(LARGEST));
-const SALE: Rules = {
-  command: required(text(32)),
-  amount: required(AMOUNT),
-  currency: currencyNumber,
-  invoice: matching(/^[A-Za-z0-9-]{1,11}$/, "at most 11 letters and digits"),
-  ...texts("orderid 64, ponum 64, description 255, comments 255, software 255"),
-  ...CARD,
-  ...under("billing_address", ADDRESS),
-  ...under("shipping_address", ADDRESS),
-  email: email(),
-  clientip: ipv4,
-  ...under("amount_detail", {
-    ...Object.fromEntries(["subtotal", "tax", "tip", "discount", "shipping", "duty"].map((name) => [name, amountText()])),
-    enable_partialauth: trueOrFalse,
-  }),
-  ...under("traits", {
-    ...Object.fromEntries(
-      ["is_debt", "is_bill_pay", "is_recurring", "is_healthcare", "is_cash_advance"].map((name) => [name, trueOrFalse]),
-    ),
-    stored_credential: oneOf("recurring", "installment", "ucof", "customer_intitiated"),
-  }),
-  ignore_duplicate: trueOrFalse,
-  save_card: trueOrFalse,
-};
-const FOLLOWING: Rules = {
-  command: required(text(32)),
-  refnum: digits(1, 20),
-  trankey: text(20),
-  amount: AMOUNT,
-  ...texts("orderid 64, description 255, software 255"),
-};
-const LIST: Rules = { limit: matching(/^([1-9]\d{0,2}|1000)$/, "1 to 1000"), offset: matching(/^\d{1,6}$/, "a number") };
-const TRANSACTIONS = "POST /api/:endpoint/transactions";
+const NUMBER = matching(/^([0-9]{12,19}|[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4})$/, "a card number or a token");
+const INVOICE = matching(/^[A-Za-z0-9-]{1,11}$/, "at most 11 letters and digits");
+const COUNTRY = rule((value) => (country3.check(value) === null ? null : country2.check(value)));
+const CARD = rules`creditcard: number! ${NUMBER} @11, expiration mmyy @16, cvc digits 3-4 @10116, cardholder/avs_street 255, avs_zip 20`;
+const ADDRESS = rules`
+  company/firstname/lastname/street/street2/city/state 64, postalcode 20, phone/fax 32, country ${COUNTRY}
+`;
+const SALE = rules`
+  command! 32, amount! amount ${String(LARGEST)} @70, currency currencyNumber, invoice ${INVOICE}, orderid/ponum 64
+  description/comments/software 255, ${CARD}, email email, clientip ipv4, ignore_duplicate/save_card bool
+  billing_address: ${ADDRESS}
+  shipping_address: ${ADDRESS}
+  amount_detail: subtotal/tax/tip/discount/shipping/duty amount, enable_partialauth bool
+  traits: is_debt/is_bill_pay/is_recurring/is_healthcare/is_cash_advance bool
+  traits: stored_credential is recurring|installment|ucof|customer_intitiated
+`;
+const SAVE = rules`
+  command! 32, ${CARD}
+  billing_address: ${ADDRESS}
+`;
+const FOLLOWING = rules`
+  command! 32, refnum digits 1-20, trankey 20, amount amount ${String(LARGEST)} @70, orderid 64, description/software 255
+`;
+const LIMIT = matching(/^([1-9]\d{0,2}|1000)$/, "1 to 1000");
+const OFFSET = matching(/^\d{1,6}$/, "a number");
+const LIST = rules`limit ${LIMIT}, offset ${OFFSET}`;
+const commands = (endpoint: Endpoint<State, Details>, ...names: string[]): Record<string, typeof endpoint> =>
+  Object.fromEntries(names.map((name) => [`POST /api/:endpoint/transactions ${name}`, endpoint]));
 
-export const simulator = defineSimulator<{ cards: Map<string, Saved> }, Details>({
+export const simulator = defineSimulator<State, Details>({
   body: "json",
   state: () => ({ cards: new Map() }),
   operationOf: (fields) => textOf(fields, "command") || undefined,
   authenticate,
   endpoints: {
-    ...Object.fromEntries(
-      ["sale", "cc:sale", "authonly", "cc:authonly"].map((name) => [`${TRANSACTIONS} ${name}`, { rules: SALE, run: pay }]),
-    ),
-    [`${TRANSACTIONS} cc:save`]: { rules: { command: required(text(32)), ...CARD, ...under("billing_address", ADDRESS) }, run: save },
-    ...Object.fromEntries(
-      ["cc:capture", "void", "cc:void", "cc:void:release", "refund", "cc:refund"].map((name) => [
-        `${TRANSACTIONS} ${name}`,
-        { rules: FOLLOWING, run: follow },
-      ]),
-    ),
+    ...commands({ rules: SALE, run: pay }, "sale", "cc:sale", "authonly", "cc:authonly"),
+    ...commands({ rules: SAVE, run: save }, "cc:save"),
+    ...commands({ rules: FOLLOWING, run: (call) => follow(call, "capture") }, "cc:capture"),
+    ...commands({ rules: FOLLOWING, run: (call) => follow(call, "void") }, "void", "cc:void", "cc:void:release"),
+    ...commands({ rules: FOLLOWING, run: (call) => follow(call, "refund") }, "refund", "cc:refund"),
     "GET /api/:endpoint/transactions": { rules: LIST, run: (call) => list(call, () => true) },
     "GET /api/:endpoint/batches/current/transactions": { rules: LIST, run: (call) => list(call, ({ state }) => state === "captured") },
-    "GET /api/:endpoint/transactions/:key": {
-      rules: {},
-      run: (call) => json(200, shown(call.lookUp(null, ({ details }) => details.key === call.params["key"])[0] ?? missing())),
-    },
-    "POST /api/:endpoint/tokens": { rules: { trankey: required(text(20)) }, run: newToken },
+    "GET /api/:endpoint/transactions/:key": { run: read },
+    "POST /api/:endpoint/tokens": { rules: rules`trankey! 20`, run: newToken },
   },
   refuse: {
     malformed: () => problem(400, "Invalid JSON in the request", 20_001),
@@ -182,7 +137,7 @@ function failed(error_code: string, error: string): Refusal {
 }
 
 function missing(): never {
-  throw new Refusal(problem(404, "Invalid record locator key", 47).answer, "47", { isRecorded: false });
+  throw problem(404, "Invalid record locator key", 47).unrecorded();
 }
 
 function authenticate(request: Incoming): string {
@@ -212,16 +167,8 @@ function failNow(code: string, words: string): never {
   throw failed(code, words);
 }
 
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ["mastercard", "M"],
-  ["amex", "A"],
-  ["discover", "DS"],
-]);
-const NAMES: ReadonlyMap<string, string> = new Map([
-  ["mastercard", "MasterCard"],
-  ["amex", "AMEX"],
-  ["discover", "Discover"],
-]);
+const TYPES = table("mastercard M, amex A, discover DS");
+const NAMES = table("mastercard MasterCard, amex AMEX, discover Discover");
 const masked = (number: string): string => `${number.slice(0, 4)}${"x".repeat(number.length - 8)}${number.slice(-4)}`;
 
 function checksOf(call: UsaepayCall, number: string): object {
@@ -246,13 +193,10 @@ async function pay(call: UsaepayCall): Promise<Answer> {
   const card = cardIn(call);
   const [orderid, invoice] = [call.text("orderid"), call.text("invoice")];
   const amountMinor = minorOf(amount, "USD");
-  const isTwin = ({ card: number, at, amountMinor: other, details }: Payment) =>
-    number === card.number &&
-    other === amountMinor &&
-    details.orderid === orderid &&
-    details.invoice === invoice &&
-    at > tools.now() - FOLD_MS;
-  const twin = FOLDS.test(accountName) && call.text("ignore_duplicate") !== "true" ? transactions.all().find(isTwin) : undefined;
+  const isTwin = ({ amountMinor: other, details }: Payment): boolean =>
+    other === amountMinor && details.orderid === orderid && details.invoice === invoice;
+  const folds = FOLDS.test(accountName) && call.text("ignore_duplicate") !== "true";
+  const twin = folds ? transactions.find((one) => one.card === card.number && one.at > tools.now() - FOLD_MS && isTwin(one)) : undefined;
   if (twin) return json(200, { ...twin.details.body, is_duplicate: "Y" });
   const slow = SECONDS_BY_CARD.get(card.number);
   if (slow !== undefined) await delay(Number(slow) * 1000, undefined, { ref: false });
@@ -321,45 +265,24 @@ function save(call: UsaepayCall): Answer {
   const card = cardIn(call);
   call.decide(ISSUER, card.number);
   const saved = keep(call, card);
-  call.tools.record({ kind: "token", id: saved.key, reference: null, outcome: "approved", card: mask(card.number) });
+  call.recordStored(saved.key, null, card.number);
   const creditcard = { number: masked(card.number), cardholder: call.text("creditcard.cardholder") };
-  return json(200, {
-    type: "transaction",
-    key: "",
-    refnum: "",
-    is_duplicate: "N",
-    result_code: "A",
-    result: "Approved",
-    authcode: "",
-    creditcard,
-    savedcard: shownCard(saved),
-  });
+  const said = { type: "transaction", key: "", refnum: "", is_duplicate: "N", result_code: "A", result: "Approved", authcode: "" };
+  return json(200, { ...said, creditcard, savedcard: shownCard(saved) });
 }
 
 /** Capture, void and refund, by the reference number or the key of a transaction. */
-function follow(call: UsaepayCall): Answer {
+function follow(call: UsaepayCall, kind: "capture" | "void" | "refund"): Answer {
   const { transactions, tools } = call;
-  const [command, refnum, trankey] = [call.text("command").replace(/^cc:/, ""), call.maybe("refnum"), call.maybe("trankey")];
-  const one = refnum === undefined ? transactions.all().find(({ details }) => details.key === trankey) : transactions.get(refnum);
+  const [refnum, trankey] = [call.maybe("refnum"), call.maybe("trankey")];
+  const one = refnum === undefined ? transactions.find(({ details }) => details.key === trankey) : transactions.get(refnum);
   if (one === undefined) return failNow("47", "Unable to locate the original transaction.");
-  const amountMinor = call.has("amount") ? minorOf(call.text("amount"), "USD") : undefined;
   const id = tools.digits(10);
-  const isDone =
-    command === "capture"
-      ? transactions.capture(one, amountMinor)
-      : command === "refund"
-        ? transactions.refund(one, { id, ...(amountMinor !== undefined && { amountMinor }) }) === null
-        : transactions.void(one);
-  if (!isDone) failNow("10128", `The transaction is in no state for ${command}, or not with this amount.`);
-  const body = {
-    type: "transaction",
-    key: one.details.key,
-    refnum: command === "refund" ? id : one.id,
-    is_duplicate: "N",
-    result_code: "A",
-    result: "Approved",
-  };
-  return json(200, { ...body, authcode: String(one.details.body["authcode"]) });
+  const command = call.text("command").replace(/^cc:/, "");
+  if (transactions.change(kind, one, { id, amountMinor: call.minor("amount", "USD") }) !== null)
+    failNow("10128", `The transaction is in no state for ${command}, or not with this amount.`);
+  const said = { type: "transaction", key: one.details.key, refnum: kind === "refund" ? id : one.id, is_duplicate: "N" };
+  return json(200, { ...said, result_code: "A", result: "Approved", authcode: String(one.details.body["authcode"]) });
 }
 
 const STATUSES: Readonly<Record<Payment["state"], readonly [code: string, words: string]>> = {
@@ -375,16 +298,20 @@ const STATUSES: Readonly<Record<Payment["state"], readonly [code: string, words:
 function shown({ details, state, at, amountMinor }: Payment): object {
   const [status_code, status] = STATUSES[state];
   const { orderid, body } = details;
-  const created = new Date(at).toISOString().slice(0, 19).replace("T", " ");
   return {
     ...body,
-    created,
+    created: spacedTime(at),
     status_code,
     status,
     orderid,
     amount: majorOf(amountMinor, "USD"),
     ...("batch" in body && { batch: { ...(body["batch"] as object), batchrefnum: "542814" } }),
   };
+}
+
+function read(call: UsaepayCall): Answer {
+  const [found] = call.lookUp(null, ({ details }) => details.key === call.param("key"));
+  return json(200, shown(found ?? missing()));
 }
 
 /** Newest first. */
@@ -396,10 +323,9 @@ function list(call: UsaepayCall, isListed: (one: Payment) => boolean): Answer {
 
 /** A token of the card of an earlier transaction. */
 function newToken(call: UsaepayCall): Answer {
-  const one = call.transactions.all().find(({ details }) => details.key === call.text("trankey")) ?? missing();
+  const one = call.transactions.find(({ details }) => details.key === call.text("trankey")) ?? missing();
   const { key } = keep(call, { number: one.card, expiration: one.details.expiration });
-  call.tools.record({ kind: "token", id: key, reference: one.reference, outcome: "approved", card: mask(one.card) });
-  return json(200, {
-    token: { cardref: key, masked_card_number: one.card.slice(-4).padStart(16, "X"), card_type: NAMES.get(brandOf(one.card)) ?? "Visa" },
-  });
+  call.recordStored(key, one.reference, one.card);
+  const masked_card_number = one.card.slice(-4).padStart(16, "X");
+  return json(200, { token: { cardref: key, masked_card_number, card_type: NAMES.get(brandOf(one.card)) ?? "Visa" } });
 }

@@ -1,6 +1,5 @@
-import { brandOf, defineSimulator, isCardNumber, json, Refusal, textOf } from "../kit/index.ts";
-import { header, hmac, isSame } from "../kit/auth.ts";
-import { allRequired, currency, digits, matching, oneOf, orNull, text, under, uuid, whole } from "../kit/rules.ts";
+import { brandOf, defineSimulator, digits, header, hmac, isCardNumber, isSame, json, matching, orNull, Refusal } from "../kit/index.ts";
+import { rules, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Decline, Incoming, Issuer } from "../kit/index.ts";
 
 /** A merchant's card-forwarding endpoint (docs/interface.md, Card forwarding): verifies the signature, decides by the uniform cards. */
@@ -21,36 +20,20 @@ const ISSUER: Issuer<Decline> = {
   },
 };
 
+const CALLER = orNull(matching(/^\+[0-9]{7,15}$/, "E.164"));
+const COLLECTED = rules`
+  type! is payment_method.collected, session_id! uuid, environment! is test|live, mode! is charge|tokenize, amount! whole
+  currency! currency, description! ${orNull(text(500))}, caller! ${CALLER}
+  card: number! digits 12-19, exp_month! month, exp_year! year4, cvv! ${orNull(digits(3, 4))}, brand! 32, last4! digits 4
+  card: cardholder_name! ${orNull(text(255))}, postal_code! ${orNull(text(32))}
+`;
+
 export const simulator = defineSimulator({
   body: "json",
   authenticate,
   // The session's id is the idempotency key: a repeat gets the first decision and charges nothing.
   idempotency: { keyOf: ({ fields }) => textOf(fields, "session_id") },
-  endpoints: {
-    "POST /": {
-      rules: allRequired({
-        type: oneOf("payment_method.collected"),
-        session_id: uuid,
-        environment: oneOf("test", "live"),
-        mode: oneOf("charge", "tokenize"),
-        amount: whole(),
-        currency: currency(),
-        description: orNull(text(500)),
-        caller: orNull(matching(/^\+[0-9]{7,15}$/, "E.164")),
-        ...under("card", {
-          number: digits(12, 19),
-          exp_month: matching(/^(0[1-9]|1[0-2])$/, "two digits"),
-          exp_year: matching(/^20[0-9]{2}$/, "four digits"),
-          cvv: orNull(digits(3, 4)),
-          cardholder_name: orNull(text(255)),
-          postal_code: orNull(text(32)),
-          brand: text(32),
-          last4: digits(4),
-        }),
-      }),
-      run: decide,
-    },
-  },
+  endpoints: { "POST /": { rules: COLLECTED, run: decide } },
   refuse: {
     malformed: (request) =>
       header(request, "content-type") === "application/json"

@@ -1,5 +1,4 @@
-import { basic, header, isAccepted } from "../kit/auth.ts";
-import { brandOf, defineSimulator, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
+import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
 import type { Answer, FieldFault, Fields, Incoming } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
 import { AVS_RISKS, BY_HOLDER, CVC_RISKS, EXPIRED, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
@@ -267,7 +266,7 @@ function links({ state, details: { linkData } }: Payment): object {
 
 /** The payment of a link; its data are percent-encoded once. */
 function linked(call: WorldpayCall): Payment {
-  const payment = call.transactions.get(call.state.links.get(call.params["linkData"] ?? "") ?? "");
+  const payment = call.transactions.get(call.state.links.get(call.param("linkData")) ?? "");
   if (payment === undefined) throw refusal(404, "endpointNotFound", "The endpoint does not exist.");
   return payment;
 }

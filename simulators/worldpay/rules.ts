@@ -1,6 +1,5 @@
-import type { Fields, Rule, Rules } from "../kit/index.ts";
-import { anything, country2, currency, digits, email, matching, oneOf, required, requiredWith } from "../kit/rules.ts";
-import { text, texts, trueOrFalse, under, whole } from "../kit/rules.ts";
+import { digits, matching, oneOf, onlyIf, rules, text, trueOrFalse, whole } from "../kit/index.ts";
+import type { Condition, Fields, Rule } from "../kit/index.ts";
 
 /** Every field that the vendor documents, for a payment, its followers and the queries. */
 
@@ -11,82 +10,53 @@ export const isSent = (fields: Fields, path: string): boolean =>
   [...fields.keys()].some((name) => name === path || name.startsWith(`${path}.`));
 const isPlain = (fields: Fields): boolean => fields.get(`${INSTRUMENT}.type`) === "plain";
 const hasTokenId = (fields: Fields): boolean => fields.has(`${INSTRUMENT}.tokenId`);
-const isZero = (fields: Fields): boolean => fields.get("instruction.value.amount") === 0;
+const isNew = (fields: Fields): boolean => isPlain(fields) && isSent(fields, "instruction.tokenCreation");
+const hasPostcodes = (fields: Fields): boolean => fields.get(`${INSTRUMENT}.billingAddress.countryCode`) !== "IE";
 const needed = (rule: Rule, need: (fields: Fields) => "required" | "optional" | "forbidden"): Rule => ({ ...rule, need });
-const ofPlain = (rule: Rule): Rule => needed(rule, (fields) => (isPlain(fields) ? "required" : "forbidden"));
-const unlessZero = (rule: Rule): Rule => needed(rule, (fields) => (isZero(fields) ? "forbidden" : "optional"));
+const ofPlain = (rule: Rule): Rule => onlyIf(rule, isPlain);
+/** Forbidden where the condition does not hold. */
+const allowedIf = (rule: Rule, when: Condition): Rule => needed(rule, (fields) => (when(fields) ? "optional" : "forbidden"));
+const unlessZero = (rule: Rule): Rule => allowedIf(rule, (fields) => fields.get("instruction.value.amount") !== 0);
 
-const REFERENCE = "-A-Za-z0-9_!@#$%()*=.:;?[\\]{}~/+";
+const LETTERS = "-A-Za-z0-9_!@#$%()*=.:;?[\\]{}~/+";
+const REFERENCE = matching(new RegExp(`^[${LETTERS}\`]{1,64}$`), "1 to 64 characters without blanks");
+const ORDER = matching(new RegExp(`^[${LETTERS}]{1,64}$`), "1 to 64 characters without blanks");
+const ENTITY = matching(/^[A-Za-z0-9][A-Za-z0-9 ]{0,31}$/, "1 to 32 letters, digits and blanks");
 const NAMESPACE = matching(/^[^_ &<][^ &<]{0,63}$/, "1 to 64 characters without blank, & and <, not beginning with _");
 const STATEMENT = matching(/^[A-Za-z0-9 ,./-]{1,24}$/, "1 to 24 letters, digits, blanks and , . / -");
-const ENABLED = unlessZero(oneOf("enabled", "disabled"));
-const CARD: Rules = {
-  type: required(oneOf("plain", "token")),
-  cardNumber: ofPlain(digits(12, 19)),
-  "expiryDate.month": ofPlain(whole(1, 12)),
-  "expiryDate.year": ofPlain(whole(1000, 9999)),
-  cardHolderName: needed(text(255), (fields) =>
-    !isPlain(fields) ? "forbidden" : isSent(fields, "instruction.tokenCreation") ? "required" : "optional",
-  ),
-  cvc: digits(3, 4),
-  ...texts("billingAddress.address2 80, billingAddress.address3 80, billingAddress.state 30"),
-  "billingAddress.address1": requiredWith("billingAddress", text(80)),
-  "billingAddress.city": requiredWith("billingAddress", text(50)),
-  "billingAddress.countryCode": requiredWith("billingAddress", country2),
-  "billingAddress.postalCode": {
-    ...requiredWith("billingAddress", text(15)),
-    need: (fields) => (fields.get(`${INSTRUMENT}.billingAddress.countryCode`) === "IE" ? "optional" : "required"),
-  },
-  href: needed(text(2048), (fields) => (isPlain(fields) || hasTokenId(fields) ? "forbidden" : "required")),
-  tokenId: needed(matching(/^[0-9A-HJ-NP-Z]{15,21}$/, "15 to 21 digits and capitals but I and O"), (fields) =>
-    isPlain(fields) ? "forbidden" : "optional",
-  ),
-  namespace: needed(NAMESPACE, (fields) => (hasTokenId(fields) ? "required" : "forbidden")),
+const IP = matching(/^[0-9a-fA-F:.]{3,45}$/, "an IP address");
+const TOKEN_ID = allowedIf(matching(/^[0-9A-HJ-NP-Z]{15,21}$/, "15 to 21 digits and capitals but I and O"), (fields) => !isPlain(fields));
+const HOLDER = needed(text(255), (fields) => (isNew(fields) ? "required" : isPlain(fields) ? "optional" : "forbidden"));
+const HREF = onlyIf(text(2048), (fields) => !isPlain(fields) && !hasTokenId(fields));
+const CHANNEL = allowedIf(oneOf("ecom", "moto"), (fields) => fields.get("channel") !== "moto" || !isSent(fields, "instruction.threeDS"));
+const TOKEN_TYPE = needed(oneOf("worldpay"), (fields) =>
+  !isSent(fields, "instruction.tokenCreation") ? "optional" : isPlain(fields) ? "required" : "forbidden",
+);
+const POSTAL_CODE: Rule = {
+  ...text(15),
+  parent: `${INSTRUMENT}.billingAddress`,
+  need: (fields) => (hasPostcodes(fields) ? "required" : "optional"),
 };
-export const PAYMENT: Rules = {
-  transactionReference: required(matching(new RegExp(`^[${REFERENCE}\`]{1,64}$`), "1 to 64 characters without blanks")),
-  orderReference: matching(new RegExp(`^[${REFERENCE}]{1,64}$`), "1 to 64 characters without blanks"),
-  "merchant.entity": required(matching(/^[A-Za-z0-9][A-Za-z0-9 ]{0,31}$/, "1 to 32 letters, digits and blanks")),
-  channel: needed(oneOf("ecom", "moto"), (fields) =>
-    fields.get("channel") === "moto" && isSent(fields, "instruction.threeDS") ? "forbidden" : "optional",
-  ),
-  ...under("instruction", {
-    method: required(oneOf("card")),
-    ...under("paymentInstrument", CARD),
-    "narrative.line1": required(STATEMENT),
-    "narrative.line2": STATEMENT,
-    "value.amount": required(whole(0, LARGEST)),
-    "value.currency": required(currency()),
-    "settlement.auto": unlessZero(trueOrFalse),
-    "settlement.cancelOn.cvcNotMatched": ENABLED,
-    "settlement.cancelOn.avsNotMatched": ENABLED,
-    "customer.email": email(128),
-    "customer.phone": digits(4, 20),
-    "customer.ipAddress": matching(/^[0-9a-fA-F:.]{3,45}$/, "an IP address"),
-    ...texts("customer.firstName 22, customer.lastName 22"),
-    "customerAgreement.type": requiredWith("customerAgreement", oneOf("cardOnFile", "subscription", "installment")),
-    "customerAgreement.storedCardUsage": oneOf("first", "subsequent"),
-    "tokenCreation.type": needed(oneOf("worldpay"), (fields) =>
-      !isSent(fields, "instruction.tokenCreation") ? "optional" : isPlain(fields) ? "required" : "forbidden",
-    ),
-    "tokenCreation.namespace": NAMESPACE,
-    "threeDS.*": anything,
-  }),
-};
-const DAY = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "a time such as 2026-11-22T00:00:00Z");
-/** With any other parameter beside the reference the two dates are mandatory. */
-const isDated = (fields: Fields) => (fields.size === 1 && fields.has("transactionReference") ? "optional" : "required");
-export const PART: Rules = {
-  reference: text(64),
-  "value.amount": required(whole(1, LARGEST)),
-  "value.currency": required(currency()),
-};
+export const PAYMENT = rules`
+  transactionReference! ${REFERENCE}, orderReference ${ORDER}, merchant.entity! ${ENTITY}, channel ${CHANNEL}
+  instruction: method! is card, narrative.line1! ${STATEMENT}, narrative.line2 ${STATEMENT}, threeDS.* any
+  ${INSTRUMENT}: type! is plain|token, cardNumber ${ofPlain(digits(12, 19))}, cardHolderName ${HOLDER}, cvc digits 3-4
+  ${INSTRUMENT}: expiryDate.month ${ofPlain(whole(1, 12))}, expiryDate.year ${ofPlain(whole(1000, 9999))}
+  ${INSTRUMENT}: href ${HREF}, tokenId ${TOKEN_ID}, namespace ${onlyIf(NAMESPACE, hasTokenId)}
+  ${INSTRUMENT}.billingAddress?: address1! 80, address2/address3 80, state 30, city! 50, countryCode! country2
+  ${INSTRUMENT}.billingAddress.postalCode ${POSTAL_CODE}
+  instruction.value: amount! whole 0-${String(LARGEST)}, currency! currency
+  instruction.settlement: auto ${unlessZero(trueOrFalse)}
+  instruction.settlement.cancelOn: cvcNotMatched/avsNotMatched ${unlessZero(oneOf("enabled", "disabled"))}
+  instruction.customer: email email 128, phone digits 4-20, ipAddress ${IP}, firstName/lastName 22
+  instruction.customerAgreement?: type! is cardOnFile|subscription|installment, storedCardUsage is first|subsequent
+  instruction.tokenCreation: type ${TOKEN_TYPE}, namespace ${NAMESPACE}
+`;
+export const PART = rules`reference 64, value.amount! whole 1-${String(LARGEST)}, value.currency! currency`;
 
-export const QUERY: Rules = {
-  transactionReference: text(64),
-  startDate: needed(DAY, isDated),
-  endDate: needed(DAY, isDated),
-  pageSize: matching(/^([1-9]\d?|[12]\d\d|300)$/, "1 to 300"),
-  currency: currency(),
-};
-export const EVENTS: Rules = { transactionRef: required(text(64)), entity: required(text(32)) };
+/** With any other parameter beside the reference the two dates are mandatory. */
+const isDated = (fields: Fields): boolean => fields.size !== 1 || !fields.has("transactionReference");
+const DAY = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "a time such as 2026-11-22T00:00:00Z");
+const PAGE_SIZE = matching(/^([1-9]\d?|[12]\d\d|300)$/, "1 to 300");
+export const QUERY = rules`transactionReference 64, startDate/endDate!${isDated} ${DAY}, pageSize ${PAGE_SIZE}, currency currency`;
+export const EVENTS = rules`transactionRef! 64, entity! 32`;

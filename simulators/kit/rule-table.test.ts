@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { faultIn, matching, rules } from "./index.ts";
+
+const fault = (table: Parameters<typeof faultIn>[1], sent: Record<string, unknown>) => {
+  const found = faultIn(new Map(Object.entries(sent)), table);
+  return found && `${found.kind} ${found.field}${found.code === undefined ? "" : ` ${found.code}`}`;
+};
+
+test("a table's words, ranges, lengths and codes are the rules of the same names", () => {
+  const table = rules`type! is sale|auth, cvv digits 3-4 @5017, note 0-2, name 3, tax/tip whole 1-9, on bool`;
+  assert.equal(fault(table, { type: "sale", cvv: "123", note: "", name: "abc", tax: 1, tip: 9, on: true }), null);
+  assert.equal(fault(table, {}), "missing type");
+  assert.equal(fault(table, { type: "void" }), "value type");
+  assert.equal(fault(table, { type: "auth", cvv: "12" }), "length cvv 5017");
+  assert.equal(fault(table, { type: "auth", note: "abc" }), "length note");
+  assert.equal(fault(table, { type: "auth", name: "" }), "length name");
+  assert.equal(fault(table, { type: "auth", tip: 10 }), "value tip");
+  assert.equal(fault(table, { type: "auth", other: 1 }), "unknown other");
+});
+
+test("rules, tables and conditions made elsewhere stand in a table, below a path as well", () => {
+  const code = matching(/^[A-Z]$/, "a capital");
+  const table = rules`
+    ${rules`id! 4`}, mark ${code}, why!${(sent) => sent.has("mark")} 8
+    card?: number! digits 4, ${rules`exp! mmyy`}
+  `;
+  assert.equal(fault(table, { id: "1" }), null);
+  assert.equal(fault(table, { id: "1", mark: "A" }), "missing why");
+  assert.equal(fault(table, { id: "1", mark: "a" }), "value mark");
+  assert.equal(fault(table, { id: "1", "card.exp": "0127" }), "missing card.number");
+  assert.equal(fault(table, { id: "1", "card.number": "1234" }), "missing card.exp");
+});
+
+test("a table with a word that is no rule is refused when it is read", () => {
+  assert.throws(() => rules`a textt`, /"a textt" is no field with a rule/);
+  assert.throws(() => rules`a digits x`, /"x" is no range/);
+  assert.throws(() => rules`a`, /no field/);
+});

@@ -1,0 +1,128 @@
+import {
+  amountText,
+  anything,
+  coded,
+  country2,
+  country3,
+  currency,
+  currencyNumber,
+  digits,
+  email,
+  ip,
+  ipv4,
+  mmyy,
+  month,
+  oneOf,
+  required,
+  requiredIf,
+  requiredWith,
+  state2,
+  text,
+  trueOrFalse,
+  under,
+  uuid,
+  whole,
+  wholeText,
+  within,
+  year4,
+} from "./rules.ts";
+import type { Condition, Rule, Rules } from "./rules.ts";
+
+/** Words for the rules that vendors share, with what may stand behind them: a range, a largest value, the values. */
+const WORDS: ReadonlyMap<string, (argument: string) => Rule> = new Map(
+  Object.entries<(argument: string) => Rule>({
+    is: (values) => oneOf(...values.split("|")),
+    digits: (range) => digits(...rangeOf(range)),
+    whole: (range) => (range === "" ? whole() : whole(...rangeOf(range))),
+    wholeText: (range) => (range === "" ? wholeText() : wholeText(...rangeOf(range))),
+    amount: (most) => (most === "" ? amountText() : amountText(Number(most))),
+    email: (longest) => (longest === "" ? email() : email(Number(longest))),
+    bool: () => trueOrFalse,
+    any: () => anything,
+    ip: () => ip,
+    ipv4: () => ipv4,
+    uuid: () => uuid,
+    mmyy: () => mmyy,
+    month: () => month,
+    year4: () => year4,
+    state2: () => state2,
+    country2: () => country2,
+    country3: () => country3,
+    currency: () => currency(),
+    currencyNumber: () => currencyNumber,
+  }),
+);
+
+/** `3-4`, `9` for nothing but 9, or `1-` without an end. */
+function rangeOf(words: string): [least: number, most: number] {
+  const [, least, dash, most] = /^(\d+)(-?)(\d*)$/.exec(words) ?? [];
+  if (least === undefined) throw new Error(`"${words}" is no range`);
+  return [Number(least), most ? Number(most) : dash ? Number.MAX_SAFE_INTEGER : Number(least)];
+}
+
+/** What stands in a table besides its words: a rule, a whole table, a condition, or more words. */
+type Part = Rule | Rules | Condition | string;
+type Made = Exclude<Part, string> | undefined;
+
+/**
+ * Field rules as a vendor's own table has them, parted by commas and line ends:
+ *
+ *     const CARD = rules`number!${isTyped} digits 12-19, expiry! mmyy, code digits 3-4 @5017`;
+ *     const SALE = rules`
+ *       ${COMMON}, type! is sale|auth, amount! ${AMOUNT}, note 0-255, tax/tip whole 1-999
+ *       card: ${CARD}
+ *       billing?: name! 64, country! country2
+ *     `;
+ *
+ * A field is its name, `!` where it is required (with a condition behind it: where that holds), its rule, and `@` with the vendor's
+ * code where that differs from field to field. The rule is a longest length (`64`, or `0-255` where it may be empty), a word of WORDS,
+ * or a rule made elsewhere. `a/b` have the same rule; a table that stands alone is taken over. What follows `path:` on a line is below
+ * that path (`path[]:` for names such as `path[name]`); below `path?:` what is required is so only as soon as anything below the path is sent.
+ */
+export function rules(texts: TemplateStringsArray, ...parts: readonly Part[]): Rules {
+  const written = String.raw({ raw: texts }, ...parts.map((part, index) => (typeof part === "string" ? part : `$${index}`)));
+  const partOf = (word: string): Made => (/^\$\d+$/.test(word) ? (parts[Number(word.slice(1))] as Made) : undefined);
+  const found = written.split("\n").map((line) => {
+    const [head = "", path = "", isOptional = ""] = /^\s*([^\s?]+)(\??):\s/.exec(line) ?? [];
+    const entries = line.slice(head.length).split(",");
+    const table: Rules = Object.assign({}, ...entries.map((entry) => rulesIn(entry.trim(), partOf)));
+    const placed = path === "" ? table : path.endsWith("[]") ? within(path.slice(0, -2), table) : under(path, table);
+    return isOptional === "" ? placed : neededBelow(path, placed);
+  });
+  return Object.assign({}, ...found) as Rules;
+}
+
+/** The fields of one entry. */
+function rulesIn(entry: string, partOf: (word: string) => Made): Rules {
+  const [named = "", ...words] = entry.split(/\s+/);
+  const whole = named === "" ? {} : partOf(named);
+  if (whole !== undefined) return whole as Rules;
+  const [, names = "", mark, condition = ""] = /^([^!]+)(!?)(\$?\w*)$/.exec(named) ?? [];
+  const rule = ruleOf(words, partOf, entry);
+  const when = partOf(condition);
+  const needed = mark === "" ? rule : typeof when === "function" ? requiredIf(rule, when) : required(rule);
+  return Object.fromEntries(names.split("/").map((name) => [name, needed]));
+}
+
+/** What is required only together with anything else below the path. */
+function neededBelow(path: string, table: Rules): Rules {
+  const needed = ([name, rule]: [string, Rule]) =>
+    [name, rule.need === "required" ? requiredWith(rule.parent ?? path, rule) : rule] as const;
+  return Object.fromEntries(Object.entries(table).map(needed));
+}
+
+function ruleOf(words: readonly string[], partOf: (word: string) => Made, entry: string): Rule {
+  const last = words.at(-1) ?? "";
+  if (last.startsWith("@")) return coded(last.slice(1), ruleOf(words.slice(0, -1), partOf, entry));
+  const [word = "", argument = "", ...more] = words;
+  const made = partOf(word) ?? WORDS.get(word)?.(argument) ?? lengthRule(word);
+  if (made === undefined || !("check" in made) || more.length > 0) throw new Error(`"${entry.trim()}" is no field with a rule`);
+  return made as Rule;
+}
+
+/** `64` begins at 1, `0-64` at 0. */
+function lengthRule(word: string): Rule | undefined {
+  if (!/^\d+(-\d+)?$/.test(word)) return undefined;
+  const [least, most] = rangeOf(word);
+  return word.includes("-") ? text(most, least) : text(least);
+}
