@@ -151,12 +151,12 @@ const FOR_A_CALL: Along = {
 
 export function createSessions({ database, clock, random, log, outbox: given }: SessionsDeps): Sessions {
   /** Alone in a transaction of the caller's, else together with what else is asked for at the same moment. */
-  const together = <T, R>(work: (db: Db, items: readonly T[]) => Promise<readonly R[]>) => {
+  const batchedOrAlone = <T, R>(work: (db: Db, items: readonly T[]) => Promise<readonly R[]>) => {
     const batched = database.batched(work);
     return async (db: Db, item: T): Promise<R> => (db.isTransaction ? (await work(db, [item]))[0]! : await batched(item));
   };
-  const insert = together(insertSessions);
-  const [rowById, rowByCaller] = [together(rowsById), together(rowsByCaller)];
+  const insert = batchedOrAlone(insertSessions);
+  const [rowById, rowByCaller] = [batchedOrAlone(rowsById), batchedOrAlone(rowsByCaller)];
   const createIdempotentBatched = database.batched(createIdempotent);
   const watchers = new Watchers();
   const board = new ProgressBoard({ database, clock, log });
