@@ -171,9 +171,14 @@ class Statements {
     };
   }
 
-  /** A table, a CTE or the records of a JSON text, by the name that its columns go by. */
+  /** A table, a CTE, a select for each row before it or the records of a JSON text, by the name that its columns go by. */
   #source(): Source {
     const reader = this.#reader;
+    if (reader.accept("lateral", "(")) {
+      const { rows } = this.#subSelect();
+      reader.expect(")", "as");
+      return { alias: reader.name(), table: null, rows };
+    }
     if (reader.accept("json_to_recordset", "(")) {
       const records = this.#expressions.read();
       reader.expect(")", "as");
@@ -192,12 +197,12 @@ class Statements {
     return { alias, table, rows: ({ statement }) => statement.parts.get(name) ?? [] };
   }
 
-  /** `, x`, `join x on ...`, `left join x on ...` */
+  /** `, x`, `cross join x`, `join x on ...`, `left join x on ...` */
   #joins(): Join[] {
     const reader = this.#reader;
     const joins: Join[] = [];
     for (;;) {
-      if (reader.accept(",")) joins.push({ source: this.#source(), on: null, isLeft: false });
+      if (reader.accept(",") || reader.accept("cross", "join")) joins.push({ source: this.#source(), on: null, isLeft: false });
       else {
         const isLeft = reader.accept("left", "join");
         if (!isLeft && !reader.accept("inner", "join") && !reader.accept("join")) return joins;

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
+import type { CompiledQuery } from "kysely";
 import { systemRandom } from "#src/kernel/random.ts";
-import type { Database } from "#src/platform/index.ts";
+import type { Database, Db } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
 import { authenticate, createKeyDigest, newApiKey, SCOPES, visibleParts } from "./api-key-authentication.ts";
 
@@ -37,15 +38,11 @@ after(() => database.close());
 async function stepsFor(token: string) {
   const digests: Buffer[] = [];
   const statements: { text: string; parameters: readonly unknown[] }[] = [];
-  const executor = database.db.getExecutor();
-  const db = database.db.withPlugin({
-    transformQuery: ({ node, queryId }) => {
-      const { sql: text, parameters } = executor.compileQuery(node, queryId);
-      statements.push({ text, parameters });
-      return node;
-    },
-    transformResult: async ({ result }) => result,
-  });
+  const executeQuery = async (query: CompiledQuery) => {
+    statements.push({ text: query.sql, parameters: query.parameters });
+    return await database.db.executeQuery(query);
+  };
+  const db = Object.create(database.db, { executeQuery: { value: executeQuery } }) as Db;
   const digest = (key: string) => {
     const made = digestOf(key);
     digests.push(made);

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { sql } from "kysely";
+import type { Selectable } from "kysely";
 import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import { alphanumeric } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import type { Db } from "#src/platform/index.ts";
+import { type Db, statement, type Tables } from "#src/platform/index.ts";
 
 /** API keys: `svc_test_` or `svc_live_` and 32 of A-Z a-z 0-9, about 190 bits (docs/interface.md, Authentication; S-30). */
 
@@ -58,6 +58,13 @@ export function starterKey(starter: Uint8Array): Secret {
   return new Secret(`svc_test_${alphanumeric({ ...stream, uuid: () => "", fraction: () => 0 }, 32)}`);
 }
 
+const VALID = "revoked_at is null and (expires_at is null or expires_at > clock_timestamp())";
+const validByDigest = statement<Pick<Selectable<Tables["api_keys"]>, "id" | "organization_id" | "name" | "mode" | "digest" | "scopes">>(
+  "api_key_by_digest",
+  `select id, organization_id, name, mode, digest, scopes from api_keys where digest = $1 and ${VALID}`,
+);
+const validById = statement<{ id: string }>("api_keys_by_id", `select id from api_keys where id = any($1) and ${VALID}`);
+
 /**
  * Who holds this key; null for a malformed, unknown, expired or revoked one, all alike to the asker (R-046, R-049).
  * The format is checked before the database is asked; the digest found by its index is compared again in constant time.
@@ -65,10 +72,7 @@ export function starterKey(starter: Uint8Array): Secret {
 export async function authenticate(db: Db, token: string, digestOf: (token: string) => Buffer): Promise<ApiKeyIdentity | null> {
   if (modeOfApiKey(token) === null) return null;
   const digest = digestOf(token);
-  const row = await validKeys(db)
-    .select(["id", "organization_id", "name", "mode", "digest", "scopes"])
-    .where("digest", "=", digest)
-    .executeTakeFirst();
+  const [row] = await validByDigest(db, digest);
   // Compared where none was found too: every well-formed key goes the same way.
   const same = timingSafeEqual(row?.digest ?? NO_DIGEST, digest);
   if (!row || !same) return null;
@@ -77,13 +81,6 @@ export async function authenticate(db: Db, token: string, digestOf: (token: stri
 
 /** Which of these keys are revoked or expired by now, or gone. */
 export async function invalidKeys(db: Db, keyIds: readonly string[]): Promise<string[]> {
-  const valid = await validKeys(db).select("id").where("id", "in", keyIds).execute();
-  const ids = new Set(valid.map(({ id }) => id));
+  const ids = new Set((await validById(db, keyIds)).map(({ id }) => id));
   return keyIds.filter((id) => !ids.has(id));
 }
-
-const validKeys = (db: Db) =>
-  db
-    .selectFrom("api_keys")
-    .where("revoked_at", "is", null)
-    .where((row) => row.or([row("expires_at", "is", null), row("expires_at", ">", sql<Date>`clock_timestamp()`)]));

@@ -7,10 +7,11 @@ import { listSessions, type SessionFilter } from "./listing.ts";
 import {
   type Created,
   findWaitingByCallers,
-  findSession,
-  findSessionByCaller,
   insertSessions,
   type NewSession,
+  rowsByCaller,
+  rowsById,
+  sessionOf,
   updateTransferStatus,
   type WaitingSession,
 } from "./repository.ts";
@@ -149,7 +150,13 @@ const FOR_A_CALL: Along = {
 };
 
 export function createSessions({ database, clock, random, log, outbox: given }: SessionsDeps): Sessions {
-  const insertBatched = database.batched(insertSessions);
+  /** Alone in a transaction of the caller's, else together with what else is asked for at the same moment. */
+  const batchedOrAlone = <T, R>(work: (db: Db, items: readonly T[]) => Promise<readonly R[]>) => {
+    const batched = database.batched(work);
+    return async (db: Db, item: T): Promise<R> => (db.isTransaction ? (await work(db, [item]))[0]! : await batched(item));
+  };
+  const insert = batchedOrAlone(insertSessions);
+  const [rowById, rowByCaller] = [batchedOrAlone(rowsById), batchedOrAlone(rowsByCaller)];
   const createIdempotentBatched = database.batched(createIdempotent);
   const watchers = new Watchers();
   const board = new ProgressBoard({ database, clock, log });
@@ -158,19 +165,17 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
   let stopListening = async () => {};
   let stopSweeping = async () => {};
 
+  const find: Sessions["find"] = async (db, id, scope) => await sessionOf(db, await rowById(db, { id, ...scope }));
   const apply: Sessions["apply"] = (id, event, changes) => transition(database.db, outbox, id, event, changes);
 
   return {
-    create: async (db, input) => {
-      const session = { id: random.uuid(), ...input };
-      return db.isTransaction ? (await insertSessions(db, [session]))[0]! : insertBatched(session);
-    },
+    create: (db, input) => insert(db, { id: random.uuid(), ...input }),
     createIdempotent: (input, request) => createIdempotentBatched({ ...request, session: { id: random.uuid(), ...input } }),
     findStoredResponse,
     findNewestResponse,
     deleteExpiredResponses: () => deleteExpiredResponses(database),
-    find: findSession,
-    findByCaller: findSessionByCaller,
+    find,
+    findByCaller: async (db, scope, caller, projectId) => await sessionOf(db, await rowByCaller(db, { caller, projectId, ...scope })),
     list: listSessions,
     waitingByCallers: findWaitingByCallers,
     waitingByCode: findWaitingByCode,
@@ -183,7 +188,7 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
         const changes = { claimedBy: owner, callId };
         const claimed = await move<{ project: Record<string, unknown> }>(database.db, outbox, id, "claim", changes, { along: FOR_A_CALL });
         if (claimed?.session) return { kind: "claimed", session: claimed.session, project: claimed.selected.project };
-        const session = await findSession(database.db, id);
+        const session = await find(database.db, id);
         if (!session) return { kind: "missing" };
         if (session.channel === "widget") return { kind: "widget" };
         if (session.status === "COLLECTING") return { kind: "busy" };
@@ -197,7 +202,7 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
       for (;;) {
         const cancelled = await transition(database.db, outbox, id, "cancel", changes, { scope });
         if (cancelled) return { kind: "cancelled", session: cancelled };
-        const session = await findSession(database.db, id, scope);
+        const session = await find(database.db, id, scope);
         if (!session) return { kind: "missing" };
         // PENDING or collecting: it came back from a call or from the gateway in between.
         if (session.status !== "PENDING" && session.phase !== "collecting") {

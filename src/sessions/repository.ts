@@ -47,50 +47,75 @@ export async function insertSessions(db: Db, sessions: readonly (NewSession & { 
   return sessions.map((session) => ({ ...session, createdAt: row!.created_at }));
 }
 
-const SELECT = `select ${columnsOfSession("sessions")}
-  from sessions join projects on projects.id = sessions.project_id`;
-
-const BY_ID = `${SELECT}
-  where sessions.id = $1 and ($2::uuid is null or sessions.organization_id = $2 and sessions.environment = $3)`;
-const byId = statement<Row>("session_by_id", BY_ID);
-const byIdWhenCommitted = statement<Row>("session_by_id_when_committed", `${BY_ID} for share of sessions`);
-
-export async function findSession(db: Db, id: string, scope?: Scope): Promise<Session | null> {
-  const named = [id, scope?.organizationId ?? null, scope?.environment ?? null];
-  let [row] = await byId(db, ...named);
-  // A call may be taking the session in this very moment, having come in time: wait for it to be committed rather than
-  // say "expired" and take it back (R-272).
-  if (row?.overdue) [row] = await byIdWhenCommitted(db, ...named);
-  return row ? fromRow(row) : null;
+/** A session sought by its id; without a scope in every organisation, for the service itself. */
+interface SoughtById extends Partial<Scope> {
+  id: string;
 }
 
-const OF_CALLER = "organization_id = $1 and environment = $2 and caller = $3 and ($4::uuid is null or project_id = $4)";
-const OPEN = "completed_at is null and (status <> 'PENDING' or expires_at > clock_timestamp())";
+/** A session sought by its caller, in one project or in all. */
+interface SoughtByCaller extends Scope {
+  caller: string;
+  projectId?: string | undefined;
+}
+
+type LookUp<Sought> = (db: Db, sought: readonly Sought[]) => Promise<(Row | null)[]>;
 
 /**
- * Three look-ups of one row each, however many sessions a caller has; the other two are made only where none is open. `coalesce`
- * keeps the last of them off the index of everybody's waiting sessions.
+ * Looks up a session for each of those that are `sought`, null where there is none: one statement and one plan, however many they are.
+ * `columns` describes one as json_to_recordset reads it, `condition` is SQL on a session and `sought`.
  */
-const byCaller = statement<Row>(
-  "session_by_caller",
-  `with newest as materialized (
-    select id from sessions where ${OF_CALLER} and ${OPEN} order by created_at desc limit 1
-  )
-  ${SELECT}
-  where sessions.id in (
-    (select id from newest),
-    (select id from sessions where ${OF_CALLER} and completed_at is not null and not exists (select from newest)
-      order by completed_at desc, created_at desc limit 1),
-    (select id from sessions where ${OF_CALLER} and completed_at is null and coalesce(status, '') = 'PENDING' and expires_at <= clock_timestamp()
-      and not exists (select from newest) order by expires_at desc, created_at desc limit 1)
-  )
-  order by coalesce(sessions.completed_at, sessions.expires_at) desc, sessions.created_at desc limit 1`,
+function lookUp(name: string, columns: string, condition: string): LookUp<object> {
+  const look = statement<Row & { n: number }>(
+    name,
+    `select sought.n, ${columnsOfSession("sessions")}
+    from json_to_recordset($1) as sought (n integer, "organizationId" uuid, environment text, ${columns})
+    cross join lateral (select * from sessions where ${condition} limit 1) as sessions
+    join projects on projects.id = sessions.project_id`,
+  );
+  return async (db, sought) => {
+    const found: (Row | null)[] = sought.map(() => null);
+    for (const row of await look(db, JSON.stringify(sought.map((one, n) => ({ n, ...one }))))) found[row.n] = row;
+    return found;
+  };
+}
+
+export const rowsById: LookUp<SoughtById> = lookUp(
+  "sessions_by_id",
+  "id uuid",
+  `id = sought.id and (sought."organizationId" is null or organization_id = sought."organizationId" and environment = sought.environment)`,
 );
 
-/** The caller's newest session that is still open, else the one that was completed last (R-160). */
-export async function findSessionByCaller(db: Db, scope: Scope, caller: string, projectId?: string): Promise<Session | null> {
-  const [row] = await byCaller(db, scope.organizationId, scope.environment, caller, projectId ?? null);
-  return row ? fromRow(row) : null;
+const OF_CALLER = `organization_id = sought."organizationId" and environment = sought.environment and caller = sought.caller
+      and (sought."projectId" is null or project_id = sought."projectId")`;
+
+/**
+ * The caller's newest session that is still open, else the one that ended last (R-160): look-ups of one row each, however many sessions a
+ * caller has. Where none is open, each that is not completed has expired.
+ */
+export const rowsByCaller: LookUp<SoughtByCaller> = lookUp(
+  "sessions_by_caller",
+  'caller text, "projectId" uuid',
+  `id = coalesce(
+      (select id from sessions where ${OF_CALLER} and completed_at is null and (status <> 'PENDING' or expires_at > clock_timestamp())
+        order by created_at desc limit 1),
+      (select id from sessions where id in (
+        (select id from sessions where ${OF_CALLER} and completed_at is not null order by completed_at desc, created_at desc limit 1),
+        (select id from sessions where ${OF_CALLER} and completed_at is null order by expires_at desc, created_at desc limit 1)
+      ) order by coalesce(completed_at, expires_at) desc, created_at desc limit 1)
+    )`,
+);
+
+const whenCommitted = statement<Row>(
+  "session_when_committed",
+  `select ${columnsOfSession("sessions")} from sessions join projects on projects.id = sessions.project_id where sessions.id = $1 for share of sessions`,
+);
+
+/** The session of a row that was looked up. */
+export async function sessionOf(db: Db, row: Row | null): Promise<Session | null> {
+  // A call may be taking the session in this very moment, having come in time: wait for it to be committed rather than
+  // say "expired" and take it back (R-272).
+  const [current = null] = row?.overdue ? await whenCommitted(db, row.id) : [row];
+  return current && fromRow(current);
 }
 
 /** A voice session that waits for a call. */

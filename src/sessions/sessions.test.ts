@@ -87,6 +87,45 @@ test("a session of another organisation or mode is not found (S-40)", async () =
   assert.deepEqual(await fixture.sessions.cancel(id, { ...fixture.scope, environment: "live" }), { kind: "missing" });
 });
 
+test("of sessions that are looked up at the same moment each reader gets its own, and none of another organisation or mode (S-40)", async () => {
+  const { sessions, scope, database } = fixture;
+  const { db } = database;
+  const [a, b] = [await fixture.create({ caller: "+14155550171" }), await fixture.create({ caller: "+14155550172" })];
+  const live = { ...scope, environment: "live" } as const;
+  const found = await Promise.all([
+    sessions.find(db, b.id, scope),
+    sessions.find(db, a.id, live),
+    sessions.find(db, randomUUID()),
+    sessions.find(db, a.id),
+    sessions.find(db, a.id, { ...scope, organizationId: randomUUID() }),
+    sessions.find(db, b.id),
+    database.transaction((tx) => sessions.find(tx, a.id, scope)),
+    sessions.findByCaller(db, scope, "+14155550172"),
+    sessions.findByCaller(db, live, "+14155550171"),
+    sessions.findByCaller(db, scope, "+14155550171", a.projectId),
+    sessions.findByCaller(db, scope, "+14155550171", randomUUID()),
+  ]);
+  assert.deepEqual(
+    found.map((session) => session?.id ?? null),
+    [b.id, null, null, a.id, null, b.id, a.id, b.id, null, a.id, null],
+  );
+});
+
+test("a read sees what was committed before it came, whatever reads are under way (R-163)", async () => {
+  const { sessions, scope, database } = fixture;
+  const { id: other } = await fixture.create();
+  const others: Promise<unknown>[] = [];
+  for (let trial = 0; trial < 20; trial++) {
+    others.push(sessions.find(database.db, other), sessions.findByCaller(database.db, scope, "+14155550100"));
+    const { id } = await fixture.create();
+    assert.equal((await sessions.find(database.db, id, scope))?.status, "PENDING");
+    others.push(sessions.find(database.db, id));
+    await sessions.cancel(id, scope);
+    assert.equal((await sessions.find(database.db, id, scope))?.status, "cancelled");
+  }
+  await Promise.all(others);
+});
+
 test("of 50 calls that claim a session at once exactly one gets it, and the others hear that it is taken (R-220, S-81)", async () => {
   const { id } = await fixture.create();
   const claims = await Promise.all(

@@ -71,7 +71,7 @@ test(
       await turn();
     }
     await running;
-    assert.deepEqual(asked, ["session_claim", "session_charge", "session_approve", "session_by_id"]);
+    assert.deepEqual(asked, ["session_claim", "session_charge", "session_approve", "sessions_by_id"]);
   },
 );
 
