@@ -200,7 +200,7 @@ export class CallDialog implements DialogOwner {
 
   #reinvite(transaction: ServerTransaction): void {
     const { request } = transaction;
-    if (this.#refresh.inviting) return this.#respond(transaction, 491);
+    if (this.#refresh.inviting || this.#offeredIn) return this.#respond(transaction, 491);
     const terms = sessionTerms(request);
     if ("status" in terms) return this.#respond(transaction, terms.status, terms);
     const offer = request.sdp;

@@ -207,6 +207,43 @@ test("BYE in place of the ACK ends the call, and the answer is not repeated", as
   assert.equal(peer.requests.waiting.length, 0);
 });
 
+test("a key and a new description that overtake the ACK are taken (RFC 5407 section 3.1.4)", async () => {
+  for (const method of ["UPDATE", "INVITE"]) {
+    const { peer, ask, calls } = await bench({ clock: new ManualClock() });
+    const call = { "Call-ID": `before-the-ack-${method}` };
+    peer.send(requestText(peer, { method: "INVITE", headers: call, body: OFFER }));
+    const seen: unknown[] = [];
+    const answering = (await calls.next()).answer(ANSWER, (dialog) => {
+      dialog.onDtmfDigit = (key) => seen.push(key);
+      dialog.onReinvite = (offer) => (seen.push(offer), ANSWER);
+    });
+    const inside = { ...call, To: (await peer.responses.next()).header("To") };
+    const key = { ...inside, "Content-Type": "application/dtmf-relay" };
+    assert.equal((await ask({ method: "INFO", headers: key, body: "Signal=4", cseq: 2 })).status, 200);
+    const held = OFFER.replace("m=audio", "a=sendonly\r\nm=audio");
+    const { status } = await ask({ method, headers: inside, body: held, cseq: 3 });
+    assert.deepEqual([status, seen], [200, [4, held]], method);
+    peer.send(requestText(peer, { method: "ACK", headers: inside, cseq: 1 }));
+    assert.equal((await answering).ended, false);
+  }
+});
+
+test("a new offer is answered 491 while ours awaits its answer in the ACK (section 14.2)", async () => {
+  const { peer, ask, calls } = await bench({ clock: new ManualClock() });
+  const call = { "Call-ID": "two-offers" };
+  peer.send(requestText(peer, { method: "INVITE", headers: call }));
+  const answering = (await calls.next()).answer(OFFER, (dialog) => (dialog.onReinvite = () => ANSWER));
+  const inside = { ...call, To: (await peer.responses.next()).header("To") };
+  for (const [method, cseq] of [
+    ["INVITE", 2],
+    ["UPDATE", 3],
+  ] as const)
+    // prettier-ignore
+    assert.equal((await ask({ method, headers: inside, body: OFFER, cseq })).status, 491, method);
+  peer.send(requestText(peer, { method: "ACK", headers: inside, body: ANSWER, cseq: 1 }));
+  assert.equal((await answering).remoteSdp, ANSWER);
+});
+
 test("equal malformed requests get equal answers, without a transaction (section 8.2.7)", async () => {
   const { agent, peer, ask } = await bench();
   const malformed = requestText(peer, { headers: { "Max-Forwards": "x" } });
