@@ -349,6 +349,21 @@ test("a peer whose own port takes no TCP connection gets our BYE by the connecti
   await leaving;
 });
 
+test("over UDP a peer whose Contact cannot be sent to gets our BYE where its INVITE came from", async () => {
+  const options = { resolver: { addresses: async () => [], services: async () => [] }, mayReach: async () => false };
+  for (const place of ["192.0.2.9:5060", "pbx.invalid", "192.0.2.9;transport=tcp"]) {
+    const { dialog, peer } = await called(options, { Contact: `<sip:me@${place}>` });
+    void dialog.bye();
+    assert.equal((await peer.requests.next()).requestUri, `sip:me@${place}`);
+  }
+  // What asks for TLS on every hop goes by no other way.
+  for (const place of ["192.0.2.9", "pbx.invalid"]) {
+    const { dialog, peer } = await called(options, { Contact: `<sips:me@${place}>` });
+    await dialog.bye();
+    assert.deepEqual(peer.requests.waiting, [], place);
+  }
+});
+
 test("pings on a connection are answered, and it is closed when a message does not end within 10 s", async () => {
   const clock = new ManualClock();
   const made = await testAgent({ clock });
