@@ -96,6 +96,30 @@ test("a body nobody must understand is no reason to refuse (section 8.2.3)", asy
   assert.equal((await calls.next()).offer, null);
 });
 
+test("a session description beside other parts is found, unless one of those must be understood (RFC 5621)", async () => {
+  const isup = (handling: string) =>
+    `--edge 1\r\nContent-Type: application/isup;version=itu-t92+\r\nContent-Disposition: signal;handling=${handling}\r\n\r\n\x01\x00\r\n\r\n\xff\r\n`;
+  const sdp = `--edge 1\r\nContent-Type: Application/SDP;charset=utf-8\r\n\r\n${OFFER}\r\n`;
+  const bodies: readonly (readonly [status: number | null, body: string])[] = [
+    [null, `${isup("optional")}${sdp}--edge 1--\r\n`],
+    [null, `preamble\r\n${sdp}${isup("optional")}--edge 1--`],
+    [415, `${isup("required")}${sdp}--edge 1--`],
+    [415, `${isup("optional")}--edge 1--\r\n${sdp}`],
+    [415, "no part at all"],
+  ];
+  for (const [status, body] of bodies) {
+    const { peer, calls } = await bench();
+    const headers = { "Content-Type": 'multipart/mixed; boundary="edge 1"' };
+    peer.send(requestText(peer, { method: "INVITE", headers, body }));
+    if (status !== null) assert.equal((await peer.responses.next()).status, status, body);
+    else {
+      const call = await calls.next();
+      assert.equal(call.offer, OFFER);
+      call.reject(404);
+    }
+  }
+});
+
 test("an INVITE without a usable Contact is answered 400", async () => {
   const { ask } = await bench();
   assert.equal((await ask({ method: "INVITE", headers: { Contact: "<tel:1>" }, body: OFFER })).status, 400);
