@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
-import type { SipRequest } from "../grammar/message.ts";
+import { respond, type SipRequest } from "../grammar/message.ts";
 import type { CallDialog } from "./call-dialog.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
@@ -325,6 +325,17 @@ test("in a dialog NOTIFY has no subscription, REFER is declined, and after BYE t
   assert.equal((await ask({ method: "BYE", headers: inside, cseq: 4 })).status, 200);
   assert.equal(dialog.ended, true);
   assert.equal((await ask({ method: "BYE", headers: inside, cseq: 5 })).status, 481);
+});
+
+test("a BYE that crosses ours is answered 200, anything else 481, and then the dialog is gone (RFC 5407 section 3.2.1)", async () => {
+  const { dialog, peer, ask, inside } = await called();
+  const leaving = dialog.bye();
+  const bye = await peer.requests.next();
+  assert.equal((await ask({ method: "INVITE", headers: inside, body: OFFER, cseq: 2 })).status, 481);
+  assert.equal((await ask({ method: "BYE", headers: inside, cseq: 3 })).status, 200);
+  peer.send(respond(bye, 200, null).toBytes());
+  await leaving;
+  assert.equal((await ask({ method: "BYE", headers: inside, cseq: 4 })).status, 481);
 });
 
 test("a session timer is agreed, refused under 90 s, and ends a call nobody refreshes (RFC 4028)", async () => {
