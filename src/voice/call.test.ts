@@ -209,6 +209,20 @@ test("a re-INVITE changes the media, one that cannot be done is refused, and one
   await closed(running);
 });
 
+test("a key by INFO and a hold that overtake the ACK count (R-226)", async () => {
+  const { call, leg, run, closed } = await rig();
+  const acknowledged = Promise.withResolvers<string | null>();
+  call.acknowledged = acknowledged.promise;
+  const running = run();
+  await call.events.until("answered");
+  for (const key of "4242424242424242") call.dialog.onDtmfDigit?.(Number(key));
+  assert.match(call.dialog.onReinvite?.(OFFER.replace("m=audio", "a=sendonly\r\nm=audio")) ?? "refused", /a=recvonly/);
+  acknowledged.resolve(null);
+  while (!leg.played.some((words) => /expiry/i.test(words))) await turn();
+  call.dialog.hangUp();
+  await closed(running);
+});
+
 test("a session cancelled meanwhile ends the call with a word (R-181)", async () => {
   await fixture.sessions.start();
   const { session, leg, current, closed } = await rig();

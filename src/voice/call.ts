@@ -61,6 +61,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
       return await release(collection, session.id, deps);
     }
     if (answered) {
+      takeKeys(answered, collection);
       attend(answered, collection);
       collection.begin();
     }
@@ -98,13 +99,15 @@ async function answer(
   );
   if (!isReady) return null;
   if (remote) leg.start(remote);
-  const answering = call.answer(description);
+  const answering = call.answer(description, (made) => {
+    followReoffers(made, leg, local);
+    takeKeys(made, attendant);
+  });
   // The caller hears us from our 200 on, and needs not wait for its ACK.
   if (remote) attendant.begin();
   const dialog = await answering.catch(() => null);
   if (!dialog) return null;
 
-  followReoffers(dialog, leg, local);
   if (!remote) {
     // A delayed offer: the caller's side came with the ACK.
     const agreed = dialog.remoteSdp === null ? null : readAnswer(dialog.remoteSdp, description);
@@ -121,9 +124,12 @@ async function answer(
 /** Who listens to the caller. */
 type Attendant = Pick<Collection, "begin" | "press" | "hangUp">;
 
+function takeKeys(dialog: CallDialog, attendant: Attendant): void {
+  dialog.onDtmfDigit = (digit) => attendant.press(digit, "info");
+}
+
 function attend(dialog: CallDialog, attendant: Attendant): void {
   dialog.onBye = () => attendant.hangUp();
-  dialog.onDtmfDigit = (digit) => attendant.press(digit, "info");
   if (dialog.ended) attendant.hangUp();
 }
 

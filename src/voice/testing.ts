@@ -202,8 +202,9 @@ export class TestCall {
     await this.isReady;
   }
 
-  async answer(sdp: string): Promise<CallDialog> {
+  async answer(sdp: string, made: (dialog: CallDialog) => void = () => {}): Promise<CallDialog> {
     this.answerSdp = sdp;
+    made(this.dialog as unknown as CallDialog);
     this.events.note("answered");
     this.dialog.remoteSdp = this.offer ?? (await this.acknowledged);
     await this.acknowledged;

@@ -1,5 +1,6 @@
 import { type Address, parseAddress } from "./address.ts";
 import { HeaderFields } from "./header-fields.ts";
+import { sdpPart } from "./multipart.ts";
 import { toOctets } from "./octets.ts";
 import { reasonPhrase } from "./reasons.ts";
 import { isToken } from "./scanner.ts";
@@ -86,9 +87,11 @@ abstract class SipMessage {
     return this.fields.first("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? null;
   }
 
-  /** The session description in the body, null when there is none. */
+  /** The session description in the body, or in one of its parts; null when there is none. */
   get sdp(): string | null {
-    return this.body.length > 0 && this.contentType === "application/sdp" ? Buffer.from(this.body).toString("utf8") : null;
+    if (this.body.length === 0) return null;
+    if (this.contentType === "application/sdp") return Buffer.from(this.body).toString("utf8");
+    return this.contentType?.startsWith("multipart/") ? sdpPart(this.fields.first("content-type") ?? "", this.body) : null;
   }
 
   protected abstract get startLine(): string;

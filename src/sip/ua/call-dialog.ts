@@ -166,8 +166,8 @@ export class CallDialog implements DialogOwner {
   receive(transaction: ServerTransaction): void {
     const { request } = transaction;
     if (!this.#dialog.accepts(request)) return this.#respond(transaction, 500, RETRY_AFTER);
-    // The subscription of a REFER is all that is left of it.
-    if (this.ended && request.method !== "NOTIFY") return this.#respond(transaction, 481);
+    // What is left of it: the subscription of a REFER, and a BYE that crosses ours (RFC 5407 section 3.2.1).
+    if (this.ended && request.method !== "NOTIFY") return this.#respond(transaction, request.method === "BYE" ? 200 : 481);
     switch (request.method) {
       case "BYE":
         this.#respond(transaction, 200);
@@ -200,7 +200,7 @@ export class CallDialog implements DialogOwner {
 
   #reinvite(transaction: ServerTransaction): void {
     const { request } = transaction;
-    if (this.#refresh.inviting) return this.#respond(transaction, 491);
+    if (this.#refresh.inviting || this.#offeredIn) return this.#respond(transaction, 491);
     const terms = sessionTerms(request);
     if ("status" in terms) return this.#respond(transaction, terms.status, terms);
     const offer = request.sdp;
@@ -314,16 +314,18 @@ export class CallDialog implements DialogOwner {
     const request = this.#dialog.request("BYE");
     for (const [name, value] of headers) request.fields.addText(name, value);
     const leaving = this.#send(request);
-    this.#end(reason);
+    this.#end(reason, leaving);
     return leaving;
   }
 
-  #end(reason: EndReason | "ours"): void {
+  /** `leaving`: until our BYE is answered, or never will be. */
+  #end(reason: EndReason | "ours", leaving: Promise<void> | null = null): void {
     if (this.ended) return;
     this.#ended = reason;
     const forget = () => void this.#agent.dialogs.delete(this.id);
-    if (this.#referral?.isOpen) this.#referral.left(forget);
-    else forget();
+    const left = () => (leaving ? void leaving.then(forget) : forget());
+    if (this.#referral?.isOpen) this.#referral.left(left);
+    else left();
     this.#sessionTimer.stop();
     this.#ourSuccess?.stop();
     for (const release of this.#admissions) release();

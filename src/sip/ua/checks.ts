@@ -21,7 +21,7 @@ type Check = (request: SipRequest, protocol: Protocol) => Refusal | null;
 /** Methods in `ALLOW`, and REFER, which has its own answer. */
 const SERVED: ReadonlySet<string> = new Set([...ALLOW.split(", "), "REFER"]);
 const EXTENSIONS: ReadonlySet<string> = new Set(SUPPORTED.split(", "));
-/** Media types understood in the bodies of these methods; bodies of other methods mean nothing to us and are not looked at. */
+/** Media types understood in the bodies of these methods, a session description also as one part of several; bodies of other methods mean nothing to us and are not looked at. */
 const BODIES: Readonly<Record<string, readonly string[]>> = { INVITE: [ACCEPT], UPDATE: [ACCEPT], PRACK: [ACCEPT], INFO: DTMF_TYPES };
 const SDP_RANGES: ReadonlySet<string> = new Set(["application/sdp", "application/*", "*/*"]);
 
@@ -53,6 +53,7 @@ const encoding: Check = (request) => {
 const contentType: Check = (request) => {
   const understood = Object.hasOwn(BODIES, request.method) ? BODIES[request.method] : undefined;
   if (request.body.length === 0 || !understood || understood.includes(request.contentType ?? "")) return null;
+  if (understood.includes(ACCEPT) && request.sdp !== null) return null;
   const optional = /;[ \t]*handling[ \t]*=[ \t]*optional/i.test(request.fields.first("content-disposition") ?? "");
   return optional ? null : { status: 415, headers: [["Accept", understood.join(", ")]] };
 };

@@ -15,7 +15,7 @@ export interface Draft {
   target: Target;
   /** The user part of the Contact to add; undefined: the request carries none. */
   contactUser?: string | null;
-  /** The connection the dialog came by, used when it leads to the target too or when the target cannot be connected to. */
+  /** The way the dialog was made by: used when it is a connection that leads to the target too, or when nothing else leads to the peer. */
   flow?: Flow | null;
   digest?: DigestClient | null;
   /** Keeps this request from addresses that others may reach. */
@@ -44,7 +44,7 @@ export interface Watcher {
  * (RFC 3263 section 4.3), and answers one challenge of each kind. Never rejects.
  */
 export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}): Promise<Outcome> {
-  const hops = await locate(draft.target, agent.resolver, agent.random).catch(() => []);
+  const hops = await hopsOf(agent, draft);
   draft.digest?.bind(hops.map(({ address }) => address));
   let outcome: Outcome = { status: 503, reason: "no address for the target", response: null };
   for (const hop of hops) {
@@ -72,11 +72,22 @@ async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): P
   }
 }
 
-/** The way to one server: the dialog's own connection where it leads there or is all that is left, else what the transports open. */
+/** The servers of the target. One that nobody knows the address of is sought where the dialog came from. */
+async function hopsOf(agent: Agent, { target, flow }: Draft): Promise<Hop[]> {
+  const hops = await locate(target, agent.resolver, agent.random).catch(() => []);
+  if (hops.length > 0 || !flow) return hops;
+  const { address, port } = flow;
+  return [{ protocol: target.protocol ?? flow.protocol, address, port, name: address }];
+}
+
+/**
+ * The way to one server: the dialog's own connection where it leads there, else what the transports open. All that is left to a peer behind a
+ * router, whose Contact cannot be sent to from here, is the way that the dialog came by: there the peer gets our responses too.
+ */
 async function openFlow(agent: Agent, draft: Draft, hop: Hop): Promise<Flow | null> {
-  const own = draft.flow?.reliable && draft.flow.listening ? draft.flow : null;
+  const own = draft.flow?.listening ? draft.flow : null;
   const fits = draft.target.protocol === null || draft.target.protocol === own?.protocol;
-  if (own && fits && own.address === hop.address) return own;
+  if (own?.reliable && fits && own.address === hop.address) return own;
   // What is to be encrypted on every hop goes by no other connection (RFC 3261 section 26.2.2).
   const last = hop.protocol !== "tls" || own?.protocol === "tls" ? own : null;
   const { address, port } = hop;
@@ -108,7 +119,7 @@ export function admitResponses(agent: Agent, flow: Flow): () => void {
  * they may go. Null when there is no way to the target.
  */
 export async function dispatchAck(agent: Agent, draft: Draft, invite: SipRequest): Promise<{ flow: Flow; again: () => void } | null> {
-  const [hop] = await locate(draft.target, agent.resolver, agent.random).catch(() => []);
+  const [hop] = await hopsOf(agent, draft);
   const flow = hop && (await openFlow(agent, draft, hop));
   if (!flow) return null;
   if (draft.digest?.isFor(flow.address)) draft.digest.repeat(draft.request, invite);

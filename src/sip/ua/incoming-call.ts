@@ -84,8 +84,9 @@ export class IncomingCall implements DialogOwner {
   /**
    * 200 with our answer, or our offer when `offer` is null. Resolves when the ACK has come, with `remoteSdp` set to the
    * caller's side. Rejects with CallOver when the call had been cancelled or rejected, with NoAck when no ACK came in 32 s.
+   * `made` gets the dialog as the 200 leaves: keys and new descriptions may overtake the ACK, or come although it was lost.
    */
-  async answer(sdp: string): Promise<CallDialog> {
+  async answer(sdp: string, made: (dialog: CallDialog) => void = () => {}): Promise<CallDialog> {
     if (this.#requiresReliable) await this.ready(sdp);
     // A caller who was offered our side in the 183 has answered it: then the 200 has none (RFC 3262 section 5).
     const early = this.#ready && this.offer === null ? await this.#ready : null;
@@ -95,6 +96,7 @@ export class IncomingCall implements DialogOwner {
     const dialog = new CallDialog(this.#agent, { ...parts, peer: this.request, callIdIs: "theirs" });
     dialog.localSdp = sdp;
     dialog.remoteSdp = this.offer ?? early;
+    made(dialog);
     const acknowledged = await dialog.accept(this.#transaction, early === null ? sdp : null, this.#terms);
     dialog.remoteSdp ??= acknowledged;
     return dialog;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ManualClock } from "#src/kernel/clock.ts";
-import type { SipRequest } from "../grammar/message.ts";
+import { respond, type SipRequest } from "../grammar/message.ts";
 import type { CallDialog } from "./call-dialog.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
@@ -94,6 +94,30 @@ test("a body nobody must understand is no reason to refuse (section 8.2.3)", asy
     }),
   );
   assert.equal((await calls.next()).offer, null);
+});
+
+test("a session description beside other parts is found, unless one of those must be understood (RFC 5621)", async () => {
+  const isup = (handling: string) =>
+    `--edge 1\r\nContent-Type: application/isup;version=itu-t92+\r\nContent-Disposition: signal;handling=${handling}\r\n\r\n\x01\x00\r\n\r\n\xff\r\n`;
+  const sdp = `--edge 1\r\nContent-Type: Application/SDP;charset=utf-8\r\n\r\n${OFFER}\r\n`;
+  const bodies: readonly (readonly [status: number | null, body: string])[] = [
+    [null, `${isup("optional")}${sdp}--edge 1--\r\n`],
+    [null, `preamble\r\n${sdp}${isup("optional")}--edge 1--`],
+    [415, `${isup("required")}${sdp}--edge 1--`],
+    [415, `${isup("optional")}--edge 1--\r\n${sdp}`],
+    [415, "no part at all"],
+  ];
+  for (const [status, body] of bodies) {
+    const { peer, calls } = await bench();
+    const headers = { "Content-Type": 'multipart/mixed; boundary="edge 1"' };
+    peer.send(requestText(peer, { method: "INVITE", headers, body }));
+    if (status !== null) assert.equal((await peer.responses.next()).status, status, body);
+    else {
+      const call = await calls.next();
+      assert.equal(call.offer, OFFER);
+      call.reject(404);
+    }
+  }
 });
 
 test("an INVITE without a usable Contact is answered 400", async () => {
@@ -207,6 +231,43 @@ test("BYE in place of the ACK ends the call, and the answer is not repeated", as
   assert.equal(peer.requests.waiting.length, 0);
 });
 
+test("a key and a new description that overtake the ACK are taken (RFC 5407 section 3.1.4)", async () => {
+  for (const method of ["UPDATE", "INVITE"]) {
+    const { peer, ask, calls } = await bench({ clock: new ManualClock() });
+    const call = { "Call-ID": `before-the-ack-${method}` };
+    peer.send(requestText(peer, { method: "INVITE", headers: call, body: OFFER }));
+    const seen: unknown[] = [];
+    const answering = (await calls.next()).answer(ANSWER, (dialog) => {
+      dialog.onDtmfDigit = (key) => seen.push(key);
+      dialog.onReinvite = (offer) => (seen.push(offer), ANSWER);
+    });
+    const inside = { ...call, To: (await peer.responses.next()).header("To") };
+    const key = { ...inside, "Content-Type": "application/dtmf-relay" };
+    assert.equal((await ask({ method: "INFO", headers: key, body: "Signal=4", cseq: 2 })).status, 200);
+    const held = OFFER.replace("m=audio", "a=sendonly\r\nm=audio");
+    const { status } = await ask({ method, headers: inside, body: held, cseq: 3 });
+    assert.deepEqual([status, seen], [200, [4, held]], method);
+    peer.send(requestText(peer, { method: "ACK", headers: inside, cseq: 1 }));
+    assert.equal((await answering).ended, false);
+  }
+});
+
+test("a new offer is answered 491 while ours awaits its answer in the ACK (section 14.2)", async () => {
+  const { peer, ask, calls } = await bench({ clock: new ManualClock() });
+  const call = { "Call-ID": "two-offers" };
+  peer.send(requestText(peer, { method: "INVITE", headers: call }));
+  const answering = (await calls.next()).answer(OFFER, (dialog) => (dialog.onReinvite = () => ANSWER));
+  const inside = { ...call, To: (await peer.responses.next()).header("To") };
+  for (const [method, cseq] of [
+    ["INVITE", 2],
+    ["UPDATE", 3],
+  ] as const)
+    // prettier-ignore
+    assert.equal((await ask({ method, headers: inside, body: OFFER, cseq })).status, 491, method);
+  peer.send(requestText(peer, { method: "ACK", headers: inside, body: ANSWER, cseq: 1 }));
+  assert.equal((await answering).remoteSdp, ANSWER);
+});
+
 test("equal malformed requests get equal answers, without a transaction (section 8.2.7)", async () => {
   const { agent, peer, ask } = await bench();
   const malformed = requestText(peer, { headers: { "Max-Forwards": "x" } });
@@ -266,6 +327,17 @@ test("in a dialog NOTIFY has no subscription, REFER is declined, and after BYE t
   assert.equal((await ask({ method: "BYE", headers: inside, cseq: 5 })).status, 481);
 });
 
+test("a BYE that crosses ours is answered 200, anything else 481, and then the dialog is gone (RFC 5407 section 3.2.1)", async () => {
+  const { dialog, peer, ask, inside } = await called();
+  const leaving = dialog.bye();
+  const bye = await peer.requests.next();
+  assert.equal((await ask({ method: "INVITE", headers: inside, body: OFFER, cseq: 2 })).status, 481);
+  assert.equal((await ask({ method: "BYE", headers: inside, cseq: 3 })).status, 200);
+  peer.send(respond(bye, 200, null).toBytes());
+  await leaving;
+  assert.equal((await ask({ method: "BYE", headers: inside, cseq: 4 })).status, 481);
+});
+
 test("a session timer is agreed, refused under 90 s, and ends a call nobody refreshes (RFC 4028)", async () => {
   const clock = new ManualClock();
   const timer = { Supported: "timer", "Session-Expires": "1800" };
@@ -310,6 +382,21 @@ test("a peer whose own port takes no TCP connection gets our BYE by the connecti
   await peer.close();
   await made.agent.stop();
   await leaving;
+});
+
+test("over UDP a peer whose Contact cannot be sent to gets our BYE where its INVITE came from", async () => {
+  const options = { resolver: { addresses: async () => [], services: async () => [] }, mayReach: async () => false };
+  for (const place of ["192.0.2.9:5060", "pbx.invalid", "192.0.2.9;transport=tcp"]) {
+    const { dialog, peer } = await called(options, { Contact: `<sip:me@${place}>` });
+    void dialog.bye();
+    assert.equal((await peer.requests.next()).requestUri, `sip:me@${place}`);
+  }
+  // What asks for TLS on every hop goes by no other way.
+  for (const place of ["192.0.2.9", "pbx.invalid"]) {
+    const { dialog, peer } = await called(options, { Contact: `<sips:me@${place}>` });
+    await dialog.bye();
+    assert.deepEqual(peer.requests.waiting, [], place);
+  }
 });
 
 test("pings on a connection are answered, and it is closed when a message does not end within 10 s", async () => {
