@@ -24,6 +24,7 @@ const ACCESS: Readonly<Record<string, (typeof SCOPES)[number] | "any key" | "no 
   // Nobody's data.
   "GET /widget/assets/:file": "no key",
   "GET /widget/v1/widget.js": "no key",
+  "GET /widget/v1/scripts.json": "no key",
   "GET /health": "no key",
   "HEAD /health": "no key",
   "GET /health/ready": "no key",

@@ -5,14 +5,20 @@ import { MODES } from "#src/kernel/payment.ts";
 import { findProject } from "./find-project.ts";
 import { only, operation, type Operations, runnerOf } from "./operation.ts";
 
-const SHOW = "integrations show PROJECT [--gateway NAME] [--mode charge|tokenize] [--callback URI] [--live]";
+const SHOW = "integrations show PROJECT [--gateway NAME] [--mode charge|tokenize] [--callback URI] [--control] [--live]";
 
 const show = operation({
   arguments: SHOW.slice("integrations show ".length),
   summary:
     "Finished settings for voice platforms: tools, transfer, prompt, with this installation's addresses and no secret. PROJECT: a slug, or ORG/slug.",
-  options: { gateway: { type: "string" }, mode: { type: "string" }, callback: { type: "string" }, live: { type: "boolean" } },
-  read({ gateway, mode = "charge", callback, live = false }, positionals) {
+  options: {
+    gateway: { type: "string" },
+    mode: { type: "string" },
+    callback: { type: "string" },
+    control: { type: "boolean" },
+    live: { type: "boolean" },
+  },
+  read({ gateway, mode = "charge", callback, control = false, live = false }, positionals) {
     const project = only(positionals, SHOW);
     if (!(MODES as readonly string[]).includes(mode)) throw new OperatorError(`--mode takes ${MODES.join(" or ")}; "${mode}" is neither.`);
     return {
@@ -20,12 +26,13 @@ const show = operation({
       gateway: gateway ?? null,
       mode,
       callback: callback ?? null,
+      transfersByControl: control,
       environment: live ? ("live" as const) : ("test" as const),
     };
   },
   async work(
     { projects, database, baseUrl, sip },
-    { project: name, gateway: wanted, mode, callback, environment },
+    { project: name, gateway: wanted, mode, callback, transfersByControl, environment },
   ): Promise<Configuration & { project: string; environment: string }> {
     const { db } = database;
     const found = findProject(await projects.overview(db), name);
@@ -48,6 +55,7 @@ const show = operation({
         callback,
         phoneNumber: found.numbers[0] ?? null,
         hasAlphaSecret: secrets.alpha !== null,
+        transfersByControl,
       }),
     };
   },
@@ -58,6 +66,7 @@ const show = operation({
       `Settings for ${project}. What stands in capitals is to be filled in; docs/platforms.md explains each step.`,
       `The API key: voicetill keys create --org ${organization} --name voice-platform --mode ${environment} --scopes integrations:use`,
       `\nVapi (alpha): the assistant's tools\n${json(alpha.tools)}`,
+      `\nVapi: in the assistant itself, beside what it has\n${json(alpha.assistant)}`,
       `\nVapi: the caller comes back to ${alpha.callback} when the address names it: --callback ${alpha.callback}`,
       `\nRetell (beta): general_tools\n${json(beta.general_tools)}`,
       `\nRetell: the caller comes back to the trunk of your number: --callback ${beta.callback}`,

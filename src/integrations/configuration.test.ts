@@ -12,6 +12,7 @@ const SETTING: Setting = {
   callback: "sip:agent@pbx.example;transport=tcp",
   phoneNumber: "+15550001111",
   hasAlphaSecret: true,
+  transfersByControl: false,
 };
 
 test("printed settings are JSON with this installation's addresses, and the callback survives the address (R-380, R-381)", () => {
@@ -36,6 +37,32 @@ test("the key stands in a header and not in an address, and what is secret is le
   assert.match(text, /"Authorization":"Bearer svc_live_API_KEY"/);
   assert.match(text, /"X-Vapi-Secret":"SECRET"/);
   assert.doesNotMatch(JSON.stringify(configurationFor({ ...SETTING, hasAlphaSecret: false })), /X-Vapi-Secret/);
+});
+
+test("the first platform's definitions have its own fields alone: it refuses others, and its model is given the tokens that arguments need (R-380)", () => {
+  const { tools, assistant } = configurationFor(SETTING).alpha;
+  const fields = tools.map((tool) => Object.keys(tool).toSorted());
+  const functionFields = ["async", "function", "server", "type"];
+  assert.deepEqual(fields, [functionFields, functionFields, ["destinations", "function", "type"]]);
+  const [{ server }] = tools as [{ server: object }];
+  assert.deepEqual(assistant, { server, serverMessages: ["transfer-destination-request"], model: { maxTokens: 500 } });
+});
+
+test("where this service has the call transferred, the agent is given no tool for it and the assistant no other server (R-380)", () => {
+  const { alpha, beta, prompt } = configurationFor({ ...SETTING, transfersByControl: true });
+  assert.deepEqual(
+    (alpha.tools as { type: string; server: { url: string } }[]).map(({ type, server }) => [
+      type,
+      new URL(server.url).searchParams.get("transfer"),
+    ]),
+    [
+      ["function", "control"],
+      ["function", "control"],
+    ],
+  );
+  assert.deepEqual(alpha.assistant, { model: { maxTokens: 500 } });
+  assert.equal(JSON.stringify(beta).includes("transfer=control"), false);
+  assert.match(prompt, /Where there is a transfer tool/);
 });
 
 test("what the model is asked for is what the tools take, and the prompt forbids asking for a card (R-380)", () => {

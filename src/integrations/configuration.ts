@@ -17,10 +17,13 @@ export interface Setting {
   phoneNumber: string | null;
   /** The project has a secret for the first platform. */
   hasAlphaSecret: boolean;
+  /** Whether this service has the first platform transfer the call, in place of a tool of the agent. */
+  transfersByControl: boolean;
 }
 
 export interface Configuration {
-  alpha: { tools: object[]; callback: string };
+  /** `assistant`: settings of the assistant itself that the tools go into. */
+  alpha: { tools: object[]; assistant: object; callback: string };
   beta: { general_tools: object[]; callback: string };
   /** For agents of one's own: what their code sends, and where it transfers the call. */
   api: {
@@ -38,7 +41,7 @@ const AMOUNT = { type: "number", description: "What is to be paid, such as 42.50
 const MEMORY = { type: "string", description: "What you need to know to go on with the conversation afterwards, at most 800 characters." };
 
 /** The tool that begins a payment, or that has a card stored: then there is no amount to agree on. */
-function collectTool(isStored: boolean) {
+function collectTool(isStored: boolean, transfersByControl = false) {
   const description = {
     type: "string",
     description: `What the ${isStored ? "card is stored" : "payment is"} for, at most 500 characters.`,
@@ -48,7 +51,7 @@ function collectTool(isStored: boolean) {
     : "Prepares a card payment for the caller, once the amount is agreed.";
   return {
     name: COLLECT_PAYMENT,
-    description: `${why} Afterwards call the transfer tool. Never ask for card details.`,
+    description: `${why} Afterwards ${transfersByControl ? "the call is transferred" : "call the transfer tool"}. Never ask for card details.`,
     parameters: {
       type: "object",
       properties: { ...(!isStored && { amount: AMOUNT }), description, memory: MEMORY },
@@ -72,10 +75,10 @@ const TRANSFER = {
 };
 
 /** What an agent's prompt should say, on any platform. */
-const promptFor = (isStored: boolean) => `Payments
+const promptFor = ({ isStored, transfer }: { isStored: boolean; transfer: string }) => `Payments
 - ${isStored ? `When the caller agrees to have a card stored, call ${COLLECT_PAYMENT}.` : `When the caller agrees to pay, confirm the amount, then call ${COLLECT_PAYMENT} with it.`}
 - Never ask for a card number, expiry date or security code, and do not repeat one that the caller says: tell them that the secure payment line takes it.
-- When ${COLLECT_PAYMENT} answers ready, say that you are connecting them to the secure payment line and call ${TRANSFER_TOOL} at once.
+- When ${COLLECT_PAYMENT} answers ready, say that you are connecting them to the secure payment line${transfer}
 - When it answers with an error, do what "next" says.
 - When the caller comes back from the payment line, call ${GET_PAYMENT_RESULT} before you speak of the payment. You may say "say"; never say what "do_not_say" forbids.
 - While the result is unknown, say neither that the payment went through nor that it failed, and do not start another one.`;
@@ -90,7 +93,7 @@ export function configurationFor(setting: Setting): Configuration {
     ...(isStored && { amount: "0" }),
     ...(callback !== null && { callback }),
   }).toString();
-  const url = (platform: string) => `${baseUrl}/integrations/${platform}/webhook?${query}`;
+  const url = (platform: string, more = "") => `${baseUrl}/integrations/${platform}/webhook?${query}${more}`;
   const authorization = { Authorization: `Bearer svc_${environment}_API_KEY` };
   const sipUri = `sip:SESSION_ID@${sip ?? "SIP_PUBLIC_HOST"}`;
   const body = {
@@ -103,7 +106,11 @@ export function configurationFor(setting: Setting): Configuration {
     memory: "MEMORY",
   };
   return {
-    alpha: alphaOf(collectTool(isStored), url("alpha"), { ...authorization, ...(setting.hasAlphaSecret && { "X-Vapi-Secret": "SECRET" }) }),
+    alpha: alphaOf(collectTool(isStored, setting.transfersByControl), setting.transfersByControl, {
+      url: url("alpha", setting.transfersByControl ? "&transfer=control" : ""),
+      timeoutSeconds: 20,
+      headers: { ...authorization, ...(setting.hasAlphaSecret && { "X-Vapi-Secret": "SECRET" }) },
+    }),
     beta: betaOf(collectTool(isStored), url("beta"), authorization),
     api: {
       create: { method: "POST", url: `${baseUrl}/v1/sessions`, headers: { ...authorization, "Content-Type": "application/json" }, body },
@@ -111,19 +118,29 @@ export function configurationFor(setting: Setting): Configuration {
       headers: { "X-Session-Id": "SESSION_ID", "X-Caller": "CALLER" },
       phone_number: phoneNumber,
     },
-    prompt: promptFor(isStored),
+    prompt: promptFor({
+      isStored,
+      transfer: setting.transfersByControl ? ". Where there is a transfer tool, call it at once." : ` and call ${TRANSFER_TOOL} at once.`,
+    }),
   };
 }
 
-function alphaOf(collect: object, url: string, headers: object): Configuration["alpha"] {
-  const server = { url, timeoutSeconds: 20, headers };
+/** A tool call with a long `memory`, and what is said in the same turn: the platform's own limit of 250 cuts its arguments off. */
+const MODEL_TOKENS = 500;
+
+function alphaOf(collect: object, transfersByControl: boolean, server: object): Configuration["alpha"] {
   const tool = (definition: object) => ({ type: "function", async: false, function: definition, server });
+  const model = { maxTokens: MODEL_TOKENS };
+  if (transfersByControl) return { tools: [tool(collect), tool(RESULT)], assistant: { model }, callback: ALPHA_CALLBACK };
   return {
-    // Without destinations the platform asks the server where the call goes.
-    tools: [tool(collect), tool(RESULT), { type: "transferCall", destinations: [], function: TRANSFER, server }],
-    callback: "sip:YOUR_AGENT@sip.vapi.ai",
+    // Without destinations the platform asks where the call goes, and it asks the assistant's server: such a tool has none of its own.
+    tools: [tool(collect), tool(RESULT), { type: "transferCall", destinations: [], function: TRANSFER }],
+    assistant: { server, serverMessages: ["transfer-destination-request"], model },
+    callback: ALPHA_CALLBACK,
   };
 }
+
+const ALPHA_CALLBACK = "sip:YOUR_AGENT@sip.vapi.ai";
 
 function betaOf(collect: object, url: string, headers: object): Configuration["beta"] {
   const tool = (definition: object, more: object) => ({

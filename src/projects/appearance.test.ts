@@ -27,6 +27,10 @@ test("a variable is one of a list, of its form, and no way to load or run anythi
 test("words that nobody can read are refused, in the theme in which they would be shown", () => {
   assert.match(variablesFault({ colorText: "#999999" }, "light") ?? "", /colorText #999999 on #ffffff has a contrast of 2\.8 to 1/);
   assert.equal(variablesFault({ colorText: "#999999" }, "dark"), null);
+  assert.match(
+    variablesFault({ colorBorder: "#e6e6e6" }, "light") ?? "",
+    /colorBorder #e6e6e6 on #ffffff has a contrast of 1\.2 to 1; 3 are/,
+  );
   assert.equal(variablesFault({ colorBackground: "#202020" }, "light"), null, "a dark background has the dark theme's words");
   assert.match(variablesFault({ colorBackground: "#777777" }, "auto") ?? "", /colorText/);
   assert.equal(variablesFault({ colorBackground: "#202020", colorText: "#eeeeee", colorDanger: "#ffb4ab" }, "auto"), null);

@@ -13,7 +13,7 @@ const FORMS: Readonly<Record<string, readonly [form: RegExp, words: string]>> = 
   colorBackground: [COLOR, "a colour such as #ffffff"],
   colorText: [COLOR, "a colour such as #1b1f24"],
   colorDanger: [COLOR, "a colour such as #b3261e"],
-  colorBorder: [COLOR, "a colour such as #8a929b"],
+  colorBorder: [COLOR, "a colour such as #767e87"],
   fontFamily: [FONTS, "fonts such as Inter, system-ui, sans-serif"],
   borderRadius: [LENGTH, "a length such as 8px"],
   spacingUnit: [LENGTH, "a length such as 4px"],
@@ -24,15 +24,23 @@ export const VARIABLE_NAMES = Object.keys(FORMS);
 type Theme = "light" | "dark";
 
 /** The frame's own colours, as its style has them (src/widget/frame/frame.css). */
-const OWN: Readonly<Record<Theme, Readonly<Record<"colorBackground" | "colorText" | "colorDanger", string>>>> = {
-  light: { colorBackground: "#ffffff", colorText: "#1b1f24", colorDanger: "#b3261e" },
-  dark: { colorBackground: "#16191d", colorText: "#e9ecef", colorDanger: "#ff9d94" },
+const OWN: Readonly<Record<Theme, Readonly<Record<"colorBackground" | "colorText" | "colorDanger" | "colorBorder", string>>>> = {
+  light: { colorBackground: "#ffffff", colorText: "#1b1f24", colorDanger: "#b3261e", colorBorder: "#767e87" },
+  dark: { colorBackground: "#16191d", colorText: "#e9ecef", colorDanger: "#ff9d94", colorBorder: "#7f8891" },
 };
 
 /** WCAG 2.2, success criterion 1.4.3: words of ordinary size. */
 const LEAST_CONTRAST = 4.5;
+/** Success criterion 1.4.11: of what shows where a field is. */
+const LEAST_BORDER = 3;
 /** Of words which are still read as easily when they are muted, as the frame's style does it. */
 const LEAST_TO_MUTE = 10.5;
+
+const NEEDED = [
+  ["colorText", LEAST_CONTRAST, "read"],
+  ["colorDanger", LEAST_CONTRAST, "read"],
+  ["colorBorder", LEAST_BORDER, "see"],
+] as const;
 
 /** What is wrong with them, in words, or null. Values that others than this file allows were stored before it are left out by `frameVariables`. */
 export function variablesFault(variables: Readonly<Record<string, string>>, theme: Theme | "auto"): string | null {
@@ -41,11 +49,12 @@ export function variablesFault(variables: Readonly<Record<string, string>>, them
     if (!form) return `${name} is none of ${VARIABLE_NAMES.join(", ")}`;
     if (!form[0].test(value)) return `${name} is not ${form[1]}`;
   }
-  for (const { colorBackground, colorText, colorDanger } of colorsShown(variables, theme)) {
-    for (const [name, color] of Object.entries({ colorText, colorDanger })) {
+  for (const { colorBackground, ...others } of colorsShown(variables, theme)) {
+    for (const [name, least, why] of NEEDED) {
+      const color = others[name];
       const ratio = contrast(color, colorBackground);
-      if (ratio < LEAST_CONTRAST)
-        return `${name} ${color} on ${colorBackground} has a contrast of ${ratio.toFixed(1)} to 1; ${LEAST_CONTRAST} are needed to read it`;
+      if (ratio < least)
+        return `${name} ${color} on ${colorBackground} has a contrast of ${ratio.toFixed(1)} to 1; ${least} are needed to ${why} it`;
     }
   }
   return null;

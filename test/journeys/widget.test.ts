@@ -26,6 +26,8 @@ import { chargesOf, startService, type Service } from "./service.ts";
 const [PAID, SECOND] = ["4539578763621486", "5105105105105100"];
 const DECLINED = "4000000000000002";
 const LOST = "4000000000000259";
+/** Refused for its security code. */
+const WRONG_CODE = "4000000000000127";
 const CODE = "907";
 
 let service: Service;
@@ -203,7 +205,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.equal(await page.getByLabel("Card number").inputValue(), "4000 0000 0000 0002");
     assert.equal(await page.getByLabel("Expiry date").inputValue(), "12 / 60");
     await page.keyboard.press("Enter");
-    await page.getByText("The card was declined. You can try again; tries left: 4.").waitFor();
+    await page.getByText("The card was declined. Please use another card, or ask your bank. Tries left: 4.").waitFor();
     assert.equal(await page.getByLabel("Security code").inputValue(), "");
     await screenshot(page, "declined");
     await page.getByLabel("Card number").fill("");
@@ -298,7 +300,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     );
     assert.ok(heights[0] > 450 && heights[0] < heights[1], String(heights));
     await frame.getByRole("button").click();
-    await frame.getByText("La carte a été refusée. Vous pouvez réessayer ; essais restants : 4.").waitFor();
+    await frame.getByText("La carte a été refusée. Utilisez une autre carte ou contactez votre banque. Essais restants : 4.").waitFor();
     await frame.getByLabel("Numéro de carte").fill(SECOND);
     await frame.getByLabel("Code de sécurité").fill(CODE);
     await frame.getByRole("button").click();
@@ -324,6 +326,11 @@ describe("in a browser", { skip: withoutChromium }, () => {
       "(() => { try { Voicetill.mount(document.body, { sessionId: 'x/../y' }); } catch (error) { return error.message; } })()",
     );
     assert.match(String(fault), /sessionId is not the id of a session/);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.evaluate(`document.body.innerHTML = '<voicetill-payment session-id="${session_id}"></voicetill-payment>'`);
+    await page.frameLocator("iframe").getByText("This payment was cancelled.").waitFor();
+    assert.equal(asked.filter((url) => url.includes(`/widget/${session_id}`)).length, 1, "the form is loaded once");
     await close();
   });
 
@@ -426,11 +433,52 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.equal(await page.getByLabel("Card number").inputValue(), "3782 822463 10005");
     await page.getByLabel("Security code").fill("123");
     await page.getByRole("button").click();
-    await page.getByText("Enter the 3 or 4 digits of the security code.").waitFor();
+    await page.getByText("Enter the 4 digits on the front of the card.").waitFor();
     assert.equal(await page.locator("#cvv-hint").textContent(), "4 digits on the front of the card");
     await page.getByLabel("Security code").fill("1234");
-    assert.equal(await page.getByText("Enter the 3 or 4 digits of the security code.").count(), 0);
+    assert.equal(await page.getByText("Enter the 4 digits on the front of the card.").count(), 0);
     assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("after a decline the focus is at the field that is at fault, which says what is wrong, and the words above what to do", async () => {
+    const { widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    await type(page, WRONG_CODE);
+    await page.getByRole("button").click();
+    const words = page.getByRole("status");
+    await words.filter({ hasText: "Please correct the marked field, or use another card. Tries left: 4." }).waitFor();
+    const code = page.getByLabel("Security code");
+    assert.equal(await page.evaluate("document.activeElement.id"), "cvv");
+    assert.deepEqual([await code.inputValue(), await code.getAttribute("aria-invalid")], ["", "true"]);
+    assert.equal(await page.locator("#cvv-error").textContent(), "The security code is incorrect.");
+    assert.equal(await page.getByLabel("Card number").getAttribute("aria-invalid"), "false");
+    await page.getByLabel("Card number").fill("4242");
+    await page.getByRole("button").click();
+    await page.getByText("Enter the whole card number.").waitFor();
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("with colours that the device forces, what is wrong and that something is under way are still seen; with reduced motion it hardly moves", async () => {
+    const { widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
+    const style = (selector: string, property: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)}))[${JSON.stringify(property)}]`);
+    await page.getByRole("button").click();
+    await page.getByText("Enter the whole card number.").waitFor();
+    assert.equal(await style("#number", "borderTopWidth"), "3px");
+    await type(page, PAID);
+    const held = Promise.withResolvers<void>();
+    await page.route("**/charge", (route) => held.promise.then(() => route.continue()), { times: 1 });
+    await page.getByRole("button").click();
+    await page.locator("[aria-busy]").waitFor();
+    assert.notEqual(await style(".spinner", "borderTopColor"), await style(".spinner", "borderLeftColor"));
+    assert.equal(await style(".spinner", "animationDuration"), "4s");
+    held.resolve();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    assert.equal(await page.getByRole("heading").textContent(), "Shop", "there is nothing to pay any more");
     await close();
   });
 

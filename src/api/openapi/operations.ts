@@ -64,6 +64,7 @@ export const UNDESCRIBED: ReadonlySet<string> = new Set([
   "GET /metrics",
   "GET /widget/assets/:file",
   "GET /widget/v1/widget.js",
+  "GET /widget/v1/scripts.json",
   "GET /docs",
   "GET /docs/:file",
 ]);

@@ -582,7 +582,7 @@ test("the settings that are printed for a platform work as they are printed (R-3
     beta: second,
     api: own,
     prompt,
-  } = configurationFor({ ...setting, callback, phoneNumber: null, hasAlphaSecret: false });
+  } = configurationFor({ ...setting, callback, phoneNumber: null, hasAlphaSecret: false, transfersByControl: false });
   type Headers = Record<string, string>;
   const withKey = ({ Authorization }: Headers) => ({ authorization: String(Authorization).replace("svc_test_API_KEY", INTEGRATION_KEY) });
   const send = async (url: string, headers: Headers, body: object) => {
@@ -604,7 +604,8 @@ test("the settings that are printed for a platform work as they are printed (R-3
   const made = (await send(collect!.server.url, collect!.server.headers, spelled({ call }))).json<{ results: [{ result: string }] }>();
   const ready = JSON.parse(made.results[0].result) as Answer;
   assert.partialDeepStrictEqual(await sessionOf(ready["session_id"]), { callback, project_slug: "platform" });
-  const asked = await send(transfer!.server.url, transfer!.server.headers, alphaMessage("transfer-destination-request", {}, call));
+  const { server } = first.assistant as { server: { url: string; headers: Headers } };
+  const asked = await send(server.url, server.headers, alphaMessage("transfer-destination-request", {}, call));
   assert.equal(asked.json<{ destination: Answer }>().destination["sipUri"], ready["transfer_to"]);
 
   const [custom, , leg] = second.general_tools as Record<string, never>[];

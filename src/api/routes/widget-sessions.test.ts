@@ -272,6 +272,23 @@ describe("the page", () => {
     assert.equal((await call("GET", "/widget/assets/frame-0.js", { key: null })).statusCode, 404);
   });
 
+  test("every script and style of the widget is listed with its digest and what it is for, for any page to read (S-12)", async () => {
+    const { call } = service();
+    const listed = await call("GET", "/widget/v1/scripts.json", { key: null });
+    assert.equal(listed.headers["access-control-allow-origin"], "*");
+    const scripts = listed.json<{ url: string; integrity: string; purpose: string }[]>();
+    assert.equal(scripts.length, 3);
+    for (const { url, integrity, purpose } of scripts) {
+      const { pathname } = new URL(url);
+      const file = await call("GET", pathname, { key: null });
+      assert.equal(`sha384-${createHash("sha384").update(file.payload).digest("base64")}`, integrity, pathname);
+      assert.ok(purpose.length > 10);
+    }
+    const newest = await call("GET", "/widget/v1/widget.js", { key: null });
+    const loader = scripts.find(({ url }) => url.includes("/widget-"));
+    assert.equal(`sha384-${createHash("sha384").update(newest.payload).digest("base64")}`, loader?.integrity);
+  });
+
   test("only the project's origins may embed it (R-369, R-370)", async () => {
     const origins = ["https://shop.example", "https://www.shop.example:8443"];
     await setWidget({ origins: [...origins, "https://a;script-src"] });
@@ -578,7 +595,7 @@ describe("charging", () => {
 });
 
 test("the frame's endpoints are counted by themselves: 60 reads and 10 charges a minute (R-068)", async () => {
-  const { create, frame, charge, call } = service({ settings: { rateLimitPerMinute: 5 } });
+  const { create, frame, charge, call } = service({ settings: { rateLimitPerMinute: 5 }, clock: new ManualClock() });
   const id = await create();
   const statuses = async (count: number, request: () => Promise<{ statusCode: number }>) => {
     const seen = [];

@@ -83,6 +83,14 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     const { headers, text } = widget.frame.loader;
     return reply.headers({ ...headers, "cache-control": "public, max-age=300" }).send(text);
   });
+
+  // What a page may load from here and how it is held to its digest, for build scripts and for the inventory of PCI DSS 6.4.3.
+  app.get("/widget/v1/scripts.json", { config: { access: "anyone" } }, async (_request, reply) => {
+    const { frame } = widget;
+    const base = widget.urlFor("").replace(/\/widget\/$/, "");
+    const scripts = frame.assets.map(({ path, integrity, purpose }) => ({ url: `${base}${path}`, integrity, purpose }));
+    return reply.headers({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }).send(scripts);
+  });
 }
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

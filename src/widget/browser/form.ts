@@ -7,6 +7,8 @@ import type { TextName } from "../frame/texts.ts";
 
 const CHECKING_AFTER_MS = 8000;
 const LOOK_EVERY_MS = 2000;
+/** Of a card number. */
+const LEAST_DIGITS = 12;
 const isPaid = (status: string) => status === "payment-success" || status === "payment-authorized";
 const isUnpaid = (status: string) =>
   status === "payment-failed" || status === "expired" || status === "cancelled" || status === "abandoned";
@@ -59,7 +61,7 @@ function found<T extends Element>(kind: new () => T, selector: string): T {
 }
 
 const main = found(HTMLElement, "main");
-const { sessionid: sessionId = "", api = "", mode, status: initialStatus, origins = "", variables = "{}" } = main.dataset;
+const { sessionid: sessionId = "", api = "", mode, status: initialStatus, origins = "", variables = "{}", merchant = "" } = main.dataset;
 const message = found(HTMLElement, "#message");
 const form = document.querySelector<HTMLFormElement>("#form");
 const allowed = origins.split(" ").filter((origin) => origin !== "");
@@ -132,21 +134,27 @@ function picture(id: string, className: string): SVGElement {
   return svg;
 }
 
-/** The end: a tick or a cross, the words, and the facts that a shopper may want to keep. */
-function showEnd(text: string, isGood: boolean, facts: readonly Fact[] = []): void {
+const SEALS = { good: "tick", bad: "cross", over: "clock" } as const;
+
+/** The end: a tick, a cross or a clock, the words, and the facts that a shopper may want to keep. */
+function showEnd(text: string, kind: keyof typeof SEALS, facts: readonly Fact[] = []): void {
   message.textContent = text;
-  message.dataset["kind"] = isGood ? "good" : "bad";
-  message.before(picture(isGood ? "tick" : "cross", `seal ${message.dataset["kind"]}`));
+  message.dataset["kind"] = kind;
+  document.querySelector(".seal")?.remove();
+  message.before(picture(SEALS[kind], `seal ${kind}`));
   main.classList.add("ended");
-  if (facts.length > 0) {
-    const list = document.createElement("dl");
-    for (const [name, value] of facts) {
-      const [term, fact] = [document.createElement("dt"), document.createElement("dd")];
-      [term.textContent, fact.textContent] = [name, value];
-      list.append(term, fact);
-    }
-    message.after(list);
+  // There is nothing to pay any more.
+  const heading = document.querySelector(".summary h1");
+  if (heading) heading.textContent = merchant;
+  if (facts.length === 0) return;
+  const list = document.createElement("dl");
+  for (const [name, value] of facts) {
+    const [row, term, fact] = [document.createElement("div"), document.createElement("dt"), document.createElement("dd")];
+    [term.textContent, fact.textContent] = [name, value];
+    row.append(term, fact);
+    list.append(row);
   }
+  message.after(list);
 }
 
 /** The status in the header that only a page of this session is given. */
@@ -159,7 +167,7 @@ async function recall(): Promise<void> {
   try {
     const response = await fetch(api, { headers: { "x-widget-nonce": record.nonce }, cache: "no-store" });
     const status = resultOf(response);
-    if (response.status === 410 && isPaid(status) && status === record.status) showEnd(record.text, true, record.facts);
+    if (response.status === 410 && isPaid(status) && status === record.status) showEnd(record.text, "good", record.facts);
   } catch {
     // The page says that the payment is over, which is true.
   }
@@ -205,7 +213,7 @@ function takeCards(form: HTMLFormElement): void {
       const doubled = index % 2 === 0 ? digit * 2 : digit;
       sum += doubled > 9 ? doubled - 9 : doubled;
     }
-    return digits.length >= 12 && digits.length <= 19 && sum % 10 === 0;
+    return digits.length >= LEAST_DIGITS && digits.length <= 19 && sum % 10 === 0;
   }
 
   /** Month and year as typed or as a browser fills them in: 4/30, 04 / 2030, 0430. */
@@ -245,9 +253,18 @@ function takeCards(form: HTMLFormElement): void {
     errorOf(field).textContent = text;
   }
 
+  /** What is to be done about a field that is empty or cannot be right. */
+  function wordsFor(field: HTMLInputElement): string {
+    const digits = digitsOf(number.value);
+    if (field === number && digits.length < LEAST_DIGITS) return texts.numberShort;
+    const { code: length } = brandOf(digits);
+    if (field === code && length !== null) return length === 4 ? texts.cvvWrongFront : texts.cvvWrongBack;
+    return errorOf(field).dataset["wrong"] ?? "";
+  }
+
   /** What is wrong with a field's text; "": nothing. */
   function faultOf(field: HTMLInputElement): string {
-    if (!checks[field.id as FieldId](field.value)) return errorOf(field).dataset["wrong"] ?? "";
+    if (!checks[field.id as FieldId](field.value)) return wordsFor(field);
     if (field === expiry && isOver(field.value)) return texts.expired;
     return field === number && isOtherBrand(digitsOf(field.value)) ? texts.brandWrong : "";
   }
@@ -339,11 +356,12 @@ function takeCards(form: HTMLFormElement): void {
       facts.unshift([texts.card, fill(texts.ending, { brand: brandNames[paid.card_brand] ?? paid.card_brand, last4: paid.card_last4 })]);
     const text = success[status];
     if (text !== undefined) {
-      showEnd(text, true, facts);
+      showEnd(text, "good", facts);
       remembered.keep({ status, text, facts, nonce });
     } else {
-      const said = status === "payment-failed" && message.dataset["kind"] === "bad" ? message.textContent : "";
-      showEnd(said || (others[status] ?? (status === "payment-failed" ? failed : texts.over)), false);
+      const isFailure = status === "payment-failed";
+      const said = isFailure && message.dataset["kind"] === "bad" ? message.textContent : "";
+      showEnd(said || (others[status] ?? (isFailure ? failed : texts.over)), isFailure ? "bad" : "over");
     }
     message.focus();
     tell(status);
@@ -374,7 +392,7 @@ function takeCards(form: HTMLFormElement): void {
           say(fill(texts.again, { count: session.attempts_left }), "bad");
           return ready(number);
         }
-        say(texts.checking);
+        say(texts.checking, "wait");
       }
       await pause(LOOK_EVERY_MS);
     }
@@ -396,7 +414,7 @@ function takeCards(form: HTMLFormElement): void {
       if (field === null) continue;
       // A number that is one was refused for its brand.
       const isBrand = field === number && accepted.length > 0 && checks.number(field.value);
-      mark(field, isBrand ? texts.brandWrong : (errorOf(field).dataset["wrong"] ?? ""));
+      mark(field, isBrand ? texts.brandWrong : wordsFor(field));
       first ??= field;
     }
     return first;
@@ -409,10 +427,10 @@ function takeCards(form: HTMLFormElement): void {
     const { error } = answer;
     const words = declineWords(answer);
     const field = optional(fixes[error.code] ?? "number") ?? number;
-    const again = fill(texts.attempts, { count: answer.attempts_left });
-    // What is wrong stands at the field where it can be mended.
-    if (field !== number) mark(field, words);
-    say(field === number ? `${words} ${again}` : again, "bad");
+    // A mistake is marked where it can be mended; a card that was refused as it is has none.
+    const isMistake = field !== number || error.code === "incorrect_number";
+    if (isMistake) mark(field, words);
+    say(`${words} ${fill(isMistake ? texts.correct : texts.anotherCard, { count: answer.attempts_left })}`, "bad");
     emit("error", { code: error.code, message: error.message });
     ready(field);
   }
@@ -456,7 +474,7 @@ function takeCards(form: HTMLFormElement): void {
     say("");
     emit("submit", {});
     tell("COLLECTING");
-    const late = setTimeout(() => say(texts.checking), CHECKING_AFTER_MS);
+    const late = setTimeout(() => say(texts.checking, "wait"), CHECKING_AFTER_MS);
     try {
       const sent = send();
       for (const field of fields) field.disabled = true;

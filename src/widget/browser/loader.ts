@@ -57,22 +57,29 @@
   /** `<voicetill-payment session-id="...">`; its events are those of `mount`, on the element itself. */
   class PaymentElement extends HTMLElement {
     #mounted: VoicetillMounted | null = null;
+    #shown: string | null = null;
     static observedAttributes = ["session-id"];
     connectedCallback(): void {
       this.#show();
     }
     disconnectedCallback(): void {
-      this.#mounted?.destroy();
-      this.#mounted = null;
+      this.#hide();
     }
     attributeChangedCallback(): void {
       if (this.isConnected) this.#show();
     }
-    #show(): void {
+    #hide(): void {
       this.#mounted?.destroy();
       this.#mounted = null;
+      this.#shown = null;
+    }
+    #show(): void {
       const sessionId = this.getAttribute("session-id");
+      // An element that was in the page before this script is told of its attribute and of its place, one after the other.
+      if (sessionId === this.#shown) return;
+      this.#hide();
       if (!sessionId) return;
+      this.#shown = sessionId;
       const [language, direction, title] = ["language", "direction", "title"].map((name) => this.getAttribute(name) ?? undefined);
       this.style.display = "block";
       this.#mounted = mount(this, {

@@ -20,6 +20,10 @@ export interface Asset {
   path: string;
   headers: Record<string, string>;
   text: string;
+  /** As in the `integrity` attribute and in the policy. */
+  integrity: string;
+  /** Why a page has it, for its inventory (PCI DSS 6.4.3). */
+  purpose: string;
 }
 
 /** How the page is to be shown, as its address and the browser ask for it. */
@@ -35,20 +39,21 @@ export interface Frame {
   page(found: Found, wishes?: Wishes): Page;
   assets: readonly Asset[];
   /** The script that a merchant's page includes, at its immutable path. */
-  loader: Asset & { integrity: string };
-}
-
-interface File extends Asset {
-  /** As in the `integrity` attribute and in the policy. */
-  digest: string;
+  loader: Asset;
 }
 
 /** `basePathNow`: of the public address, "" or "/pay": what a proxy takes off. */
 export function createFrame(basePathNow: () => string): Frame {
-  const script = file("frame.js", scriptOf("form.ts"), assetHeaders("text/javascript"));
-  const style = file("frame.css", textOf("frame.css"), assetHeaders("text/css"));
-  const loader = file("widget.js", scriptOf("loader.ts"), loaderHeaders());
-  const policy = { script: script.digest, style: style.digest };
+  const script = file("frame.js", scriptOf("form.ts"), {
+    headers: assetHeaders("text/javascript"),
+    purpose: "The card form: checks what is typed and sends it to this service.",
+  });
+  const style = file("frame.css", textOf("frame.css"), { headers: assetHeaders("text/css"), purpose: "How the card form looks." });
+  const loader = file("widget.js", scriptOf("loader.ts"), {
+    headers: loaderHeaders(),
+    purpose: "For merchants' pages: puts the card form into one and passes its events on. No card data comes near it.",
+  });
+  const policy = { script: script.integrity, style: style.integrity };
 
   function documentOf(title: string, body: string, head: string, { language, theme, dir }: Shown): string {
     const basePath = basePathNow();
@@ -60,8 +65,8 @@ export function createFrame(basePathNow: () => string): Frame {
 <meta name="robots" content="noindex">
 ${head}<title>${escape(title)}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${basePath}${style.path}" integrity="${style.digest}">
-<script src="${basePath}${script.path}" integrity="${script.digest}" defer></script>
+<link rel="stylesheet" href="${basePath}${style.path}" integrity="${style.integrity}">
+<script src="${basePath}${script.path}" integrity="${script.integrity}" defer></script>
 </head>
 <body>
 ${body}
@@ -72,7 +77,7 @@ ${body}
 
   return {
     assets: [script, style, loader],
-    loader: { ...loader, integrity: loader.digest },
+    loader,
     page(found, { lang, acceptLanguage, dir: wantedDir } = {}) {
       const language = chooseLanguage(lang, acceptLanguage);
       const { texts } = languageOf(language);
@@ -107,14 +112,14 @@ const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), "u
 /** A file of ../browser as a browser runs it: the same bytes in every process, for types are taken out and nothing else is changed. */
 const scriptOf = (name: string) => stripTypeScriptTypes(textOf(`../browser/${name}`));
 
-function file(name: string, text: string, headers: Record<string, string>): File {
+function file(name: string, text: string, about: Pick<Asset, "headers" | "purpose">): Asset {
   const hash = createHash("sha384").update(text).digest();
   const [stem, extension] = name.split(".");
   return {
     path: `/widget/assets/${stem}-${hash.toString("hex").slice(0, 16)}.${extension}`,
-    headers,
+    ...about,
     text,
-    digest: `sha384-${hash.toString("base64")}`,
+    integrity: `sha384-${hash.toString("base64")}`,
   };
 }
 

@@ -93,16 +93,16 @@ ${fields.map((name) => inputOf(name, language)).join("\n")}
 export function endOf({ session, project }: Payment, text: TextName, { language, basePath, data }: View): string {
   const variables = JSON.stringify(frameVariables(project.widget.appearance.variables));
   const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, variables };
-  return `<main${attributesOf(attributes)}>\n${SPRITE}\n${noteOf(text, language)}\n</main>`;
+  return `<main${attributesOf(attributes)} class="ended">\n${SPRITE}\n${noteOf(text, language)}\n</main>`;
 }
 
-export const missing = (language: LanguageCode): string => `<main>\n${noteOf("missing", language)}\n</main>`;
+export const missing = (language: LanguageCode): string => `<main class="ended">\n${SPRITE}\n${noteOf("missing", language)}\n</main>`;
 
 const MESSAGE = '<p id="message" role="status" aria-live="polite" tabindex="-1"></p>';
 
 function noteOf(text: TextName, language: LanguageCode): string {
   const { texts } = languageOf(language);
-  return `<h1 class="hidden">${escape(texts.formPay)}</h1>\n<p id="message" role="status" tabindex="-1">${escape(texts[text])}</p>`;
+  return `<h1 class="hidden">${escape(texts.formPay)}</h1>\n${picture("clock", "seal over")}\n<p id="message" role="status" tabindex="-1">${escape(texts[text])}</p>`;
 }
 
 function summaryOf({ session, project }: Payment, language: LanguageCode, amount: string): string {
@@ -135,6 +135,7 @@ function scriptData({ session, project }: Payment, language: LanguageCode, amoun
     declines: JSON.stringify(declines),
     fixes: FIXES,
     brands: BRAND_NAMES,
+    merchant: project.name,
     accepted: project.acceptedBrands.join(" "),
     variables: JSON.stringify(frameVariables(project.widget.appearance.variables)),
   };

@@ -46,6 +46,8 @@ const TICK =
   '<circle cx="24" cy="24" r="23" fill="currentColor"/><path class="tick" d="M14 25l7 7 14-15" fill="none" stroke-width="4" stroke-linecap="round" stroke-linejoin="round"/>';
 const CROSS =
   '<circle cx="24" cy="24" r="23" fill="currentColor"/><path class="tick" d="M16 16l16 16M32 16L16 32" fill="none" stroke-width="4" stroke-linecap="round"/>';
+const CLOCK =
+  '<circle cx="24" cy="24" r="23" fill="currentColor"/><path class="tick" d="M24 12v13l8 5" fill="none" stroke-width="4" stroke-linecap="round" stroke-linejoin="round"/>';
 const PLAIN =
   '<rect x="1" y="1" width="34" height="22" rx="3" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M1 8h34" stroke="currentColor" stroke-width="3"/>';
 const BACK = `${PLAIN}<rect x="20" y="12.5" width="12" height="7" rx="3.5" fill="none" stroke="#c2410c" stroke-width="1.5"/><path d="M23 16h6" stroke="currentColor" stroke-width="2" stroke-dasharray="1.5 1"/>`;
@@ -61,6 +63,7 @@ export const SPRITE = `<svg width="0" height="0" aria-hidden="true" focusable="f
   symbol("lock", "16 16", LOCK),
   symbol("tick", "48 48", TICK),
   symbol("cross", "48 48", CROSS),
+  symbol("clock", "48 48", CLOCK),
 ].join("")}</svg>`;
 
 /** A picture of the sprite; without words it is an ornament. */
