@@ -47,9 +47,7 @@ test("a card is paid by voice through a recogniser of the operator's own, and no
   await telephone.call({ target: sip_uri, turns: Object.entries(SAID).map(asked) });
   assert.equal((await service.session(session_id))["status"], "payment-success");
   assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
-  // One for the look at the start, one for each answer at least.
-  assert.ok(server.connections.length > known.length, `${server.connections.length} connections`);
-  assert.ok(server.connections.slice(1).every(({ samples }) => samples > 0));
+  assert.ok(server.connections.filter(({ samples }) => samples > 0).length >= known.length);
   await assertNothingSaidIsWritten();
 });
 
