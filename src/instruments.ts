@@ -33,6 +33,7 @@ export function createInstruments(metrics: Metrics) {
     "speech_refused_total",
     "Callers who spoke and were asked to use the keypad: all speech workers served others.",
   );
+  const speechFaults = metrics.counter("speech_faults_total", "Speech workers that died, or whose recogniser failed.");
 
   return {
     observe: (endpoint: string, status: number, seconds: number) => requests(seconds * 1000, { endpoint, status: String(status) }),
@@ -40,6 +41,8 @@ export function createInstruments(metrics: Metrics) {
     countCall: () => calls(),
 
     countKeypadOnly: () => keypadOnly(),
+
+    countSpeechFault: () => speechFaults(),
 
     countStep: (step: Step, what: "reached" | "repeated" | "left") => steps({ step, what }),
 

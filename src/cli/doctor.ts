@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 import { type Config, readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type DatabaseFacts, gatherFromDatabase } from "./doctor/database-facts.ts";
-import { examine, type Facts, type Finding } from "./doctor/checks.ts";
+import { examine, type Facts } from "./doctor/checks.ts";
+import type { Finding } from "./doctor/finding.ts";
 import { gatherFromHost } from "./doctor/host-facts.ts";
 import { operation, type Operations, perform, type Sent } from "./operation.ts";
 

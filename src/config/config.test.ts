@@ -13,6 +13,17 @@ after(() => rmSync(folder, { recursive: true }));
 const KEY = Buffer.alloc(32, 7).toString("base64");
 const PRODUCTION = { DATABASE_URL: "postgres://till:hunter2@db/till", MASTER_KEY: KEY };
 
+test("a recogniser of the operator's own may be on this machine, and on another over TLS", () => {
+  for (const speech of [
+    "ws://127.0.0.1:2700",
+    "ws://localhost:2700/en",
+    "ws://[::1]:2700",
+    "ws://127.1:2700",
+    "wss://asr.example/?model=en",
+  ])
+    assert.equal(readConfig({ SPEECH: speech }, false).speech, speech);
+});
+
 test("with nothing set the service runs embedded on loopback, simulators on", () => {
   assert.partialDeepStrictEqual(readConfig({}, false), {
     embedded: true,
@@ -95,7 +106,18 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ REDIS_URL: "redis://:hunter2@cache/first" }, /^REDIS_URL: its value is not a Redis address/],
   [{ REDIS_URL: "redis://:hunter2@cache:99999999" }, /^REDIS_URL: its value is not a Redis address/],
   [{ RTP_PORTS: "30000-20000" }, /^RTP_PORTS: /],
-  [{ SPEECH: "telepathy" }, /^SPEECH: "telepathy" is not one of embedded, off\.$/],
+  [{ SPEECH: "telepathy" }, /^SPEECH: "telepathy" is not one of embedded, sherpa, off, or the address of a recogniser: ws:\/\/ on this/],
+  [{ SPEECH: "ws://asr.example:2700" }, /^SPEECH: "ws:\/\/asr\.example:2700" is not one of .*wss:\/\/ on any/],
+  [{ SPEECH: "ws://10.0.0.7:2700" }, /^SPEECH: /],
+  [{ SPEECH: "ws://0.0.0.0:2700" }, /^SPEECH: /],
+  [{ SPEECH: "ws://localhost.example:2700" }, /^SPEECH: /],
+  [{ SPEECH: "ws://127.0.0.1@asr.example" }, /^SPEECH: /],
+  [{ SPEECH: "wss://user:word@asr.example" }, /^SPEECH: /],
+  [{ SPEECH: "http://127.0.0.1:2700" }, /^SPEECH: /],
+  [{ SPEECH_KEY: "two words" }, /^SPEECH_KEY: its value is not a key without spaces\.$/],
+  [{ SHERPA_TOKENS: "a\nb" }, /^SHERPA_TOKENS: /],
+  [{ SPEECH: "sherpa" }, /^SHERPA_ENCODER: it must be set when SPEECH is sherpa\.$/],
+  [{ SPEECH: "sherpa", SHERPA_ENCODER: "e", SHERPA_DECODER: "d", SHERPA_JOINER: "j" }, /^SHERPA_TOKENS: it must be set/],
   [{ VOICE: "flite" }, /^VOICE: "flite" is not embedded, or the http or https address/],
   [{ VOICE: "http://user@tts.example/v1/audio/speech" }, /^VOICE: /],
   [{ VOICE_NAME: "nova,de=lola" }, /^VOICE_NAME: "nova,de=lola" is not a voice's name, with others behind it/],

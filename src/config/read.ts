@@ -28,6 +28,7 @@ export function readConfig(env: Environment, terminal: boolean = process.stderr.
     throw new OperatorError(`SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`);
   }
   checkSipTls(settings);
+  checkSherpa(settings);
   const { speechReady, speechWorkers } = settings;
   if (speechReady > speechWorkers)
     throw new OperatorError(`SPEECH_READY: ${speechReady} cannot be kept ready when SPEECH_WORKERS is ${speechWorkers}.`);
@@ -41,6 +42,12 @@ function checkSipTls({ sipTlsPort, sipTlsCert, sipTlsKey, sipTlsClientCa }: Conf
   if (sipTlsPort !== null && missing) throw new OperatorError(`${missing}: it must be set when SIP_TLS_PORT is.`);
   const [set] = [...files, ["SIP_TLS_CLIENT_CA", sipTlsClientCa]].find(([, path]) => path !== null) ?? [];
   if (sipTlsPort === null && set) throw new OperatorError(`SIP_TLS_PORT: it must be set when ${set} is.`);
+}
+
+function checkSherpa({ speech, sherpaEncoder, sherpaDecoder, sherpaJoiner, sherpaTokens }: Config): void {
+  const files = { SHERPA_ENCODER: sherpaEncoder, SHERPA_DECODER: sherpaDecoder, SHERPA_JOINER: sherpaJoiner, SHERPA_TOKENS: sherpaTokens };
+  const [missing] = Object.entries(files).find(([, path]) => path === null) ?? [];
+  if (speech === "sherpa" && missing) throw new OperatorError(`${missing}: it must be set when SPEECH is sherpa.`);
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   secret,
   sipUsers,
   someOf,
+  speech,
   trunks,
   ttl,
   voice,
@@ -133,7 +134,18 @@ export const SETTINGS = {
     default: ({ embedded }) => (embedded ? "8090" : null),
     defaultText: "8090 with the embedded database, else off",
   }),
-  SPEECH: required(oneOf("embedded", "off"), "embedded", "speech engine; off = keypad only"),
+  SPEECH: required(
+    speech,
+    "embedded",
+    "what recognises speech: embedded, sherpa, the address of a recogniser of yours (ws://127.0.0.1:2700, or wss:// elsewhere), or off = keypad only",
+  ),
+  SPEECH_KEY: optional(secret("a key without spaces", /^\S+$/), "shown to the recogniser at an address as a Bearer token", {
+    secret: true,
+  }),
+  SHERPA_ENCODER: optional(file, "with SPEECH=sherpa: file of the streaming transducer's encoder, ONNX"),
+  SHERPA_DECODER: optional(file, "file of its decoder, ONNX"),
+  SHERPA_JOINER: optional(file, "file of its joiner, ONNX"),
+  SHERPA_TOKENS: optional(file, "file of its tokens, text"),
   VOICE: required(
     voice,
     "embedded",

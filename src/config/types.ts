@@ -70,6 +70,25 @@ export const voice: Kind<string> = {
   }),
 };
 
+const SPEECH_WORDS: readonly string[] = ["embedded", "sherpa", "off"];
+
+/** One of `SPEECH_WORDS`, or the address of a recogniser: what callers say of their cards leaves this machine encrypted or not at all. */
+export const speech: Kind<string> = {
+  complaint: isNot(
+    `one of ${SPEECH_WORDS.join(", ")}, or the address of a recogniser: ws:// on this machine such as ws://127.0.0.1:2700, wss:// on any (what callers say of their cards goes there)`,
+  ),
+  schema: z.string().refine((text) => {
+    const url = URL.canParse(text) && !/[\s#@]/.test(text) ? new URL(text) : null;
+    return SPEECH_WORDS.includes(text) || url?.protocol === "wss:" || (url?.protocol === "ws:" && isLoopbackHost(url.hostname));
+  }),
+};
+
+/** `host` as in a URL: a name that stands for this machine (RFC 6761 section 6.3), or one of its own addresses. */
+export function isLoopbackHost(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, "");
+  return bare === "localhost" || (ipaddr.isValid(bare) && ipaddr.process(bare).range() === "loopback");
+}
+
 export const word: Kind<string> = { complaint: isNot("a name without spaces and commas"), schema: z.string().regex(/^[^\s,=]{1,200}$/) };
 
 export interface VoiceNames {

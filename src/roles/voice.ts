@@ -5,11 +5,11 @@ import { spokenLanguages } from "#src/kernel/language.ts";
 import { createMediaEngine } from "#src/media/index.ts";
 import { createReach, parseCidrs, repeat } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
-import { createRecogniser, type Recogniser } from "#src/speech/index.ts";
 import { AdmissionControl, createCallService, deleteOldUnmatched, type CallService } from "#src/voice/index.ts";
 import { VERSION } from "#src/version.ts";
 import type { Modules } from "./modules.ts";
 import { openSipTls } from "./sip-tls.ts";
+import { startRecogniser } from "./speech.ts";
 import { openVoices } from "./voices.ts";
 
 export interface VoiceRole {
@@ -139,30 +139,8 @@ async function startAudio(modules: Modules, promptCache: string, admission: Admi
     isStopping = true;
     return voices.stop();
   });
-  const recogniser = startRecogniser(modules);
+  const recogniser = await startRecogniser(modules);
   return { media, voices, recogniser, isStopping: () => isStopping };
-}
-
-/** The pool of speech workers; null when speech is off. */
-function startRecogniser({ config, log, metrics, instruments, onEnd }: Modules): Recogniser | null {
-  if (config.speech === "off") return null;
-  const max = config.speechWorkers;
-  const recogniser = createRecogniser({
-    ready: config.speechReady,
-    max,
-    onBusy: () => {
-      instruments.countKeypadOnly();
-      log.warn("speech_workers_busy", { count: max });
-    },
-    onDied: () => log.error("speech_worker_died"),
-  });
-  metrics.gauge("speech_workers", "Speech workers that run, those kept ready included.", () => recogniser.counts.running);
-  metrics.gauge("speech_workers_ready", "Speech workers that wait for a call.", () => recogniser.counts.ready);
-  metrics.gauge("speech_workers_max", "SPEECH_WORKERS.", () => max);
-  // Not waited for: who speaks before the pool is filled waits for a worker that is being started.
-  void recogniser.start();
-  onEnd(() => recogniser.stop());
-  return recogniser;
 }
 
 /** Callbacks are merchants' to choose, the trunk for numbers is the operator's; ports below 1024 are other services'. */

@@ -26,10 +26,10 @@ type Understand = (decoders: Decoders, utterance: UtteranceAudio, options: Pick<
 const NOTHING: RecognitionResult = { kind: "nothing" };
 
 /** Lengths of a whole answer. */
-const LENGTHS: Readonly<Record<"number" | "cvv" | "zip", readonly number[]>> = { number: [15, 16], cvv: [3, 4], zip: [5, 9] };
+export const LENGTHS: Readonly<Record<"number" | "cvv" | "zip", readonly number[]>> = { number: [15, 16], cvv: [3, 4], zip: [5, 9] };
 /** Card lengths heard by the free grammar: Diners, and the long ones of Visa, UnionPay and others. Those not here are for the keypad. */
 const OTHER_LENGTHS: readonly number[] = [14, 19];
-const LONGEST_CARD = 19;
+export const LONGEST_CARD = 19;
 /** Digits by which the free grammar may miscount a number that is whole. */
 const MISCOUNT = 2;
 
@@ -90,14 +90,15 @@ function rivalOf(
 /** So many digits and fewer: what was asked for and is not all there has a shorter rival. */
 const upTo = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
 
-const digitsResult = (digits: readonly number[], final: boolean, certain: boolean): RecognitionResult => ({
+export const digitsResult = (digits: readonly number[], final: boolean, certain: boolean): RecognitionResult => ({
   kind: "digits",
   digits: Uint8Array.from(digits),
   final,
   certain,
 });
 
-const missingDigits = (usual: readonly number[], { have, lengths }: Pick<ListenTask, "have" | "lengths">): number[] =>
+/** How many digits may be missing of an answer of these lengths, or of those that the conversation knows. */
+export const missingDigits = (usual: readonly number[], { have, lengths }: Pick<ListenTask, "have" | "lengths">): number[] =>
   (lengths ?? usual).map((length) => length - have).filter((length) => length > 0);
 
 /** Digits were heard, fewer than the shortest answer has. */

@@ -101,3 +101,13 @@ test("a worker that dies under a call is reported as lost, and another takes its
   await Promise.all([other.stop(), next.stop()]);
   assert.deepEqual([died, othersLost], [1, 0]);
 });
+
+test("a worker that died no longer counts among those that may run", async (context) => {
+  const recogniser = await pool(context, 0, { max: 1 });
+  const listener = await acquire(recogniser);
+  const lost = new Promise<void>((resolve) => (listener.onLost = resolve));
+  listener.port.postMessage(null);
+  await lost;
+  assert.deepEqual(recogniser.counts, { ready: 0, running: 0 });
+  await acquire(recogniser);
+});

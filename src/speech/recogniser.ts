@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { FromListener, ListenTask, RecognitionResult, ToListener } from "./recognition-result.ts";
+import type { ListenerData } from "./listening.ts";
+import { type FromListener, type ListenTask, READY, type RecognitionResult, type ToListener } from "./recognition-result.ts";
+import type { SpeechEngine } from "./streaming-recogniser.ts";
 
 /** One call's recogniser. */
 export interface Listener {
@@ -30,14 +32,16 @@ export interface Recogniser {
 }
 
 export interface RecogniserOptions {
+  /** Default: the embedded one. */
+  engine?: SpeechEngine;
   /** Workers kept ready for callers who begin to speak. */
   ready: number;
   /** Workers at once, those of calls and those kept ready. */
   max: number;
   /** A call was turned away: all `max` workers serve calls. */
   onBusy?: () => void;
-  /** A worker ended by itself: a fault. Its call, if it had one, is told by `onLost`. */
-  onDied?: () => void;
+  /** A worker ended by itself, or the recogniser behind it failed, for this reason. Its call, if it had one, is told by `onLost`. */
+  onDied?: (fault: string | null) => void;
 }
 
 /** A speech worker and the port that its audio comes through. */
@@ -46,8 +50,52 @@ interface PooledWorker {
   port: MessagePort;
 }
 
+/** The worker's file by the kind of its engine. */
+const WORKERS: Readonly<Record<SpeechEngine["kind"], string>> = {
+  embedded: "./listener-worker.ts",
+  websocket: "./transcript-worker.ts",
+  sherpa: "./transcript-worker.ts",
+};
+
+/** Starts a worker for one call. */
+function startWorker(engine: SpeechEngine): PooledWorker {
+  const { port1, port2 } = new MessageChannel();
+  const worker = new Worker(new URL(WORKERS[engine.kind], import.meta.url), {
+    workerData: { port: port2, engine } satisfies ListenerData<SpeechEngine>,
+    transferList: [port2],
+    stdout: true,
+    stderr: true,
+  });
+  // What went wrong is not passed on: an error's text could hold what was spoken. The exit that follows says enough.
+  worker.on("error", () => {});
+  return { worker, port: port1 };
+}
+
+/** Resolves when it can serve a call; with what is in the way, or that it ended. */
+async function faultOf(worker: Worker): Promise<string | null> {
+  const first = once(worker, "message").then(([message]: unknown[]) => (message === READY ? null : (message as { fault: string }).fault));
+  return await Promise.race([first, once(worker, "exit").then(() => "the speech worker ended")]).catch(() => "the speech worker failed");
+}
+
+/** Tries the engine out without any audio: a server is asked, a model is loaded as a worker of the pool loads it. What is wrong; null when nothing. */
+export async function tryEngine(engine: SpeechEngine): Promise<string | null> {
+  if (engine.kind === "websocket") {
+    const { createWebSocketRecogniser } = await import("./websocket-recogniser.ts");
+    const answer = createWebSocketRecogniser(engine).begin().finish();
+    return await answer.then(
+      () => null,
+      (error: Error) => error.message,
+    );
+  }
+  const { worker } = startWorker(engine);
+  const fault = await faultOf(worker);
+  await worker.terminate();
+  return fault;
+}
+
 /** A pool of speech workers, some started ahead: each serves one call, is ended with it and replaced. */
-export function createRecogniser({ ready: kept, max, onBusy = () => {}, onDied = () => {} }: RecogniserOptions): Recogniser {
+export function createRecogniser(options: RecogniserOptions): Recogniser {
+  const { engine = { kind: "embedded" }, ready: kept, max, onBusy = () => {}, onDied = () => {} } = options;
   const ready: PooledWorker[] = [];
   const all = new Set<Worker>();
   /** Calls that wait for a worker that is being started. */
@@ -56,33 +104,26 @@ export function createRecogniser({ ready: kept, max, onBusy = () => {}, onDied =
   let isStopped = false;
 
   const start = async (): Promise<void> => {
-    const { port1, port2 } = new MessageChannel();
-    const worker = new Worker(new URL("./listener-worker.ts", import.meta.url), {
-      workerData: { port: port2 },
-      transferList: [port2],
-      stdout: true,
-      stderr: true,
-    });
+    const { worker, port } = startWorker(engine);
     starting++;
     all.add(worker);
-    // What went wrong is not passed on: an error's text could hold what was spoken. The exit that follows says enough.
-    worker.on("error", () => {});
-    const exited = once(worker, "exit").then(() => {
+    worker.once("exit", () => {
       all.delete(worker);
       const at = ready.findIndex((pooled) => pooled.worker === worker);
-      if (at >= 0) {
-        ready.splice(at, 1);
-        onDied();
-        void fill();
-      }
-      return false;
+      if (at < 0) return;
+      ready.splice(at, 1);
+      onDied(null);
+      void fill();
     });
-    const isReady = await Promise.race([once(worker, "message").then(() => true), exited]);
+    const fault = await faultOf(worker);
     starting--;
-    if (!isReady || isStopped) return waiting.shift()?.(null);
+    if (fault !== null || isStopped) {
+      void worker.terminate();
+      return waiting.shift()?.(null);
+    }
     const caller = waiting.shift();
-    if (caller) caller({ worker, port: port1 });
-    else ready.push({ worker, port: port1 });
+    if (caller) caller({ worker, port });
+    else ready.push({ worker, port });
   };
 
   /** Starts what is missing of those kept ready. */
@@ -112,7 +153,7 @@ export function createRecogniser({ ready: kept, max, onBusy = () => {}, onDied =
       void fill();
       const pooled = await taken;
       if (!pooled && !isStopped) onBusy();
-      return pooled && serve(pooled, { onDied: () => isStopped || onDied(), onEnded: () => void fill() });
+      return pooled && serve(pooled, { onDied: (fault) => isStopped || onDied(fault), onEnded: () => void fill() });
     },
     get counts() {
       return { ready: ready.length, running: all.size };
@@ -126,9 +167,15 @@ export function createRecogniser({ ready: kept, max, onBusy = () => {}, onDied =
   };
 }
 
+interface Endings {
+  onDied: (fault: string | null) => void;
+  onEnded: () => void;
+}
+
 /** Hands the worker to one call; `onEnded` once its worker is gone, after `onDied` when nobody has ended it. */
-function serve({ worker, port }: PooledWorker, { onDied, onEnded }: { onDied: () => void; onEnded: () => void }): Listener {
+function serve({ worker, port }: PooledWorker, { onDied, onEnded }: Endings): Listener {
   let isStopped = false;
+  let fault: string | null = null;
   const tell = (message: ToListener) => worker.postMessage(message);
   const listener: Listener = {
     port,
@@ -141,11 +188,14 @@ function serve({ worker, port }: PooledWorker, { onDied, onEnded }: { onDied: ()
       await worker.terminate();
     },
   };
-  worker.on("message", ({ result, task }: FromListener) => {
-    if (!isStopped) listener.onResult(result, task);
+  worker.on("message", (message: FromListener) => {
+    if ("fault" in message) {
+      fault = message.fault;
+      void worker.terminate();
+    } else if (!isStopped) listener.onResult(message.result, message.task);
   });
   worker.once("exit", () => {
-    if (!isStopped) onDied();
+    if (!isStopped) onDied(fault);
     onEnded();
     if (!isStopped) listener.onLost();
   });

@@ -23,6 +23,12 @@ export type RecognitionResult =
   /** Speech that means nothing here. */
   | { kind: "nothing" };
 
+/** The answer cannot go on: no need to wait for a longer silence. */
+export function isWhole(result: RecognitionResult): boolean {
+  if (result.kind === "digits") return result.final && result.certain;
+  return result.kind === "expiry" ? result.certain : result.kind !== "nothing";
+}
+
 export interface ListenTask {
   /** Chosen by the sender, to tell results of one task from those of another. */
   id: number;
@@ -38,8 +44,11 @@ export interface ListenTask {
 /** Main thread to speech worker. `listen` null: recognise nothing until told again. */
 export type ToListener = { listen: ListenTask | null };
 
-/** Speech worker to main thread. `task`: the id of the task that the utterance was recognised for. */
-export interface FromListener {
-  result: RecognitionResult;
-  task: number;
-}
+/**
+ * Speech worker to main thread. `task`: the id of the task that the utterance was recognised for. `fault`: the recogniser behind the worker
+ * failed, which is the end of it; the words are constants.
+ */
+export type FromListener = { result: RecognitionResult; task: number } | { fault: string };
+
+/** The worker's first message, unless it is a fault. */
+export const READY = "ready";

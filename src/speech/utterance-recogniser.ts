@@ -2,7 +2,7 @@ import type { Decoders } from "./decoder.ts";
 import { FREE_DIGITS, UNDERSTAND, isIncomplete } from "./fields.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
-import { type ListenTask, type RecognitionResult, hasDigits } from "./recognition-result.ts";
+import { type ListenTask, type RecognitionResult, hasDigits, isWhole } from "./recognition-result.ts";
 import { SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./phrases.ts";
 import { NOISY_DB, Utterance } from "./utterance.ts";
 import { digitsOf } from "./spoken-numbers.ts";
@@ -144,10 +144,4 @@ export class UtteranceRecogniser {
     this.#result = null;
     this.#utterance.close();
   }
-}
-
-/** The answer cannot go on: no need to wait for a longer silence. */
-function isWhole(result: RecognitionResult): boolean {
-  if (result.kind === "digits") return result.final && result.certain;
-  return result.kind === "expiry" ? result.certain : result.kind !== "nothing";
 }

@@ -4,7 +4,9 @@ import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
 import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
 import type { DatabaseFacts, Installation } from "./database-facts.ts";
+import { fail, type Finding, ok, type Result, warn } from "./finding.ts";
 import type { HostFacts } from "./host-facts.ts";
+import { checkSpeech } from "./speech.ts";
 
 /** Everything the doctor knows. Null: it could not be found out, and another check says why. */
 export interface Facts {
@@ -21,21 +23,6 @@ export interface Facts {
   runsHere: boolean;
   nowMs: number;
 }
-
-export interface Finding {
-  check: string;
-  level: "ok" | "warn" | "fail";
-  /** What is so. */
-  text: string;
-  /** What to do about it; null when nothing. */
-  todo: string | null;
-}
-
-type Result = Omit<Finding, "check">;
-
-const ok = (text: string): Result => ({ level: "ok", text, todo: null });
-const warn = (text: string, todo: string): Result => ({ level: "warn", text, todo });
-const fail = (text: string, todo: string): Result => ({ level: "fail", text, todo });
 
 const NODE_MAJOR = 26;
 /** S-19. */
@@ -212,6 +199,8 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     }
     return results.length > 0 ? results : [ok(`RTP_PORTS ${first}-${last}: ${calls} legs, one a call, two when it is handed back`)];
   },
+
+  speech: ({ config, host }) => (config ? checkSpeech(config, host?.speechFault ?? null) : []),
 
   outbound: (facts) => {
     const { config } = facts;

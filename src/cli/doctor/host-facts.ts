@@ -26,6 +26,8 @@ export interface HostFacts {
   proxy: "trusted" | "not trusted" | "not reached" | null;
   /** What SIP is spoken over TLS with, or why it cannot be; null when SIP is not spoken over TLS. */
   sipCertificate: SipCertificate | { fault: string } | null;
+  /** Why what `SPEECH` names recognises nothing; null when it does, or was not asked. */
+  speechFault: string | null;
   /** First and last port that the system gives to outgoing connections; null where it cannot be read. */
   ephemeral: [number, number] | null;
 }
@@ -60,6 +62,7 @@ export async function gatherFromHost(config: Config, { ports }: { ports: boolean
       .filter((name) => name !== ""),
     keyFilesInCheckout: config.masterKeyFiles.filter(isInCheckout),
     sipCertificate: readSipCertificate(config),
+    speechFault: ports && config.roles.includes("voice") ? await askRecogniser(config) : null,
     ephemeral: range?.length === 2 ? [range[0]!, range[1]!] : null,
   };
 }
@@ -82,6 +85,13 @@ function readSipCertificate({ sipTlsPort, sipTlsCert, sipTlsKey, sipTlsClientCa,
   } catch {
     return { fault: "SIP_TLS_CERT and SIP_TLS_KEY are no certificate and key in PEM" };
   }
+}
+
+/** Its code is loaded where it is asked. */
+async function askRecogniser(config: Config): Promise<string | null> {
+  if (config.speech === "embedded" || config.speech === "off") return null;
+  const { speechFault } = await import("#src/roles/speech.ts");
+  return await speechFault(config);
 }
 
 const PROXY_MS = 5_000;
