@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
+import type { GatewayName } from "#src/kernel/payment.ts";
 import { endOf } from "../prove/kill/audit.ts";
 import { type ReceivedWebhook, checkInvariants } from "../prove/kill/invariants.ts";
 import { KillSchedule } from "../prove/kill/kill-schedule.ts";
@@ -8,7 +10,7 @@ import { openedSince } from "../prove/kill/leaks.ts";
 import { SeededRandom } from "../prove/random.ts";
 import { findCards } from "../prove/kill/scan.ts";
 import { GIVEN_UP, PLACES, REVERSAL } from "../prove/kill/workload.ts";
-import { GATEWAYS } from "../prove/kill/vendors.ts";
+import { GATEWAYS, recoveryOf } from "../prove/kill/vendors.ts";
 import { type Plan, type Observation, Track } from "../prove/kill/track.ts";
 
 /** The invariant checker of `npm run prove -- kill` finds every invariant that is broken by hand. */
@@ -107,21 +109,38 @@ for (const [what, change, invariants] of BROKEN) {
   test(`the checker of kills finds: ${what}`, () => assert.deepEqual(invariantsOf({ ...paid(), ...change }), invariants));
 }
 
-test("every place has its turn, the late ones when they are due, and every way to pay is killed as often", () => {
+test("a session that expires before its client's repeated creation is answered belongs to that client", () => {
+  const track = new Track(paid().plan);
+  const evidence = { tracks: [track], ledger: [], hooks: [hook("expired")] as ReceivedWebhook[] };
+  assert.deepEqual(checkInvariants(evidence, false), []);
+  assert.deepEqual(
+    checkInvariants(evidence, true).map(({ what }) => what),
+    ["its creation was never answered"],
+  );
+});
+
+test("every place has its turn, the late ones when they are due, every way to pay is killed as often, and every gateway's answer is lost", () => {
   const schedule = new KillSchedule(new SeededRandom(1));
-  const [places, ways] = [new Set<string>(), new Map<string, number>()];
-  for (let round = 0; round < 200; round++) {
-    const planned = schedule.next(round < 150 ? [] : [GIVEN_UP, REVERSAL]);
+  const [places, ways, lost] = [new Set<string>(), new Map<string, number>(), new Set<unknown>()];
+  for (let round = 0; round < 300; round++) {
+    const planned = schedule.next(round < 250 ? [] : [GIVEN_UP, REVERSAL]);
     const { channel, mode, gateway } = planned.scenario;
     const way = `${channel} ${mode} ${gateway}`;
-    if (round < 150 && channel && mode && gateway) ways.set(way, (ways.get(way) ?? 0) + 1);
+    if (round < 40 && planned.kind === "money taken") lost.add(gateway);
+    if (round < 250 && channel && mode && gateway) ways.set(way, (ways.get(way) ?? 0) + 1);
     if (planned.kind !== "point") continue;
     places.add(planned.place);
     schedule.hit(planned.place);
   }
   assert.deepEqual([...places].toSorted(), PLACES.toSorted());
+  assert.deepEqual([...lost].toSorted(), GATEWAYS.toSorted());
   assert.equal(ways.size, 2 * 2 * GATEWAYS.length);
   assert.ok(Math.min(...ways.values()) >= 3, JSON.stringify([...ways]));
+});
+
+test("a gateway of each kind of recovery that adapters declare takes part in the kills", () => {
+  const kinds = (names: readonly string[]) => new Set(names.map((name) => recoveryOf(GATEWAYS_BUILT[name as GatewayName]!.capabilities)));
+  assert.deepEqual([...kinds(GATEWAYS)].toSorted(), [...kinds(Object.keys(GATEWAYS_BUILT))].toSorted());
 });
 
 test("an audit trail leads along the table of states, or nowhere", () => {

@@ -145,21 +145,29 @@ function checkWebhooks(track: Track, hooks: readonly ReceivedWebhook[], atEnd: b
 }
 
 /**
- * A session whose creation was not answered may stand there when its client sent no Idempotency-Key and made another one: nobody
- * can have used it.
+ * A session whose creation was not answered may stand there until its client has repeated it, and for good when that sent no
+ * Idempotency-Key and made another one: nobody can have used it.
  */
 export function checkUnknown(
-  { id, status, amountMinor }: { id: string; status: string; amountMinor: number },
+  { id: session, status, amountMinor }: { id: string; status: string; amountMinor: number },
   tracks: readonly Track[],
 ): Break[] {
-  const isForeseen = tracks.some(({ plan, unanswered }) => unanswered > 0 && plan.amountMinor === amountMinor);
-  if (!isForeseen) return [{ invariant: "I1", track: null, what: `the session ${id} belongs to no creation that was answered` }];
-  return status === "expired" ? [] : [{ invariant: "I10", track: null, what: `the session ${id}, which nobody knows of, is ${status}` }];
+  const isForeseen = tracks.some(({ plan, unanswered, id }) => (unanswered > 0 || id === null) && plan.amountMinor === amountMinor);
+  if (!isForeseen) return [{ invariant: "I1", track: null, what: `the session ${session} belongs to no creation that was answered` }];
+  return status === "expired"
+    ? []
+    : [{ invariant: "I10", track: null, what: `the session ${session}, which nobody knows of, is ${status}` }];
 }
 
 /** What was taken for a session that has ended as unknown: to be given back, sooner or later (R-287). */
 export function unreversed(track: Track, ledger: readonly RecordedEntry[]): RecordedEntry[] {
-  if (track.id === null || track.seen.at(-1)?.errorCode !== "outcome_unknown" || isVoidedById(track.plan)) return [];
+  if (track.seen.at(-1)?.errorCode !== "outcome_unknown" || isVoidedById(track.plan)) return [];
+  return taken(track, ledger);
+}
+
+/** What stands at a session's vendor now. */
+export function taken(track: Track, ledger: readonly RecordedEntry[]): RecordedEntry[] {
+  if (track.id === null) return [];
   const references = new Set(referencesOf(track.id, track.plan));
   return standing(
     ledger.filter(({ reference }) => references.has(reference ?? "")),

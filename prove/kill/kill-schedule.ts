@@ -1,3 +1,4 @@
+import type { GatewayName } from "#src/kernel/payment.ts";
 import type { SeededRandom } from "../random.ts";
 import { type GIVEN_UP, mostTimes, PLACES, REVERSAL, type Scenario, scenariosOf } from "./workload.ts";
 import { GATEWAYS } from "./vendors.ts";
@@ -24,6 +25,8 @@ const REACHABLE = PLACES.filter((place) => place !== REVERSAL);
 const LONGEST_RANDOM_MS = 5_000;
 /** Nothing happens but what earlier runs left: longer than a run needs to take that up. */
 const TAKING_UP: Scenario = { alone: true, behaviour: "never calls", patienceMs: 40_000 };
+/** In every so manieth run the process is killed with an answer under way, of one gateway after another. */
+const ROUNDS_BETWEEN_LOST_ANSWERS = 4;
 /** How often a late place is tried. */
 const LATE_TIMES = 2;
 
@@ -36,6 +39,8 @@ export class KillSchedule {
   readonly #hit = new Set<string>();
   readonly #late = new Map<string, number>();
   readonly #open: string[];
+  #rounds = 0;
+  #unstruck: GatewayName[] = [];
   #ways: PaymentKind[] = [];
 
   constructor(random: SeededRandom) {
@@ -51,6 +56,7 @@ export class KillSchedule {
       this.#late.set(late, (this.#late.get(late) ?? 0) + 1);
       return { kind: "point", place: late, times: 1, scenario: TAKING_UP };
     }
+    if (++this.#rounds % ROUNDS_BETWEEN_LOST_ANSWERS === 0) return { kind: "money taken", scenario: this.#lostAnswer() };
     const place = this.#place();
     if (place !== null) {
       const wanted = random.pick(scenariosOf(place));
@@ -68,6 +74,12 @@ export class KillSchedule {
   /** A run has ended there. */
   hit(end: string): void {
     this.#hit.add(end);
+  }
+
+  /** The money is taken, the answer does not come, and the process dies. */
+  #lostAnswer(): Scenario {
+    if (this.#unstruck.length === 0) this.#unstruck = shuffled(this.#random, GATEWAYS);
+    return { gateway: this.#unstruck.pop()!, mode: "charge", fault: this.#random.pick(["slow", "hang"] as const) };
   }
 
   #way(): PaymentKind {

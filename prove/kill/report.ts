@@ -32,12 +32,10 @@ export function report({ rounds, tracks, breaks, seconds }: Tally): string {
     "what payers did",
     tracks.map(({ plan }) => plan.behaviour),
   );
+  table("how sessions ended", tracks.map(endOf));
   table(
-    "how sessions ended",
-    tracks.map((track) => {
-      const last = track.seen.at(-1);
-      return `${last?.status ?? "not created"}${last?.errorCode ? ` (${last.errorCode})` : ""}`;
-    }),
+    "how those ended whose vendor's answer a killed process never told",
+    tracks.filter(({ hasLostAnswer }) => hasLostAnswer).map((track) => `${track.plan.gateway}: ${endOf(track)}`),
   );
   const restarts = rounds.flatMap(({ restartMs }) => restartMs ?? []);
   const recoveries = tracks.flatMap(({ killedAt, finalAt }) => (killedAt !== null && finalAt !== null ? [finalAt - killedAt] : []));
@@ -55,6 +53,11 @@ export function report({ rounds, tracks, breaks, seconds }: Tally): string {
     `${rounds.length} kills, ${tracks.length} sessions, ${breaks.length} broken invariants`,
   );
   return lines.join("\n");
+}
+
+function endOf(track: Track): string {
+  const { status = "not created", errorCode = null } = track.seen.at(-1) ?? {};
+  return errorCode === null ? status : `${status} (${errorCode})`;
 }
 
 function quantiles(values: readonly number[]): string {

@@ -32,8 +32,8 @@ export interface RunContext {
 }
 
 const POSTGRES = "postgres://root@127.0.0.1:5432/postgres";
-/** The longest proof of absence takes three minutes, the second wait of a webhook five. */
-const RECOVERY_MS = 420_000;
+/** A search where nobody can be asked is given up after ten minutes; the longest proof of absence takes three. */
+const RECOVERY_MS = 720_000;
 /** Until a quiet service has closed what it does not need, and until it has ended, ms. */
 const QUIET_MS = 60_000;
 /** Judging reads the whole ledger: now and then is enough. */

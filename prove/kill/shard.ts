@@ -3,7 +3,7 @@ import { freePort } from "../../test/free-port.ts";
 import { SeededRandom } from "../random.ts";
 import { countBy } from "./count.ts";
 import type { PlannedKill, KillSchedule, ScriptedKill } from "./kill-schedule.ts";
-import { type Break, checkInvariants, unreversed } from "./invariants.ts";
+import { type Break, checkInvariants, taken, unreversed } from "./invariants.ts";
 import { Merchant } from "./merchant.ts";
 import type { Payer } from "./payer.ts";
 import { WorkloadPlanner, type Scenario, GATEWAY_SILENCE } from "./workload.ts";
@@ -217,7 +217,7 @@ export class Shard {
     const { ended } = this.service;
     const { terminateAfterMs, patienceMs = PATIENCE_MS } = planned.scenario;
     if (planned.kind === "time") await Promise.race([ended, pause(planned.ms)]);
-    else if (planned.kind === "money taken") await Promise.race([ended, this.vendors.untilCharged(PATIENCE_MS)]);
+    else if (planned.kind === "money taken") await Promise.race([ended, this.vendors.untilCharged(PATIENCE_MS, planned.scenario.gateway)]);
     else {
       if (terminateAfterMs !== undefined) {
         await Promise.race([ended, pause(terminateAfterMs)]);
@@ -239,7 +239,9 @@ export class Shard {
     this.#crashed.abort();
     if (end === "fell") this.#ownEnds++;
     const open = this.tracks.filter(({ isFinal }) => !isFinal);
+    const ledger = this.vendors.ledger();
     for (const track of open) {
+      track.hasLostAnswer ||= taken(track, ledger).length > 0;
       track.killedAt = this.#endedAt;
       track.trace(`the process is killed (${place ?? planned.kind})`);
     }

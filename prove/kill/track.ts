@@ -60,6 +60,8 @@ export class Track {
   paidIn: number | null = null;
   /** When the process that served it was killed last. */
   killedAt: number | null = null;
+  /** A process died when the vendor had taken this payment and its client knew nothing of it. */
+  hasLostAnswer = false;
   finalAt: number | null = null;
 
   constructor(plan: Plan) {

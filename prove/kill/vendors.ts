@@ -1,12 +1,13 @@
 import { readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Capabilities } from "#src/gateways/index.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import { behaviours } from "#src/gateways/testing.ts";
 import { type Child, start } from "./child.ts";
 import { pause } from "./wait.ts";
 
-/** Some of each way in which a lost answer is cleared up, and of those that need an access token first. */
+/** Of each kind of recovery that adapters declare (`recoveryOf`) at least one, and of those that need an access token first. */
 export const GATEWAYS: readonly GatewayName[] = [
   "stripe",
   "nmi",
@@ -15,11 +16,19 @@ export const GATEWAYS: readonly GatewayName[] = [
   "ecommpay",
   // An access token of its own; by look-up.
   "globalpayments",
-  // A refresh token that changes; by idempotency key alone.
+  // By look-up alone: the vendor knows no idempotency.
+  "cardconnect",
+  // A refresh token that changes; no look-up, reversed by our reference.
   "quickbooks",
-  // By the attempt alone, while it has the card.
+  // No look-up, and reversed only by an id that comes with the answer: by the attempt itself, while it has the card, or by nobody.
   "moneris",
+  "adyen",
 ];
+
+/** How a lost answer is cleared up: what a repetition, a look-up and a reversal go by. */
+export const recoveryOf = ({ idempotency, lookUp, voidBy }: Capabilities): string =>
+  `idempotency ${idempotency}, look-up ${lookUp}, reversal ${voidBy}`;
+
 const BEHAVIOURS = await behaviours();
 
 /** The vendor whose silence can be had for one payment alone: each question names the payment in its body. */
@@ -27,6 +36,8 @@ export const SILENT_GATEWAY: GatewayName = "ecommpay";
 const SILENT_PATH = "/v2/payment/status";
 /** More questions than a run asks. */
 const ALWAYS = 1_000_000;
+
+const isTaken = ({ kind, outcome }: RecordedEntry) => ["charge", "authorization", "token"].includes(kind) && outcome === "approved";
 
 export type VendorFault = "reset_after" | "slow" | "hang" | "http_500" | "truncated";
 
@@ -83,15 +94,15 @@ export class Vendors {
     await fetch(`${this.url}/_faults`, { method: "POST", body: JSON.stringify(fault) });
   }
 
-  /** Resolves as soon as money was taken or a card kept from now on, or after `limitMs`. */
-  async untilCharged(limitMs: number): Promise<void> {
+  /** Resolves as soon as money was taken or a card kept from now on, by `gateway` if it is given, or after `limitMs`. */
+  async untilCharged(limitMs: number, gateway?: GatewayName): Promise<void> {
     const before = this.ledger().length;
     const charged = Promise.withResolvers<void>();
     const watcher = watch(this.#ledgerFile, () => {
-      const isTaken = this.ledger()
+      const isCharged = this.ledger()
         .slice(before)
-        .some(({ kind, outcome }) => (kind === "charge" || kind === "token") && outcome === "approved");
-      if (isTaken) charged.resolve();
+        .some((entry) => isTaken(entry) && (gateway === undefined || entry.gateway === gateway));
+      if (isCharged) charged.resolve();
     });
     await Promise.race([charged.promise, pause(limitMs)]);
     watcher.close();
