@@ -26,6 +26,11 @@ test("X-Session-Id is read as header, doubled header, URI header and URI paramet
   assert.deepEqual(identifiers({}).sessionIds, []);
 });
 
+test("a header that is repeated is a list, with the same value too (R-211)", () => {
+  const fields = [`X-Session-Id: ${ID}`, `X-Session-Id: ${ID}`];
+  assert.deepEqual(identifiers({ fields }).sessionIds, [`${ID},${ID}`]);
+});
+
 test("X-Caller is read from the same places, escapes decoded (R-213)", () => {
   assert.deepEqual(identifiers({ uri: "sip:pay@till.example?X-Caller=%2B14155550102" }).callers, ["+14155550102"]);
   assert.deepEqual(identifiers({ to: "<sip:pay@till.example;X-X-Caller=+14155550102>" }).callers, ["+14155550102"]);

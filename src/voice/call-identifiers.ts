@@ -13,7 +13,8 @@ export function callIdentifiersOf(request: SipRequest): CallIdentifiers {
   const to = request.to.uri;
   const everywhere = (header: string): string[] =>
     [header, `X-${header}`].flatMap((name) => [
-      ...request.headers(name),
+      // Repeated it is a list (RFC 3261 section 7.3.1), which names nothing (R-211).
+      ...[request.headers(name).join(",")].filter((value) => value !== ""),
       ...[request.uri, to].flatMap(({ headers, params }) => [headers.get(name), params.get(name)]).filter((value) => value !== null),
     ]);
   const dialled = [to, request.uri].flatMap(({ user, params }) => (user ? [dialledOf(user, params.get("ext"))] : []));
