@@ -85,7 +85,10 @@ function serve(request: IncomingMessage, socket: Duplex, options: ServerOptions)
   const loudness: number[] = [];
   const recognise = () => {
     const heard = utteranceIn(loudness);
-    return known.find(({ spoken }) => isAlike(heard, spoken))?.text ?? "";
+    const [best] = known
+      .map(({ text, spoken }) => ({ text, likeness: likenessOf(heard, spoken) }))
+      .toSorted((a, b) => b.likeness - a.likeness);
+    return best && best.likeness >= ALIKE ? best.text : "";
   };
   const result = (text: string) => {
     const { confidence = 1 } = options;
@@ -140,16 +143,15 @@ function readFrames(socket: Duplex, onFrame: (opcode: number, data: Buffer) => v
 }
 
 /** The loudness of the same utterance is nearly the same, frame by frame. */
-const ALIKE = 0.9;
+const ALIKE = 0.8;
 const FRAME = 160;
 const MOST_SHIFT = 5;
 
-/** Whether these are of the same utterance. */
-function isAlike(heard: readonly number[], spoken: readonly number[]): boolean {
-  if (Math.abs(heard.length - spoken.length) > 2 * MOST_SHIFT) return false;
-  for (let shift = -MOST_SHIFT; shift <= MOST_SHIFT; shift++)
-    if (correlation(heard.slice(Math.max(0, shift)), spoken.slice(Math.max(0, -shift))) >= ALIKE) return true;
-  return false;
+/** Up to 1, when these are of the same utterance. */
+function likenessOf(heard: readonly number[], spoken: readonly number[]): number {
+  if (Math.abs(heard.length - spoken.length) > 2 * MOST_SHIFT) return 0;
+  const shifts = Array.from({ length: 2 * MOST_SHIFT + 1 }, (_, at) => at - MOST_SHIFT);
+  return Math.max(...shifts.map((shift) => correlation(heard.slice(Math.max(0, shift)), spoken.slice(Math.max(0, -shift)))));
 }
 
 /** Of each 20 ms. */
@@ -159,11 +161,10 @@ function loudnessOf(samples: Int16Array): number[] {
   );
 }
 
-/** Without the silence around it. */
+/** Without silence: a busy machine's stream stands still between words. */
 function utteranceIn(loudness: readonly number[]): number[] {
   const least = Math.max(50, Math.max(...loudness) / 30);
-  const first = loudness.findIndex((level) => level > least);
-  return first < 0 ? [] : loudness.slice(first, loudness.findLastIndex((level) => level > least) + 1);
+  return loudness.filter((level) => level > least);
 }
 
 function correlation(a: readonly number[], b: readonly number[]): number {
