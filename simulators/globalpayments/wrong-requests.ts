@@ -89,6 +89,7 @@ export const wrongRequests: WrongRequests = {
     ["a token", { seconds_to_expire: 59 }, "400 40213"],
     ["a token", { seconds_to_expire: 604_801 }, "400 40213"],
     ["a token", { interval_to_expire: "2_HOURS" }, "400 40213"],
+    ["a sale", { "payment_method.card.expiry_month": undefined }, "400 40005"],
     ["a sale", { "header:Authorization": undefined }, "401 40001"],
     ["a sale", { "header:Authorization": "Bearer rubbish" }, "401 40001"],
     ["a sale", { "header:X-GP-Version": "2020-12-22" }, "400 40213"],

@@ -36,4 +36,6 @@ test("a table with a word that is no rule is refused when it is read", () => {
   assert.throws(() => rules`a textt`, /"a textt" is no field with a rule/);
   assert.throws(() => rules`a digits x`, /"x" is no range/);
   assert.throws(() => rules`a`, /no field/);
+  assert.throws(() => rules`a bool 3`, /no field with a rule/);
+  assert.throws(() => rules`a!typed 3`, /no field/);
 });

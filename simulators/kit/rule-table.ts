@@ -97,9 +97,10 @@ function rulesIn(entry: string, partOf: (word: string) => Made): Rules {
   const [named = "", ...words] = entry.split(/\s+/);
   const whole = named === "" ? {} : partOf(named);
   if (whole !== undefined) return whole as Rules;
-  const [, names = "", mark, condition = ""] = /^([^!]+)(!?)(\$?\w*)$/.exec(named) ?? [];
-  const rule = ruleOf(words, partOf, entry);
+  const [, names = "", mark = "", condition = ""] = /^([^!]+)(!?)(\$\d+)?$/.exec(named) ?? [];
   const when = partOf(condition);
+  if (names === "" || (condition !== "" && typeof when !== "function")) throw new Error(`"${entry}" is no field`);
+  const rule = ruleOf(words, partOf, entry);
   const needed = mark === "" ? rule : typeof when === "function" ? requiredIf(rule, when) : required(rule);
   return Object.fromEntries(names.split("/").map((name) => [name, needed]));
 }
@@ -115,8 +116,10 @@ function ruleOf(words: readonly string[], partOf: (word: string) => Made, entry:
   const last = words.at(-1) ?? "";
   if (last.startsWith("@")) return coded(last.slice(1), ruleOf(words.slice(0, -1), partOf, entry));
   const [word = "", argument = "", ...more] = words;
-  const made = partOf(word) ?? WORDS.get(word)?.(argument) ?? lengthRule(word);
-  if (made === undefined || !("check" in made) || more.length > 0) throw new Error(`"${entry.trim()}" is no field with a rule`);
+  const shared = WORDS.get(word);
+  const made = partOf(word) ?? shared?.(argument) ?? lengthRule(word);
+  const isTooMuch = more.length > 0 || (argument !== "" && (shared === undefined || shared.length === 0));
+  if (made === undefined || !("check" in made) || isTooMuch) throw new Error(`"${entry.trim()}" is no field with a rule`);
   return made as Rule;
 }
 
