@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import { shownTheme } from "#src/projects/index.ts";
 import type { Status } from "#src/sessions/index.ts";
 import type { Found } from "../types.ts";
 import { assetHeaders, loaderHeaders, pageHeaders } from "./headers.ts";
 import { endOf, escape, formOf, missing, titleOf, type View } from "./html.ts";
+import type { Scripts } from "./scripts.ts";
 import { chooseLanguage, type LanguageCode, languageOf, type TextName } from "./texts.ts";
 
 /** The page on which a card is typed: one script, one style, both from here and named by their digest (S-12); and the loader. */
@@ -44,10 +44,10 @@ interface File extends Asset {
 }
 
 /** `basePathNow`: of the public address, "" or "/pay": what a proxy takes off. */
-export function createFrame(basePathNow: () => string): Frame {
-  const script = file("frame.js", scriptOf("form.ts"), assetHeaders("text/javascript"));
+export function createFrame(basePathNow: () => string, scripts: Scripts): Frame {
+  const script = file("frame.js", scripts.form, assetHeaders("text/javascript"));
   const style = file("frame.css", textOf("frame.css"), assetHeaders("text/css"));
-  const loader = file("widget.js", scriptOf("loader.ts"), loaderHeaders());
+  const loader = file("widget.js", scripts.loader, loaderHeaders());
   const policy = { script: script.digest, style: style.digest };
 
   function documentOf(title: string, body: string, head: string, { language, theme, dir }: Shown): string {
@@ -103,9 +103,6 @@ interface Shown {
 }
 
 const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
-
-/** A file of ../browser as a browser runs it: the same bytes in every process, for types are taken out and nothing else is changed. */
-const scriptOf = (name: string) => stripTypeScriptTypes(textOf(`../browser/${name}`));
 
 function file(name: string, text: string, headers: Record<string, string>): File {
   const hash = createHash("sha384").update(text).digest();
