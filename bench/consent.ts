@@ -80,7 +80,7 @@ for (const [answer, phrases] of Object.entries(ANSWERS_SPOKEN)) {
 
 /** With audio at its real pace, through a worker of the pool. */
 const pool = createRecogniser({ ready: 1, max: 1 });
-await pool.start();
+await pool.expectSpeech();
 const listener = await pool.acquire();
 if (!listener) throw new Error("no listener");
 const waits: number[] = [];

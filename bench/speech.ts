@@ -197,7 +197,7 @@ console.log(`${(workedMs / audioMs).toFixed(3)} seconds of work for a second of 
 if (values.fields === undefined) {
   const CALLERS = 4;
   const pool = createRecogniser({ ready: CALLERS, max: CALLERS });
-  await pool.start();
+  await pool.expectSpeech();
   const chance = chanceOf(Number(values.seed));
   const delays = await Promise.all(
     Array.from({ length: CALLERS }, async (_, caller) => {

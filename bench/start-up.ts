@@ -46,7 +46,8 @@ async function start(folder: string, databaseUrl: string | null, restMs: number)
       DATA_DIR: folder,
       PORT: String(port),
       SIP_PORT: String(sipPort),
-      SIMULATORS_PORT: "0",
+      // As each database has them by default.
+      SIMULATORS_PORT: databaseUrl === null ? "0" : "",
       LOG_LEVEL: "error",
       ...(databaseUrl !== null && { DATABASE_URL: databaseUrl, MASTER_KEY }),
     },

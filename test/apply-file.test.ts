@@ -105,7 +105,9 @@ async function heard(answers: Answers, listener: { listenFor(task: { testWord: b
   };
   const over = new AbortController();
   const silent = { port: new MessageChannel().port1, stopListening() {}, stop: async () => {} };
-  const recogniser = listener && ({ acquire: async () => ({ ...silent, ...listener }) } as unknown as typeof voice.deps.recogniser);
+  const recogniser =
+    listener &&
+    ({ acquire: async () => ({ ...silent, ...listener }), expectSpeech: async () => {} } as unknown as typeof voice.deps.recogniser);
   const running = runCall(call.incoming, admission, { ...voice.deps, recogniser, clock }).finally(() => over.abort());
   // While a card is at the gateway time stands still.
   const phase = async () => (await voice.sessions.find(voice.database.db, session.id))!.phase;

@@ -17,7 +17,7 @@ interface RecogniserHost {
 }
 
 /** The pool of a process's speech workers, which are told what was said instead of hearing it. */
-export class ModelRecogniser implements Pick<Recogniser, "acquire"> {
+export class ModelRecogniser implements Pick<Recogniser, "acquire" | "expectSpeech"> {
   readonly #process: RecogniserHost;
   #free = WORKERS;
 
@@ -25,7 +25,7 @@ export class ModelRecogniser implements Pick<Recogniser, "acquire"> {
     this.#process = process;
   }
 
-  async start(): Promise<void> {}
+  async expectSpeech(): Promise<void> {}
   async stop(): Promise<void> {}
 
   async acquire(): Promise<ModelListener | null> {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type ChangeReport, type RecordingRead, recordingsOf, variablesOf } from "#src/projects/index.ts";
+import { applyDocument, type ChangeReport, type RecordingRead } from "#src/projects/index.ts";
 import { readRecording, SoundFault } from "#src/speech/index.ts";
 import { only, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
@@ -11,10 +11,12 @@ const apply = operation({
     "Brings the installation to what FILE declares (YAML or JSON, - for standard input); a second time it changes nothing. --dry-run: only says what would differ.",
   options: { "dry-run": { type: "boolean" } },
   opening: { creates: true },
-  read({ "dry-run": dryRun = false }, positionals) {
+  async read({ "dry-run": dryRun = false }, positionals) {
     const file = only(positionals, "apply [--dry-run] FILE [--json]   (FILE: YAML or JSON, - for standard input)");
     const text = readText(file);
-    const env = chosen(text);
+    const { recordingsOf, variablesOf } = await applyDocument();
+    // The variables that the file names: no other part of the environment goes to another process.
+    const env = Object.fromEntries(variablesOf(text).map((name) => [name, process.env[name]]));
     const folder = file === "-" ? "." : dirname(file);
     const recordings = Object.fromEntries(recordingsOf(text, env).map((name) => [name, readSound(resolve(folder, name))]));
     return { text, env, dryRun, recordings };
@@ -41,11 +43,6 @@ function readSound(path: string): RecordingRead {
   } catch (error) {
     return { fault: error instanceof SoundFault ? error.message : "cannot be read" };
   }
-}
-
-/** The variables that the file names: no other part of the environment goes to another process. */
-function chosen(text: string): Record<string, string | undefined> {
-  return Object.fromEntries(variablesOf(text).map((name) => [name, process.env[name]]));
 }
 
 function describe({ changes, generated, differences }: Sent<ChangeReport>): string {

@@ -23,7 +23,7 @@ export interface Operation<Options extends ParseArgsOptionsConfig, Input extends
   summary: string;
   options: Options;
   /** Throws OperatorError for what cannot be meant. */
-  read(values: ReturnType<typeof parseArgs<{ options: Options }>>["values"], positionals: readonly string[]): Input;
+  read(values: ReturnType<typeof parseArgs<{ options: Options }>>["values"], positionals: readonly string[]): Input | Promise<Input>;
   work(modules: CommandModules, input: Input): Promise<Output>;
   /** For people; `--json` prints the output itself. */
   show(output: Sent<Output>): string;
@@ -62,7 +62,7 @@ export function runnerOf(command: string, operations: Operations): (args: string
       throw new OperatorError(`${asked}: ${words.map((word) => `voicetill ${command} ${word}`).join(", ")} (--help tells more).`);
     }
     const { json, values, positionals } = parseArguments(name, chosen, rest);
-    const output = await perform(readConfig(process.env), name, chosen, chosen.read(values, positionals) as object);
+    const output = await perform(readConfig(process.env), name, chosen, (await chosen.read(values, positionals)) as object);
     process.stdout.write(json ? `${JSON.stringify(output)}\n` : `${chosen.show(output)}\n`);
     return chosen.fails?.(output) ? 1 : 0;
   };

@@ -8,7 +8,6 @@ import { addresses, banner } from "./banner.ts";
 import { openControl } from "./control.ts";
 import { checkBeforeStart } from "./doctor/at-start.ts";
 import { runOperation } from "./operation.ts";
-import { OPERATIONS } from "./operations.ts";
 import { untilFirstSignal } from "./signal.ts";
 
 /** Running calls may take this long to end after SIGTERM (R-292). */
@@ -31,7 +30,11 @@ export async function run(args: string[]): Promise<number> {
   const stopped = untilFirstSignal(() => process.exit(1));
   const app = await startApp(config, log, { check: (opened) => checkBeforeStart(config, opened, log) });
   const control = config.embedded
-    ? await openControl(config.dataDir, (name, input) => runOperation(OPERATIONS, app, name, input), log)
+    ? await openControl(
+        config.dataDir,
+        async (name, input) => runOperation((await import("./operations.ts")).OPERATIONS, app, name, input),
+        log,
+      )
     : null;
   process.stdout.write(`${args.includes("--json") ? JSON.stringify(addresses(app)) : banner(config, app)}\n`);
   await stopped;

@@ -5,7 +5,7 @@ import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, InstallationKeys } from "#src/platform/index.ts";
 import { createKey, listApiKeys, revokeKey } from "./api-keys.ts";
 import type { ApiKey, NewApiKey } from "./api-keys.ts";
-import { type ApplyOptions, applyFile } from "./apply/apply.ts";
+import type { ApplyOptions } from "./apply/apply.ts";
 import { type Command, type CommandDeps, runCommand } from "./commands.ts";
 import { type ChangeReport, CommandFault, type CommandSource } from "./commands/change.ts";
 import type { GatewaySettings } from "#src/gateways/index.ts";
@@ -24,7 +24,6 @@ import { rotateMasterKey } from "./rotation.ts";
 import type { RotationReport } from "./rotation.ts";
 import { createVault } from "./vault.ts";
 
-export { recordingsOf, variablesOf } from "./apply/document.ts";
 export type { RecordingRead } from "./apply/apply.ts";
 export { CommandFault };
 export { INTEGRATION_SCOPE, SCOPES } from "./api-key-authentication.ts";
@@ -44,6 +43,9 @@ export type {
 };
 export { frameVariables, shownTheme, VARIABLE_NAMES } from "./appearance.ts";
 export type { WidgetField } from "./settings.ts";
+
+/** Reads apply files; loaded when there is one to read, which a service seldom has. */
+export const applyDocument = () => import("./apply/document.ts");
 
 export interface Projects {
   /** Who holds this key; null for a malformed, unknown, expired or revoked one. Malformed ones never reach the database. */
@@ -155,7 +157,7 @@ export function createProjects({
     overview: overviewOf,
     unopenedSecrets: (db) => unopenedSecrets(db, vault),
     rotateMasterKey: (options) => rotateMasterKey({ database, keyring: keys.keyring, random }, options),
-    applyFile: (text, env, options) => applyFile(commands, text, env, options),
+    applyFile: async (text, env, options) => (await import("./apply/apply.ts")).applyFile(commands, text, env, options),
     exportState: (db) => exportState(db, vault, gateways),
     ensureStarter: () => ensureStarter({ database, starter: keys.starter, random, digestOf }),
   };

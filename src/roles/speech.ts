@@ -95,8 +95,6 @@ export async function startRecogniser({ config, log, metrics, instruments, onEnd
   metrics.gauge("speech_workers", "Speech workers that run, those kept ready included.", () => recogniser.counts.running);
   metrics.gauge("speech_workers_ready", "Speech workers that wait for a call.", () => recogniser.counts.ready);
   metrics.gauge("speech_workers_max", "SPEECH_WORKERS.", () => max);
-  // Not waited for: who speaks before the pool is filled waits for a worker that is being started.
-  void recogniser.start();
   onEnd(() => recogniser.stop());
   return recogniser;
 }

@@ -8,7 +8,7 @@ import { framesOf, utteranceOf } from "./testing.ts";
 async function pool(context: TestContext, ready: number, options: Partial<RecogniserOptions> = {}): Promise<Recogniser> {
   const recogniser = createRecogniser({ ready, max: ready, ...options });
   context.after(() => recogniser.stop());
-  await recogniser.start();
+  await recogniser.expectSpeech();
   return recogniser;
 }
 
@@ -75,9 +75,27 @@ test("ending a listener ends its worker, and another takes its place", async (co
   assert.notEqual(next.port, listener.port);
 });
 
+test("no worker waits before a call has begun, nor when none has begun for five minutes", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const recogniser = createRecogniser({ ready: 1, max: 2, onDied: () => assert.fail("a worker that is not needed has not died") });
+  context.after(() => recogniser.stop());
+  assert.deepEqual(recogniser.counts, { ready: 0, running: 0 });
+  await recogniser.expectSpeech();
+  assert.deepEqual(recogniser.counts, { ready: 1, running: 1 });
+  context.mock.timers.tick(200_000);
+  await recogniser.expectSpeech();
+  context.mock.timers.tick(200_000);
+  assert.deepEqual(recogniser.counts, { ready: 1, running: 1 });
+  context.mock.timers.tick(100_000);
+  while (recogniser.counts.running > 0) await setImmediate();
+  assert.equal(recogniser.counts.ready, 0);
+  // A caller who speaks all the same is heard.
+  await acquire(recogniser);
+});
+
 test("nothing is left running after stop", async () => {
   const recogniser = createRecogniser({ ready: 2, max: 2 });
-  await recogniser.start();
+  await recogniser.expectSpeech();
   const listener = await acquire(recogniser);
   const closed = once(listener.port, "close");
   await recogniser.stop();

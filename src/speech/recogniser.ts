@@ -21,11 +21,14 @@ export interface Listener {
 }
 
 export interface Recogniser {
-  /** Resolves when the pool is filled. */
-  start(): Promise<void>;
+  /**
+   * A call has begun that may speak: fills the pool and resolves when it is filled. The pool is emptied again when neither this nor
+   * `acquire` was called for a while.
+   */
+  expectSpeech(): Promise<void>;
   /** A worker for one call, started when none is ready; null when all that may run serve calls. */
   acquire(): Promise<Listener | null>;
-  /** Workers ready for a call, and workers in all. */
+  /** Workers ready for a caller who begins to speak, and workers in all. */
   readonly counts: { ready: number; running: number };
   /** Ends every worker, those of running calls too. */
   stop(): Promise<void>;
@@ -34,7 +37,7 @@ export interface Recogniser {
 export interface RecogniserOptions {
   /** Default: the embedded one. */
   engine?: SpeechEngine;
-  /** Workers kept ready for callers who begin to speak. */
+  /** Workers kept ready for callers who begin to speak, while there are calls. */
   ready: number;
   /** Workers at once, those of calls and those kept ready. */
   max: number;
@@ -93,7 +96,10 @@ export async function tryEngine(engine: SpeechEngine): Promise<string | null> {
   return fault;
 }
 
-/** A pool of speech workers, some started ahead: each serves one call, is ended with it and replaced. */
+/** A worker that waits holds some 65 MiB: none does when no call has begun for so long. */
+const QUIET_MS = 300_000;
+
+/** A pool of speech workers, some started ahead while there are calls: each serves one call, is ended with it and replaced. */
 export function createRecogniser(options: RecogniserOptions): Recogniser {
   const { engine = { kind: "embedded" }, ready: kept, max, onBusy = () => {}, onDied = () => {} } = options;
   const ready: PooledWorker[] = [];
@@ -102,6 +108,8 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   const waiting: ((worker: PooledWorker | null) => void)[] = [];
   let starting = 0;
   let isStopped = false;
+  /** Set while there are calls; until then no worker is kept ready. */
+  let quiet: NodeJS.Timeout | null = null;
 
   const start = async (): Promise<void> => {
     const { worker, port } = startWorker(engine);
@@ -129,9 +137,18 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   /** Starts what is missing of those kept ready. */
   const fill = (): Promise<unknown> => {
     const started: Promise<void>[] = [];
-    if (isStopped) return Promise.resolve();
+    if (isStopped || !quiet) return Promise.resolve();
     while (ready.length + starting - waiting.length < kept && all.size < max) started.push(start());
     return Promise.all(started);
+  };
+
+  const expect = (): Promise<unknown> => {
+    if (quiet) clearTimeout(quiet);
+    quiet = setTimeout(() => {
+      quiet = null;
+      for (const { worker } of ready.splice(0)) void worker.terminate();
+    }, QUIET_MS).unref();
+    return fill();
   };
 
   const take = (): Promise<PooledWorker | null> => {
@@ -145,12 +162,12 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   };
 
   return {
-    async start() {
-      await fill();
+    async expectSpeech() {
+      await expect();
     },
     async acquire() {
       const taken = take();
-      void fill();
+      void expect();
       const pooled = await taken;
       if (!pooled && !isStopped) onBusy();
       return pooled && serve(pooled, { onDied: (fault) => isStopped || onDied(fault), onEnded: () => void fill() });
@@ -160,6 +177,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     },
     async stop() {
       isStopped = true;
+      if (quiet) clearTimeout(quiet);
       ready.length = 0;
       for (const resolve of waiting.splice(0)) resolve(null);
       await Promise.all([...all].map((worker) => worker.terminate()));

@@ -1,4 +1,4 @@
-import { parsePhoneNumberFromString, type CountryCode } from "libphonenumber-js";
+import { parsePhoneNumberFromString, type CountryCode } from "libphonenumber-js/max";
 import { acceptOffer, createOffer, type LocalMedia, type MediaLeg, type RemoteMedia } from "#src/media/index.ts";
 import type { Project } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";

@@ -24,7 +24,7 @@ async function started(onListen: () => void = () => {}) {
   };
   const input = new SpeechInput({
     audio: { watchVoice() {}, listen: () => (heard.push("listen"), onListen()), stopListening: () => void heard.push("stop") },
-    recogniser: { acquire: () => Promise.resolve(listener) },
+    recogniser: { acquire: () => Promise.resolve(listener), expectSpeech: async () => {} },
     testWord: false,
     feed: (event) => void fed.push(event),
   });

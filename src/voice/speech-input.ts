@@ -17,7 +17,7 @@ type Task = Omit<Extract<ConversationEffect, { type: "listen" }>, "type">;
 export interface SpeechInputDeps {
   audio: Audio;
   /** Null when speech is switched off: then nothing is ever heard. */
-  recogniser: Pick<Recogniser, "acquire"> | null;
+  recogniser: Pick<Recogniser, "acquire" | "expectSpeech"> | null;
   testWord: boolean;
   feed(event: ConversationEvent): void;
 }
@@ -37,6 +37,8 @@ export class SpeechInput {
 
   constructor(deps: SpeechInputDeps) {
     this.#deps = deps;
+    // A worker takes a second to start, the first question some seconds to be asked.
+    void deps.recogniser?.expectSpeech();
   }
 
   listenFor({ what, have, lengths }: Task): void {

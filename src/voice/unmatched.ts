@@ -1,4 +1,4 @@
-import { parsePhoneNumberFromString } from "libphonenumber-js";
+import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { sql } from "kysely";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { type Db, filterLine } from "#src/platform/index.ts";

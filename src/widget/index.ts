@@ -2,6 +2,7 @@ import { AppError } from "#src/kernel/errors.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import { chargeOnce, isPaidByPage } from "./charge.ts";
 import { createFrame, type Frame } from "./frame/frame.ts";
+import { stripScriptsAside } from "./frame/scripts.ts";
 import { createNonces } from "./nonce.ts";
 import { MAX_TRIES, triesOf } from "./tries.ts";
 import type { Charge, ChargeResult, Found, WidgetDeps } from "./types.ts";
@@ -27,8 +28,8 @@ export interface Widget {
   urlFor(sessionId: string): string;
   /** The link by which this voice session may be paid, while it may be: with the project's switch, and until it is final. */
   linkFor(session: Pick<Session, "id" | "offersLink" | "status">): string | null;
-  /** What the browser is given: the page, its script and its style. */
-  frame: Frame;
+  /** What the browser is given: the page, its script and its style. Made when it is first asked for, and kept. */
+  frame(): Promise<Frame>;
   /** Refuses new charges; those that run go on. */
   drain(): void;
   /** Resolves when no charge is left. */
@@ -74,10 +75,19 @@ export function createWidget(deps: WidgetDeps): Widget {
     urlFor: (sessionId) => `${deps.publicUrl()}/widget/${sessionId}`,
     linkFor: ({ id, offersLink, status }) =>
       offersLink && !isTerminal(status) ? `${deps.publicUrl()}/widget/${id}?t=${nonces.token(id)}` : null,
-    frame: createFrame(() => new URL(deps.publicUrl()).pathname.replace(/\/$/, "")),
+    frame: once(async () => createFrame(() => new URL(deps.publicUrl()).pathname.replace(/\/$/, ""), await stripScriptsAside())),
     drain: () => void (isDraining = true),
     async idle() {
       while (running.size > 0) await Promise.allSettled(running);
     },
+  };
+}
+
+/** The result of `make` for everybody who asks, tried again after it failed. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    if (!made) (made = make()).catch(() => (made = null));
+    return made;
   };
 }

@@ -6,8 +6,8 @@ import { openTelephone } from "#softphone/caller.ts";
 import type { Turn } from "#softphone/script.ts";
 import { findCards } from "../../prove/kill/scan.ts";
 import { startRecogniserServer } from "../recogniser-server.ts";
-import { run } from "./installation.ts";
-import { CARD, PROMPT_CACHE } from "./paying.ts";
+import { PROMPT_CACHE, run } from "./installation.ts";
+import { CARD } from "./paying.ts";
 import { searchable } from "./searchable.ts";
 import { chargesOf, shared, startService } from "./service.ts";
 

@@ -67,28 +67,30 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     const { session_id: id } = parse(sessionPath, request.params, "path");
     const { lang, dir, t } = request.query as Readonly<Record<string, unknown>>;
     const wishes = { lang: asText(lang), dir: asText(dir), acceptLanguage: request.headers["accept-language"] };
-    const page = widget.frame.page(await widget.find(id, { token: asText(t) }), wishes);
+    const frame = await widget.frame();
+    const page = frame.page(await widget.find(id, { token: asText(t) }), wishes);
     return reply.code(page.status).headers(page.headers).send(page.html);
   });
 
   app.get("/widget/assets/:file", { config: { access: "anyone" } }, async (request, reply) => {
     const { file } = request.params as { file: string };
-    const asset = widget.frame.assets.find(({ path }) => path.endsWith(`/${file}`));
+    const { assets } = await widget.frame();
+    const asset = assets.find(({ path }) => path.endsWith(`/${file}`));
     if (!asset) throw new AppError("not_found");
     return reply.headers(asset.headers).send(asset.text);
   });
 
   // The loader under an address that never changes, for merchants who do not hold it to a digest.
   app.get("/widget/v1/widget.js", { config: { access: "anyone" } }, async (_request, reply) => {
-    const { headers, text } = widget.frame.loader;
+    const { headers, text } = (await widget.frame()).loader;
     return reply.headers({ ...headers, "cache-control": "public, max-age=300" }).send(text);
   });
 
   // What a page may load from here and how it is held to its digest, for build scripts and for the inventory of PCI DSS 6.4.3.
   app.get("/widget/v1/scripts.json", { config: { access: "anyone" } }, async (_request, reply) => {
-    const { frame } = widget;
     const base = widget.urlFor("").replace(/\/widget\/$/, "");
-    const scripts = frame.assets.map(({ path, integrity, purpose }) => ({ url: `${base}${path}`, integrity, purpose }));
+    const { assets } = await widget.frame();
+    const scripts = assets.map(({ path, integrity, purpose }) => ({ url: `${base}${path}`, integrity, purpose }));
     return reply.headers({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }).send(scripts);
   });
 }

@@ -1,7 +1,5 @@
 import { type Log, silentLog } from "../log.ts";
 import type { Database } from "./database.ts";
-import { openPglite } from "./pglite.ts";
-import { openPostgres } from "./postgres.ts";
 
 export interface DatabaseOptions {
   /** A PostgreSQL connection string; null takes the embedded database. */
@@ -11,7 +9,11 @@ export interface DatabaseOptions {
   log?: Log;
 }
 
-/** Opens the database. The tables are made by `migrate`. Throws OperatorError when it is locked or cannot be reached. */
-export function openDatabase({ databaseUrl, dataDir, log = silentLog }: DatabaseOptions): Promise<Database> {
-  return databaseUrl === null ? openPglite(dataDir) : openPostgres(databaseUrl, log);
+/**
+ * Opens the database, whose code alone is loaded. The tables are made by `migrate`. Throws OperatorError when it is locked or cannot be
+ * reached.
+ */
+export async function openDatabase({ databaseUrl, dataDir, log = silentLog }: DatabaseOptions): Promise<Database> {
+  if (databaseUrl === null) return await (await import("./pglite.ts")).openPglite(dataDir);
+  return await (await import("./postgres.ts")).openPostgres(databaseUrl, log);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isSupportedCountry } from "libphonenumber-js";
+import { isSupportedCountry } from "libphonenumber-js/max";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { type LanguageTag, languageFault } from "#src/kernel/language.ts";
 import { CURRENCIES } from "#src/kernel/money.ts";

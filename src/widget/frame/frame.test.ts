@@ -6,10 +6,11 @@ import { Script } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { VARIABLE_NAMES } from "#src/projects/index.ts";
 import { createFrame } from "./frame.ts";
+import { stripScripts, stripScriptsAside } from "./scripts.ts";
 import { loaderSnippet } from "./snippet.ts";
 import { chooseLanguage, languageOf } from "./texts.ts";
 
-const frame = createFrame(() => "/pay");
+const frame = createFrame(() => "/pay", stripScripts());
 
 test("the frame's style has every variable of an appearance", () => {
   const style = readFileSync(new URL("frame.css", import.meta.url), "utf8");
@@ -32,6 +33,10 @@ test("scripts are served without their types and import nothing, and page and po
     assert.ok(html.includes(`="/pay${path}" integrity="${digest}"`), path);
     assert.ok(headers["content-security-policy"]?.includes(`'${digest}'`), path);
   }
+});
+
+test("a service's scripts are those of the loader's snippet, whichever thread took their types out", async () => {
+  assert.deepEqual(await stripScriptsAside(), stripScripts());
 });
 
 test("the language is the merchant's page's, else the browser's first that is spoken here, else English", () => {

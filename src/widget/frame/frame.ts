@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import { shownTheme } from "#src/projects/index.ts";
 import type { Status } from "#src/sessions/index.ts";
 import type { Found } from "../types.ts";
 import { assetHeaders, loaderHeaders, pageHeaders } from "./headers.ts";
 import { endOf, escape, formOf, missing, titleOf, type View } from "./html.ts";
+import type { Scripts } from "./scripts.ts";
 import { chooseLanguage, type LanguageCode, languageOf, type TextName } from "./texts.ts";
 
 /** The page on which a card is typed: one script, one style, both from here and named by their digest (S-12); and the loader. */
@@ -43,13 +43,13 @@ export interface Frame {
 }
 
 /** `basePathNow`: of the public address, "" or "/pay": what a proxy takes off. */
-export function createFrame(basePathNow: () => string): Frame {
-  const script = file("frame.js", scriptOf("form.ts"), {
+export function createFrame(basePathNow: () => string, scripts: Scripts): Frame {
+  const script = file("frame.js", scripts.form, {
     headers: assetHeaders("text/javascript"),
     purpose: "The card form: checks what is typed and sends it to this service.",
   });
   const style = file("frame.css", textOf("frame.css"), { headers: assetHeaders("text/css"), purpose: "How the card form looks." });
-  const loader = file("widget.js", scriptOf("loader.ts"), {
+  const loader = file("widget.js", scripts.loader, {
     headers: loaderHeaders(),
     purpose: "For merchants' pages: puts the card form into one and passes its events on. No card data comes near it.",
   });
@@ -108,9 +108,6 @@ interface Shown {
 }
 
 const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
-
-/** A file of ../browser as a browser runs it: the same bytes in every process, for types are taken out and nothing else is changed. */
-const scriptOf = (name: string) => stripTypeScriptTypes(textOf(`../browser/${name}`));
 
 function file(name: string, text: string, about: Pick<Asset, "headers" | "purpose">): Asset {
   const hash = createHash("sha384").update(text).digest();
