@@ -132,7 +132,6 @@ export const RACES: Readonly<Record<string, readonly string[]>> = {
   "a link was paid without a call": ["R-435"],
   "a link was paid after the call's card was declined": ["R-435"],
   "a call and a link's card at once: the card of the call was charged": ["R-435"],
-  "a call and a link's card at once: the card of the link was charged": ["R-435"],
   "a link's card was declined while its caller waited": ["R-435"],
   "a link's card took the session before any call": ["R-435"],
   "a call was refused: the link's card had the session": ["R-435"],
