@@ -5,6 +5,9 @@ import type { CounterValues } from "./world/counters.ts";
  */
 export const ENOUGH_SESSIONS = 20_000;
 
+/** Sessions in one world: enough to share the loops that run in every process, few enough to read what happened. */
+export const SESSIONS_PER_WORLD = 400;
+
 /** The states of a session in the order of the matrix; "none": a look-up, which names no session. */
 export const COLUMNS = ["PENDING", "collecting", "charging", "unknown", "final", "none"] as const;
 type Column = (typeof COLUMNS)[number];
@@ -125,6 +128,17 @@ export const RACES: Readonly<Record<string, readonly string[]>> = {
   "mango and a complete card at once: mango won": ["R-293"],
   "mango and a complete card at once: the card won": ["R-293"],
   "a webhook's retry went to the address it was changed to": ["R-291"],
+  "a link was paid while its caller waited": ["R-435"],
+  "a link was paid without a call": ["R-435"],
+  "a link was paid after the call's card was declined": ["R-435"],
+  "a call and a link's card at once: the card of the call was charged": ["R-435"],
+  "a link's card was declined while its caller waited": ["R-435"],
+  "a link's card took the session before any call": ["R-435"],
+  "a call was refused: the link's card had the session": ["R-435"],
+  "a caller hung up while the link's card was at the gateway": ["R-274", "R-435"],
+  "a cancel came too late for a link: charging": ["R-271", "R-435"],
+  "a link's card came after the end": ["R-435"],
+  "a link's card came after the time was over": ["R-435"],
 };
 
 /** How often a fault struck in a state. A commit's faults are counted under the status it was to write: all but the open ones are final. */

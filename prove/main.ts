@@ -4,25 +4,26 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { findBugs } from "./bugs.ts";
 import { missing, progress, report } from "./report.ts";
 import { simulate } from "./simulate.ts";
-import { SESSIONS_PER_WORLD } from "./world/world.ts";
+import { SESSIONS_PER_WORLD } from "./expected.ts";
 
-const USAGE = `Usage: npm run prove -- [--sessions N] [--seed S] [--until-break]
-       npm run prove -- bugs [NAME ...]
+const USAGE = `Usage: npm run prove -- [--sessions N] [--seed S] [--world N] [--until-break]
+       npm run prove -- bugs [--renew] [NAME ...]
        npm run prove -- kill [--rounds N] [--seed S] [--shards N] [--database embedded|postgres]
 Without a name, the deterministic simulation (docs/invariants.md, Simulation): N sessions (default 20000) in virtual time, under faults and races drawn
-from the seed. A run of ${SESSIONS_PER_WORLD} sessions or fewer is one world: it prints the traces of those that broke.
-  bugs   the hand-made bugs of prove/bugs, each of which the simulation must find
+from the seed, in worlds of ${SESSIONS_PER_WORLD} (--world). A run of one world prints the traces of those that broke.
+  bugs   the hand-made bugs of prove/bugs, each of which the simulation must find: in the world that its patch names, else in 20000
+         sessions; --renew then writes the first world that shows it into the patch
   kill   a real service, killed at every crash point and at other times, and checked against the simulators' ledgers
 Ctrl-C ends the simulation with what it has so far. Exit status 0 when all was run, nothing broke and no fault or race was missed.`;
 
 async function prove(args: string[]): Promise<boolean> {
-  const text = { type: "string" } as const;
+  const [text, bool] = [{ type: "string" }, { type: "boolean", default: false }] as const;
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { sessions: text, seed: text, "until-break": { type: "boolean", default: false }, rounds: text, shards: text, database: text },
+    options: { sessions: text, seed: text, "until-break": bool, renew: bool, world: text, rounds: text, shards: text, database: text },
   });
-  const whole = (name: "sessions" | "seed" | "rounds" | "shards", otherwise: number) => {
+  const whole = (name: "sessions" | "seed" | "world" | "rounds" | "shards", otherwise: number) => {
     const value = Number(values[name] ?? otherwise);
     if (!Number.isInteger(value) || value < 1) throw new OperatorError(`--${name} takes a whole number from 1.`);
     return value;
@@ -31,7 +32,7 @@ async function prove(args: string[]): Promise<boolean> {
   const [command, ...names] = positionals;
   switch (command) {
     case "bugs":
-      return await findBugs(names);
+      return await findBugs(names, values.renew);
     case "kill": {
       const { database = "embedded" } = values;
       if (database !== "embedded" && database !== "postgres") throw new OperatorError("--database takes embedded or postgres.");
@@ -41,13 +42,15 @@ async function prove(args: string[]): Promise<boolean> {
     }
     case undefined: {
       const sessions = whole("sessions", 20_000);
+      const perWorld = whole("world", SESSIONS_PER_WORLD);
       const interrupted = new AbortController();
       process.once("SIGINT", () => interrupted.abort());
       const result = await simulate({
         sessions,
         seed,
+        perWorld,
         untilBreak: values["until-break"],
-        traced: sessions <= SESSIONS_PER_WORLD,
+        traced: sessions <= perWorld,
         signal: interrupted.signal,
         onWorld: everyTenSeconds((soFar, worlds) => process.stderr.write(`${progress(soFar, worlds)}\n`)),
       });

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Counters } from "./world/counters.ts";
 import type { Break } from "./world/state.ts";
-import { SESSIONS_PER_WORLD } from "./world/world.ts";
+import { SESSIONS_PER_WORLD } from "./expected.ts";
 import type { Finished, Task } from "./worker.ts";
 
 export interface Simulation {
@@ -23,6 +23,8 @@ export interface Options {
   sessions: number;
   /** Seed of the first world; the next has the next. */
   seed: number;
+  /** In each world; fewer are simulated sooner, and meet one another seldom. */
+  perWorld?: number;
   /** Ends with the first world that breaks something. */
   untilBreak?: boolean;
   /** Keeps the traces of sessions that broke something. */
@@ -34,10 +36,11 @@ export interface Options {
 }
 
 /** Runs worlds on every core. The seeds alone decide what happens, whatever thread they run on. */
-export async function simulate({ sessions, seed, untilBreak = false, traced = false, signal, onWorld }: Options): Promise<Simulation> {
+export async function simulate(options: Options): Promise<Simulation> {
+  const { sessions, seed, untilBreak = false, traced = false, signal, onWorld } = options;
   const began = performance.now();
-  const worlds = Math.max(1, Math.ceil(sessions / SESSIONS_PER_WORLD));
-  const perWorld = Math.min(sessions, SESSIONS_PER_WORLD);
+  const perWorld = Math.min(sessions, options.perWorld ?? SESSIONS_PER_WORLD);
+  const worlds = Math.max(1, Math.ceil(sessions / perWorld));
   const result: Simulation = {
     sessions: 0,
     worlds: 0,

@@ -76,7 +76,12 @@ const LEGS: Leg[] = [
     command: nodeTest(units, parallel, "--test-timeout=300000"),
     env: { TEST_DATABASE_URL: "" },
   },
-  { name: "simulation", what: "payments simulated, every race and fault", missing: null, command: nodeTest(simulation) },
+  {
+    name: "simulation",
+    what: "payments simulated, every race and fault; hand-made bugs that it must find",
+    missing: null,
+    command: nodeTest(simulation),
+  },
   {
     name: "postgres",
     what: "the same database tests on PostgreSQL",

@@ -121,12 +121,12 @@ test("a session that expires before its client's repeated creation is answered b
 
 test("every place has its turn, the late ones when they are due, every way to pay is killed as often, and every gateway's answer is lost", () => {
   const schedule = new KillSchedule(new SeededRandom(1));
-  const [places, ways, lost] = [new Set<string>(), new Map<string, number>(), new Set<unknown>()];
+  const [places, ways, lost] = [new Set<string>(), new Map<string, number>(), new Set<string>()];
   for (let round = 0; round < 300; round++) {
     const planned = schedule.next(round < 250 ? [] : [GIVEN_UP, REVERSAL]);
     const { channel, mode, gateway } = planned.scenario;
     const way = `${channel} ${mode} ${gateway}`;
-    if (round < 40 && planned.kind === "money taken") lost.add(gateway);
+    if (round < 40 && planned.kind === "money taken" && gateway) lost.add(gateway);
     if (round < 250 && channel && mode && gateway) ways.set(way, (ways.get(way) ?? 0) + 1);
     if (planned.kind !== "point") continue;
     places.add(planned.place);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { neverHappened, RACES } from "../prove/expected.ts";
+import { findBugs } from "../prove/bugs.ts";
+import { neverHappened, RACES, SESSIONS_PER_WORLD } from "../prove/expected.ts";
 import { simulate, type Simulation } from "../prove/simulate.ts";
-import { SESSIONS_PER_WORLD } from "../prove/world/world.ts";
 
 describe("the deterministic simulation", () => {
   let simulation: Simulation;
@@ -15,10 +15,14 @@ describe("the deterministic simulation", () => {
     assert.ok(simulation.sessions > 15_000, `only ${simulation.sessions} sessions`);
   });
 
-  test("every fault struck in every state, and every race happened (R-197, R-217, R-220, R-245, R-249, R-270 to R-293)", () => {
+  test("every fault struck in every state, and every race happened (R-197, R-217, R-220, R-245, R-249, R-270 to R-293, R-435)", () => {
     assert.deepEqual(neverHappened(simulation.counters), []);
     const section = Array.from({ length: 24 }, (_, index) => `R-${270 + index}`);
-    assert.deepEqual([...new Set(Object.values(RACES).flat())].sort(), ["R-197", "R-217", "R-220", "R-245", "R-249", ...section]);
+    assert.deepEqual([...new Set(Object.values(RACES).flat())].sort(), ["R-197", "R-217", "R-220", "R-245", "R-249", ...section, "R-435"]);
+  });
+
+  test("each hand-made bug of prove/bugs is found", async () => {
+    assert.ok(await findBugs([], false));
   });
 
   test("the same seed gives the same world, to the last row", async () => {

@@ -2,7 +2,7 @@ import { textOf } from "../database/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { Change, Row } from "../database/index.ts";
 import type { Caller } from "./caller.ts";
-import { projectOfNumber } from "./fixtures.ts";
+import { offersLink, projectOfNumber } from "./fixtures.ts";
 import { stateOf } from "./track.ts";
 import type { WorldState } from "./state.ts";
 
@@ -12,6 +12,7 @@ import type { WorldState } from "./state.ts";
 const SEEN_MS = 1000;
 const SIMULTANEOUS_MS = 5;
 const LAST_MOMENT_MS = 25;
+const AT_ONCE_MS = 50;
 
 export class CallChecker {
   readonly #world: WorldState;
@@ -44,7 +45,15 @@ export class CallChecker {
     if (status !== 486) return;
     counters.occurred("a second call was refused: the session was being collected");
     const isSimultaneous = track.callers.some((other) => other !== caller && caller.began - other.began <= SIMULTANEOUS_MS);
+    if (this.#world.rowOf(track.id)?.["call_id"] === null) counters.occurred("a call was refused: the link's card had the session");
     if (isSimultaneous) counters.occurred("two calls within 5 ms: one was refused");
+  }
+
+  /** A call had a whole card, and was not first to charge. */
+  outrun(id: string): void {
+    const { chargingAt, shopper } = this.#world.trackOf(id);
+    if (chargingAt === null || !shopper?.isPosting || this.#world.scheduler.now - chargingAt > AT_ONCE_MS) return;
+    this.#world.counters.occurred("a call and a link's card at once: the card of the link was charged");
   }
 
   sessionCommitted({ before, after }: Change, all: readonly Change[]): void {
@@ -61,11 +70,14 @@ export class CallChecker {
     const world = this.#world;
     const id = textOf(row["id"]);
     const isCall = row["call_id"] !== null;
-    if (isCall !== (row["channel"] === "voice")) {
+    const isLink = !isCall && row["channel"] === "voice" && offersLink(textOf(row["project_id"]));
+    if (isCall !== (row["channel"] === "voice") && !isLink) {
       world.break(isCall ? "R-280" : "R-281", id, `a ${textOf(row["channel"])} session was taken ${isCall ? "by a call" : "without one"}`);
     }
+    const who = isCall ? "a call" : isLink ? "a link's card" : "a card";
+    if (isLink) world.counters.occurred("a link's card took the session before any call");
     if (Number(row["expires_at"]) - world.scheduler.now <= LAST_MOMENT_MS)
-      world.counters.occurred(isCall ? "a call took the session in its last 25 ms" : "a card took the session in its last 25 ms");
+      world.counters.occurred(`${who} took the session in its last 25 ms`);
     const caller = this.#callers.get(textOf(row["call_id"]));
     if (!caller) return;
     if (caller.track && caller.track.id !== id) world.break("R-276", id, `taken by a call that named ${caller.track.id}`);

@@ -5,7 +5,7 @@ import type { Recognised } from "./speech-input.ts";
 import { DESCRIPTION, type CallSetup, inviteOf } from "./invite.ts";
 import type { ModelLeg } from "./leg.ts";
 import type { ServiceProcess } from "./process.ts";
-import type { Track } from "./track.ts";
+import type { Track, TrackedShopper } from "./track.ts";
 import type { WorldState } from "./state.ts";
 
 /** A caller with a telephone: hears prompts, presses keys or speaks, makes mistakes, hangs up. */
@@ -16,6 +16,10 @@ const MISTYPES = 0.04;
 const FALLS_SILENT = 0.02;
 const SPEAKS = 0.1;
 const SAYS_MANGO = 0.05;
+/** The page of the session's link is sent a card in the moment in which the call has its own. */
+const PAYS_BY_LINK_TOO = 0.4;
+/** After a decline the caller pays by the link instead, and keys nothing meanwhile. */
+const TURNS_TO_THE_LINK = 0.4;
 const UTTERANCE_MS = 700;
 
 const MANGO: Recognised = { kind: "test_word" };
@@ -123,7 +127,9 @@ export class Caller {
   #answerTo(words: string): Act | null {
     const { random } = this.#world;
     const digits = (text: string) => Array.from(text, Number);
+    const shopper = this.track?.shopper ?? null;
     if (/card number/.test(words)) {
+      if (shopper && this.#wasDeclined() && random.chance(TURNS_TO_THE_LINK)) return () => shopper.postAgain();
       const meant = random.weighted(CARDS);
       const number = random.chance(MISTYPES) ? MISTYPED : meant;
       return this.#give([...digits(number), HASH], spoken(digits(number)));
@@ -132,8 +138,24 @@ export class Caller {
     if (/security code/.test(words)) return this.#give(digits("123"), spoken(digits("123")));
     if (/zip code/.test(words)) return this.#give(digits("94105"), spoken(digits("94105")));
     if (!/press one/i.test(words)) return null;
+    if (shopper && random.chance(PAYS_BY_LINK_TOO)) return this.#payTwice(shopper);
     if (random.chance(SAYS_MANGO)) return this.#sayMangoAndYes();
     return random.chance(MISTYPES) ? this.#give([2], { kind: "no" }) : this.#give([1], { kind: "yes" });
+  }
+
+  #wasDeclined(): boolean {
+    const attempts = this.#world.database.committed("payment_attempts", ["session_id", this.track!.id]);
+    return attempts.some(({ outcome }) => outcome === "declined");
+  }
+
+  #payTwice(shopper: TrackedShopper): Act {
+    const { random } = this.#world;
+    // A card of a page has a longer way to the gateway.
+    const [key, post] = [random.between(5, 20), random.between(0, 6)];
+    return (leg) => {
+      this.#process.after(key, () => leg.on.dtmfDigit(1));
+      this.#process.after(post, () => shopper.postAgain());
+    };
   }
 
   #give(keys: readonly DtmfDigit[], spokenAnswer: Recognised): Act {

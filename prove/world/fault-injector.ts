@@ -115,14 +115,15 @@ export class FaultInjector {
 
   #payTwice(track: Track): void {
     const world = this.#world;
-    world.strike(track.channel === "voice" ? "second call" : "second post", world.rowOf(track.id));
-    if (track.channel === "voice") world.workload.call(track);
-    else track.shopper?.postAgain();
+    const isPosted = track.shopper !== null && (track.channel === "widget" || world.random.chance(0.5));
+    world.strike(isPosted ? "second post" : "second call", world.rowOf(track.id));
+    if (isPosted) track.shopper?.postAgain();
+    else world.workload.call(track);
   }
 
   #hangUp(track: Track): void {
     const world = this.#world;
-    if (track.shopper) {
+    if (track.shopper && (track.channel === "widget" || world.random.chance(0.3))) {
       world.strike("tabs closed", world.rowOf(track.id));
       return track.shopper.leave();
     }
@@ -131,6 +132,8 @@ export class FaultInjector {
     world.strike("hang-up", world.rowOf(track.id));
     if (track.chargingAt !== null && world.scheduler.now - track.chargingAt <= 20)
       world.counters.occurred("a caller hung up within 20 ms after the charge began");
+    if (world.stateOf(track.id) === "charging" && track.shopper?.isPosting)
+      world.counters.occurred("a caller hung up while the link's card was at the gateway");
     caller.hangUp();
   }
 

@@ -18,6 +18,9 @@ const ORGANIZATIONS = ["00000000-0000-4000-8000-000000000001", "00000000-0000-40
  */
 export const PROJECTS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"] as const;
 
+/** Whether a project's voice sessions may also be paid by a link (R-435). */
+export const offersLink = (projectId: string): boolean => projectId === PROJECTS[0];
+
 /** Their telephone numbers, and one that is no project's. */
 export const NUMBERS = ["+18005550001", "+18005550002"] as const;
 export const UNASSIGNED_NUMBER = "+18005550009";
@@ -42,9 +45,22 @@ export function insertFixtures(world: WorldState): void {
     database.insertFixture("organizations", { id, slug: `acme-${index}`, name: "Acme", created_at: created });
   for (const [index, id] of PROJECTS.entries()) {
     const row = { id, organization_id: organizationOf(id), slug: `shop-${index}`, name: "Shop", currency: "USD", language: "en-US" };
-    database.insertFixture("projects", { ...row, country: "US", archived: false, accepted_brands: [], voice: {}, created_at: created });
+    database.insertFixture("projects", {
+      ...row,
+      country: "US",
+      archived: false,
+      accepted_brands: [],
+      voice: voiceOf(id),
+      created_at: created,
+    });
     database.insertFixture("webhook_endpoints", { project_id: id, environment: "both", url: RECEIVER, amount_unit: "dollars" });
   }
+}
+
+/** The project's settings of the telephone, as its row has them. */
+function voiceOf(projectId: string): object {
+  const zip = projectId === PROJECTS[0] ? [] : ["zip"];
+  return { collect: ["number", "expiry", "cvv", ...zip], pay_url: offersLink(projectId) };
 }
 
 export function projectOfNumber(number: string): { id: string; country: string } | null {
@@ -69,7 +85,7 @@ export function projectsOf(world: WorldState): Projects {
     country: "US",
     archived: false,
     acceptedBrands: [],
-    voice: readVoice({ collect: id === PROJECTS[0] ? ["number", "expiry", "cvv"] : ["number", "expiry", "cvv", "zip"] }),
+    voice: readVoice(voiceOf(id)),
     widget: readWidget({}),
     createdAt: new Date(0),
   });

@@ -33,6 +33,7 @@ export interface ProcessWorld extends WorldState {
     logged(event: string, fields: object): void;
     drained(process: ServiceProcess, how: { since: number; isIdle: boolean }): void;
   };
+  readonly calls: { outrun(id: string): void };
   readonly supervisor: { crash(process: ServiceProcess): void };
 }
 
@@ -109,7 +110,14 @@ export class ServiceProcess implements DatabaseLink {
         database,
         sessions,
         projects,
-        payments,
+        payments: {
+          ...payments,
+          settle: async (input) => {
+            const result = await payments.settle(input);
+            if (result.kind === "refused") world.calls.outrun(input.session.id);
+            return result;
+          },
+        },
         media: { open: async () => this.#openLeg(), loadClip: () => {}, unloadClip: () => {} } as never,
         voice: { render: async () => new Uint8Array(1) },
         endpoint: null,

@@ -1,5 +1,6 @@
 import { textOf } from "../database/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
+import { MAX_TRIES } from "#src/widget/tries.ts";
 import type { HttpResponse, ExchangeObserver } from "./http-entry-point.ts";
 import type { Post, Shopper } from "./shopper.ts";
 import { PAID, stateOf, type Track } from "./track.ts";
@@ -10,6 +11,8 @@ import type { WorldState } from "./state.ts";
 interface SessionSnapshot {
   revision: number;
   state: string;
+  /** A call has it. */
+  isInCall: boolean;
   isOver: boolean;
 }
 
@@ -42,6 +45,7 @@ export class ResponseChecker {
         const after = this.#moment(track.id);
         this.#check(shopper, post, answer, before, after);
         this.#count(post, answer, before, rivals);
+        if (track.channel === "voice") this.#countLink(shopper, post, before, after);
       },
     };
   }
@@ -82,9 +86,11 @@ export class ResponseChecker {
     const isStill = before.revision === after.revision;
     if (isStill && OPEN_AT_THE_GATEWAY.has(after.state) && status !== 409) breaks("R-283", `${status} while ${after.state}`);
     if (isStill && before.state === "final" && status !== 410) breaks("R-283", `${status} after the end`);
-    if (status === 410 && !after.isOver) breaks("R-283", `410 although the session is ${after.state}`);
+    // Its call goes on, but the page takes no card any more.
+    const isUsedUp = track.channel === "voice" && this.#world.triesOf(track.id).nonces.length >= MAX_TRIES;
+    if (status === 410 && !after.isOver && !isUsedUp) breaks("R-283", `410 although the session is ${after.state}`);
     if (result !== null) track.results.add(result);
-    if (status === 410 && result === null) breaks("R-283", "410 without a result for whoever has a nonce");
+    if (status === 410 && result === null && !isUsedUp) breaks("R-283", "410 without a result for whoever has a nonce");
     if (status === 409 && isStill && after.state === "PENDING" && before.isOver) breaks("R-283", "409 although its time is over");
     if (TRIED.has(status) && posts.some((other) => other !== post && other.nonce === post.nonce && TRIED.has(other.status)))
       breaks("R-282", "one nonce was good for two tries");
@@ -94,7 +100,10 @@ export class ResponseChecker {
     if (status !== 200 && status !== 402) return;
     const told = JSON.parse(answer.text) as { status?: string; retryable?: boolean };
     if (status === 200 && told.status !== row["status"]) breaks("I3", `told ${told.status}, and the session is ${textOf(row["status"])}`);
-    if (status === 402 && PAID.has(textOf(row["status"]))) breaks("R-283", "told that the card was declined, and it is paid");
+    // A call may have paid since the page's card was declined.
+    const mayBePaidElsewhere = track.channel === "voice" && told.retryable === true;
+    if (status === 402 && PAID.has(textOf(row["status"])) && !mayBePaidElsewhere)
+      breaks("R-283", "told that the card was declined, and it is paid");
     if (status === 402 && told.retryable === false && !after.isOver) breaks("R-283", `told that it is over, and it is ${after.state}`);
   }
 
@@ -121,12 +130,37 @@ export class ResponseChecker {
       counters.occurred("a card came after the time was over, not yet swept");
   }
 
+  /** What a post to the page of a voice session's link proves to have happened (R-435). */
+  #countLink({ track, posts }: Shopper, { status }: Post, before: SessionSnapshot, after: SessionSnapshot): void {
+    const { counters, database } = this.#world;
+    const { isInCall } = before;
+    const wasOpen = before.state === "collecting" || before.state === "PENDING";
+    if (status === 200) {
+      counters.occurred(isInCall ? "a link was paid while its caller waited" : "a link was paid without a call");
+      const tried = posts.filter((post) => TRIED.has(post.status)).length;
+      const attempts = database.committed("payment_attempts", ["session_id", track.id]).length;
+      if (attempts > tried) counters.occurred("a link was paid after the call's card was declined");
+    }
+    if (status === 402) counters.occurred(isInCall ? "a link's card was declined while its caller waited" : "a link's card was declined");
+    if (status === 409 && isInCall && wasOpen && OPEN_AT_THE_GATEWAY.has(after.state))
+      counters.occurred("a call and a link's card at once: the card of the call was charged");
+    if (status === 410 && before.state === "collecting" && isInCall) counters.occurred("a caller left while a link's card was on its way");
+    if (status === 410 && before.state === "PENDING" && before.isOver) counters.occurred("a link's card came after the time was over");
+    if (status === 410 && before.state === "final") counters.occurred("a link's card came after the end");
+  }
+
   #moment(id: string): SessionSnapshot {
     const row = this.#world.rowOf(id);
     const status = textOf(row?.["status"]);
     const isOverdue = Number(row?.["expires_at"]) <= this.#world.scheduler.now;
-    const isCollecting = stateOf(row) === "PENDING" || stateOf(row) === "collecting";
-    return { revision: Number(row?.["revision"]), state: stateOf(row), isOver: isTerminal(status) || (isCollecting && isOverdue) };
+    // A call keeps its session past its time.
+    const isCollecting = stateOf(row) === "PENDING" || (stateOf(row) === "collecting" && row?.["call_id"] === null);
+    return {
+      revision: Number(row?.["revision"]),
+      state: stateOf(row),
+      isInCall: typeof row?.["call_id"] === "string",
+      isOver: isTerminal(status) || (isCollecting && isOverdue),
+    };
   }
 
   #break(invariant: string, session: string, what: string): void {

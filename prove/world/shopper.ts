@@ -4,7 +4,7 @@ import type { ServiceProcess } from "./process.ts";
 import type { Track } from "./track.ts";
 import type { WorldState } from "./state.ts";
 
-/** A shopper in front of the widget's frame: types cards, clicks twice, has two tabs, loses answers, asks again, leaves. */
+/** A shopper in front of the widget's frame, or of the page that a voice session's link leads to: types cards, clicks twice, has two tabs, loses answers, asks again, leaves. */
 
 const MISTYPES = 0.05;
 const LOSES_THE_ANSWER = 0.12;
@@ -67,6 +67,10 @@ export class Shopper {
     const tab = random.pick(this.#tabs.filter(({ nonce }) => nonce !== null));
     if (tab && random.chance(0.7)) void tab.post().then((next) => (next === "look" ? tab.look() : next));
     else void this.#pay(0);
+  }
+
+  get isPosting(): boolean {
+    return this.posts.some(({ isUnderWay, process }) => isUnderWay && process.isAlive);
   }
 
   /** Closes every tab: nobody waits for an answer any more. */
@@ -134,7 +138,7 @@ class Tab {
 
   /** False: there was no form to fill in. */
   async open(): Promise<boolean> {
-    const answer = await this.#ask({ method: "GET", path: `/widget/${this.#shopper.track.id}` });
+    const answer = await this.#ask({ method: "GET", path: this.#shopper.track.page });
     this.nonce = /<meta name="widget-nonce" content="([^"]+)">/.exec(answer?.text ?? "")?.[1] ?? null;
     return this.nonce !== null;
   }

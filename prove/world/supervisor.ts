@@ -108,7 +108,7 @@ export class Supervisor {
   }
 
   isHeldBy(row: Row, { owner }: ServiceProcess): boolean {
-    if (row["channel"] === "voice") return row["claimed_by"] === owner;
+    if (row["claimed_by"] === owner && row["channel"] === "voice") return true;
     const id = textOf(row["id"]);
     return this.#world.tracks.get(id)?.shopper?.isServedBy(owner) === true || this.#world.chargerOf(id) === owner;
   }

@@ -17,6 +17,8 @@ export interface TrackedCaller {
 export interface TrackedShopper {
   /** Posts a card once more, whatever is going on. */
   postAgain(): void;
+  /** A card of this shopper's is in the service's hands. */
+  readonly isPosting: boolean;
   /** Closes every tab. */
   leave(): void;
   /** This process has a card of this shopper's. */
@@ -34,6 +36,8 @@ export interface Track {
   cancellations: Cancellation[];
   callers: TrackedCaller[];
   shopper: TrackedShopper | null;
+  /** The path of the page on which it is paid in a browser: a widget session's, or the link of a voice session that offers one. */
+  page: string;
   /** The signed results that browsers were given. */
   results: Set<string>;
   /** Ids of the status webhooks that arrived, duplicates included. */
@@ -55,6 +59,7 @@ export function newTrack(id: string, channel: Track["channel"]): Track {
     cancellations: [],
     callers: [],
     shopper: null,
+    page: `/widget/${id}`,
     results: new Set(),
     webhooks: [],
     chargingAt: null,

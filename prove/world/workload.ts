@@ -1,7 +1,7 @@
 import { textOf } from "../database/index.ts";
 import type { Cancellation, NewSession, Session } from "#src/sessions/index.ts";
 import { Caller, type CallerWorld } from "./caller.ts";
-import { UNASSIGNED_NUMBER, NUMBERS, organizationOf, PROJECTS } from "./fixtures.ts";
+import { NUMBERS, offersLink, organizationOf, PROJECTS, SERVICE_URL, UNASSIGNED_NUMBER } from "./fixtures.ts";
 import type { ExchangeObserver } from "./http-entry-point.ts";
 import type { CallSetup } from "./invite.ts";
 import type { ServiceProcess } from "./process.ts";
@@ -13,6 +13,8 @@ import type { Track } from "./track.ts";
 /** How a session is found by whoever pays it: named in the call, by the caller's number, at its address in a browser. */
 const ROUTE_WEIGHTS = { named: 66, "by number": 8, widget: 26 } as const;
 type Route = keyof typeof ROUTE_WEIGHTS;
+/** Of those that may: the caller opens the session's link too, before, during or instead of the call. */
+const OPENS_THE_LINK = 0.45;
 
 /** Callers who pay several merchants, and one merchant several times. */
 const REPEAT_CALLERS = ["+14155550101", "+14155550102", "+14155550103", "+14155550104"] as const;
@@ -65,6 +67,8 @@ export class Workload {
       ({ id }) => {
         const track = world.trackOf(id);
         track.isCreated = true;
+        const link = process.widget.linkFor({ id, offersLink: input.channel === "voice" && offersLink(projectId), status: "PENDING" });
+        if (link !== null) track.page = link.slice(SERVICE_URL.length);
         process.after(0, () => this.#schedulePayments(track, input, way));
       },
       () => world.counters.occurred("a session was refused: the database was away"),
@@ -75,6 +79,7 @@ export class Workload {
     const { random, scheduler, apiKeys } = this.#world;
     const ends = scheduler.now + input.ttlSeconds * 1000;
     if (way === "named") this.#scheduleCalls(track, ends);
+    if (way === "named" && offersLink(input.projectId) && random.chance(OPENS_THE_LINK)) this.#scheduleVisits(track, ends);
     if (way === "by number") this.#scheduleCallsByNumber(input);
     if (way === "widget") this.#scheduleVisits(track, ends);
     for (let polls = 0; polls < 2; polls++) scheduler.after(random.between(0, 90_000), () => this.poll(track));

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Change, Row } from "../database/index.ts";
 import { ResponseChecker } from "./response-checker.ts";
+import { SESSIONS_PER_WORLD } from "../expected.ts";
 import { WebhookChecker } from "./webhook-checker.ts";
 import { Supervisor } from "./supervisor.ts";
 import { insertFixtures } from "./fixtures.ts";
@@ -17,9 +18,6 @@ import { stateOf } from "./track.ts";
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-
-/** Sessions in one world: enough to share the loops that run in every process, few enough to read what happened. */
-export const SESSIONS_PER_WORLD = 400;
 
 const PROCESSES = 3;
 const CREATING_MS = 4 * MINUTE;
