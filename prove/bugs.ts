@@ -32,10 +32,10 @@ export async function findBugs(names: readonly string[], isRenewing: boolean): P
   const chosen = all.filter((name) => names.length === 0 || names.includes(basename(name, ".patch")));
   const left = chosen.values();
   let found = 0;
-  const lane = async () => {
+  const worker = async () => {
     for (const name of left) if (await find(name, isRenewing)) found++;
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, lane));
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
   console.log(`\n${found} of ${chosen.length} hand-made bugs found`);
   return found === chosen.length && chosen.length > 0;
 }

@@ -30,7 +30,9 @@ export async function startApiRole(
     config.redisUrl && (await redisCounter({ url: config.redisUrl, clock, log, onFallback: instruments.countRateFallback }));
   if (rateCounter) onEnd(() => rateCounter.close());
   // Without limits nobody counts streams, and nobody else deletes what a process left that did.
-  if (config.rateLimitPerMinute === 0) await deleteStreamsOfDead(database.db, owner);
+  // What is left over harms nobody, and no start fails for it.
+  if (config.rateLimitPerMinute === 0)
+    await deleteStreamsOfDead(database.db, owner).catch((error: unknown) => log.warn("streams_not_deleted", { error }));
   const app = createApi({
     database,
     sessions,
