@@ -8,6 +8,7 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from "kysely";
+import type { Clock } from "#src/kernel/clock.ts";
 import type { Database, Tables } from "#src/platform/index.ts";
 import { batched } from "#src/platform/db/batch.ts";
 import { TransactionScope } from "#src/platform/db/transaction-scope.ts";
@@ -28,8 +29,8 @@ export interface DatabaseLink {
 
 const terminated = () => new DatabaseError("08006", "Connection terminated unexpectedly");
 
-/** The model of the database as one process sees it: over a line that can break before or after anything is done. */
-export function databaseOver(link: DatabaseLink, model: ModelDatabase): Database {
+/** The model of the database as one process sees it: over a line that can break before or after anything is done. `clock`: the process's. */
+export function databaseOver(link: DatabaseLink, model: ModelDatabase, clock?: Clock): Database {
   const scope = new TransactionScope();
   const db = new Kysely<Tables>({
     dialect: {
@@ -43,7 +44,7 @@ export function databaseOver(link: DatabaseLink, model: ModelDatabase): Database
     db,
     kind: "postgres",
     transaction: (work) => db.transaction().execute((tx) => scope.run(() => work(tx))),
-    batched: (work) => batched(scope, (items) => work(db, items)),
+    batched: (work) => batched(scope, (items) => work(db, items), clock),
     listen: async (channel, onPayload, onGap = () => {}) => {
       const stop = link.listen(channel, onPayload, onGap);
       return async () => stop();

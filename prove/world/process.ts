@@ -84,7 +84,7 @@ export class ServiceProcess implements DatabaseLink {
     const notify = (event: string, fields: object = {}) => world.invariants.logged(event, fields);
     const log: Log = { debug: notify, info: notify, warn: notify, error: notify, child: () => log };
     this.log = log;
-    const database = databaseOver(this, world.database);
+    const database = databaseOver(this, world.database, clock);
     this.database = database;
     const outbound = { send: (request: OutboundRequest) => world.network.send(this, request) };
     const projects = projectsOf(world);

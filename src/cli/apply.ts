@@ -18,7 +18,8 @@ const apply = operation({
     // The variables that the file names: no other part of the environment goes to another process.
     const env = Object.fromEntries(variablesOf(text).map((name) => [name, process.env[name]]));
     const folder = file === "-" ? "." : dirname(file);
-    const recordings = Object.fromEntries(recordingsOf(text, env).map((name) => [name, readSound(resolve(folder, name))]));
+    const sounds = recordingsOf(text, env).map(async (name) => [name, await readSound(resolve(folder, name))] as const);
+    const recordings = Object.fromEntries(await Promise.all(sounds));
     return { text, env, dryRun, recordings };
   },
   work: ({ projects }, { text, env, dryRun, recordings }) => projects.applyFile(text, env, { dryRun, recordings }),
@@ -37,9 +38,9 @@ function readText(file: string): string {
 }
 
 /** Read where the operator is: the service may be another user's, or elsewhere. */
-function readSound(path: string): RecordingRead {
+async function readSound(path: string): Promise<RecordingRead> {
   try {
-    return { ulaw: Buffer.from(readRecording(readFileSync(path))).toString("base64") };
+    return { ulaw: Buffer.from(await readRecording(readFileSync(path))).toString("base64") };
   } catch (error) {
     return { fault: error instanceof SoundFault ? error.message : "cannot be read" };
   }

@@ -171,7 +171,7 @@ export const voiceBlock = z
         }
       })
       .describe(
-        "Sentences as recorded, by their names in docs/conversation.md: WAV files, named as they are found from the folder of this file; null takes one away. Default: none.",
+        "Sentences as recorded, by their names in docs/conversation.md: WAV or FLAC files, named as they are found from the folder of this file; null takes one away. Default: none.",
       ),
     timeouts: z
       .strictObject({

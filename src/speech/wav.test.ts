@@ -23,7 +23,7 @@ test("what is no such sound is refused in a clause", () => {
   const floats = wavOf(SAMPLES, 24_000);
   floats.writeUInt16LE(3, 20);
   const faults: [Uint8Array, RegExp][] = [
-    [Buffer.from("fLaC"), /^is no WAV file$/],
+    [Buffer.from("OggS"), /^is neither a WAV nor a FLAC file$/],
     [wavOf(SAMPLES, 24_000).subarray(0, 30), /^is a WAV file with a broken head$/],
     [wavOf(SAMPLES, 24_000).subarray(0, 36), /^is a WAV file without audio$/],
     [floats, /^is neither 16-bit PCM nor mu-law$/],

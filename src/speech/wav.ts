@@ -1,6 +1,6 @@
 import { decodeUlaw } from "#src/kernel/g711.ts";
 
-/** What a WAV file holds: one channel of 16-bit samples. */
+/** What a file of sound holds: one channel of 16-bit samples. */
 export interface Sound {
   samples: Int16Array<ArrayBuffer>;
   /** Hz. */
@@ -32,7 +32,8 @@ interface Format {
  */
 export function readWav(file: Uint8Array): Sound {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
-  if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE") throw new SoundFault("is no WAV file");
+  if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE")
+    throw new SoundFault("is neither a WAV nor a FLAC file");
   let format: Format | null = null;
   for (let at = 12; at + 8 <= bytes.length;) {
     const length = bytes.readUInt32LE(at + 4);
@@ -62,6 +63,12 @@ function readSamples(data: Buffer, { tag, channels, rate, bits }: Format): Sound
   if (channels !== 1 && channels !== 2) throw new SoundFault(`has ${channels} channels, not one or two`);
   if (rate < LOWEST_RATE_HZ || rate > HIGHEST_RATE_HZ) throw new SoundFault(`has ${rate} Hz, not 8000 to 48000`);
   const all = tag === MULAW ? decodeUlaw(data) : Int16Array.from({ length: data.length >> 1 }, (_, index) => data.readInt16LE(2 * index));
-  const samples = channels === 1 ? all : Int16Array.from({ length: all.length >> 1 }, (_, at) => (all[2 * at]! + all[2 * at + 1]!) / 2);
-  return { samples, rate };
+  return { samples: mixed(all, channels), rate };
+}
+
+/** One channel, of one or of two interleaved ones. */
+export function mixed(samples: Int16Array<ArrayBuffer>, channels: number): Int16Array<ArrayBuffer> {
+  return channels === 1
+    ? samples
+    : Int16Array.from({ length: samples.length >> 1 }, (_, at) => (samples[2 * at]! + samples[2 * at + 1]!) / 2);
 }

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "#src/kernel/clock.ts";
 import type { TransactionScope } from "./transaction-scope.ts";
 
 /** Items in one call of `work`, at most. */
@@ -16,7 +17,11 @@ interface Waiting<T, R> {
  * once. When the database refuses the data of a call, its items are tried one by one, so that only those at fault fail; any other
  * failure is that of all of them.
  */
-export function batched<T, R>(scope: TransactionScope, work: (items: readonly T[]) => Promise<readonly R[]>): (item: T) => Promise<R> {
+export function batched<T, R>(
+  scope: TransactionScope,
+  work: (items: readonly T[]) => Promise<readonly R[]>,
+  clock: Pick<Clock, "after"> = systemClock,
+): (item: T) => Promise<R> {
   const waiting: Waiting<T, R>[] = [];
   let running = false;
 
@@ -37,10 +42,10 @@ export function batched<T, R>(scope: TransactionScope, work: (items: readonly T[
     const goOn = () => {
       if (over) return;
       over = true;
-      clearTimeout(slow);
+      cancel();
       next();
     };
-    const slow = setTimeout(goOn, SLOW_MS);
+    const cancel = clock.after(SLOW_MS, goOn);
     void run(waiting.splice(0, MOST_ITEMS)).then(goOn);
   };
 
