@@ -7,7 +7,7 @@ import { type Database, type Db, type Jobs, type Log, type OutboundAnswer, type 
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
 import { createCallService, type CallService } from "#src/voice/index.ts";
 import { createWebhooks } from "#src/webhooks/index.ts";
-import { createWidget, type Widget } from "#src/widget/index.ts";
+import { createWidget, stripScripts, type Widget } from "#src/widget/index.ts";
 import type { Connection } from "../database/index.ts";
 import { databaseOver, type DatabaseLink, type DatabaseFault } from "./database-link.ts";
 import { HttpEntryPoint } from "./http-entry-point.ts";
@@ -16,6 +16,8 @@ import { projectsOf, SERVICE_URL } from "./fixtures.ts";
 import { ModelLeg } from "./leg.ts";
 import type { WorldState } from "./state.ts";
 
+/** Made here once: a thread would bring its own time into the world. */
+const SCRIPTS = stripScripts();
 /** A vendor that cannot be asked what became of an attempt. */
 const BLIND = Object.fromEntries(Object.entries(GATEWAYS_BUILT.stripe ?? {}).filter(([name]) => name !== "lookUp")) as unknown as Gateway;
 
@@ -142,7 +144,8 @@ export class ServiceProcess implements DatabaseLink {
       () => ({ mayReach: async () => false, invite: () => Promise.reject(new Error("no callbacks in this world")) }) as never,
     );
     const key = new Uint8Array(32).fill(6);
-    this.widget = createWidget({ database, sessions, projects, payments, clock, random, owner, log, key, publicUrl: () => SERVICE_URL });
+    const page = { publicUrl: () => SERVICE_URL, scripts: async () => SCRIPTS };
+    this.widget = createWidget({ database, sessions, projects, payments, clock, random, owner, log, key, ...page });
     this.http = new HttpEntryPoint(this);
     this.#startDelivery = () => webhooks.startSweep();
   }

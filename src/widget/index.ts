@@ -9,6 +9,7 @@ import type { Charge, ChargeResult, Found, WidgetDeps } from "./types.ts";
 
 export type { Charge, ChargeResult, Found, Opened, WidgetDeps } from "./types.ts";
 export { loaderSnippet } from "./frame/snippet.ts";
+export { stripScripts } from "./frame/scripts.ts";
 export { type CardFaultKind, type CardFault, readCardBody } from "./card-body.ts";
 
 export interface Widget {
@@ -75,7 +76,9 @@ export function createWidget(deps: WidgetDeps): Widget {
     urlFor: (sessionId) => `${deps.publicUrl()}/widget/${sessionId}`,
     linkFor: ({ id, offersLink, status }) =>
       offersLink && !isTerminal(status) ? `${deps.publicUrl()}/widget/${id}?t=${nonces.token(id)}` : null,
-    frame: once(async () => createFrame(() => new URL(deps.publicUrl()).pathname.replace(/\/$/, ""), await stripScriptsAside())),
+    frame: once(async () =>
+      createFrame(() => new URL(deps.publicUrl()).pathname.replace(/\/$/, ""), await (deps.scripts ?? stripScriptsAside)()),
+    ),
     drain: () => void (isDraining = true),
     async idle() {
       while (running.size > 0) await Promise.allSettled(running);

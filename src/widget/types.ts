@@ -5,6 +5,7 @@ import type { Payments } from "#src/payments/index.ts";
 import type { Database, Log } from "#src/platform/index.ts";
 import type { Project, Projects } from "#src/projects/index.ts";
 import type { Session, Sessions, Status } from "#src/sessions/index.ts";
+import type { Scripts } from "./frame/scripts.ts";
 
 /** A widget session as its frame finds it. */
 export interface Opened {
@@ -58,4 +59,6 @@ export interface WidgetDeps {
   key: Uint8Array;
   /** Public base address, without a trailing slash. Known once the service listens. */
   publicUrl: () => string;
+  /** The page's scripts as a browser runs them. Default: made in a thread of their own. */
+  scripts?: () => Promise<Scripts>;
 }

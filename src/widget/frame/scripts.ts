@@ -18,7 +18,8 @@ const scriptOf = (name: string) => stripTypeScriptTypes(readFileSync(new URL(`..
 
 /** The same in a thread that ends with it and gives its memory back. */
 export async function stripScriptsAside(): Promise<Scripts> {
-  const worker = new Worker(new URL("./scripts-worker.ts", import.meta.url));
+  // Node.js calls the compiler experimental; an operator can do nothing about it.
+  const worker = new Worker(new URL("./scripts-worker.ts", import.meta.url), { execArgv: ["--disable-warning=ExperimentalWarning"] });
   try {
     // Rejects when the thread throws.
     const [scripts] = (await once(worker, "message")) as [Scripts];
