@@ -29,7 +29,7 @@ test("killed at the worst moments the service charges once, loses nothing and tr
     shards: 1,
     database: process.env["TEST_DATABASE_URL"] ? "postgres" : "embedded",
     script: SCRIPT,
-    recoveryMs: 120_000,
+    recoveryMs: 200_000,
     print: (line) => lines.push(line),
   });
   assert.deepEqual(
