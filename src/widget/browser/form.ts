@@ -1,7 +1,7 @@
 /**
- * The frame's script, as the browser runs it once its types are taken out (../frame/frame.ts); it imports nothing but types. It sends the
- * card to its own origin and nowhere else, tells the embedding page nothing of the card (R-370), and never offers another try while the
- * outcome of one is unknown. Length: the page loads one script, and nothing bundles it.
+ * The frame's script, as the browser runs it once its types are taken out (../frame/scripts.ts); it imports nothing but types. It sends
+ * the card to its own origin and nowhere else, tells the embedding page nothing of the card (R-370), and never offers another try while
+ * the outcome of one is unknown. Length: the page loads one script, and nothing bundles it.
  */
 import type { TextName } from "../frame/texts.ts";
 
