@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 
@@ -57,11 +58,17 @@ const onDatabase = globSync([
   "src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts",
   "src/voice/statements.test.ts",
 ]).sort();
-const journeys = globSync("test/journeys/*.test.ts").sort();
+/** Those that take minutes begin first, so that none of them is left alone at the end. */
+const LONG_JOURNEYS = ["calls", "demo", "kill", "widget", "crash", "every-gateway", "handback", "authorizenet"];
+const journeyOf = (file: string) => basename(file, ".test.ts");
+const journeys = globSync("test/journeys/*.test.ts").sort(
+  (a, b) => Number(LONG_JOURNEYS.includes(journeyOf(b))) - Number(LONG_JOURNEYS.includes(journeyOf(a))),
+);
 /** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
 const onAnyDatabase = ["authorizenet", "demo", "every-gateway", "examples", "flood", "handback", "operator", "peers", "widget"];
-const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.some((name) => file.endsWith(`/${name}.test.ts`)));
-const parallel = `--test-concurrency=${Math.max(1, availableParallelism())}`;
+const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(journeyOf(file)));
+/** One more than there are cores, because some always wait; journeys mostly do: for callers, prompts and time-outs. */
+const concurrency = (more: number) => `--test-concurrency=${availableParallelism() + more}`;
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
 
 const LEGS: Leg[] = [
@@ -73,7 +80,7 @@ const LEGS: Leg[] = [
     name: "unit",
     what: "unit tests on PGlite",
     missing: null,
-    command: nodeTest(units, parallel, "--test-timeout=300000"),
+    command: nodeTest(units, concurrency(1), "--test-timeout=300000"),
     env: { TEST_DATABASE_URL: "" },
   },
   {
@@ -86,21 +93,21 @@ const LEGS: Leg[] = [
     name: "postgres",
     what: "the same database tests on PostgreSQL",
     missing: noPostgres,
-    command: nodeTest(onDatabase, parallel, "--test-timeout=300000"),
+    command: nodeTest(onDatabase, concurrency(1), "--test-timeout=300000"),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
   {
     name: "journeys",
     what: "journeys on PGlite",
     missing: null,
-    command: nodeTest(journeys, "--test-concurrency=3", "--test-timeout=400000"),
+    command: nodeTest(journeys, concurrency(2), "--test-timeout=400000"),
     env: { TEST_DATABASE_URL: "" },
   },
   {
     name: "journeys-postgres",
     what: "journeys on PostgreSQL, where the database matters",
     missing: noPostgres,
-    command: nodeTest(journeysOnPostgres, "--test-concurrency=3", "--test-timeout=400000"),
+    command: nodeTest(journeysOnPostgres, concurrency(2), "--test-timeout=400000"),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
 ];

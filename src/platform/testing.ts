@@ -44,8 +44,12 @@ async function administer(server: string, sql: string): Promise<void> {
 
 const CACHE = new URL("../../node_modules/.cache/voicetill/", import.meta.url);
 
-/** initdb and the migrations take seconds; their result is cached in a file, named after what it was made from. */
 async function inMemory(): Promise<Database> {
+  return await openPglite(null, await migratedSnapshot());
+}
+
+/** A tar of the embedded database's folder, migrated and empty. It takes seconds to make, so it is cached in a file named after what it was made from. */
+export async function migratedSnapshot(): Promise<Uint8Array<ArrayBuffer>> {
   const { version } = JSON.parse(
     readFileSync(new URL("../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
   ) as { version: string };
@@ -54,14 +58,16 @@ async function inMemory(): Promise<Database> {
   const file = new URL(`database-${made.digest("hex").slice(0, 16)}.tar`, CACHE);
 
   const cached = read(file);
-  if (cached) return openPglite(null, cached);
+  if (cached) return cached;
   const database = await openPglite(null);
   await database.migrate();
+  const snapshot = await database.dump();
+  await database.close();
   mkdirSync(CACHE, { recursive: true });
   const partial = new URL(`${file.href}.${randomBytes(4).toString("hex")}`);
-  writeFileSync(partial, await database.dump());
+  writeFileSync(partial, snapshot);
   renameSync(partial, file);
-  return database;
+  return snapshot;
 }
 
 function read(file: URL): Uint8Array<ArrayBuffer> | null {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { PROMPT_CACHE, run, stripeAt } from "./installation.ts";
@@ -20,68 +20,71 @@ async function withService(work: (service: Service) => Promise<void>): Promise<v
   }
 }
 
-test("killed between the gateway's charge and our commit, the session is paid after the restart: one charge, one webhook", () =>
-  withService(async (service) => {
-    const { session_id, sip_uri } = await service.create();
-    await fault(simulators.url, "stripe", "hang", "/v1/payment_intents");
-    const calling = telephone.call({
-      target: sip_uri,
-      turns: [...keyedPayment(), { do: "wait for", text: "One moment" }, { do: "hang up" }],
-    });
-    await untilCharged(simulators.url, session_id);
-    await service.end("SIGKILL");
-    await calling.catch(() => undefined);
-    assert.equal(service.webhooks.length, 0);
-
-    await service.restart();
-    const session = await service.until(session_id, "payment-success");
-    assert.equal((session["processor"] as { card_last4: string }).card_last4, "4242");
-    assert.equal(await approvedCharges(simulators.url, session_id), 1);
-    const { verified, body } = await service.webhook();
-    assert.deepEqual([verified, (body as { status: string }).status], [true, "payment-success"]);
-    assert.equal(service.webhooks.length, 0);
-  }));
-
-test("killed while a card is being keyed, the session ends abandoned and the gateway never hears of it", () =>
-  withService(async (service) => {
-    const { session_id, sip_uri } = await service.create();
-    const keyed = Promise.withResolvers<void>();
-    const calling = telephone.call({
-      target: sip_uri,
-      turns: [
-        { do: "wait for", text: "payment line" },
-        { do: "dtmf", digits: "42424242" },
-        { do: "wait", seconds: 60 },
-      ],
-      onEvent: (what) => what.startsWith("keyed") && keyed.resolve(),
-    });
-    await keyed.promise;
-    await service.end("SIGKILL");
-    await service.restart();
-    await service.until(session_id, "abandoned");
-    assert.equal(
-      (await ledger(simulators.url, "stripe")).some(({ reference }) => reference?.startsWith(session_id) === true),
-      false,
-    );
-    await calling.catch(() => undefined);
-  }));
-
-test("a session whose creation was answered survives kill -9 right after (R-146)", () =>
-  withService(async (service) => {
-    const { session_id } = await service.create();
-    await service.end("SIGKILL");
-    await service.restart();
-    assert.equal((await service.session(session_id))["status"], "PENDING");
-  }));
-
-test(
-  "a second process on the same embedded folder is refused in one sentence",
-  { skip: process.env["TEST_DATABASE_URL"] ? "PostgreSQL takes many" : false },
-  () =>
+/** Each has a service of its own, and mostly waits: what a dead process held is taken over only after a while. */
+describe("a service that is killed", { concurrency: true }, () => {
+  test("killed between the gateway's charge and our commit, the session is paid after the restart: one charge, one webhook", () =>
     withService(async (service) => {
-      const second = await run(["serve"], { ...service.env, SIP_PORT: "0", PORT: "0" });
-      assert.equal(second.status, 1);
-      assert.match(second.stderr, /in use by another/);
-      assert.equal(second.stderr.trim().split("\n").length, 1);
-    }),
-);
+      const { session_id, sip_uri } = await service.create();
+      await fault(simulators.url, "stripe", "hang", "/v1/payment_intents");
+      const calling = telephone.call({
+        target: sip_uri,
+        turns: [...keyedPayment(), { do: "wait for", text: "One moment" }, { do: "hang up" }],
+      });
+      await untilCharged(simulators.url, session_id);
+      await service.end("SIGKILL");
+      await calling.catch(() => undefined);
+      assert.equal(service.webhooks.length, 0);
+
+      await service.restart();
+      const session = await service.until(session_id, "payment-success");
+      assert.equal((session["processor"] as { card_last4: string }).card_last4, "4242");
+      assert.equal(await approvedCharges(simulators.url, session_id), 1);
+      const { verified, body } = await service.webhook();
+      assert.deepEqual([verified, (body as { status: string }).status], [true, "payment-success"]);
+      assert.equal(service.webhooks.length, 0);
+    }));
+
+  test("killed while a card is being keyed, the session ends abandoned and the gateway never hears of it", () =>
+    withService(async (service) => {
+      const { session_id, sip_uri } = await service.create();
+      const keyed = Promise.withResolvers<void>();
+      const calling = telephone.call({
+        target: sip_uri,
+        turns: [
+          { do: "wait for", text: "payment line" },
+          { do: "dtmf", digits: "42424242" },
+          { do: "wait", seconds: 5 },
+        ],
+        onEvent: (what) => what.startsWith("keyed") && keyed.resolve(),
+      });
+      await keyed.promise;
+      await service.end("SIGKILL");
+      await service.restart();
+      await service.until(session_id, "abandoned");
+      assert.equal(
+        (await ledger(simulators.url, "stripe")).some(({ reference }) => reference?.startsWith(session_id) === true),
+        false,
+      );
+      await calling.catch(() => undefined);
+    }));
+
+  test("a session whose creation was answered survives kill -9 right after (R-146)", () =>
+    withService(async (service) => {
+      const { session_id } = await service.create();
+      await service.end("SIGKILL");
+      await service.restart();
+      assert.equal((await service.session(session_id))["status"], "PENDING");
+    }));
+
+  test(
+    "a second process on the same embedded folder is refused in one sentence",
+    { skip: process.env["TEST_DATABASE_URL"] ? "PostgreSQL takes many" : false },
+    () =>
+      withService(async (service) => {
+        const second = await run(["serve"], { ...service.env, SIP_PORT: "0", PORT: "0" });
+        assert.equal(second.status, 1);
+        assert.match(second.stderr, /in use by another/);
+        assert.equal(second.stderr.trim().split("\n").length, 1);
+      }),
+  );
+});

@@ -31,108 +31,117 @@ function demo(name: string, args: string[], check: (demo: Demo) => void): void {
   });
 }
 
-demo("a card given partly by voice and partly on the keypad is charged", [], ({ session }) => {
-  assert.equal(session["status"], "payment-success");
-  assert.match(String(session.processor?.["stripe_charge_id"]), /^ch_/);
-});
+/** Callers mostly wait: several at a time, of those who speak one. */
+describe("voicetill demo", { concurrency: 2 }, () => {
+  describe("by voice", { concurrency: 1 }, () => {
+    demo("a card given partly by voice and partly on the keypad is charged", [], ({ session }) => {
+      assert.equal(session["status"], "payment-success");
+      assert.match(String(session.processor?.["stripe_charge_id"]), /^ch_/);
+    });
 
-demo("a spoken card is charged", ["--input", "speech"], ({ session, timeline }) => {
-  assert.equal(session["status"], "payment-success");
-  assert.equal(
-    timeline.some(({ what }) => what.startsWith("keyed")),
-    false,
-  );
-});
+    demo("a spoken card is charged", ["--input", "speech"], ({ session, timeline }) => {
+      assert.equal(session["status"], "payment-success");
+      assert.equal(
+        timeline.some(({ what }) => what.startsWith("keyed")),
+        false,
+      );
+    });
 
-demo("a second spoken card after a declined one is charged", ["--input", "speech", "--outcome", "retry"], ({ session }) =>
-  assert.equal(session["status"], "payment-success"),
-);
+    demo("a second spoken card after a declined one is charged", ["--input", "speech", "--outcome", "retry"], ({ session }) =>
+      assert.equal(session["status"], "payment-success"),
+    );
+  });
 
-/** Their callers mostly wait: several at a time. */
-describe("with keys, or the test word", { concurrency: 3 }, () => {
-  for (const via of ["alpha", "beta"]) {
+  describe("with keys, or the test word", { concurrency: 2 }, () => {
+    for (const via of ["alpha", "beta"]) {
+      demo(
+        `the agent of voice platform ${via} calls the tool, transfers the call, gets the caller back with the result, and asks what became of it (R-380, R-381, R-325)`,
+        ["--input", "keypad", "--via", via],
+        ({ session, transfer, result, timeline }) => {
+          assert.partialDeepStrictEqual(session, {
+            status: "payment-success",
+            amount: "49.95",
+            caller: "+14155550100",
+            memory: "order 118",
+          });
+          const headers = {
+            "X-Session-Id": session["session_id"],
+            "X-payment_status": "success",
+            "X-payment_amount": "49.95",
+            "X-Memory": "order 118",
+          };
+          assert.partialDeepStrictEqual(transfer.headers, headers);
+          assert.partialDeepStrictEqual(result, {
+            status: "success",
+            session_id: session["session_id"],
+            amount: "49.95",
+            card_last4: "4242",
+          });
+          assert.match(String(result?.["say"]), /^Your payment of 49\.95 USD with the card ending in 4242 went through\.$/);
+          const steps = timeline.map(({ what }) => what).filter((what) => / answered(?:$|:)/.test(what));
+          const transferred = via === "alpha" ? ["transfer destination answered"] : [];
+          const tool = via === "alpha" ? "tool call" : "function";
+          assert.deepEqual(steps, [`${tool} collect_payment answered: ready`, ...transferred, "get_payment_result answered: success"]);
+        },
+      );
+    }
+
     demo(
-      `the agent of voice platform ${via} calls the tool, transfers the call, gets the caller back with the result, and asks what became of it (R-380, R-381, R-325)`,
-      ["--input", "keypad", "--via", via],
-      ({ session, transfer, result, timeline }) => {
-        assert.partialDeepStrictEqual(session, { status: "payment-success", amount: "49.95", caller: "+14155550100", memory: "order 118" });
-        const headers = {
-          "X-Session-Id": session["session_id"],
-          "X-payment_status": "success",
-          "X-payment_amount": "49.95",
-          "X-Memory": "order 118",
-        };
-        assert.partialDeepStrictEqual(transfer.headers, headers);
-        assert.partialDeepStrictEqual(result, {
-          status: "success",
-          session_id: session["session_id"],
-          amount: "49.95",
-          card_last4: "4242",
-        });
-        assert.match(String(result?.["say"]), /^Your payment of 49\.95 USD with the card ending in 4242 went through\.$/);
-        const steps = timeline.map(({ what }) => what).filter((what) => / answered(?:$|:)/.test(what));
-        const transferred = via === "alpha" ? ["transfer destination answered"] : [];
-        const tool = via === "alpha" ? "tool call" : "function";
-        assert.deepEqual(steps, [`${tool} collect_payment answered: ready`, ...transferred, "get_payment_result answered: success"]);
+      "the agent of a voice platform learns of a declined card as the caller did",
+      ["--input", "keypad", "--via", "beta", "--outcome", "decline"],
+      ({ session, result }) => {
+        assert.equal(session["status"], "payment-failed");
+        assert.partialDeepStrictEqual(result, { status: "failed", error_code: "card_declined" });
       },
     );
-  }
 
-  demo(
-    "the agent of a voice platform learns of a declined card as the caller did",
-    ["--input", "keypad", "--via", "beta", "--outcome", "decline"],
-    ({ session, result }) => {
-      assert.equal(session["status"], "payment-failed");
-      assert.partialDeepStrictEqual(result, { status: "failed", error_code: "card_declined" });
-    },
-  );
+    test("a demo whose call is refused ends at once, with a sentence and status 1", { skip: elsewhere }, async () => {
+      const taken = createSocket("udp4").bind(0);
+      await once(taken, "listening");
+      const { port } = taken.address();
+      try {
+        // One port is none for a call: it takes two, RTP and RTCP.
+        const { status, stderr, stdout } = await run(["demo"], { RTP_PORTS: `${port & ~1}-${port | 1}` });
+        assert.equal(status, 1, stdout);
+        assert.match(stderr, /^The demo failed: the service refused its call with SIP status 503; .+\.$/m);
+      } finally {
+        taken.close();
+      }
+    });
 
-  test("a demo whose call is refused ends at once, with a sentence and status 1", { skip: elsewhere }, async () => {
-    const taken = createSocket("udp4").bind(0);
-    await once(taken, "listening");
-    const { port } = taken.address();
-    try {
-      // One port is none for a call: it takes two, RTP and RTCP.
-      const { status, stderr, stdout } = await run(["demo"], { RTP_PORTS: `${port & ~1}-${port | 1}` });
-      assert.equal(status, 1, stdout);
-      assert.match(stderr, /^The demo failed: the service refused its call with SIP status 503; .+\.$/m);
-    } finally {
-      taken.close();
-    }
-  });
+    demo("a keyed card is charged", ["--input", "keypad"], ({ session }) => assert.equal(session["status"], "payment-success"));
 
-  demo("a keyed card is charged", ["--input", "keypad"], ({ session }) => assert.equal(session["status"], "payment-success"));
-
-  demo(
-    "a declined card fails the session with its reason, and the caller goes back to the agent (R-323)",
-    ["--input", "keypad", "--outcome", "decline"],
-    ({ session, transfer }) => {
-      assert.equal(session["status"], "payment-failed");
-      assert.equal(session.error?.code, "card_declined");
-      assert.equal(transfer.headers["X-payment_error_code"], "card_declined");
-    },
-  );
-
-  demo("the test word skips the card on a test key (R-234)", ["--outcome", "mango"], ({ session, webhook }) => {
-    assert.deepEqual(
-      [session["status"], session.processor?.["card_last4"], session.processor?.["test_skip"]],
-      ["payment-success", "0000", true],
+    demo(
+      "a declined card fails the session with its reason, and the caller goes back to the agent (R-323)",
+      ["--input", "keypad", "--outcome", "decline"],
+      ({ session, transfer }) => {
+        assert.equal(session["status"], "payment-failed");
+        assert.equal(session.error?.code, "card_declined");
+        assert.equal(transfer.headers["X-payment_error_code"], "card_declined");
+      },
     );
-    assert.match(String((webhook.body["processor"] as Record<string, unknown>)["transaction_id"]), /^test_skip_[0-9]+$/);
-  });
 
-  demo(
-    "card forwarding sends the card to the merchant's own endpoint over TLS",
-    ["--input", "keypad", "--gateway", "webhook"],
-    ({ session }) => {
-      assert.equal(session["status"], "payment-success");
-      assert.ok(session.processor?.["webhook_transaction_id"]);
-    },
-  );
+    demo("the test word skips the card on a test key (R-234)", ["--outcome", "mango"], ({ session, webhook }) => {
+      assert.deepEqual(
+        [session["status"], session.processor?.["card_last4"], session.processor?.["test_skip"]],
+        ["payment-success", "0000", true],
+      );
+      assert.match(String((webhook.body["processor"] as Record<string, unknown>)["transaction_id"]), /^test_skip_[0-9]+$/);
+    });
 
-  demo("a card is stored and nothing is charged in mode tokenize", ["--input", "keypad", "--mode", "tokenize"], ({ session }) => {
-    assert.match(String(session.processor?.["payment_method_id"]), /^pm_/);
-    assert.match(String(session.processor?.["stripe_customer_id"]), /^cus_/);
-    assert.equal(session.processor?.["stripe_charge_id"] ?? null, null);
+    demo(
+      "card forwarding sends the card to the merchant's own endpoint over TLS",
+      ["--input", "keypad", "--gateway", "webhook"],
+      ({ session }) => {
+        assert.equal(session["status"], "payment-success");
+        assert.ok(session.processor?.["webhook_transaction_id"]);
+      },
+    );
+
+    demo("a card is stored and nothing is charged in mode tokenize", ["--input", "keypad", "--mode", "tokenize"], ({ session }) => {
+      assert.match(String(session.processor?.["payment_method_id"]), /^pm_/);
+      assert.match(String(session.processor?.["stripe_customer_id"]), /^cus_/);
+      assert.equal(session.processor?.["stripe_charge_id"] ?? null, null);
+    });
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { createDatabase } from "#src/platform/testing.ts";
+import { createDatabase, migratedSnapshot } from "#src/platform/testing.ts";
 
 /** An installation as its operator has it: a data folder, settings, a database; processes and commands of the program on it. */
 
@@ -51,6 +51,7 @@ export async function openInstallation(settings: Record<string, string>, { embed
   mkdirSync(PROMPT_CACHE, { recursive: true });
   mkdirSync(env["DATA_DIR"]!, { mode: 0o700 });
   symlinkSync(PROMPT_CACHE, join(env["DATA_DIR"]!, "prompts"));
+  if (!database) await unpackDatabase(join(env["DATA_DIR"]!, "database"));
   const json: Installation["json"] = async (...args) => {
     const { status, stdout, stderr } = await run([...args, "--json"], env);
     assert.equal(status, 0, stderr + stdout);
@@ -70,6 +71,13 @@ export async function openInstallation(settings: Record<string, string>, { embed
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** An empty database saves each installation the seconds of a first start, which the demo's journeys go through. */
+async function unpackDatabase(folder: string): Promise<void> {
+  mkdirSync(folder, { mode: 0o700 });
+  // The names in PGlite's tar begin with a slash; tar takes it away, and says so.
+  execFileSync("tar", ["-xf", "-", "-C", folder], { input: await migratedSnapshot(), stdio: ["pipe", "ignore", "ignore"] });
 }
 
 /** The organisation of most journeys: a key and the project "shop". */
