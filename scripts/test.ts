@@ -59,13 +59,13 @@ const onDatabase = globSync([
   "src/voice/statements.test.ts",
 ]).sort();
 /** Those that take minutes begin first, so that none of them is left alone at the end. */
-const LONG_JOURNEYS = ["calls", "demo", "kill", "widget", "crash", "every-gateway", "handback", "authorizenet"];
+const LONG_JOURNEYS = ["calls", "demo", "kill", "widget", "crash", "every-gateway", "transfer-back", "authorizenet"];
 const journeyOf = (file: string) => basename(file, ".test.ts");
 const journeys = globSync("test/journeys/*.test.ts").sort(
   (a, b) => Number(LONG_JOURNEYS.includes(journeyOf(b))) - Number(LONG_JOURNEYS.includes(journeyOf(a))),
 );
 /** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
-const onAnyDatabase = ["authorizenet", "demo", "every-gateway", "examples", "flood", "handback", "operator", "peers", "widget"];
+const onAnyDatabase = ["authorizenet", "demo", "every-gateway", "examples", "flood", "transfer-back", "operator", "peers", "widget"];
 const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(journeyOf(file)));
 /** One more than there are cores, because some always wait; journeys mostly do: for callers, prompts and time-outs. */
 const concurrency = (more: number) => `--test-concurrency=${availableParallelism() + more}`;

@@ -46,6 +46,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   lane: "shard, worker",
   lanes: "shards, workers",
   "hand back": "transfer-back",
+  handback: "transfer-back",
   "give back": "reversal",
 };
 
