@@ -200,6 +200,7 @@ for (const [status, expected, words] of [
   [408, "no_answer", NOBODY],
   [480, "no_answer", NOBODY],
   [487, "no_answer", NOBODY],
+  [302, "failed", NOT_CONNECTED],
   [603, "failed", NOT_CONNECTED],
   [404, "failed", NOT_CONNECTED],
   [503, "failed", NOT_CONNECTED],
