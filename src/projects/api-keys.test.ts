@@ -134,7 +134,7 @@ describe("what is set up", () => {
           currency: "USD",
           archived: false,
           gateways: [{ gateway: "stripe", environment: "test" }],
-          webhooks: [{ scope: "both", state: "on", https: true }],
+          webhooks: [{ scope: "both", state: "on", https: true, host: "shop.example" }],
           numbers: ["+15550001111"],
           trunks: [],
         },

@@ -16,7 +16,7 @@ export interface ProjectOverview {
   archived: boolean;
   /** Gateways with credentials of the project's own. */
   gateways: { gateway: GatewayName; environment: Environment }[];
-  webhooks: { scope: EndpointScope; state: "on" | "disabled"; https: boolean }[];
+  webhooks: { scope: EndpointScope; state: "on" | "disabled"; https: boolean; host: string }[];
   /** Service numbers of the project's own, E.164. */
   numbers: string[];
   /** Address ranges of trunks of the project's own. */
@@ -67,6 +67,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
         scope,
         state: disabled_at === null ? "on" : "disabled",
         https: url.startsWith("https:"),
+        host: new URL(url).hostname.replace(/^\[|\]$/g, ""),
       })),
     numbers: numbers.filter((row) => row.project_id === id).map(({ number }) => number),
     trunks: (voice as { trunks?: string[] }).trunks ?? [],

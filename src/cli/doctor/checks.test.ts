@@ -16,8 +16,8 @@ const ENV = {
   SIP_TRUNKS: "10.0.0.0/8",
 };
 
-const HOOK = { scope: "both", state: "on", https: true } as const;
-const TEST_HOOK = { scope: "test", state: "on", https: false } as const;
+const HOOK = { scope: "both", state: "on", https: true, host: "shop.example" } as const;
+const TEST_HOOK = { scope: "test", state: "on", https: false, host: "shop.example" } as const;
 
 type Changes = { env?: Record<string, string> } & { [Part in "host" | "installation" | "database" | "rest"]?: object };
 
@@ -203,6 +203,12 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
   ["a project without a webhook", { installation: shop({ webhooks: [] }) }, "projects", "warn"],
   ["a live organisation with a webhook for test sessions alone", { installation: shop({ webhooks: [TEST_HOOK] }) }, "projects", "warn"],
   ["a disabled webhook", { installation: shop({ webhooks: [{ ...HOOK, state: "disabled" }] }) }, "projects", "warn"],
+  [
+    "a webhook to an address that requests may not go to",
+    { installation: shop({ webhooks: [{ ...HOOK, host: "10.1.2.3" }] }) },
+    "projects",
+    "warn",
+  ],
   [
     "a webhook over http that live sessions would need (R-431)",
     { installation: shop({ webhooks: [{ ...HOOK, https: false }] }) },

@@ -283,7 +283,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
           results.push(
             warn(`${name} has no gateway credentials, and the simulators are off`, "apply them: voicetill gateways prints their names"),
           );
-        results.push(...webhookResults(name, webhooks, isLive));
+        results.push(...webhookResults(name, webhooks, isLive, parseCidrs("OUTBOUND_ALLOW", facts.config?.outboundAllow ?? [])));
       }
       return results.length > 0 ? results : [ok(`${own.length} set up`)];
     }),
@@ -395,7 +395,12 @@ function admittedBesides({ sipUsers, sipTlsPort, sipTlsClientCa }: Config): stri
   ];
 }
 
-function webhookResults(name: string, webhooks: Sent<Installation>["projects"][number]["webhooks"], isLive: boolean): Result[] {
+function webhookResults(
+  name: string,
+  webhooks: Sent<Installation>["projects"][number]["webhooks"],
+  isLive: boolean,
+  allowed: ReturnType<typeof parseCidrs>,
+): Result[] {
   const missing = (["test", "live"] as const).filter(
     (environment) => (environment === "test" || isLive) && !webhooks.some(({ scope }) => scope === "both" || scope === environment),
   );
@@ -413,6 +418,12 @@ function webhookResults(name: string, webhooks: Sent<Installation>["projects"][n
     );
   if (webhooks.some(({ state }) => state === "disabled"))
     results.push(warn(`${name}: its webhook is disabled, the receiver answered 410`, "mend the receiver, then voicetill webhooks resend"));
+  // A name may lead anywhere at each delivery; an address always leads to the same.
+  for (const { host } of webhooks) {
+    const address = host === "localhost" ? "127.0.0.1" : host;
+    if (ipaddr.isValid(address) && !isPublic(address) && !isInside(address, allowed))
+      results.push(warn(`${name}: its webhook goes to ${host}, which OUTBOUND_ALLOW does not list: nothing is sent`, "list it there"));
+  }
   if (isLive && webhooks.some(({ scope, https }) => scope !== "test" && !https))
     results.push(
       fail(
