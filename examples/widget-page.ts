@@ -3,7 +3,7 @@
  *
  *   API_KEY=svc_test_... npx node examples/widget-page.ts
  *
- * Then open http://127.0.0.1:4000/. The project's `widget.origins` must have http://127.0.0.1:4000. Every visit is a new session;
+ * Then open http://127.0.0.1:4000/, which the `widget.origins` of apply.yaml name. Every visit is a new session;
  * a shop would keep the one that it made for an order. BUNDLE is a script that makes the page (react-page.tsx).
  */
 import { readFileSync } from "node:fs";

@@ -240,6 +240,10 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await page.getByRole("button").click();
     await page.getByText("Check the card number.").waitFor();
     await screenshot(page, "mistakes");
+    await page.getByLabel("Expiry date").fill("12 / 2130");
+    await page.getByRole("button").click();
+    await page.getByText(/Enter month and year/).waitFor();
+    await page.getByLabel("Expiry date").fill("12 / 2060");
     // The mark goes while it is typed: were it to go at the blur, the button would move away from under the shopper's click.
     await page.getByLabel("ZIP or postal code").fill("");
     await page.getByRole("button").click();

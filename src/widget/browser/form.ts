@@ -216,12 +216,12 @@ function takeCards(form: HTMLFormElement): void {
     return digits.length >= LEAST_DIGITS && digits.length <= 19 && sum % 10 === 0;
   }
 
-  /** Month and year as typed or as a browser fills them in: 4/30, 04 / 2030, 0430. */
+  /** Month and year of this century, as typed or as a browser fills them in: 4/30, 04 / 2030, 0430. */
   function expiryOf(text: string): { month: number; year: number } | null {
-    const parts = /^\s*([0-9]{1,2})\s*[/.\- ]\s*([0-9]{2}|[0-9]{4})\s*$/.exec(text) ?? /^\s*([0-9]{2})([0-9]{2}|[0-9]{4})\s*$/.exec(text);
+    const parts = /^\s*([0-9]{1,2})\s*[/.\- ]\s*(?:20)?([0-9]{2})\s*$/.exec(text) ?? /^\s*([0-9]{2})(?:20)?([0-9]{2})\s*$/.exec(text);
     if (!parts) return null;
-    const [month, year] = [Number(parts[1]), Number(parts[2]) % 100];
-    return month >= 1 && month <= 12 ? { month, year: 2000 + year } : null;
+    const [month, year] = [Number(parts[1]), 2000 + Number(parts[2])];
+    return month >= 1 && month <= 12 ? { month, year } : null;
   }
 
   function isCode(text: string): boolean {
