@@ -206,6 +206,25 @@ test("an answer cut short, and one that is not HTTP, are lost", async () => {
   }
 });
 
+test("interim answers that nobody asked for come before the one that counts (RFC 9110 section 15.2)", async () => {
+  const port = await serveRaw((socket) =>
+    socket.end(
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\nok",
+    ),
+  );
+  const answer = await outbound.send({ method: "POST", url: `http://127.0.0.1:${port}/`, headers: {}, body: Buffer.from("x") });
+  assert.ok(answer.kind === "answered");
+  assert.deepEqual([answer.status, Buffer.from(answer.body).toString()], [201, "ok"]);
+});
+
+test("a request whose time has passed before it begins opens no connection", async () => {
+  let connections = 0;
+  const port = await listening(createTcpServer(() => connections++));
+  const answer = await outbound.send(get(`http://127.0.0.1:${port}/`, { signal: AbortSignal.abort() }));
+  assert.deepEqual(answer, { kind: "not sent", reason: "deadline passed" });
+  assert.equal(connections, 0);
+});
+
 const REFUSED: [string, string, Partial<OutboundRequest>?][] = [
   ["not an address", "bad address"],
   ["ftp://127.0.0.1/", "https required"],

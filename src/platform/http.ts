@@ -1,6 +1,7 @@
-import { connect, isIP, type LookupFunction } from "node:net";
+import { once } from "node:events";
+import { type IncomingMessage, request as requestBy } from "node:http";
+import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as tlsConnect, createSecureContext, getCACertificates, type SecureContext } from "node:tls";
-import { type buildConnector, Client } from "undici";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { createReach, parseCidrs, resolveName } from "./addresses.ts";
 
@@ -77,32 +78,17 @@ export function createOutbound({ allow, ownHosts = [], extraCa = [], resolve = r
   async function exchange(request: OutboundRequest, signal: AbortSignal, onConnected: () => void): Promise<OutboundAnswer> {
     const url = checkedUrl(request);
     const addresses = await untilAborted(checkedAddresses(url), signal);
-    const client = new Client(url.origin, {
-      connect: connectTo(addresses, url, secureContext, signal, onConnected),
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // The deadline is the caller's, over everything.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    const socket = await connected(addresses, url, secureContext, signal);
+    onConnected();
     try {
-      const answer = await client.request({
-        method: request.method,
-        path: url.pathname + url.search,
-        headers: identityOnly(request.headers),
-        body: request.body ?? null,
-        // One connection for one request: no tenant meets another's.
-        reset: true,
-        signal,
-      });
+      const answer = await answerOn(socket, url, request);
       crashPoint("response_begun");
-      const headers = Object.fromEntries(
-        Object.entries(answer.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
-      );
+      const headers = Object.fromEntries(Object.entries(answer.headersDistinct).map(([name, values]) => [name, (values ?? []).join(", ")]));
       if (!["", "identity"].includes((headers["content-encoding"] ?? "").toLowerCase())) throw new Refusal("encoded answer");
-      const body = await readBody(answer.body, request);
-      return { kind: "answered", status: answer.statusCode, headers, body };
+      const body = await readBody(answer, request);
+      return { kind: "answered", status: answer.statusCode ?? 0, headers, body };
     } finally {
-      client.destroy().catch(() => {});
+      socket.destroy();
     }
   }
 
@@ -152,15 +138,10 @@ function checkedUrl({ url: text, httpsOnly = false }: OutboundRequest): URL {
 
 /**
  * Opens the one connection, to the addresses that were checked and no other: a second look-up could answer differently.
- * The name is still what TLS verifies and what the Host header says.
+ * The name is still what TLS verifies and what the Host header says. From the signal's end the socket is destroyed.
  */
-function connectTo(
-  addresses: readonly string[],
-  url: URL,
-  secureContext: () => SecureContext,
-  signal: AbortSignal,
-  onConnected: () => void,
-): buildConnector.connector {
+async function connected(addresses: readonly string[], url: URL, secureContext: () => SecureContext, signal: AbortSignal): Promise<Socket> {
+  if (signal.aborted) throw new Refusal("deadline passed");
   const host = hostOf(url);
   const secure = url.protocol === "https:";
   const target = {
@@ -181,31 +162,30 @@ function connectTo(
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
   });
-  let used = false;
+  const socket = secure ? tlsConnect({ ...target, ...security() }) : connect(target);
+  const onDeadline = () => void socket.destroy(new Refusal("deadline passed"));
+  signal.addEventListener("abort", onDeadline, { once: true });
+  socket.once("close", () => signal.removeEventListener("abort", onDeadline));
+  // A socket may fail twice; the second time nobody is left to be told.
+  socket.on("error", () => {});
+  await once(socket, secure ? "secureConnect" : "connect");
+  return socket;
+}
 
-  return (_options, callback) => {
-    if (used || signal.aborted) {
-      callback(new Refusal("connection closed"), null);
-      return;
-    }
-    used = true;
-    const socket = secure ? tlsConnect({ ...target, ...security() }) : connect(target);
-    const onDeadline = () => void socket.destroy(new Refusal("deadline passed"));
-    const onError = (error: Error) => {
-      signal.removeEventListener("abort", onDeadline);
-      callback(error, null);
-    };
-    signal.addEventListener("abort", onDeadline, { once: true });
-    socket.once("error", onError);
-    // A socket may fail twice; the second time nobody is left to be told.
-    socket.on("error", () => {});
-    socket.once(secure ? "secureConnect" : "connect", () => {
-      socket.off("error", onError);
-      signal.removeEventListener("abort", onDeadline);
-      onConnected();
-      callback(null, socket);
+/** Sends the request as the only one of its connection: no tenant meets another's. Resolves with the head of the final answer. */
+function answerOn(socket: Socket, url: URL, { method, headers, body }: OutboundRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = requestBy({
+      createConnection: () => socket,
+      method,
+      path: url.pathname + url.search,
+      headers: { ...identityOnly(headers), host: url.host },
+      maxHeaderSize: MAX_HEADER_BYTES,
     });
-  };
+    sent.once("response", resolve);
+    sent.on("error", reject);
+    sent.end(body);
+  });
 }
 
 /** TLS 1.2 at least, verified by the authorities that this host trusts and the `extra` ones. */
@@ -250,9 +230,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "network unreachable",
   ECONNRESET: "connection reset",
   EPIPE: "connection reset",
-  UND_ERR_SOCKET: "connection closed",
-  UND_ERR_HEADERS_OVERFLOW: "answer headers too long",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "broken answer",
+  HPE_HEADER_OVERFLOW: "answer headers too long",
 };
 
 function reasonOf(error: unknown): string {
