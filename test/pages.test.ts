@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import { signatureHeaders } from "../src/webhooks/signature.ts";
+import { DRAIN_MS } from "../src/cli/serve.ts";
 import { EXAMPLES } from "../src/api/openapi/examples.ts";
 import { PAGES } from "../scripts/pages.ts";
 import { EXAMPLE_SECRET } from "../scripts/webhooks-page.ts";
@@ -97,3 +98,14 @@ for (const [name, command, program] of LANGUAGES) {
     assert.equal(answerFor(signedAt(-400, EXAMPLE_SECRET)), "no", "an old one");
   });
 }
+
+test("the unit for systemd starts a file that is there and waits longer than a drain (R-292)", () => {
+  const unit = new Map(
+    read("deploy/systemd/voicetill.service")
+      .split("\n")
+      .map((line) => line.split(/=(.*)/s) as [string, string]),
+  );
+  assert.equal(unit.get("KillMode"), "mixed");
+  assert.ok(Number(unit.get("TimeoutStopSec")) * 1000 > DRAIN_MS + 10_000);
+  assert.match(read(unit.get("ExecStart")?.split(" ")[1] ?? ""), /^#!.*node/);
+});

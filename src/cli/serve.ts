@@ -11,7 +11,7 @@ import { runOperation } from "./operation.ts";
 import { untilFirstSignal } from "./signal.ts";
 
 /** Running calls may take this long to end after SIGTERM. */
-const DRAIN_MS = 120_000;
+export const DRAIN_MS = 120_000;
 
 export async function run(args: string[]): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) {
