@@ -23,3 +23,4 @@ export { loadKeyring } from "./master-keys.ts";
 export { keyIdOf, type Place } from "./seal.ts";
 export { OTHERS, WindowCounter } from "./window-counter.ts";
 export { ttlCached } from "./ttl-cache.ts";
+export { type AnyWorker, WorkerProcess } from "./worker-process.ts";

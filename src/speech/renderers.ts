@@ -1,4 +1,6 @@
+import { constants } from "node:os";
 import { Worker } from "node:worker_threads";
+import { type AnyWorker, WorkerProcess } from "#src/platform/index.ts";
 import type { FliteVoice } from "./flite.ts";
 
 export interface RenderersOptions {
@@ -6,12 +8,12 @@ export interface RenderersOptions {
   isAnnouncer: boolean;
   /** At the most. */
   threads: number;
-  /** Gives way to every other thread, and its own threads end once nothing has come for a second: for what nobody waits for. */
+  /** In processes that give way to all others and end once nothing has come for a second: for what nobody waits for. */
   isLow?: boolean;
 }
 
-/** An idle thread holds some 100 MB. */
 const LINGER_MS = 1000;
+const WORKER = new URL("./synthesiser-worker.ts", import.meta.url);
 
 interface Job {
   /** A text, or a WAV file to be converted. */
@@ -22,12 +24,12 @@ interface Job {
 
 export type RenderAnswer = { ulaw: Uint8Array<ArrayBuffer> } | { error: string };
 
-/** A few synthesiser threads and the texts waiting for them, first come first served. */
+/** A few synthesiser threads, or processes, and the texts waiting for them, first come first served. */
 export class Renderers {
   readonly #options: RenderersOptions;
   readonly #waiting: Job[] = [];
   /** Each thread and what it is speaking. */
-  readonly #threads = new Map<Worker, Job | null>();
+  readonly #threads = new Map<AnyWorker, Job | null>();
   #isStopped = false;
 
   constructor(options: RenderersOptions) {
@@ -62,7 +64,7 @@ export class Renderers {
     worker.postMessage(job.what);
   }
 
-  #endUnlessUsed(worker: Worker): void {
+  #endUnlessUsed(worker: AnyWorker): void {
     const timer = setTimeout(() => {
       if (this.#threads.get(worker) !== null) return;
       // Nothing is given to it while it ends.
@@ -72,8 +74,11 @@ export class Renderers {
     timer.unref();
   }
 
-  #hire(): Worker {
-    const worker = new Worker(new URL("./synthesiser-worker.ts", import.meta.url), { workerData: this.#options });
+  #hire(): AnyWorker {
+    const workerData = this.#options;
+    const worker: AnyWorker = workerData.isLow
+      ? new WorkerProcess(WORKER, { workerData, priority: constants.priority.PRIORITY_LOW })
+      : new Worker(WORKER, { workerData });
     worker.on("message", (answer: RenderAnswer) => {
       const job = this.#threads.get(worker);
       this.#threads.set(worker, null);
@@ -91,7 +96,7 @@ export class Renderers {
       this.#next();
     };
     worker.on("error", (error) => onGone(String(error)));
-    worker.once("exit", () => onGone("the synthesiser thread ended"));
+    worker.once("exit", () => onGone("the synthesiser ended"));
     return worker;
   }
 }

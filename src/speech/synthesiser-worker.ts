@@ -1,4 +1,3 @@
-import { constants, setPriority } from "node:os";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { announce } from "./announcement.ts";
 import { speak } from "./flite.ts";
@@ -8,10 +7,7 @@ import { readWav } from "./wav.ts";
 
 /** The thread of the synthesiser: a text, or a WAV file that another voice made of one, comes in, mu-law at 8 kHz goes out. */
 const main = parentPort as MessagePort;
-const { voice, isAnnouncer, isLow } = workerData as RenderersOptions;
-
-// On Linux 0 is the calling thread; elsewhere it would be the whole process.
-if (isLow && process.platform === "linux") setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL);
+const { voice, isAnnouncer } = workerData as RenderersOptions;
 
 function render(what: string | Uint8Array): RenderAnswer {
   try {

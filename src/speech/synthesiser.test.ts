@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +21,7 @@ async function folder(context: TestContext): Promise<string> {
   return path;
 }
 
-test("the same text is rendered to the same bytes, by another voice thread too", async (context) => {
+test("the same text is rendered to the same bytes, by another voice in another process too", async (context) => {
   const [first, second] = await Promise.all([voiceIn(context, null), voiceIn(context, null)]);
   const [a, b] = await Promise.all([first.render("Thank you."), second.render("Thank you.", { isAhead: true })]);
   assert.ok(a.length > 2_000 && a.length < 12_000, `${a.length} samples`);
@@ -64,4 +67,30 @@ test("renderings under way are refused when the voice is stopped, later ones too
   await voice.stop();
   await underWay;
   await assert.rejects(voice.render("yes"), /stopped/);
+});
+
+test(
+  "the process that renders ahead may be killed: what it rendered is refused, the next text is rendered by another",
+  { skip: !existsSync("/proc/self/task") },
+  async (context) => {
+    const voice = await voiceIn(context, null);
+    const underWay = assert.rejects(voice.render("One moment, please.", { isAhead: true }), /ended/);
+    const [pid = 0] = readdirSync("/proc/self/task").flatMap((thread) =>
+      readFileSync(`/proc/self/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+    );
+    process.kill(pid, "SIGKILL");
+    await underWay;
+    assert.ok((await voice.render("yes", { isAhead: true })).length > 1_000);
+  },
+);
+
+test("an idle voice keeps no process alive, one that renders ahead neither", async () => {
+  const code = `import { createSynthesiser } from ${JSON.stringify(new URL("./synthesiser.ts", import.meta.url).href)};
+    const { length } = await createSynthesiser({ cacheDir: null }).render("yes", { isAhead: true });
+    console.log(length > 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const [status] = (await once(child, "close")) as [number | null];
+  assert.deepEqual([status, said], [0, "true\n"]);
 });

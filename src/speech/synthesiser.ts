@@ -14,14 +14,14 @@ export interface Synthesiser {
   render(text: string, options?: RenderOptions): Promise<Uint8Array>;
   /** A WAV file of speech at the telephone's rate and the level of the others. Rejects for what is no such file (`wav.ts`). */
   convert(wav: Uint8Array, options?: Pick<RenderOptions, "isAhead">): Promise<Uint8Array>;
-  /** Ends the worker threads; renderings under way reject. */
+  /** Ends the threads and the process; renderings under way reject. */
   stop(): Promise<void>;
 }
 
 export interface RenderOptions {
   /** The rendering may stay on disk (the default); false for texts of which there is no end. */
   keep?: boolean;
-  /** Nobody waits for it: rendered in a thread of its own, one text after the other, that gives way to all others. */
+  /** Nobody waits for it: rendered in a process of its own, one text after the other, that gives way to all others. */
   isAhead?: boolean;
 }
 

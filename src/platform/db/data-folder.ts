@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OperatorError } from "#src/kernel/errors.ts";
@@ -7,20 +7,22 @@ import { makeFolder } from "../make-folder.ts";
 export interface DataFolder {
   /** Where PGlite keeps its files. */
   readonly path: string;
-  /** The first start is over: from now on the folder is never thrown away. */
-  started(): void;
+  /** At a first start has `make` make the database in an empty folder, which is then renamed to `path`: whole, or not there. */
+  begin(make: (folder: string) => Promise<void>): Promise<void>;
   release(): void;
 }
+
+/** The folder in which a first start makes the database; what was cut short stays of it. */
+const UNFINISHED = "database.unfinished-";
 
 /**
  * Takes the data folder for this process. PGlite has no lock of its own and two processes in one folder destroy it, so an
  * exclusive transaction is held on a small SQLite file beside it: the kernel drops that lock when the process dies, by
- * whatever cause. A folder whose first start was cut short (half an initdb, nothing ever acknowledged) is begun anew.
+ * whatever cause. Of a first start that was cut short (half an initdb, nothing ever acknowledged) nothing is left.
  */
 export function takeDataFolder(dataDir: string): DataFolder {
   const root = resolve(dataDir);
   const path = join(root, "database");
-  const unfinished = join(root, "database.unfinished");
   try {
     makeFolder(root, 0o700);
   } catch (cause) {
@@ -28,16 +30,30 @@ export function takeDataFolder(dataDir: string): DataFolder {
   }
 
   const lock = takeLock(root);
-  if (existsSync(unfinished)) rmSync(path, { recursive: true, force: true });
-  if (!existsSync(path)) writeFileSync(unfinished, "");
+  for (const name of readdirSync(root)) if (name.startsWith(UNFINISHED)) remove(join(root, name));
   // PGlite makes files that everybody may write; the folder around them may be older than we are and open to all.
-  makeFolder(path);
-  chmodSync(path, 0o700);
+  if (existsSync(path)) chmodSync(path, 0o700);
   return {
     path,
-    started: () => rmSync(unfinished, { force: true }),
+    async begin(make) {
+      if (existsSync(join(path, "PG_VERSION"))) return;
+      let unfinished: string | null = null;
+      try {
+        // The name is new each time: a process that makes one may outlive the service by a moment.
+        unfinished = mkdtempSync(join(root, UNFINISHED));
+        await make(unfinished);
+        renameSync(unfinished, path);
+      } catch (cause) {
+        if (unfinished !== null) remove(unfinished);
+        throw new OperatorError(`DATA_DIR: no database could be made in the folder ${root}; there may be too little space.`, { cause });
+      }
+    },
     release: () => lock.close(),
   };
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
 function takeLock(root: string): DatabaseSync {

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { after, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { takeDataFolder } from "./data-folder.ts";
+import { initdb } from "./initdb.ts";
 import { openDatabase } from "./open.ts";
 
 const root = mkdtempSync(join(tmpdir(), "voicetill-data-"));
@@ -62,20 +64,74 @@ test("a second process is refused by name; after kill -9 of the first the next o
   assert.deepEqual(lost, []);
 });
 
-test("a first start that was cut short is begun anew", () => {
+test("what a first start that was cut short has left is taken away, and a database that stands is left alone", async () => {
   const folder = join(root, "half");
   const first = takeDataFolder(folder);
-  writeFileSync(join(first.path, "PG_VERSION"), "18");
+  const cutShort = Promise.withResolvers<string>();
+  void first.begin((path) => {
+    writeFileSync(join(path, "PG_VERSION"), "18");
+    cutShort.resolve(path);
+    return new Promise(() => {});
+  });
+  const unfinished = await cutShort.promise;
   first.release();
+  assert.equal(existsSync(first.path), false);
 
   const second = takeDataFolder(folder);
-  assert.deepEqual(readdirSync(second.path), [], "half an initdb is gone");
-  second.started();
+  assert.equal(existsSync(unfinished), false);
+  await second.begin(async (path) => writeFileSync(join(path, "PG_VERSION"), "18"));
   second.release();
 
   const third = takeDataFolder(folder);
-  assert.equal(existsSync(third.path), true, "a folder that was in use stays");
+  await third.begin(() => assert.fail("there is one"));
+  assert.deepEqual(readdirSync(third.path), ["PG_VERSION"]);
   third.release();
+});
+
+test("a database that cannot be made is one sentence, and leaves nothing", async () => {
+  const folder = takeDataFolder(join(root, "full"));
+  const full = async (path: string) => {
+    writeFileSync(join(path, "PG_VERSION"), "18");
+    throw new Error("ENOSPC");
+  };
+  const message = `DATA_DIR: no database could be made in the folder ${join(root, "full")}; there may be too little space.`;
+  await assert.rejects(folder.begin(full), { name: "OperatorError", message });
+  assert.deepEqual(
+    readdirSync(join(root, "full")).filter((name) => !name.startsWith("database.lock")),
+    [],
+  );
+  folder.release();
+});
+
+test("initdb that fails says why", async () => {
+  await assert.rejects(initdb(join(root, "missing", "folder")), /ENOENT/);
+});
+
+test("killed while initdb runs, the service takes it along, and the next start makes a database", async () => {
+  const folder = join(root, "killed-at-initdb");
+  mkdirSync(folder);
+  const watching = watch(folder);
+  const begun = once(watching, "change");
+  // Their common stderr closes when both have ended.
+  const service = spawn(process.execPath, [CHILD, folder], { stdio: ["ignore", "ignore", "pipe"] });
+  service.stderr.resume();
+  const ended = once(service, "close");
+  await begun;
+  watching.close();
+  while (!readdirSync(folder).some((name) => existsSync(join(folder, name, "PG_VERSION")))) await setImmediate();
+  service.kill("SIGKILL");
+  await ended;
+  assert.equal(existsSync(join(folder, "database")), false);
+
+  const database = await openDatabase({ databaseUrl: null, dataDir: folder });
+  assert.equal(await database.ping(30_000), true);
+  await database.close();
+  assert.deepEqual(
+    readdirSync(folder)
+      .toSorted()
+      .filter((name) => !name.startsWith("database.lock")),
+    ["database"],
+  );
 });
 
 test("one process cannot take the same folder twice either", () => {

@@ -1,11 +1,10 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Kysely } from "kysely";
 import { fromPglite } from "pg-boss";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { takeDataFolder } from "./data-folder.ts";
+import { initdb } from "./initdb.ts";
 import { migrate } from "./migrate.ts";
 import { pgliteDialect } from "./pglite-dialect.ts";
 import { PGliteThread } from "./pglite-thread.ts";
@@ -24,24 +23,18 @@ export interface PGliteDatabase extends Database {
 export async function openPglite(dataDir: string | null, snapshot: Uint8Array<ArrayBuffer> | null = null): Promise<PGliteDatabase> {
   const folder = dataDir === null ? null : takeDataFolder(dataDir);
   const scope = new TransactionScope();
-  const open = async () => {
-    const thread = new PGliteThread({ folder: folder?.path ?? null, snapshot }, scope);
-    await thread.ready();
-    return thread;
-  };
   let thread: PGliteThread;
   try {
-    // To make a database takes 200 MB more than to open one, and a thread gives them back only when it ends.
-    if (folder && !existsSync(join(folder.path, "PG_VERSION"))) await (await open()).close();
-    thread = await open();
+    await folder?.begin(initdb);
+    thread = new PGliteThread({ folder: folder?.path ?? null, snapshot }, scope);
+    await thread.ready();
   } catch (cause) {
-    if (!folder) throw cause;
-    folder.release();
+    folder?.release();
+    if (!folder || cause instanceof OperatorError) throw cause;
     // PGlite itself says no more than "Aborted()".
     const way = "Put a back-up in its place, or move it away to begin anew";
     throw new OperatorError(`DATA_DIR: the embedded database in ${folder.path} cannot be opened; it may be damaged. ${way}.`, { cause });
   }
-  folder?.started();
   const db = new Kysely<Tables>({ dialect: pgliteDialect(thread) });
 
   return {
