@@ -5,7 +5,7 @@
  * postgres://root@127.0.0.1:5432/postgres; a database of its own is made there and dropped): from the command to the first 200 of /health,
  * and the resident memory, its most and after so many seconds at rest. Aim: 1.5 and 1.0 s; 350 and 200 MiB; a first start never over
  * 600 MiB. Memory is the sum of VmRSS over the process and those that it has started, every 20 ms, so that what they share counts for
- * each; at most: the highest sum, or the process's own VmHWM. A first start rests once it has rendered the prompts.
+ * each of them; at most: the highest sum, or the process's own VmHWM. A first start rests once it has rendered the prompts.
  */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -53,15 +53,18 @@ function childrenOf(pid: number): number[] {
   return threads.flatMap((thread) => textOf(`/proc/${pid}/task/${thread}/children`).split(" ").filter(Boolean).map(Number));
 }
 
-/** Resident memory of a process and all below it, MiB. */
+/** Resident memory of a process and those that it has started, MiB. One that has not begun its own program has no memory of its own yet. */
 function memoryOfAll(pid: number): number {
-  return memoryOf(pid, "VmRSS") + childrenOf(pid).reduce((sum, child) => sum + memoryOfAll(child), 0);
+  const program = textOf(`/proc/${pid}/cmdline`);
+  const begun = childrenOf(pid).filter((child) => textOf(`/proc/${child}/cmdline`) !== program);
+  return [pid, ...begun].reduce((sum, each) => sum + memoryOf(each, "VmRSS"), 0);
 }
 
 /** Resolves when no more prompts are being rendered into the data folder. */
-async function rendered(folder: string): Promise<void> {
+async function rendered(pid: number, folder: string): Promise<void> {
   const count = () => (existsSync(join(folder, "prompts")) ? readdirSync(join(folder, "prompts")).length : 0);
-  for (let [before, now] = [-1, count()]; now !== before || now === 0; [before, now] = [now, count()]) await delay(QUIET_MS);
+  for (let [before, now] = [-1, 0]; now !== before || now === 0 || childrenOf(pid).length > 0; [before, now] = [now, count()])
+    await delay(QUIET_MS);
 }
 
 async function start(folder: string, databaseUrl: string | null, restMs: number): Promise<Started> {
@@ -93,7 +96,7 @@ async function start(folder: string, databaseUrl: string | null, restMs: number)
     await delay(POLL_MS);
   }
   const seconds = (performance.now() - began) / 1000;
-  await rendered(folder);
+  await rendered(pid, folder);
   await delay(restMs);
   clearInterval(sampling);
   const result = { seconds, most: Math.max(most, memoryOf(pid, "VmHWM")), atRest: memoryOfAll(pid) };

@@ -30,8 +30,8 @@ export type FromWorkerProcess = { message: unknown } | { error: string };
 const CHILD = fileURLToPath(new URL("./worker-process-child.ts", import.meta.url));
 
 /**
- * A worker thread in a process of its own: for passing work whose memory a thread would not give back, as WebAssembly's. It ends when this
- * process has ended, by whatever cause; this one only hears of its end.
+ * A worker thread in a process of its own: for passing work, whose memory, WebAssembly's above all, would stay with this process. It ends
+ * when this one has ended, by whatever cause; the other way round it is an event (decision 0017).
  */
 export class WorkerProcess extends EventEmitter implements AnyWorker {
   readonly #child: ChildProcess;
@@ -65,8 +65,8 @@ export class WorkerProcess extends EventEmitter implements AnyWorker {
   }
 
   postMessage(value: unknown): void {
-    // One that cannot be reached has ended or could not be started, which is told by itself.
-    this.#child.send(value as object, () => {});
+    // One that cannot be reached has ended or could not be started (then there is no way to it), which is told by itself.
+    this.#child.send?.(value as object, () => {});
   }
 
   async terminate(): Promise<void> {

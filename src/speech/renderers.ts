@@ -55,13 +55,25 @@ export class Renderers {
 
   #next(): void {
     if (this.#waiting.length === 0 || this.#isStopped) return;
-    const idle = [...this.#threads].find(([, job]) => job === null)?.[0];
-    const worker = idle ?? (this.#threads.size < this.#options.threads ? this.#hire() : null);
+    const worker = this.#idleOrHired();
     const job = worker && this.#waiting.shift();
     if (!worker || !job) return;
     this.#threads.set(worker, job);
     worker.ref();
     worker.postMessage(job.what);
+  }
+
+  /** Null when all are speaking. A system that has no room for another refuses the next text. */
+  #idleOrHired(): AnyWorker | null {
+    const idle = [...this.#threads].find(([, job]) => job === null)?.[0];
+    if (idle) return idle;
+    if (this.#threads.size >= this.#options.threads) return null;
+    try {
+      return this.#hire();
+    } catch (error) {
+      this.#waiting.shift()?.reject(error as Error);
+      return null;
+    }
   }
 
   #endUnlessUsed(worker: AnyWorker): void {

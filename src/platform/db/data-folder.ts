@@ -7,7 +7,7 @@ import { makeFolder } from "../make-folder.ts";
 export interface DataFolder {
   /** Where PGlite keeps its files. */
   readonly path: string;
-  /** At a first start has `make` make the database in an empty folder, which is then renamed to `path`: whole, or not there. */
+  /** Where nothing is yet, has `make` make the database in an empty folder, which is then renamed to `path`: whole, or not there. */
   begin(make: (folder: string) => Promise<void>): Promise<void>;
   release(): void;
 }
@@ -36,7 +36,7 @@ export function takeDataFolder(dataDir: string): DataFolder {
   return {
     path,
     async begin(make) {
-      if (existsSync(join(path, "PG_VERSION"))) return;
+      if (existsSync(path) && readdirSync(path).length > 0) return;
       let unfinished: string | null = null;
       try {
         // The name is new each time: a process that makes one may outlive the service by a moment.
@@ -45,7 +45,9 @@ export function takeDataFolder(dataDir: string): DataFolder {
         renameSync(unfinished, path);
       } catch (cause) {
         if (unfinished !== null) remove(unfinished);
-        throw new OperatorError(`DATA_DIR: no database could be made in the folder ${root}; there may be too little space.`, { cause });
+        throw new OperatorError(`DATA_DIR: no database could be made in the folder ${root}; there may be too little space or memory.`, {
+          cause,
+        });
       }
     },
     release: () => lock.close(),

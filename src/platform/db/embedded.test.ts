@@ -94,12 +94,21 @@ test("a database that cannot be made is one sentence, and leaves nothing", async
     writeFileSync(join(path, "PG_VERSION"), "18");
     throw new Error("ENOSPC");
   };
-  const message = `DATA_DIR: no database could be made in the folder ${join(root, "full")}; there may be too little space.`;
+  const message = `DATA_DIR: no database could be made in the folder ${join(root, "full")}; there may be too little space or memory.`;
   await assert.rejects(folder.begin(full), { name: "OperatorError", message });
   assert.deepEqual(
     readdirSync(join(root, "full")).filter((name) => !name.startsWith("database.lock")),
     [],
   );
+  folder.release();
+});
+
+test("what stands where the database belongs is never taken for nothing", async () => {
+  const folder = takeDataFolder(join(root, "other"));
+  mkdirSync(folder.path);
+  writeFileSync(join(folder.path, "base"), "half a back-up");
+  await folder.begin(() => assert.fail("it is not empty"));
+  assert.deepEqual(readdirSync(folder.path), ["base"]);
   folder.release();
 });
 
