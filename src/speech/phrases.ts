@@ -15,7 +15,7 @@ const after = (firsts: readonly string[], seconds: readonly string[]) =>
 /** How much likelier a date is than one that was broken off. */
 const BROKEN_WEIGHT = 0.01;
 
-/** Month and year. Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine". */
+/** Month and year. Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine", and "nine two oh" sounds like "mango". */
 export const EXPIRY = byLeftContext(
   tableAcceptor([
     ["start", "start", DATE_PRELUDE.fillers, PRELUDE_WEIGHT],
@@ -27,7 +27,7 @@ export const EXPIRY = byLeftContext(
     ["date", "month", [...UNITS, ...MONTHS, ...after(["oh", "zero"], UNITS), ...after(["one"], ["zero", "oh", "one", "two"])]],
     ["month", "month", ["slash", "of"]],
     ["month", "year", ["", "twenty", "two zero", "two oh", "two thousand", "two thousand and"]],
-    ["year", "end", [...after(["twenty"], DIGIT_WORDS.slice(2)), ...after(["two", "three", "four"], DIGITS)]],
+    ["year", "end", [...after(["twenty", "two"], DIGIT_WORDS.slice(2)), ...after(["three", "four"], DIGITS)]],
     ["year", "end", ["thirty", "forty", ...after(["thirty", "forty"], UNITS)]],
   ]),
 );
