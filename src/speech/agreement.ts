@@ -1,6 +1,6 @@
 /** When independent decodings of one utterance are enough alike to believe them. */
 
-/** Digits in which the Luhn-constrained and the plain decoding of one card number may differ (docs/decisions/0012). */
+/** Digits in which two decodings of one card number may differ (docs/decisions/0012). */
 const PLAIN_TOLERANCE = 1;
 /** Insertions, omissions and confusions that the free decoding, which knows no length, may have on top. */
 const FREE_TOLERANCE = 2;
@@ -11,9 +11,9 @@ export function isSame(a: readonly number[] | null, b: readonly number[] | null,
 }
 
 /**
- * The Luhn-constrained decoding always yields a valid number, also from a caller who misread a digit. It is believed when the plain
- * decoding confirms it but for one digit, and the free one does not side with the plain one there: two that agree on an invalid number
- * have heard what was said.
+ * A valid number that only the decoding in another speaker's voice has is also found by chance, from a caller who misread a digit. It is
+ * believed when the plain decoding confirms it but for one digit, and the free one does not side with the plain one there: two that agree
+ * on an invalid number have heard what was said.
  */
 export function isConfirmed(card: readonly number[], plain: readonly number[] | null, free: readonly number[]): boolean {
   // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.

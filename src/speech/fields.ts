@@ -9,7 +9,7 @@ import { byLeftContext } from "./left-context.ts";
 import { EXPIRY } from "./phrases.ts";
 import { NUMBER_PRELUDE, withoutPrelude } from "./prelude.ts";
 import { type ListenFor, type ListenTask, type RecognitionResult } from "./recognition-result.ts";
-import { digitsOf, expiryOf } from "./spoken-numbers.ts";
+import { digitsOf, expiryOf, hasRegularPairs } from "./spoken-numbers.ts";
 import { OTHER_SPEAKER, warp } from "./warp.ts";
 
 /** An utterance and what the decoder that followed it made of it. */
@@ -42,7 +42,7 @@ const LEAST_LEAD = { quiet: 220, noisy: 330 };
 /** On a noisy line, when the decoding that followed the speech heard something else. */
 const LEAST_LEAD_ALONE = 500;
 /** As `LEAST_LEAD`, for a card number, whose check digit finds most wrong ones besides. */
-const LEAST_LEAD_CARD = { quiet: 100, noisy: 200 };
+const LEAST_LEAD_CARD = 100;
 /** Less likely than phones by more than this in each frame, it was no digits. */
 const LEAST_MARGIN_DIGITS = -12;
 
@@ -53,9 +53,9 @@ export const FREE_DIGITS = spokenDigits(ANY_DIGITS);
 
 const acceptors = new Map<string, Acceptor>();
 
-function acceptor(lengths: readonly number[], card = false): Acceptor {
-  const key = `${lengths.join(" ")} ${card}`;
-  const known = acceptors.get(key) ?? spokenDigits(card ? cardRule(lengths) : lengthRule(lengths));
+function acceptor(lengths: readonly number[]): Acceptor {
+  const key = lengths.join(" ");
+  const known = acceptors.get(key) ?? spokenDigits(lengthRule(lengths));
   acceptors.set(key, known);
   return known;
 }
@@ -76,18 +76,18 @@ function scoreDigits(decoder: Decoder, samples: Float32Array, grammar: Acceptor)
   return digits && { ...best, digits };
 }
 
-/** The likeliest digits but for `best`, of these lengths, and by how much they are less likely; others that were given up on the way are far behind. */
-function rivalOf(
+/** The second likeliest digits of these lengths, and how far `best` leads: infinitely where they were given up on the way. */
+function alternativeTo(
   decoder: Decoder,
   samples: Float32Array,
   best: ScoredDigits,
   lengths: readonly number[],
 ): { digits: number[]; lead: number } {
-  const rival = scoreDigits(decoder, samples, spokenDigits(exceptRule(lengthRule(lengths), best.digits)));
-  return { digits: rival?.digits ?? [], lead: rival ? best.score - rival.score : Infinity };
+  const alternative = scoreDigits(decoder, samples, spokenDigits(exceptRule(lengthRule(lengths), best.digits)));
+  return { digits: alternative?.digits ?? [], lead: alternative ? best.score - alternative.score : Infinity };
 }
 
-/** So many digits and fewer: what was asked for and is not all there has a shorter rival. */
+/** So many digits and fewer: what was asked for and is not all there has a shorter alternative. */
 const upTo = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
 
 export const digitsResult = (digits: readonly number[], final: boolean, certain: boolean): RecognitionResult => ({
@@ -116,11 +116,11 @@ function likeliestDigits({ scoring }: Decoders, { samples, free, line }: Utteran
   if (!best) return NOTHING;
   const { digits } = best;
   if (line === "bad") return digitsResult(digits, true, false);
-  const rival = rivalOf(scoring, samples, best, upTo(digits.length));
-  if (rival.lead < 0 && rival.digits.length < digits.length) return digitsResult(rival.digits, false, false);
-  if (rival.lead < LEAST_LEAD[line]) return digitsResult(digits, true, false);
+  const alternative = alternativeTo(scoring, samples, best, upTo(digits.length));
+  if (alternative.lead < 0 && alternative.digits.length < digits.length) return digitsResult(alternative.digits, false, false);
+  if (alternative.lead < LEAST_LEAD[line]) return digitsResult(digits, true, false);
   if (isSame(digits, free)) return digitsResult(digits, true, true);
-  if (line === "noisy" && rival.lead < LEAST_LEAD_ALONE) return digitsResult(digits, true, false);
+  if (line === "noisy" && alternative.lead < LEAST_LEAD_ALONE) return digitsResult(digits, true, false);
   scoring.use(ANYTHING);
   const anything = scoring.score(samples);
   const isSpoken = anything !== null && (best.score - anything.score) / Math.max(1, best.frames) >= LEAST_MARGIN_DIGITS;
@@ -140,19 +140,29 @@ function understandDigits(usual: readonly number[]): Understand {
       return digitsResult(
         part.digits,
         false,
-        isAgreed && rivalOf(decoders.batch, samples, part, upTo(part.digits.length)).lead >= LEAST_LEAD[line],
+        isAgreed && alternativeTo(decoders.batch, samples, part, upTo(part.digits.length)).lead >= LEAST_LEAD[line],
       );
     }
     return likeliestDigits(decoders, utterance, missing);
   };
 }
 
-/** One that the Luhn-constrained acceptor takes. */
-const isCard = (digits: readonly number[]): boolean => takes(cardRule(LENGTHS.number), digits);
+/** Digits in the groups that cards of that length are printed in. */
+const PRINTED_GROUPS: ReadonlyMap<number, readonly number[]> = new Map([
+  [15, [4, 6, 5]],
+  [16, [4, 4, 4, 4]],
+]);
+const CARDS = cardRule(LENGTHS.number);
+
+/** A card's number by its check digit and first digits, read as people read one. */
+const isCard = ({ digits, words }: ScoredDigits): boolean =>
+  takes(CARDS, digits) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
 
 /**
- * A whole card number. The Luhn-constrained decoding finds a valid number in anything: it counts when the plain and the free one confirm
- * it, and when the free one or one in another speaker's voice repeats it, where no other digits of its length are nearly as likely.
+ * A whole card number, decoded by its length alone: where that makes a valid number, nine of ten wrong ones are found. It counts when a
+ * second opinion confirms it: the decoding that followed the speech, or that no other digits of its length are nearly as likely, or the
+ * sound in another speaker's voice. Where it makes none, on a quiet line, one that is heard in another speaker's voice counts when it
+ * differs in a digit that the decodings of the sound as it was do not agree on.
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
   const { batch } = decoders;
@@ -163,21 +173,24 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     return understandDigits(LENGTHS.number)(decoders, utterance, options);
 
   const isLeading = (best: ScoredDigits, sound = samples) =>
-    line !== "bad" && rivalOf(batch, sound, best, [best.digits.length]).lead >= LEAST_LEAD_CARD[line];
-  if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
+    alternativeTo(batch, sound, best, [best.digits.length]).lead >= LEAST_LEAD_CARD;
+  if (line !== "bad" && OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) return digitsResult(free, true, isLeading(again));
   }
-  const plain = scoreDigits(batch, samples, acceptor(LENGTHS.number));
-  if (!plain) return NOTHING;
-  const cards = acceptor(LENGTHS.number, true);
-  const card = isCard(plain.digits) ? plain : scoreDigits(batch, samples, cards);
-  if (!card || line === "bad" || !isConfirmed(card.digits, plain.digits, free)) return digitsResult((card ?? plain).digits, true, false);
-  if (isSame(card.digits, free)) return digitsResult(card.digits, true, isLeading(card));
-  if (line === "noisy") return digitsResult(card.digits, true, false);
+  const best = scoreDigits(batch, samples, acceptor(LENGTHS.number));
+  if (!best) return NOTHING;
+  const { digits } = best;
+  if (line === "bad") return digitsResult(digits, true, false);
+  const isValid = isCard(best);
+  if (isValid && isSame(digits, free)) return digitsResult(digits, true, true);
+  // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
+  if (count < digits.length - 1 || (!isValid && (line === "noisy" || takes(CARDS, digits)))) return digitsResult(digits, true, false);
+  if (isValid && isLeading(best)) return digitsResult(digits, true, true);
   const voice = warp(samples, OTHER_SPEAKER);
-  const repeated = scoreDigits(batch, voice, cards);
-  return digitsResult(card.digits, true, repeated !== null && isSame(card.digits, repeated.digits) && isLeading(repeated, voice));
+  const repeated = scoreDigits(batch, voice, acceptor(LENGTHS.number));
+  if (isValid || !repeated) return digitsResult(digits, true, isValid && isSame(digits, repeated?.digits ?? null));
+  return digitsResult(repeated.digits, true, isCard(repeated) && isConfirmed(repeated.digits, digits, free) && isLeading(repeated, voice));
 };
 
 const DATE = { grammar: EXPIRY, meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)), leastMargin: () => LEAST_MARGIN };
@@ -186,14 +199,6 @@ const understandExpiry: Understand = ({ scoring }, { samples, line }) => {
   const date = certainMeaning(scoring, samples, DATE);
   return date ? { kind: "expiry", ...date, certain: line !== "bad" } : NOTHING;
 };
-
-/**
- * Builds the grammar of cards, the largest by far (0.2 s), while the number is being spoken. In the engine it takes 130 MB: a worker that
- * nobody speaks to has no use for it.
- */
-export function prepareCards(): void {
-  acceptor(LENGTHS.number, true);
-}
 
 /** How each question's answer is understood. */
 export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
@@ -204,7 +209,7 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   yes_no: ({ scoring }, { samples }) => understandAnswer(scoring, samples),
 };
 
-/** Builds the grammars and runs the decoders once, which no caller should wait for: all but the largest one. */
+/** Builds the grammars and runs the decoders once, which no caller should wait for. */
 export function prepare({ streaming, batch, scoring }: Decoders): void {
   batch.use(acceptor(LENGTHS.number));
   batch.decode(new Float32Array(SAMPLE_RATE_HZ / 2));

@@ -1,5 +1,5 @@
 import { loadDecoders } from "./decoder.ts";
-import { prepare, prepareCards } from "./fields.ts";
+import { prepare } from "./fields.ts";
 import { serveCall, tellResult } from "./listening.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 
@@ -10,6 +10,4 @@ import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 const decoders = await loadDecoders();
 prepare(decoders);
 
-serveCall(new UtteranceRecogniser({ ...decoders, onResult: tellResult }), (task) => {
-  if (task?.what === "number") prepareCards();
-});
+serveCall(new UtteranceRecogniser({ ...decoders, onResult: tellResult }));

@@ -31,8 +31,8 @@ export function tellResult(result: RecognitionResult, task: number): void {
   (parentPort as MessagePort).postMessage(message, result.kind === "digits" ? [result.digits.buffer] : []);
 }
 
-/** In a speech worker: serves the call whose audio comes on the worker's port. `onTask` is told what is listened for. */
-export function serveCall(recogniser: CallRecogniser, onTask: (task: ListenTask | null) => void = () => {}): void {
+/** In a speech worker: serves the call whose audio comes on the worker's port. */
+export function serveCall(recogniser: CallRecogniser): void {
   const { port } = workerData as ListenerData<unknown>;
   let still: NodeJS.Timeout | null = null;
   function watchStream(): void {
@@ -52,7 +52,6 @@ export function serveCall(recogniser: CallRecogniser, onTask: (task: ListenTask 
   });
   (parentPort as MessagePort).on("message", ({ listen }: ToListener) => {
     recogniser.listenFor(listen);
-    onTask(listen);
   });
   tell(READY);
 }

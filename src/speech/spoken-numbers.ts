@@ -20,29 +20,61 @@ export const isSingleDigit = (word: string): boolean => digitOf(word) >= 0;
 export const isNumberWord = (word: string): boolean =>
   isSingleDigit(word) || word in REPEATS || [...TEEN_WORDS, ...TENS_WORDS].includes(word as never);
 
-/**
- * Digits of a number read aloud: single digits, "double four", "triple oh", "forty two", "fifteen". Null when a word has no place in one.
- */
-export function digitsOf(words: readonly string[]): number[] | null {
-  const digits: number[] = [];
+/** What is said in one breath of a number: "four", "forty two", "double four". */
+interface Reading {
+  digits: readonly number[];
+  /** A number of two digits: "fifteen", "forty", "forty two". */
+  isPair: boolean;
+}
+
+function readingsOf(words: readonly string[]): Reading[] | null {
+  const readings: Reading[] = [];
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? "";
     const single = digitOf(word);
     const teen = (TEEN_WORDS as readonly string[]).indexOf(word);
     const ten = (TENS_WORDS as readonly string[]).indexOf(word);
     const next = digitOf(words[at + 1]);
-    if (single >= 0) digits.push(single);
-    else if (teen >= 0) digits.push(1, teen);
+    if (single >= 0) readings.push({ digits: [single], isPair: false });
+    else if (teen >= 0) readings.push({ digits: [1, teen], isPair: true });
     else if (ten >= 2) {
-      digits.push(ten, Math.max(0, next));
+      readings.push({ digits: [ten, Math.max(0, next)], isPair: true });
       if (next > 0) at++;
-      else digits[digits.length - 1] = 0;
     } else if (word in REPEATS && next >= 0) {
-      for (let count = REPEATS[word] ?? 0; count > 0; count--) digits.push(next);
+      readings.push({ digits: Array.from({ length: REPEATS[word] ?? 0 }, () => next), isPair: false });
       at++;
     } else return null;
   }
-  return digits;
+  return readings;
+}
+
+/**
+ * Digits of a number read aloud: single digits, "double four", "triple oh", "forty two", "fifteen". Null when a word has no place in one.
+ */
+export const digitsOf = (words: readonly string[]): number[] | null => readingsOf(words)?.flatMap(({ digits }) => digits) ?? null;
+
+/**
+ * False when the words are no way to read a number printed in `groups` of so many digits: who reads a group in pairs reads all of it so, "oh
+ * three" and a first odd digit aside, and no pair spans two groups. "Oh nine two nine" misheard as "oh ninety nine" is none.
+ */
+export function hasRegularPairs(words: readonly string[], groups: readonly number[]): boolean {
+  let end = 0;
+  const placed = (readingsOf(words) ?? []).map((reading) => ({ ...reading, start: end, end: (end += reading.digits.length) }));
+  let from = 0;
+  return groups.every((length) => {
+    const [begin, close] = [from, (from += length)];
+    const inside = placed.filter((reading) => reading.start < close && reading.end > begin);
+    if (!inside.some(({ isPair }) => isPair)) return true;
+    if (inside.some((reading) => reading.start < begin || reading.end > close)) return false;
+    const sizes = inside.map(({ digits }) => digits.length);
+    for (let at = length % 2 === 1 && sizes[0] === 1 ? 1 : 0; at < inside.length; at++) {
+      const [first] = inside[at]?.digits ?? [];
+      if (sizes[at] === 2) continue;
+      if (sizes[at] !== 1 || first !== 0 || sizes[at + 1] !== 1) return false;
+      at++;
+    }
+    return true;
+  });
 }
 
 const JOINTS: ReadonlySet<string> = new Set(["slash", "of", "and", "thousand"]);
