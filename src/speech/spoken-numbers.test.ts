@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { digitsOf, expiryOf } from "./spoken-numbers.ts";
+import { digitsOf, expiryOf, hasRegularPairs } from "./spoken-numbers.ts";
 
 const split = (text: string) => text.split(" ");
 
@@ -24,6 +24,34 @@ for (const [spoken, digits] of [
 test("words that are no digits, and a double of nothing, make no number", () => {
   for (const spoken of ["four slash two", "mango", "four double", "double forty"]) assert.equal(digitsOf(split(spoken)), null);
 });
+
+for (const spoken of [
+  "four two four two four two four two four two four two four two four two",
+  "forty two forty two forty two forty two forty two forty two forty two forty two",
+  "forty six zero eight zero nine twenty eight eighty one fifty eight fifty one double oh",
+  "four two four two forty two forty two four double two four triple two four",
+]) {
+  test(`"${spoken}" is a way to read four groups of four`, () => {
+    assert.equal(hasRegularPairs(split(spoken), [4, 4, 4, 4]), true);
+  });
+}
+
+test("who reads in pairs reads the odd digit of a group first", () => {
+  assert.equal(
+    hasRegularPairs(split("thirty four zero three oh seven forty seven zero nine eight thirty eight ninety nine"), [4, 6, 5]),
+    true,
+  );
+});
+
+for (const misheard of [
+  "four eight seven nine zero two three two oh ninety nine two six seven five seven",
+  "sixty five twenty four nineteen seven eighty five thirty five fourteen seven sixty six",
+  "two five six zero two nine nine two two thirty two nine seven nine four two",
+]) {
+  test(`"${misheard}" is no way to read a card number: digits were misheard`, () => {
+    assert.equal(hasRegularPairs(split(misheard), [4, 4, 4, 4]), false);
+  });
+}
 
 for (const [spoken, month, year] of [
   ["oh three thirty", 3, 2030],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ULAW_SILENCE } from "#src/kernel/g711.ts";
-import { loadDecoders } from "./decoder.ts";
+import { type Decoder, loadDecoders } from "./decoder.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
 import { type Speaking, busyTone, framesOf, melody, onLine, tones, utteranceOf } from "./testing.ts";
@@ -65,6 +65,24 @@ for (const spoken of [
     assert.ok(results.every((result) => result.kind === "nothing" || (result.kind === "digits" && !result.certain)));
   });
 }
+
+test("a number that has to be asked for again is answered as soon as one that is taken", () => {
+  const results = recognise("number", "four two four two, four two four two, four two four two, four two four three", { afterMs: 700 });
+  assert.deepEqual(
+    results.map((result) => result.kind === "digits" && { final: result.final, certain: result.certain }),
+    [{ final: true, certain: false }],
+  );
+});
+
+test("a pause after which digits are missing starts no decoding, which would delay the one that counts", () => {
+  let decodings = 0;
+  const scoring: Decoder = { ...decoders.scoring, score: (samples) => (decodings++, decoders.scoring.score(samples)) };
+  const recogniser = new UtteranceRecogniser({ ...decoders, scoring, onResult: () => assert.fail("the answer goes on") });
+  recogniser.listenFor({ id: 1, what: "zip", have: 0, lengths: [5], testWord: false });
+  for (const frame of framesOf(utteranceOf("nine four", { afterMs: 400 }))) recogniser.push(frame);
+  recogniser.listenFor(null);
+  assert.equal(decodings, 0);
+});
 
 test("a part of a number is reported as a part", () => {
   assert.deepEqual(recognise("number", "four two four two four two", { afterMs: 2_200 }), [
@@ -144,6 +162,12 @@ test("the test word is heard at any question, alone or in a short sentence (R-23
   for (const what of ["number", "expiry", "yes_no"] as const)
     assert.deepEqual(recognise(what, "mango", { testWord: true }), [{ kind: "test_word" }], what);
   assert.deepEqual(recognise("number", "mango please", { testWord: true }), [{ kind: "test_word" }]);
+});
+
+test('the test word after "it\'s" is no date that sounds like it (R-232)', () => {
+  const speaking = { voice: "awb", stretch: 1.1 } as const;
+  assert.deepEqual(recognise("expiry", "it's mango", { ...speaking, testWord: true }), [{ kind: "test_word" }]);
+  assert.ok(recognise("expiry", "mango", speaking).every(({ kind }) => kind !== "expiry"));
 });
 
 test("a word between lost or suppressed packets, which are digital silence, is heard", () => {

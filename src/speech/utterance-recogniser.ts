@@ -1,5 +1,5 @@
-import type { Decoders } from "./decoder.ts";
-import { FREE_DIGITS, UNDERSTAND, isIncomplete } from "./fields.ts";
+import type { Decoder, Decoders } from "./decoder.ts";
+import { FREE_DIGITS, UNDERSTAND, WHOLE_NUMBER, isIncomplete } from "./fields.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { type ListenTask, type RecognitionResult, hasDigits, isWhole } from "./recognition-result.ts";
@@ -12,7 +12,7 @@ const LONGEST_KEYWORD_MS = 2_000;
 /** Under this level of speech over background nothing is certain. */
 const CLEAR_DB = 10;
 
-/** Digits of the shortest card number, and of one that is likely whole: a decoding begun between two groups delays the one that counts. */
+/** Digits of the shortest card number, and of one that is likely whole. */
 const SHORTEST_NUMBER = 12;
 const LIKELY_NUMBER = 14;
 
@@ -25,8 +25,8 @@ export class UtteranceRecogniser {
   readonly #deps: UtteranceRecogniserDeps;
   readonly #utterance = new Utterance();
   #task: ListenTask | null = null;
-  /** The streaming decoder has an utterance begun. */
-  #isStreaming = false;
+  /** The decoders that follow the utterance begun, the free one first. */
+  #following: readonly Decoder[] = [];
   /** What the utterance was taken for at its latest pause, with no speech since. */
   #result: RecognitionResult | null = null;
 
@@ -51,12 +51,12 @@ export class UtteranceRecogniser {
     const event = this.#utterance.push(frame, this.#task.what !== "yes_no");
     if (frame.speech) this.#result = null;
     if (event === "begin") this.#begin();
-    else if (this.#isStreaming) this.#deps.streaming.feed(this.#utterance.latest());
+    else for (const decoder of this.#following) decoder.feed(this.#utterance.latest());
     if (event === "noise") this.#close();
-    if (event === "pause" && this.#isPlausible(LIKELY_NUMBER)) this.#result = this.#understand();
+    if (event === "pause" && this.#isPlausible(LIKELY_NUMBER, true)) this.#result = this.#understand();
     if (event === "rest") {
       this.#result ??= this.#isPlausible(SHORTEST_NUMBER) ? this.#understand() : null;
-      if (this.#result && isWhole(this.#result)) this.#answer(this.#result);
+      if (this.#result && (isWhole(this.#result) || this.#isDoubtful(this.#result))) this.#answer(this.#result);
     }
     if (event === "end") {
       this.#result ??= this.#understand();
@@ -72,15 +72,20 @@ export class UtteranceRecogniser {
 
   #begin(): void {
     if (!this.#task || !hasDigits(this.#task.what)) return;
-    this.#deps.streaming.use(FREE_DIGITS);
-    this.#deps.streaming.begin();
-    this.#deps.streaming.feed(this.#utterance.samples());
-    this.#isStreaming = true;
+    const { streaming, number } = this.#deps;
+    streaming.use(FREE_DIGITS);
+    number.use(WHOLE_NUMBER);
+    this.#following = this.#task.what === "number" && this.#task.have === 0 ? [streaming, number] : [streaming];
+    for (const decoder of this.#following) {
+      decoder.begin();
+      decoder.feed(this.#utterance.samples());
+    }
   }
 
   /** Digits so far by the decoder that follows them, those of a broken-off attempt left out; null when it follows none. */
   #free(): number[] | null {
-    return this.#isStreaming ? digitsOf(withoutPrelude(this.#deps.streaming.peek())) : null;
+    const [free] = this.#following;
+    return free ? digitsOf(withoutPrelude(free.peek())) : null;
   }
 
   /** Fewer digits were heard than the answer has, or no date yet: the caller reads slowly. */
@@ -91,9 +96,18 @@ export class UtteranceRecogniser {
     return isIncomplete(this.#task, this.#free());
   }
 
-  /** A card number takes long to decode: not before it has so many digits. Everything else is short. */
-  #isPlausible(least: number): boolean {
-    if (this.#task?.what !== "number") return true;
+  /** As many digits were said as the answer has, and it has to be asked again: waiting makes nothing of it certain. */
+  #isDoubtful(result: RecognitionResult): boolean {
+    return this.#task !== null && result.kind === "digits" && result.final && !isIncomplete(this.#task, this.#free());
+  }
+
+  /**
+   * A decoding begun between two groups delays the one that counts: a card number waits for so many digits, other digits at a `pause` for as
+   * many as the answer has.
+   */
+  #isPlausible(least: number, pause = false): boolean {
+    if (!this.#task) return false;
+    if (this.#task.what !== "number") return !pause || !isIncomplete(this.#task, this.#free());
     const count = this.#free()?.length ?? 0;
     return count + this.#task.have >= least || this.#utterance.durationMs <= LONGEST_KEYWORD_MS;
   }
@@ -105,10 +119,13 @@ export class UtteranceRecogniser {
     const free = this.#free();
     const snr = this.#utterance.signalToNoiseDb;
     const line = snr < CLEAR_DB ? "bad" : snr < NOISY_DB ? "noisy" : "quiet";
-    const result = UNDERSTAND[task.what](this.#deps, { samples, free, line }, task);
-    // A sure answer is no keyword: the caller waits less. At the read-back commands are answers themselves.
+    // Before the answer, which finds "nine four oh" in it; but after one to the read-back, where commands are answers too.
+    const testWord = task.what === "yes_no" ? null : this.#testWord(samples);
+    if (testWord) return testWord;
+    const result = UNDERSTAND[task.what](this.#deps, { samples, free, number: this.#following[1]?.peek() ?? null, line }, task);
+    // A sure answer is no keyword: the caller waits less.
     if (isWhole(result)) return result;
-    return this.#testWord(samples) ?? (task.what === "yes_no" ? null : this.#command(samples)) ?? result;
+    return (task.what === "yes_no" ? this.#testWord(samples) : this.#command(samples)) ?? result;
   }
 
   #testWord(samples: Float32Array): RecognitionResult | null {
@@ -139,8 +156,8 @@ export class UtteranceRecogniser {
   }
 
   #close(): void {
-    if (this.#isStreaming) this.#deps.streaming.end();
-    this.#isStreaming = false;
+    for (const decoder of this.#following) decoder.end();
+    this.#following = [];
     this.#result = null;
     this.#utterance.close();
   }
