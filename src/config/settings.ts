@@ -162,7 +162,7 @@ export const SETTINGS = {
   SPEECH_READY: required(
     count,
     "2",
-    "speech workers kept ready while calls come, some 80 MB each; one serves a call from when its caller first speaks until its end, and may take 200 MB there",
+    "speech workers kept ready while calls come, some 120 MB each; one serves a call from when its caller first speaks until its end",
   ),
   SPEECH_WORKERS: required(
     count,
