@@ -61,7 +61,7 @@ export function takeConfig(env: Record<string, string | undefined>): Config {
 }
 
 export function defaultContextOf(env: Environment, terminal: boolean): DefaultContext {
-  // Some 120 MB each, with room; recognition takes a core for a part of what is said.
+  // Some 90 MB each, with room; recognition takes a core for a part of what is said.
   const speechWorkers = Math.max(2, Math.min(8 * availableParallelism(), Math.floor(totalmem() / 2 / 200e6)));
   return { embedded: !textOf(env, "DATABASE_URL").text, terminal, speechWorkers };
 }

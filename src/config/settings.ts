@@ -162,7 +162,7 @@ export const SETTINGS = {
   SPEECH_READY: required(
     count,
     "2",
-    "speech workers kept ready while calls come, some 120 MB each; one serves a call from when its caller first speaks until its end",
+    "speech workers kept ready while calls come, some 80 MB each; one serves a call from when its caller first speaks until its end, and takes some 90 MB there",
   ),
   SPEECH_WORKERS: required(
     count,

@@ -33,8 +33,6 @@ export interface Scored {
 export interface Decoders {
   /** Follows digits while they are spoken. */
   streaming: Decoder;
-  /** Follows a whole card number beside it, so that it is there when the speech ends. */
-  number: Decoder;
   /** Decodes finished utterances. */
   batch: Decoder;
   /**
@@ -79,7 +77,6 @@ export async function loadDecoders(): Promise<Decoders> {
   const native = (await createModule({ modelBase: MODEL_BASE, print: quiet, printErr: quiet } as object)) as Native;
   return {
     streaming: await loadDecoder(native, false),
-    number: await loadDecoder(native, false),
     batch: await loadDecoder(native, false),
     scoring: await loadDecoder(native, true),
   };

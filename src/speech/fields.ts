@@ -12,13 +12,11 @@ import { type ListenFor, type ListenTask, type RecognitionResult } from "./recog
 import { digitsOf, expiryOf, hasRegularPairs } from "./spoken-numbers.ts";
 import { OTHER_SPEAKER, warp } from "./warp.ts";
 
-/** An utterance and what the decoders that followed it made of it. */
+/** An utterance and what the decoder that followed it made of it. */
 export interface UtteranceAudio {
   samples: Float32Array;
   /** Digits by the free grammar; null when it had none. */
   free: number[] | null;
-  /** Words by the grammar of whole card numbers; null when none was followed. */
-  number: readonly string[] | null;
   /** On a bad one no decoding is trusted. */
   line: "quiet" | "noisy" | "bad";
 }
@@ -52,10 +50,8 @@ const spokenDigits = (rule: DigitRule) => byLeftContext(digitAcceptor(rule, { gr
 
 /** Any string of digits, groups and what comes before an answer included. */
 export const FREE_DIGITS = spokenDigits(ANY_DIGITS);
-/** As many digits as cards have. */
-export const WHOLE_NUMBER = spokenDigits(lengthRule(LENGTHS.number));
 
-const acceptors = new Map([[LENGTHS.number.join(" "), WHOLE_NUMBER]]);
+const acceptors = new Map<string, Acceptor>();
 
 function acceptor(lengths: readonly number[]): Acceptor {
   const key = lengths.join(" ");
@@ -159,14 +155,14 @@ const PRINTED_GROUPS: ReadonlyMap<number, readonly number[]> = new Map([
 const CARDS = cardRule(LENGTHS.number);
 
 /** A card's number by its check digit and first digits, read as people read one. */
-const isCard = (digits: readonly number[], words: readonly string[]): boolean =>
+const isCard = ({ digits, words }: ScoredDigits): boolean =>
   takes(CARDS, digits) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
 
 /**
  * A whole card number, decoded by its length alone: where that makes a valid number, nine of ten wrong ones are found. It counts when a
- * second opinion confirms it: the free decoding, or one in another speaker's voice, or that no other digits of its length are nearly as
- * likely. Where it makes none, on a quiet line, one that is heard in another speaker's voice counts when it differs in a digit that the
- * decodings of the sound as it was do not agree on.
+ * second opinion confirms it: the decoding that followed the speech, or that no other digits of its length are nearly as likely, or the
+ * sound in another speaker's voice. Where it makes none, on a quiet line, one that is heard in another speaker's voice counts when it
+ * differs in a digit that the decodings of the sound as it was do not agree on.
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
   const { batch } = decoders;
@@ -182,25 +178,19 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) return digitsResult(free, true, isLeading(again));
   }
-  let voice: Float32Array | null = null;
-  let repeated: ScoredDigits | null = null;
-  /** In another speaker's voice. */
-  const repeat = () => (voice ? repeated : (repeated = scoreDigits(batch, (voice = warp(samples, OTHER_SPEAKER)), WHOLE_NUMBER)));
-  // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
-  const isSpoken = (digits: readonly number[]) => line !== "bad" && count >= digits.length - 1;
-  const isRepeated = (digits: readonly number[]) => isSame(digits, free) || isSame(digits, repeat()?.digits ?? null);
-
-  const followed = digitsIn(utterance.number ?? []);
-  if (followed && isSpoken(followed) && isCard(followed, utterance.number ?? []) && isRepeated(followed))
-    return digitsResult(followed, true, true);
-  const best = scoreDigits(batch, samples, WHOLE_NUMBER);
+  const best = scoreDigits(batch, samples, acceptor(LENGTHS.number));
   if (!best) return NOTHING;
   const { digits } = best;
-  if (!isSpoken(digits)) return digitsResult(digits, true, false);
-  if (isCard(digits, best.words)) return digitsResult(digits, true, isRepeated(digits) || isLeading(best));
-  const other = line === "quiet" && !takes(CARDS, digits) ? repeat() : null;
-  if (!other || !voice || !isCard(other.digits, other.words)) return digitsResult(digits, true, false);
-  return digitsResult(other.digits, true, isConfirmed(other.digits, digits, free) && isLeading(other, voice));
+  if (line === "bad") return digitsResult(digits, true, false);
+  const isValid = isCard(best);
+  if (isValid && isSame(digits, free)) return digitsResult(digits, true, true);
+  // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
+  if (count < digits.length - 1 || (!isValid && (line === "noisy" || takes(CARDS, digits)))) return digitsResult(digits, true, false);
+  if (isValid && isLeading(best)) return digitsResult(digits, true, true);
+  const voice = warp(samples, OTHER_SPEAKER);
+  const repeated = scoreDigits(batch, voice, acceptor(LENGTHS.number));
+  if (isValid || !repeated) return digitsResult(digits, true, isValid && isSame(digits, repeated?.digits ?? null));
+  return digitsResult(repeated.digits, true, isCard(repeated) && isConfirmed(repeated.digits, digits, free) && isLeading(repeated, voice));
 };
 
 const DATE = { grammar: EXPIRY, meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)), leastMargin: () => LEAST_MARGIN };
@@ -220,11 +210,10 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
 };
 
 /** Builds the grammars and runs the decoders once, which no caller should wait for. */
-export function prepare({ streaming, number, batch, scoring }: Decoders): void {
-  batch.use(WHOLE_NUMBER);
+export function prepare({ streaming, batch, scoring }: Decoders): void {
+  batch.use(acceptor(LENGTHS.number));
   batch.decode(new Float32Array(SAMPLE_RATE_HZ / 2));
-  // Those that follow speech have heard no silence: they would take the first words for louder than they are.
+  // The one that follows speech has heard no silence: it would take the first words for louder than they are.
   streaming.use(FREE_DIGITS);
-  number.use(WHOLE_NUMBER);
   for (const grammar of [EXPIRY, ANSWERS, ANYTHING]) scoring.use(grammar);
 }

@@ -1,5 +1,5 @@
-import type { Decoder, Decoders } from "./decoder.ts";
-import { FREE_DIGITS, UNDERSTAND, WHOLE_NUMBER, isIncomplete } from "./fields.ts";
+import type { Decoders } from "./decoder.ts";
+import { FREE_DIGITS, UNDERSTAND, isIncomplete } from "./fields.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { type ListenTask, type RecognitionResult, hasDigits, isWhole } from "./recognition-result.ts";
@@ -25,8 +25,8 @@ export class UtteranceRecogniser {
   readonly #deps: UtteranceRecogniserDeps;
   readonly #utterance = new Utterance();
   #task: ListenTask | null = null;
-  /** The decoders that follow the utterance begun, the free one first. */
-  #following: readonly Decoder[] = [];
+  /** The streaming decoder has an utterance begun. */
+  #isStreaming = false;
   /** What the utterance was taken for at its latest pause, with no speech since. */
   #result: RecognitionResult | null = null;
 
@@ -51,7 +51,7 @@ export class UtteranceRecogniser {
     const event = this.#utterance.push(frame, this.#task.what !== "yes_no");
     if (frame.speech) this.#result = null;
     if (event === "begin") this.#begin();
-    else for (const decoder of this.#following) decoder.feed(this.#utterance.latest());
+    else if (this.#isStreaming) this.#deps.streaming.feed(this.#utterance.latest());
     if (event === "noise") this.#close();
     if (event === "pause" && this.#isPlausible(LIKELY_NUMBER, true)) this.#result = this.#understand();
     if (event === "rest") {
@@ -72,20 +72,15 @@ export class UtteranceRecogniser {
 
   #begin(): void {
     if (!this.#task || !hasDigits(this.#task.what)) return;
-    const { streaming, number } = this.#deps;
-    streaming.use(FREE_DIGITS);
-    number.use(WHOLE_NUMBER);
-    this.#following = this.#task.what === "number" && this.#task.have === 0 ? [streaming, number] : [streaming];
-    for (const decoder of this.#following) {
-      decoder.begin();
-      decoder.feed(this.#utterance.samples());
-    }
+    this.#deps.streaming.use(FREE_DIGITS);
+    this.#deps.streaming.begin();
+    this.#deps.streaming.feed(this.#utterance.samples());
+    this.#isStreaming = true;
   }
 
   /** Digits so far by the decoder that follows them, those of a broken-off attempt left out; null when it follows none. */
   #free(): number[] | null {
-    const [free] = this.#following;
-    return free ? digitsOf(withoutPrelude(free.peek())) : null;
+    return this.#isStreaming ? digitsOf(withoutPrelude(this.#deps.streaming.peek())) : null;
   }
 
   /** Fewer digits were heard than the answer has, or no date yet: the caller reads slowly. */
@@ -122,7 +117,7 @@ export class UtteranceRecogniser {
     // Before the answer, which finds "nine four oh" in it; but after one to the read-back, where commands are answers too.
     const testWord = task.what === "yes_no" ? null : this.#testWord(samples);
     if (testWord) return testWord;
-    const result = UNDERSTAND[task.what](this.#deps, { samples, free, number: this.#following[1]?.peek() ?? null, line }, task);
+    const result = UNDERSTAND[task.what](this.#deps, { samples, free, line }, task);
     // A sure answer is no keyword: the caller waits less.
     if (isWhole(result)) return result;
     return (task.what === "yes_no" ? this.#testWord(samples) : this.#command(samples)) ?? result;
@@ -156,8 +151,8 @@ export class UtteranceRecogniser {
   }
 
   #close(): void {
-    for (const decoder of this.#following) decoder.end();
-    this.#following = [];
+    if (this.#isStreaming) this.#deps.streaming.end();
+    this.#isStreaming = false;
     this.#result = null;
     this.#utterance.close();
   }
