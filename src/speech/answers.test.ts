@@ -56,3 +56,9 @@ test("the answers that the prompt asks for are heard from most speakers and neve
     assert.ok(all.filter((kind) => kind === answer).length >= 7, `${phrase}: ${all.join(" ")}`);
   }
 });
+
+test('a lone "yes" confirms nothing: of "guess" a line that lost its first packet leaves the same (R-441)', () => {
+  const lossy = Object.keys(LINES).indexOf("3 % loss");
+  assert.equal(recognised(sampleOf("guess", 5), lossy), "nothing");
+  assert.equal(recognised(sampleOf("yes", 6)), "nothing");
+});

@@ -50,12 +50,14 @@ const ALTERNATIVES = [
 
 /** Answers and what is heard in their place: no path of so small a grammar is given up, or short words would reach no end. */
 export const ANSWERS = phraseAcceptor([...new Set([...MEANING.keys(), ...ALTERNATIVES])], 1e-100);
-/** One syllable is soon found in another ("jeff" was "yep" at -5): a lone "yes" or "no" has to fit better than the rest. */
+/** One syllable is soon found in another ("jeff" was "yep" at -5): a lone "no" has to fit better than the rest. */
 const LEAST_MARGIN_ALONE = -4;
+/** Where the line loses the first sound of "guess", what is left is a better "yes" than most: it confirms nothing by itself. */
+const UNSURE = "yes";
 
 /** What `samples` answer. `decoder` must be one whose scores can be compared. */
 export function understandAnswer(decoder: Decoder, samples: Float32Array): RecognitionResult {
-  const meaningOf = (words: readonly string[]) => MEANING.get(words.join(" ")) ?? null;
+  const meaningOf = (words: readonly string[]) => (words.join(" ") === UNSURE ? null : (MEANING.get(words.join(" ")) ?? null));
   const leastMargin = (words: readonly string[]) =>
     words.length === 1 && !Object.hasOwn(COMMANDS, words.join()) ? LEAST_MARGIN_ALONE : LEAST_MARGIN;
   return (isVoice(samples) && certainMeaning(decoder, samples, { grammar: ANSWERS, meaningOf, leastMargin })) || { kind: "nothing" };

@@ -1,7 +1,6 @@
 import { Cell, isCompleteNumber } from "#src/kernel/card.ts";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { ANY_DIGITS, type Acceptor, type DigitRule, cardRule, digitAcceptor, exceptRule, lengthRule, takes } from "./acceptor.ts";
-import { isConfirmed, isSame } from "./agreement.ts";
 import { ANSWERS, understandAnswer } from "./answers.ts";
 import { ANYTHING, LEAST_MARGIN, certainMeaning } from "./certainty.ts";
 import type { Decoder, Decoders, Scored } from "./decoder.ts";
@@ -50,6 +49,9 @@ const spokenDigits = (rule: DigitRule) => byLeftContext(digitAcceptor(rule, { gr
 
 /** Any string of digits, groups and what comes before an answer included. */
 export const FREE_DIGITS = spokenDigits(ANY_DIGITS);
+
+const isSame = (a: readonly number[], b: readonly number[] | null): boolean =>
+  b !== null && a.length === b.length && a.every((digit, at) => digit === b[at]);
 
 const acceptors = new Map<string, Acceptor>();
 
@@ -159,10 +161,9 @@ const isCard = ({ digits, words }: ScoredDigits): boolean =>
   takes(CARDS, digits) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
 
 /**
- * A whole card number, decoded by its length alone: where that makes a valid number, nine of ten wrong ones are found. It counts when a
- * second opinion confirms it: the decoding that followed the speech, or that no other digits of its length are nearly as likely, or the
- * sound in another speaker's voice. Where it makes none, on a quiet line, one that is heard in another speaker's voice counts when it
- * differs in a digit that the decodings of the sound as it was do not agree on.
+ * A whole card number, decoded by its length alone: where that makes a valid number, nine of ten wrong ones are found. It counts when two of
+ * three second opinions confirm it: the decoding that followed the speech, the sound in another speaker's voice, and that no other digits
+ * of its length are nearly as likely.
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
   const { batch } = decoders;
@@ -172,8 +173,7 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   if (options.have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
     return understandDigits(LENGTHS.number)(decoders, utterance, options);
 
-  const isLeading = (best: ScoredDigits, sound = samples) =>
-    alternativeTo(batch, sound, best, [best.digits.length]).lead >= LEAST_LEAD_CARD;
+  const isLeading = (best: ScoredDigits) => alternativeTo(batch, samples, best, [best.digits.length]).lead >= LEAST_LEAD_CARD;
   if (line !== "bad" && OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) return digitsResult(free, true, isLeading(again));
@@ -181,16 +181,13 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   const best = scoreDigits(batch, samples, acceptor(LENGTHS.number));
   if (!best) return NOTHING;
   const { digits } = best;
-  if (line === "bad") return digitsResult(digits, true, false);
-  const isValid = isCard(best);
-  if (isValid && isSame(digits, free)) return digitsResult(digits, true, true);
   // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
-  if (count < digits.length - 1 || (!isValid && (line === "noisy" || takes(CARDS, digits)))) return digitsResult(digits, true, false);
-  if (isValid && isLeading(best)) return digitsResult(digits, true, true);
-  const voice = warp(samples, OTHER_SPEAKER);
-  const repeated = scoreDigits(batch, voice, acceptor(LENGTHS.number));
-  if (isValid || !repeated) return digitsResult(digits, true, isValid && isSame(digits, repeated?.digits ?? null));
-  return digitsResult(repeated.digits, true, isCard(repeated) && isConfirmed(repeated.digits, digits, free) && isLeading(repeated, voice));
+  if (line === "bad" || !isCard(best) || count < digits.length - 1) return digitsResult(digits, true, false);
+  const isFollowed = isSame(digits, free);
+  if (isFollowed && isLeading(best)) return digitsResult(digits, true, true);
+  const repeated = scoreDigits(batch, warp(samples, OTHER_SPEAKER), acceptor(LENGTHS.number));
+  const isRepeated = isSame(digits, repeated?.digits ?? null);
+  return digitsResult(digits, true, isRepeated && (isFollowed || isLeading(best)));
 };
 
 const DATE = { grammar: EXPIRY, meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)), leastMargin: () => LEAST_MARGIN };
