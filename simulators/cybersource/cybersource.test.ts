@@ -64,7 +64,7 @@ describe("the Cybersource simulator keeps to what Cybersource does", () => {
 
   test("a token of another time, host, path, method or issuer is refused, and one that was used already", async () => {
     const iat = Math.floor(Date.now() / 1000);
-    const wrong: object[] = [{ iat: iat - 200, exp: iat - 80 }, { exp: iat + 121 }, { "request-host": "example.com" }];
+    const wrong: object[] = [{ iat: iat - 200, exp: iat - 80 }, { iat, exp: iat + 121 }, { "request-host": "example.com" }];
     wrong.push({ "request-resource-path": "/pts/v2" }, { "request-method": "POST" }, { iss: "another" }, { "v-c-jwt-version": "1" });
     wrong.push({ digest: undefined }, { "digest-algorithm": undefined }, { "v-c-merchant-id": "wrong_shop" }, { jti: "" });
     for (const claims of wrong)

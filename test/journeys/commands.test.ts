@@ -62,8 +62,7 @@ test("the settings for voice platforms have the running service's addresses and 
     api: { create: { url: string }; transfer_to: string };
   }
   // With PostgreSQL the command runs by itself and has the addresses from its settings, as an operator would give them to both.
-  const env = { ...service.env, PORT: new URL(service.baseUrl).port, SIP_PORT: String(service.sip.port) };
-  const { stdout: text } = await run(["integrations", "show", "shop", "--callback", "sip:agent@sip.vapi.ai", "--json"], env);
+  const { stdout: text } = await run(["integrations", "show", "shop", "--callback", "sip:agent@sip.vapi.ai", "--json"], service.env);
   const shown = JSON.parse(text) as Shown;
   // Only the service itself knows that its simulators stand in for credentials.
   const gateway = process.env["TEST_DATABASE_URL"] ? "GATEWAY" : "stripe";
@@ -73,7 +72,7 @@ test("the settings for voice platforms have the running service's addresses and 
     [shown.api.create.url, shown.api.transfer_to],
     [`${service.baseUrl}/v1/sessions`, `sip:SESSION_ID@127.0.0.1:${service.sip.port}`],
   );
-  const { stdout } = await run(["integrations", "show", "acme/shop"], env);
+  const { stdout } = await run(["integrations", "show", "acme/shop"], service.env);
   for (const part of ["collect_payment", "transferCall", "general_tools", "For the prompt"]) assert.ok(stdout.includes(part), part);
   assert.doesNotMatch(stdout, /svc_test_[A-Za-z0-9]{32}/);
   await refused(["integrations", "show", "nowhere"], /no project "nowhere"/);
@@ -198,7 +197,7 @@ type Finding = { check: string; level: string; text: string };
 
 test("the doctor finds the running service healthy, and its taken ports its own", async () => {
   const port = new URL(service.baseUrl).port;
-  const { status, stdout, stderr } = await run(["doctor", "--json"], { ...service.env, PORT: port, SIP_PORT: String(service.sip.port) });
+  const { status, stdout, stderr } = await run(["doctor", "--json"], service.env);
   assert.equal(status, 0, stdout + stderr);
   const findings = JSON.parse(stdout) as Finding[];
   assert.deepEqual(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import { type Received, startReceiver } from "#src/cli/receiver.ts";
+import { freePort } from "../free-port.ts";
 import { ask, openStream, type Shown } from "./processes.ts";
 import { API_KEY, type Installation, openInstallation, organization, type Serving, serve, WEBHOOK_SECRET } from "./installation.ts";
 
@@ -42,7 +43,8 @@ export async function shared<T extends { close(): unknown }>(opening: Promise<T>
 }
 
 export async function startService({ env = {}, project = {}, through = (url) => url }: ServiceOptions = {}): Promise<Service> {
-  const installation = await openInstallation({ SIMULATORS_PORT: "0", RATE_LIMIT_PER_MINUTE: "0", ...env });
+  const ports = { PORT: String(await freePort()), SIP_PORT: String(await freePort()) };
+  const installation = await openInstallation({ ...ports, SIMULATORS_PORT: "0", RATE_LIMIT_PER_MINUTE: "0", ...env });
   installation.env["DATABASE_URL"] = through(installation.env["DATABASE_URL"]!);
   const webhooks: Received[] = [];
   const waiting: ((received: Received) => void)[] = [];
@@ -86,7 +88,7 @@ export async function startService({ env = {}, project = {}, through = (url) => 
     },
     async restart() {
       earlier = service.output();
-      running = await serve({ ...installation.env, PORT: new URL(service.baseUrl).port, SIP_PORT: String(service.sip.port) });
+      running = await serve(installation.env);
       Object.assign(service, addresses(running));
     },
     async close() {
