@@ -44,8 +44,12 @@ async function administer(server: string, sql: string): Promise<void> {
 
 const CACHE = new URL("../../node_modules/.cache/voicetill/", import.meta.url);
 
+/** Compiled once for all databases of a test process. */
+let program: WebAssembly.Module | null = null;
+
 async function inMemory(): Promise<Database> {
-  return await openPglite(null, await migratedSnapshot());
+  program ??= new WebAssembly.Module(readFileSync(new URL("pglite.wasm", import.meta.resolve("@electric-sql/pglite"))));
+  return await openPglite(null, { snapshot: await migratedSnapshot(), program });
 }
 
 /** A tar of the embedded database's folder, migrated and empty. It takes seconds to make, so it is cached in a file named after what it was made from. */

@@ -11,6 +11,8 @@ export interface WorkerOptions {
   folder: string | null;
   /** A tar of a data folder to start from; in memory only. */
   snapshot: Uint8Array<ArrayBuffer> | null;
+  /** PGlite's program as compiled already; null: compiled here. */
+  program: WebAssembly.Module | null;
 }
 
 export type Request =
@@ -44,10 +46,11 @@ const port = parentPort;
 if (!port) throw new Error("pglite-worker.ts runs as a worker thread only");
 const reply = (answer: Answer) => port.postMessage(answer);
 
-const { folder, snapshot } = workerData as WorkerOptions;
+const { folder, snapshot, program } = workerData as WorkerOptions;
 const lite = new PGlite({
   ...(folder === null ? {} : { dataDir: folder }),
   ...(snapshot === null ? {} : { loadDataDir: new Blob([snapshot]) }),
+  ...(program === null ? {} : { pgliteWasmModule: program }),
   // The default of 128 MB doubles the memory of the process.
   startParams: [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"],
 });

@@ -16,17 +16,25 @@ export interface PGliteDatabase extends Database {
   dump(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
+/** What a database in memory may start from, where a process opens many. */
+export interface Prepared {
+  /** A tar of a data folder. */
+  snapshot: Uint8Array<ArrayBuffer> | null;
+  /** PGlite's program, compiled: half of what opening one costs otherwise. */
+  program: WebAssembly.Module | null;
+}
+
 /**
  * Opens the embedded database, in `dataDir` or in memory. PGlite never calls fsync: what was committed survives the death
  * of the process, not that of the machine.
  */
-export async function openPglite(dataDir: string | null, snapshot: Uint8Array<ArrayBuffer> | null = null): Promise<PGliteDatabase> {
+export async function openPglite(dataDir: string | null, prepared: Prepared = { snapshot: null, program: null }): Promise<PGliteDatabase> {
   const folder = dataDir === null ? null : takeDataFolder(dataDir);
   const scope = new TransactionScope();
   let thread: PGliteThread;
   try {
     await folder?.begin(initdb);
-    thread = new PGliteThread({ folder: folder?.path ?? null, snapshot }, scope);
+    thread = new PGliteThread({ folder: folder?.path ?? null, ...prepared }, scope);
     await thread.ready();
   } catch (cause) {
     folder?.release();

@@ -1,4 +1,4 @@
-/** The part of WebAssembly's JavaScript interface that `flite.ts` uses; TypeScript has it among the browser's types only. */
+/** The part of WebAssembly's JavaScript interface that is used here; TypeScript has it among the browser's types only. */
 declare namespace WebAssembly {
   interface Module {
     readonly [Symbol.toStringTag]: "WebAssembly.Module";
