@@ -217,6 +217,14 @@ test("interim answers that nobody asked for come before the one that counts (RFC
   assert.deepEqual([answer.status, Buffer.from(answer.body).toString()], [201, "ok"]);
 });
 
+test("an answer that switches protocols is lost at once", async () => {
+  const port = await serveRaw((socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"));
+  const body = Buffer.from("number=1");
+  const answer = await outbound.send({ method: "POST", url: `http://127.0.0.1:${port}/`, headers: {}, body });
+  assert.deepEqual(answer, { kind: "lost", reason: "broken answer" });
+  assert.deepEqual(body, Buffer.alloc(8));
+});
+
 test("a request whose time has passed before it begins opens no connection", async () => {
   let connections = 0;
   const port = await listening(createTcpServer(() => connections++));

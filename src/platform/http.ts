@@ -183,6 +183,8 @@ function answerOn(socket: Socket, url: URL, { method, headers, body }: OutboundR
       maxHeaderSize: MAX_HEADER_BYTES,
     });
     sent.once("response", resolve);
+    // Nobody asked for another protocol. Without a listener Node closes the connection and says nothing: `send` would never end.
+    sent.once("upgrade", () => reject(new Refusal("broken answer")));
     sent.on("error", reject);
     sent.end(body);
   });
