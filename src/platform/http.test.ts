@@ -131,8 +131,20 @@ test("an answer longer than the limit is lost, or cut where only the status matt
   const port = await serve((_request, response) => response.end(Buffer.alloc(70_000, 120)));
   const url = `http://127.0.0.1:${port}/`;
   assert.deepEqual(await outbound.send(get(url, { maxBytes: 65_536 })), { kind: "lost", reason: "answer too long" });
-  const cut = await outbound.send(get(url, { maxBytes: 16_384, longBody: "cut" }));
+  const cut = await outbound.send(get(url, { maxBytes: 16_384, statusOnly: true }));
   assert.equal(cut.kind === "answered" && cut.body.length, 16_384);
+});
+
+test("where the status alone matters, a body that is encoded, broken or without an end loses no answer (R-349, R-350)", async () => {
+  const bodies = ["Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\nzz", "Content-Length: 9\r\n\r\nok"];
+  for (const rest of bodies) {
+    const port = await serveRaw((socket) => socket.end(`HTTP/1.1 200 OK\r\n${rest}`));
+    const answer = await outbound.send(get(`http://127.0.0.1:${port}/`, { statusOnly: true }));
+    assert.equal(answer.kind === "answered" && answer.status, 200);
+  }
+  const port = await serveRaw((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"));
+  const answer = await outbound.send(get(`http://127.0.0.1:${port}/`, { statusOnly: true, timeoutMs: 100 }));
+  assert.equal(answer.kind === "answered" && answer.status, 200);
 });
 
 test("an endless answer is read no further than the limit (R-251)", async () => {

@@ -24,8 +24,8 @@ export interface OutboundRequest {
   signal?: AbortSignal;
   /** Longest body of an answer. Default 256 KiB. */
   maxBytes?: number;
-  /** What a longer one is: "lost", or "cut" to `maxBytes` where only the status matters. Default "lost". */
-  longBody?: "lost" | "cut";
+  /** The status alone matters: a body that is too long, encoded, broken or without an end loses no answer. Default false. */
+  statusOnly?: boolean;
   /** Refuse plain http. */
   httpsOnly?: boolean;
 }
@@ -84,7 +84,8 @@ export function createOutbound({ allow, ownHosts = [], extraCa = [], resolve = r
       const answer = await answerOn(socket, url, request);
       crashPoint("response_begun");
       const headers = Object.fromEntries(Object.entries(answer.headersDistinct).map(([name, values]) => [name, (values ?? []).join(", ")]));
-      if (!["", "identity"].includes((headers["content-encoding"] ?? "").toLowerCase())) throw new Refusal("encoded answer");
+      const encoded = !["", "identity"].includes((headers["content-encoding"] ?? "").toLowerCase());
+      if (encoded && !request.statusOnly) throw new Refusal("encoded answer");
       const body = await readBody(answer, request);
       return { kind: "answered", status: answer.statusCode ?? 0, headers, body };
     } finally {
@@ -204,16 +205,18 @@ function hostOf(url: URL): string {
 
 async function readBody(
   body: AsyncIterable<Uint8Array>,
-  { maxBytes = MAX_BODY_BYTES, longBody = "lost" }: OutboundRequest,
+  { maxBytes = MAX_BODY_BYTES, statusOnly = false }: OutboundRequest,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length <= maxBytes) continue;
-    if (longBody === "lost") throw new Refusal("answer too long");
-    break;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxBytes) throw new Refusal("answer too long");
+    }
+  } catch (error) {
+    if (!statusOnly) throw error;
   }
   return Buffer.concat(chunks, Math.min(length, maxBytes));
 }

@@ -99,7 +99,7 @@ export function createDelivery(deps: DeliveryDeps) {
       body: new TextEncoder().encode(body),
       timeoutMs: ANSWER_MS,
       maxBytes: ANSWER_BYTES,
-      longBody: "cut",
+      statusOnly: true,
       httpsOnly: environment === "live",
     });
   }

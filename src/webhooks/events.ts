@@ -18,8 +18,6 @@ export interface WebhookEvent {
 
 /** How long a claimed event is left alone: longer than one try can last, so that only a dead worker's event is taken again. */
 const CLAIM_MS = 30_000;
-/** A job may run this much before its event is due by the database's clock. */
-const EARLY_MS = 1_000;
 
 /**
  * How long an event that was never tried is hidden from workers of the version before, which run beside this one during an upgrade: they
@@ -30,8 +28,7 @@ const HIDDEN_MS = 600_000;
 const milliseconds = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`;
 
 /** The first bound is for the index. */
-const isDue = (earlyMs: number) =>
-  sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS)} and (tries = 0 or next_try_at <= ${milliseconds(earlyMs)})`;
+const isDue = sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS)} and (tries = 0 or next_try_at <= clock_timestamp())`;
 
 /** NOTIFY channel of new events; the payload is the project's id. */
 export const CHANNEL = "voicetill_webhook";
@@ -85,7 +82,7 @@ export async function claimDueEvent(db: Db, projectId: string): Promise<WebhookE
         .where("project_id", "=", projectId)
         .where("delivered_at", "is", null)
         .where("dead_at", "is", null)
-        .where(isDue(EARLY_MS))
+        .where(isDue)
         .orderBy("next_try_at")
         .limit(1)
         .forUpdate()
@@ -119,10 +116,11 @@ export async function markDead(db: Db, id: string, status: string): Promise<void
     .execute();
 }
 
+/** Due at the moment of a job that the same transaction sends with this wait: both count from the transaction's beginning. */
 export async function markWaiting(db: Db, id: string, status: string, waitMs: number): Promise<void> {
   await db
     .updateTable("webhook_events")
-    .set({ next_try_at: milliseconds(waitMs), last_status: status })
+    .set({ next_try_at: sql<Date>`now() + ${waitMs} * interval '1 millisecond'`, last_status: status })
     .where("id", "=", id)
     .execute();
 }
@@ -147,7 +145,7 @@ export async function projectsWithDueEvents(db: Db): Promise<string[]> {
     .distinct()
     .where("delivered_at", "is", null)
     .where("dead_at", "is", null)
-    .where(isDue(0))
+    .where(isDue)
     .execute();
   return rows.map((row) => row.project_id);
 }

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { sql } from "kysely";
 import { ManualClock, systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
@@ -297,6 +298,22 @@ describe("the status webhook", () => {
     const session = await finalSession();
     await tryDue();
     assert.ok((await eventOf(session)).delivered_at);
+  });
+
+  test("an encoded answer counts by its status: it is not asked again (R-349, R-350)", async () => {
+    receiver.answer = (response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("ok"));
+    const session = await finalSession();
+    await tryDue();
+    assert.ok((await eventOf(session)).delivered_at);
+  });
+
+  test("a worker that is woken for another event leaves one alone whose time has not come (R-349)", async () => {
+    const { id } = await eventOf(await finalSession());
+    await fixture.database.transaction(async (tx) => {
+      const soon = sql<Date>`clock_timestamp() + interval '900 milliseconds'`;
+      await tx.updateTable("webhook_events").set({ tries: 1, next_try_at: soon }).where("id", "=", id).execute();
+      assert.equal(await claimDueEvent(tx, fixture.projectId), null);
+    });
   });
 
   test("Retry-After is honoured", async () => {

@@ -34,7 +34,7 @@ export function createCallControl({ outbound, clock, log }: { outbound: Pick<Out
     if (!destination) return;
     const body = Buffer.from(JSON.stringify({ type: "transfer", destination }));
     const headers = { "content-type": "application/json" };
-    const answer = await outbound.send({ method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, longBody: "cut", httpsOnly: true });
+    const answer = await outbound.send({ method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, statusOnly: true, httpsOnly: true });
     if (answer.kind !== "answered") log.warn("platform_transfer_failed", { session, reason: answer.reason });
     else if (answer.status >= 300) log.warn("platform_transfer_failed", { session, status: answer.status });
     else log.info("platform_transfer", { session });
