@@ -70,7 +70,7 @@ async function readBody(request: FastifyRequest, reply: FastifyReply, limit: num
 async function takeBody(request: FastifyRequest, reply: FastifyReply, limit: number, onChunk: (chunk: Buffer) => unknown): Promise<void> {
   const { raw, headers } = request;
   checkLength(headers, limit);
-  if (headers.expect) reply.raw.writeContinue();
+  if (waitsToGoOn(headers)) reply.raw.writeContinue();
 
   return await new Promise((resolve, reject) => {
     let length = 0;
@@ -81,6 +81,11 @@ async function takeBody(request: FastifyRequest, reply: FastifyReply, limit: num
     });
     onEnded(raw, resolve, reject);
   });
+}
+
+/** Whether the client sends its body once it was told to (RFC 9110 section 10.1.1). */
+export function waitsToGoOn(headers: IncomingHttpHeaders): boolean {
+  return /\b100-continue\b/i.test(headers.expect ?? "");
 }
 
 /** Throws AppError for a body that is encoded, or said to be longer than `limit`. */

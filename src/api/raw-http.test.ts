@@ -75,6 +75,14 @@ test("a client that asks first is told to go on, but not before its key was chec
   assert.equal(statusOf(refused.text), 401);
 });
 
+test("an expectation that nobody knows is passed over (RFC 9110 section 10.1.1)", async () => {
+  const { text } = await exchange(
+    (socket) => socket.write(`${POST}Content-Length: ${body.length}\r\nExpect: the-best\r\n\r\n${body}`),
+    /\r\n\r\n\{/,
+  );
+  assert.match(text, /^HTTP\/1\.1 201 /);
+});
+
 test("what could be read as two requests is refused and the connection closed (R-025)", async () => {
   const get = "GET /v1/auth/check HTTP/1.1\r\n";
   for (const request of [
@@ -86,6 +94,7 @@ test("what could be read as two requests is refused and the connection closed (R
     `${get}${AUTHORIZED}X : a\r\n\r\n`,
     `${get}${AUTHORIZED}X: a\0b\r\n\r\n`,
     `${get}${AUTHORIZED}host: y\r\n\r\n`,
+    `${get}Authorization: Bearer ${KEYS.test}\r\n\r\n`,
     `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
     "nonsense\r\n\r\n",
   ]) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
-import { checkLength, JSON_TYPE, onEnded } from "./body.ts";
+import { checkLength, JSON_TYPE, onEnded, waitsToGoOn } from "./body.ts";
 import { FAULTS, Invalid, itemAt } from "./schemas/faults.ts";
 
 declare module "fastify" {
@@ -34,7 +34,7 @@ export class SecretBody {
   constructor(raw: IncomingMessage, limit: number) {
     this.#raw = raw;
     this.#limit = limit;
-    this.#isHeldBack = raw.headers.expect !== undefined;
+    this.#isHeldBack = waitsToGoOn(raw.headers);
     raw.on("data", (chunk: Buffer) => {
       this.#add(chunk);
       chunk.fill(0);

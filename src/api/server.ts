@@ -72,7 +72,12 @@ function newServer({ settings, clock, log, random }: StatusDeps): FastifyInstanc
     keepAliveTimeout: 65_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    http: { maxHeaderSize: HEAD_BYTES, headersTimeout: limits.headMs, connectionsCheckingInterval: Math.min(CHECK_MS, limits.headMs) },
+    http: {
+      requireHostHeader: false,
+      maxHeaderSize: HEAD_BYTES,
+      headersTimeout: limits.headMs,
+      connectionsCheckingInterval: Math.min(CHECK_MS, limits.headMs),
+    },
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, limits, clock),
   });
   // Routes read the bodies they want by themselves (body.ts): nothing of one is read before the key was checked.
@@ -100,9 +105,13 @@ function routable(url: string): string {
   }
 }
 
-/** `100 Continue` is sent by whoever reads the body, not before the key was checked (R-025). */
+/**
+ * `100 Continue` is sent by whoever reads the body, not before the key was checked (R-025). Other expectations are passed over
+ * (RFC 9110 section 10.1.1): Node answers them with no word.
+ */
 function askBeforeReading(server: Server): void {
-  server.on("checkContinue", (request, response) => server.emit("request", request, response));
+  for (const event of ["checkContinue", "checkExpectation"] as const)
+    server.on(event, (request, response) => server.emit("request", request, response));
 }
 
 function observeWith(app: FastifyInstance, observe: NonNullable<ApiDeps["observe"]>): void {

@@ -97,6 +97,8 @@ test("nesting past the limit is refused without touching the stack (R-022)", () 
   assert.equal(faultOf("[".repeat(60_000)).message, "too deeply nested");
   assert.equal(faultOf('{"a":'.repeat(60_000)).message, "too deeply nested");
   assert.equal(Array.isArray(parseJson("[".repeat(64) + "]".repeat(64))), true);
+  assert.equal(Array.isArray(parseJson("[".repeat(64) + "1" + "]".repeat(64))), true);
+  assert.equal(faultOf("[".repeat(65) + "]".repeat(65)).offset, 64);
 });
 
 test("__proto__ is a key like any other (R-020)", () => {

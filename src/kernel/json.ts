@@ -158,9 +158,10 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
   };
 
   const value = (depth: number): JsonValue => {
-    if (depth > settings.maxDepth) throw new JsonError(at, "too deeply nested");
     space();
     const character = text[at];
+    const opens = character === "{" || character === "[";
+    if (opens && depth >= settings.maxDepth) throw new JsonError(at, "too deeply nested");
     if (character === '"') return string();
     if (character === "{") return object(depth);
     if (character === "[") return array(depth);

@@ -136,7 +136,11 @@ test("an answer longer than the limit is lost, or cut where only the status matt
 });
 
 test("where the status alone matters, a body that is encoded, broken or without an end loses no answer (R-349, R-350)", async () => {
-  const bodies = ["Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\nzz", "Content-Length: 9\r\n\r\nok"];
+  const bodies = [
+    "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok",
+    "Transfer-Encoding: chunked\r\n\r\nzz",
+    "Content-Length: 9\r\n\r\nok",
+  ];
   for (const rest of bodies) {
     const port = await serveRaw((socket) => socket.end(`HTTP/1.1 200 OK\r\n${rest}`));
     const answer = await outbound.send(get(`http://127.0.0.1:${port}/`, { statusOnly: true }));

@@ -150,8 +150,8 @@ function limiterFor({ settings, database, clock, rateCounter: given }: ApiDeps):
 function checkHead({ raw }: FastifyRequest): void {
   const coding = raw.headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") throw new AppError("bad_request");
-  if (raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length > 1)
-    throw new AppError("bad_request");
+  const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
+  if (hosts > 1 || (hosts === 0 && raw.httpVersion === "1.1")) throw new AppError("bad_request");
   if ((raw.url?.length ?? 0) > MAX_URL_LENGTH) throw new AppError("uri_too_long");
   const { rawHeaders } = raw;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new AppError("headers_too_large");
