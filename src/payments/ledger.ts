@@ -1,8 +1,10 @@
+import type { Gateway } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { isDataError } from "#src/platform/index.ts";
 import type { Database, Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
+import type { AttemptResult } from "./attempts.ts";
 import { withoutTexts } from "./outcome.ts";
 import type { OutcomeEffects } from "./outcome.ts";
 import { endAttempt, type Written } from "./transitions.ts";
@@ -39,4 +41,17 @@ export async function writeResult(
       else await sleep(clock, wait);
     }
   }
+}
+
+/**
+ * What a merchant's own endpoint did wrong, and an attempt there that was cut off: it cannot be asked, so the log is where its operator
+ * hears of it (R-249, R-256). Such a gateway's reasons are our own words; other vendors' may be theirs.
+ */
+export function tellOfForwarding(
+  { log }: Pick<LedgerDeps, "log">,
+  gateway: Pick<Gateway, "name" | "capabilities">,
+  session: string,
+  { reason }: AttemptResult,
+): void {
+  if (gateway.capabilities.oneAttempt && reason !== null) log.warn("card_forwarding_fault", { session, gateway: gateway.name, reason });
 }

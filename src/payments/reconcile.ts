@@ -8,7 +8,7 @@ import { decisionOf, findAttempt } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
-import { writeResult } from "./ledger.ts";
+import { tellOfForwarding, writeResult } from "./ledger.ts";
 import { effectsOf, declinedBy } from "./outcome.ts";
 import type { OutcomeEffects } from "./outcome.ts";
 import { requireReversalOfUnknown } from "./reversal-rows.ts";
@@ -127,6 +127,8 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
 
   async function decide(attempt: Attempt, effects: OutcomeEffects): Promise<void> {
     const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, effects);
+    const gateway = gateways[attempt.gateway];
+    if (gateway) tellOfForwarding(deps, gateway, attempt.trace.sessionId, effects.attempt);
     if (written === "written") deps.onFound?.(attempt.gateway, effects.attempt.outcome);
     else if (effects.attempt.outcome === "approved") {
       log.error("payment_approved_too_late", facts(attempt));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
-import { silentLog } from "#src/platform/index.ts";
+import { type Log, silentLog } from "#src/platform/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -213,18 +213,21 @@ describe("recovering a payment whose answer was lost", () => {
     const forwarding = () =>
       without(fake.gateway({}, { lookUp: "by rule", voidBy: "none", oneAttempt: true, absenceIsProofAfterMs: 0 }), "void");
     beforeEach(() => {
-      fake.onLookUp = () => declined("card_declined");
+      fake.onLookUp = () => ({ ...declined("card_declined"), reason: "cut off" });
     });
 
-    test("a cut-off attempt fails once its owner has had its deadline and 30 s more, and is not sent again (R-249)", async () => {
+    test("a cut-off attempt fails once its owner has had its deadline and 30 s more, is not sent again, and is told in the log (R-249)", async () => {
       const session = await died("dead", forwarding());
-      const process = testProcess(fixture, forwarding(), { owner: "process-2" });
+      const told: unknown[] = [];
+      const log: Log = { ...silentLog, warn: (event, fields) => void told.push([event, fields?.session, fields?.reason]) };
+      const process = testProcess(fixture, forwarding(), { owner: "process-2", log });
       const begin = process.clock.monotonic();
       await recover(process, isFinal(session));
       const seconds = (process.clock.monotonic() - begin) / SECOND;
       assert.ok(seconds >= 59 && seconds < 120, `decided after ${seconds} s`);
       assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "card_declined"]);
       assert.equal(fake.charges.length, 1);
+      assert.deepEqual(told, [["card_forwarding_fault", session.id, "cut off"]]);
     });
 
     test("an owner that was only cut off from the database still has its answer count (R-249, R-287)", async () => {

@@ -5,6 +5,7 @@ import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { answered, settingsOf, testIo } from "#src/gateways/testing.ts";
 import { AppError } from "#src/kernel/errors.ts";
+import { type Log, silentLog } from "#src/platform/index.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
@@ -133,6 +134,18 @@ describe("settling a payment", () => {
     await testProcess(fixture, fake.gateway()).payments.settle({ session, card: testCard(), mayRetry: false });
     const failed = await read(session);
     assert.deepEqual([failed.errorCode, failed.errorMessage], ["no_funds_today", null]);
+  });
+
+  test("what a card-forwarding endpoint did wrong is in the log; the words of other vendors are not (R-247, R-256)", async () => {
+    const lines: unknown[] = [];
+    const log: Log = { ...silentLog, warn: (event, fields) => void lines.push([event, fields]) };
+    fake.onCharge = async () => ({ ...declined("card_declined"), reason: "the endpoint answered with status 500" });
+    for (const oneAttempt of [false, true]) {
+      const session = await collecting(fixture);
+      await testProcess(fixture, fake.gateway({}, { oneAttempt }), { log }).payments.settle({ session, card: testCard(), mayRetry: false });
+      const told = { session: session.id, gateway: "stripe", reason: "the endpoint answered with status 500" };
+      assert.deepEqual(lines, oneAttempt ? [["card_forwarding_fault", told]] : []);
+    }
   });
 
   test("a bare refusal of card forwarding has words, in the session's error and in the status webhook (R-439, R-246)", async () => {

@@ -9,7 +9,7 @@ import { addNotes, findAttempt } from "./attempts.ts";
 import { createGatewayIo } from "./gateway-io.ts";
 import type { PaymentsDeps, SettleResult } from "./types.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { writeResult } from "./ledger.ts";
+import { tellOfForwarding, writeResult } from "./ledger.ts";
 import { beginAttempt, type NewAttempt } from "./transitions.ts";
 import { effectsOf, declinedBy, errorOf } from "./outcome.ts";
 import type { Search } from "./reconcile.ts";
@@ -80,6 +80,7 @@ export async function settle(
     lost = outcome.outcome === "unknown";
     const effects = effectsOf(outcome, facts, input.mayRetry && !gateway.capabilities.oneAttempt);
     const written = await writeResult(deps, { id, sessionId: session.id }, effects);
+    tellOfForwarding(deps, gateway, session.id, effects.attempt);
     if (written === "late" && outcome.outcome === "approved") {
       deps.log.error("payment_approved_too_late", { session: session.id, gateway: gateway.name, attempt: intent.number });
       reversals.begin(id);
