@@ -128,6 +128,8 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ RETENTION_PERSONAL_DAYS: "a month" }, /^RETENTION_PERSONAL_DAYS: /],
   [{ RATE_LIMIT_PER_MINUTE: "1.5" }, /^RATE_LIMIT_PER_MINUTE: /],
   [{ MASTER_KEY_PREVIOUS: "hunter2" }, /^MASTER_KEY_PREVIOUS: its value is not 32 bytes in base64/],
+  [{ TRUSTED_PROXIES: "172.16/12" }, /^TRUSTED_PROXIES: "172\.16\/12" is not a list of address ranges/],
+  [{ SIP_TRUNKS: "10.0.0.0/8,010.0.0.0/8" }, /^SIP_TRUNKS: .* is not a list of address ranges/],
   [{ TRUSTED_PROXIES: "proxy.example" }, /^TRUSTED_PROXIES: "proxy\.example" is not a list of address ranges/],
   [{ SIP_PUBLIC_HOST: "a b" }, /^SIP_PUBLIC_HOST: /],
   [{ SIP_TLS_SRTP: "always" }, /^SIP_TLS_SRTP: "always" is not one of offered, required\.$/],

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
@@ -109,12 +110,17 @@ export const voiceNames: Kind<VoiceNames> = {
   }),
 };
 
+/** Of whole addresses alone: the library takes 172.16/12 for 172.0.0.16/12, and 010.0.0.0/8 for 8.0.0.0/8. */
+function isRange(text: string): boolean {
+  return isIP(text.split("/", 1)[0]!) !== 0 && (ipaddr.isValidCIDR(text) || ipaddr.isValid(text));
+}
+
 export const cidrs: Kind<string[]> = {
   complaint: isNot("a list of address ranges such as 10.0.0.0/8,::1/128"),
   schema: z
     .string()
     .transform(splitList)
-    .refine((items) => items.every((item) => ipaddr.isValidCIDR(item) || ipaddr.isValid(item))),
+    .refine((items) => items.every(isRange)),
 };
 
 /** Address ranges, and names of presets, which become their ranges. */
@@ -123,7 +129,7 @@ export const trunks: Kind<string[]> = {
   schema: z
     .string()
     .transform((text) => splitList(text).flatMap((item) => (Object.hasOwn(TRUNK_PRESETS, item) ? TRUNK_PRESETS[item]!.ranges : [item])))
-    .refine((items) => items.every((item) => ipaddr.isValidCIDR(item) || ipaddr.isValid(item))),
+    .refine((items) => items.every(isRange)),
 };
 
 export interface PortRange {

@@ -159,6 +159,11 @@ test("addresses of the open network are public", () => {
   assert.equal(isPublic("not an address"), false);
 });
 
+test("a range of an address that is not written out is refused: it would be another one", () => {
+  for (const text of ["172.16/12", "010.0.0.0/8", "10.1", "0x7f.1", "10.0.0.0/33"])
+    assert.throws(() => parseCidrs("X", [text]), { name: "OperatorError" }, text);
+});
+
 test("an address of this machine is not public, whatever its range (S-50)", () => {
   const own = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address.split("%")[0]!) ?? []);
   assert.ok(own.length > 0);
