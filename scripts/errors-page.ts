@@ -156,7 +156,7 @@ const ITEM_ACTION: Readonly<Record<string, string>> = {
   decimal_type: "Send a number, or a number as text.",
   decimal_parsing: "Send plain decimals: `49.95`, no currency sign, no thousands separator.",
   finite_number: "Send a finite number.",
-  decimal_max_places: "Round it yourself: the service never does.",
+  decimal_max_places: "Round it yourself: the service does so only where its operator chose it (`AMOUNT_SUBCENT`).",
   greater_than_equal: "Send no less than the bound.",
   greater_than: "Send more than the bound; 0 is for mode `tokenize`.",
   less_than_equal: "Send no more than the bound.",

@@ -127,6 +127,7 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   const rules = {
     phoneNumber,
     sessionTtlSeconds,
+    roundsFractions: config.amountSubcent === "round_half_up",
     isTrunkHost: trunks.isTrunkHost,
     dialsNumbers: trunks.outbound !== null,
     dialsTls: config.sipTlsPort !== null,

@@ -1,4 +1,4 @@
-import { decimalsOf, toMinor, type Decimal } from "#src/kernel/money.ts";
+import { decimalsOf, nearestMinor, toMinor, type Decimal } from "#src/kernel/money.ts";
 
 /** An amount as it was asked for, exact, before the project's currency is known. */
 export interface Amount {
@@ -16,9 +16,13 @@ export function ceilingOf(currency: string): number {
   return decimals === 0 ? 999_999 : CEILING * 10 ** (decimals - 2);
 }
 
-/** The amount in whole minor units of the project's currency: never rounded, never past the ceiling. */
-export function amountInMinor({ decimal, noise }: Amount, currency: string): number | "fraction" | "too large" {
-  const minor = toMinor(decimal, currency, noise);
+/**
+ * The amount in whole minor units of the project's currency, never past the ceiling (R-113 to R-115). A fraction of a minor unit is
+ * rounded where the operator chose so (table C2), but never one of a currency that has no decimals at all.
+ */
+export function amountInMinor({ decimal, noise }: Amount, currency: string, rounds: boolean): number | "fraction" | "too large" {
+  let minor = toMinor(decimal, currency, noise);
+  if (minor === "fraction" && rounds && decimalsOf(currency) > 0) minor = nearestMinor(decimal, currency);
   if (minor === "fraction") return minor;
   return minor === "range" || minor > ceilingOf(currency) ? "too large" : minor;
 }

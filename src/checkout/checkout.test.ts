@@ -17,6 +17,7 @@ interface Setting {
   numbers?: string[];
   dialsNumbers?: boolean;
   dialsTls?: boolean;
+  roundsFractions?: boolean;
   /** Log events, added here. */
   warnings?: string[];
 }
@@ -29,6 +30,7 @@ function checkoutOf({
   numbers = [],
   dialsNumbers = true,
   dialsTls = false,
+  roundsFractions = false,
   warnings = [],
 }: Setting = {}) {
   const shop = {
@@ -54,6 +56,7 @@ function checkoutOf({
       sessionTtlSeconds: 300,
       dialsNumbers,
       dialsTls,
+      roundsFractions,
       isTrunkHost: (host) => host === "trunk.example",
     },
     log: { warn: (event) => void warnings.push(event) },
@@ -137,6 +140,17 @@ for (const [what, result, fault] of AMOUNTS) {
     assert.deepEqual(faultsOf(await result), fault ? [fault] : []);
   });
 }
+
+test("with AMOUNT_SUBCENT=round_half_up a fraction of a cent is rounded, to nothing too, and a fraction of a yen is not (R-111, R-115, table C2)", async () => {
+  const minorOf = async (text: string, setting: Setting = {}) => {
+    const result = await voice({ amount: amount(text) }, { ...setting, roundsFractions: true });
+    return result.kind === "valid" ? result.session.amountMinor : faultsOf(result);
+  };
+  assert.deepEqual([await minorOf("10.005"), await minorOf("10.00499"), await minorOf("0.005")], [1001, 1000, 1]);
+  assert.deepEqual(await minorOf("0.004"), [{ field: "amount", fault: "zero" }]);
+  assert.deepEqual(await minorOf("999999.995"), [{ field: "amount", fault: "too large", ceiling: 99_999_999, currency: "USD" }]);
+  assert.deepEqual(await minorOf("500.5", YEN), [{ field: "amount", fault: "fraction", decimals: 0 }]);
+});
 
 test("all faults are told at once, in the order of the fields", async () => {
   const setting = { options: null, capabilities: { ...NO_ADDRESS, connectedAccountOption: "platform" } };

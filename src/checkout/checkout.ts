@@ -31,6 +31,8 @@ export interface CheckoutDeps {
     phoneNumber: string | null;
     /** Unused voice sessions live this long. */
     sessionTtlSeconds: number;
+    /** A fraction of a minor unit is rounded half up (`AMOUNT_SUBCENT`), not refused. Default false. */
+    roundsFractions?: boolean;
     /** There is a trunk that dials numbers (`SIP_OUTBOUND`). */
     dialsNumbers: boolean;
     /** SIP is spoken over TLS here (`SIP_TLS_PORT`). */
@@ -60,7 +62,7 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
       const facts = await factsFor(requester, request);
       if (!facts) return { kind: "no project" };
       const { project, gateway, phoneNumber } = facts;
-      const amountMinor = amountInMinor(request.amount, project.currency);
+      const amountMinor = amountInMinor(request.amount, project.currency, settings.roundsFractions ?? false);
       const faults = [
         ...amountFaults(amountMinor, request.mode, project.currency),
         ...gatewayFaults(facts),

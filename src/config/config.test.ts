@@ -141,6 +141,7 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ LOG_FORMAT: "xml" }, /^LOG_FORMAT: /],
   [{ MAX_CALLS: "many" }, /^MAX_CALLS: "many" is not a whole number/],
   [{ TRANSFERS_AT_ONCE: "-1" }, /^TRANSFERS_AT_ONCE: /],
+  [{ AMOUNT_SUBCENT: "half" }, /^AMOUNT_SUBCENT: "half" is not one of reject, round_half_up/],
   [{ TRANSFERS_PER_DAY: "1e3" }, /^TRANSFERS_PER_DAY: /],
   [{ CRASH_AT: "nowhere" }, /^CRASH_AT: "nowhere" is not a crash point such as/],
 ];

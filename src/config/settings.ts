@@ -177,6 +177,11 @@ export const SETTINGS = {
     "form of the log lines",
     "pretty on a terminal, else json",
   ),
+  AMOUNT_SUBCENT: required(
+    oneOf("reject", "round_half_up"),
+    "reject",
+    "what becomes of an amount with a fraction of a cent, of a currency that has cents: refused with 422, or rounded half up",
+  ),
   PHONE_NUMBER: optional(phone, "number answered where a project has none"),
   MAX_CALLS: required(count, "1000", "calls at once; the next one is refused with 503"),
   TRANSFERS_AT_ONCE: required(count, "50", "callbacks dialled at once, by all processes together; beyond, transfers fail"),

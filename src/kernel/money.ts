@@ -103,9 +103,20 @@ export function toMinor(value: Decimal, currency: string, noise = 0): number | "
   if (shift >= 0) return Number(value.digits * 10n ** BigInt(shift));
   if (shift < -400) return "fraction";
   const scale = 10n ** BigInt(-shift);
-  const nearest = (value.digits + scale / 2n) / scale;
+  const nearest = halfUp(value.digits, scale);
   const remainder = value.digits - nearest * scale;
   if (remainder === 0n) return Number(nearest);
   const distance = Number(remainder < 0n ? -remainder : remainder) / Number(scale) / 10 ** decimalsOf(currency);
   return nearest > 0n && distance < noise ? Number(nearest) : "fraction";
+}
+
+/** The nearest whole number of minor units to a value that `toMinor` calls a fraction, a half upwards. */
+export function nearestMinor({ digits, exponent }: Decimal, currency: string): number {
+  const shift = exponent + decimalsOf(currency);
+  return shift < -400 ? 0 : Number(halfUp(digits, 10n ** BigInt(-shift)));
+}
+
+/** `scale` is even. */
+function halfUp(digits: bigint, scale: bigint): bigint {
+  return (digits + scale / 2n) / scale;
 }

@@ -64,7 +64,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     project: "The project's id or slug.",
     caller: "The caller's phone number, E.164: `+14155550100`. Finds the session again, and matches the call when nothing else does.",
     amount:
-      'In units of the project\'s currency, not in cents: `49.95` or `"49.95"`. More than 0 to charge; may be 0 to store a card. Never rounded.',
+      'In units of the project\'s currency, not in cents: `49.95` or `"49.95"`. More than 0 to charge; may be 0 to store a card. A fraction of a cent is refused, or rounded where the operator chose so.',
     mode: SESSION_FIELDS.mode,
     gateway: "Must be configured on the project for the key's mode. `webhook` forwards the card to your own endpoint.",
     description: "For the gateway's records and yours. Not spoken.",
