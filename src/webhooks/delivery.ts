@@ -42,6 +42,8 @@ const ANSWER_BYTES = 16 * 1024;
 /** Tries under way for one project in one process. */
 const MOST_AT_ONCE = 4;
 const SWEEP_MS = 30_000;
+/** A job counts from its transaction's beginning, its event from a moment later: the job must not find it not yet due. */
+const JOB_LATER_MS = 500;
 
 /**
  * Delivers what stands in webhook_events. Each project has at most four loops of its own, so a dead receiver delays
@@ -137,7 +139,7 @@ export function createDelivery(deps: DeliveryDeps) {
     }
     await database.transaction(async (tx) => {
       await markWaiting(tx, event.id, outcome, wait);
-      await jobs.send(tx, QUEUE, { projectId: event.projectId }, { startAfterMs: wait });
+      await jobs.send(tx, QUEUE, { projectId: event.projectId }, { startAfterMs: wait + JOB_LATER_MS });
     });
   }
 

@@ -116,11 +116,10 @@ export async function markDead(db: Db, id: string, status: string): Promise<void
     .execute();
 }
 
-/** Due at the moment of a job that the same transaction sends with this wait: both count from the transaction's beginning. */
 export async function markWaiting(db: Db, id: string, status: string, waitMs: number): Promise<void> {
   await db
     .updateTable("webhook_events")
-    .set({ next_try_at: sql<Date>`now() + ${waitMs} * interval '1 millisecond'`, last_status: status })
+    .set({ next_try_at: milliseconds(waitMs), last_status: status })
     .where("id", "=", id)
     .execute();
 }
