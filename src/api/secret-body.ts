@@ -15,6 +15,9 @@ declare module "fastify" {
   }
 }
 
+/** Of UTF-8; passed over as in every other body. */
+const BOM = [0xef, 0xbb, 0xbf];
+
 /**
  * A body that may hold a card (S-60). Its bytes are taken as they come, from the request's first moment on and whatever becomes of
  * it, into memory of our own; what they came in is overwritten at once. The response waits for their end, because Node drops what
@@ -56,7 +59,8 @@ export class SecretBody {
     if (this.#isTooLarge) throw new AppError("body_too_large");
     if (this.#length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
     if (!JSON_TYPE.test(headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
-    return this.#bytes!.subarray(0, this.#length);
+    const start = BOM.every((byte, at) => this.#bytes![at] === byte) ? BOM.length : 0;
+    return this.#bytes!.subarray(start, this.#length);
   }
 
   /** Resolves when nothing more comes, and has overwritten what came. A body that is too large is not waited for: its connection ends. */

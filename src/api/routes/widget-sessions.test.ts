@@ -423,6 +423,12 @@ describe("charging", () => {
     assert.equal((await charge(id, await page(id), body(32 * 1024))).statusCode, 200);
   });
 
+  test("a byte order mark before the card is passed over (R-017)", async () => {
+    const { create, page, charge } = service();
+    const id = await create();
+    assert.equal((await charge(id, await page(id), Buffer.from(`\u{feff}${JSON.stringify({ card: CARD })}`))).statusCode, 200);
+  });
+
   test("without the page's nonce, or from another site, nothing is charged and nothing is counted (R-371)", async () => {
     const { create, page, charge, frame } = service();
     const [id, other] = [await create(), await create()];
