@@ -47,6 +47,11 @@ function onStar(turn: Turn): void {
   listen(turn);
 }
 
+/** The run is over; but who keys slowly may still end an answer that had ended by itself. */
+export function onTypeAheadPause(turn: Turn): void {
+  turn.state.typeAhead = turn.state.typeAhead === "drop_to_pound" ? "drop_pound" : "take";
+}
+
 export function takeTypeAhead(turn: Turn): void {
   turn.state.typeAhead = "take";
   cancelTimer(turn, "type_ahead");

@@ -80,6 +80,10 @@ test("answers that end by themselves need no pound key, and one given all the sa
   assert.equal(pounds.charged[0]?.number, MASTERCARD);
   const late = TestCall.answered().keys(MASTERCARD).listens().keys("#0330");
   assert.equal(late.prompt, "ask_cvv");
+  const slow = TestCall.answered().keys(`${MASTERCARD}033012394105`).passes(700).keys("#");
+  assert.equal(slow.prompt, "confirm_last4");
+  assert.equal(slow.keys("#").prompt, "confirm_unclear");
+  assert.equal(slow.passes(500).keys("1").charged.length, 1);
 });
 
 test("the sixteenth digit of a valid Visa, Discover or JCB ends the number at once", () => {

@@ -3,7 +3,7 @@ import { awaitAnswer, greet, onSilence } from "./ask.ts";
 import type { ConversationEffect, ConversationEvent, ConversationSetup, TimerName } from "./contract.ts";
 import { callOff, finish, leave, succeed } from "./ending.ts";
 import { askForPatience, onPaidElsewhere, onPatiencePromptEnded, onPaymentResult, onSkipRefused } from "./gateway.ts";
-import { onDtmfDigit, takeTypeAhead } from "./dtmf.ts";
+import { onDtmfDigit, onTypeAheadPause } from "./dtmf.ts";
 import { onRecognised, onSpeechStarted, onSpeechUnavailable } from "./speech.ts";
 import { startConversation } from "./state.ts";
 import type { ConversationState, Stage } from "./state.ts";
@@ -51,7 +51,7 @@ const REACTIONS: Readonly<Record<Stage, Reactions>> = {
 const TIMERS: Readonly<Record<TimerName, (turn: Turn) => unknown>> = {
   silence: onSilence,
   digits: complete,
-  type_ahead: takeTypeAhead,
+  type_ahead: onTypeAheadPause,
   star: () => undefined,
   patience: askForPatience,
 };
