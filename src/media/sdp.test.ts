@@ -110,6 +110,12 @@ for (const [written, c, expected] of [
   });
 }
 
+test("a count of ports behind the first one is passed over (RFC 8866 section 5.14)", () => {
+  const { answer, remote } = agree(sdp(["m=audio 4000/1 RTP/AVP 0", "m=video 5000/2 RTP/AVP 96"]));
+  assert.equal(remote.port, 4000);
+  assert.deepEqual(lines(answer, "m"), ["m=audio 20002 RTP/AVP 0", "m=video 0 RTP/AVP 96"]);
+});
+
 test("the stream's c= line beats the session's", () => {
   const { remote } = agree(sdp(["m=audio 4000 RTP/AVP 0", "c=IN IP4 203.0.113.9"]));
   assert.equal(remote.host, "203.0.113.9");

@@ -68,6 +68,8 @@ const MAX_LINE_BYTES = 1_024;
 const MAX_MEDIA_LINES = 16;
 const MAX_RELEVANT_LINES = 200;
 const RELEVANT = /^(?:[vocm]=|a=(?:rtpmap:|crypto:|rtcp:|(?:rtcp-mux|sendrecv|sendonly|recvonly|inactive)$))/;
+/** "/2" behind the port (RFC 8866 section 5.14): the first one is used. sdp-transform does not know it. */
+const PORT_COUNT = /^(m=\S+ \d+)\/\d+(?= )/;
 /** Read by `sdes.ts`: sdp-transform keeps one session parameter of several. */
 const CRYPTO = "a=crypto:";
 const CODEC_NAMES: Record<0 | 8, string> = { 0: "PCMU", 8: "PCMA" };
@@ -206,7 +208,8 @@ function readSession(text: string): SdpSession | SdpRefusal {
   // sdp-transform tries some sixty patterns on a line it does not know: 3,000 of those would cost 40 ms (S-84).
   const relevant = lines.filter((line) => RELEVANT.test(line));
   if (relevant.length > MAX_RELEVANT_LINES) return malformed("too many lines");
-  const session = parse(relevant.filter((line) => !line.startsWith(CRYPTO)).join("\r\n"));
+  const plain = relevant.filter((line) => !line.startsWith(CRYPTO));
+  const session = parse(plain.map((line) => line.replace(PORT_COUNT, "$1")).join("\r\n"));
   if (session.version !== 0) return malformed("v=0 is missing");
   if (!session.origin) return malformed("o= is missing or broken");
   if (session.media.some((media) => media.type === undefined)) return malformed("a broken m= line");
