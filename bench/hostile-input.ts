@@ -135,7 +135,7 @@ function headerLines(name: string, text: string): string {
 function inHeader(name: string): (text: string) => unknown {
   return (text) => {
     const parsed = parseDatagram(Buffer.from(`${INVITE}${headerLines(name, text)}\r\n\r\n`, "latin1"));
-    if (parsed.kind === "request") void matchCall(callIdentifiersOf(parsed.request), nobody, () => null);
+    if (parsed.kind === "request") void matchCall(callIdentifiersOf(parsed.request, true), nobody, () => null);
   };
 }
 

@@ -43,7 +43,7 @@ export interface Refusal {
  * statement: it is claimed at once, while the media port is opened, and only a refusal is explained by further ones.
  */
 export async function admit(call: IncomingCall, deps: CallDeps): Promise<Admission | Refusal> {
-  const identifiers = callIdentifiersOf(call.request);
+  const identifiers = callIdentifiersOf(call.request, call.source.isTrunk);
   const find = (channelOf: SessionIndex["channelOf"]) =>
     matchCall(identifiers, indexOf(deps, call.source.address, channelOf), readNational);
   const unacceptable = refusalOf(call, deps);

@@ -8,7 +8,7 @@ const ID = "11111111-2222-4333-8444-555555555555";
 /** The INVITE with this Request-URI and To, as a transfer through a carrier leaves them. */
 const identifiers = (parts: { uri?: string; to?: string; fields?: string[] }) => {
   const { uri = "sip:pay@till.example", to = "<sip:pay@till.example>", fields = [] } = parts;
-  return callIdentifiersOf(inviteRequest({ uri, toField: to, fields }));
+  return callIdentifiersOf(inviteRequest({ uri, toField: to, fields }), true);
 };
 
 test("X-Session-Id is read as header, doubled header, URI header and URI parameter of Request-URI and To (R-211, RFC 3261 section 19.1)", () => {
@@ -50,9 +50,8 @@ test("eight digits behind the dialled number, or alone, are a short code (RFC 39
 });
 
 test("an asserted identity comes before From, and who withholds his number has none (R-215)", () => {
-  const { calling } = callIdentifiersOf(
-    inviteRequest({ from: "+14155550103", fields: ["P-Asserted-Identity: <sip:+14155550102@carrier.example>"] }),
-  );
-  assert.deepEqual(calling, ["+14155550102", "+14155550103"]);
-  assert.deepEqual(callIdentifiersOf(inviteRequest({ from: "Restricted" })).calling, []);
+  const invite = inviteRequest({ from: "+14155550103", fields: ["P-Asserted-Identity: <sip:+14155550102@carrier.example>"] });
+  assert.deepEqual(callIdentifiersOf(invite, true).calling, ["+14155550102", "+14155550103"]);
+  assert.deepEqual(callIdentifiersOf(invite, false).calling, ["+14155550103"], "of a trunk alone");
+  assert.deepEqual(callIdentifiersOf(inviteRequest({ from: "Restricted" }), true).calling, []);
 });

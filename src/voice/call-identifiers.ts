@@ -7,9 +7,9 @@ const MAX_ASSERTED = 2;
 /**
  * Reads what can name a session from an INVITE. Headers get lost or moved on a transfer: X- headers may stand in the
  * Request-URI or To (as URI headers of a REFER's Refer-To, RFC 3261 section 19.1.5, or as parameters), and one carrier doubles
- * the `X-` of custom headers.
+ * the `X-` of custom headers. `isTrunk`: whose word on who calls counts (R-215).
  */
-export function callIdentifiersOf(request: SipRequest): CallIdentifiers {
+export function callIdentifiersOf(request: SipRequest, isTrunk: boolean): CallIdentifiers {
   const to = request.to.uri;
   const everywhere = (header: string): string[] =>
     [header, `X-${header}`].flatMap((name) => [
@@ -18,10 +18,12 @@ export function callIdentifiersOf(request: SipRequest): CallIdentifiers {
       ...[request.uri, to].flatMap(({ headers, params }) => [headers.get(name), params.get(name)]).filter((value) => value !== null),
     ]);
   const dialled = [to, request.uri].flatMap(({ user, params }) => (user ? [dialledOf(user, params.get("ext"))] : []));
-  const asserted = request
-    .addresses("P-Asserted-Identity")
-    .slice(0, MAX_ASSERTED)
-    .map(({ uri }) => uri);
+  const asserted = isTrunk
+    ? request
+        .addresses("P-Asserted-Identity")
+        .slice(0, MAX_ASSERTED)
+        .map(({ uri }) => uri)
+    : [];
   return {
     sessionIds: everywhere("X-Session-Id"),
     callers: everywhere("X-Caller"),

@@ -192,7 +192,7 @@ export class TestCall {
     transport = "udp",
     ...invite
   }: Parameters<typeof inviteRequest>[0] & { offer?: string | null; transport?: IncomingCall["source"]["transport"] } = {}) {
-    this.source = { address: "198.51.100.7", port: 5060, transport };
+    this.source = { address: "198.51.100.7", port: 5060, transport, isTrunk: true };
     this.request = inviteRequest(invite);
     this.callId = this.request.callId;
     this.offer = offer;

@@ -99,7 +99,9 @@ test("a caller from an unknown address places a call with his password and is he
       ringTimeoutMs: 20_000,
       credentials: { username: "ada", password: new Secret("s@cret"), md5: false },
     });
-    const theirs = (await callee.calls.next()).answer(ANSWER);
+    const incoming = await callee.calls.next();
+    assert.equal(incoming.source.isTrunk, false, "what he asserts does not count");
+    const theirs = incoming.answer(ANSWER);
     const [{ dialog }, other] = await Promise.all([answered, theirs]);
     const ended = new Promise((resolve) => (other.onBye = resolve));
     await dialog.bye();

@@ -14,7 +14,8 @@ import type { SessionTerms } from "./session-timer.ts";
 export class IncomingCall implements DialogOwner {
   readonly request: SipRequest;
   readonly callId: string;
-  readonly source: { address: string; port: number; transport: Protocol };
+  /** `isTrunk`: its address or certificate is a trunk's, so that what it asserts counts (RFC 3325); false: it has shown a password. */
+  readonly source: { address: string; port: number; transport: Protocol; isTrunk: boolean };
   /** The caller's session description; null: the caller wants ours, and answers it in the ACK. */
   readonly offer: string | null;
   readonly #agent: Agent;
@@ -35,7 +36,8 @@ export class IncomingCall implements DialogOwner {
     const { request, flow } = transaction;
     this.request = request;
     this.callId = request.callId;
-    this.source = { address: flow.address, port: flow.port, transport: flow.protocol };
+    const isTrunk = flow.certified || agent.access.isTrunk(flow.address);
+    this.source = { address: flow.address, port: flow.port, transport: flow.protocol, isTrunk };
     this.offer = request.sdp;
     this.#agent = agent;
     this.#transaction = transaction;

@@ -35,7 +35,7 @@ for (const [what, uri, contact] of [
         ringTimeoutMs: 20_000,
       });
       const incoming = await callee.calls.next();
-      assert.equal(incoming.source.transport, "tls");
+      assert.deepEqual([incoming.source.transport, incoming.source.isTrunk], ["tls", true]);
       assert.match(incoming.request.header("Via") ?? "", /^SIP\/2\.0\/TLS 127\.0\.0\.1:/);
       assert.match(incoming.request.header("Contact") ?? "", contact);
       const [theirs, ours] = await Promise.all([incoming.answer(ANSWER), answered]);
