@@ -118,3 +118,13 @@ test("a packet from before the bridge that comes late is not relayed: its number
     [500, 501],
   );
 });
+
+test("a call of an hour is relayed to its end: numbers that come round again are not from before it", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 });
+  const packets = 180_000;
+  for (let step = 0; step < packets; step++) {
+    relay.forward(packet({ sequence: (50 + step) & 0xffff, timestamp: (160 * step) >>> 0 }), false, 20 * step);
+  }
+  assert.equal(sent.length, packets);
+  assert.equal(sent.at(-1)?.sequence, (500 + packets - 1) & 0xffff);
+});

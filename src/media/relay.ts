@@ -13,12 +13,14 @@ export interface RelayTarget {
 
 interface Shift {
   ssrc: number;
-  /** Sequence number of the source's packet that was joined on. */
-  begun: number;
+  /** The earliest sequence number of the source that is forwarded: that of the packet that was joined on, later one not far behind the newest. */
+  from: number;
   sequence: number;
   timestamp: number;
 }
 
+/** No packet comes later than so many that were sent after it. */
+const LATEST = 1_000;
 /** Sources whose timestamps are remembered: audio, and digits under an SSRC of their own. */
 const MAX_SOURCES = 4;
 
@@ -47,8 +49,11 @@ export class Relay {
     const payloadType = isEvent ? format.eventPayloadType : format.payloadType;
     if (payloadType === null || (isEvent && this.#isOld(packet))) return;
     const shift = this.#shiftFor(packet, now);
+    const ahead = sequenceDelta(packet.sequence, shift.from);
     // From before the join: its sequence number there has been used already.
-    if (sequenceDelta(packet.sequence, shift.begun) < 0) return;
+    if (ahead < 0) return;
+    // Half a round of numbers, eleven minutes, further on they would count as before it again.
+    if (ahead > LATEST) shift.from = (packet.sequence - LATEST) & 0xffff;
     this.#target.forward({
       sequence: (packet.sequence + shift.sequence) & 0xffff,
       timestamp: (packet.timestamp + shift.timestamp) >>> 0,
@@ -78,7 +83,7 @@ export class Relay {
     this.#timestamps.set(ssrc, known ?? joint.timestamp - timestamp);
     this.#shift = {
       ssrc,
-      begun: sequence,
+      from: sequence,
       sequence: joint.sequence - sequence,
       timestamp: known ?? joint.timestamp - timestamp,
     };
