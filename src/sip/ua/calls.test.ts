@@ -326,6 +326,35 @@ test("a call answered while it is being cancelled is acknowledged and ended", as
   await callee.close();
 });
 
+test("while it rings the callee may update the early dialog, and is not told that there is none (RFC 3261 section 12.1, RFC 3311)", async () => {
+  const caller = await agent({ trunks: [] });
+  const callee = await rawUdp(caller.port);
+  const outgoing = caller.agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+  const ringing = new Promise((resolve) => (outgoing.onRinging = resolve));
+  const invite = await callee.requests.next();
+  callee.send(respond(invite, 180, "one").toBytes());
+  await ringing;
+  const head = { "Call-ID": invite.callId, From: `${invite.header("To")};tag=one`, To: invite.header("From") };
+  const asked = async (method: string, cseq: number, more: { body?: string; headers?: Record<string, string> } = {}) => {
+    callee.send(requestText(callee, { method, cseq, ...more, headers: { ...head, ...more.headers } }));
+    return await callee.responses.next();
+  };
+  const updated = await asked("UPDATE", 1);
+  assert.deepEqual([updated.status, updated.header("Contact")], [200, invite.header("Contact")]);
+  assert.equal((await asked("UPDATE", 2, { body: OFFER })).status, 491, "two offers at once");
+  assert.equal((await asked("INVITE", 3, { body: OFFER })).status, 491);
+  assert.equal((await asked("UPDATE", 1)).status, 500, "out of order");
+  assert.equal((await asked("OPTIONS", 4)).status, 200);
+  assert.equal((await asked("BYE", 5)).status, 481);
+  const contact = ["Contact", `<sip:127.0.0.1:${callee.port}>`] as const;
+  callee.send(respond(invite, 200, "one", { headers: [contact], sdp: ANSWER }).toBytes());
+  const { dialog } = await outgoing.answered;
+  const ended = ending(dialog);
+  assert.equal((await asked("BYE", 6)).status, 200);
+  assert.equal(await ended, "bye");
+  await callee.close();
+});
+
 test("a request over 1300 octets goes by TCP where the target has it (section 18.1.1)", async () => {
   const headers = [["X-Memory", "m".repeat(1_024)]] as const;
   const { caller, callee, invite } = await pair("udp");

@@ -13,6 +13,7 @@ import { type Agent, randomToken } from "./agent.ts";
 import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
 import { type Credentials, DigestClient } from "./digest.ts";
+import { EarlyDialog } from "./early-dialog.ts";
 import { InviteFailed } from "./errors.ts";
 import { exchange, targetOf } from "./exchange.ts";
 
@@ -41,6 +42,8 @@ export interface Answered {
   sdp: string;
 }
 
+/** Branches of a fork that may ring at a time. */
+const MAX_EARLY_DIALOGS = 16;
 const URI_HEADER = /^(?:x-.+|user-to-user)$/i;
 
 /** An INVITE of ours, from the first octet to its 2xx and every later copy of that (RFC 3261 section 13.2). */
@@ -56,6 +59,8 @@ export class OutgoingCall {
   readonly #settle = Promise.withResolvers<Answered>();
   /** By the tag of the 2xx: how to acknowledge it again. A proxy that forks may bring several. */
   readonly #acknowledgements = new Map<string, Promise<() => void>>();
+  /** By the tag of the provisional response that made it. */
+  readonly #early = new Map<string, EarlyDialog>();
   #settled = false;
   #transaction: ClientTransaction | null = null;
   #provisional = false;
@@ -96,12 +101,17 @@ export class OutgoingCall {
       givenUp: () => this.#givenUp,
     });
     stopRinging();
+    for (const early of this.#early.values()) early.end();
     if (outcome.status >= 300) this.#fail(outcome.status, outcome.reason);
   }
 
   #receiveProvisional(response: SipResponse): void {
     this.#provisional = true;
     if (this.#givenUp) return this.#sendCancel();
+    const { toTag } = response;
+    if (this.#transaction && response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_EARLY_DIALOGS) {
+      this.#early.set(toTag, new EarlyDialog(this.#agent, this.#transaction, response, this.#contactUser));
+    }
     this.#earlySdp = response.sdp ?? this.#earlySdp;
     if (response.status > 100) this.onRinging?.(response.status);
   }
