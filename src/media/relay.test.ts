@@ -7,15 +7,20 @@ import { Relay } from "./relay.ts";
 import type { RtpPacket } from "./rtp.ts";
 import type { OutgoingFormat, StreamPacket } from "./sender.ts";
 
+const PCMU: OutgoingFormat = { payloadType: 0, eventPayloadType: 101 };
+
 function rig(format: OutgoingFormat | null, heldDigit: { ssrc: number; timestamp: number } | null = null) {
   const sent: StreamPacket[] = [];
   let joints = 0;
   const target: RelayTarget = {
-    format,
+    get format() {
+      return format;
+    },
     joint: () => ({ sequence: 500 + 100 * joints++, timestamp: 70_000 }),
     forward: (packet) => sent.push(packet),
   };
-  return { relay: new Relay(target, heldDigit), sent };
+  const hold = (on: boolean) => (format = on ? null : PCMU);
+  return { relay: new Relay(target, heldDigit), sent, hold };
 }
 
 function packet(changes: Partial<RtpPacket> = {}): RtpPacket {
@@ -127,4 +132,20 @@ test("a call of an hour is relayed to its end: numbers that come round again are
   }
   assert.equal(sent.length, packets);
   assert.equal(sent.at(-1)?.sequence, (500 + packets - 1) & 0xffff);
+});
+
+test("after a hold of any length the stream goes on where it was", () => {
+  const { relay, sent, hold } = rig(PCMU);
+  const packets = 40_000;
+  for (let step = 0; step <= packets + 1; step++) {
+    hold(step > 0 && step <= packets);
+    relay.forward(packet({ sequence: step & 0xffff, timestamp: 160 * step }), false, 20 * step);
+  }
+  assert.deepEqual(
+    sent.map(({ sequence, timestamp }) => [sequence, timestamp]),
+    [
+      [500, 70_000],
+      [600, 70_000 + 160 * (packets + 1)],
+    ],
+  );
 });

@@ -45,7 +45,8 @@ export class Relay {
   /** Forwards a packet received at `now` (monotonic ms); `isEvent`: it is a telephone event, else it is audio. */
   forward(packet: RtpPacket, isEvent: boolean, now: number): void {
     const format = this.#target.format;
-    if (!format) return;
+    // What is said to somebody who holds is not missing there: the stream goes on where it was, however long that takes.
+    if (!format) return void (this.#shift = null);
     const payloadType = isEvent ? format.eventPayloadType : format.payloadType;
     if (payloadType === null || (isEvent && this.#isOld(packet))) return;
     const shift = this.#shiftFor(packet, now);
