@@ -8,7 +8,7 @@ import type { CallDeps } from "./types.ts";
 const LONGEST_BRIDGE_MS = 2 * 3_600_000;
 
 /** Relays, and reports the transfer, until one side hangs up, then ends the other. */
-export async function bridge({ session, leg, dialog, signal }: Caller, target: Target, deps: CallDeps): Promise<void> {
+export async function bridge({ session, leg, dialog, signal, joined }: Caller, target: Target, deps: CallDeps): Promise<void> {
   const { media, clock, sessions, log } = deps;
   const over = new AbortController();
   const end = () => over.abort(new Error("one side hung up"));
@@ -25,6 +25,7 @@ export async function bridge({ session, leg, dialog, signal }: Caller, target: T
   try {
     // Before anything is written: the two talk, however long that takes and whether or not it can be.
     media.bridge(leg, target.leg);
+    joined();
     // Keys of INFO: those of RTP cross by themselves.
     for (const side of [{ leg, dialog }, target]) side.dialog.onDtmfDigit = (digit) => side.leg.relayDigit(digit);
     await sessions

@@ -253,6 +253,18 @@ test("after a quarter of an hour the call has lost its caller (R-196)", async ()
   assert.equal((await current()).status, "abandoned");
 });
 
+test("a caller who holds us while the last sentence is spoken, and never comes back, is let go (R-196)", async () => {
+  const { call, leg, current, clock, closed } = await rig();
+  keys(leg);
+  leg.holdsAt = /approved/;
+  const before = clock.monotonic();
+  await closed();
+  assert.equal((await current()).status, "payment-success");
+  const held = clock.monotonic() - before;
+  assert.ok(held >= 300_000 && held < 310_000, String(held));
+  assert.deepEqual([call.dialog.events.seen, leg.isClosed, clock.pending], [["bye"], true, 0]);
+});
+
 test("a lost answer is never told as a decline, and the session is left to be found out (I2)", async () => {
   fixture.gateway.onCharge = async () => LOST;
   const { leg, current, closed } = await rig();

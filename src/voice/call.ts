@@ -15,6 +15,11 @@ import { transferBack } from "./transfer.ts";
 import type { CallDeps } from "./types.ts";
 
 const JITTER_BUFFER_MS = 100;
+/**
+ * From the last sentence on, until the caller is joined to his agent. Who holds us hears neither the sentence nor the ringing, sends nothing
+ * that could be missed, and may never come back (R-196).
+ */
+const LONGEST_ENDING_MS = 5 * 60_000;
 
 /**
  * One call that named no session, from the answer to the hang-up: its caller is asked for a short code, and goes on as any other with the session
@@ -54,6 +59,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   const elapsed = () => Math.round(deps.clock.monotonic() - started);
   const collection = new Collection(admission, deps, log);
   let dialog: CallDialog | null = null;
+  let cancelLimit = () => {};
   try {
     dialog = answered ?? (await answer(call, admission, collection));
     if (!dialog) {
@@ -68,7 +74,8 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     const reason = await collection.decided;
     log.info("call_collected", { reason, rule, ms: elapsed() });
     await collection.stop();
-    const ending = END[reason](session.id, deps).then(() => takeBack(call.request, admission, dialog!, collection, deps));
+    cancelLimit = deps.clock.after(LONGEST_ENDING_MS, () => collection.hangUp());
+    const ending = END[reason](session.id, deps).then(() => takeBack(call.request, admission, dialog!, collection, cancelLimit, deps));
     // What cannot be written does not cut the last sentence off.
     await Promise.allSettled([ending, collection.finished]);
     await ending;
@@ -78,6 +85,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     collection.hangUp();
     throw error;
   } finally {
+    cancelLimit();
     void collection.stop();
     if (dialog && !dialog.ended) await dialog.bye();
     const { packetsIn, packetsOut, lost, jitterMs, peer } = await leg.close();
@@ -150,6 +158,7 @@ async function takeBack(
   { session: { id }, project, leg }: Admission,
   dialog: CallDialog,
   { finished: spoken, hungUp: signal }: Collection,
+  joined: () => void,
   deps: CallDeps,
 ): Promise<void> {
   const session = await deps.sessions.find(deps.database.db, id);
@@ -158,7 +167,7 @@ async function takeBack(
     wordings: project.voice.prompts,
     recordings: project.voice.recordings,
   };
-  if (session) await transferBack({ session, speaking, leg, dialog, peer: peerOf(request), spoken, signal }, deps);
+  if (session) await transferBack({ session, speaking, leg, dialog, peer: peerOf(request), spoken, signal, joined }, deps);
 }
 
 /** What can be asked of the side that the caller came by. */

@@ -43,6 +43,8 @@ export interface Caller {
   spoken: Promise<void>;
   /** Aborted when the caller has hung up. */
   signal: AbortSignal;
+  /** Called when he is joined to the target: from here on the limit is the bridge's. */
+  joined: () => void;
 }
 
 /** The callback, answered: a leg of its own, which sends nothing before it is bridged. */

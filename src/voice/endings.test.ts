@@ -3,7 +3,7 @@ import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
-import { startLease } from "#src/platform/index.ts";
+import { type Log, startLease } from "#src/platform/index.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
 import { TestCall, type TestLeg, TestUserAgent, voiceFixture, type VoiceFixture } from "./testing.ts";
@@ -50,7 +50,9 @@ async function inCall(hears: (words: string, leg: TestLeg, call: TestCall, sessi
   leg.onPlayed = (words) => hears(words, leg, call, session.id);
   const clock = new ManualClock();
   const ended = new AbortController();
-  const running = runCall(call.incoming, admission, { ...fixture.deps, userAgent, clock }).finally(() => ended.abort());
+  let isCollected = false;
+  const log: Log = { ...fixture.deps.log, info: (event) => void (isCollected ||= event === "call_collected"), child: () => log };
+  const running = runCall(call.incoming, admission, { ...fixture.deps, userAgent, clock, log }).finally(() => ended.abort());
   const until = async (done: () => boolean, ms: number) => {
     while (!done() && !ended.signal.aborted) {
       clock.advance(ms);
@@ -63,9 +65,11 @@ async function inCall(hears: (words: string, leg: TestLeg, call: TestCall, sessi
     userAgent,
     /** Time stands still for all but a caller who is silent: the rest waits for a real database. */
     isDialled: async (ms = 0) => {
-      await until(() => userAgent.invitations.length > 0, ms);
+      await until(() => isCollected, ms);
+      await until(() => userAgent.invitations.length > 0, 0);
       return userAgent.invitations.length > 0;
     },
+    passes: (ms: number) => clock.advance(ms),
     over: async () => {
       await until(() => false, 100);
       await running;
@@ -169,12 +173,16 @@ test("after a hang-up nobody is called, whatever was paid before it (R-323)", as
 
 test("a caller who is taken back is joined to his agent, and whichever side hangs up, the other is hung up too (R-320)", async () => {
   for (const side of ["agent", "caller"] as const) {
-    const { call, leg, userAgent, isDialled, over, current } = await inCall(pays);
+    const { call, leg, userAgent, isDialled, passes, over, current } = await inCall(pays);
     assert.equal(await isDialled(), true);
     const bridges = fixture.media.bridges.length;
     userAgent.pickUp();
     while (fixture.media.bridges.length === bridges) await turn();
     assert.equal(fixture.media.bridges.at(-1)?.[0], leg);
+    while ((await current()).transferStatus === null) await turn();
+    passes(30 * 60_000);
+    await turn();
+    assert.equal(userAgent.dialog.ended, false, "no limit of the call's cuts them off");
     (side === "agent" ? userAgent.dialog : call.dialog).hangUp();
     await over();
     assert.deepEqual([call.dialog.ended, userAgent.dialog.ended, leg.isClosed], [true, true, true]);

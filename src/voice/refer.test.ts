@@ -48,7 +48,16 @@ async function rig(outcome: Outcome, { callback = "sip:agent@pbx.example", accep
   const peer = { acceptsRefer, domain: "carrier.example" };
   const spoken = Promise.resolve();
   await transferBack(
-    { session, speaking: { language: "en-US", wordings: [] }, leg, dialog: dialog as never, peer, spoken, signal: hangUp.signal },
+    {
+      session,
+      speaking: { language: "en-US", wordings: [] },
+      leg,
+      dialog: dialog as never,
+      peer,
+      spoken,
+      signal: hangUp.signal,
+      joined: () => {},
+    },
     deps,
   );
   await turn();

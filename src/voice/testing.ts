@@ -56,6 +56,8 @@ export class TestLeg implements MediaLeg {
   readonly played: string[] = [];
   #begun = "";
   isClosed = false;
+  /** From these words on the peer holds: nothing that is played comes to its end. */
+  holdsAt: RegExp | null = null;
   /** Something was played and not stopped: a caller may be hearing it still. */
   isPlaying = false;
   /** Called with the words of each playback, after it has ended. */
@@ -87,6 +89,7 @@ export class TestLeg implements MediaLeg {
     this.#begun = "";
     this.isPlaying = true;
     this.played.push(words);
+    if (this.holdsAt?.test(words)) return;
     queueMicrotask(() => {
       if (this.isClosed) return;
       this.on.played(id);

@@ -55,6 +55,7 @@ async function rig(
     peer: { acceptsRefer: false, domain: null },
     spoken,
     signal: hangUp.signal,
+    joined: () => {},
   };
   const transferring = transferBack(caller, deps);
   const status = async () => (await fixture.sessions.find(fixture.database.db, id))?.transferStatus;
