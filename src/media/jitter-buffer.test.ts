@@ -46,6 +46,15 @@ for (const [name, order, heard] of [
   });
 }
 
+test("silence for what was lost is told from a pause of the peer's", () => {
+  const lost: boolean[] = [];
+  const jitterBuffer = new JitterBuffer((_, isLost) => lost.push(isLost));
+  push(jitterBuffer, 0, 2, 3, 4, 5);
+  assert.deepEqual(lost, [false, true, false, false, false, false]);
+  jitterBuffer.push(packet(6, { timestamp: packet(8).timestamp }), new Uint8Array(160));
+  assert.deepEqual(lost.slice(6), [false, false, false]);
+});
+
 test("packets of 10 ms and of 30 ms are cut into frames of 20 ms", () => {
   for (const size of [80, 240]) {
     const { jitterBuffer, frames } = collect();

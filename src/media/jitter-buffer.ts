@@ -20,10 +20,11 @@ interface Held {
 
 /**
  * Puts received audio in order and cuts it into frames of 160 mu-law samples (20 ms); holes become silence, late packets
- * are dropped. `onFrame` gets a frame that is used again: copy what is to be kept, and write nothing into it.
+ * are dropped. `onFrame` gets a frame that is used again: copy what is to be kept, and write nothing into it; `isLost`: it is silence in place
+ * of what was sent and never came, not a pause of the peer's.
  */
 export class JitterBuffer {
-  readonly #onFrame: (frame: Uint8Array) => void;
+  readonly #onFrame: (frame: Uint8Array, isLost: boolean) => void;
   readonly #frame = new Uint8Array(SAMPLES_PER_PACKET);
   #filled = 0;
   #ssrc: number | null = null;
@@ -31,7 +32,7 @@ export class JitterBuffer {
   #nextTimestamp = 0;
   #held: Held[] = [];
 
-  constructor(onFrame: (frame: Uint8Array) => void) {
+  constructor(onFrame: (frame: Uint8Array, isLost: boolean) => void) {
     this.#onFrame = onFrame;
   }
 
@@ -78,21 +79,23 @@ export class JitterBuffer {
   }
 
   #release(sequence: number, timestamp: number, ulaw: Uint8Array | null): void {
+    const isLost = sequence !== this.#nextSequence;
     this.#nextSequence = (sequence + 1) & 0xffff;
     if (!ulaw) return;
     const hole = timestampDelta(timestamp, this.#nextTimestamp);
-    if (hole > 0) this.#emitSilence(Math.min(hole, LONGEST_HOLE));
+    if (hole > 0) this.#emitSilence(Math.min(hole, LONGEST_HOLE), isLost);
     this.#emit(ulaw);
     this.#nextTimestamp = timestamp + ulaw.length;
   }
 
-  #emitSilence(samples: number): void {
+  #emitSilence(samples: number, isLost = false): void {
     for (let rest = samples; rest > 0; rest -= SAMPLES_PER_PACKET)
-      this.#emit(rest < SAMPLES_PER_PACKET ? SILENCE.subarray(0, rest) : SILENCE);
+      this.#emit(rest < SAMPLES_PER_PACKET ? SILENCE.subarray(0, rest) : SILENCE, isLost);
   }
 
-  #emit(ulaw: Uint8Array): void {
-    if (this.#filled === 0 && ulaw.length === SAMPLES_PER_PACKET) return this.#onFrame(ulaw);
+  /** A frame that holds anything that came is none that was lost. */
+  #emit(ulaw: Uint8Array, isLost = false): void {
+    if (this.#filled === 0 && ulaw.length === SAMPLES_PER_PACKET) return this.#onFrame(ulaw, isLost);
     for (let at = 0; at < ulaw.length;) {
       const part = ulaw.subarray(at, at + SAMPLES_PER_PACKET - this.#filled);
       this.#frame.set(part, this.#filled);
@@ -100,7 +103,7 @@ export class JitterBuffer {
       at += part.length;
       if (this.#filled < SAMPLES_PER_PACKET) continue;
       this.#filled = 0;
-      this.#onFrame(this.#frame);
+      this.#onFrame(this.#frame, false);
     }
   }
 }

@@ -169,9 +169,9 @@ test("an encrypted leg sends nothing in clear, and its RTCP counts only under th
 });
 
 /** A key's tones, 100 ms as five packets of audio, from this sequence number on. */
-const tones = (sequence: number, digit: number) => {
-  const ulaw = encodeUlaw(toneOf(digit, 800));
-  return Array.from({ length: 5 }, (_, index) => {
+const tones = (sequence: number, digit: number, packets = 5) => {
+  const ulaw = encodeUlaw(toneOf(digit, packets * 160));
+  return Array.from({ length: packets }, (_, index) => {
     const payload = ulaw.subarray(index * 160, index * 160 + 160);
     return writeRtp({ marker: false, payloadType: 0, sequence: sequence + index, timestamp: (sequence + index) * 160, ssrc: 5, payload });
   });
@@ -197,6 +197,17 @@ test("tones count where events were agreed on and none comes; with the first eve
   send(event(36, 9), ...tones(37, 2), quiet(42), event(43, 5));
   await digitCame(5);
   assert.deepEqual(digits(), [4, 7, 9, 9, 5]);
+});
+
+test("packets lost in the middle of a digit's tones do not make two of it, a pause does (R-228)", async (t) => {
+  const { leg, peer, port, remote, digits, digitCame } = rig(t);
+  leg.setRemote({ ...remote, eventPayloadType: null });
+  const held = (sequence: number, digit: number, ...lost: number[]) => tones(sequence, digit, 12).filter((_, at) => !lost.includes(at));
+  const pause = (sequence: number) => Array.from({ length: 5 }, (_, at) => quiet(sequence + at));
+  const stream = [...held(10, 4, 6), ...pause(22), ...held(27, 4, 5, 6), ...pause(39), ...tones(44, 7), ...pause(49)];
+  for (const datagram of stream) peer.send(datagram, port, HOST);
+  await digitCame(3);
+  assert.deepEqual(digits(), [4, 4, 7]);
 });
 
 test("the same key pressed as an event long after its tones is another press (R-228)", async (t) => {

@@ -46,6 +46,8 @@ export interface WorkerLegDeps {
 const SAMPLES = new Int16Array(SAMPLES_PER_PACKET);
 /** The event of a digit begins at most so long after its tones were heard; the next press of the same key later. */
 const TONE_AHEAD_MS = 150;
+/** Frames lost in a row that end no digit heard as tones; in more of them it may have been pressed again (ITU-T Q.24: pauses of 40 ms). */
+const MOST_LOST = 2;
 /** RFC 3389. */
 const COMFORT_NOISE = 13;
 /** No audio for this long: the peer has stopped sending because its caller is silent. */
@@ -74,6 +76,8 @@ export class WorkerLeg implements RelayTarget {
   readonly #tones = new ToneReceiver();
   /** The last digit heard as tones. */
   #tone: { digit: DtmfDigit; at: number } | null = null;
+  /** Frames in a row that never came. */
+  #lost = 0;
   /** The peer sends its digits as events: tones beside them are echoes of the same digits. */
   #sendsEvents = false;
   #remote: RemoteMedia | null = null;
@@ -105,7 +109,7 @@ export class WorkerLeg implements RelayTarget {
       onRtcp: (datagram, source) => this.#onRtcp(datagram, source),
     });
     this.#listener = new Listener(deps.createDetector, () => deps.report({ type: "speechStarted" }));
-    this.#jitterBuffer = new JitterBuffer((frame) => this.#onFrame(frame));
+    this.#jitterBuffer = new JitterBuffer((frame, isLost) => this.#onFrame(frame, isLost));
     this.#sender = new Sender({
       clock: deps.clock,
       pacer: deps.pacer,
@@ -424,12 +428,15 @@ export class WorkerLeg implements RelayTarget {
     this.#deps.report({ type: "dtmfDigit", digit, at: this.#receivedAt });
   }
 
-  #onFrame(frame: Uint8Array): void {
+  #onFrame(frame: Uint8Array, isLost: boolean): void {
     this.#listener.hear(frame);
     if (this.#options.capture) this.#deps.report({ type: "audio", ulaw: new Uint8Array(frame) });
     // Some agree on events and send tones all the same.
     const areEchoes = this.#sendsEvents && this.#remote?.eventPayloadType !== null;
     if (areEchoes || this.#sourceState !== "locked") return;
+    this.#lost = isLost ? this.#lost + 1 : 0;
+    // Taken for a pause, one packet lost in the middle of a digit would make two of it.
+    if (isLost && this.#lost <= MOST_LOST) return;
     this.#tones.receive(decodeUlaw(frame, SAMPLES), (digit) => this.#hearTone(digit));
     SAMPLES.fill(0);
   }
