@@ -1,5 +1,5 @@
 /**
- * What the recogniser understands at the first utterance: npm run bench -- speech [--quick] [--fields number,ZIP] [--seed 1]
+ * What the recogniser understands at the first utterance: npm run bench -- speech [--quick] [--fields number,ZIP] [--seed 6]
  *
  * Card numbers, expiry dates, security codes, ZIP codes and the test word, in the ways that callers say them, by ten speakers in five
  * synthetic voices; on a clean line, with 3 % of the 20 ms frames lost, and in pink noise of 20 dB. All of it goes through the voice
@@ -10,7 +10,7 @@
  * wrong   taken, and not what was said: each is named below the table
  *
  * Each cell reads right/again/wrong. `--quick`: three utterances a cell in place of ten. `--again` names those asked again too.
- * Thresholds were chosen on `--seed 1`; the figures to judge by are those of other seeds, 2 unless it is given.
+ * Thresholds were chosen on seeds 1 to 5; the figures to judge by are those of other seeds, 6 unless it is given.
  *
  * Last, the time from the end of speech to the result with four callers at once, their audio at its real pace. The voices are synthetic:
  * read the figures as a comparison between versions, not as a forecast for people.
@@ -37,7 +37,7 @@ const { values } = parseArgs({
     forms: { type: "string" },
     lines: { type: "string" },
     count: { type: "string" },
-    seed: { type: "string", default: "2" },
+    seed: { type: "string", default: "6" },
   },
 });
 const COUNT = Number(values.count ?? (values.quick ? 3 : SPEAKERS.length));

@@ -5,6 +5,7 @@ import type { Decoder } from "./decoder.ts";
 import { COMMANDS } from "./phrases.ts";
 import type { RecognitionResult } from "./recognition-result.ts";
 import { isVoice } from "./voicing.ts";
+import { OTHER_SPEAKER } from "./warp.ts";
 
 /**
  * Yes or no, where a wrong yes takes money (R-441). A grammar of answers finds one in anything that is said, so an answer counts when it
@@ -54,11 +55,14 @@ export const ANSWERS = phraseAcceptor([...new Set([...MEANING.keys(), ...ALTERNA
 const LEAST_MARGIN_ALONE = -4;
 /** Where the line loses the first sound of "guess", what is left is a better "yes" than most: it confirms nothing by itself. */
 const UNSURE = "yes";
+/** The slowest answer takes four seconds. */
+const LONGEST_SECONDS = 5;
 
 /** What `samples` answer. `decoder` must be one whose scores can be compared. */
 export function understandAnswer(decoder: Decoder, samples: Float32Array): RecognitionResult {
   const meaningOf = (words: readonly string[]) => (words.join(" ") === UNSURE ? null : (MEANING.get(words.join(" ")) ?? null));
   const leastMargin = (words: readonly string[]) =>
     words.length === 1 && !Object.hasOwn(COMMANDS, words.join()) ? LEAST_MARGIN_ALONE : LEAST_MARGIN;
-  return (isVoice(samples) && certainMeaning(decoder, samples, { grammar: ANSWERS, meaningOf, leastMargin })) || { kind: "nothing" };
+  const question = { grammar: ANSWERS, meaningOf, leastMargin, voices: [OTHER_SPEAKER], longestSeconds: LONGEST_SECONDS };
+  return (isVoice(samples) && certainMeaning(decoder, samples, question)) || { kind: "nothing" };
 }

@@ -3,7 +3,7 @@ import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { type Acceptor, loopAcceptor } from "./acceptor.ts";
 import type { Decoder } from "./decoder.ts";
 import { PHONES } from "./phrases.ts";
-import { OTHER_SPEAKER, warp } from "./warp.ts";
+import { warp } from "./warp.ts";
 
 /** What every sound can be taken for: a model of everything else, which an answer must nearly reach. */
 export const ANYTHING = loopAcceptor(PHONES);
@@ -15,27 +15,28 @@ export const ANYTHING = loopAcceptor(PHONES);
  */
 export const LEAST_MARGIN = -8;
 
-/** Longer speech is not decoded: the slowest answer takes four. */
-const LONGEST_SECONDS = 5;
-
 export interface Question<Meaning> {
   grammar: Acceptor;
   /** What words of the grammar mean; null when they are no answer. */
   meaningOf: (words: readonly string[]) => Meaning | null;
   leastMargin: (words: readonly string[]) => number;
+  /** Voices (`warp.ts`) that must give an answer too, one of them the same. */
+  voices: readonly number[];
+  /** Longer speech is not decoded. */
+  longestSeconds: number;
 }
 
 /**
  * What `samples` mean, when it is sure: the grammar's best words are an answer and nearly as likely as the best string of phones for the
- * same sound, and the sound in another speaker's voice gives the same answer in the same way. `decoder` must be one whose scores can be
- * compared. About 0.15 seconds of work for a second of what is no answer, 0.3 for an answer.
+ * same sound, and the sound in another voice gives the same answer in the same way. `decoder` must be one whose scores can be
+ * compared. About 0.15 seconds of work for a second of what is no answer, and for each voice of an answer.
  */
 export function certainMeaning<Meaning>(decoder: Decoder, samples: Float32Array, question: Question<Meaning>): Meaning | null {
-  if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return null;
-  const first = opinion(decoder, samples, question);
-  if (first === null) return null;
-  const second = opinion(decoder, warp(samples, OTHER_SPEAKER), question);
-  return isDeepStrictEqual(first, second) ? first : null;
+  if (samples.length > question.longestSeconds * SAMPLE_RATE_HZ) return null;
+  const meaning = opinion(decoder, samples, question);
+  if (meaning === null) return null;
+  const others = question.voices.map((voice) => opinion(decoder, warp(samples, voice), question));
+  return !others.includes(null) && others.some((other) => isDeepStrictEqual(meaning, other)) ? meaning : null;
 }
 
 function opinion<Meaning>(decoder: Decoder, samples: Float32Array, { grammar, meaningOf, leastMargin }: Question<Meaning>): Meaning | null {

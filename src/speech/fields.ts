@@ -9,7 +9,7 @@ import { EXPIRY } from "./phrases.ts";
 import { NUMBER_PRELUDE, withoutPrelude } from "./prelude.ts";
 import { type ListenFor, type ListenTask, type RecognitionResult } from "./recognition-result.ts";
 import { digitsOf, expiryOf, hasRegularPairs } from "./spoken-numbers.ts";
-import { OTHER_SPEAKER, warp } from "./warp.ts";
+import { LARGER_SPEAKER, OTHER_SPEAKER, warp } from "./warp.ts";
 
 /** An utterance and what the decoder that followed it made of it. */
 export interface UtteranceAudio {
@@ -33,13 +33,21 @@ export const LONGEST_CARD = 19;
 const MISCOUNT = 2;
 
 /**
- * By how much, in the engine's unit, digits must be more likely than any others of that length or shorter, on a quiet line and on a noisy
- * one. Of codes and ZIP codes spoken to choose them, 8 of 71 right ones led others of their own length by less than these; a wrong ZIP code
- * in pink noise of 20 dB led by 340, which a second decoding that must agree has to find.
+ * By how much, in the engine's unit, a part of an answer must be more likely than any other digits of that length or shorter, on a quiet
+ * line and on a noisy one.
  */
 const LEAST_LEAD = { quiet: 220, noisy: 330 };
-/** On a noisy line, when the decoding that followed the speech heard something else. */
-const LEAST_LEAD_ALONE = 500;
+/**
+ * By how much a whole answer must lead to be certain: in the caller's own voice, or in his and the better of two others together, or in each of
+ * the three. `followed`: the decoding that followed the speech heard the same digits. Of 686 codes and ZIP codes spoken to choose them, wrong
+ * ones led by up to 374, 689 and 51 on a quiet line, 282, 746 and 161 in noise, and 348, 795 and 348 there alone.
+ */
+const CERTAIN_LEAD = {
+  quiet: { followed: { own: 450, two: 725, each: 100 }, alone: { own: Infinity, two: 850, each: Infinity } },
+  noisy: { followed: { own: 330, two: 800, each: Infinity }, alone: { own: 500, two: 900, each: Infinity } },
+};
+/** Where no other digits were found, and as much as any lead counts. */
+const LARGEST_LEAD = 500;
 /** As `LEAST_LEAD`, for a card number, whose check digit finds most wrong ones besides. */
 const LEAST_LEAD_CARD = 100;
 /** Less likely than phones by more than this in each frame, it was no digits. */
@@ -109,9 +117,16 @@ export function isIncomplete(task: ListenTask, free: readonly number[] | null): 
   return free !== null && free.length > 0 && free.length < Math.min(...missingDigits(LENGTHS[task.what], task));
 }
 
+/** By how much `digits` lead when a smaller or a larger person says them; 0 where other digits are heard. */
+function leadAs(speaker: number, scoring: Decoder, samples: Float32Array, digits: readonly number[], lengths: readonly number[]): number {
+  const voice = warp(samples, speaker);
+  const best = scoreDigits(scoring, voice, acceptor(lengths));
+  return best && isSame(digits, best.digits) ? alternativeTo(scoring, voice, best, upTo(digits.length)).lead : 0;
+}
+
 /**
- * The likeliest digits of these lengths, certain when all others and all shorter ones are much less likely, and it is speech of digits by
- * another decoding too. Two or three decodings, a tenth of a second of work for each second.
+ * The likeliest digits of these lengths, certain when all others and all shorter ones are much less likely, in the caller's voice or as a
+ * smaller and a larger person would say it too. Two decodings for each voice, each 0.05 seconds of work for a second.
  */
 function likeliestDigits({ scoring }: Decoders, { samples, free, line }: UtteranceAudio, lengths: readonly number[]): RecognitionResult {
   const best = scoreDigits(scoring, samples, acceptor(lengths));
@@ -120,9 +135,17 @@ function likeliestDigits({ scoring }: Decoders, { samples, free, line }: Utteran
   if (line === "bad") return digitsResult(digits, true, false);
   const alternative = alternativeTo(scoring, samples, best, upTo(digits.length));
   if (alternative.lead < 0 && alternative.digits.length < digits.length) return digitsResult(alternative.digits, false, false);
-  if (alternative.lead < LEAST_LEAD[line]) return digitsResult(digits, true, false);
-  if (isSame(digits, free)) return digitsResult(digits, true, true);
-  if (line === "noisy" && alternative.lead < LEAST_LEAD_ALONE) return digitsResult(digits, true, false);
+  const isFollowed = isSame(digits, free);
+  const least = CERTAIN_LEAD[line][isFollowed ? "followed" : "alone"];
+  if (alternative.lead < least.own) {
+    const own = Math.min(alternative.lead, LARGEST_LEAD);
+    const others = [OTHER_SPEAKER, LARGER_SPEAKER].map((speaker) =>
+      Math.min(leadAs(speaker, scoring, samples, digits, lengths), LARGEST_LEAD),
+    );
+    const isCertain = own + Math.max(...others) >= least.two || Math.min(own, ...others) >= least.each;
+    if (!isCertain) return digitsResult(digits, true, false);
+  }
+  if (isFollowed) return digitsResult(digits, true, true);
   scoring.use(ANYTHING);
   const anything = scoring.score(samples);
   const isSpoken = anything !== null && (best.score - anything.score) / Math.max(1, best.frames) >= LEAST_MARGIN_DIGITS;
@@ -190,7 +213,14 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   return digitsResult(digits, true, isRepeated && (isFollowed || isLeading(best)));
 };
 
-const DATE = { grammar: EXPIRY, meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)), leastMargin: () => LEAST_MARGIN };
+const DATE = {
+  grammar: EXPIRY,
+  meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)),
+  leastMargin: () => LEAST_MARGIN,
+  voices: [OTHER_SPEAKER, LARGER_SPEAKER],
+  // A date that was begun anew takes seven.
+  longestSeconds: 8,
+};
 
 const understandExpiry: Understand = ({ scoring }, { samples, line }) => {
   const date = certainMeaning(scoring, samples, DATE);

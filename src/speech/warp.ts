@@ -1,5 +1,7 @@
 /** The warp by which a decoding is repeated: a vocal tract a little shorter, well within what people differ by, so that what was said is heard again. */
 export const OTHER_SPEAKER = 1.06;
+/** A vocal tract a little longer. */
+export const LARGER_SPEAKER = 0.95;
 
 /**
  * The same speech by another speaker: played `factor` times as fast, by linear interpolation, so that pitch and formants rise by it. A
