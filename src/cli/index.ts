@@ -29,6 +29,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   widget: { summary: "widget preview PROJECT: a test session, to look at its card form", load: () => import("./widget.ts") },
   voice: { summary: "voice preview PROJECT: what its callers hear, as sound files and a page", load: () => import("./voice.ts") },
   unmatched: { summary: "unmatched list: calls without a session, payments to look into", load: () => import("./unmatched.ts") },
+  sip: { summary: "sip trace: the SIP messages of calls in a file, for ten minutes", load: () => import("./sip.ts") },
   audit: { summary: "audit list | verify: who did what, and whether the log was tampered with", load: () => import("./audit.ts") },
   "master-key": { summary: "master-key rotate | reencrypt: a new key for what is sealed", load: () => import("./master-key.ts") },
   doctor: { summary: "check the installation and this machine, and say what to do", load: () => import("./doctor.ts") },

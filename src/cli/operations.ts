@@ -8,6 +8,7 @@ import * as keys from "./keys.ts";
 import * as masterKey from "./master-key.ts";
 import type { Operations } from "./operation.ts";
 import * as sessions from "./sessions.ts";
+import * as sip from "./sip.ts";
 import * as unmatched from "./unmatched.ts";
 import * as voice from "./voice.ts";
 import * as webhooks from "./webhooks.ts";
@@ -23,6 +24,7 @@ export const OPERATIONS: Operations = {
   ...keys.operations,
   ...masterKey.operations,
   ...sessions.operations,
+  ...sip.operations,
   ...voice.operations,
   ...webhooks.operations,
   ...widget.operations,

@@ -12,7 +12,7 @@ export type { Tables } from "./db/tables.ts";
 export { createOutbound, type Outbound, type OutboundAnswer, type OutboundRequest } from "./http.ts";
 export { createJobs, type Jobs } from "./jobs.ts";
 export { isOwnerDead, livingProcesses, ownersWithoutKey, startLease } from "./lease.ts";
-export { filterLine } from "./log-filter.ts";
+export { filterLine, maskSecrets } from "./log-filter.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { repeat } from "./repeat.ts";

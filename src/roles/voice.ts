@@ -9,6 +9,7 @@ import { AdmissionControl, createCallService, deleteOldUnmatched, type CallServi
 import { VERSION } from "#src/version.ts";
 import type { Modules } from "./modules.ts";
 import { openSipTls } from "./sip-tls.ts";
+import { followSipTrace } from "./sip-trace.ts";
 import { startRecogniser } from "./speech.ts";
 import { openVoices } from "./voices.ts";
 
@@ -96,6 +97,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     },
   });
   const ports = await userAgent.start();
+  onEnd(await followSipTrace(modules, userAgent));
   if (tls) onEnd(tls.follow((certificate) => userAgent.renewCertificate(certificate)));
   metrics.gauge("calls_active", "Calls under way.", () => calls.activeCalls);
   metrics.gauge("calls_max", "MAX_CALLS.", () => config.maxCalls);

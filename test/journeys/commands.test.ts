@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
 import { startReceiver } from "#src/cli/receiver.ts";
 import { PROMPT_CACHE, run, WEBHOOK_SECRET } from "./installation.ts";
-import { keyedPayment } from "./paying.ts";
+import { CARD, keyedPayment } from "./paying.ts";
 import { shared, startService } from "./service.ts";
 
 /** The day-to-day commands, as processes of their own: on a running service, and on the same installation when nothing runs. */
@@ -191,6 +191,29 @@ test("a call that matches nothing is on the list of the unmatched, with what eac
     (await run(["unmatched", "list"], service.env)).stdout,
     /from 127\.0\.0\.1[^]*\+15550007777[^]*Payments to look into:\n {2}none/,
   );
+});
+
+test("the SIP messages of a call are written on demand, without its memory and its keys, and no longer than asked (S-70)", async () => {
+  const logged = async (event: string) => {
+    let line: string | undefined;
+    const isIt = (one: string) => one.includes(`"event":"${event}"`);
+    while (!(line = service.output().split("\n").find(isIt))) await service.request("GET", "/health/live");
+    return JSON.parse(line) as { path: string; count: number };
+  };
+  await refused(["sip", "trace", "--minutes", "99"], /--minutes takes a number from 1 to 60/);
+  await json("sip", "trace");
+  const { path } = await logged("sip_trace_begun");
+  const { sip_uri, session_id } = await service.create({ memory: "order 118" });
+  await telephone.call({ target: sip_uri, turns: [...keyedPayment(), { do: "wait for", text: "Thank you" }, { do: "hang up" }] });
+  assert.deepEqual(await json("sip", "trace", "--off"), { minutes: 0 });
+  assert.ok((await logged("sip_trace_ended")).count >= 5);
+  const trace = readFileSync(path, "utf8");
+  assert.match(trace, new RegExp(`received from udp .*\nINVITE sip:${session_id}@`));
+  assert.match(trace, /sent to udp .*\nSIP\/2\.0 200 OK\n/);
+  assert.match(trace, /\nm=audio /);
+  assert.doesNotMatch(trace, new RegExp(`order.118|${CARD}`));
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  await service.webhook();
 });
 
 type Finding = { check: string; level: string; text: string };

@@ -208,6 +208,7 @@ class StreamConnection implements Flow {
   send(bytes: Uint8Array): Promise<void> {
     if (this.#socket.writableLength > MAX_UNSENT_BYTES) this.destroy();
     this.#touch();
+    this.#receiver.sends(bytes, this);
     return new Promise((resolve, reject) => {
       if (!this.open) reject(new Error("the connection is closed"));
       else this.#socket.write(bytes, (error) => (error ? reject(error) : resolve()));

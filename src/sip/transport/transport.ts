@@ -45,6 +45,8 @@ export interface Receiver {
   /** Of a connection that wants TLS, and may bring a certificate. */
   admitsHandshake(address: string): Admission;
   receive(parsed: Parsed, flow: Flow): void;
+  /** These octets, a message or a ping, are about to leave by `flow`. */
+  sends(bytes: Uint8Array, flow: Flow): void;
 }
 
 export interface Transport {

@@ -66,9 +66,8 @@ export class UdpTransport implements Transport {
   }
 
   #flow(address: string, port: number): Flow {
-    const send = (bytes: Uint8Array) => this.#send(bytes, address, port);
     const keep = () => () => {};
-    return {
+    const flow: Flow = {
       protocol: "udp",
       reliable: false,
       address,
@@ -78,8 +77,12 @@ export class UdpTransport implements Transport {
       certified: false,
       keep,
       settled: () => {},
-      send,
+      send: (bytes) => {
+        this.#receiver.sends(bytes, flow);
+        return this.#send(bytes, address, port);
+      },
     };
+    return flow;
   }
 
   #send(bytes: Uint8Array, address: string, port: number): Promise<void> {

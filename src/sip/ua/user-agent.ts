@@ -18,6 +18,7 @@ import { type Agent, type DialogOwner, randomToken, type SipLog } from "./agent.
 import { ACCEPT, ALLOW, checkContent, checkTarget, SUPPORTED } from "./checks.ts";
 import { DigestServer, type SipUser } from "./digest-server.ts";
 import { exchange, targetOf } from "./exchange.ts";
+import { type TracedMessage, traceText } from "../trace.ts";
 import { IncomingCall } from "./incoming-call.ts";
 import { type InviteOptions, OutgoingCall } from "./outgoing-call.ts";
 import { sessionTerms } from "./session-timer.ts";
@@ -64,6 +65,8 @@ export interface UserAgent {
   options(target: string): Promise<number>;
   /** Whether anything of ours may be sent to this IP address and port. */
   mayReach(address: string, port: number): Promise<boolean>;
+  /** Shows each message that is read or sent from here on; null: none. Those of unknown peers are not read (S-82). */
+  trace(show: ((message: TracedMessage) => void) | null): void;
   /** From here on OPTIONS and new INVITEs are answered 503; calls go on (R-292). */
   drain(): void;
   /** Ends what is left with BYE, waits a moment for their responses, closes the sockets. */
@@ -85,6 +88,8 @@ const UNPROVED_GROWTH = 1.5;
 const UNKNOWN_PEERS_MS = 60_000;
 /** How long `stop` waits for the responses to its BYEs, ms. */
 const SHUTDOWN_MS = 500;
+/** RFC 5626 section 3.5.1. */
+const LONGEST_PING = 4;
 const SILENT: SipLog = { debug: () => {}, warn: () => {} };
 
 export function createUserAgent(options: UserAgentOptions): UserAgent {
@@ -109,6 +114,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   readonly #pending = new Map<string, number>();
   readonly #calls = new WeakMap<ServerTransaction, IncomingCall>();
   #draining = false;
+  #showTraced: ((message: TracedMessage) => void) | null = null;
   #probe: Promise<boolean> | null = null;
   /** Packets and connections of unknown peers since the last line about them, and when the next may be written. */
   #unknownPeers = 0;
@@ -156,6 +162,10 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     return outcome.status;
   }
 
+  trace(show: ((message: TracedMessage) => void) | null): void {
+    this.#showTraced = show;
+  }
+
   drain(): void {
     this.#draining = true;
   }
@@ -194,6 +204,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   }
 
   receive(parsed: Parsed, flow: Flow): void {
+    if (this.#showTraced) this.#traceParsed(parsed, flow);
     try {
       if (parsed.kind === "response") this.transactions.receiveResponse(parsed.response);
       else if (parsed.kind === "request") this.#receiveRequest(parsed.request, flow);
@@ -202,6 +213,24 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
       // Whatever one message does, the next one must be served.
       this.log.warn("sip_fault", { error, host: flow.address });
     }
+  }
+
+  sends(bytes: Uint8Array, flow: Flow): void {
+    if (this.#showTraced && bytes.length > LONGEST_PING) this.#trace("sent", bytes, flow);
+  }
+
+  #traceParsed(parsed: Parsed, flow: Flow): void {
+    if (parsed.kind === "nothing") return;
+    const message = parsed.kind === "response" ? parsed.response : parsed.request;
+    if (!message) return;
+    const bytes = message.toBytes();
+    this.#trace("received", bytes, flow);
+    // It may have a keypad digit.
+    bytes.fill(0);
+  }
+
+  #trace(direction: TracedMessage["direction"], bytes: Uint8Array, { protocol, address, port }: Flow): void {
+    this.#showTraced?.({ direction, protocol, address, port, text: traceText(bytes) });
   }
 
   #noted(address: string, admission: Admission): Admission {

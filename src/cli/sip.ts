@@ -1,0 +1,35 @@
+import { OperatorError } from "#src/kernel/errors.ts";
+import { audit } from "#src/platform/index.ts";
+import { askForSipTrace, LONGEST_TRACE_MINUTES } from "#src/roles/sip-trace.ts";
+import { none, operation, type Operations, runnerOf } from "./operation.ts";
+
+const DEFAULT_MINUTES = 10;
+
+const trace = operation({
+  arguments: "[--minutes N | --off]",
+  summary: `Writes the SIP messages of all calls into a file in the data folder of each process that takes calls: for ${DEFAULT_MINUTES} minutes, or N, or no longer. Passwords, keypad digits, media keys and X-Memory are left out.`,
+  options: { minutes: { type: "string" }, off: { type: "boolean" } },
+  read({ minutes = String(DEFAULT_MINUTES), off = false }, positionals) {
+    none(positionals, "sip trace [--minutes N | --off]");
+    if (off) return { minutes: 0 };
+    const number = /^[0-9]{1,2}$/.test(minutes) ? Number(minutes) : 0;
+    if (number < 1 || number > LONGEST_TRACE_MINUTES)
+      throw new OperatorError(`--minutes takes a number from 1 to ${LONGEST_TRACE_MINUTES}; "${minutes}" is none.`);
+    return { minutes: number };
+  },
+  async work({ database }, { minutes }) {
+    await database.transaction(async (tx) => {
+      const action = minutes > 0 ? "sip_trace.begin" : "sip_trace.end";
+      await audit(tx, { actor: "operator", source: "command", action, object: "sip", details: { minutes } });
+      await askForSipTrace(tx, minutes);
+    });
+    return { minutes };
+  },
+  show: ({ minutes }) =>
+    minutes > 0
+      ? `SIP messages are written for ${minutes} minutes, into sip-trace-TIME.txt in DATA_DIR; the log's line sip_trace_begun has the path.`
+      : "No SIP messages are written any more.",
+});
+
+export const operations: Operations = { "sip trace": trace };
+export const run = runnerOf("sip", operations);
