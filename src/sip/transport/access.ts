@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 import type { Clock } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { SourceLimit } from "./source-limit.ts";
-import type { Admission } from "./transport.ts";
+import type { Admission, Flow } from "./transport.ts";
 
 /** Datagrams and connections of one trunk in a second: some hundred calls set up in each. */
 const KNOWN_PER_SECOND = 5_000;
@@ -55,6 +55,11 @@ export class Access {
   /** Whether the address may place calls. */
   isTrunk(address: string): boolean {
     return this.#trunks.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  }
+
+  /** Whether the peer may place calls by its address or its certificate. */
+  mayCall({ certified, address }: Pick<Flow, "certified" | "address">): boolean {
+    return certified || this.isTrunk(address);
   }
 
   /** Whether the address may send anything without proof. */

@@ -1,6 +1,6 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { SipRequest } from "../grammar/message.ts";
+import type { ResponseParts, SipRequest } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { TransactionLayer } from "../transaction/layer.ts";
 import type { Access } from "../transport/access.ts";
@@ -51,6 +51,9 @@ export interface Agent {
   /** By `dialogKey`. */
   readonly dialogs: Map<string, DialogOwner>;
 }
+
+/** RFC 3261 section 14.2: when to try again, s. */
+export const RETRY_AFTER: ResponseParts = { headers: [["Retry-After", "5"]] };
 
 /** A tag or branch nobody can guess: 64 bits and more (RFC 3261 section 19.3 asks for 32). */
 export function randomToken(random: Random, bytes = 10): string {

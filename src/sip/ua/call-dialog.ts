@@ -2,7 +2,7 @@ import { type Dialog, dialogKey } from "../dialog/dialog.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
-import { type Agent, contact, type DialogOwner } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
 import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
@@ -34,9 +34,6 @@ export interface ReferOptions {
   by: string;
   timeoutMs: number;
 }
-
-/** RFC 3261 section 14.2: when to try again, s. */
-const RETRY_AFTER: ResponseParts = { headers: [["Retry-After", "5"]] };
 
 /** An answered call: everything that happens inside its dialog. Set the handlers as soon as you have it. */
 export class CallDialog implements DialogOwner {

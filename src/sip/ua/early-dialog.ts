@@ -3,7 +3,7 @@ import { type ResponseParts, respond, type SipResponse } from "../grammar/messag
 import { SipUri } from "../grammar/uri.ts";
 import type { ClientTransaction } from "../transaction/client-transaction.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
-import { type Agent, contact, type DialogOwner } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
 
 /** A dialog that a provisional response to an INVITE of ours has made (RFC 3261 section 12.1), until the final one: what the callee asks in it. */
 export class EarlyDialog implements DialogOwner {
@@ -24,7 +24,7 @@ export class EarlyDialog implements DialogOwner {
   receive(transaction: ServerTransaction): void {
     const { request, flow } = transaction;
     const reply = (status: number, parts?: ResponseParts) => transaction.respond(respond(request, status, null, parts));
-    if (!this.#dialog.accepts(request)) return reply(500, { headers: [["Retry-After", "5"]] });
+    if (!this.#dialog.accepts(request)) return reply(500, RETRY_AFTER);
     const { method } = request;
     // Our offer is still unanswered (RFC 3261 section 14.2, RFC 3311 section 5.2).
     if (method === "INVITE" || (method === "UPDATE" && request.sdp !== null)) return reply(491);

@@ -251,7 +251,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     const inside = this.transactions.knows(request, flow) || this.dialogs.has(dialogKey(dialogOf(request)));
     stampVia(request, flow);
     // Whom we have called may talk to us inside that call, and no more.
-    if (!inside && !this.#mayCall(flow) && !this.#provesPassword(request, flow)) return flow.settled(request);
+    if (!inside && !this.access.mayCall(flow) && !this.#provesPassword(request, flow)) return flow.settled(request);
     if (!inside && request.method !== "ACK" && this.transactions.size >= MAX_TRANSACTIONS) {
       return this.#respondStateless(request, flow, 503, UNAVAILABLE);
     }
@@ -260,12 +260,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
 
   #receiveMalformed({ request, status, reason }: Extract<Parsed, { kind: "malformed" }>, flow: Flow): void {
     this.log.debug("sip_malformed", { status, reason, host: flow.address });
-    if (request && this.#mayCall(flow)) this.#respondStateless(request, flow, status, {});
-  }
-
-  /** Whether the peer may place calls by its address or its certificate. */
-  #mayCall(flow: Flow): boolean {
-    return flow.certified || this.access.isTrunk(flow.address);
+    if (request && this.access.mayCall(flow)) this.#respondStateless(request, flow, status, {});
   }
 
   /** Whether an INVITE carries a user's password; if not it is asked for, at no more cost to a forged source than its own packet (S-82). */
