@@ -5,7 +5,7 @@ import type { Decoder } from "./decoder.ts";
 import { COMMANDS } from "./phrases.ts";
 import type { RecognitionResult } from "./recognition-result.ts";
 import { isVoice } from "./voicing.ts";
-import { OTHER_SPEAKER } from "./warp.ts";
+import { SMALLER_SPEAKER } from "./warp.ts";
 
 /**
  * Yes or no, where a wrong yes takes money (R-441). A grammar of answers finds one in anything that is said, so an answer counts when it
@@ -63,6 +63,6 @@ export function understandAnswer(decoder: Decoder, samples: Float32Array): Recog
   const meaningOf = (words: readonly string[]) => (words.join(" ") === UNSURE ? null : (MEANING.get(words.join(" ")) ?? null));
   const leastMargin = (words: readonly string[]) =>
     words.length === 1 && !Object.hasOwn(COMMANDS, words.join()) ? LEAST_MARGIN_ALONE : LEAST_MARGIN;
-  const question = { grammar: ANSWERS, meaningOf, leastMargin, voices: [OTHER_SPEAKER], longestSeconds: LONGEST_SECONDS };
+  const question = { grammar: ANSWERS, meaningOf, leastMargin, voices: [SMALLER_SPEAKER], longestSeconds: LONGEST_SECONDS };
   return (isVoice(samples) && certainMeaning(decoder, samples, question)) || { kind: "nothing" };
 }

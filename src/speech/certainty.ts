@@ -35,8 +35,13 @@ export function certainMeaning<Meaning>(decoder: Decoder, samples: Float32Array,
   if (samples.length > question.longestSeconds * SAMPLE_RATE_HZ) return null;
   const meaning = opinion(decoder, samples, question);
   if (meaning === null) return null;
-  const others = question.voices.map((voice) => opinion(decoder, warp(samples, voice), question));
-  return !others.includes(null) && others.some((other) => isDeepStrictEqual(meaning, other)) ? meaning : null;
+  let isRepeated = false;
+  for (const voice of question.voices) {
+    const other = opinion(decoder, warp(samples, voice), question);
+    if (other === null) return null;
+    isRepeated ||= isDeepStrictEqual(meaning, other);
+  }
+  return isRepeated ? meaning : null;
 }
 
 function opinion<Meaning>(decoder: Decoder, samples: Float32Array, { grammar, meaningOf, leastMargin }: Question<Meaning>): Meaning | null {

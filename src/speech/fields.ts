@@ -9,7 +9,7 @@ import { EXPIRY } from "./phrases.ts";
 import { NUMBER_PRELUDE, withoutPrelude } from "./prelude.ts";
 import { type ListenFor, type ListenTask, type RecognitionResult } from "./recognition-result.ts";
 import { digitsOf, expiryOf, hasRegularPairs } from "./spoken-numbers.ts";
-import { LARGER_SPEAKER, OTHER_SPEAKER, warp } from "./warp.ts";
+import { LARGER_SPEAKER, SMALLER_SPEAKER, warp } from "./warp.ts";
 
 /** An utterance and what the decoder that followed it made of it. */
 export interface UtteranceAudio {
@@ -117,11 +117,12 @@ export function isIncomplete(task: ListenTask, free: readonly number[] | null): 
   return free !== null && free.length > 0 && free.length < Math.min(...missingDigits(LENGTHS[task.what], task));
 }
 
-/** By how much `digits` lead when a smaller or a larger person says them; 0 where other digits are heard. */
+/** By how much `digits` lead, up to `LARGEST_LEAD`, when a smaller or a larger person says them; 0 where other digits are heard. */
 function leadAs(speaker: number, scoring: Decoder, samples: Float32Array, digits: readonly number[], lengths: readonly number[]): number {
   const voice = warp(samples, speaker);
   const best = scoreDigits(scoring, voice, acceptor(lengths));
-  return best && isSame(digits, best.digits) ? alternativeTo(scoring, voice, best, upTo(digits.length)).lead : 0;
+  if (!best || !isSame(digits, best.digits)) return 0;
+  return Math.min(alternativeTo(scoring, voice, best, upTo(digits.length)).lead, LARGEST_LEAD);
 }
 
 /**
@@ -139,9 +140,7 @@ function likeliestDigits({ scoring }: Decoders, { samples, free, line }: Utteran
   const least = CERTAIN_LEAD[line][isFollowed ? "followed" : "alone"];
   if (alternative.lead < least.own) {
     const own = Math.min(alternative.lead, LARGEST_LEAD);
-    const others = [OTHER_SPEAKER, LARGER_SPEAKER].map((speaker) =>
-      Math.min(leadAs(speaker, scoring, samples, digits, lengths), LARGEST_LEAD),
-    );
+    const others = [SMALLER_SPEAKER, LARGER_SPEAKER].map((speaker) => leadAs(speaker, scoring, samples, digits, lengths));
     const isCertain = own + Math.max(...others) >= least.two || Math.min(own, ...others) >= least.each;
     if (!isCertain) return digitsResult(digits, true, false);
   }
@@ -208,7 +207,7 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   if (line === "bad" || !isCard(best) || count < digits.length - 1) return digitsResult(digits, true, false);
   const isFollowed = isSame(digits, free);
   if (isFollowed && isLeading(best)) return digitsResult(digits, true, true);
-  const repeated = scoreDigits(batch, warp(samples, OTHER_SPEAKER), acceptor(LENGTHS.number));
+  const repeated = scoreDigits(batch, warp(samples, SMALLER_SPEAKER), acceptor(LENGTHS.number));
   const isRepeated = isSame(digits, repeated?.digits ?? null);
   return digitsResult(digits, true, isRepeated && (isFollowed || isLeading(best)));
 };
@@ -217,7 +216,7 @@ const DATE = {
   grammar: EXPIRY,
   meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)),
   leastMargin: () => LEAST_MARGIN,
-  voices: [OTHER_SPEAKER, LARGER_SPEAKER],
+  voices: [SMALLER_SPEAKER, LARGER_SPEAKER],
   // A date that was begun anew takes seven.
   longestSeconds: 8,
 };

@@ -1,6 +1,5 @@
-/** The warp by which a decoding is repeated: a vocal tract a little shorter, well within what people differ by, so that what was said is heard again. */
-export const OTHER_SPEAKER = 1.06;
-/** A vocal tract a little longer. */
+/** Warps by which a decoding is repeated: a vocal tract a little shorter or longer, well within what people differ by, so that what was said is heard again. */
+export const SMALLER_SPEAKER = 1.06;
 export const LARGER_SPEAKER = 0.95;
 
 /**
