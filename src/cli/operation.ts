@@ -128,9 +128,12 @@ export function none(positionals: readonly string[], call: string): void {
 }
 
 /** `--limit`: a whole number from 1 to 10,000. */
-export function limitOf(text: string | undefined, otherwise = 50): number {
+export const limitOf = (text: string | undefined, otherwise = 50): number => countOf("limit", text, otherwise, 10_000);
+
+/** The whole number from 1 to `most` that an option takes. */
+export function countOf(option: string, text: string | undefined, otherwise: number, most: number): number {
   if (text === undefined) return otherwise;
-  const limit = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > 10_000) throw new OperatorError(`--limit takes a number from 1 to 10000; "${text}" is none.`);
-  return limit;
+  const count = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > most) throw new OperatorError(`--${option} takes a number from 1 to ${most}; "${text}" is none.`);
+  return count;
 }

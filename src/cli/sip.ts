@@ -1,21 +1,16 @@
-import { OperatorError } from "#src/kernel/errors.ts";
 import { audit } from "#src/platform/index.ts";
 import { askForSipTrace, LONGEST_TRACE_MINUTES } from "#src/roles/sip-trace.ts";
-import { none, operation, type Operations, runnerOf } from "./operation.ts";
+import { countOf, none, operation, type Operations, runnerOf } from "./operation.ts";
 
 const DEFAULT_MINUTES = 10;
 
 const trace = operation({
   arguments: "[--minutes N | --off]",
-  summary: `Writes the SIP messages of all calls into a file in the data folder of each process that takes calls: for ${DEFAULT_MINUTES} minutes, or N, or no longer. Passwords, keypad digits, media keys and X-Memory are left out.`,
+  summary: `Writes the SIP messages of all calls into a file in the data folder of each process that takes calls: for ${DEFAULT_MINUTES} minutes, or N, or no longer. Passwords, keypad digits, media keys and sessions' memory are left out.`,
   options: { minutes: { type: "string" }, off: { type: "boolean" } },
-  read({ minutes = String(DEFAULT_MINUTES), off = false }, positionals) {
+  read({ minutes, off = false }, positionals) {
     none(positionals, "sip trace [--minutes N | --off]");
-    if (off) return { minutes: 0 };
-    const number = /^[0-9]{1,2}$/.test(minutes) ? Number(minutes) : 0;
-    if (number < 1 || number > LONGEST_TRACE_MINUTES)
-      throw new OperatorError(`--minutes takes a number from 1 to ${LONGEST_TRACE_MINUTES}; "${minutes}" is none.`);
-    return { minutes: number };
+    return { minutes: off ? 0 : countOf("minutes", minutes, DEFAULT_MINUTES, LONGEST_TRACE_MINUTES) };
   },
   async work({ database }, { minutes }) {
     await database.transaction(async (tx) => {
