@@ -8,6 +8,9 @@ import type { Identity } from "./tls.ts";
 /** First byte of a TLS record that carries a handshake (RFC 8446 section 5.1); no HTTP method begins with it. */
 const TLS_HANDSHAKE = 0x16;
 
+/** Longer than clients keep an idle connection (Node's 10 minutes at most): a request never meets our end of one, which would be no fault that was armed. */
+const KEEP_ALIVE_MS = 15 * 60_000;
+
 export interface Listener {
   port: number;
   close(): Promise<void>;
@@ -25,8 +28,8 @@ export async function listen(options: { port: number; host: string; identity: Id
     const name = nameOf(request.socket);
     handler(request, response, () => sockets.get(name)?.resetAndDestroy());
   };
-  const plain = createServer(serve);
-  const secure = createTlsServer({ key: options.identity.key, cert: options.identity.cert }, serve);
+  const plain = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, serve);
+  const secure = createTlsServer({ key: options.identity.key, cert: options.identity.cert, keepAliveTimeout: KEEP_ALIVE_MS }, serve);
   secure.on("tlsClientError", (_error, socket) => socket.destroy());
   const tcp = createTcpServer((socket) => {
     const name = nameOf(socket);

@@ -29,6 +29,16 @@ test("an amount is heard when every word of its sentence behind the first ones i
   assert.equal(isHeardIn(heard, Buffer.concat([begins, otherDollars, cents])), false);
 });
 
+test("a sentence of which a packet was lost is heard; one without a word of it is not", () => {
+  const sentence = noise(1, 16_000);
+  const without = (bytes: number) =>
+    Buffer.concat([noise(9, 777), sentence.subarray(0, 7000), noise(8, 160), sentence.subarray(7000 + bytes)]);
+  assert.equal(isHeardIn(without(160), sentence), true);
+  assert.equal(isHeardIn(without(320), sentence), true);
+  assert.equal(isHeardIn(without(1600), sentence), false);
+  assert.equal(isHeardIn(new Uint8Array(16_000).fill(0xff), sentence.subarray(0, 480)), false);
+});
+
 test("a question that is asked again is told from the next one, and from what is said in between", async () => {
   const [question, note, next] = [noise(1, 4000), noise(2, 4000), noise(3, 4000)];
   const known = [

@@ -20,6 +20,9 @@ export interface PromptFingerprint {
 /** Magnitude of a mu-law code on its own scale, 0 = silence (G.711: the code is inverted). */
 const loudness = (code: number) => ~code & 0x7f;
 
+/** Loud enough to be told from silence and from what else is said. */
+const isLoud = (ulaw: Uint8Array) => ulaw.reduce((count, code) => count + (loudness(code) > QUIET ? 1 : 0), 0) > ulaw.length * 0.75;
+
 /** The first words of a call are on their way before a busy telephone has read the answer: a longer prompt is known by what comes after. */
 const SKIPPED_BYTES = 3200;
 const LONGER_BYTES = 8000;
@@ -35,16 +38,37 @@ export function fingerprintOf(text: string, asks: boolean, ulaw: Uint8Array, oth
     start += FINGERPRINT_BYTES / 2
   ) {
     const stretch = ulaw.subarray(start, start + FINGERPRINT_BYTES);
-    const loud = stretch.reduce((count, code) => count + (loudness(code) > QUIET ? 1 : 0), 0);
-    if (loud <= FINGERPRINT_BYTES * 0.75 || others.some((other) => other.includes(stretch))) continue;
+    if (!isLoud(stretch) || others.some((other) => other.includes(stretch))) continue;
     return [{ text, asks, bytes: Buffer.from(stretch) }];
   }
   return [];
 }
 
-/** True when all of a prompt is in what was heard, but for its first words: prompts that differ in one word differ behind them. */
+/** What is looked for of a sentence, piece after piece: 20 ms of audio each, a packet's worth. */
+const PIECE_BYTES = 160;
+/** In a row. A packet that came too late spoils as many; a different word spoils many more. */
+const SPOILT_PIECES = 3;
+
+/**
+ * True when all of a prompt is in what was heard, but for its first words and for single packets that were lost: prompts that
+ * differ in one word differ behind the first ones, and for longer than a packet.
+ */
 export function isHeardIn(heard: Uint8Array, prompt: Uint8Array): boolean {
-  return Buffer.from(heard).includes(Buffer.from(prompt.subarray(prompt.length > LONGER_BYTES ? SKIPPED_BYTES : 0)));
+  const stream = Buffer.from(heard.buffer, heard.byteOffset, heard.byteLength);
+  let [at, found, spoilt, spoiltInARow] = [0, 0, 0, 0];
+  for (let start = prompt.length > LONGER_BYTES ? SKIPPED_BYTES : 0; start + PIECE_BYTES <= prompt.length; start += PIECE_BYTES) {
+    const piece = prompt.subarray(start, start + PIECE_BYTES);
+    if (!isLoud(piece)) continue;
+    const place = stream.indexOf(piece, at);
+    if (place < 0) {
+      spoilt++;
+      if (++spoiltInARow > SPOILT_PIECES) return false;
+    } else {
+      [at, spoiltInARow] = [place + PIECE_BYTES, 0];
+      found++;
+    }
+  }
+  return found > spoilt;
 }
 
 /** Listens for a set of known prompts in a mu-law stream. */

@@ -12,7 +12,7 @@ export interface Answer {
 }
 
 export async function ask(url: string, method: string, key: string, { body, headers = {} }: { body?: object; headers?: object } = {}) {
-  const response = await fetch(url, {
+  const response = await sent(url, {
     method,
     redirect: "manual",
     headers: { authorization: `Bearer ${key}`, ...(body ? { "content-type": "application/json" } : {}), ...headers },
@@ -21,6 +21,13 @@ export async function ask(url: string, method: string, key: string, { body, head
   const text = await response.text();
   const answer: Answer = { status: response.status, headers: response.headers, body: text === "" ? {} : (JSON.parse(text) as Shown) };
   return answer;
+}
+
+/** `fetch`, whose own failure says neither what was asked nor of whom. */
+async function sent(url: string, init: RequestInit): Promise<Response> {
+  return await fetch(url, init).catch((cause: unknown) => {
+    throw new Error(`${init.method ?? "GET"} ${url} failed`, { cause });
+  });
 }
 
 export interface StreamReader {
@@ -39,7 +46,7 @@ export interface StreamReader {
 /** Opens a session's event stream. Resolves when its first event is there. */
 export async function openStream(url: string, key: string, headers: object = {}): Promise<StreamReader> {
   const leaving = new AbortController();
-  const response = await fetch(url, { headers: { authorization: `Bearer ${key}`, ...headers }, signal: leaving.signal });
+  const response = await sent(url, { headers: { authorization: `Bearer ${key}`, ...headers }, signal: leaving.signal });
   assert.equal(response.status, 200);
   const shown: Shown[] = [];
   const progress: Shown[] = [];

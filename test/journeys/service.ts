@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { type Received, startReceiver } from "#src/cli/receiver.ts";
 import { freePort } from "../free-port.ts";
 import { ask, openStream, type Shown } from "./processes.ts";
@@ -109,8 +110,8 @@ interface LedgerEntry {
 
 /** Charges, tokens and the like of one simulator, as its ledger has them. */
 export async function ledger(simulatorsUrl: string, gateway: string): Promise<LedgerEntry[]> {
-  const response = await fetch(`${simulatorsUrl}/_ledger/${gateway}`);
-  return ((await response.json()) as { entries: LedgerEntry[] }).entries;
+  const { body } = await ask(`${simulatorsUrl}/_ledger/${gateway}`, "GET", "");
+  return (body as { entries: LedgerEntry[] }).entries;
 }
 
 /** What stripe's simulator was asked to charge for a session. */
@@ -126,11 +127,12 @@ export async function approvedCharges(simulatorsUrl: string, sessionId: string):
 
 /** Resolves when stripe's simulator has taken the money of this session. */
 export async function untilCharged(simulatorsUrl: string, sessionId: string): Promise<void> {
-  while ((await approvedCharges(simulatorsUrl, sessionId)) === 0);
+  // The simulators may run in this very process: it is not to be kept busy by asking.
+  while ((await approvedCharges(simulatorsUrl, sessionId)) === 0) await delay(20);
 }
 
 /** The gateway's next request below `path` meets this fault, once. */
 export async function fault(simulatorsUrl: string, gateway: string, kind: string, path = "/"): Promise<void> {
-  const response = await fetch(`${simulatorsUrl}/_faults`, { method: "POST", body: JSON.stringify({ gateway, kind, path, times: 1 }) });
-  assert.equal(response.status, 200);
+  const { status } = await ask(`${simulatorsUrl}/_faults`, "POST", "", { body: { gateway, kind, path, times: 1 } });
+  assert.equal(status, 200);
 }
