@@ -122,7 +122,10 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   });
   const webhooks = createWebhooks({ database, jobs, projects, gateways, outbound: instruments.webhooks(outbound), clock, random, log });
   const sessions = instruments.sessions(createSessions({ database, clock, random, log, outbox: webhooks.outbox }));
-  const trunks = createTrunks(config);
+  const trunks = createTrunks(config, async ({ host, port, transport }) => {
+    const { addressesOf } = await import("./sip/index.ts");
+    return await addressesOf({ host, port, protocol: transport });
+  });
   const { phoneNumber, sessionTtlSeconds } = config;
   const rules = {
     phoneNumber,

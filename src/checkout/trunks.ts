@@ -1,12 +1,12 @@
-import { isIP } from "node:net";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { isInside, parseCidrs, resolveName } from "#src/platform/index.ts";
+import { isInside, parseCidrs } from "#src/platform/index.ts";
 
 /** The trunk that takes calls to phone numbers (`SIP_OUTBOUND`). */
 export interface Trunk {
   host: string;
-  port: number;
+  /** Null: the service records of its name say, else it is the usual one (RFC 3263 section 4.2). */
+  port: number | null;
   transport: "udp" | "tcp" | "tls";
   /** `md5`: the trunk knows no better digest. */
   credentials: { username: string; password: Secret; md5: boolean } | null;
@@ -18,7 +18,7 @@ export interface Trunks {
   outbound: Trunk | null;
   /** Whether a host as a URI spells it (no brackets) is a trunk's. A name that leads to a trunk's address is known when it is called. */
   isTrunkHost: (host: string) => boolean;
-  /** Whether this IP address is a trunk's, `SIP_OUTBOUND`'s name resolved. */
+  /** Whether this IP address is a trunk's, one of those that calls to `SIP_OUTBOUND` go to included. */
   isTrunkAddress: (address: string) => Promise<boolean>;
 }
 
@@ -53,17 +53,14 @@ export function parseTrunk(text: string): Trunk | null {
       username === undefined
         ? null
         : { username: decodeURIComponent(username), password: new Secret(decodeURIComponent(password)), md5: parameters.has("digest") };
-    return { host, port: Number(port ?? (transport === "tls" ? 5061 : 5060)), transport, credentials };
+    return { host, port: port === undefined ? null : Number(port), transport, credentials };
   } catch {
     return null;
   }
 }
 
-/** `resolve`: all addresses of a name. Throws OperatorError when `SIP_OUTBOUND` is no trunk. */
-export function createTrunks(
-  { sipTrunks, sipOutbound }: TrunkSettings,
-  resolve: (name: string) => Promise<string[]> = resolveName,
-): Trunks {
+/** `addressesOf`: the IP addresses that calls to this trunk go to. Throws OperatorError when `SIP_OUTBOUND` is no trunk. */
+export function createTrunks({ sipTrunks, sipOutbound }: TrunkSettings, addressesOf: (trunk: Trunk) => Promise<string[]>): Trunks {
   const outbound = sipOutbound && parseTrunk(sipOutbound.reveal());
   if (sipOutbound && !outbound)
     throw new OperatorError("SIP_OUTBOUND: it is not a trunk's address such as sip:user:password@host:port;transport=udp.");
@@ -74,8 +71,7 @@ export function createTrunks(
     isTrunkHost: (host) => plainHost(host) === name || isInside(plainHost(host), ranges),
     async isTrunkAddress(address) {
       if (isInside(address, ranges)) return true;
-      if (name === null) return false;
-      return (isIP(name) ? [name] : await resolve(name).catch((): string[] => [])).includes(address);
+      return outbound !== null && (await addressesOf(outbound)).includes(address);
     },
   };
 }

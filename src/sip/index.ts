@@ -7,5 +7,6 @@ export type { SipUser } from "./ua/digest-server.ts";
 export { isOverTls } from "./ua/exchange.ts";
 export type { TracedMessage } from "./trace.ts";
 export { createUserAgent, type UserAgent } from "./ua/user-agent.ts";
+export { addressesOf } from "./transport/locate.ts";
 export type { TlsCertificate } from "./transport/tls.ts";
 export type { Protocol } from "./transport/transport.ts";

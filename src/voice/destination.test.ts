@@ -7,15 +7,15 @@ import { createTrunks, parseTrunk } from "#src/checkout/index.ts";
 
 const shop = { country: "US", voice: { transfer: { allow: [] } } };
 const trunks = createTrunks({ sipTrunks: ["192.0.2.0/24"], sipOutbound: new Secret("sip:Trunk.Example") }, async () => ["198.51.100.9"]);
-const noTrunk = createTrunks({ sipTrunks: [], sipOutbound: null });
+const noTrunk = createTrunks({ sipTrunks: [], sipOutbound: null }, async () => []);
 
 test("a trunk is read with and without credentials, and anything else is refused", () => {
   const trunk = parseTrunk("sip:ada:s%40crets@trunk.example:5080;transport=tcp");
   assert.deepEqual([trunk?.host, trunk?.port, trunk?.transport, trunk?.credentials?.username], ["trunk.example", 5080, "tcp", "ada"]);
   assert.equal(trunk?.credentials?.password.reveal(), "s@crets");
-  assert.deepEqual(parseTrunk("sip:10.0.0.1"), { host: "10.0.0.1", port: 5060, transport: "udp", credentials: null });
+  assert.deepEqual(parseTrunk("sip:10.0.0.1"), { host: "10.0.0.1", port: null, transport: "udp", credentials: null });
   const secure = parseTrunk("sip:ada:s@trunk.example;transport=TLS;digest=md5");
-  assert.deepEqual([secure?.port, secure?.transport, secure?.credentials?.md5, trunk?.credentials?.md5], [5061, "tls", true, false]);
+  assert.deepEqual([secure?.port, secure?.transport, secure?.credentials?.md5, trunk?.credentials?.md5], [null, "tls", true, false]);
   for (const bad of [
     "http://trunk",
     "sip:",
@@ -29,7 +29,7 @@ test("a trunk is read with and without credentials, and anything else is refused
 });
 
 test("a trunk that cannot be read stops the start, and is not repeated: it holds a password", () => {
-  const broken = () => createTrunks({ sipTrunks: [], sipOutbound: new Secret("sip:a:hunter2@b;transport=ws") });
+  const broken = () => createTrunks({ sipTrunks: [], sipOutbound: new Secret("sip:a:hunter2@b;transport=ws") }, async () => []);
   assert.throws(broken, (error) => error instanceof OperatorError && !error.message.includes("hunter2"));
 });
 
@@ -49,7 +49,10 @@ test("a SIP URI is called directly, a number through the trunk, and without a tr
   });
   const number = destinationOf("tel:+1-415-555-0100", shop, trunks);
   assert.ok(typeof number === "object");
-  assert.deepEqual([number.target, number.via], ["sip:+14155550100@Trunk.Example:5060", trunks.outbound]);
+  assert.deepEqual([number.target, number.via], ["sip:+14155550100@Trunk.Example", trunks.outbound]);
+  const withPort = createTrunks({ sipTrunks: [], sipOutbound: new Secret("sip:trunk.example:5080") }, async () => []);
+  const there = destinationOf("+14155550100", shop, withPort);
+  assert.equal(typeof there === "object" && there.target, "sip:+14155550100@trunk.example:5080");
   assert.equal(destinationOf("+14155550100", shop, noTrunk), "no trunk");
   assert.equal(destinationOf("nobody", shop, trunks), "not allowed");
 });

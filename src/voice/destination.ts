@@ -19,5 +19,6 @@ export function destinationOf(callback: string, project: TransferPolicy, trunks:
   if (target.kind === "sip") return { target: callback, via: null, avoidsTrunks: !userAllowed(target.user, project) };
   const { outbound } = trunks;
   if (!outbound) return "no trunk";
-  return { target: `sip:${target.number}@${outbound.host}:${outbound.port}`, via: outbound, avoidsTrunks: false };
+  const port = outbound.port === null ? "" : `:${outbound.port}`;
+  return { target: `sip:${target.number}@${outbound.host}${port}`, via: outbound, avoidsTrunks: false };
 }

@@ -43,7 +43,7 @@ async function rig(outcome: Outcome, { callback = "sip:agent@pbx.example", accep
       return Promise.resolve(outcome);
     },
   });
-  const trunks = hasTrunk ? fixture.deps.settings.trunks : createTrunks({ sipTrunks: [], sipOutbound: null });
+  const trunks = hasTrunk ? fixture.deps.settings.trunks : createTrunks({ sipTrunks: [], sipOutbound: null }, async () => []);
   const deps = { ...fixture.deps, userAgent, settings: { ...fixture.deps.settings, trunks } };
   const peer = { acceptsRefer, domain: "carrier.example" };
   const spoken = Promise.resolve();

@@ -318,7 +318,7 @@ export async function voiceFixture(settings: Partial<CallDeps["settings"]> = {})
       srtpRequired: false,
       publicHost: "till.example",
       phoneNumber: "+15550009999",
-      trunks: createTrunks({ sipTrunks: ["192.0.2.64/26"], sipOutbound: new Secret("sip:shop:geheim@trunk.example") }),
+      trunks: createTrunks({ sipTrunks: ["192.0.2.64/26"], sipOutbound: new Secret("sip:shop:geheim@trunk.example") }, async () => []),
       transfers: { atOnce: 50, perDay: 500 },
       ...settings,
     },

@@ -241,12 +241,14 @@ test("a number is dialled through the trunk, and without one the transfer fails 
   const dialled = await rig("+14155550111");
   await dialled.userAgent.events.until("invited");
   const [invitation] = dialled.userAgent.invitations;
-  assert.equal(invitation?.target, "sip:+14155550111@trunk.example:5060");
+  assert.equal(invitation?.target, "sip:+14155550111@trunk.example");
   assert.equal(invitation.credentials?.username, "shop");
   dialled.userAgent.refuse(486);
   await dialled.transferring;
 
-  const { userAgent, failed, warnings } = await rig("+14155550111", { trunks: createTrunks({ sipTrunks: [], sipOutbound: null }) });
+  const { userAgent, failed, warnings } = await rig("+14155550111", {
+    trunks: createTrunks({ sipTrunks: [], sipOutbound: null }, async () => []),
+  });
   assert.deepEqual(await failed(), ["failed", SORRY]);
   assert.deepEqual(userAgent.invitations, []);
   assert.equal(warnings[0]?.reason, "no trunk");

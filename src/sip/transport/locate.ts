@@ -1,6 +1,6 @@
 import { lookup, Resolver as DnsResolver } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Random } from "#src/kernel/random.ts";
+import { systemRandom, type Random } from "#src/kernel/random.ts";
 import { DEFAULT_PORTS, type Protocol } from "./transport.ts";
 
 /** One place to send a request to. */
@@ -79,3 +79,10 @@ export const systemResolver: Resolver = {
   },
   services: (name) => dns.resolveSrv(name).catch(() => []),
 };
+
+/** Every IP address that answers for this target, in no order: where requests go, and what its name alone leads to. Empty when it is unknown. */
+export async function addressesOf(target: Target, resolver: Resolver = systemResolver): Promise<string[]> {
+  const host = target.host.replace(/^\[|\]$/g, "");
+  const [hops, own] = await Promise.all([locate({ ...target, host }, resolver, systemRandom), isIP(host) ? [] : resolver.addresses(host)]);
+  return [...hops.map(({ address }) => address), ...own];
+}

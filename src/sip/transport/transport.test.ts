@@ -8,7 +8,7 @@ import { HeaderFields } from "../grammar/header-fields.ts";
 import { Access, type AccessOptions } from "./access.ts";
 import { stampVia } from "./layer.ts";
 import { SourceLimit } from "./source-limit.ts";
-import { locate, type Resolver, type Target } from "./locate.ts";
+import { addressesOf, locate, type Resolver, type Target } from "./locate.ts";
 import { type Flow, plainAddress } from "./transport.ts";
 
 const accessOf = (trunks: readonly string[], more: Partial<AccessOptions> = {}, clock = new ManualClock()) =>
@@ -70,6 +70,14 @@ test("a server is found by address, by port, or by its service records in their 
   assert.deepEqual(await found("tcponly.example"), ["tcp 192.0.2.3:5060"]);
   assert.deepEqual(await found("b.example"), ["udp 192.0.2.3:5060"]);
   assert.deepEqual(await found("nowhere.example"), []);
+});
+
+test("a server's addresses are those that its service records and its own name lead to", async () => {
+  const resolver: Resolver = { ...DNS, addresses: async (name) => (name === "trunk.example" ? ["192.0.2.4"] : await DNS.addresses(name)) };
+  const all = (host: string, port: number | null) => addressesOf({ host, port, protocol: "udp" }, resolver);
+  assert.deepEqual((await all("trunk.example", null)).toSorted(), ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
+  assert.deepEqual([...new Set(await all("trunk.example", 5060))], ["192.0.2.4"]);
+  assert.deepEqual([await all("[2001:db8::1]", null), await all("nowhere.example", null)], [["2001:db8::1"], []]);
 });
 
 const flow: Flow = {
