@@ -125,6 +125,17 @@ function leadAs(speaker: number, scoring: Decoder, samples: Float32Array, digits
   return Math.min(alternativeTo(scoring, voice, best, upTo(digits.length)).lead, LARGEST_LEAD);
 }
 
+/** Whether the leads in a smaller and a larger person's voice make up for that in the caller's own. The caller waits: none is decoded in vain. */
+function isCertainInOthers(own: number, { two, each }: { two: number; each: number }, leadOf: (speaker: number) => number): boolean {
+  if (own < each && own + LARGEST_LEAD < two) return false;
+  const smaller = leadOf(SMALLER_SPEAKER);
+  if (own + smaller >= two) return true;
+  const isForEach = own >= each && smaller >= each;
+  if (!isForEach && own + LARGEST_LEAD < two) return false;
+  const larger = leadOf(LARGER_SPEAKER);
+  return own + larger >= two || (isForEach && larger >= each);
+}
+
 /**
  * The likeliest digits of these lengths, certain when all others and all shorter ones are much less likely, in the caller's voice or as a
  * smaller and a larger person would say it too. Two decodings for each voice, each 0.05 seconds of work for a second.
@@ -140,9 +151,8 @@ function likeliestDigits({ scoring }: Decoders, { samples, free, line }: Utteran
   const least = CERTAIN_LEAD[line][isFollowed ? "followed" : "alone"];
   if (alternative.lead < least.own) {
     const own = Math.min(alternative.lead, LARGEST_LEAD);
-    const others = [SMALLER_SPEAKER, LARGER_SPEAKER].map((speaker) => leadAs(speaker, scoring, samples, digits, lengths));
-    const isCertain = own + Math.max(...others) >= least.two || Math.min(own, ...others) >= least.each;
-    if (!isCertain) return digitsResult(digits, true, false);
+    const leads = (speaker: number) => leadAs(speaker, scoring, samples, digits, lengths);
+    if (!isCertainInOthers(own, least, leads)) return digitsResult(digits, true, false);
   }
   if (isFollowed) return digitsResult(digits, true, true);
   scoring.use(ANYTHING);
