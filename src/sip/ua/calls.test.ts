@@ -5,11 +5,13 @@ import { ManualClock } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { respond } from "../grammar/message.ts";
+import type { Resolver, ServerRecord } from "../transport/locate.ts";
 import { SipSyntaxError } from "../grammar/syntax-error.ts";
 import type { EndReason } from "./call-dialog.ts";
 import { CallOver, InviteFailed, NoAck } from "./errors.ts";
 import type { InviteOptions } from "./outgoing-call.ts";
-import { ANSWER, OFFER, rawUdp, requestText, testAgent, type TestAgent } from "./testing.ts";
+import { SILENT_SERVER_MS } from "./exchange.ts";
+import { ANSWER, OFFER, type RawPeer, rawUdp, requestText, testAgent, type TestAgent } from "./testing.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
 
 const open: { stop(): Promise<void> }[] = [];
@@ -286,6 +288,67 @@ test("digest credentials answer a challenge, in the transaction after the ACK, a
   trunk.send(respond(second, 407, "t2", { headers }).toBytes());
   await assert.rejects(outgoing.answered, failed(407));
   await trunk.close();
+});
+
+test("a silent server of several is given up for the next one after 5 s, and what it says later rings nobody (RFC 3263 section 4.3)", async () => {
+  const clock = new ManualClock();
+  const trunks: ServerRecord[] = [];
+  const resolver: Resolver = { addresses: async () => ["127.0.0.1"], services: async () => trunks };
+  const caller = await testAgent({ clock, resolver });
+  const [silent, next] = await Promise.all([rawUdp(caller.port), rawUdp(caller.port)]);
+  for (const [at, { port }] of [silent, next].entries()) trunks.push({ name: "one.trunk.example", port, priority: at, weight: 1 });
+  const rings: number[] = [];
+  const invite = () => {
+    const outgoing = caller.agent.invite({
+      target: "sip:1@trunk.example",
+      from: "sip:a@b",
+      offer: OFFER,
+      ringTimeoutMs: 60_000,
+      transport: "udp",
+    });
+    outgoing.onRinging = (status) => rings.push(status);
+    return outgoing;
+  };
+  const contact = ({ port }: RawPeer) => ["Contact", `<sip:127.0.0.1:${port}>`] as const;
+
+  const outgoing = invite();
+  const first = await silent.requests.next();
+  clock.advance(SILENT_SERVER_MS);
+  const second = await next.requests.next();
+  assert.deepEqual([second.callId, second.cseq.number], [first.callId, first.cseq.number]);
+  assert.notEqual(second.via.params.get("branch"), first.via.params.get("branch"));
+  const untilNext = async (method: string) => {
+    for (;;) {
+      const request = await silent.requests.next();
+      if (request.method === method) return request;
+    }
+  };
+  silent.send(respond(first, 180, "late", { headers: [contact(silent)] }).toBytes());
+  const cancelled = await untilNext("CANCEL");
+  assert.equal(cancelled.via.params.get("branch"), first.via.params.get("branch"));
+  silent.send(respond(first, 200, "late", { headers: [contact(silent)], sdp: ANSWER }).toBytes());
+  assert.equal((await untilNext("ACK")).toTag, "late");
+  const bye = await untilNext("BYE");
+  silent.send(respond(bye, 200, "late").toBytes());
+
+  next.send(respond(second, 200, "taken", { headers: [contact(next)], sdp: ANSWER }).toBytes());
+  const { dialog } = await outgoing.answered;
+  assert.equal(dialog.ended, false);
+  assert.deepEqual(rings, []);
+
+  // One that rings is waited for.
+  const patient = invite();
+  const isRinging = new Promise((resolve) => (patient.onRinging = resolve));
+  const third = await untilNext("INVITE");
+  silent.send(respond(third, 180, "rings", { headers: [contact(silent)] }).toBytes());
+  await isRinging;
+  clock.advance(4 * SILENT_SERVER_MS);
+  silent.send(respond(third, 200, "rings", { headers: [contact(silent)], sdp: ANSWER }).toBytes());
+  await patient.answered;
+  assert.ok(!next.requests.waiting.some(({ method, callId }) => method === "INVITE" && callId === patient.callId));
+  const stopped = caller.agent.stop();
+  clock.advance(500);
+  await Promise.all([stopped, silent.close(), next.close()]);
 });
 
 test("each copy of a 2xx is acknowledged again, and a fork's second 2xx is acknowledged and ended (section 13.2.2.4)", async () => {

@@ -29,10 +29,13 @@ export interface Outcome {
   response: SipResponse | null;
 }
 
-/** Somebody who follows an exchange. */
+/** A server of several that has sent nothing by then, not even 100, is given up for the next one; Timer B would take 32 s of the caller's time. */
+export const SILENT_SERVER_MS = 5_000;
+
+/** Somebody who follows an exchange. Responses of a server that was given up for the next one may come still. */
 export interface Watcher {
   started?(transaction: ClientTransaction): void;
-  provisional?(response: SipResponse): void;
+  provisional?(response: SipResponse, transaction: ClientTransaction): void;
   /** Every 2xx, retransmissions and those of forked branches included (section 13.2.2.4). */
   success?(response: SipResponse, transaction: ClientTransaction): void;
   /** True when nothing more shall be sent. */
@@ -48,13 +51,13 @@ export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}
   draft.digest?.bind(hops.map(({ address }) => address));
   let outcome: Outcome = { status: 503, reason: "no address for the target", response: null };
   for (const hop of hops) {
-    outcome = await tryHop(agent, draft, hop, watcher);
+    outcome = await tryHop(agent, draft, hop, watcher, hop !== hops.at(-1));
     if (watcher.givenUp?.() || (outcome.response !== null && outcome.status !== 503)) break;
   }
   return outcome;
 }
 
-async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): Promise<Outcome> {
+async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
   const flow = await openFlow(agent, draft, hop);
   if (!flow) return { status: 503, reason: "the target cannot be reached", response: null };
   const forget = admitResponses(agent, flow);
@@ -62,7 +65,7 @@ async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher): P
   try {
     for (;;) {
       if (watcher.givenUp?.()) return { status: 487, reason: "given up", response: null };
-      const outcome = await send(agent, complete(agent, draft, request, flow), flow, watcher);
+      const outcome = await send(agent, complete(agent, draft, request, flow), flow, watcher, hasNext);
       const again = draft.digest && outcome.response && draft.digest.authorize(request, outcome.response, flow.address);
       if (!again) return outcome;
       request = again;
@@ -148,20 +151,22 @@ const PROTOCOLS: Readonly<Record<SipUri["scheme"], Readonly<Record<string, Proto
   sips: { "": "tls", tcp: "tls", tls: "tls" },
 };
 
-function send(agent: Agent, request: SipRequest, flow: Flow, watcher: Watcher): Promise<Outcome> {
+function send(agent: Agent, request: SipRequest, flow: Flow, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
   return new Promise((resolve) => {
+    const silent = () => resolve({ status: 408, reason: "no answer", response: null });
+    const stopWaiting = hasNext && request.method === "INVITE" ? agent.clock.after(SILENT_SERVER_MS, silent) : () => {};
     const transaction = agent.transactions.request(request, flow, {
       onResponse: (response) => {
-        if (response.status < 200) return watcher.provisional?.(response);
+        stopWaiting();
+        if (response.status < 200) return watcher.provisional?.(response, transaction);
         if (response.status < 300) watcher.success?.(response, transaction);
         resolve({ status: response.status, reason: response.reason, response });
       },
-      onFailed: (why) =>
-        resolve(
-          why === "timeout"
-            ? { status: 408, reason: "no answer", response: null }
-            : { status: 503, reason: "the transport failed", response: null },
-        ),
+      onFailed: (why) => {
+        stopWaiting();
+        if (why === "timeout") silent();
+        else resolve({ status: 503, reason: "the transport failed", response: null });
+      },
     });
     watcher.started?.(transaction);
   });

@@ -65,7 +65,8 @@ export class OutgoingCall {
   #transaction: ClientTransaction | null = null;
   #provisional = false;
   #givenUp = false;
-  #cancelSent = false;
+  /** INVITEs that a CANCEL was sent for. */
+  readonly #cancelled = new Set<ClientTransaction>();
   #earlySdp: string | null = null;
 
   /** Throws SipSyntaxError for a malformed target or from, TypeError for a header that would break the message (S-87). */
@@ -96,7 +97,7 @@ export class OutgoingCall {
         this.#transaction = transaction;
         this.#provisional = false;
       },
-      provisional: (response) => this.#receiveProvisional(response),
+      provisional: (response, transaction) => this.#receiveProvisional(response, transaction),
       success: (response, transaction) => this.#receiveSuccess(response, transaction),
       givenUp: () => this.#givenUp,
     });
@@ -105,18 +106,20 @@ export class OutgoingCall {
     if (outcome.status >= 300) this.#fail(outcome.status, outcome.reason);
   }
 
-  #receiveProvisional(response: SipResponse): void {
+  #receiveProvisional(response: SipResponse, transaction: ClientTransaction): void {
+    if (transaction !== this.#transaction) return this.#sendCancel(transaction);
     this.#provisional = true;
-    if (this.#givenUp) return this.#sendCancel();
+    if (this.#givenUp) return this.#sendCancel(transaction);
     const { toTag } = response;
-    if (this.#transaction && response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_EARLY_DIALOGS) {
-      this.#early.set(toTag, new EarlyDialog(this.#agent, this.#transaction, response, this.#contactUser));
+    if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_EARLY_DIALOGS) {
+      this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, this.#contactUser));
     }
     this.#earlySdp = response.sdp ?? this.#earlySdp;
     if (response.status > 100) this.onRinging?.(response.status);
   }
 
-  #receiveSuccess(response: SipResponse, { request: invite, flow }: ClientTransaction): void {
+  #receiveSuccess(response: SipResponse, transaction: ClientTransaction): void {
+    const { request: invite, flow } = transaction;
     const tag = response.toTag ?? "";
     const known = this.#acknowledgements.get(tag);
     if (known) return void known.then((again) => again());
@@ -126,11 +129,12 @@ export class OutgoingCall {
     dialog.localSdp = invite.sdp;
     const acknowledged = dialog.acknowledge(invite);
     this.#acknowledgements.set(tag, acknowledged);
+    const isLate = transaction !== this.#transaction;
     const sdp = response.sdp ?? this.#earlySdp;
-    if (this.#settled || sdp === null) {
-      // Nobody waits for this one: given up meanwhile, a second branch of a fork, or nothing to talk by.
+    if (this.#settled || isLate || sdp === null) {
+      // Nobody waits for this one: given up meanwhile, a second branch of a fork, a server that was silent for too long, or nothing to talk by.
       void acknowledged.then(() => dialog.bye());
-      return this.#fail(488, "no session description in the answer");
+      return isLate ? undefined : this.#fail(488, "no session description in the answer");
     }
     this.#settled = true;
     dialog.remoteSdp = sdp;
@@ -142,13 +146,12 @@ export class OutgoingCall {
     this.#givenUp = true;
     this.#fail(status, reason);
     // Before a provisional response there is nothing to cancel yet (section 9.1).
-    if (this.#provisional) this.#sendCancel();
+    if (this.#provisional && this.#transaction) this.#sendCancel(this.#transaction);
   }
 
-  #sendCancel(): void {
-    const invite = this.#transaction;
-    if (!invite || this.#cancelSent) return;
-    this.#cancelSent = true;
+  #sendCancel(invite: ClientTransaction): void {
+    if (this.#cancelled.has(invite)) return;
+    this.#cancelled.add(invite);
     this.#agent.transactions.request(cancellation(invite.request), invite.flow, { onResponse: () => {}, onFailed: () => {} });
     this.#agent.clock.after(TRANSACTION_LIFE, () => invite.abandon());
   }
