@@ -40,7 +40,15 @@ describe("a page of a hundred payments", () => {
       const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: [simulators.ca] });
       const settings = settingsOf(gateway, { endpoint: `${simulators.url}/${name}` });
       const order = orderOf({ sessionId: systemRandom.uuid() });
-      assert.equal((await gateway.charge(order, testIo(settings, (request) => outbound.send(request)))).outcome, "approved");
+      assert.equal(
+        (
+          await gateway.charge(
+            order,
+            testIo(settings, (request) => outbound.send(request)),
+          )
+        ).outcome,
+        "approved",
+      );
 
       let page = "";
       const vendor = createServer((_request, response) => response.end(page)).listen(0, "127.0.0.1");

@@ -322,6 +322,8 @@ describe("cardconnect look-ups", () => {
     assert.equal(codeOf(await look(DECLINED)), "insufficient_funds");
     assert.equal(codeOf(await look({ ...found, setlstat: "Voided" })), "processing_error");
     assert.equal((await look({ ...found, amount: "50.00" })).outcome, "unknown");
+    assert.equal((await look({ ...found, currency: "CAD" })).outcome, "unknown");
+    assert.equal((await look({ ...found, currency: "USD" })).outcome, "approved");
     for (const answer of [LOST, answered(401, ""), answered(429, {}), answered(200, "x")])
       assert.equal((await look(answer)).outcome, "unknown");
   });
