@@ -183,6 +183,16 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
           });
 
+          if (mode === "charge") {
+            test("an approval stands when no note can be written any more: the ledger gets its ids with the outcome (I3)", async () => {
+              const io = openIo(gateway);
+              const isSent = () => io.sent.some(({ request }) => new URL(request.url).pathname.startsWith(`/${name}${column.path[mode]}`));
+              const { note } = io;
+              io.note = (notes) => (isSent() ? Promise.reject(new Error("the database is away")) : note(notes));
+              assert.equal((await gateway[mode](newOrder(mode), io)).outcome, "approved");
+            });
+          }
+
           if (mode === "charge" && gateway.lookUp && gateway.capabilities.lookUp === "by reference" && !column.showsAtOnce) {
             test("a look-up before the vendor shows the payment is no refusal, and a later one finds it (R-422)", async () => {
               const order = newOrder(mode);

@@ -13,6 +13,8 @@ export interface Attempt {
   environment: Environment;
   /** Where the money went: asked there again, whatever the settings say by then. */
   endpoint: string;
+  /** Of the settings that it was sent with. */
+  credentialVersion: number;
   cardBrand: string;
   cardLast4: string;
   /** Time since the row was written, by the database's clock, ms. */
@@ -44,6 +46,7 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
     gateway: row.gateway,
     environment: row.environment,
     endpoint: row.endpoint,
+    credentialVersion: row.credential_version,
     cardBrand: row.card_brand,
     cardLast4: row.card_last4,
     ageMs: row.age_ms,

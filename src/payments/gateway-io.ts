@@ -82,12 +82,16 @@ function tokenKey(gateway: Pick<Gateway, "name" | "credentialFields"> | undefine
 /** One look-up or void with all its requests. */
 const LOOK_UP_MS = 30_000;
 
-/** Runs `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. */
+/**
+ * Runs `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. `unchanged`: the
+ * credentials are still those of the attempt, but for what the vendor itself replaces. Others may be another account's, which
+ * never had the attempt: only then does an absence say anything.
+ */
 export async function withAttempt<T>(
   deps: PaymentsDeps,
   tokens: AccessTokens,
   attempt: Attempt,
-  work: (io: GatewayIo) => Promise<T>,
+  work: (io: GatewayIo, unchanged: boolean) => Promise<T>,
 ): Promise<T | null> {
   const { database, sessions, projects } = deps;
   const session = await sessions.find(database.db, attempt.trace.sessionId);
@@ -105,8 +109,9 @@ export async function withAttempt<T>(
       note: (notes) => addNotes(database.db, attempt.id, notes),
     },
   );
+  const rotates = deps.gateways[attempt.gateway]?.credentialFields.some((field) => field.rotates) ?? false;
   try {
-    return await work(io);
+    return await work(io, rotates || settings.version === attempt.credentialVersion);
   } finally {
     end();
   }

@@ -104,6 +104,19 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal(fake.voids.length, 0);
   });
 
+  test("an absence is no proof under other credentials than the attempt's: another account never had it", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    fake.onLookUp = () => ({ outcome: "absent" });
+    const session = await lost(process);
+    process.settings.version++;
+    await timePasses(process.clock, isFinal(session));
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "outcome_unknown"]);
+    assert.equal((await attemptOf(session)).outcome, "unknown");
+    // What is found by the attempt's own reference counts all the same.
+    fake.onLookUp = () => APPROVED;
+    await recover(process, async () => (await attemptOf(session)).outcome === "approved");
+  });
+
   test("a refusal as a duplicate that nothing bears out counts once absence is proven", async () => {
     const process = testProcess(fixture, fake.gateway());
     fake.onCharge = async (_order, io) => {

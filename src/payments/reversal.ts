@@ -61,11 +61,14 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
     if (!attempt) return;
     const gateway = gateways[attempt.gateway];
     crashPoint("reversal_begun");
-    const answer = gateway?.void && (await withAttempt(deps, tokens, attempt, async (io) => gateway.void?.(attempt.trace, io)));
+    const tried =
+      gateway?.void &&
+      (await withAttempt(deps, tokens, attempt, async (io, unchanged) => ({ answer: await gateway.void?.(attempt.trace, io), unchanged })));
+    const answer = tried?.answer;
     let result: Result = null;
     if (answer?.outcome === "voided") result = { reversal: "done", reason: DONE };
     // Before that the gateway may only not show it yet.
-    else if (answer?.outcome === "nothing to void" && attempt.ageMs >= gateway!.capabilities.absenceIsProofAfterMs)
+    else if (answer?.outcome === "nothing to void" && tried?.unchanged && attempt.ageMs >= gateway!.capabilities.absenceIsProofAfterMs)
       result = { reversal: "done", reason: NOTHING };
     else if (gateway?.void === undefined || ageMs >= GIVE_UP_AFTER) result = { reversal: "failed", reason: FAILED };
     if (!result) return await postponeReversal(database.db, id, WAITS[tries - 1] ?? WAITS.at(-1)!);

@@ -70,11 +70,9 @@ async function send(order: Order, io: Io, build: kit.Try): Promise<responses.Pay
   return kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
 }
 
-/** What a reversal goes by, written down before anything else is done with it. */
-async function noted<R extends Outcome>(io: Io, outcome: R): Promise<R> {
-  if (outcome.outcome === "approved") await io.note(outcome.processor);
-  return outcome;
-}
+/** A reversal goes by what the answer names. */
+const noted = <R extends Outcome>(io: Io, outcome: R): Promise<R> =>
+  kit.noted(io, outcome, outcome.outcome === "approved" ? outcome.processor : {});
 
 async function listedId(order: Order, io: Io): Promise<string | undefined> {
   const account = requests.merchantAccount(order, io.settings);

@@ -72,6 +72,23 @@ describe("cardconnect requests", () => {
     );
   });
 
+  test("a postal code that is none of the country's is not sent as one, which the vendor would refuse; a Canadian one names Canada", async () => {
+    const sent = async (zip: string, country?: string) => {
+      const credentials = { ...settingsOf(cardconnect).credentials, ...(country !== undefined && { country: new Secret(country) }) };
+      const io = ioWith([answered(200, PAID)], { credentials });
+      await cardconnect.charge(orderOf({ card: cardOf("4242424242424242", { zip }) }), io);
+      const body = JSON.parse(io.sent[0]!.body) as { postal?: string; country?: string };
+      return [body.postal, body.country];
+    };
+    assert.deepEqual(await sent("44628-1234"), ["446281234", undefined]);
+    assert.deepEqual(await sent("K1A 0B1"), ["K1A0B1", "CA"]);
+    assert.deepEqual(await sent("k1a0b1", "US"), ["k1a0b1", "CA"]);
+    // The digits of a Canadian or British code, as a call takes them, and codes that do not tell their country.
+    for (const zip of ["102", "21", "SW1A 1AA", "1234567890"]) assert.deepEqual(await sent(zip), [undefined, undefined], zip);
+    assert.deepEqual(await sent("102", "CA"), ["102", "CA"]);
+    assert.deepEqual(await sent("SW1A 1AA", "GB"), ["SW1A1AA", "GB"]);
+  });
+
   test("live hosts have no -uat; the widget is e-commerce; empty fields are left out; a country is named where there is one", async () => {
     const credentials = { ...settingsOf(cardconnect).credentials, site: new Secret("isv"), country: new Secret("CA") };
     const io = ioWith([answered(200, PAID)], { environment: "live", endpoint: cardconnect.hosts.live, credentials });
@@ -305,6 +322,8 @@ describe("cardconnect look-ups", () => {
     assert.equal(codeOf(await look(DECLINED)), "insufficient_funds");
     assert.equal(codeOf(await look({ ...found, setlstat: "Voided" })), "processing_error");
     assert.equal((await look({ ...found, amount: "50.00" })).outcome, "unknown");
+    assert.equal((await look({ ...found, currency: "CAD" })).outcome, "unknown");
+    assert.equal((await look({ ...found, currency: "USD" })).outcome, "approved");
     for (const answer of [LOST, answered(401, ""), answered(429, {}), answered(200, "x")])
       assert.equal((await look(answer)).outcome, "unknown");
   });

@@ -45,16 +45,28 @@ const post = (settings: Settings, path: string, body: { readonly [name: string]:
 /** A ZIP code has no dash here, nor any other sign. */
 const postal = (text: string, limit: number) => text.replace(/[^A-Za-z0-9]/g, "").slice(0, limit);
 
+const ZIP = /^(\d{5}|\d{9})$/;
+const CANADIAN = /^[A-Z]\d[A-Z]\d[A-Z]\d$/i;
+
+/**
+ * The postal code and its country. Without another country it is one of the United States, whose ZIP codes alone the vendor takes
+ * then: a code from abroad goes with its own country where it tells that, and else not at all.
+ */
+function placeOf(order: Order, { credentials }: Settings) {
+  const { zip } = kit.holderOf(order, postal, { zip: 16 });
+  const country = credentials.country?.reveal();
+  if (zip === undefined || (country ?? "US") !== "US" || ZIP.test(zip)) return { postal: zip?.slice(0, 9), country };
+  return CANADIAN.test(zip) ? { postal: zip, country: "CA" } : { country };
+}
+
 function card(order: Order, settings: Settings) {
   const { name } = kit.holderOf(order, kit.asciiText, { name: 30 });
-  const { zip } = kit.holderOf(order, postal, { zip: 9 });
   return {
     account: order.card.number,
     expiry: kit.expiry(order.card, "MMYY"),
     cvv2: kit.securityCode(order.card),
     name,
-    postal: zip,
-    country: settings.credentials.country,
+    ...placeOf(order, settings),
   };
 }
 

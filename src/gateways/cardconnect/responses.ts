@@ -109,6 +109,8 @@ function paid(body: kit.JsonObject, subject: Subject): State {
   const retref = idOf(body, RETREF, "retref");
   if (retref === undefined) return kit.unknown("approved without a retref");
   if (`${field(body, "respproc")} ${field(body, "respcode")}` === REVERSED) return kit.unknown("approved and reversed");
+  // A sale's own answer has none.
+  if ((field(body, "currency") ?? subject.currency) !== subject.currency) return kit.unknown("another currency than asked for");
   const minor = kit.minorOfDecimal(field(body, "amount"), subject.currency);
   if (minor === subject.amountMinor) return kit.approved({ cardconnect_retref: retref });
   return minor !== null && minor > 0 && minor < subject.amountMinor

@@ -118,7 +118,7 @@ export const readCharge = (settings: Settings, id: string) => read(settings, `ch
 
 /** A page of the newest charges: how a time is asked for is not documented, and there is no search by reference. */
 export const listCharges = (settings: Settings, after: string | undefined) =>
-  read(settings, `charges?limit=100${after === undefined ? "" : `&starting_after=${after}`}`);
+  kit.listed(read(settings, `charges?limit=100${after === undefined ? "" : `&starting_after=${after}`}`));
 
 /** Sends the whole charge back; before settlement it acts as a void. */
 export const refund = (subject: Pick<Subject, "reference">, settings: Settings, id: string) =>

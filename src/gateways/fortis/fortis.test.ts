@@ -314,7 +314,7 @@ describe("fortis look-ups", () => {
 
   test("a stored card is removed by the id that was noted", async () => {
     const io = ioWith([answered(204, "")]);
-    assert.equal((await fortis.void!(traceOf(storing, { token: TOKEN }), io)).outcome, "voided");
+    assert.equal((await fortis.void!(traceOf(storing, { fortis_token_id: TOKEN }), io)).outcome, "voided");
     assert.deepEqual(callsOf(io), [`DELETE /v1/tokens/${TOKEN}`]);
     assert.equal((await fortis.void!(traceOf(storing), io)).outcome, "nothing to void");
     assert.equal((await fortis.void!(traceOf(storing, { token: TOKEN }), ioWith([LOST]))).outcome, "unknown");

@@ -93,10 +93,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** The token's id is what it can be removed by. */
-async function kept(io: Io, stored: Outcome): Promise<Outcome> {
-  if (stored.outcome === "approved") await io.note({ token: stored.processor["fortis_token_id"] ?? "" });
-  return stored;
-}
+const kept = (io: Io, stored: Outcome): Promise<Outcome> => kit.noted(io, stored, stored.outcome === "approved" ? stored.processor : {});
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize")
@@ -112,7 +109,8 @@ async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
 
 /** By the id that was noted: without one no token is known. */
 async function removeToken({ notes }: AttemptTrace, io: Io): Promise<VoidResult> {
-  const { token } = notes;
+  // Attempts of the version before have the id as `token`.
+  const { token: before, fortis_token_id: token = before } = notes;
   if (token === undefined) return { outcome: "nothing to void" };
   const answer = await kit.ask(io, requests.deleteToken(io.settings, token));
   return answer?.status === 204 || answer?.status === 404 ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");

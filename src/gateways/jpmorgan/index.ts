@@ -116,9 +116,14 @@ async function lookUp(attempt: AttemptTrace, io: JpmorganIo): Promise<LookUpResu
   const lost = attempt.notes["request_id"];
   if (lost === undefined) return kit.absent;
   const resource = attempt.mode === "charge" ? "payments" : "verifications";
-  const answer = await send(io, (token) => requests.findByRequest(io.settings, token, io.random.uuid(), resource, lost));
+  let asking = "";
+  const answer = await send(io, (token) => {
+    asking = io.random.uuid();
+    return requests.findByRequest(io.settings, token, asking, resource, lost);
+  });
   if (kit.isOutcome(answer)) return kit.unknown("no access token for the look-up");
-  const found = responses.readFound(answer, attempt);
+  // The vendor's papers disagree on the parameter's name: should it be passed over, the payment is somebody else's.
+  const found = responses.readFound(answer, attempt, [lost, asking]);
   if (found === null) return kit.absent;
   return found.outcome === "pending" ? kit.pending : follow(attempt, io, found);
 }

@@ -261,6 +261,19 @@ describe("jpmorgan responses", () => {
     assert.equal(never.sent.length, 0);
   });
 
+  test("a 404 that is not the vendor's own, or another request's payment, says nothing of the attempt", async () => {
+    const lookUp = (answer: GatewayAnswer) => jpmorgan.lookUp!(traceOf(orderOf(), { request_id: "ours" }), ioWith([answer]));
+    for (const body of ["<html><h1>404 Not Found</h1></html>", "", '{"message":"no Route matched with those values"}', "[]"])
+      assert.equal((await lookUp(answered(404, body))).outcome, "unknown", body);
+    assert.equal((await lookUp(answered(200, { ...PAID, requestId: "another" }))).outcome, "unknown");
+    assert.equal((await lookUp(answered(200, { ...PAID, requestId: "ours" }))).outcome, "approved");
+  });
+
+  test("an approval is none of a refusal's, whatever status it comes with", async () => {
+    assert.equal((await charge(answered(201, PAID))).outcome, "approved");
+    for (const status of [302, 400, 404, 422]) assert.equal((await charge(answered(status, PAID))).outcome, "unknown", String(status));
+  });
+
   test("a part is refunded, and a payment that waits is read until it is decided", async () => {
     const part = answered(200, { ...PAID, responseCode: "PARTIAL_APPROVAL", amount: 2000 });
     const io = ioWith([part, answered(200, { responseStatus: "SUCCESS" })]);

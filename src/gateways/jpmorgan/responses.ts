@@ -77,14 +77,23 @@ export function readAnswer(answer: GatewayAnswer, subject: Subject): PaymentStat
   const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
   const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
   if ("outcome" in read) return read;
-  return read.status === 200 ? readPayment(read.body, subject) : readError(read.status, read.body);
+  const { status, body } = read;
+  if (status < 300) return readPayment(body, subject);
+  const isApproval = kit.textAt(body, "responseStatus") === "SUCCESS" || HAS_MONEY.has(kit.textAt(body, "transactionState") ?? "");
+  return isApproval ? kit.unknown(`an approval with status ${status}`) : readError(status, body);
 }
 
-/** What a look-up found: null when there is no such request, which proves something only after the vendor's own time-out. */
-export function readFound(answer: GatewayAnswer, subject: Subject): PaymentState | null {
-  if (answer.kind === "answered" && answer.status === 404) return null;
-  const body = kit.lookUpBody(answer, kit.readJson);
-  return body === null ? kit.unknown("J.P. Morgan did not answer the look-up") : readPayment(body, subject);
+/**
+ * What a look-up found: null when there is no such request, in the vendor's own words (a page before it says 404 as well), which
+ * proves something only after the vendor's own time-out. `requestIds`: those that the payment may name, where they are known.
+ */
+export function readFound(answer: GatewayAnswer, subject: Subject, requestIds?: readonly string[]): PaymentState | null {
+  const body = kit.lookUpBody(answer, kit.readJson, [200, 404]);
+  if (body === null || answer.kind !== "answered") return kit.unknown("J.P. Morgan did not answer the look-up");
+  if (answer.status === 404) return kit.textAt(body, "responseStatus") === "ERROR" ? null : kit.unknown("a 404 that is not the vendor's");
+  const told = kit.textAt(body, "requestId");
+  if (requestIds && told !== undefined && !requestIds.includes(told)) return kit.unknown("the answer is another payment's");
+  return readPayment(body, subject);
 }
 
 function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {

@@ -1,4 +1,4 @@
-import type { Cell } from "#src/kernel/card.ts";
+import type { CardCells, Cell } from "#src/kernel/card.ts";
 import type {
   AccessToken,
   AttemptTrace,
@@ -13,7 +13,7 @@ import type {
 } from "../contract.ts";
 import { declined, unknown } from "./outcomes.ts";
 import { ofDuplicate } from "./repeat.ts";
-import { holdsNumber, isKeepable, words } from "./scrub.ts";
+import { holdsCode, holdsNumber, isKeepable, words } from "./scrub.ts";
 
 /** The verbs as an adapter has them: its settings are resolved and typed. */
 interface Verbs<I> {
@@ -38,7 +38,7 @@ const LONGEST_MESSAGE = 500;
  * A gateway as every other module gets it. Whatever the adapter or the vendor does: no exception leaves a verb, and once
  * something was sent it is an unknown outcome; a refusal as a duplicate is looked up and never final by itself; no kept text
  * is ill-formed, holds control characters, is longer than 255 or repeats the card number (R-423, R-436), be it a field, a note
- * or a message.
+ * or a message; no message repeats the security code.
  */
 export function guarded<I extends { settings: unknown }>(
   descriptor: Omit<Gateway, keyof Verbs<I>>,
@@ -56,7 +56,7 @@ export function guarded<I extends { settings: unknown }>(
       if (watched.io.settings === null) return declined("gateway_credentials_invalid", { reason: NO_CREDENTIALS });
       let outcome: Outcome;
       try {
-        outcome = cleaned(await verbs[verb](order, watched.io as unknown as I), order.card.number);
+        outcome = cleaned(await verbs[verb](order, watched.io as unknown as I), order.card);
         if (outcome.outcome === "declined" && outcome.code === "duplicate_transaction" && mayBeOurs) {
           const trace: AttemptTrace = { ...traceOf(order), startedAtMs: watched.startedAtMs, notes: watched.notes };
           outcome = verbs.lookUp
@@ -146,8 +146,9 @@ function keepClean<T extends string | boolean>(fields: Readonly<Record<string, T
 }
 
 /** An outcome fit to be kept. What cannot be kept is dropped, never the outcome; without the number it was scrubbed before. */
-function cleaned<R extends Outcome>(outcome: R, number?: Cell): R {
+function cleaned<R extends Outcome>(outcome: R, card?: CardCells): R {
   if (outcome.outcome === "unknown") return outcome;
+  const number = card?.number;
   const processor = keepClean(outcome.processor, number);
   const dropped = Object.keys(processor).length < Object.keys(outcome.processor).length;
   return {
@@ -155,14 +156,15 @@ function cleaned<R extends Outcome>(outcome: R, number?: Cell): R {
     processor,
     ...(outcome.webhookProcessor && { webhookProcessor: keepClean(outcome.webhookProcessor, number) }),
     ...(dropped && { reason: "a field of the answer was dropped: too long, no clean text, or it repeats the card number" }),
-    ...(outcome.outcome === "declined" && saidWithout(outcome, number)),
+    ...(outcome.outcome === "declined" && saidWithout(outcome, card)),
   };
 }
 
-/** A decline's words and its public code, fit for a merchant: neither repeats the card number in any spelling. */
-function saidWithout({ code, message, publicCode }: Declined, number?: Cell): Pick<Declined, "message" | "publicCode"> {
+/** A decline's words and its public code, fit for a merchant: neither repeats the card number in any spelling, nor the words its code. */
+function saidWithout({ code, message, publicCode }: Declined, card?: CardCells): Pick<Declined, "message" | "publicCode"> {
+  const repeats = card && (holdsNumber(message ?? "", card.number) || holdsCode(message ?? "", card.cvv));
   return {
-    message: number && holdsNumber(message ?? "", number) ? null : words(message ?? undefined, LONGEST_MESSAGE),
-    ...(publicCode !== undefined && { publicCode: isKeepable(publicCode, number) ? publicCode : code }),
+    message: repeats ? null : words(message ?? undefined, LONGEST_MESSAGE),
+    ...(publicCode !== undefined && { publicCode: isKeepable(publicCode, card?.number) ? publicCode : code }),
   };
 }

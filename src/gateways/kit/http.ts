@@ -31,6 +31,12 @@ export const get = (url: string, headers: Headers = {}, timeoutMs?: number): Gat
   ...(timeoutMs !== undefined && { timeoutMs }),
 });
 
+/** What a page of a list may hold: a hundred payments, with all that a vendor tells of each of them. */
+const LIST_BYTES = 4 * 1024 * 1024;
+
+/** The same request for a page of a list: as any other answer, one of a busy merchant's would be too long. */
+export const listed = (request: GatewayRequest): GatewayRequest => ({ ...request, maxBytes: LIST_BYTES });
+
 /** The answer, if one arrived: for look-ups, whose silence says nothing. */
 export async function ask(io: Pick<GatewayIo, "send">, request: GatewayRequest): Promise<Answered | null> {
   const answer = await io.send(request);

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { Cell } from "#src/kernel/card.ts";
 import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
-import { orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import { cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
 import { Joined, PartOf, formBody, jsonBody, jsonNumber } from "./body.ts";
 import { guarded } from "./guard.ts";
 import { at, readJson, textAt } from "./json.ts";
@@ -147,4 +147,16 @@ test("a decline's code and words are dropped when they repeat the card number, h
     assert.deepEqual(await decline(spelt, `no: ${spelt}`), { code: "card_declined", message: null });
   }
   assert.deepEqual(await decline("E-42", "Ask 42 times"), { code: "E-42", message: "Ask 42 times" });
+});
+
+test("a decline's words are dropped when they repeat the security code", async () => {
+  const decline = async (message: string) => {
+    const gateway = gatewayThat(async () => ({ outcome: "declined", code: "incorrect_cvc", message, processor: {} }));
+    const io = testIo(settingsOf(gateway), () => Promise.resolve({ kind: "lost", reason: "" }));
+    const outcome = await gateway.charge(orderOf({ card: cardOf("4242424242424242", { cvv: "987" }) }), io);
+    return outcome.outcome === "declined" && outcome.message;
+  };
+  for (const message of ["Value '987' of field cvv is invalid", "CVV2: 987", "９８７", "cvv=987"])
+    assert.equal(await decline(message), null, message);
+  for (const message of ["CVV is invalid", "Code 9870", "0.1987", ""]) assert.equal(await decline(message), message || null);
 });

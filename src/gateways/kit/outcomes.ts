@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, LookUpResult, Outcome, ProcessorFields, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayIo, LookUpResult, Outcome, ProcessorFields, Unknown } from "../contract.ts";
 import { words } from "./scrub.ts";
 
 /** The three outcomes of an attempt, built alike by every adapter. Absent and empty fields are left out. */
@@ -82,6 +82,19 @@ export function theStanding(found: readonly LookUpResult[]): LookUpResult {
  */
 export async function releasedFirst(refusal: Declined, release: () => Promise<boolean>): Promise<Declined | Unknown> {
   return (await release()) ? refusal : unknown("money that must not stay could not be sent back");
+}
+
+/**
+ * An outcome, with what a reversal goes by written down at once, in case its process dies before it is. Where that cannot be
+ * written the outcome stands: the ledger gets its ids with it.
+ */
+export async function noted<R extends Outcome>(
+  io: Pick<GatewayIo, "note">,
+  outcome: R,
+  notes: Readonly<Record<string, string>>,
+): Promise<R> {
+  if (outcome.outcome === "approved") await io.note(notes).catch(() => {});
+  return outcome;
 }
 
 /** Fields under our names, read by the vendor's. */

@@ -38,3 +38,14 @@ export function holdsNumber(text: string, number: Cell): boolean {
   }
   return false;
 }
+
+/** True when a number in `text` is the security code. A longer one that contains it is another number. */
+export function holdsCode(text: string, code: Cell): boolean {
+  if (code.length === 0) return false;
+  const plain = text.normalize("NFKC");
+  const isCode = (start: number) => {
+    for (let index = 0; index < code.length; index++) if (plain.charCodeAt(start + index) - 0x30 !== code.digit(index)) return false;
+    return true;
+  };
+  return Array.from(plain.matchAll(/\d+/g)).some(({ index, 0: run }) => run.length === code.length && isCode(index));
+}

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { Secret } from "#src/kernel/secret.ts";
 import { readForm, readLines, readTagged } from "./form.ts";
 import { BASE_URL, addressFault, describeSettings, resolveSettings } from "./settings.ts";
-import { asciiText, shortReference, splitName } from "./text.ts";
+import { asciiText, shortReference, splitName, unicodeText } from "./text.ts";
 
 test("any text becomes printable ASCII within its limit (R-421)", () => {
   assert.equal(asciiText("Zoë\u0301 paid\r\n5 €", 255), "Zoe paid 5 ?");
@@ -12,6 +12,17 @@ test("any text becomes printable ASCII within its limit (R-421)", () => {
     fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 0, max: 40 }), (text, limit) => {
       const ascii = asciiText(text, limit);
       assert.ok(/^[\x20-\x7e]*$/.test(ascii) && ascii.length <= limit);
+    }),
+  );
+});
+
+test("a text of any script is cut by the strictest way of counting, and never within a character (R-421)", () => {
+  assert.equal(unicodeText(`Rose 🌹${"x".repeat(300)}`, 255).length, 255);
+  assert.equal(unicodeText(`${"x".repeat(254)}🌹`, 255), "x".repeat(254));
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 0, max: 40 }), (text, limit) => {
+      const cut = unicodeText(text, limit);
+      assert.ok(cut.length <= limit && cut.isWellFormed() && !/\p{Cc}/u.test(cut));
     }),
   );
 });

@@ -11,13 +11,17 @@ export function asciiText(text: string, limit: number): string {
   return plain.trim().slice(0, limit).trimEnd();
 }
 
-/** Any script, but well-formed, without control characters (what XML 1.0 can carry), cut on a code point. */
+/**
+ * Any script, but well-formed, without control characters (what XML 1.0 can carry), cut on a code point. The limit is in UTF-16
+ * units: most vendors count so, and a text that fits is within one that is counted in characters as well.
+ */
 export function unicodeText(text: string, limit: number): string {
   const clean = text
     .toWellFormed()
     .replace(/[\p{Cc}\uFFFE\uFFFF]+/gu, " ")
     .trim();
-  return Array.from(clean).slice(0, limit).join("").trimEnd();
+  const isSplit = (clean.codePointAt(limit - 1) ?? 0) > 0xffff;
+  return clean.slice(0, isSplit ? limit - 1 : limit).trimEnd();
 }
 
 /** The same for a text that may be missing; undefined when nothing is left: an empty field is often an error to a vendor. */

@@ -45,8 +45,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   // So that a void can tell a payment that never was from one whose id was lost.
   await io.note({ purchase: "sent" });
   const outcome = await sendOnce(io, (isCheck) => requests.purchase(order, settings, amount, isCheck), responses.ofPurchase(order));
-  if (outcome.outcome === "approved") await io.note({ txn: outcome.processor["moneris_txn_id"] ?? "" });
-  return outcome;
+  return kit.noted(io, outcome, outcome.outcome === "approved" ? outcome.processor : {});
 }
 
 /**
@@ -81,7 +80,8 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
-  const { purchase, txn } = attempt.notes;
+  // Attempts of the version before have the id as `txn`.
+  const { purchase, txn: before, moneris_txn_id: txn = before } = attempt.notes;
   if (attempt.mode === "tokenize" || !purchase) return { outcome: "nothing to void" };
   if (!txn) return kit.unknown("a purchase whose id was lost cannot be voided");
   const steps = {

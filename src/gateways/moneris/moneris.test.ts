@@ -223,7 +223,7 @@ describe("moneris and lost answers", () => {
     assert.equal((await moneris.charge(orderOf(), io)).outcome, "approved");
     const [purchase = "", check = ""] = io.sent.map(({ body }) => body);
     assert.equal(check, purchase.replace("</api_token>", "</api_token><status_check>true</status_check>"));
-    assert.deepEqual(io.notes, { purchase: "sent", txn: "69785-0_98" });
+    assert.deepEqual(io.notes, { purchase: "sent", moneris_txn_id: "69785-0_98" });
     assert.equal(codeOf(await charge(LOST, receipt({ ...PAID, ResponseCode: "481", StatusCode: "001" }))), "card_declined");
     const failed = receipt({ ...PAID, ResponseCode: "481", StatusCode: "481", StatusMessage: "Found" });
     const again = ioWith([LOST, failed]);
@@ -266,6 +266,13 @@ describe("moneris and lost answers", () => {
       assert.equal(codeOf(await moneris.tokenize(storing, ioWith([receipt(VERIFIED), answer]))), "gateway_unavailable");
   });
 
+  test("an approval stands when no note can be written any more (I3)", async () => {
+    const io = ioWith([receipt(PAID)]);
+    const { note } = io;
+    io.note = (notes) => (io.sent.length > 0 ? Promise.reject(new Error("the database is away")) : note(notes));
+    assert.equal((await moneris.charge(orderOf(), io)).outcome, "approved");
+  });
+
   test("a purchase is corrected by its order id and its own, or refunded once its batch is closed", async () => {
     const voided = async (notes: Record<string, string>, ...answers: GatewayAnswer[]) => {
       const io = ioWith(answers);
@@ -285,6 +292,10 @@ describe("moneris and lost answers", () => {
     assert.match(refunded.bodies[1] ?? "", /<refund><order_id>.*<amount>49.95<\/amount><txn_number>69785-0_98<\/txn_number>/);
     assert.equal((await voided(notes, LOST)).result, "unknown");
     assert.equal((await voided({}, LOST)).result, "nothing to void");
+    assert.equal(
+      (await voided({ purchase: "sent", moneris_txn_id: "69785-0_98" }, receipt({ ...PAID, TransType: "11" }))).result,
+      "voided",
+    );
     const idless = await voided({ purchase: "sent" }, receipt(PAID));
     assert.deepEqual([idless.result, idless.bodies], ["unknown", []]);
   });

@@ -285,11 +285,14 @@ describe("opayo responses", () => {
       report({ ...KNOWN, txstateid: "2", status: "At 3D-Secure" }),
       report({ ...KNOWN, securitykey: "" }),
       report({ ...KNOWN, vendortxcode: "another" }),
+      report({ ...KNOWN, amount: "4.99", currency: "USD" }),
+      report({ ...KNOWN, amount: "49.95", currency: "EUR" }),
       LOST,
     ])
       assert.equal((await look(answer)).outcome, "unknown");
     assert.equal((await look(report({ ...KNOWN, txstateid: "20", status: "Transaction declined by the bank." }))).outcome, "declined");
     assert.equal((await look(report({ ...KNOWN, txstateid: "14", status: "Transaction REGISTERED." }), storing)).outcome, "approved");
+    assert.equal((await look(report({ ...KNOWN, amount: "1,049.95" }), orderOf({ amountMinor: 104_995 }))).outcome, "approved");
     const blind = ioWith([report(KNOWN)], { credentials: { vendor: new Secret("acmevendor") } });
     assert.equal((await opayo.lookUp!(traceOf(orderOf()), blind)).outcome, "unknown");
     assert.equal(blind.sent.length, 0);

@@ -98,7 +98,8 @@ export type Found = Declined | Unknown | typeof kit.absent | { outcome: "stands"
 const NOT_FOUND = "0043";
 const AUTHORISED = "16";
 
-export function readDetail(answer: GatewayAnswer, { mode, reference }: Subject): Found {
+export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
+  const { mode, reference } = subject;
   const root = kit.lookUpBody(answer, kit.readXml);
   if (root?.name !== "vspaccess") return kit.unknown("the Reporting API did not answer the look-up");
   const error = kit.childText(root, "errorcode");
@@ -109,12 +110,19 @@ export function readDetail(answer: GatewayAnswer, { mode, reference }: Subject):
   const [vpsTxId = "", securityKey = ""] = [kit.childText(root, "vpstxid"), kit.childText(root, "securitykey")];
   const isStored = mode === "tokenize" && /\b(registered|authenticated)\b/i.test(status) && !/\b(not|failed|cancelled)\b/i.test(status);
   if (isStored || (mode === "charge" && state === AUTHORISED)) {
+    if (mode === "charge" && !isAsked(root, subject)) return kit.unknown("another amount or currency than asked for");
     const isWhole = VPS_TX_ID.test(vpsTxId) && SECURITY_KEY.test(securityKey);
     const registered = { vpsTxId, securityKey, txAuthNo: kit.childText(root, "vpsauthcode") ?? "" };
     return isWhole ? { outcome: "stands", registered } : kit.unknown("a transaction without the ids that a refund needs");
   }
   if (/\b(fail|declin|cancel|void|abort|reject|expir)/i.test(status)) return kit.declined("card_declined", { message: status });
   return kit.unknown("a state of the transaction that the vendor's documents do not name");
+}
+
+/** The amount and currency of a payment, which not every detail has; thousands may be set apart. */
+function isAsked(root: kit.XmlElement, { amountMinor, currency }: Subject): boolean {
+  const [amount, unit] = [kit.childText(root, "amount")?.replaceAll(",", ""), kit.childText(root, "currency")];
+  return (!amount || kit.minorOfDecimal(amount, currency) === amountMinor) && (!unit || unit === currency);
 }
 
 const ofReversal = kit.wordTable<kit.ReversalStep>({

@@ -113,8 +113,10 @@ export const refund = (settings: Settings, pgId: string, amount: string): Gatewa
 
 /** A page of the newest requests: filters are not documented well enough to rely on one. */
 export const report = (settings: Settings, page: number): GatewayRequest =>
-  kit.get(
-    `${settings.endpoint}/platform/reporting/transaction-requests?count=${PAGE}&order_on=tran_time&order_by=desc&page=${page}`,
-    authorization(settings),
-    REPORT_TIMEOUT_MS,
+  kit.listed(
+    kit.get(
+      `${settings.endpoint}/platform/reporting/transaction-requests?count=${PAGE}&order_on=tran_time&order_by=desc&page=${page}`,
+      authorization(settings),
+      REPORT_TIMEOUT_MS,
+    ),
   );

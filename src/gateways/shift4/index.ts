@@ -111,9 +111,8 @@ async function lookUp(attempt: AttemptTrace, io: Shift4Io): Promise<LookUpResult
   );
   if (mine === null) return kit.unknown("Shift4 did not answer the look-up, or there are too many payments to look through");
   const states = mine.map((item) => responses.chargeState(item, attempt));
-  const found = states.find(({ outcome }) => outcome === "approved") ?? states[0];
-  if (found === undefined) return kit.absent;
-  if (states.filter(({ outcome }) => outcome === "approved").length > 1) return kit.unknown("more than one charge carries this attempt");
-  if (found.outcome === "pending") return kit.pending;
-  return attempt.mode === "charge" ? found : verified(attempt, io, found, { customer: customer ?? "", card: card ?? "" });
+  const found = kit.theStanding(states.map((state) => (state.outcome === "pending" ? kit.pending : state)));
+  const isDecided = found.outcome === "approved" || found.outcome === "declined";
+  if (attempt.mode === "charge" || !isDecided) return found;
+  return verified(attempt, io, found, { customer: customer ?? "", card: card ?? "" });
 }

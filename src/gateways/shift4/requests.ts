@@ -137,7 +137,8 @@ const CLOCK_MARGIN_MS = 900_000;
 /** A page of the charges made since shortly before the attempt began, newest first: metadata cannot be searched for. */
 export function listCharges(attempt: AttemptTrace, settings: Settings, after?: string): GatewayRequest {
   const since = Math.floor((attempt.startedAtMs - CLOCK_MARGIN_MS) / 1000);
-  return bare(settings, "GET", `/charges?created%5Bgte%5D=${since}&limit=100${after === undefined ? "" : `&startingAfterId=${after}`}`);
+  const cursor = after === undefined ? "" : `&startingAfterId=${after}`;
+  return kit.listed(bare(settings, "GET", `/charges?created%5Bgte%5D=${since}&limit=100${cursor}`));
 }
 
 /** Removes a customer and the card that is stored with it. */

@@ -69,7 +69,10 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   const asked = subject.mode === "charge" ? subject.amountMinor : VERIFICATION_MINOR;
   if (kit.minorOf(kit.at(charge, "amount")) !== asked || kit.textAt(charge, "currency")?.toUpperCase() !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
-  if (subject.mode === "charge" && charge["refunded"] === true) return kit.unknown("the charge was refunded");
+  if (subject.mode === "charge" && charge["refunded"] === true)
+    return kit.minorOf(charge["amountRefunded"]) === asked
+      ? kit.declined("processing_error", { processor: { shift4_charge_id: id }, reason: "the payment was taken back" })
+      : kit.unknown("a part of the charge was refunded");
   return kit.approved({ shift4_charge_id: id }, { capture: charge["captured"] === false ? "authorized" : "captured" });
 }
 

@@ -200,6 +200,19 @@ describe("shift4 responses", () => {
     assert.equal((await shift4.lookUp!(traceOf(orderOf()), ioWith([LOST]))).outcome, "unknown");
   });
 
+  test("a refused twin in the list hides no payment that stands or is at work; one that was sent back whole is none", async () => {
+    const failed = { ...CHARGE, id: "char_failed", status: "failed", failureCode: "card_declined" };
+    const found = async (...list: object[]) =>
+      codeOf(await shift4.lookUp!(traceOf(orderOf()), ioWith([answered(200, { list, hasMore: false })])));
+    assert.equal(await found(failed, { ...CHARGE, status: "pending" }), "pending");
+    assert.equal(await found(failed, { ...CHARGE, status: "new" }), "unknown");
+    assert.equal(await found(failed, CHARGE), "approved");
+    assert.equal(await found(CHARGE, { ...CHARGE, status: "pending" }), "unknown");
+    assert.equal(await found(failed, failed), "card_declined");
+    assert.equal(await found({ ...CHARGE, refunded: true, amountRefunded: 4995 }), "processing_error");
+    assert.equal(await found({ ...CHARGE, refunded: true, amountRefunded: 1000 }), "unknown");
+  });
+
   test("a stored card whose verification was lost is found by the hold, which is then released", async () => {
     const notes = { customer: CUSTOMER.id, card: CUSTOMER.defaultCardId };
     const io = ioWith([answered(200, { list: [HOLD], hasMore: false }), answered(200, { id: "re_1" })]);

@@ -117,7 +117,7 @@ export function listIntents(attempt: AttemptTrace, settings: Settings, intent: I
   const to = Math.ceil((attempt.startedAtMs + ranMs) / 1000) + 60;
   const cursor = after === undefined ? "" : `&starting_after=${after}`;
   const query = `created%5Bgte%5D=${from}&created%5Blte%5D=${to}&limit=100${cursor}&${expansion(intent, "data.")}`;
-  return get(settings, attempt, `/v1/${intent}s?${query}`);
+  return kit.listed(get(settings, attempt, `/v1/${intent}s?${query}`));
 }
 
 /** Ends an intent that took no money and never will. */

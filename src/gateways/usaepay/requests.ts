@@ -104,4 +104,6 @@ export const reverse = (settings: Settings, by: Pick<GatewayIo, "random">, how: 
 
 /** A page of the newest transactions: there is no search by order id. */
 export const listTransactions = (settings: Settings, by: Pick<GatewayIo, "random">, offset: number): GatewayRequest =>
-  kit.get(`${base(settings)}/transactions?limit=100&offset=${offset}`, { Authorization: authorization(settings.credentials, by) });
+  kit.listed(
+    kit.get(`${base(settings)}/transactions?limit=100&offset=${offset}`, { Authorization: authorization(settings.credentials, by) }),
+  );
