@@ -18,6 +18,7 @@ if (name === "--version") {
     process.exitCode = await (await command.load()).run(args);
   } catch (error) {
     process.stderr.write(`${mistakeOf(error, name) ?? (error as Error).stack ?? String(error)}\n`);
-    process.exitCode = 1;
+    // What a start that failed halfway has left open must not keep the process: whoever supervises it waits for its end.
+    process.exit(1);
   }
 }

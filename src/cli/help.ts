@@ -14,7 +14,9 @@ const PORT_OPTIONS: Readonly<Record<string, string>> = { listen: "--port", simul
 export function mistakeOf(error: unknown, command: string): string | null {
   const { code, message } = error as Error & { code?: string };
   if (code?.startsWith("ERR_PARSE_ARGS")) return `${message.split(/[.\n]/, 1)[0] ?? ""}: voicetill ${command} --help tells more.`;
-  return portFault(error, command) ?? (error instanceof OperatorError ? error.message : null);
+  return (
+    portFault(error, command) ?? (command === "serve" ? hostFault(error) : null) ?? (error instanceof OperatorError ? error.message : null)
+  );
 }
 
 const PORT_FAULTS: Readonly<Record<string, string>> = {
@@ -22,11 +24,32 @@ const PORT_FAULTS: Readonly<Record<string, string>> = {
   EACCES: "may not be opened by this user",
 };
 
+/** A host of the listeners' settings that is not this machine's, or that no name server knows. */
+function hostFault(error: unknown): string | null {
+  const { code, address, hostname, syscall = "" } = causeOf(error);
+  if (code === "EADDRNOTAVAIL" && LISTENING.includes(syscall)) return `HOST or SIP_HOST: ${address} is no address of this machine.`;
+  if (syscall === "getaddrinfo" && hostname) return `HOST, SIP_HOST or SIP_PUBLIC_HOST: no address is found for ${hostname}.`;
+  return null;
+}
+
+interface Cause {
+  code?: string;
+  port?: number;
+  address?: string;
+  hostname?: string;
+  syscall?: string;
+}
+
+const LISTENING = ["listen", "bind"];
+
+function causeOf(error: unknown): Cause {
+  return (error instanceof OperatorError ? (error.cause ?? error) : error) as Cause;
+}
+
 /** A port that could not be listened on, whatever tried to; a listener's own words are its cause's. */
 function portFault(error: unknown, command: string): string | null {
-  type Cause = { code?: string; port?: number; address?: string; syscall?: string };
-  const { code = "", port, address, syscall = "" } = (error instanceof OperatorError ? (error.cause ?? error) : error) as Cause;
-  const why = ["listen", "bind"].includes(syscall) ? PORT_FAULTS[code] : undefined;
+  const { code = "", port, address, syscall = "" } = causeOf(error);
+  const why = LISTENING.includes(syscall) ? PORT_FAULTS[code] : undefined;
   if (why === undefined) return null;
   const option = PORT_OPTIONS[command] ?? "PORT, SIP_PORT or SIMULATORS_PORT";
   return `Port ${port ?? "?"} on ${address ?? "this machine"} ${why}. Choose another with ${option} (0 = any free port).`;

@@ -16,7 +16,7 @@ test("--expires takes a span, a date and a time with its zone, and nothing that 
   ];
   for (const [text, iso] of readings) assert.equal(readExpiry(text, NOW), iso, text);
   assert.equal(readExpiry(undefined, NOW), null);
-  for (const text of ["", "soon", "0d", "90", "2027", "2027-13-01", "2027-01-31T10:00", "31.1.2027"])
+  for (const text of ["", "soon", "0d", "90", "2027", "2027-13-01", "2027-02-31", "2027-02-31T10:00:00Z", "2027-01-31T10:00", "31.1.2027"])
     assert.throws(() => readExpiry(text, NOW), /--expires takes/, text);
   assert.throws(() => readExpiry("2026-06-01", NOW), /over already/);
 });

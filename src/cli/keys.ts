@@ -94,7 +94,10 @@ export function readExpiry(text: string | undefined, nowMs: number): string | nu
   if (text === undefined) return null;
   const span = /^([1-9][0-9]{0,4})([hd])$/.exec(text);
   const isTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  const at = span ? nowMs + Number(span[1]) * UNITS[span[2]!]! : isTime ? Date.parse(text) : Number.NaN;
+  // Date.parse takes the 31st of February for the 3rd of March.
+  const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  const isDay = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text.slice(0, 10));
+  const at = span ? nowMs + Number(span[1]) * UNITS[span[2]!]! : isTime && isDay ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at)) {
     throw new OperatorError(`--expires takes 90d, 12h, a date or a time such as 2030-01-31T12:00:00Z; "${text}" is none of them.`);
   }

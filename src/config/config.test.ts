@@ -77,6 +77,10 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ PORT: "80a" }, /^PORT: /],
   [{ SIP_PORT: "-1" }, /^SIP_PORT: /],
   [{ HOST: "a b" }, /^HOST: /],
+  [{ HOST: "999.1.1.1" }, /^HOST: "999\.1\.1\.1" is not a host name or address, without a port\.$/],
+  [{ SIP_HOST: "till:5060" }, /^SIP_HOST: /],
+  [{ SIP_PUBLIC_HOST: "203.0.113.10:5060" }, /^SIP_PUBLIC_HOST: "203\.0\.113\.10:5060" is not a host name or address, without a port\.$/],
+  [{ SIP_PUBLIC_HOST: "0.0.0.0" }, /^SIP_PUBLIC_HOST: 0\.0\.0\.0 is no address that callers can send to\.$/],
   [{ BASE_URL: "ftp://pay.example" }, /^BASE_URL: /],
   [{ BASE_URL: "https://pay.example/?a=1" }, /^BASE_URL: /],
   [{ DATABASE_URL: "mysql://till:hunter2@db" }, /^DATABASE_URL: its value is not a PostgreSQL address/],
@@ -166,6 +170,14 @@ test("a secret may stand in a file, its last line feed is not part of it", () =>
   const config = readConfig({ MASTER_KEY_FILE: file }, false);
   assert.equal(config.masterKey?.reveal(), KEY);
   assert.deepEqual(config.masterKeyFiles, [file]);
+});
+
+test("a secret's file that is empty is refused: the database that it was to name is not replaced by the embedded one", () => {
+  const file = join(folder, "empty");
+  writeFileSync(file, "\n");
+  assert.throws(() => readConfig({ DATABASE_URL_FILE: file }, false), {
+    message: `DATABASE_URL_FILE: the file ${JSON.stringify(file)} is empty.`,
+  });
 });
 
 test("a service's secrets are gone from the environment once they are read, and nothing else is (S-34)", () => {

@@ -25,7 +25,12 @@ export function readConfig(env: Environment, terminal: boolean = process.stderr.
   }
   const sipPublicHost = settings.sipPublicHost ?? settings.sipHost;
   if (ANY_ADDRESS.has(sipPublicHost)) {
-    throw new OperatorError(`SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`);
+    const isUnset = settings.sipPublicHost === null;
+    throw new OperatorError(
+      isUnset
+        ? `SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`
+        : `SIP_PUBLIC_HOST: ${sipPublicHost} is no address that callers can send to.`,
+    );
   }
   checkSipTls(settings);
   checkSherpa(settings);
@@ -86,11 +91,15 @@ function textOf(env: Environment, name: SettingName): Found {
 }
 
 function readSecret(name: string, file: string): string {
+  let text: string;
   try {
-    return readFileSync(file, "utf8").trim();
+    text = readFileSync(file, "utf8").trim();
   } catch (cause) {
     throw new OperatorError(`${name}_FILE: the file ${JSON.stringify(file)} cannot be read.`, { cause });
   }
+  // A secret that is not there yet is not one that nobody wants: without DATABASE_URL everything would run embedded.
+  if (text === "") throw new OperatorError(`${name}_FILE: the file ${JSON.stringify(file)} is empty.`);
+  return text;
 }
 
 function parse(name: string, { kind, secret }: Setting<unknown>, { text }: Found): unknown {

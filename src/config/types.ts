@@ -31,8 +31,12 @@ export const days = wholeNumber("a number of days from 0 to 36500", 0, 36_500);
 export const ttl = wholeNumber("a number of seconds from 10 to 86400", 10, 86_400);
 
 export const host: Kind<string> = {
-  complaint: isNot("a host name or address"),
-  schema: z.string().regex(/^[A-Za-z0-9.:_-]+$/),
+  complaint: isNot("a host name or address, without a port"),
+  schema: z
+    .string()
+    .regex(/^[A-Za-z0-9.:_-]+$/)
+    // As part of a URL 999.1.1.1 would be refused, and only by what serves it.
+    .refine((text) => (text.includes(":") ? isIP(text) === 6 : URL.canParse(`http://${text}`))),
 };
 
 export const folder: Kind<string> = { complaint: isNot("a folder"), schema: z.string().min(1) };
