@@ -187,7 +187,7 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             test("an approval stands when no note can be written any more: the ledger gets its ids with the outcome (I3)", async () => {
               const io = openIo(gateway);
               const isSent = () => io.sent.some(({ request }) => new URL(request.url).pathname.startsWith(`/${name}${column.path[mode]}`));
-              const { note } = io;
+              const note = io.note.bind(io);
               io.note = (notes) => (isSent() ? Promise.reject(new Error("the database is away")) : note(notes));
               assert.equal((await gateway[mode](newOrder(mode), io)).outcome, "approved");
             });

@@ -45,15 +45,12 @@ test("a taken port ends the start in one sentence that names it", async () => {
   }
 });
 
-test("an address that this machine does not have, and a name that leads nowhere, end the start in one sentence", async () => {
+test("an address that this machine does not have ends the start in one sentence", async () => {
   await refused(
     ["serve"],
     { HOST: "192.0.2.1", DATA_DIR: join(folder, "c") },
     /^HOST or SIP_HOST: 192\.0\.2\.1 is no address of this machine\.$/m,
   );
-  const nowhere = /^HOST, SIP_HOST or SIP_PUBLIC_HOST: no address is found for till\.invalid\.$/m;
-  for (const name of ["HOST", "SIP_HOST", "SIP_PUBLIC_HOST"])
-    await refused(["serve"], { [name]: "till.invalid", DATA_DIR: join(folder, "c") }, nowhere);
   await refused(["serve"], { SIP_HOST: "192.0.2.1", DATA_DIR: join(folder, "c") }, /^HOST or SIP_HOST: 192\.0\.2\.1 is no address/m);
 });
 
