@@ -188,7 +188,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
   }
   async function type(page: Page | ReturnType<Page["frameLocator"]>, number: string) {
     await page.getByLabel("Card number").pressSequentially(number);
-    await page.getByLabel("Expiry date").pressSequentially("1260");
+    await page.getByLabel("Expiry date").pressSequentially("12/60");
     await page.getByLabel("Security code").pressSequentially(CODE);
     await page.getByLabel("ZIP or postal code").fill("94105");
   }

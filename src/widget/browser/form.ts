@@ -305,7 +305,10 @@ function takeCards(form: HTMLFormElement): void {
   function separate(field: HTMLInputElement, event: Event): void {
     const isDeletion = event instanceof InputEvent && event.inputType.startsWith("delete");
     if (field.selectionStart !== field.value.length || isDeletion) return;
-    if (/^[0-9]{2}$/.test(field.value)) field.value = `${field.value} / `;
+    // Who types the slash that the card shows finds it there already.
+    const [, month] = /^([0-9]{1,2})[\s/.-]+$/.exec(field.value) ?? [];
+    if (month !== undefined) field.value = `${month} / `;
+    else if (/^[0-9]{2}$/.test(field.value)) field.value = `${field.value} / `;
     else if (/^[2-9]$/.test(field.value)) field.value = `0${field.value} / `;
   }
 
