@@ -171,7 +171,9 @@ async function paymentResult({ args }: ToolCall, delivery: Delivery, toolSession
 async function sessionMeant(args: Json, delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {
   const { call, terms } = delivery;
   const named = textIn(args, "session_id");
-  if (named !== null) return await sessionOfProject(parseUuid(named), delivery, toolSessions);
+  const id = named === null ? null : parseUuid(named);
+  // A template that nobody filled, such as {{payment_session_id}}, names no session: this call's may be paid.
+  if (id !== null) return await sessionOfProject(id, delivery, toolSessions);
   return (
     (await newestOfCall(delivery, toolSessions)) ??
     (await newestOfCaller(call.caller ?? terms.caller ?? textIn(args, "caller"), delivery, toolSessions))

@@ -398,13 +398,16 @@ test("the result of a payment is told by session, by call, and by caller, and ne
     await ask(newBetaCall({ from_number: "+14155550181" })),
     await ask(newBetaCall({ from_number: "+14155550182" }), { session_id: made["session_id"] }),
     await ask({ call_type: "web_call", call_id: "browser" }, { caller: "+14155550181" }),
+    // A template that nobody filled, and what is no id at all.
+    await ask(mine, { session_id: "{{payment_session_id}}" }),
+    await ask(mine, { session_id: "constructor" }),
   ]) {
     assert.partialDeepStrictEqual(answer, { status: "cancelled", session_id: made["session_id"], amount: "42.50" });
     for (const name of ["say", "do_not_say", "next"]) assert.ok(String(answer[name]).length > 10, name);
   }
   const none = { status: "error", error: { code: "payment_not_found" } };
   assert.partialDeepStrictEqual(await ask(newBetaCall({ from_number: "+14155550182" }), { caller: "+14155550181" }), none);
-  assert.partialDeepStrictEqual(await ask(mine, { session_id: "constructor" }), none);
+  assert.partialDeepStrictEqual(await ask(mine, { session_id: "00000000-0000-4000-8000-000000000000" }), none);
   // Asked for of the other organisation's own project.
   const others = await api.call("POST", address("beta", { project: "theirs" }, KEYS.other), {
     key: null,
