@@ -83,16 +83,16 @@ function tokenKey(gateway: Pick<Gateway, "name" | "credentialFields"> | undefine
 const LOOK_UP_MS = 30_000;
 
 /**
- * Runs `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. `unchanged`: the
- * credentials are still those of the attempt, but for what the vendor itself replaces. Others may be another account's, which
+ * The answer of `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. `unchanged`:
+ * the credentials are still those of the attempt, but for what the vendor itself replaces. Others may be another account's, which
  * never had the attempt: only then does an absence say anything.
  */
 export async function withAttempt<T>(
   deps: PaymentsDeps,
   tokens: AccessTokens,
   attempt: Attempt,
-  work: (io: GatewayIo, unchanged: boolean) => Promise<T>,
-): Promise<T | null> {
+  work: (io: GatewayIo) => Promise<T>,
+): Promise<{ answer: T; unchanged: boolean } | null> {
   const { database, sessions, projects } = deps;
   const session = await sessions.find(database.db, attempt.trace.sessionId);
   if (!session) return null;
@@ -111,7 +111,7 @@ export async function withAttempt<T>(
   );
   const rotates = deps.gateways[attempt.gateway]?.credentialFields.some((field) => field.rotates) ?? false;
   try {
-    return await work(io, rotates || settings.version === attempt.credentialVersion);
+    return { answer: await work(io), unchanged: rotates || settings.version === attempt.credentialVersion };
   } finally {
     end();
   }

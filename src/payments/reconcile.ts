@@ -116,13 +116,10 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
     if (gateway.lookUp) {
       if (!isAskable(gateway) && !isOwnerThrough()) return null;
-      const answer = await withAttempt(deps, tokens, attempt, async (io, unchanged) => ({
-        found: await gateway.lookUp?.(attempt.trace, io),
-        unchanged,
-      }));
-      if (!answer?.found) return null;
-      const absenceIsProof = answer.unchanged && isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs;
-      return fromLookUp(answer.found, absenceIsProof, attempt.trace.notes);
+      const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
+      if (!found?.answer) return null;
+      const absenceIsProof = found.unchanged && isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs;
+      return fromLookUp(found.answer, absenceIsProof, attempt.trace.notes);
     }
     if (!gateway.void || !isOwnerThrough()) return null;
     await requireReversalOfUnknown(database.db, attempt.id, NOBODY_KNOWS);

@@ -61,9 +61,7 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
     if (!attempt) return;
     const gateway = gateways[attempt.gateway];
     crashPoint("reversal_begun");
-    const tried =
-      gateway?.void &&
-      (await withAttempt(deps, tokens, attempt, async (io, unchanged) => ({ answer: await gateway.void?.(attempt.trace, io), unchanged })));
+    const tried = gateway?.void && (await withAttempt(deps, tokens, attempt, async (io) => gateway.void?.(attempt.trace, io)));
     const answer = tried?.answer;
     let result: Result = null;
     if (answer?.outcome === "voided") result = { reversal: "done", reason: DONE };

@@ -1,4 +1,5 @@
 import { callbackAllowed, parseCallback, type TransferPolicy, userAllowed } from "#src/checkout/index.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
 import type { Trunk, Trunks } from "#src/checkout/index.ts";
 
 export interface Destination {
@@ -19,6 +20,5 @@ export function destinationOf(callback: string, project: TransferPolicy, trunks:
   if (target.kind === "sip") return { target: callback, via: null, avoidsTrunks: !userAllowed(target.user, project) };
   const { outbound } = trunks;
   if (!outbound) return "no trunk";
-  const port = outbound.port === null ? "" : `:${outbound.port}`;
-  return { target: `sip:${target.number}@${outbound.host}${port}`, via: outbound, avoidsTrunks: false };
+  return { target: `sip:${target.number}@${formatHostPort(outbound.host, outbound.port)}`, via: outbound, avoidsTrunks: false };
 }

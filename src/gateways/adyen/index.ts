@@ -45,7 +45,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   const value = requests.amountOf(order);
   if (value === null) return kit.declined("gateway_misconfigured", { reason: "Adyen has no place for all decimals of this amount" });
   const state = await send(order, io, () => requests.charge(order, io.settings, value));
-  if (state.outcome !== "partial") return noted(io, state);
+  if (state.outcome !== "partial") return kit.noted(io, state);
   await io.note({ adyen_psp_reference: state.pspReference });
   const account = requests.merchantAccount(order, io.settings);
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" }), () =>
@@ -57,10 +57,10 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const state = await send(order, io, () => requests.store(order, io.settings));
   if (state.outcome === "partial") return kit.unknown("an authorisation of nothing that is approved in part");
-  if (state.outcome !== "approved" || state.processor["adyen_stored_payment_method_id"] !== undefined) return noted(io, state);
+  if (state.outcome !== "approved" || state.processor["adyen_stored_payment_method_id"] !== undefined) return kit.noted(io, state);
   const id = await listedId(order, io);
   if (id === undefined) return kit.declined("gateway_misconfigured", { message: NO_TOKEN });
-  return noted(io, { ...state, processor: { ...state.processor, adyen_stored_payment_method_id: id } });
+  return kit.noted(io, { ...state, processor: { ...state.processor, adyen_stored_payment_method_id: id } });
 }
 
 /** Sends a payment until its answer is final. Whose account it is on is written down first, where there are two. */
@@ -69,10 +69,6 @@ async function send(order: Order, io: Io, build: kit.Try): Promise<responses.Pay
   const answer = await kit.sendWithKey(io, build, { effect: "money", judge: responses.judge });
   return kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
 }
-
-/** A reversal goes by what the answer names. */
-const noted = <R extends Outcome>(io: Io, outcome: R): Promise<R> =>
-  kit.noted(io, outcome, outcome.outcome === "approved" ? outcome.processor : {});
 
 async function listedId(order: Order, io: Io): Promise<string | undefined> {
   const account = requests.merchantAccount(order, io.settings);

@@ -85,15 +85,15 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
       : verified;
   };
   if (!settings.options.verify)
-    return kept(io, await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.store(order, settings, nextId())))));
+    return kit.noted(
+      io,
+      await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.store(order, settings, nextId())))),
+    );
   const verified = await kit.storeAgain(io, verify);
   if (verified.outcome !== "approved") return verified;
   const id = verified.processor["fortis_transaction_id"] ?? "";
-  return kept(io, await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.storeVerified(settings, id)))));
+  return kit.noted(io, await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.storeVerified(settings, id)))));
 }
-
-/** The token's id is what it can be removed by. */
-const kept = (io: Io, stored: Outcome): Promise<Outcome> => kit.noted(io, stored, stored.outcome === "approved" ? stored.processor : {});
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize")

@@ -85,15 +85,11 @@ export async function releasedFirst(refusal: Declined, release: () => Promise<bo
 }
 
 /**
- * An outcome, with what a reversal goes by written down at once, in case its process dies before it is. Where that cannot be
- * written the outcome stands: the ledger gets its ids with it.
+ * An outcome, with the ids of an approval, which a reversal goes by, written down at once, in case its process dies before it is.
+ * Where they cannot be written the outcome stands: the ledger gets them with it.
  */
-export async function noted<R extends Outcome>(
-  io: Pick<GatewayIo, "note">,
-  outcome: R,
-  notes: Readonly<Record<string, string>>,
-): Promise<R> {
-  if (outcome.outcome === "approved") await io.note(notes).catch(() => {});
+export async function noted<R extends Outcome>(io: Pick<GatewayIo, "note">, outcome: R): Promise<R> {
+  if (outcome.outcome === "approved") await io.note(outcome.processor).catch(() => {});
   return outcome;
 }
 

@@ -45,7 +45,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   // So that a void can tell a payment that never was from one whose id was lost.
   await io.note({ purchase: "sent" });
   const outcome = await sendOnce(io, (isCheck) => requests.purchase(order, settings, amount, isCheck), responses.ofPurchase(order));
-  return kit.noted(io, outcome, outcome.outcome === "approved" ? outcome.processor : {});
+  return kit.noted(io, outcome);
 }
 
 /**

@@ -83,6 +83,7 @@ export const systemResolver: Resolver = {
 /** Every IP address that answers for this target, in no order: where requests go, and what its name alone leads to. Empty when it is unknown. */
 export async function addressesOf(target: Target, resolver: Resolver = systemResolver): Promise<string[]> {
   const host = target.host.replace(/^\[|\]$/g, "");
-  const [hops, own] = await Promise.all([locate({ ...target, host }, resolver, systemRandom), isIP(host) ? [] : resolver.addresses(host)]);
+  const mayHaveServices = target.port === null && !isIP(host);
+  const [hops, own] = await Promise.all([locate({ ...target, host }, resolver, systemRandom), mayHaveServices ? resolver.addresses(host) : []]);
   return [...hops.map(({ address }) => address), ...own];
 }

@@ -134,7 +134,8 @@ export class OutgoingCall {
     if (this.#settled || isLate || sdp === null) {
       // Nobody waits for this one: given up meanwhile, a second branch of a fork, a server that was silent for too long, or nothing to talk by.
       void acknowledged.then(() => dialog.bye());
-      return isLate ? undefined : this.#fail(488, "no session description in the answer");
+      if (!isLate) this.#fail(488, "no session description in the answer");
+      return;
     }
     this.#settled = true;
     dialog.remoteSdp = sdp;
