@@ -84,6 +84,9 @@ export const systemResolver: Resolver = {
 export async function addressesOf(target: Target, resolver: Resolver = systemResolver): Promise<string[]> {
   const host = target.host.replace(/^\[|\]$/g, "");
   const mayHaveServices = target.port === null && !isIP(host);
-  const [hops, own] = await Promise.all([locate({ ...target, host }, resolver, systemRandom), mayHaveServices ? resolver.addresses(host) : []]);
+  const [hops, own] = await Promise.all([
+    locate({ ...target, host }, resolver, systemRandom),
+    mayHaveServices ? resolver.addresses(host) : [],
+  ]);
   return [...hops.map(({ address }) => address), ...own];
 }
