@@ -51,9 +51,12 @@ const nodeTest = (files: string[], ...flags: string[]) => [node, "--disable-warn
 const postgres = await reachablePostgres();
 /** By itself: it keeps every core busy. */
 const simulation = ["test/prove.test.ts"];
+const speech = globSync("src/speech/*.test.ts").sort();
 const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
-  exclude: simulation,
+  exclude: [...simulation, ...speech],
 }).sort();
+/** Most files are over before V8's optimising of PGlite's program has paid for itself; the recogniser's programs run long enough. */
+const UNOPTIMISED = "--liftoff-only";
 const onDatabase = globSync([
   "src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts",
   "src/voice/statements.test.ts",
@@ -81,9 +84,10 @@ const LEGS: Leg[] = [
     name: "unit",
     what: "unit tests on PGlite",
     missing: null,
-    command: nodeTest(units, concurrency(1), "--test-timeout=300000"),
+    command: nodeTest(units, UNOPTIMISED, concurrency(1), "--test-timeout=300000"),
     env: { TEST_DATABASE_URL: "" },
   },
+  { name: "speech", what: "recogniser and voices", missing: null, command: nodeTest(speech, concurrency(1), "--test-timeout=300000") },
   {
     name: "simulation",
     what: "payments simulated, every race and fault; hand-made bugs that it must find",
