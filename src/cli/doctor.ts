@@ -25,17 +25,21 @@ export const operations: Operations = { doctor };
 
 /** Exit status 1 when any check fails; warnings are 0. */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { json: { type: "boolean" }, help: { type: "boolean" } } });
+  const { values } = parseArgs({
+    args,
+    options: { live: { type: "boolean", default: false }, json: { type: "boolean" }, help: { type: "boolean" } },
+  });
   if (values.help) {
-    process.stdout.write(`voicetill doctor [--json]\n    ${doctor.summary} Exit status 1 when a check fails.\n`);
+    process.stdout.write(`voicetill doctor [--live] [--json]\n    ${doctor.summary} Exit status 1 when a check fails.\n`);
+    process.stdout.write("    --live: judges as though there were live keys, before you make one.\n");
     return 0;
   }
-  const findings = examine(await gather());
+  const findings = examine({ ...(await gather()), asLive: values.live });
   process.stdout.write(values.json ? `${JSON.stringify(findings)}\n` : `${report(findings)}\n`);
   return findings.some(({ level }) => level === "fail") ? 1 : 0;
 }
 
-async function gather(): Promise<Facts> {
+async function gather(): Promise<Omit<Facts, "asLive">> {
   const unknown = {
     node: process.version,
     config: null,

@@ -32,6 +32,7 @@ export async function checkBeforeStart(
     databaseFault: null,
     database: JSON.parse(JSON.stringify(gathered)) as Sent<DatabaseFacts>,
     runsHere: false,
+    asLive: false,
     nowMs: Date.now(),
   };
   const failed = examine(facts).filter(({ level }) => level === "fail");

@@ -337,6 +337,16 @@ test("what stops a start with live keys is no fault with test keys alone (R-440)
   assert.deepEqual(failed, []);
 });
 
+test("before there is a live key, what would stop one is found when it is asked for (R-440)", () => {
+  const env = { MASTER_KEY: base64(new Uint8Array(32)), LOG_LEVEL: "debug", BASE_URL: "http://pay.example" };
+  const gateways = [{ gateway: "stripe", environment: "test" }];
+  const installation = { ...shop({ gateways, webhooks: [{ ...HOOK, https: false }] }), ...NO_LIVE };
+  const findings = examine(facts({ env, installation, database: { kind: "pglite" }, rest: { asLive: true } }));
+  const found = findings.filter(({ level }) => level !== "ok").map(({ check, level }) => `${check}: ${level}`);
+  const expected = ["database: fail", "master key: fail", "log: fail", "encryption: fail", "projects: warn", "projects: fail"];
+  assert.deepEqual(found, expected);
+});
+
 test("an http webhook is no fault for test sessions, or where there is no live key (R-431)", () => {
   const webhooks = [TEST_HOOK, { ...HOOK, scope: "live" }];
   const projects = (changes: Changes) => examine(facts(changes)).filter(({ check }) => check === "projects");

@@ -21,6 +21,8 @@ export interface Facts {
   database: Sent<DatabaseFacts> | null;
   /** A service of this installation runs on this machine. */
   runsHere: boolean;
+  /** Judged as though there were live keys, before there are. */
+  asLive: boolean;
   nowMs: number;
 }
 
@@ -44,10 +46,11 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       : fail(settingsFault, "set it right; npm start -- --help lists the settings"),
   ],
 
-  database: ({ database, databaseFault, config }) => {
+  database: ({ database, databaseFault, config, asLive }) => {
     if (databaseFault?.absent) return [warn(databaseFault.text, "nothing, if this is to be a new installation")];
     if (databaseFault) return [fail(databaseFault.text, "put this right first: the other checks need the database")];
     if (!database) return [];
+    if (asLive && database.kind === "pglite") return [fail("live keys work with PostgreSQL only", "set DATABASE_URL")];
     const name =
       database.kind === "pglite" ? `embedded PostgreSQL ${database.version} in ${config?.dataDir}` : `PostgreSQL ${database.version}`;
     return [ok(name)];
@@ -86,7 +89,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
 
   log: (facts) =>
     facts.config?.logLevel === "debug" && hasLiveKeys(facts)
-      ? [fail("LOG_LEVEL is debug, and there are live keys", "set it to info: debug lines are for building, not for payments")]
+      ? [fail("LOG_LEVEL is debug, which live keys rule out", "set it to info: debug lines are for building, not for payments")]
       : [],
 
   ports: ({ host, runsHere }) =>
@@ -214,7 +217,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       return [fail(`OUTBOUND_ALLOW ${listed} reaches the cloud's metadata service`, "list only the hosts that webhooks and gateways need")];
     }
     if (isInside("127.0.0.1", ranges) && hasLiveKeys(facts)) {
-      return [warn(`OUTBOUND_ALLOW ${listed} lets a webhook's address reach this machine, and there are live keys`, "take loopback out")];
+      return [warn(`OUTBOUND_ALLOW ${listed} lets a webhook's address reach this machine, with live keys`, "take loopback out")];
     }
     return [ok(`besides public addresses: ${listed}`)];
   },
@@ -226,7 +229,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       return [];
     const text = `BASE_URL is ${config.baseUrl ?? `not set and HOST is ${config.host}`}: API keys travel unencrypted`;
     const todo = "put a proxy with TLS before it and set BASE_URL to its https address";
-    return [hasLiveKeys(facts) ? fail(`${text}, and there are live keys`, todo) : warn(text, todo)];
+    return [hasLiveKeys(facts) ? fail(`${text}, which live keys rule out`, todo) : warn(text, todo)];
   },
 
   proxy: ({ config, host, runsHere }) => {
@@ -275,7 +278,8 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       const own = projects.filter(({ archived, organization, project }) => !archived && !(organization === STARTER && project === STARTER));
       for (const { organization, project, gateways, webhooks } of own) {
         const name = `${organization}/${project}`;
-        const isLive = keys.some((key) => key.organization === organization && key.mode === "live" && key.state === "active");
+        const isLive =
+          facts.asLive || keys.some((key) => key.organization === organization && key.mode === "live" && key.state === "active");
         const has = (environment: string) => gateways.some((gateway) => gateway.environment === environment);
         if (isLive && !has("live"))
           results.push(warn(`${name} has no live gateway credentials`, "apply them: voicetill gateways prints their names"));
@@ -459,12 +463,12 @@ function keyResults(facts: Facts): Result[] {
   else if (bytes && bytes.filter((byte) => !isZero(byte)).length < LEAST_KEY_BYTES)
     results.push(fail("MASTER_KEY is a short key filled up with zeros", "make one with openssl rand -base64 32, and rotate to it"));
   for (const file of facts.host?.keyFilesInCheckout ?? [])
-    results.push(fail(`the master key's file ${file} lies in a checkout, and there are live keys`, "move it out of every repository"));
+    results.push(fail(`the master key's file ${file} lies in a checkout, which live keys rule out`, "move it out of every repository"));
   return results;
 }
 
-function hasLiveKeys({ database }: Facts): boolean {
-  return database?.installation?.keys.some(({ mode, state }) => mode === "live" && state === "active") ?? false;
+function hasLiveKeys({ asLive, database }: Facts): boolean {
+  return asLive || (database?.installation?.keys.some(({ mode, state }) => mode === "live" && state === "active") ?? false);
 }
 
 function isSimulated({ config }: Facts): boolean {
