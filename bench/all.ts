@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Budget, type BudgetName, BUDGETS } from "./budgets.ts";
 
-const RUNS = [["session-create", "--rounds", "3"], ["calls", "100"], ["streams"], ["speech", "--quick"], ["start-up"]] as const;
+const RUNS = [["session-create", "--rounds", "3"], ["calls", "100"], ["streams"], ["speech-delay"], ["start-up"]] as const;
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "3" } } });
 const figures = new Map<string, number[]>();

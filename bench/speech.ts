@@ -12,8 +12,8 @@
  * Each cell reads right/again/wrong. `--quick`: three utterances a cell in place of ten. `--again` names those asked again too.
  * Thresholds were chosen on seeds 1 to 5; the figures to judge by are those of other seeds, 6 unless it is given.
  *
- * Last, the time from the end of speech to the result with four callers at once, their audio at its real pace. The voices are synthetic:
- * read the figures as a comparison between versions, not as a forecast for people.
+ * The voices are synthetic: read the figures as a comparison between versions, not as a forecast for people. How long callers wait:
+ * `npm run bench -- speech-delay`.
  */
 import { parseArgs } from "node:util";
 import { Cell, isCompleteNumber } from "#src/kernel/card.ts";
@@ -22,12 +22,10 @@ import { loadVoiceActivity } from "#src/media/voice-activity.ts";
 import { SPEAKERS } from "#src/speech/answer-samples.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
 import { type Chance, FIELD_FORMS, type FieldSample, chanceOf } from "#src/speech/field-samples.ts";
-import { createRecogniser } from "#src/speech/index.ts";
 import type { RecognitionResult } from "#src/speech/recognition-result.ts";
-import { framesOf, onLine, speechOf } from "#src/speech/testing.ts";
+import { framesOf } from "#src/speech/testing.ts";
 import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
-import { figure } from "./budgets.ts";
-import { recogniserDelay } from "./recogniser-delay.ts";
+import { audioOf } from "./field-audio.ts";
 
 const { values } = parseArgs({
   options: {
@@ -68,22 +66,6 @@ const LINES: Readonly<Record<string, Line>> = {
     return samples.map((sample, at) => Math.max(-32_768, Math.min(32_767, Math.round(sample + (noise[at] ?? 0) * gain))));
   },
 };
-
-/** The sample spoken by speaker number `speaker`, on a quiet line. */
-function audioOf({ stretches, gapMs }: FieldSample, speaker: number): Int16Array<ArrayBuffer> {
-  const gap = new Float64Array(gapMs * 8);
-  const parts = stretches.flatMap((text, at) => {
-    const speech = speechOf(text, SPEAKERS[speaker % SPEAKERS.length]);
-    return at === 0 ? [speech] : [gap, speech];
-  });
-  const all = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return onLine(all, { beforeMs: 1_500, afterMs: 3_000 });
-}
 
 let onResult: (result: RecognitionResult) => void = () => {};
 const recogniser = new UtteranceRecogniser({ ...(await loadDecoders()), onResult: (result) => onResult(result) });
@@ -192,33 +174,3 @@ for (const [field, forms] of Object.entries(FIELD_FORMS)) {
 }
 for (const name of names) console.log(name);
 console.log(`${(workedMs / audioMs).toFixed(3)} seconds of work for a second of audio, pauses included`);
-
-/** A pool of four, and the time from the end of speech to the result with audio at its real pace. */
-if (values.fields === undefined) {
-  const CALLERS = 4;
-  const pool = createRecogniser({ ready: CALLERS, max: CALLERS });
-  await pool.expectSpeech();
-  const chance = chanceOf(Number(values.seed));
-  const delays = await Promise.all(
-    Array.from({ length: CALLERS }, async (_, caller) => {
-      const listener = await pool.acquire();
-      if (!listener) throw new Error("no listener");
-      const own: number[] = [];
-      for (const field of ["number", "expiry", "code", "ZIP", "number"]) {
-        const sample = Object.values(FIELD_FORMS[field] ?? {})[0]?.(chance);
-        if (!sample) continue;
-        const task = { id: own.length, what: sample.what, have: 0, lengths: sample.lengths, testWord: false };
-        own.push(await recogniserDelay(listener, task, framesOf(audioOf(sample, caller * 3))));
-        listener.stopListening();
-      }
-      return own;
-    }),
-  );
-  await pool.stop();
-  const sorted = delays.flat().toSorted((a, b) => a - b);
-  const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
-  console.log(
-    `end of speech to its result, ${CALLERS} callers at once, ${sorted.length} utterances: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms (budget 700)`,
-  );
-  figure("speech_p95", at(0.95));
-}
