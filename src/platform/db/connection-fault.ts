@@ -35,7 +35,8 @@ const BY_CODE: Readonly<Record<string, string>> = {
   EAI_AGAIN: `${UNREACHED}: its host name is not known now`,
   ENOENT: "a file that it names cannot be read",
   EACCES: "a file that it names cannot be read",
-  ERR_INVALID_URL: "it cannot be read as postgres://user:password@host/database; a sign such as # or / in the password is written %23 or %2F",
+  ERR_INVALID_URL:
+    "it cannot be read as postgres://user:password@host/database; a sign such as # or / in the password is written %23 or %2F",
 };
 
 /** What `pg` says without a code. */

@@ -452,6 +452,83 @@ organizations:
     }
   });
 
+  describe("null takes away", () => {
+    const gateway = (text: string, env = {}) => apply(project(`gateways: ${text}`), env);
+    const of = async (environment: "test" | "live") => {
+      const { id, projects } = await shop();
+      return await projects.gatewaySettings(database.db, id, "stripe", environment);
+    };
+    const BOTH =
+      "{ stripe: { test: { credentials: { secret_key: sk_test_x, merchant_number: 7 }, endpoint: http://127.0.0.1:8090/stripe }, live: { credentials: { secret_key: sk_live_x }, platform: true } } }";
+
+    test("one environment's credentials, options and endpoint, and leaves the other's alone", async () => {
+      await gateway(BOTH);
+      const { changes } = await gateway("{ stripe: { live: null } }");
+      assert.deepEqual(changes, [{ object: "gateway stripe (live) of acme/shop", action: "removed" }]);
+      assert.equal(await of("live"), null);
+      assert.equal((await of("test"))?.credentials["secret_key"]?.reveal(), "sk_test_x");
+      const before = await snapshot();
+      assert.deepEqual((await gateway("{ stripe: { live: null } }")).changes, []);
+      assert.deepEqual((await gateway("{ stripe: {} }")).changes, []);
+      assert.equal(await snapshot(), before);
+      const { projects } = await shop();
+      assert.doesNotMatch(JSON.stringify(await projects.exportState(database.db)), /"stripe":[^}]*}[^}]*"live"/);
+    });
+
+    test("a whole gateway, which a dry run says before and the audit log after", async () => {
+      await gateway(BOTH);
+      const { projects } = await shop();
+      const text = project("gateways: { stripe: null }");
+      const tried = await projects.applyFile(text, {}, { dryRun: true });
+      const removed = ["test", "live"].map((environment) => ({
+        object: `gateway stripe (${environment}) of acme/shop`,
+        action: "removed",
+      }));
+      assert.deepEqual(tried.changes, removed);
+      assert.ok(tried.differences?.some(({ key, from, to }) => key.endsWith("merchant_number") && from === "7" && to === undefined));
+      assert.deepEqual((await apply(text)).changes, removed);
+      const rows = await database.db.selectFrom("audit_log").select("action").where("object", "=", removed[1]!.object).execute();
+      assert.equal(rows.filter(({ action }) => action === "removed").length, 2);
+      assert.equal(await of("test"), null);
+    });
+
+    test("and what is given again counts as other credentials than those of an open payment (R-289)", async () => {
+      await gateway(BOTH);
+      const { version } = (await of("live"))!;
+      await gateway("{ stripe: null }");
+      const { changes } = await gateway(BOTH);
+      assert.deepEqual(
+        changes.map(({ action }) => action),
+        ["created", "created"],
+      );
+      assert.ok((await of("live"))!.version > version);
+    });
+
+    test("an option above both modes reaches no environment whose credentials were taken away", async () => {
+      await gateway(BOTH);
+      await gateway("{ stripe: { live: null } }");
+      assert.deepEqual((await gateway("{ stripe: { platform: true } }")).changes, [
+        { object: "gateway stripe (test) of acme/shop", action: "changed" },
+      ]);
+      assert.equal(await of("live"), null);
+    });
+
+    test("one credential, unless the gateway needs it", async () => {
+      await gateway(BOTH);
+      await gateway("{ stripe: { test: { credentials: { merchant_number: null } } } }");
+      assert.deepEqual(Object.keys((await of("test"))!.credentials), ["secret_key"]);
+      await assert.rejects(gateway("{ stripe: { test: { credentials: { secret_key: null } } } }"), /stripe needs secret_key$/);
+    });
+
+    test("what a voice platform shows", async () => {
+      const { id, projects } = await shop();
+      await apply(project("integrations: { alpha: { secret: a }, beta: { api_key: b } }"));
+      await apply(project("integrations: { alpha: { secret: null } }"));
+      const { alpha, beta } = await projects.integrationSecrets(database.db, id);
+      assert.deepEqual([alpha, beta?.reveal()], [null, "b"]);
+    });
+  });
+
   test("options above both modes reach the simulator of a project without credentials", async () => {
     await apply("organizations: [{ slug: acme, projects: [{ slug: bare, gateways: { stripe: { platform: true } } }] }]");
     const row = await database.db.selectFrom("projects").select("id").where("slug", "=", "bare").executeTakeFirstOrThrow();
@@ -472,6 +549,11 @@ organizations:
   );
 
   const faults: readonly (readonly [string, string, RegExp])[] = [
+    [
+      "a key whose value is commented out, which is not null",
+      project("gateways:\n          stripe:\n            live:\n              # credentials: { secret_key: x }"),
+      /^apply file, line 7: there is no value here; null is written out where it is meant$/,
+    ],
     [
       "an unknown key",
       project("colour: red"),

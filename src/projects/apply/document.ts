@@ -10,7 +10,7 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 export interface ApplyDocument {
   /** The file as plain values, variables filled in. */
   readonly value: unknown;
-  /** Whether each variable has a value; where one has none, its `${NAME}` is left in `value` and `refuse` tells so too. */
+  /** Whether each key and variable has a value; where one has none, null or its `${NAME}` is left in `value` and `refuse` tells so too. */
   readonly isComplete: boolean;
   /** Throws a sentence for each fault that names the line of its `path`, in the order of the file. */
   refuse(faults: readonly { path: Path; reason: string }[]): never;
@@ -79,7 +79,10 @@ export function readDocument(text: string, env: Readonly<Record<string, string |
   const unset: { node: Node; offset: number | undefined; reason: string }[] = [];
   visit(document, {
     Alias: (_key, node) => void aliases.push({ offset: node.range?.[0], reason: "aliases are not supported" }),
-    Scalar: (_key, node) => {
+    Scalar: (key, node) => {
+      // A line whose value was commented out is not one that takes away what is stored.
+      if (node.value === null && node.source === "" && key !== "key")
+        unset.push({ node, offset: node.range?.[0], reason: "there is no value here; null is written out where it is meant" });
       if (typeof node.value !== "string") return;
       node.value = node.value.replace(VARIABLE, (match, name: string) => {
         if (env[name] === undefined) unset.push({ node, offset: node.range?.[0], reason: `the environment variable ${name} is not set` });

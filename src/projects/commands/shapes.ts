@@ -90,11 +90,15 @@ const statusWebhook = z.unknown().transform((value, context): EndpointBlock | z.
 const integrations = z
   .strictObject({
     alpha: z
-      .strictObject({ secret: secretText.describe("What Vapi shows as `X-Vapi-Secret`; without it nothing is asked for.") })
+      .strictObject({
+        secret: secretText.nullable().describe("What Vapi shows as `X-Vapi-Secret`; null: nothing is asked for, as without it."),
+      })
       .partial(),
     beta: z
       .strictObject({
-        api_key: secretText.describe("The Retell account's API key, with which it signs; without it no signature is asked for."),
+        api_key: secretText
+          .nullable()
+          .describe("The Retell account's API key, with which it signs; null: no signature is asked for, as without it."),
       })
       .partial(),
   })
@@ -105,7 +109,7 @@ function environmentBlock(gateway: GatewayDescriptor, environment: Environment) 
   const fields = Object.fromEntries(
     gateway.credentialFields.map((field) => {
       const text = field.wholeNumber ? wholeNumberText : secretText;
-      return [field.name, (field.previous === undefined ? text : oneOrTwo(secretText)).optional()];
+      return [field.name, (field.previous === undefined ? text : oneOrTwo(secretText)).nullable().optional()];
     }),
   );
   const endpoint =
@@ -133,9 +137,10 @@ function gatewayBlock(gateway: GatewayDescriptor | undefined) {
   return z
     .strictObject({
       ...optionShape(gateway),
-      test: environmentBlock(gateway, "test").optional(),
-      live: environmentBlock(gateway, "live").optional(),
+      test: environmentBlock(gateway, "test").nullable().optional(),
+      live: environmentBlock(gateway, "live").nullable().optional(),
     })
+    .nullable()
     .optional();
 }
 
@@ -222,11 +227,11 @@ export type ProjectValues = z.infer<Shapes["project"]>;
 export type EndpointBlock = z.infer<typeof webhookEndpoint>;
 export type StatusWebhookBlock = z.infer<typeof statusWebhook>;
 
-/** The `gateways` block after validation: what the declared fields allow. */
-export type GatewayBlocks = Partial<Record<GatewayName, GatewayBlock>>;
-export type GatewayBlock = { test?: EnvironmentBlock; live?: EnvironmentBlock } & Record<string, unknown>;
+/** The `gateways` block after validation: what the declared fields allow. null takes away. */
+export type GatewayBlocks = Partial<Record<GatewayName, GatewayBlock | null>>;
+export type GatewayBlock = { test?: EnvironmentBlock | null; live?: EnvironmentBlock | null } & Record<string, unknown>;
 export type EnvironmentBlock = Record<string, unknown> & {
-  credentials?: Record<string, CredentialValue>;
+  credentials?: Record<string, CredentialValue | null>;
   endpoint?: string | null;
 };
 /** A list where the field may be rolled: new first. */
