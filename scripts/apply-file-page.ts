@@ -113,7 +113,7 @@ ${[
   row("options such as `capture`", "", "Beside `test` and `live` for both, or in one of them."),
 ].join("\n")}
 
-null takes away: \`stripe: null\` all that is stored of a gateway, \`live: null\` one environment's credentials, options and endpoint, \`secret_key: null\` one credential that the gateway can do without. What the file does
+null takes away: \`stripe: null\` all that is stored of a gateway, \`live: null\` one environment's credentials, options and endpoint, \`FIELD: null\` one credential that the gateway can do without. What the file does
 not mention stays. Sessions that have not been charged fail with \`gateway_credentials_invalid\`; a payment whose outcome is still looked up (\`voicetill unmatched list\`) is not found without its credentials, so let those end before.
 
 A test key of a project without credentials for a gateway uses that gateway's simulator when simulators are on.

@@ -517,7 +517,11 @@ organizations:
       await gateway(BOTH);
       await gateway("{ stripe: { test: { credentials: { merchant_number: null } } } }");
       assert.deepEqual(Object.keys((await of("test"))!.credentials), ["secret_key"]);
-      await assert.rejects(gateway("{ stripe: { test: { credentials: { secret_key: null } } } }"), /stripe needs secret_key$/);
+      await assert.rejects(gateway("{ stripe: { test: { credentials: { secret_key: null } } } }"), /secret_key: must be a text$/);
+      await assert.rejects(
+        apply(project("gateways: { webhook: { test: { signing_secret: null } } }")),
+        /signing_secret\.0: must be a text$/,
+      );
     });
 
     test("what a voice platform shows", async () => {
@@ -590,14 +594,28 @@ organizations:
     ["a currency that is none", project("currency: ZZZ"), /line 5: .*is no currency of today, which are AED .* USD .* ZWG$/],
     ["a currency that is no more", project("currency: DEM"), /line 5: .*is no currency of today/],
     ["a country that is none", project("country: ZZ"), /line 5: .*must be a country code/],
-    ["a name on the telephone", project("voice: { collect: [number, expiry, name] }"), /"number"\|"expiry"\|"cvv"\|"zip"$/],
-    ["labels of another kind", project("widget: { appearance: { labels: beside } }"), /"above"\|"floating"\|"hidden"$/],
+    ["a name on the telephone", project("voice: { collect: [number, expiry, name] }"), /must be one of number, expiry, cvv, zip$/],
+    ["labels of another kind", project("widget: { appearance: { labels: beside } }"), /must be one of above, floating, hidden$/],
     [
       "a rule for callbacks that none can fit",
       project("voice: { transfer: { allow: ['+1', '4415'] } }"),
       /allow\.1: must be the beginning/,
     ],
-    ["a number without quotes", project("phone_numbers: [+15550001111]"), /line 5: .*expected string, received number$/],
+    ["a number without quotes", project("phone_numbers: [+15550001111]"), /line 5: .*phone_numbers\.0: must be a text, in quotes$/],
+    ["a list where a map belongs", project("voice: []"), /line 5: .*\.voice: must be a map of keys and values$/],
+    ["a word that is none of the few", project("voice: { transfer: { mode: fax } }"), /\.mode: must be one of bridge, refer$/],
+    ["a number that is too large", project("voice: { attempts: 9 }"), /\.attempts: must be at most 5$/],
+    ["an empty credential", project('integrations: { alpha: { secret: "" } }'), /\.secret: must have at least one character$/],
+    ["one fault where a value has two", project("name: []"), /^apply file, line 5: .*\.name: must be a text$/],
+    ["a name of two lines", project('name: "Shop\\nShop"'), /\.name: must be of visible characters, in one line$/],
+    [
+      "a time that is none",
+      "organizations:\n  - slug: acme\n    api_keys:\n      - { name: x, mode: test, expires_at: soon }",
+      /line 4: .*\.expires_at: must be a time with its zone such as/,
+    ],
+    ["a missing key", "organizations:\n  - name: Acme", /line 2: organizations\.0\.slug: is missing$/],
+    ["a key of many lines", project('"a\\nb": x'), /^apply file, line 5: unknown key "a\\nb" in .*$/],
+    ["a tab", "organizations:\n\t- slug: acme", /line 2: a tab indents this line; YAML takes spaces$/],
     [
       "a slug that looks like a UUID",
       "organizations:\n  - slug: 0B9F1E9C-55A4-4F52-9E2C-7D5A2A8B7C11",
@@ -625,7 +643,7 @@ organizations:
       "organizations:\n  - slug: acme\n    projects:\n      - slug: else\n        phone_numbers: ['+15550001111']",
       /line 5: this number belongs to another project$/,
     ],
-    ["the same key twice", "organizations:\n  - slug: acme\n    slug: acme", /line 3: not readable as YAML or JSON \(DUPLICATE_KEY\)$/],
+    ["the same key twice", "organizations:\n  - slug: acme\n    slug: acme", /line 3: this key stands there twice$/],
     ["text that is no map", "just words", /line 1: the file: /],
     ["an empty file", "", /line 1: the file: /],
   ];

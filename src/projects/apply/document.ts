@@ -1,11 +1,21 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
-import type { Document, Node } from "yaml";
+import type { Document, ErrorCode, Node } from "yaml";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Path } from "../commands/change.ts";
 
 /** Reading an apply file: YAML 1.2, of which JSON is a part; every complaint names its line and repeats no value. */
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** What makes a file unreadable most often; the parser's own words quote the source. */
+const UNREADABLE: Readonly<Partial<Record<ErrorCode, string>>> = {
+  DUPLICATE_KEY: "this key stands there twice",
+  TAB_AS_INDENT: "a tab indents this line; YAML takes spaces",
+  BAD_INDENT: "this line is indented otherwise than those beside it",
+  MISSING_CHAR: "a sign is missing before this place: a quote, a bracket, a comma or a colon",
+  MULTILINE_IMPLICIT_KEY: "a key has no colon behind it",
+  MULTIPLE_DOCS: "a second document begins here; a file holds one",
+};
 
 export interface ApplyDocument {
   /** The file as plain values, variables filled in. */
@@ -73,7 +83,7 @@ export function readDocument(text: string, env: Readonly<Record<string, string |
   };
 
   const fault = document.errors[0] ?? document.warnings[0];
-  if (fault) complain([{ offset: fault.pos[0], reason: `not readable as YAML or JSON (${fault.code})` }]);
+  if (fault) complain([{ offset: fault.pos[0], reason: UNREADABLE[fault.code] ?? "cannot be read as YAML or JSON" }]);
 
   const aliases: { offset: number | undefined; reason: string }[] = [];
   const unset: { node: Node; offset: number | undefined; reason: string }[] = [];
