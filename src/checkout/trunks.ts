@@ -29,6 +29,7 @@ export interface TrunkSettings {
 }
 
 const TRUNK = /^sip:(?:([^:@]+)(?::([^@]*))?@)?(\[[^\]]+\]|[^:;@]+)(?::([0-9]{1,5}))?((?:;[^;]+)*)$/i;
+const LAST_PORT = 65_535;
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = { transport: ["udp", "tcp", "tls"], digest: ["md5"] };
 
 /** Parses `sip:user:password@host:port;transport=tls;digest=md5`; null when it is none. */
@@ -36,6 +37,7 @@ export function parseTrunk(text: string): Trunk | null {
   const match = TRUNK.exec(text);
   if (!match) return null;
   const [, username, password = "", host = "", port, rest = ""] = match;
+  if (port !== undefined && (Number(port) === 0 || Number(port) > LAST_PORT)) return null;
   const parameters = new Map(
     rest
       .toLowerCase()

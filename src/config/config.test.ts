@@ -72,6 +72,12 @@ test("SIP_TRUNKS takes published ranges by their names, among others", () => {
   }
 });
 
+test("no more speech workers are kept ready than may run", () => {
+  assert.partialDeepStrictEqual(readConfig({ SPEECH_WORKERS: "1" }, false), { speechWorkers: 1, speechReady: 1 });
+  assert.partialDeepStrictEqual(readConfig({ SPEECH_WORKERS: "16" }, false), { speechReady: 2 });
+  assert.throws(() => readConfig({ SPEECH_WORKERS: "many" }, false), /^OperatorError: SPEECH_WORKERS: /);
+});
+
 const FAULTS: [Record<string, string>, RegExp][] = [
   [{ PORT: "65536" }, /^PORT: "65536" is not a port from 0 to 65535\.$/],
   [{ PORT: "80a" }, /^PORT: /],

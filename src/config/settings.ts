@@ -35,6 +35,8 @@ export interface DefaultContext {
   terminal: boolean;
   /** As many as this machine has memory and cores for. */
   speechWorkers: number;
+  /** As many as are kept ready of those that may run. */
+  speechReady: number;
 }
 
 export interface Setting<T> {
@@ -161,8 +163,9 @@ export const SETTINGS = {
   VOICE_KEY: optional(secret("a key without spaces", /^\S+$/), "shown to the endpoint as a Bearer token", { secret: true }),
   SPEECH_READY: required(
     count,
-    "2",
+    ({ speechReady }) => String(speechReady),
     "speech workers kept ready while calls come, some 80 MB each; one serves a call from when its caller first speaks until its end, and takes some 90 MB there",
+    "2, or SPEECH_WORKERS where that is less",
   ),
   SPEECH_WORKERS: required(
     count,

@@ -24,6 +24,8 @@ test("a trunk is read with and without credentials, and anything else is refused
     "sip:host;digest=none",
     "sip:host;lr",
     "sip:a%zz@host",
+    "sip:host:99999",
+    "sip:host:0",
   ])
     assert.equal(parseTrunk(bad), null, bad);
 });

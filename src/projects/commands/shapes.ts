@@ -10,6 +10,7 @@ import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
 import { CommandFault, type Path } from "./change.ts";
 import { ALL_SCOPES, modeOfApiKey } from "../api-key-authentication.ts";
+import { isWebhookSecret } from "../webhook-secret.ts";
 import { acceptedBrands, quoted, voiceBlock, widgetBlock } from "../settings.ts";
 
 /**
@@ -62,11 +63,7 @@ const apiKey = z.strictObject({
     .describe("Such as 2030-01-31T12:00:00Z; null: never, as when left out."),
 });
 
-/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
-const webhookSecret = z.string().refine((text) => {
-  const bytes = /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text.slice(6), "base64").length : 0;
-  return bytes >= 24 && bytes <= 64;
-}, "must be whsec_ and the base64 of 24 to 64 bytes");
+const webhookSecret = z.string().refine(isWebhookSecret, "must be whsec_ and the base64 of 24 to 64 bytes");
 
 export const webhookEndpoint = z.strictObject({
   url: z
