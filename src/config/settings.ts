@@ -17,6 +17,7 @@ import {
   portRange,
   redisUrl,
   secret,
+  sipTrunk,
   sipUsers,
   someOf,
   speech,
@@ -127,7 +128,7 @@ export const SETTINGS = {
     { secret: true },
   ),
   SIP_OUTBOUND: optional(
-    secret("a SIP address such as sip:user:password@host:port;transport=udp", /^sip:[^\s@]+@[^\s@]+$|^sip:[^\s@]+$/),
+    sipTrunk,
     "trunk for callbacks that are telephone numbers: sip:user:password@host:port;transport=udp, tcp or tls;digest=md5 if it knows nothing better",
     { secret: true },
   ),
