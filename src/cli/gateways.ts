@@ -45,18 +45,15 @@ export const operations: Operations = { "gateways test": test };
 
 /** What a check came to, in a few words. */
 export function sentenceOf(check: Sent<CredentialsCheck>): string {
-  switch (check.result) {
-    case "accepted":
-      return "the vendor takes the credentials";
-    case "refused":
-      return `the vendor does not take the credentials (${check.reason})`;
-    case "not reached":
-      return `no answer that says anything about the credentials (${check.reason})`;
-    case "cannot be asked":
-      return "only a payment would tell: the vendor answers nothing else";
-    case "no credentials":
-      return `there are no credentials; ${check.simulated ? "test sessions use the simulator" : "no simulator stands in for the vendor"}`;
-  }
+  const reason = "reason" in check ? check.reason : "";
+  const standIn = "simulated" in check && check.simulated ? "test sessions use the simulator" : "no simulator stands in for the vendor";
+  return {
+    accepted: "the vendor takes the credentials",
+    refused: `the vendor does not take the credentials (${reason})`,
+    "not reached": `no answer that says anything about the credentials (${reason})`,
+    "cannot be asked": "only a payment would tell: the vendor answers nothing else",
+    "no credentials": `there are no credentials; ${standIn}`,
+  }[check.result];
 }
 
 export async function run(args: string[]): Promise<number> {

@@ -52,8 +52,10 @@ for (const [code, words] of REFUSALS) {
 }
 
 test("a password whose signs were not escaped is told as that, not as a server that is away", async () => {
-  const fault = await openPostgres("postgres://till:hunter#2@127.0.0.1/till", silentLog).catch((error: Error) => error.message);
-  assert.match(String(fault), /^DATABASE_URL: it cannot be read as .*%23/);
+  await assert.rejects(
+    openPostgres("postgres://till:hunter#2@127.0.0.1/till", silentLog),
+    /^OperatorError: DATABASE_URL: it cannot be read as .*%23/,
+  );
 });
 
 test("a server without TLS, and one that hangs up, are told apart", async () => {

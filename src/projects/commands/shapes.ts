@@ -229,20 +229,12 @@ export function faultsOf(error: z.ZodError): { path: Path; reason: string }[] {
 /** For `safeParse`: faults in words. Where a key is unknown, the known ones are the message, for `faultsOf`. */
 export const explain: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined) return "is missing";
-  switch (issue.code) {
-    case "unrecognized_keys":
-      return issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(" ") : undefined;
-    case "invalid_type":
-      return `must be ${nounOf(issue.expected, issue.input)}`;
-    case "invalid_value":
-      return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(String).join(", ")}`;
-    case "too_small":
-      return boundOf(issue.origin, "least", Number(issue.minimum));
-    case "too_big":
-      return boundOf(issue.origin, "most", Number(issue.maximum));
-    default:
-      return "cannot be read";
-  }
+  if (issue.code === "unrecognized_keys") return issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(" ") : undefined;
+  if (issue.code === "invalid_type") return `must be ${nounOf(issue.expected, issue.input)}`;
+  if (issue.code === "invalid_value") return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(String).join(", ")}`;
+  if (issue.code === "too_small") return boundOf(issue.origin, "least", Number(issue.minimum));
+  if (issue.code === "too_big") return boundOf(issue.origin, "most", Number(issue.maximum));
+  return "cannot be read";
 };
 
 function nounOf(expected: string, input: unknown): string {
