@@ -79,7 +79,7 @@ Generated from the shape that \`voicetill apply\` reads a file by, with \`npm ru
 
 YAML 1.2 or JSON. \`voicetill apply FILE\` brings the installation to what it declares, in one transaction: all of it or, at a fault, nothing. Applying it again changes
 nothing; what it does not mention is left alone. All faults are told at once, each with its line, and a key that is unknown with those that are known; what only the stored state or a gateway
-can refuse comes once the rest is right. No organisation, project of one or key of one may stand in it twice. \`\${NAME}\` in a text is taken from the environment, for secrets. \`voicetill apply --dry-run FILE\` says what would differ and changes nothing; \`voicetill export\` writes the present state as such
+can refuse comes once the rest is right. A key without a value is refused: null is written out. No organisation, project of one or key of one may stand in it twice. \`\${NAME}\` in a text is taken from the environment, for secrets. \`voicetill apply --dry-run FILE\` says what would differ and changes nothing; \`voicetill export\` writes the present state as such
 a file, without secrets.
 
 ${fenced("yaml", example)}
@@ -112,6 +112,9 @@ ${[
   ),
   row("options such as `capture`", "", "Beside `test` and `live` for both, or in one of them."),
 ].join("\n")}
+
+null takes away: \`stripe: null\` all that is stored of a gateway, \`live: null\` one environment's credentials, options and endpoint, \`FIELD: null\` one credential that the gateway can do without. What the file does
+not mention stays. Sessions that have not been charged fail with \`gateway_credentials_invalid\`; a payment whose outcome is still looked up (\`voicetill unmatched list\`) is not found without its credentials, so let those end before.
 
 A test key of a project without credentials for a gateway uses that gateway's simulator when simulators are on.
 `;

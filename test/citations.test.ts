@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { readRequirements } from "../scripts/requirement-rows.ts";
@@ -102,4 +103,55 @@ test("no comment cites a document by a name in capitals", () => {
   const form =
     /\b((?:SPEC|SECURITY|OPERATOR|RELIABILITY|REQUIREMENTS|DESIGN|FEATURES|GLOSSARY|STYLE|STACK|VOICE)(?:\.md|,? (?:section|S-|R-|E\d|table)|, [A-Z]))/g;
   assert.deepEqual(citations(form), []);
+});
+
+test("every link of a page leads to a file that is there, and to a heading of it", () => {
+  const broken = PAGES.flatMap((page) =>
+    Array.from(withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g), ([, link]) => link!)
+      .filter((link) => !/^[a-z]+:/.test(link))
+      .filter((link) => {
+        const [path = "", heading] = link.split("#");
+        const target = path === "" ? page : join(dirname(page), path);
+        return !existsSync(root + target) || (heading !== undefined && !headingsOf(target).has(heading));
+      })
+      .map((link) => `${page}: ${link}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
+/** Code holds brackets that are no links. */
+const withoutCode = (text: string) => text.replace(/^```[^]*?^```/gm, "").replace(/`[^`\n]*`/g, "");
+
+/** As GitHub makes an anchor of a heading. */
+function headingsOf(page: string): ReadonlySet<string> {
+  const headings = Array.from(read(page).matchAll(/^#+ (.*)$/gm), ([, text]) => text!.toLowerCase());
+  return new Set(headings.map((text) => text.replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
+}
+
+const OPERATIONS = read("docs/operations.md");
+const SOURCE = globSync("src/**/*.ts", { cwd: root }).filter((file) => !/test(ing)?\.ts$/.test(file));
+
+test("every warning and error of the log is in docs/operations.md, and every line that its tables name is one", () => {
+  const lines = (levels: string) =>
+    new Set(citations(new RegExp(`log\\??\\.(?:${levels})\\(\\s*"([a-z_]+)"`, "g"), SOURCE).map(({ cited }) => cited));
+  const told = [...lines("warn|error")];
+  assert.ok(told.length > 50, "nothing was found: the form is wrong");
+  assert.deepEqual(
+    told.filter((event) => !OPERATIONS.includes(`\`${event}\``)),
+    [],
+  );
+  const [, tables = ""] = OPERATIONS.split("\n## Logs\n");
+  const [section = ""] = tables.split("\n## Start-up");
+  const named = Array.from(section.matchAll(/^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|/gm), ([, events]) => events!.match(/[a-z_]+/g)!).flat();
+  const all = new Set(citations(/"([a-z]+(?:_[a-z]+)+)"/g, SOURCE).map(({ cited }) => cited));
+  assert.deepEqual(
+    named.filter((event) => !all.has(event)),
+    [],
+  );
+});
+
+test("docs/operations.md names the metrics that there are, and no others", () => {
+  const there = citations(/\.(?:counter|gauge|timings)\(\s*"([a-z_]+)"/g, SOURCE).map(({ cited }) => `voicetill_${cited}`);
+  const named = Array.from(OPERATIONS.matchAll(/`(voicetill_[a-z_]+)`/g), ([, name]) => name!);
+  assert.deepEqual([...new Set(named)].sort(), [...new Set(there)].sort());
 });

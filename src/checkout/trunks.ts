@@ -1,16 +1,7 @@
 import { OperatorError } from "#src/kernel/errors.ts";
-import { Secret } from "#src/kernel/secret.ts";
+import type { Secret } from "#src/kernel/secret.ts";
+import { parseTrunk, type Trunk } from "#src/kernel/sip-trunk.ts";
 import { isInside, parseCidrs } from "#src/platform/index.ts";
-
-/** The trunk that takes calls to phone numbers (`SIP_OUTBOUND`). */
-export interface Trunk {
-  host: string;
-  /** Null: the service records of its name say, else it is the usual one (RFC 3263 section 4.2). */
-  port: number | null;
-  transport: "udp" | "tcp" | "tls";
-  /** `md5`: the trunk knows no better digest. */
-  credentials: { username: string; password: Secret; md5: boolean } | null;
-}
 
 /** What turns SIP calls into telephone calls, and so costs money: the operator's trunks. */
 export interface Trunks {
@@ -26,37 +17,6 @@ export interface TrunkSettings {
   /** `SIP_TRUNKS`: addresses and CIDRs. */
   sipTrunks: readonly string[];
   sipOutbound: Secret | null;
-}
-
-const TRUNK = /^sip:(?:([^:@]+)(?::([^@]*))?@)?(\[[^\]]+\]|[^:;@]+)(?::([0-9]{1,5}))?((?:;[^;]+)*)$/i;
-const PARAMETERS: Readonly<Record<string, readonly string[]>> = { transport: ["udp", "tcp", "tls"], digest: ["md5"] };
-
-/** Parses `sip:user:password@host:port;transport=tls;digest=md5`; null when it is none. */
-export function parseTrunk(text: string): Trunk | null {
-  const match = TRUNK.exec(text);
-  if (!match) return null;
-  const [, username, password = "", host = "", port, rest = ""] = match;
-  const parameters = new Map(
-    rest
-      .toLowerCase()
-      .split(";")
-      .slice(1)
-      .map((parameter): [string, string] => {
-        const [name = "", value = ""] = parameter.split("=", 2);
-        return [name, value];
-      }),
-  );
-  for (const [name, value] of parameters) if (!PARAMETERS[name]?.includes(value)) return null;
-  const transport = (parameters.get("transport") ?? "udp") as Trunk["transport"];
-  try {
-    const credentials =
-      username === undefined
-        ? null
-        : { username: decodeURIComponent(username), password: new Secret(decodeURIComponent(password)), md5: parameters.has("digest") };
-    return { host, port: port === undefined ? null : Number(port), transport, credentials };
-  } catch {
-    return null;
-  }
 }
 
 /** `addressesOf`: the IP addresses that calls to this trunk go to. Throws OperatorError when `SIP_OUTBOUND` is no trunk. */

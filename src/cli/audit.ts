@@ -72,6 +72,7 @@ function describe({ verified, head, fault, unsealed, overdue }: Omit<ChainReport
       ? [`${rows(overdue)} of over a minute ago ${overdue === 1 ? "is" : "are"} not sealed: does a process with the role worker run?`]
       : []),
     ...(unsealed > overdue ? [`${rows(unsealed - overdue)} of the last minute will be sealed in a moment.`] : []),
-    ...(head === null ? [] : ["", "Keep this head elsewhere; audit verify --head checks it later:", `  ${head}`]),
+    // A head of a broken log is worth nothing later.
+    ...(head === null || fault !== null ? [] : ["", "Keep this head elsewhere; audit verify --head checks it later:", `  ${head}`]),
   ].join("\n");
 }

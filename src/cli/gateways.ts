@@ -27,8 +27,14 @@ const test = operation({
     return { project, gateway, environment: live ? "live" : "test" };
   },
   async work({ database, projects, payments }, { project: name, gateway, environment }) {
-    const { id, organization, project, currency } = findProject(await projects.overview(database.db), name);
-    const check = await payments.checkCredentials({ projectId: id, currency, gateway, environment });
+    const found = findProject(await projects.overview(database.db), name);
+    const { id, organization, project, currency } = found;
+    const isOwn = found.gateways.some((own) => own.gateway === gateway && own.environment === environment);
+    // What answers otherwise is the simulator, which takes its own credentials.
+    const isSimulated = !isOwn && (await projects.gatewaySettings(database.db, id, gateway, environment)) !== null;
+    const check: CredentialsCheck = isOwn
+      ? await payments.checkCredentials({ projectId: id, currency, gateway, environment })
+      : { result: "no credentials", simulated: isSimulated };
     return { project: `${organization}/${project}`, gateway, environment, ...check };
   },
   show: ({ project, gateway, environment, ...check }) => `${gateway} (${environment}) of ${project}: ${sentenceOf(check)}`,
@@ -39,16 +45,16 @@ export const operations: Operations = { "gateways test": test };
 
 /** What a check came to, in a few words. */
 export function sentenceOf(check: Sent<CredentialsCheck>): string {
-  return SENTENCES[check.result]("reason" in check ? check.reason : "");
+  const reason = "reason" in check ? check.reason : "";
+  const standIn = "simulated" in check && check.simulated ? "test sessions use the simulator" : "no simulator stands in for the vendor";
+  return {
+    accepted: "the vendor takes the credentials",
+    refused: `the vendor does not take the credentials (${reason})`,
+    "not reached": `no answer that says anything about the credentials (${reason})`,
+    "cannot be asked": "only a payment would tell: the vendor answers nothing else",
+    "no credentials": `there are no credentials; ${standIn}`,
+  }[check.result];
 }
-
-const SENTENCES: Readonly<Record<CredentialsCheck["result"], (reason: string) => string>> = {
-  accepted: () => "the vendor takes the credentials",
-  refused: (reason) => `the vendor does not take the credentials (${reason})`,
-  "not reached": (reason) => `no answer that says anything about the credentials (${reason})`,
-  "cannot be asked": () => "only a payment would tell: the vendor answers nothing else",
-  "no credentials": () => "there are no credentials, and no simulator that stands in for the vendor",
-};
 
 export async function run(args: string[]): Promise<number> {
   if (isHelped(args, USAGE)) return 0;

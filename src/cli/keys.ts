@@ -1,5 +1,5 @@
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type ApiKey, type NewApiKey, SCOPES } from "#src/projects/index.ts";
+import { ALL_SCOPES, type ApiKey, type NewApiKey, SCOPES } from "#src/projects/index.ts";
 import { none, only, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 import { facts, moment, table } from "./table.ts";
 
@@ -20,6 +20,9 @@ const create = operation({
     if (org === undefined || name === undefined || mode === undefined) throw new OperatorError(`Usage: voicetill ${CREATE}`);
     if (mode !== "test" && mode !== "live") throw new OperatorError(`--mode takes test or live; "${mode}" is neither.`);
     const list = scopes === undefined ? null : scopes.split(",").map((scope) => scope.trim());
+    const unknown = list?.find((scope) => !(ALL_SCOPES as readonly string[]).includes(scope));
+    if (unknown !== undefined)
+      throw new OperatorError(`--scopes: there is no scope ${JSON.stringify(unknown)}; the scopes are ${ALL_SCOPES.join(", ")}.`);
     return { organization: org, name, mode, scopes: list, expires: readExpiry(expires, Date.now()) };
   },
   async work({ projects }, { expires, ...wanted }) {

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { isWebhookSecret } from "#src/projects/index.ts";
 import { isHelped } from "./help.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 import { untilSignal } from "./signal.ts";
@@ -16,6 +17,8 @@ export async function run(args: string[]): Promise<number> {
   if (values.secret === undefined || !Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new OperatorError(USAGE);
   }
+  if (!isWebhookSecret(values.secret))
+    throw new OperatorError("--secret takes the project's, whsec_ and base64 behind it, as voicetill apply printed it or its file has it.");
   const forwardTo = values["forward-to"] ?? null;
   if (forwardTo !== null && !/^https?:$/.test(URL.parse(forwardTo)?.protocol ?? ""))
     throw new OperatorError(`--forward-to takes an http or https address; ${JSON.stringify(forwardTo)} is none.`);

@@ -33,6 +33,8 @@ function describe({ key, older, moved, complete, stuck, kept }: RotationReport &
   else if (!complete)
     lines.push("Some process still seals under the old key, which is still needed: start all with the new one, then ask again.");
   else if (kept === "file") lines.push("master.key in the data folder has this key alone; back-ups made before need the one they hold.");
+  else if (older.length > 0 && moved === 0)
+    lines.push("Everything was under it already. If the new key is the one in MASTER_KEY_PREVIOUS: exchange the two, restart, ask again.");
   else if (older.length > 0) lines.push("Nothing is under the old key any more: MASTER_KEY_PREVIOUS can be left out with the next start.");
   return lines.join("\n");
 }

@@ -7,6 +7,7 @@ import * as integrations from "./integrations.ts";
 import * as keys from "./keys.ts";
 import * as masterKey from "./master-key.ts";
 import type { Operations } from "./operation.ts";
+import * as migrate from "./migrate.ts";
 import * as sessions from "./sessions.ts";
 import * as sip from "./sip.ts";
 import * as unmatched from "./unmatched.ts";
@@ -23,6 +24,7 @@ export const OPERATIONS: Operations = {
   ...integrations.operations,
   ...keys.operations,
   ...masterKey.operations,
+  ...migrate.operations,
   ...sessions.operations,
   ...sip.operations,
   ...voice.operations,

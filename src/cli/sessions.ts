@@ -2,6 +2,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { formatAmount } from "#src/kernel/money.ts";
 import { attemptsOf } from "#src/payments/index.ts";
+import type { ProjectOverview } from "#src/projects/index.ts";
 import { eraseSession } from "#src/retention/index.ts";
 import { erasedAt, isTerminal, type Session, type Status, STATUSES } from "#src/sessions/index.ts";
 import { findEvent } from "#src/webhooks/index.ts";
@@ -11,13 +12,16 @@ import { facts, moment, table } from "./table.ts";
 
 const list = operation({
   arguments: "[--status S] [--project P] [--limit N]",
-  summary: "The newest sessions, 50 unless --limit says otherwise. P: a project's slug or id.",
+  summary: "The newest sessions, 50 unless --limit says otherwise. P: a project's slug, ORGANIZATION/SLUG or id.",
   options: { status: { type: "string" }, project: { type: "string" }, limit: { type: "string" } },
   read({ status, project, limit }, positionals) {
     none(positionals, "sessions list [--status S] [--project P] [--limit N]");
     return { status: statusOf(status), project: project ?? null, limit: limitOf(limit) };
   },
-  work: async ({ sessions, database }, filter) => (await sessions.list(database.db, filter)).map(listed),
+  async work({ sessions, projects, database }, { project: name, ...filter }) {
+    const project = name === null ? null : namedIn(await projects.overview(database.db), name);
+    return (await sessions.list(database.db, { project, ...filter })).map(listed);
+  },
   show: (rows) =>
     rows.length === 0
       ? "There are no such sessions."
@@ -36,6 +40,14 @@ const list = operation({
           ]),
         ),
 });
+
+/** What a list is narrowed to by: a slug means every organisation's project of that name, archived ones too. */
+function namedIn(projects: readonly ProjectOverview[], name: string): string {
+  if (projects.some(({ id, project }) => name === project || name.toLowerCase() === id)) return name;
+  const one = projects.find(({ organization, project }) => `${organization}/${project}` === name);
+  if (!one) throw new OperatorError(`There is no project ${JSON.stringify(name)}.`);
+  return one.id;
+}
 
 const show = operation({
   arguments: "ID",

@@ -22,7 +22,7 @@ const trace = operation({
   },
   show: ({ minutes }) =>
     minutes > 0
-      ? `SIP messages are written for ${minutes} minutes, into sip-trace-TIME.txt in DATA_DIR; the log's line sip_trace_begun has the path.`
+      ? `SIP messages are written for ${minutes} min, into sip-trace-TIME.txt in DATA_DIR; the log's line sip_trace_begun has the path.`
       : "No SIP messages are written any more.",
 });
 

@@ -72,6 +72,12 @@ test("SIP_TRUNKS takes published ranges by their names, among others", () => {
   }
 });
 
+test("no more speech workers are kept ready than may run", () => {
+  assert.partialDeepStrictEqual(readConfig({ SPEECH_WORKERS: "1" }, false), { speechWorkers: 1, speechReady: 1 });
+  assert.partialDeepStrictEqual(readConfig({ SPEECH_WORKERS: "16" }, false), { speechReady: 2 });
+  assert.throws(() => readConfig({ SPEECH_WORKERS: "many" }, false), /^OperatorError: SPEECH_WORKERS: /);
+});
+
 const FAULTS: [Record<string, string>, RegExp][] = [
   [{ PORT: "65536" }, /^PORT: "65536" is not a port from 0 to 65535\.$/],
   [{ PORT: "80a" }, /^PORT: /],
@@ -137,7 +143,9 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ TRUSTED_PROXIES: "proxy.example" }, /^TRUSTED_PROXIES: "proxy\.example" is not a list of address ranges/],
   [{ SIP_PUBLIC_HOST: "a b" }, /^SIP_PUBLIC_HOST: /],
   [{ SIP_TLS_SRTP: "always" }, /^SIP_TLS_SRTP: "always" is not one of offered, required\.$/],
-  [{ SIP_OUTBOUND: "hunter2@trunk" }, /^SIP_OUTBOUND: its value is not a SIP address such as/],
+  [{ SIP_OUTBOUND: "hunter2@trunk" }, /^SIP_OUTBOUND: its value is not a trunk's address such as/],
+  [{ SIP_OUTBOUND: "sip:trunk.example:99999" }, /^SIP_OUTBOUND: /],
+  [{ SIP_OUTBOUND: "sip:ada:hunter2@trunk.example;transport=ws" }, /^SIP_OUTBOUND: /],
   [{ SIMULATORS_PORT: "off" }, /^SIMULATORS_PORT: "off" is not a port/],
   [{ LOG_LEVEL: "verbose" }, /^LOG_LEVEL: "verbose" is not one of debug, info, warn, error\.$/],
   [{ VOICE_MODEL: "two words" }, /^VOICE_MODEL: /],

@@ -7,7 +7,7 @@ export function describeSettings(): string {
   const entries = all.filter(([, setting]) => !setting.forTests);
   const width = Math.max(...entries.map(([name]) => name.length));
   const lines = entries.map(([name, setting]) => {
-    const fallback = setting.defaultText ?? setting.default({ embedded: true, terminal: false, speechWorkers: 0 });
+    const fallback = setting.defaultText ?? setting.default({ embedded: true, terminal: false, speechWorkers: 0, speechReady: 0 });
     const shown = fallback === null ? "unset" : fallback === "" ? "empty" : fallback;
     return `  ${name.padEnd(width)}  ${setting.meaning}${shown === "unset" ? "" : ` (default: ${shown})`}`;
   });

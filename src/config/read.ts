@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type Config, type Setting, type SettingName, SETTINGS, type DefaultContext } from "./settings.ts";
+import { count } from "./types.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -68,7 +69,9 @@ export function takeConfig(env: Record<string, string | undefined>): Config {
 export function defaultContextOf(env: Environment, terminal: boolean): DefaultContext {
   // Some 90 MB each, with room; recognition takes a core for a part of what is said.
   const speechWorkers = Math.max(2, Math.min(8 * availableParallelism(), Math.floor(totalmem() / 2 / 200e6)));
-  return { embedded: !textOf(env, "DATABASE_URL").text, terminal, speechWorkers };
+  const wanted = count.schema.safeParse(env["SPEECH_WORKERS"]?.trim());
+  const speechReady = Math.min(2, wanted.success ? wanted.data : speechWorkers);
+  return { embedded: !textOf(env, "DATABASE_URL").text, terminal, speechWorkers, speechReady };
 }
 
 /**

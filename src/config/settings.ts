@@ -17,6 +17,7 @@ import {
   portRange,
   redisUrl,
   secret,
+  sipTrunk,
   sipUsers,
   someOf,
   speech,
@@ -35,6 +36,8 @@ export interface DefaultContext {
   terminal: boolean;
   /** As many as this machine has memory and cores for. */
   speechWorkers: number;
+  /** As many as are kept ready of those that may run. */
+  speechReady: number;
 }
 
 export interface Setting<T> {
@@ -125,7 +128,7 @@ export const SETTINGS = {
     { secret: true },
   ),
   SIP_OUTBOUND: optional(
-    secret("a SIP address such as sip:user:password@host:port;transport=udp", /^sip:[^\s@]+@[^\s@]+$|^sip:[^\s@]+$/),
+    sipTrunk,
     "trunk for callbacks that are telephone numbers: sip:user:password@host:port;transport=udp, tcp or tls;digest=md5 if it knows nothing better",
     { secret: true },
   ),
@@ -161,8 +164,9 @@ export const SETTINGS = {
   VOICE_KEY: optional(secret("a key without spaces", /^\S+$/), "shown to the endpoint as a Bearer token", { secret: true }),
   SPEECH_READY: required(
     count,
-    "2",
+    ({ speechReady }) => String(speechReady),
     "speech workers kept ready while calls come, some 80 MB each; one serves a call from when its caller first speaks until its end, and takes some 90 MB there",
+    "2, or SPEECH_WORKERS where that is less",
   ),
   SPEECH_WORKERS: required(
     count,

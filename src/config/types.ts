@@ -4,6 +4,7 @@ import { z } from "zod";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
 import { Secret } from "#src/kernel/secret.ts";
+import { parseTrunk } from "#src/kernel/sip-trunk.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
 
 /** How the text of a setting is read. */
@@ -177,6 +178,15 @@ export function secret(noun: string, pattern: RegExp): Kind<Secret> {
       .transform((text) => new Secret(text)),
   };
 }
+
+/** What `parseTrunk` reads; it stays whole, for it holds a password. */
+export const sipTrunk: Kind<Secret> = {
+  complaint: isNot("a trunk's address such as sip:user:password@host:port;transport=udp"),
+  schema: z
+    .string()
+    .refine((text) => !/\s/.test(text) && parseTrunk(text) !== null)
+    .transform((text) => new Secret(text)),
+};
 
 /** Nothing but address, name, password and number of the database: what the client would read otherwise is refused here. */
 export const redisUrl: Kind<Secret> = {

@@ -76,5 +76,5 @@ test("all vendors but two have a look-up or an access token by which credentials
 });
 
 test("a project without credentials is told so", async () => {
-  assert.deepEqual(await check("stripe", null), { result: "no credentials" });
+  assert.deepEqual(await check("stripe", null), { result: "no credentials", simulated: false });
 });

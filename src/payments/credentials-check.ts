@@ -12,7 +12,8 @@ export type CredentialsCheck =
   | { result: "not reached"; reason: string }
   /** The vendor answers nothing but payments: only a charge would tell. */
   | { result: "cannot be asked" }
-  | { result: "no credentials" };
+  /** `simulated`: a simulator stands in for the vendor. */
+  | { result: "no credentials"; simulated: boolean };
 
 export interface CheckScope {
   projectId: string;
@@ -33,7 +34,7 @@ export async function checkCredentials(deps: PaymentsDeps, tokens: AccessTokens,
   const { database, projects, random, clock } = deps;
   const gateway = deps.gateways[scope.gateway];
   const settings = await projects.gatewaySettings(database.db, scope.projectId, scope.gateway, scope.environment);
-  if (!gateway || !settings) return { result: "no credentials" };
+  if (!gateway || !settings) return { result: "no credentials", simulated: false };
   const sessionId = random.uuid();
   const { io, end } = createGatewayIo(
     { ...deps, tokens },

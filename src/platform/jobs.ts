@@ -1,4 +1,5 @@
 import { fromKysely, PgBoss, type WipData } from "pg-boss";
+import { ownerFault } from "./db/connection-fault.ts";
 import type { Database, Db } from "./db/database.ts";
 import type { Log } from "./log.ts";
 
@@ -104,7 +105,10 @@ export function createJobs(database: Database, log: Log): Jobs {
       });
     },
     start: async ({ work: works = true } = {}) => {
-      await boss.start();
+      // The queue makes a schema of its own at its first start.
+      await boss.start().catch((cause: unknown) => {
+        throw ownerFault(cause);
+      });
       for (const definition of definitions) {
         await prepare(definition);
         if (works) await work(definition);

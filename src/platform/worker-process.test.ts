@@ -87,3 +87,18 @@ for (const when of ["at once", "at work"]) {
     await ended;
   });
 }
+
+test("a process with nothing else to do lives until an idle one has ended, and goes on after it", async () => {
+  const code = `import { WorkerProcess } from ${JSON.stringify(new URL("./worker-process.ts", import.meta.url).href)};
+    const echo = new URL("data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.on('message', (told) => parentPort.postMessage(told));");
+    const worker = new WorkerProcess(echo, { workerData: null });
+    worker.on("message", async () => {
+      worker.unref();
+      await worker.terminate();
+      console.log("ended");
+    });
+    worker.postMessage(1);`;
+  const parent = spawn(process.execPath, ["--input-type=module-typescript", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  const said = await parent.stdout.setEncoding("utf8").toArray();
+  assert.equal(said.join(""), "ended\n");
+});

@@ -70,6 +70,8 @@ export class WorkerProcess extends EventEmitter implements AnyWorker {
   }
 
   async terminate(): Promise<void> {
+    // Its end is waited for: of an idle one it would be the end of this process, in the middle of what follows.
+    this.#child.ref();
     this.#child.kill("SIGKILL");
     await this.#exited.promise;
   }

@@ -4,6 +4,7 @@ import type { Environment } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
 import { modeOfApiKey } from "./api-key-authentication.ts";
 import { type CommandDeps, runCommand } from "./commands.ts";
+import { organizationOf } from "./commands/organizations.ts";
 import type { ApiKeyValues } from "./commands/shapes.ts";
 
 /** API keys as the command line makes, lists and revokes them. */
@@ -50,8 +51,9 @@ export async function createKey(deps: CommandDeps, wanted: NewApiKey): Promise<{
   return { key: generated[0]!.secret, shown: shown as ApiKey };
 }
 
-/** All keys of all organisations, or of one, in the order they were made. */
+/** All keys of all organisations, or of one, in the order they were made. Throws OperatorError when there is no such organisation. */
 export async function listApiKeys(db: Db, organization: string | null): Promise<ApiKey[]> {
+  if (organization !== null) await organizationOf({ tx: db }, organization);
   const query = organization === null ? select(db) : select(db).where("organizations.slug", "=", organization);
   return (await query.orderBy("organizations.slug").orderBy("api_keys.created_at").execute()) as ApiKey[];
 }

@@ -93,7 +93,8 @@ async function gatewaysOf(db: Db, vault: Vault, gateways: Gateways, project: { p
   for (const { gateway: name, environment } of rows) {
     const gateway = gateways[name];
     const stored = gateway && (await findStored(db, vault, { ...project, gateway: name, environment }));
-    if (!stored) continue;
+    // An empty row is what was taken away.
+    if (!stored || Object.keys({ ...stored.applied, ...stored.options }).length === 0) continue;
     const shown = gateway.credentialFields.filter((field) => !field.secret && stored.applied[field.name] !== undefined);
     const credentials = Object.fromEntries(shown.map((field) => [field.name, stored.applied[field.name]!]));
     (blocks[name] ??= {})[environment] = {

@@ -26,7 +26,8 @@ import { createVault } from "./vault.ts";
 
 export type { RecordingRead } from "./apply/apply.ts";
 export { CommandFault };
-export { INTEGRATION_SCOPE, SCOPES } from "./api-key-authentication.ts";
+export { isWebhookSecret } from "./webhook-secret.ts";
+export { ALL_SCOPES, INTEGRATION_SCOPE, SCOPES } from "./api-key-authentication.ts";
 export type {
   ApiKey,
   ChangeReport,
@@ -88,7 +89,7 @@ export interface Projects {
   change(by: CommandSource, command: Command): Promise<ChangeReport>;
   /** Makes a key and returns it, for the only time; throws OperatorError for what cannot be made. */
   createKey(wanted: NewApiKey): Promise<{ key: string; shown: ApiKey }>;
-  /** The keys of one organisation, by its slug, or of all. */
+  /** The keys of one organisation, by its slug, or of all; throws OperatorError when there is no such organisation. */
   listKeys(db: Db, organization: string | null): Promise<ApiKey[]>;
   /** Revokes the one key that `what` means: a name, ORG/NAME, its beginning, or the key; throws OperatorError when none or several do. */
   revokeKey(what: string): Promise<{ already: boolean; shown: ApiKey }>;

@@ -85,6 +85,11 @@ const DEFAULT_WIDGET: WidgetSettings = {
   appearance: { theme: "auto", variables: {}, labels: "above", fields: ["number", "expiry", "cvv", "zip"] },
 };
 
+const LONGEST_WORD = 60;
+
+/** A word of the apply file as a fault repeats it: in one line, and not the whole of a long one. */
+export const quoted = (word: string): string => JSON.stringify(word.length > LONGEST_WORD ? `${word.slice(0, LONGEST_WORD)}…` : word);
+
 const fieldList = <const Names extends readonly [string, ...string[]]>(names: Names) =>
   z
     .array(z.enum(names))
@@ -117,7 +122,8 @@ export const acceptedBrands = z
 const wording = z
   .strictObject({
     sentence: z.enum(SENTENCE_IDS, {
-      error: ({ input }) => `there is no sentence ${JSON.stringify(input)}; docs/conversation.md has them all`,
+      error: ({ input }) =>
+        typeof input === "string" ? `there is no sentence ${quoted(input)}; docs/conversation.md has them all` : undefined,
     }),
     attempt: z.int().min(1).max(10).optional(),
     error: z.enum(ERRORS).optional(),
@@ -166,7 +172,7 @@ export const voiceBlock = z
           context.addIssue({
             code: "custom",
             path: [id],
-            message: `there is no sentence ${JSON.stringify(id)} that is the same in every call`,
+            message: `there is no sentence ${quoted(id)} that is the same in every call`,
           });
         }
       })

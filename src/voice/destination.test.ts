@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { destinationOf } from "./destination.ts";
-import { createTrunks, parseTrunk } from "#src/checkout/index.ts";
+import { createTrunks } from "#src/checkout/index.ts";
+import { parseTrunk } from "#src/kernel/sip-trunk.ts";
 
 const shop = { country: "US", voice: { transfer: { allow: [] } } };
 const trunks = createTrunks({ sipTrunks: ["192.0.2.0/24"], sipOutbound: new Secret("sip:Trunk.Example") }, async () => ["198.51.100.9"]);
@@ -24,6 +25,8 @@ test("a trunk is read with and without credentials, and anything else is refused
     "sip:host;digest=none",
     "sip:host;lr",
     "sip:a%zz@host",
+    "sip:host:99999",
+    "sip:host:0",
   ])
     assert.equal(parseTrunk(bad), null, bad);
 });

@@ -49,6 +49,18 @@ test("mistakes with keys end in one sentence", async () => {
   await refused(["keys", "create", "--org", "nobody", "--name", "x", "--mode", "test"], /no organization "nobody"; there are/);
   await refused(["keys", "create", "--org", "acme", "--name", "x", "--mode", "prod"], /--mode takes test or live/);
   await refused(
+    ["keys", "create", "--org", "acme", "--name", "x", "--mode", "test", "--scopes", "sessions:read,foo"],
+    /^--scopes: there is no scope "foo"; the scopes are sessions:create, .*integrations:use\.$/m,
+  );
+  await refused(
+    ["keys", "create", "--org", "acme", "--name", "a\nb", "--mode", "test"],
+    /^Name: must be of visible characters, in one line\.$/m,
+  );
+  await refused(["keys", "list", "--org", "acne"], /no organization "acne"; there are acme/);
+  await refused(["sessions", "list", "--project", "shpo"], /^There is no project "shpo"/);
+  await refused(["listen", "--secret", "x"], /^--secret takes the project's, whsec_ and base64/);
+  assert.match((await run(["sessions", "list", "--project", "acme/shop"], service.env)).stdout, /SESSION|There are no such sessions/);
+  await refused(
     ["keys", "create", "--org", "acme", "--name", "x", "--mode", "test", "--colour", "red"],
     /--colour.*Usage: voicetill keys create/,
   );
@@ -78,6 +90,16 @@ test("the settings for voice platforms have the running service's addresses and 
   await refused(["integrations", "show", "nowhere"], /no project "nowhere"/);
   await refused(["integrations", "show", "shop", "--gateway", "paypal"], /no credentials for gateway "paypal"/);
   await refused(["integrations", "show", "shop", "--mode", "refund"], /--mode takes charge or tokenize/);
+});
+
+test("the database is migrated beside the running service, which has done it at its start", async () => {
+  assert.deepEqual(await run(["migrate"], service.env), { status: 0, stdout: "The database is up to date.\n", stderr: "" });
+});
+
+test("a gateway without credentials is told as that, whoever stands in for the vendor", async () => {
+  const { status, stdout } = await run(["gateways", "test", "shop", "nmi"], service.env);
+  assert.equal(status, 1);
+  assert.match(stdout, /^nmi \(test\) of acme\/shop: there are no credentials; /);
 });
 
 test("sessions are listed, shown with attempt, webhook and transfer, and cancelled by the API's rule (R-182)", async () => {

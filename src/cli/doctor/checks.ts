@@ -298,7 +298,12 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       const results = credentials.flatMap(({ name, gateway, environment, ...check }): Result[] => {
         if (check.result === "accepted" || check.result === "cannot be asked") return [];
         const text = `${gateway} (${environment}) of ${name}: ${sentenceOf(check)}`;
-        if (check.result === "not reached") return [warn(text, "see that this machine reaches the vendor, then ask again")];
+        if (check.result === "not reached") {
+          const isRefused = check.reason === "address not allowed";
+          return [
+            warn(text, `${isRefused ? "list its address in OUTBOUND_ALLOW" : "see that this machine reaches the vendor"}, then ask again`),
+          ];
+        }
         return [(environment === "live" ? fail : warn)(text, "apply the right ones; voicetill gateways says where the vendor shows them")];
       });
       const accepted = credentials.filter(({ result }) => result === "accepted").length;

@@ -3,6 +3,7 @@ import { Client, type Pool, TypeOverrides } from "pg";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Log } from "../log.ts";
 import { batched } from "./batch.ts";
+import { connectionFault, ownerFault } from "./connection-fault.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { PostgresListener } from "./postgres-listener.ts";
@@ -17,8 +18,12 @@ const INT8_OID = 20;
 const types = new TypeOverrides();
 types.setTypeParser(INT8_OID, Number);
 
-/** Opens PostgreSQL 15 or later. Throws OperatorError when the server cannot be reached or is older. */
-export async function openPostgres(connectionString: string, log: Log): Promise<Database> {
+/** The driver verifies the certificate in each of these modes, and would warn that a later version of it may not. */
+const VERIFYING = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
+
+/** Opens PostgreSQL 15 or later. Throws OperatorError when the server does not take the connection or is older. */
+export async function openPostgres(address: string, log: Log): Promise<Database> {
+  const connectionString = address.includes("uselibpqcompat=true") ? address : address.replace(VERIFYING, "$1verify-full");
   const scope = new TransactionScope();
   const { pool, connect } = openPool({ connectionString, types, application_name: "voicetill", max: 10 }, log);
   try {
@@ -69,6 +74,8 @@ async function migrateOn(connectionString: string): Promise<string[]> {
       query: (sql, parameters = []) => client.query(sql, [...parameters]),
       exec: (sql) => client.query(sql),
     });
+  } catch (cause) {
+    throw ownerFault(cause);
   } finally {
     await client.end();
   }
@@ -80,7 +87,7 @@ async function checkServer(pool: Pool): Promise<void> {
     const { rows } = await pool.query<{ server_version_num: string }>("show server_version_num");
     version = Number(rows[0]?.server_version_num);
   } catch (cause) {
-    throw new OperatorError("DATABASE_URL: the PostgreSQL server cannot be reached with it.", { cause });
+    throw new OperatorError(`DATABASE_URL: ${connectionFault(cause)}.`, { cause });
   }
   if (version < OLDEST_VERSION) {
     throw new OperatorError(`DATABASE_URL: the server is PostgreSQL ${Math.floor(version / 10_000)}; version 15 or later is needed.`);

@@ -452,6 +452,87 @@ organizations:
     }
   });
 
+  describe("null takes away", () => {
+    const gateway = (text: string, env = {}) => apply(project(`gateways: ${text}`), env);
+    const of = async (environment: "test" | "live") => {
+      const { id, projects } = await shop();
+      return await projects.gatewaySettings(database.db, id, "stripe", environment);
+    };
+    const BOTH =
+      "{ stripe: { test: { credentials: { secret_key: sk_test_x, merchant_number: 7 }, endpoint: http://127.0.0.1:8090/stripe }, live: { credentials: { secret_key: sk_live_x }, platform: true } } }";
+
+    test("one environment's credentials, options and endpoint, and leaves the other's alone", async () => {
+      await gateway(BOTH);
+      const { changes } = await gateway("{ stripe: { live: null } }");
+      assert.deepEqual(changes, [{ object: "gateway stripe (live) of acme/shop", action: "removed" }]);
+      assert.equal(await of("live"), null);
+      assert.equal((await of("test"))?.credentials["secret_key"]?.reveal(), "sk_test_x");
+      const before = await snapshot();
+      assert.deepEqual((await gateway("{ stripe: { live: null } }")).changes, []);
+      assert.deepEqual((await gateway("{ stripe: {} }")).changes, []);
+      assert.equal(await snapshot(), before);
+      const { projects } = await shop();
+      assert.doesNotMatch(JSON.stringify(await projects.exportState(database.db)), /"stripe":[^}]*}[^}]*"live"/);
+    });
+
+    test("a whole gateway, which a dry run says before and the audit log after", async () => {
+      await gateway(BOTH);
+      const { projects } = await shop();
+      const text = project("gateways: { stripe: null }");
+      const tried = await projects.applyFile(text, {}, { dryRun: true });
+      const removed = ["test", "live"].map((environment) => ({
+        object: `gateway stripe (${environment}) of acme/shop`,
+        action: "removed",
+      }));
+      assert.deepEqual(tried.changes, removed);
+      assert.ok(tried.differences?.some(({ key, from, to }) => key.endsWith("merchant_number") && from === "7" && to === undefined));
+      assert.deepEqual((await apply(text)).changes, removed);
+      const rows = await database.db.selectFrom("audit_log").select("action").where("object", "=", removed[1]!.object).execute();
+      assert.equal(rows.filter(({ action }) => action === "removed").length, 2);
+      assert.equal(await of("test"), null);
+    });
+
+    test("and what is given again counts as other credentials than those of an open payment (R-289)", async () => {
+      await gateway(BOTH);
+      const { version } = (await of("live"))!;
+      await gateway("{ stripe: null }");
+      const { changes } = await gateway(BOTH);
+      assert.deepEqual(
+        changes.map(({ action }) => action),
+        ["created", "created"],
+      );
+      assert.ok((await of("live"))!.version > version);
+    });
+
+    test("an option above both modes reaches no environment whose credentials were taken away", async () => {
+      await gateway(BOTH);
+      await gateway("{ stripe: { live: null } }");
+      assert.deepEqual((await gateway("{ stripe: { platform: true } }")).changes, [
+        { object: "gateway stripe (test) of acme/shop", action: "changed" },
+      ]);
+      assert.equal(await of("live"), null);
+    });
+
+    test("one credential, unless the gateway needs it", async () => {
+      await gateway(BOTH);
+      await gateway("{ stripe: { test: { credentials: { merchant_number: null } } } }");
+      assert.deepEqual(Object.keys((await of("test"))!.credentials), ["secret_key"]);
+      await assert.rejects(gateway("{ stripe: { test: { credentials: { secret_key: null } } } }"), /secret_key: must be a text$/);
+      await assert.rejects(
+        apply(project("gateways: { webhook: { test: { signing_secret: null } } }")),
+        /signing_secret\.0: must be a text$/,
+      );
+    });
+
+    test("what a voice platform shows", async () => {
+      const { id, projects } = await shop();
+      await apply(project("integrations: { alpha: { secret: a }, beta: { api_key: b } }"));
+      await apply(project("integrations: { alpha: { secret: null } }"));
+      const { alpha, beta } = await projects.integrationSecrets(database.db, id);
+      assert.deepEqual([alpha, beta?.reveal()], [null, "b"]);
+    });
+  });
+
   test("options above both modes reach the simulator of a project without credentials", async () => {
     await apply("organizations: [{ slug: acme, projects: [{ slug: bare, gateways: { stripe: { platform: true } } }] }]");
     const row = await database.db.selectFrom("projects").select("id").where("slug", "=", "bare").executeTakeFirstOrThrow();
@@ -472,6 +553,11 @@ organizations:
   );
 
   const faults: readonly (readonly [string, string, RegExp])[] = [
+    [
+      "a key whose value is commented out, which is not null",
+      project("gateways:\n          stripe:\n            live:\n              # credentials: { secret_key: x }"),
+      /^apply file, line 7: there is no value here; null is written out where it is meant$/,
+    ],
     [
       "an unknown key",
       project("colour: red"),
@@ -508,14 +594,28 @@ organizations:
     ["a currency that is none", project("currency: ZZZ"), /line 5: .*is no currency of today, which are AED .* USD .* ZWG$/],
     ["a currency that is no more", project("currency: DEM"), /line 5: .*is no currency of today/],
     ["a country that is none", project("country: ZZ"), /line 5: .*must be a country code/],
-    ["a name on the telephone", project("voice: { collect: [number, expiry, name] }"), /"number"\|"expiry"\|"cvv"\|"zip"$/],
-    ["labels of another kind", project("widget: { appearance: { labels: beside } }"), /"above"\|"floating"\|"hidden"$/],
+    ["a name on the telephone", project("voice: { collect: [number, expiry, name] }"), /must be one of number, expiry, cvv, zip$/],
+    ["labels of another kind", project("widget: { appearance: { labels: beside } }"), /must be one of above, floating, hidden$/],
     [
       "a rule for callbacks that none can fit",
       project("voice: { transfer: { allow: ['+1', '4415'] } }"),
       /allow\.1: must be the beginning/,
     ],
-    ["a number without quotes", project("phone_numbers: [+15550001111]"), /line 5: .*expected string, received number$/],
+    ["a number without quotes", project("phone_numbers: [+15550001111]"), /line 5: .*phone_numbers\.0: must be a text, in quotes$/],
+    ["a list where a map belongs", project("voice: []"), /line 5: .*\.voice: must be a map of keys and values$/],
+    ["a word that is none of the few", project("voice: { transfer: { mode: fax } }"), /\.mode: must be one of bridge, refer$/],
+    ["a number that is too large", project("voice: { attempts: 9 }"), /\.attempts: must be at most 5$/],
+    ["an empty credential", project('integrations: { alpha: { secret: "" } }'), /\.secret: must have at least one character$/],
+    ["one fault where a value has two", project("name: []"), /^apply file, line 5: .*\.name: must be a text$/],
+    ["a name of two lines", project('name: "Shop\\nShop"'), /\.name: must be of visible characters, in one line$/],
+    [
+      "a time that is none",
+      "organizations:\n  - slug: acme\n    api_keys:\n      - { name: x, mode: test, expires_at: soon }",
+      /line 4: .*\.expires_at: must be a time with its zone such as/,
+    ],
+    ["a missing key", "organizations:\n  - name: Acme", /line 2: organizations\.0\.slug: is missing$/],
+    ["a key of many lines", project('"a\\nb": x'), /^apply file, line 5: unknown key "a\\nb" in .*$/],
+    ["a tab", "organizations:\n\t- slug: acme", /line 2: a tab indents this line; YAML takes spaces$/],
     [
       "a slug that looks like a UUID",
       "organizations:\n  - slug: 0B9F1E9C-55A4-4F52-9E2C-7D5A2A8B7C11",
@@ -543,7 +643,7 @@ organizations:
       "organizations:\n  - slug: acme\n    projects:\n      - slug: else\n        phone_numbers: ['+15550001111']",
       /line 5: this number belongs to another project$/,
     ],
-    ["the same key twice", "organizations:\n  - slug: acme\n    slug: acme", /line 3: not readable as YAML or JSON \(DUPLICATE_KEY\)$/],
+    ["the same key twice", "organizations:\n  - slug: acme\n    slug: acme", /line 3: this key stands there twice$/],
     ["text that is no map", "just words", /line 1: the file: /],
     ["an empty file", "", /line 1: the file: /],
   ];

@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
-import type { Document, Node } from "yaml";
+import type { Document, ErrorCode, Node } from "yaml";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Path } from "../commands/change.ts";
 
@@ -7,10 +7,20 @@ import type { Path } from "../commands/change.ts";
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
+/** What makes a file unreadable most often; the parser's own words quote the source. */
+const UNREADABLE: Readonly<Partial<Record<ErrorCode, string>>> = {
+  DUPLICATE_KEY: "this key stands there twice",
+  TAB_AS_INDENT: "a tab indents this line; YAML takes spaces",
+  BAD_INDENT: "this line is indented otherwise than those beside it",
+  MISSING_CHAR: "a sign is missing before this place: a quote, a bracket, a comma or a colon",
+  MULTILINE_IMPLICIT_KEY: "a key has no colon behind it",
+  MULTIPLE_DOCS: "a second document begins here; a file holds one",
+};
+
 export interface ApplyDocument {
   /** The file as plain values, variables filled in. */
   readonly value: unknown;
-  /** Whether each variable has a value; where one has none, its `${NAME}` is left in `value` and `refuse` tells so too. */
+  /** Whether each key and variable has a value; where one has none, null or its `${NAME}` is left in `value` and `refuse` tells so too. */
   readonly isComplete: boolean;
   /** Throws a sentence for each fault that names the line of its `path`, in the order of the file. */
   refuse(faults: readonly { path: Path; reason: string }[]): never;
@@ -73,13 +83,16 @@ export function readDocument(text: string, env: Readonly<Record<string, string |
   };
 
   const fault = document.errors[0] ?? document.warnings[0];
-  if (fault) complain([{ offset: fault.pos[0], reason: `not readable as YAML or JSON (${fault.code})` }]);
+  if (fault) complain([{ offset: fault.pos[0], reason: UNREADABLE[fault.code] ?? "cannot be read as YAML or JSON" }]);
 
   const aliases: { offset: number | undefined; reason: string }[] = [];
   const unset: { node: Node; offset: number | undefined; reason: string }[] = [];
   visit(document, {
     Alias: (_key, node) => void aliases.push({ offset: node.range?.[0], reason: "aliases are not supported" }),
-    Scalar: (_key, node) => {
+    Scalar: (key, node) => {
+      // A line whose value was commented out is not one that takes away what is stored.
+      if (node.value === null && node.source === "" && key !== "key")
+        unset.push({ node, offset: node.range?.[0], reason: "there is no value here; null is written out where it is meant" });
       if (typeof node.value !== "string") return;
       node.value = node.value.replace(VARIABLE, (match, name: string) => {
         if (env[name] === undefined) unset.push({ node, offset: node.range?.[0], reason: `the environment variable ${name} is not set` });

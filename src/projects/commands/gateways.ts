@@ -11,13 +11,18 @@ import type { CredentialValue, EnvironmentBlock, GatewayBlock, GatewayBlocks } f
 const ENVIRONMENTS: readonly Environment[] = ["test", "live"];
 const EMPTY: Omit<StoredSettings, "version"> = { applied: {}, current: {}, options: {}, endpoint: null };
 
-/** Saves the gateways' settings that differ; each save counts the settings' version up. */
+/** What stands for a gateway that is null. */
+const TAKEN_AWAY: GatewayBlock = { test: null, live: null };
+
+/** Saves the gateways' settings that differ; each save counts the settings' version up. null takes a gateway's, or one environment's, away. */
 export async function saveGateways(change: Change, project: ProjectKey, blocks: GatewayBlocks): Promise<void> {
-  const all = Object.entries(blocks) as [GatewayName, GatewayBlock][];
+  const all = Object.entries(blocks) as [GatewayName, GatewayBlock | null][];
   await eachOf(
     all.flatMap(([name, block]) => {
       const gateway = change.gateways[name];
-      return gateway ? ENVIRONMENTS.map((environment) => () => saveEnvironment(change, project, gateway, environment, block)) : [];
+      return gateway
+        ? ENVIRONMENTS.map((environment) => () => saveEnvironment(change, project, gateway, environment, block ?? TAKEN_AWAY))
+        : [];
     }),
   );
 }
@@ -32,31 +37,34 @@ async function saveEnvironment(
   const own = block[environment];
   const options = { ...optionsIn(gateway, block), ...optionsIn(gateway, own ?? {}) };
   const key = { projectId: project.id, organizationId: project.organizationId, gateway: gateway.name, environment };
-  const existing = await findStored(change.tx, change.vault, key, true);
+  const { version: _version, ...stored } = (await findStored(change.tx, change.vault, key, true)) ?? { version: 0, ...EMPTY };
+  // What was taken away has a row that is empty: its version must go on counting, for the attempts that name one (R-289).
+  const isStored = !isDeepStrictEqual(stored, EMPTY);
   // Options written above both modes reach the simulator as well, live settings only where there are any.
-  const reached = own !== undefined || existing !== null || (environment === "test" && Object.keys(options).length > 0);
+  const reached = own || isStored || (environment === "test" && Object.keys(options).length > 0);
   if (!reached) return;
 
-  const before = existing ?? EMPTY;
+  const before = own === null ? EMPTY : stored;
   const object = `gateway ${gateway.name} (${environment}) of ${project.label}`;
   const merged = mergeCredentials(gateway, before.applied, own);
-  const made = own === undefined ? {} : missingSecrets(change, gateway, merged);
+  const made = own ? missingSecrets(change, gateway, merged) : {};
   const applied = { ...merged, ...made };
   const wanted: Omit<StoredSettings, "version"> = {
     applied,
     // A credential that the vendor has rotated since is kept until another one is given.
     current: isDeepStrictEqual(applied, before.applied) ? before.current : applied,
-    options: { ...before.options, ...options },
+    options: { ...before.options, ...(own === null && environment === "live" ? {} : options) },
     endpoint: own?.endpoint === undefined ? before.endpoint : (own.endpoint?.replace(/\/+$/, "") ?? null),
   };
+  const isWanted = !isDeepStrictEqual(wanted, EMPTY);
   const path = ["gateways", gateway.name, ...(own === undefined ? [] : [environment])];
-  check(gateway, environment, wanted, path);
+  if (isWanted || own !== null) check(gateway, environment, wanted, path);
 
-  const { version: _version, ...stored } = { version: 0, ...before };
-  if (existing && isDeepStrictEqual(wanted, stored)) return;
+  if (isDeepStrictEqual(wanted, stored)) return;
   await saveStored(change.tx, change.vault, key, wanted);
   for (const [field, secret] of Object.entries(made)) change.report.generated.push({ object: `${field} of ${object}`, secret });
-  await note(change, project.organizationId, { object, action: existing ? "changed" : "created" });
+  const action = !isWanted ? "removed" : isStored ? "changed" : "created";
+  await note(change, project.organizationId, { object, action });
 }
 
 function optionsIn(gateway: GatewayDescriptor, block: Record<string, unknown>): Options {
@@ -68,20 +76,23 @@ function optionsIn(gateway: GatewayDescriptor, block: Record<string, unknown>): 
 function mergeCredentials(
   gateway: GatewayDescriptor,
   before: Record<string, string>,
-  block: EnvironmentBlock | undefined,
+  block: EnvironmentBlock | null | undefined,
 ): Record<string, string> {
   const written = (gateway.credentialsIn === "block" ? block : block?.credentials) ?? {};
   const merged = { ...before };
   for (const field of gateway.credentialFields) {
-    const value = written[field.name] as CredentialValue | undefined;
+    const value = written[field.name] as CredentialValue | null | undefined;
     if (value === undefined) continue;
-    const [newest = "", previous] = typeof value === "string" ? [value] : value;
-    merged[field.name] = newest;
-    if (field.previous === undefined) continue;
-    if (previous === undefined) delete merged[field.previous];
-    else merged[field.previous] = previous;
+    const [newest, previous] = typeof value === "string" ? [value] : (value ?? []);
+    put(merged, field.name, newest);
+    if (field.previous !== undefined) put(merged, field.previous, previous);
   }
   return merged;
+}
+
+function put(credentials: Record<string, string>, name: string, value: string | undefined): void {
+  if (value === undefined) delete credentials[name];
+  else credentials[name] = value;
 }
 
 /** Secrets that this installation makes itself when none is given (R-262). */

@@ -20,7 +20,7 @@ export async function saveOrganization(change: Change, values: OrganizationValue
 }
 
 /** The organisation of this slug; throws CommandFault when there is none. */
-export async function organizationOf({ tx }: Change, slug: string): Promise<OrganizationKey> {
+export async function organizationOf({ tx }: Pick<Change, "tx">, slug: string): Promise<OrganizationKey> {
   const found = await tx.selectFrom("organizations").select(["id", "slug"]).where("slug", "=", slug).executeTakeFirst();
   if (found) return found;
   const others = await tx.selectFrom("organizations").select("slug").orderBy("slug").limit(20).execute();

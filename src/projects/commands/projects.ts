@@ -121,7 +121,8 @@ function sealIntegrations(
 ): { integrations: string } | undefined {
   if (!values.integrations) return undefined;
   const stored = existing ? openIntegrations(vault, existing) : {};
-  const wanted = merge(stored, values.integrations);
+  // null takes away: nothing is left of it, for a process of the version before either.
+  const wanted: unknown = JSON.parse(JSON.stringify(merge(stored, values.integrations), (_key, value: unknown) => value ?? undefined));
   if (isDeepStrictEqual(wanted, stored)) return undefined;
   const sealed = vault.seal(integrationsPlace(project.id, project.organizationId), wanted);
   return { integrations: JSON.stringify({ sealed: Buffer.from(sealed).toString("base64") }) };

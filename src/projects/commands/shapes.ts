@@ -10,7 +10,8 @@ import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
 import { CommandFault, type Path } from "./change.ts";
 import { ALL_SCOPES, modeOfApiKey } from "../api-key-authentication.ts";
-import { acceptedBrands, voiceBlock, widgetBlock } from "../settings.ts";
+import { isWebhookSecret } from "../webhook-secret.ts";
+import { acceptedBrands, quoted, voiceBlock, widgetBlock } from "../settings.ts";
 
 /**
  * What the values of commands look like: the blocks of the apply file (docs/operations.md, Apply file). The gateways' part is made from what the
@@ -23,7 +24,13 @@ const slug = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, "must be 1 to 63 letters, digits, - or _")
   .refine((text) => parseUuid(text) === null, "must not look like a UUID");
-const name = z.string().min(1, "must have 1 to 100 characters").max(100, "must have 1 to 100 characters");
+const UNPRINTED = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+/** It stands in tables, audit rows and logs: nothing that ends a line or turns its direction. */
+const name = z
+  .string()
+  .min(1, "must have 1 to 100 characters")
+  .max(100, "must have 1 to 100 characters")
+  .refine((text) => text.trim() !== "" && !UNPRINTED.test(text), "must be of visible characters, in one line");
 const secretText = z.string().min(1).max(LONGEST_SECRET);
 
 const wholeNumberText = z.preprocess((value) => (Number.isSafeInteger(value) ? String(value) : value), secretText);
@@ -42,22 +49,21 @@ const apiKey = z.strictObject({
     .describe("`svc_test_` or `svc_live_` and 32 letters or digits. Left out: made, and printed once."),
   scopes: z
     .array(
-      z.enum(ALL_SCOPES, { error: ({ input }) => `there is no scope ${JSON.stringify(input)}; the scopes are ${ALL_SCOPES.join(", ")}` }),
+      z.enum(ALL_SCOPES, {
+        error: ({ input }) =>
+          typeof input === "string" ? `there is no scope ${quoted(input)}; the scopes are ${ALL_SCOPES.join(", ")}` : undefined,
+      }),
     )
     .optional()
     .describe("Left out: all but `integrations:use`, which is for the key in a voice platform's settings."),
   expires_at: z.iso
-    .datetime({ offset: true })
+    .datetime({ offset: true, error: "must be a time with its zone such as 2030-01-31T12:00:00Z" })
     .nullable()
     .optional()
     .describe("Such as 2030-01-31T12:00:00Z; null: never, as when left out."),
 });
 
-/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
-const webhookSecret = z.string().refine((text) => {
-  const bytes = /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text.slice(6), "base64").length : 0;
-  return bytes >= 24 && bytes <= 64;
-}, "must be whsec_ and the base64 of 24 to 64 bytes");
+const webhookSecret = z.string().refine(isWebhookSecret, "must be whsec_ and the base64 of 24 to 64 bytes");
 
 export const webhookEndpoint = z.strictObject({
   url: z
@@ -90,11 +96,15 @@ const statusWebhook = z.unknown().transform((value, context): EndpointBlock | z.
 const integrations = z
   .strictObject({
     alpha: z
-      .strictObject({ secret: secretText.describe("What Vapi shows as `X-Vapi-Secret`; without it nothing is asked for.") })
+      .strictObject({
+        secret: secretText.nullable().describe("What Vapi shows as `X-Vapi-Secret`; null: nothing is asked for, as without it."),
+      })
       .partial(),
     beta: z
       .strictObject({
-        api_key: secretText.describe("The Retell account's API key, with which it signs; without it no signature is asked for."),
+        api_key: secretText
+          .nullable()
+          .describe("The Retell account's API key, with which it signs; null: no signature is asked for, as without it."),
       })
       .partial(),
   })
@@ -105,7 +115,8 @@ function environmentBlock(gateway: GatewayDescriptor, environment: Environment) 
   const fields = Object.fromEntries(
     gateway.credentialFields.map((field) => {
       const text = field.wholeNumber ? wholeNumberText : secretText;
-      return [field.name, (field.previous === undefined ? text : oneOrTwo(secretText)).optional()];
+      const value = field.previous === undefined ? text : oneOrTwo(secretText);
+      return [field.name, (field.required ? value : value.nullable()).optional()];
     }),
   );
   const endpoint =
@@ -133,9 +144,10 @@ function gatewayBlock(gateway: GatewayDescriptor | undefined) {
   return z
     .strictObject({
       ...optionShape(gateway),
-      test: environmentBlock(gateway, "test").optional(),
-      live: environmentBlock(gateway, "live").optional(),
+      test: environmentBlock(gateway, "test").nullable().optional(),
+      live: environmentBlock(gateway, "live").nullable().optional(),
     })
+    .nullable()
     .optional();
 }
 
@@ -196,24 +208,55 @@ export function checked<T>(shape: z.ZodType<T>, values: unknown): T {
   throw new CommandFault(fault?.path ?? [], fault?.reason ?? "invalid");
 }
 
-/** Everything that is wrong, each with the path of the value or key at fault. */
+/** Everything that is wrong, each with the path of the value or key at fault: of one value the first fault alone. */
 export function faultsOf(error: z.ZodError): { path: Path; reason: string }[] {
+  const seen = new Set<string>();
   return error.issues.flatMap((issue) => {
     const where = issue.path.map(String).join(".");
+    if (issue.code !== "unrecognized_keys" && seen.has(where)) return [];
+    seen.add(where);
     if (issue.code !== "unrecognized_keys")
       return { path: issue.path, reason: where === "" ? issue.message : `${where}: ${issue.message}` };
     return issue.keys.map((key) => {
       const known = issue.message.split(" ");
       const meant = nearest(key, known);
       const hint = meant === null ? `; there are ${known.join(", ")}` : `; did you mean "${meant}"? There are ${known.join(", ")}`;
-      return { path: [...issue.path, key], reason: `unknown key "${key}"${where === "" ? "" : ` in ${where}`}${hint}` };
+      return { path: [...issue.path, key], reason: `unknown key ${quoted(key)}${where === "" ? "" : ` in ${where}`}${hint}` };
     });
   });
 }
 
-/** For `safeParse`: where a key is unknown, the known ones are the message, for `faultsOf`. */
-export const explain: z.core.$ZodErrorMap = ({ code, inst }) =>
-  code === "unrecognized_keys" && inst instanceof z.ZodObject ? Object.keys(inst.shape).join(" ") : undefined;
+/** For `safeParse`: faults in words. Where a key is unknown, the known ones are the message, for `faultsOf`. */
+export const explain: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined) return "is missing";
+  if (issue.code === "unrecognized_keys") return issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(" ") : undefined;
+  if (issue.code === "invalid_type") return `must be ${nounOf(issue.expected, issue.input)}`;
+  if (issue.code === "invalid_value") return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(String).join(", ")}`;
+  if (issue.code === "too_small") return boundOf(issue.origin, "least", Number(issue.minimum));
+  if (issue.code === "too_big") return boundOf(issue.origin, "most", Number(issue.maximum));
+  return "cannot be read";
+};
+
+function nounOf(expected: string, input: unknown): string {
+  if (expected === "string") return `a text${["number", "boolean"].includes(typeof input) ? ", in quotes" : ""}`;
+  return NOUNS[expected] ?? `of the type ${expected}`;
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  boolean: "true or false",
+  int: "a whole number",
+  number: "a number",
+  array: "a list",
+  object: "a map of keys and values",
+  record: "a map of keys and values",
+};
+
+function boundOf(origin: string, word: "least" | "most", bound: number): string {
+  const unit = { string: "character", array: "entry" }[origin];
+  if (unit === undefined) return `must be at ${word} ${bound}`;
+  const units = { character: "characters", entry: "entries" }[unit];
+  return `must have at ${word} ${bound === 1 ? `one ${unit}` : `${bound} ${units}`}`;
+}
 
 export type Shapes = ReturnType<typeof shapesFor>;
 export type OrganizationValues = z.infer<Shapes["organization"]>;
@@ -222,11 +265,11 @@ export type ProjectValues = z.infer<Shapes["project"]>;
 export type EndpointBlock = z.infer<typeof webhookEndpoint>;
 export type StatusWebhookBlock = z.infer<typeof statusWebhook>;
 
-/** The `gateways` block after validation: what the declared fields allow. */
-export type GatewayBlocks = Partial<Record<GatewayName, GatewayBlock>>;
-export type GatewayBlock = { test?: EnvironmentBlock; live?: EnvironmentBlock } & Record<string, unknown>;
+/** The `gateways` block after validation: what the declared fields allow. null takes away. */
+export type GatewayBlocks = Partial<Record<GatewayName, GatewayBlock | null>>;
+export type GatewayBlock = { test?: EnvironmentBlock | null; live?: EnvironmentBlock | null } & Record<string, unknown>;
 export type EnvironmentBlock = Record<string, unknown> & {
-  credentials?: Record<string, CredentialValue>;
+  credentials?: Record<string, CredentialValue | null>;
   endpoint?: string | null;
 };
 /** A list where the field may be rolled: new first. */
