@@ -6,7 +6,7 @@ import { createOutbound } from "#src/platform/index.ts";
 import { cardNumbersIn } from "#simulators/kit/cards.ts";
 import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
-import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
+import type { Gateway, GatewayIo, GatewayRequest, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
 import { GATEWAYS_BUILT } from "./registry.ts";
 import { behaviours, cardOf, orderOf, settingsOf, testIo, traceOf, inMode } from "./testing.ts";
 import type { Behaviour, LedgerEntry, SimulatedVendor, TestIo } from "./testing.ts";
@@ -44,13 +44,19 @@ interface Hanging {
   times: number;
 }
 
+const pathOf = ({ name }: Gateway, { url }: GatewayRequest): string => new URL(url).pathname.slice(name.length + 1) || "/";
+
+/** Whether a request goes to a path of the simulator; where all go to one address, the path ends in a word of the request's body. */
+const isFor = (gateway: Gateway, path: string, request: GatewayRequest): boolean =>
+  request.method !== "GET" &&
+  (pathOf(gateway, request).startsWith(path) || Buffer.from(request.body ?? []).includes(path.slice(path.lastIndexOf("/") + 1)));
+
 function openIo(gateway: Gateway, changes: Partial<GatewaySettings> = {}, hanging: Hanging | null = null): TestIo {
   const outbound = createOutbound({ allow: ["127.0.0.0/8"], extraCa: [simulators.ca] });
   const settings = settingsOf(gateway, { endpoint: `${simulators.url}/${gateway.name}` });
   let left = hanging?.times ?? 0;
   return testIo({ ...settings, ...changes }, (request) => {
-    const path = new URL(request.url).pathname.slice(gateway.name.length + 1) || "/";
-    const hangs = left > 0 && path.startsWith(hanging!.path);
+    const hangs = left > 0 && pathOf(gateway, request).startsWith(hanging!.path);
     if (hangs) left--;
     return outbound.send({ ...request, timeoutMs: hangs ? HANGING_MS : REQUEST_MS });
   });
@@ -98,6 +104,9 @@ async function pay(gateway: Gateway, order: Order, io: GatewayIo & { notes: Reco
 
 const newOrder = (mode: Mode, card = "4242424242424242", changes: Partial<Order> = {}) =>
   orderOf({ sessionId: systemRandom.uuid(), mode, card: cardOf(card), ...changes });
+
+/** Statuses that contradict a body which approves: a redirection, and those with which vendors refuse. */
+const CONTRADICTING = [302, 400, 401, 402, 403, 404, 422];
 
 /** They wait for hung answers most of the time. */
 const AT_A_TIME = 8;
@@ -183,10 +192,33 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
           });
 
+          // Card forwarding fails whatever is not 2xx by its own rule (R-247).
+          for (const status of mode === "charge" && gateway.capabilities.lookUp !== "by rule" ? CONTRADICTING : []) {
+            test(`an approval with status ${status} contradicts itself: no decline, and an approval only by another answer (R-422)`, async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const send = io.send.bind(io);
+              let [changed, told] = [0, false];
+              io.send = async (request) => {
+                const isPayment = isFor(gateway, column.path[mode], request);
+                const answer = await send(request);
+                if (answer.kind !== "answered" || answer.status >= 300) return answer;
+                told = !isPayment;
+                if (isPayment) changed++;
+                return isPayment ? { ...answer, status } : answer;
+              };
+              const outcome = await gateway[mode](order, io);
+              assert.ok(changed > 0, "no answer to the payment was seen");
+              // A payment that is accepted first and then read is told by the reading.
+              assert.equal(outcome.outcome, told ? "approved" : "unknown", JSON.stringify(outcome));
+              await holdsOnce(order);
+            });
+          }
+
           if (mode === "charge") {
             test("an approval stands when no note can be written any more: the ledger gets its ids with the outcome (I3)", async () => {
               const io = openIo(gateway);
-              const isSent = () => io.sent.some(({ request }) => new URL(request.url).pathname.startsWith(`/${name}${column.path[mode]}`));
+              const isSent = () => io.sent.some(({ request }) => pathOf(gateway, request).startsWith(column.path[mode]));
               const note = io.note.bind(io);
               io.note = (notes) => (isSent() ? Promise.reject(new Error("the database is away")) : note(notes));
               assert.equal((await gateway[mode](newOrder(mode), io)).outcome, "approved");
@@ -237,6 +269,31 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
               assert.equal((await reversed(order)).length, before + 1);
               const ofNothing = column.voidsUnseen?.[mode] ? "unknown" : "nothing to void";
               assert.equal((await gateway.void!(traceOf(newOrder(mode)), openIo(gateway))).outcome, ofNothing);
+            });
+          }
+
+          const batches = column.seesLostRefund ? (["open", "closed"] as const) : (["open"] as const);
+          for (const batch of mode === "charge" && gateway.void ? batches : []) {
+            test(`a reversal whose own answer was lost, the batch ${batch}, counts as done when it is asked for again, once (R-422)`, async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              assert.equal((await gateway.charge(order, io)).outcome, "approved");
+              if (batch === "closed") await arm(name, { kind: "settle", times: 1, path: "/" });
+              const before = (await reversed(order)).length;
+              const losing = openIo(gateway);
+              const send = losing.send.bind(losing);
+              losing.send = async (request) => {
+                const answer = await send(request);
+                return (await reversed(order)).length > before ? { kind: "lost", reason: "connection reset" } : answer;
+              };
+              await gateway.void!(traceOf(order, io.notes), losing);
+              assert.equal((await reversed(order)).length, before + 1, "nothing was reversed");
+              const trace = traceOf(order, { ...io.notes, ...losing.notes });
+              let again = await gateway.void!(trace, openIo(gateway));
+              // A reversal may be at work for some time.
+              for (let tries = 0; again.outcome === "unknown" && tries < 5; tries++) again = await gateway.void!(trace, openIo(gateway));
+              assert.ok(["voided", "nothing to void"].includes(again.outcome), JSON.stringify(again));
+              assert.equal((await reversed(order)).length, before + 1);
             });
           }
 

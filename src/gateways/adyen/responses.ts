@@ -37,6 +37,7 @@ const ACTIONS: ReadonlySet<string> = new Set(["RedirectShopper", "IdentifyShoppe
 /** A refused structure or set-up is told with these, also with status 500; nothing was processed. */
 const NOT_PROCESSED: ReadonlySet<string> = new Set(["validation", "configuration"]);
 const IN_PROGRESS = "704";
+const APPROVING: ReadonlySet<string | undefined> = new Set(["Authorised", "PartiallyAuthorised"]);
 
 /** A pspReference, or the id of a stored card. */
 const ID = /^[A-Z0-9]{16}$/;
@@ -55,7 +56,8 @@ export function judge(answer: kit.Answered): kit.Repeat {
 
 /** The answer to a payment. Refusals are 200 like approvals; an error object tells that nothing was processed. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): PaymentState {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status !== 429 });
+  const approves = (body: kit.JsonObject) => APPROVING.has(kit.textAt(body, "resultCode"));
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status !== 429, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? readResult(read.body, subject) : readError(read.status, read.body);
 }

@@ -77,9 +77,11 @@ export type State = Approved | Declined | Unknown | { outcome: "partial"; retref
 const field = (body: kit.JsonObject | null, name: string): string | undefined => kit.scalarAt(body ?? undefined, name)?.trim();
 const idOf = (body: kit.JsonObject, form: RegExp, name: string) => kit.idAt({ id: field(body, name) ?? "" }, form, "id");
 
+const approves = (body: kit.JsonObject): boolean => field(body, "respstat") === "A";
+
 /** The answer to a sale. Business results alike come with status 200: `respstat` decides. */
 export function readSale(answer: GatewayAnswer, subject: Subject): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? stateOf(read.body, subject, isUndecided(read.body)) : ofStatus(read.status);
 }
@@ -133,7 +135,7 @@ function refusal(body: kit.JsonObject): Declined {
 
 /** The answer to a card's verification or storing, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? storedIn(read.body, isUndecided(read.body)) : ofStatus(read.status);
 }

@@ -65,12 +65,15 @@ const standsAs = kit.wordTable({
 /** `working` is read again; `partial` must be sent back. */
 export type State = Approved | Declined | Unknown | { outcome: "working" | "partial"; id: string };
 
+function refusedBy(status: number): Declined | undefined {
+  const code = codeOfRefusal(String(status));
+  return code && kit.declined(code, status === 403 ? { reason: NO_RIGHT } : {});
+}
+
 /** The answer to a payment: a decline is status 201 as well. */
 export function readAnswer(answer: GatewayAnswer, subject: Subject): State {
-  const answered = answer.kind === "answered" ? answer.status : 0;
-  const refused = codeOfRefusal(String(answered));
-  if (refused !== undefined) return kit.declined(refused, answered === 403 ? { reason: NO_RIGHT } : {});
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const approves = (body: kit.JsonObject) => kit.at(body, "approved") === true || standsAs(kit.textAt(body, "status")) === "stands";
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: refusedBy });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   if (status === 400 || status === 422) return invalid(body);

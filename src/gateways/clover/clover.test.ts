@@ -165,10 +165,19 @@ describe("clover responses", () => {
       "DECLINED: declined": "card_declined",
     })) {
       assert.equal(codeOf(await charge(error("card_declined", words))), ours, words);
-      assert.equal(codeOf(await charge(paid({ status: "failed", failure_code: "card_declined", failure_message: words }))), ours, words);
+      assert.equal(
+        codeOf(await charge(paid({ status: "failed", paid: false, failure_code: "card_declined", failure_message: words }))),
+        ours,
+        words,
+      );
     }
     assert.equal(codeOf(await charge(error("card_declined", "", { declineCode: "insufficient_funds" }))), "insufficient_funds");
     assert.equal(codeOf(await charge(error("card_declined", "", { decline_code: "issuer_declined" }, 400))), "card_declined");
+  });
+
+  test("a charge that is failed and paid at once, or succeeded and not paid, is neither a decline nor an approval", async () => {
+    for (const change of [{ status: "failed" }, { paid: false }, { status: "failed", failure_code: "card_declined" }])
+      assert.equal((await charge(paid(change))).outcome, "unknown", JSON.stringify(change));
   });
 
   test("a number that the token's host refuses is an incorrect one; its outage is no doubt, because no bank was asked", async () => {
@@ -255,7 +264,7 @@ describe("clover responses", () => {
     assert.equal(await found(page([{ ...CHARGE, amount_refunded: 4995 }])), "processing_error");
     assert.equal(await found(page([{ ...CHARGE, amount_refunded: 100 }])), "unknown");
     assert.equal(await found(page([CHARGE, { ...CHARGE, id: "TWIN111111111" }])), "unknown");
-    assert.equal(await found(page([{ ...CHARGE, paid: false }, CHARGE])), "approved");
+    assert.equal(await found(page([{ ...CHARGE, status: "failed", paid: false }, CHARGE])), "approved");
     assert.equal(await found(answered(401, {})), "unknown");
     assert.equal(await found(LOST), "unknown");
   });

@@ -79,9 +79,11 @@ export function readToken({ status, body }: kit.Answered): Secret | Declined {
   return isNumber ? kit.declined("incorrect_number", { message: "invalid_request" }) : harmless(status, read);
 }
 
+const approves = (body: kit.JsonObject): boolean => body["paid"] === true || kit.textAt(body, "status") === "succeeded";
+
 /** The final answer to a charge. */
 export function readCharge(answer: GatewayAnswer, subject: Subject): ChargeState {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (status === 200) return errorOf(body) === undefined ? chargeState(body, subject) : kit.unknown("200 with an error");
@@ -96,6 +98,8 @@ export function chargeState(charge: kit.JsonObject, { mode, amountMinor, currenc
   if (id === undefined) return kit.unknown("a charge without its id");
   const processor = { clover_charge_id: id };
   if (status === "pending") return { outcome: "pending", id };
+  if ((status === "failed" && paid === true) || (status === "succeeded" && paid === false))
+    return kit.unknown("failed and paid at once, or neither");
   if (status === "failed" || paid === false) {
     const [code, message] = [kit.textAt(charge, "failure_code"), kit.textAt(charge, "failure_message")];
     return kit.declined(declineOf(code, message) ?? codeOfWords(message) ?? "card_declined", { message, processor });

@@ -51,6 +51,7 @@ const ID = /^[0-9A-Za-z]{1,64}$/;
 const ADDRESS_WANTED =
   "Cybersource wants more of the payer's address: have it set relaxed address requirements for the account, or give the billing_... settings";
 const NO_TOKENS = "the account has no Token Management Service, so that a card cannot be stored: have Cybersource switch it on";
+const APPROVING = /^(PARTIAL_)?AUTHORIZED/;
 /** Reasons that leave open what became of the request. */
 const OPEN = new Set(["SYSTEM_ERROR", "SERVER_TIMEOUT", "SERVICE_TIMEOUT"]);
 /** The reason of a verification that the processor has no way to make. */
@@ -66,8 +67,8 @@ export type State =
 
 /** The answer to a payment: approved and declined alike have status 201, an invalid request 400, and each tells what it is by words. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
-  if (answer.kind === "answered" && (answer.status === 401 || answer.status === 403)) return kit.declined("gateway_credentials_invalid");
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const approves = (body: kit.JsonObject) => APPROVING.test(kit.textAt(body, "status") ?? "");
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: kit.shutOut });
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (kit.at(body, "encryptedResponse") !== undefined) return kit.unknown("the answer is encrypted: switch message-level encryption off");

@@ -191,6 +191,14 @@ describe("fatzebra responses", () => {
     }
   });
 
+  test("flags, code and capture that belie each other are neither a decline nor an approval", async () => {
+    assert.equal((await charge(said({ response_code: "51" }))).outcome, "unknown");
+    for (const change of [{ captured: true }, { response_code: "00" }])
+      assert.equal((await charge(refused("05", change))).outcome, "unknown", JSON.stringify(change));
+    assert.equal((await charge(wrong(["Card number is invalid"], { ...PURCHASE, successful: false }))).outcome, "unknown");
+    for (const status of [302, 404, 422]) assert.equal((await charge(said({}, {}, status))).outcome, "unknown", String(status));
+  });
+
   test("an approval is of the whole amount, captured, in the currency asked for", async () => {
     const outcome = await charge(said());
     assert.ok(outcome.outcome === "approved");

@@ -1,4 +1,4 @@
-import type { AttemptTrace, Declined, GatewayAnswer, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import type { AttemptTrace, Declined, GatewayAnswer, LookUpResult, Order, Outcome, Subject, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -29,9 +29,7 @@ export const gateway = kit.defineGateway({
   lookUp,
   void: async (attempt, io) =>
     // A stored card cannot be taken out by this interface.
-    kit.reversal(attempt.mode === "charge" ? await lookUp(attempt, io) : kit.absent, ({ processor }) =>
-      reversed(attempt, io, processor["fatzebra_purchase_id"] ?? ""),
-    ),
+    attempt.mode === "charge" ? voidPurchase(attempt, io) : { outcome: "nothing to void" },
 });
 
 /** The payer's address. In the sandbox any will do; with live money nothing is made up. */
@@ -53,11 +51,26 @@ async function whole(subject: Subject, io: Io, state: responses.PurchaseState): 
   return kit.releasedFirst(refusal, () => reversed({ ...subject, amountMinor: state.amountMinor }, io, state.id));
 }
 
-const reversed = (subject: Subject, io: Io, id: string): Promise<boolean> =>
+async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
+  const answer = await io.send(requests.readPurchase(attempt, io.settings));
+  const uncaptured = responses.uncapturedId(answer, attempt);
+  if (uncaptured !== undefined) {
+    // Held, or voided before: then the vendor voids it no more, and nothing of it is left.
+    const step = await kit.ask(io, requests.voidPurchase(io.settings, uncaptured));
+    const isGone = step !== null && responses.readReversal(step) !== "unclear";
+    return isGone ? { outcome: "voided" } : kit.unknown("the hold could not be released");
+  }
+  const found = responses.readFound(answer, attempt);
+  const state = found.outcome === "absent" ? found : await whole(attempt, io, found);
+  return kit.reversal(state, ({ processor }) => reversed(attempt, io, processor["fatzebra_purchase_id"] ?? "", attempt.notes));
+}
+
+const reversed = (subject: Subject, io: Io, id: string, notes?: AttemptTrace["notes"]): Promise<boolean> =>
   kit.voidElseRefund(
     io,
     { void: () => requests.voidPurchase(io.settings, id), refund: () => requests.refund(subject, io.settings, id) },
     responses.readReversal,
+    notes,
   );
 
 /** The issuer is asked by a hold, whose answer has the card's token; without one the card is stored unseen. */

@@ -50,8 +50,8 @@ export function readPurchase(answer: GatewayAnswer, subject: Subject): PurchaseS
 
 /** The body of an answer to a request that may have been acted on. Refused credentials are told by the status alone. */
 function bodyOf(answer: GatewayAnswer): kit.JsonObject | Declined | Unknown {
-  if (answer.kind === "answered" && [401, 403].includes(answer.status)) return kit.declined("gateway_credentials_invalid");
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const approves = (body: kit.JsonObject) => kit.at(body, "response", "successful") === true;
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: kit.shutOut });
   return kit.isOutcome(read) ? read : read.body;
 }
 
@@ -66,12 +66,29 @@ export function readFound(answer: GatewayAnswer, subject: Subject): PurchaseStat
   return purchaseState(body, subject);
 }
 
+/** The bank's flag, its code and what was captured say the same, or no code says anything. */
+function isContradiction(body: kit.JsonObject): boolean {
+  const [inner, code] = [kit.at(body, "response", "successful"), kit.scalarAt(body, "response", "response_code")];
+  if (inner === true) return codeOf(code) !== undefined;
+  return code === "00" || kit.at(body, "response", "captured") === true;
+}
+
+/** The id of a purchase that is found approved and not captured: held, or voided since. */
+export function uncapturedId(answer: GatewayAnswer, subject: Subject): string | undefined {
+  const body = kit.lookUpBody(answer, kit.readJson) ?? undefined;
+  const response = kit.at(body, "response");
+  const isApproved = kit.at(body, "successful") === true && kit.at(response, "successful") === true;
+  const isOurs = kit.textAt(response, "reference") === subject.reference;
+  return isApproved && isOurs && kit.at(response, "captured") === false ? kit.idAt(response, PURCHASE, "id") : undefined;
+}
+
 /** Two flags: the outer one says that the request was processed, the inner one what the bank said. */
 function purchaseState(body: kit.JsonObject, subject: Subject): PurchaseState {
   const response = kit.at(body, "response");
   const [outer, inner] = [body["successful"], kit.at(response, "successful")];
   const code = kit.scalarAt(response, "response_code");
   const processor = { fatzebra_purchase_id: kit.idAt(response, PURCHASE, "id") };
+  if (isContradiction(body)) return kit.unknown("approved and declined at once");
   if (outer === false && inner !== true) return refused(body, code, processor);
   if (outer !== true || typeof inner !== "boolean") return kit.unknown("an answer without its two flags");
   const fraud = kit.textAt(response, "fraud_result")?.toLowerCase();
@@ -143,5 +160,12 @@ export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
   const [outer, inner] = [kit.at(read ?? undefined, "successful"), kit.at(read ?? undefined, "response", "successful")];
   if (status < 300 && outer === true && inner === true) return "done";
+  // The refund's own reference was used.
+  const errors = kit.at(read ?? undefined, "errors");
+  const isUsed =
+    outer === false &&
+    Array.isArray(errors) &&
+    errors.some((text) => typeof text === "string" && codeOfText(text) === "duplicate_transaction");
+  if (isUsed) return "none left";
   return outer === true && inner === false ? "settled already" : "unclear";
 }

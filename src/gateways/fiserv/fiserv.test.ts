@@ -30,7 +30,14 @@ const TOKEN = {
   ipgTransactionId: "838916029301",
 };
 const refused = (status: number, change: object) =>
-  answered(status, { ...SALE, transactionResult: "DECLINED", transactionStatus: "DECLINED", transactionState: "DECLINED", ...change });
+  answered(status, {
+    ...SALE,
+    transactionResult: "DECLINED",
+    transactionStatus: "DECLINED",
+    transactionState: "DECLINED",
+    approvalCode: "N::no",
+    ...change,
+  });
 const byIssuer = (code: string, message = "no") => refused(422, { processor: { responseCode: code, responseMessage: message } });
 const byGateway = (code: string, text: string) =>
   refused(409, { transactionResult: "FAILED", processor: {}, approvalCode: `N:-${code}:${text}`, error: { code, message: text } });
@@ -185,6 +192,17 @@ describe("fiserv responses", () => {
     const busy = answered(429, { responseType: "TooManyRequests", error: { code: "429", message: "slow down" } });
     assert.equal(codeOf(await fiserv.tokenize(order, ioWith([busy]))), "gateway_unavailable");
     assert.equal(codeOf(await fiserv.tokenize(order, ioWith([answered(202, {})]))), "gateway_unavailable");
+  });
+
+  test("a result that the approval code or the state of the payment belies is neither a decline nor an approval", async () => {
+    for (const [status, change] of [
+      [200, { approvalCode: "Y:OK7118:4538652787:PPXM:811720726601" }],
+      [422, { approvalCode: "Y:OK7118:4538652787:PPXM:811720726601" }],
+      [200, { transactionState: "CAPTURED" }],
+      [409, { transactionState: "AUTHORIZED" }],
+    ] as const)
+      assert.equal((await charge(refused(status, change))).outcome, "unknown", JSON.stringify(change));
+    assert.equal((await charge(answered(200, { ...SALE, approvalCode: "N:05:Do not honour" }))).outcome, "unknown");
   });
 
   test("a refusal after the issuer's yes has the gateway's code", async () => {

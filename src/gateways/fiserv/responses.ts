@@ -49,15 +49,27 @@ export const readable = (status: number) => status < 500 && status !== 408 && st
 
 /** The answer to a sale, or to reading one that was ours. */
 export function readSale(answer: GatewayAnswer, subject: Subject): PaymentState {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
   return "outcome" in read ? read : stateOf(read.status, read.body, subject);
+}
+
+const isHeldOrTaken = (body: kit.JsonObject) => ["AUTHORIZED", "CAPTURED", "SETTLED"].includes(kit.textAt(body, "transactionState") ?? "");
+
+const approves = (body: kit.JsonObject): boolean => NOT_REFUSED.has(resultOf(body) ?? "") || isHeldOrTaken(body);
+
+/** The result, the state and the first letter of the approval code (`Y` approved, `N` refused) say the same. */
+function isContradiction(body: kit.JsonObject): boolean {
+  const [result, letter] = [resultOf(body) ?? "", kit.textAt(body, "approvalCode")?.slice(0, 2)];
+  if (NOT_REFUSED.has(result)) return letter === "N:";
+  return REFUSED.has(result) && (letter === "Y:" || isHeldOrTaken(body));
 }
 
 function stateOf(status: number, body: kit.JsonObject, subject: Subject): PaymentState {
   const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
   const result = kit.textAt(body, "transactionResult") ?? kit.textAt(body, "transactionStatus");
+  if (isContradiction(body)) return kit.unknown("approved and declined at once");
   if (status !== 200) return refusal(status, body);
-  if (result === "DECLINED" || result === "FAILED" || result === "FRAUD") return refusal(status, body);
+  if (REFUSED.has(result ?? "")) return refusal(status, body);
   if (id === undefined) return kit.unknown("200 without the payment's id");
   if (result === "PARTIAL") return { outcome: "partial", id };
   if (result === "WAITING") return { outcome: "waiting", id };
@@ -94,6 +106,7 @@ function details(body: kit.JsonObject): Readonly<Record<string, string | undefin
 
 /** Statuses that refuse a payment by issuer or rules; a 200 may be read so where the result in its body says it. */
 const REFUSING = new Set([200, 409, 422]);
+const REFUSED = new Set(["DECLINED", "FAILED", "FRAUD"]);
 /** Results that are no refusal, whatever the status. */
 const NOT_REFUSED = new Set(["APPROVED", "PARTIAL", "WAITING"]);
 

@@ -55,8 +55,8 @@ type Body = { status: number; data: kit.JsonObject };
  */
 function dataOf(answer: GatewayAnswer): Body | Declined | Unknown {
   if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
-  if (answer.kind === "answered" && (answer.status === 401 || answer.status === 403)) return kit.declined("gateway_credentials_invalid");
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: () => true });
+  const approves = (body: kit.JsonObject) => kit.scalarAt(body, "data", "status_code") === STATUS.approved;
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: () => true, approves, refused: kit.shutOut });
   if ("outcome" in read) return read;
   const { status, body } = read;
   const data = kit.at(body, "data");

@@ -84,10 +84,11 @@ export type State =
   | { outcome: "duplicate"; id: string };
 
 /** The final answer to a sale. */
-export function readSale({ status, body }: kit.Answered, subject: Subject): State {
-  const read = kit.readJson(body);
-  if (read === null) return kit.unknown("the answer is not one JSON object");
-  return status === 200 ? readTransaction(read, subject) : readError(status, read, TRANSACTION_ID);
+export function readSale(answer: kit.Answered, subject: Subject): State {
+  const approves = (body: kit.JsonObject) => [CAPTURED, OPEN].some((those) => those.has(kit.textAt(body, "status") ?? ""));
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: () => true, approves });
+  if (kit.isOutcome(read)) return read;
+  return read.status === 200 ? readTransaction(read.body, subject) : readError(read.status, read.body, TRANSACTION_ID);
 }
 
 /** A transaction as the vendor shows it. */

@@ -78,8 +78,9 @@ async function submit(order: Order, io: JpmorganIo, build: typeof requests.pay):
     const requestId = io.random.uuid();
     await io.note({ request_id: requestId });
     const answer = await io.send(build(order, io.settings, token, requestId));
-    const isStale = answer.kind === "answered" && answer.status === 401;
-    if (!isStale || renew) return follow(order, io, responses.readAnswer(answer, order));
+    const state = responses.readAnswer(answer, order);
+    const isStale = answer.kind === "answered" && answer.status === 401 && state.outcome === "declined";
+    if (!isStale || renew) return follow(order, io, state);
   }
   return kit.declined("gateway_credentials_invalid");
 }

@@ -284,4 +284,18 @@ describe("jpmorgan responses", () => {
     assert.equal((await charge(waits, waits, answered(200, PAID))).outcome, "approved");
     assert.equal((await charge(waits)).outcome, "unknown");
   });
+
+  test("what was refunded before, the whole or a part, is known by the look-up and is not refunded again", async () => {
+    const found = async (...answers: GatewayAnswer[]) => {
+      const io = ioWith(answers);
+      const outcome = await jpmorgan.lookUp!(traceOf(orderOf(), { request_id: "ours" }), io);
+      return [codeOf(outcome), io.sent.filter(({ request }) => request.url.endsWith("/refunds")).length];
+    };
+    const part = { ...PAID, responseCode: "PARTIAL_APPROVAL", amount: 2000 };
+    assert.deepEqual(await found(answered(200, { ...PAID, remainingRefundableAmount: 0 })), ["processing_error", 0]);
+    assert.deepEqual(await found(answered(200, { ...part, remainingRefundableAmount: 0 })), ["insufficient_funds", 0]);
+    const held = { ...PAID, transactionState: "AUTHORIZED", remainingRefundableAmount: 0 };
+    assert.deepEqual(await found(answered(200, held)), ["approved", 0]);
+    assert.deepEqual(await found(answered(200, part), answered(200, { responseStatus: "SUCCESS" })), ["insufficient_funds", 1]);
+  });
 });

@@ -75,12 +75,12 @@ export type PaymentState =
 /** The answer to a payment or verification. Approvals and declines are both 200; 4xx took nothing. */
 export function readAnswer(answer: GatewayAnswer, subject: Subject): PaymentState {
   const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
+  const approves = (body: kit.JsonObject) =>
+    kit.textAt(body, "responseStatus") === "SUCCESS" || HAS_MONEY.has(kit.textAt(body, "transactionState") ?? "");
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
   if ("outcome" in read) return read;
   const { status, body } = read;
-  if (status < 300) return readPayment(body, subject);
-  const isApproval = kit.textAt(body, "responseStatus") === "SUCCESS" || HAS_MONEY.has(kit.textAt(body, "transactionState") ?? "");
-  return isApproval ? kit.unknown(`an approval with status ${status}`) : readError(status, body);
+  return status < 300 ? readPayment(body, subject) : readError(status, body);
 }
 
 /**
@@ -93,7 +93,8 @@ export function readFound(answer: GatewayAnswer, subject: Subject, requestIds?: 
   if (answer.status === 404) return kit.textAt(body, "responseStatus") === "ERROR" ? null : kit.unknown("a 404 that is not the vendor's");
   const told = kit.textAt(body, "requestId");
   if (requestIds && told !== undefined && !requestIds.includes(told)) return kit.unknown("the answer is another payment's");
-  return readPayment(body, subject);
+  const state = readPayment(body, subject);
+  return (state.outcome === "approved" || state.outcome === "partial") && isSentBack(body) ? sentBack(state) : state;
 }
 
 function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {
@@ -114,6 +115,20 @@ function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {
   return subject.mode === "tokenize" ? readStored(body, id) : readPaid(body, id, subject);
 }
 
+/** Captured, and nothing is left to refund: by an earlier refund of ours. */
+const isSentBack = (body: kit.JsonObject): boolean => isCaptured(body) && kit.minorOf(kit.at(body, "remainingRefundableAmount")) === 0;
+
+const sentBack = ({ outcome }: PaymentState): Declined =>
+  outcome === "partial"
+    ? kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" })
+    : kit.declined("processing_error", { reason: "the payment was taken back" });
+
+function isCaptured(body: kit.JsonObject): boolean {
+  const captures = kit.objectsAt(body, "paymentRequest", "authorizations") ?? [];
+  const isClosed = ["CLOSED", "COMPLETED"].includes(kit.textAt(body, "transactionState") ?? "");
+  return isClosed || captures.some((entry) => kit.textAt(entry, "transactionStatusCode") === "CAPTURED");
+}
+
 /** What of a part can be sent back; the asked amount would be refused. */
 const partOf = (body: kit.JsonObject): number | null =>
   kit.minorOf(kit.at(body, "remainingRefundableAmount")) || kit.minorOf(kit.at(body, "amount"));
@@ -122,10 +137,7 @@ function readPaid(body: kit.JsonObject, id: string, subject: Subject): PaymentSt
   const state = kit.textAt(body, "transactionState");
   if (kit.minorOf(kit.at(body, "amount")) !== subject.amountMinor || kit.textAt(body, "currency") !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
-  const captures = kit.objectsAt(body, "paymentRequest", "authorizations") ?? [];
-  const isCaptured =
-    state === "CLOSED" || state === "COMPLETED" || captures.some((entry) => kit.textAt(entry, "transactionStatusCode") === "CAPTURED");
-  if (!isCaptured && state !== "AUTHORIZED") return kit.unknown("approved, but in a state without money");
+  if (!isCaptured(body) && state !== "AUTHORIZED") return kit.unknown("approved, but in a state without money");
   // AUTHORIZED after captureMethod NOW: J.P. Morgan captures it by itself.
   return kit.approved({ jpmorgan_transaction_id: id, jpmorgan_state: state });
 }

@@ -12,18 +12,33 @@ export async function reversal(found: LookUpResult, reverse: (approved: Approved
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");
 }
 
-export type ReversalStep = "done" | "settled already" | "unclear";
+/** `none left`: the vendor says of the payment itself that nothing of it can be sent back, perhaps because it was. */
+export type ReversalStep = "done" | "settled already" | "none left" | "unclear";
 
-/** A void before settlement, else a refund; true once either is confirmed. */
+/** The note of a reversal whose answer did not come. */
+const REVERSAL = "reversal";
+const SENT = "sent";
+
+/**
+ * A void before settlement, else a refund; true once either is confirmed. With the attempt's notes a reversal whose answer was lost
+ * is remembered: where nothing is left the next time, it was done.
+ */
 export async function voidElseRefund(
-  io: Pick<GatewayIo, "send">,
+  io: Pick<GatewayIo, "send" | "note">,
   requests: { void: () => GatewayRequest; refund: () => GatewayRequest },
   read: (answer: Answered) => ReversalStep,
+  notes?: Readonly<Record<string, string>>,
 ): Promise<boolean> {
+  const wasLost = notes?.[REVERSAL] === SENT;
   const ask = async (request: GatewayRequest) => {
+    if (notes !== undefined && !wasLost) await io.note({ [REVERSAL]: SENT });
     const answer = await io.send(request);
-    return answer.kind === "answered" ? read(answer) : "unclear";
+    const step = answer.kind === "answered" ? read(answer) : "unclear";
+    if (notes !== undefined && !wasLost && step !== "unclear") await io.note({ [REVERSAL]: "answered" });
+    return step;
   };
   const voided = await ask(requests.void());
-  return voided === "settled already" ? (await ask(requests.refund())) === "done" : voided === "done";
+  if (voided === "done" || voided === "unclear") return voided === "done";
+  const refunded = await ask(requests.refund());
+  return refunded === "done" || (refunded === "none left" && wasLost);
 }

@@ -14,7 +14,15 @@ export interface AnswerRule<Body> {
   read: (body: Uint8Array) => Body | null;
   /** Statuses whose body says what became of the request. Below 500, but for 408, 409, 425 and 429, when absent. */
   readable?: (status: number) => boolean;
+  /** Whether a body says that the request was granted. Beside a status that is no success it is neither a yes nor a no. */
+  approves?: (body: Body) => boolean;
+  /** What a status says by itself, whatever else the body holds; undefined where the body says it. */
+  refused?: (status: number) => Declined | undefined;
 }
+
+/** Statuses of a caller who may not ask: told before anything runs. */
+export const shutOut = (status: number): Declined | undefined =>
+  status === 401 || status === 403 ? declined("gateway_credentials_invalid") : undefined;
 
 export interface Read<Body> {
   status: number;
@@ -34,17 +42,27 @@ export interface Read<Body> {
  * | 401, 403, body unreadable | by the status | by the status (who may not ask is told before anything runs) |
  * | other 4xx, body unreadable | by the status | unknown |
  * | other, body unreadable | processing_error | unknown |
+ * | not 2xx, body approves | | unknown |
+ * | `refused` | as it says | as it says |
  */
-export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body> & { effect: "nothing" }): Read<Body> | Declined;
+export function triage<Body>(
+  answer: GatewayAnswer,
+  rule: AnswerRule<Body> & { effect: "nothing"; approves?: never },
+): Read<Body> | Declined;
 export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body>): Read<Body> | Declined | Unknown;
 export function triage<Body>(
   answer: GatewayAnswer,
-  { effect, read, readable = saysOutcome }: AnswerRule<Body>,
+  { effect, read, readable = saysOutcome, approves, refused }: AnswerRule<Body>,
 ): Read<Body> | Declined | Unknown {
   if (answer.kind === "not sent") return declined("gateway_unavailable");
   if (answer.kind === "lost") return effect === "money" ? unknown("the vendor's answer was lost") : declined("gateway_unavailable");
   const { status, headers } = answer;
-  const body = readable(status) ? read(answer.body) : null;
+  const anyBody = read(answer.body);
+  const body = readable(status) ? anyBody : null;
+  const isContradiction = anyBody !== null && (status < 200 || status > 299) && (approves?.(anyBody) ?? false);
+  if (isContradiction) return unknown(`an approval with status ${status}`);
+  const told = refused?.(status);
+  if (told !== undefined) return told;
   if (body !== null) return { status, headers, body };
   if (status === 429) return declined("gateway_unavailable");
   if (effect === "money" && status !== 401 && status !== 403) return unknown(`status ${status} with a body that says nothing`);

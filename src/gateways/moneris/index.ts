@@ -88,6 +88,6 @@ async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
     void: () => requests.correct(attempt, io.settings, txn),
     refund: () => requests.refund(attempt, io.settings, txn),
   };
-  const isDone = await kit.voidElseRefund(io, steps, responses.readReversal);
+  const isDone = await kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
   return isDone ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
 }

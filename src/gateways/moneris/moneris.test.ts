@@ -291,6 +291,11 @@ describe("moneris and lost answers", () => {
     assert.equal(refunded.result, "voided");
     assert.match(refunded.bodies[1] ?? "", /<refund><order_id>.*<amount>49.95<\/amount><txn_number>69785-0_98<\/txn_number>/);
     assert.equal((await voided(notes, LOST)).result, "unknown");
+    // A second reversal is refused because of the first, whose answer was lost; else it is just refused.
+    const none = unasked("Cancelled: the Purchase does not allow it");
+    assert.equal((await voided({ ...notes, reversal: "sent" }, none, none)).result, "voided");
+    assert.equal((await voided({ ...notes, reversal: "sent" }, unasked("Invalid store"))).result, "unknown");
+    assert.equal((await voided({ ...notes, reversal: "answered" }, none, none)).result, "unknown");
     assert.equal((await voided({}, LOST)).result, "nothing to void");
     assert.equal(
       (await voided({ purchase: "sent", moneris_txn_id: "69785-0_98" }, receipt({ ...PAID, TransType: "11" }))).result,

@@ -70,7 +70,12 @@ const idAt = (receipt: Receipt, name: string): string | undefined => {
 
 /** The receipt of an answer; a payment without one is unknown. */
 const receiptOf = (answer: GatewayAnswer) =>
-  kit.triage(answer, { effect: "money", read: readReceipt, readable: (status) => status === 200 });
+  kit.triage(answer, {
+    effect: "money",
+    read: readReceipt,
+    readable: (status) => status === 200,
+    approves: (receipt) => (numberAt(receipt, "ResponseCode") ?? APPROVED_BELOW) < APPROVED_BELOW,
+  });
 
 /** Words without their filling: `DECLINED           *                    =`. */
 const said = (receipt: Receipt) => receipt.get("Message")?.replace(/[\s*=]+$/, "");
@@ -159,10 +164,15 @@ const AVS = letters({ Y: "YXDFM", A: "AB", Z: "ZPW", N: "N" });
 /** The last letter; the digit before it is the indicator that was sent. */
 const CVD = letters({ M: "MY", N: "ND", P: "PR", S: "S" });
 
+/** Of the payment itself; a refusal by the issuer or of our request says something else. */
+const NONE_LEFT = /^cancelled\b|already/i;
+
 /** A correction is refused once the batch is closed. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const read = receiptOf(answer);
   if ("outcome" in read) return "unclear";
   const result = resultOf(read.body);
-  return result === "approved" ? "done" : result.outcome === "declined" ? "settled already" : "unclear";
+  if (result === "approved") return "done";
+  if (result.outcome !== "declined" || result.code === "gateway_credentials_invalid") return "unclear";
+  return NONE_LEFT.test(said(read.body) ?? "") ? "none left" : "settled already";
 }

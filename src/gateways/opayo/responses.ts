@@ -47,7 +47,8 @@ const SECURITY_KEY = /^[A-Za-z0-9]{1,64}$/;
 
 /** The answer to a registration. Judged by `Status` alone: the texts drift. */
 export function readRegistration(answer: GatewayAnswer, mode: Mode): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readLines, readable: (status) => status === 200 });
+  const approves = (body: kit.Form) => /^(OK|REGISTERED|AUTHENTICATED)$/.test(body.get("Status") ?? "");
+  const read = kit.triage(answer, { effect: "money", read: kit.readLines, readable: (status) => status === 200, approves });
   if ("outcome" in read) return read;
   const { body } = read;
   const status = body.get("Status") ?? "";

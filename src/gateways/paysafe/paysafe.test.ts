@@ -205,7 +205,8 @@ describe("paysafe responses", () => {
     assert.ok(outcome.outcome === "declined");
     assert.deepEqual(outcome.processor, { paysafe_auth_id: "c671d488-3f27-46f1-b0a7-2123e4e68f35" });
     assert.equal(outcome.message, "The card has been declined.");
-    assert.equal(codeOf(await charge(error(200, "3022", {}, AUTH))), "insufficient_funds");
+    assert.equal(codeOf(await charge(error(200, "3022", {}, { ...AUTH, status: "FAILED" }))), "insufficient_funds");
+    for (const status of [200, 402]) assert.equal((await charge(error(status, "3022", {}, AUTH))).outcome, "unknown", String(status));
     assert.equal(codeOf(await charge(answered(200, { ...AUTH, status: "FAILED" }))), "card_declined");
   });
 

@@ -53,9 +53,11 @@ export type State = Approved | Declined | Unknown | { outcome: "received" | "hel
 const codeIn = (body: kit.JsonObject | null) => kit.scalarAt(body ?? undefined, "error", "code");
 const fieldsIn = (body: kit.JsonObject) => (kit.objectsAt(body, "error", "fieldErrors") ?? []).map((one) => kit.textAt(one, "field") ?? "");
 
+const approves = (body: kit.JsonObject): boolean => ["COMPLETED", "RECEIVED", "HELD"].includes(kit.textAt(body, "status") ?? "");
+
 /** The answer to a payment or a verification. A decline is status 402, a used reference 409. */
 export function readPayment(answer: GatewayAnswer, subject: Subject, currency: string): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const code = codeIn(body);
@@ -67,6 +69,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject, currency: s
 /** A payment or a verification as its object shows it. */
 export function stateOf(body: kit.JsonObject, subject: Subject, currency: string): State {
   const [id, status] = [kit.idAt(body, ID, "id"), kit.textAt(body, "status")];
+  if ((kit.at(body, "error") ?? null) !== null && approves(body)) return kit.unknown("a payment that stands, and an error, in one answer");
   if ((kit.at(body, "error") ?? null) !== null)
     return codeIn(body) === undefined ? kit.unknown("an error without a code") : refusal(402, body);
   if (id === undefined) return kit.unknown("a payment without its id");

@@ -103,6 +103,8 @@ export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor,
   if (error?.code.startsWith("PMT-1"))
     return { outcome: "excess", refusal: kit.declined(codeOf(error.code) ?? "fraud_suspected", { message: error.message }) };
   const state = kit.textAt(body, "status");
+  if (status >= 300 && (state === "CAPTURED" || state === "SETTLED" || state === "AUTHORIZED"))
+    return kit.unknown(`an approval with status ${status}`);
   if ((status !== 200 && status !== 201) || (error !== null && state === undefined)) return refused(body, status);
   const id = kit.idAt(body, ID, "id");
   const processor = { quickbooks_charge_id: id };

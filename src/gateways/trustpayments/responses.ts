@@ -59,9 +59,10 @@ const TYPES = { charge: "AUTH", tokenize: "ACCOUNTCHECK" } as const;
  * user; of any other status, a flood's (429) too, nothing is known.
  */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
-  if (answer.kind === "answered" && answer.status === 401) return kit.declined("gateway_credentials_invalid");
   if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const approves = (body: kit.JsonObject) => kit.scalarAt(responseOf(body, TYPES[subject.mode]), "errorcode") === "0";
+  const refused = (status: number) => (status === 401 ? kit.shutOut(status) : undefined);
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused });
   if ("outcome" in read) return read;
   const said = read.status === 200 ? responseOf(read.body, TYPES[subject.mode]) : undefined;
   return said === undefined ? kit.unknown("no response to what was asked") : stateOf(said, subject);

@@ -59,9 +59,12 @@ function decoded(segment: string | undefined): string | undefined {
   }
 }
 
+const APPROVING: ReadonlySet<string | undefined> = new Set(["sentForSettlement", "authorized"]);
+
 /** The answer to a payment or to the verification of a card. An approval at once has status 202, a decline 201. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const approves = (body: kit.JsonObject) => APPROVING.has(kit.textAt(body, "outcome"));
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (status !== 201 && status !== 202) return refusedRequest(status, body);
