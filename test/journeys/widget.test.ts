@@ -430,6 +430,55 @@ describe("in a browser", { skip: withoutChromium }, () => {
     }
   });
 
+  test("digits of other scripts and widths are digits, typed, pasted or composed, and the caret stays where it is", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    const [number, expiry, code] = ["Card number", "Expiry date", "Security code"].map((label) => page.getByLabel(label));
+    const inScript = (digits: string, zero: number) => digits.replace(/[0-9]/g, (digit) => String.fromCharCode(zero + Number(digit)));
+    const [ARABIC, PERSIAN, FULL_WIDTH] = [0x660, 0x6f0, 0xff10];
+    await number!.pressSequentially(inScript(PAID, ARABIC));
+    assert.equal(await number!.inputValue(), "4539 5787 6362 1486");
+    await number!.fill(inScript("4539 5787 6362 1486", PERSIAN));
+    assert.equal(await number!.inputValue(), "4539 5787 6362 1486");
+    await expiry!.pressSequentially(inScript("1260", FULL_WIDTH));
+    assert.equal(await expiry!.inputValue(), "12 / 60");
+    await code!.focus();
+    const input = await page.context().newCDPSession(page);
+    const composed = inScript(CODE, FULL_WIDTH);
+    await input.send("Input.imeSetComposition", { text: composed, selectionStart: 3, selectionEnd: 3 });
+    assert.equal(await code!.inputValue(), composed, "what is being composed is left alone");
+    await input.send("Input.insertText", { text: composed });
+    assert.equal(await code!.inputValue(), CODE);
+    await number!.focus();
+    await page.evaluate("document.activeElement.setSelectionRange(4, 4)");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type(inScript("9", ARABIC));
+    assert.deepEqual(
+      [await number!.inputValue(), await page.evaluate("document.activeElement.selectionStart")],
+      ["4539 5787 6362 1486", 4],
+    );
+    await page.getByLabel("ZIP or postal code").fill(inScript("94105", FULL_WIDTH));
+    await page.getByRole("button").click();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("a number that was corrected in its middle is in groups again once it is left", async () => {
+    const { widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    const number = page.getByLabel("Card number");
+    await number.pressSequentially("453578763621486");
+    await page.evaluate("document.activeElement.setSelectionRange(3, 3)");
+    await page.keyboard.type("9");
+    assert.deepEqual([await number.inputValue(), await page.evaluate("document.activeElement.selectionStart")], ["45395 7876 3621 486", 4]);
+    await page.keyboard.press("Tab");
+    assert.equal(await number.inputValue(), "4539 5787 6362 1486");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   test("the security code has the length of its brand, and its mark stands where the code is on the card", async () => {
     const { widget_url } = await create();
     const { page, faults, close } = await open(widget_url);
