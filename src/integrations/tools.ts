@@ -1,8 +1,8 @@
 import type { JsonValue } from "#src/kernel/json.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
-import { parseE164 } from "#src/kernel/phone.ts";
 import type { RequestName, Session } from "#src/sessions/index.ts";
 import type { Requester } from "#src/checkout/index.ts";
+import { readCaller } from "./caller.ts";
 import { memberOf, textIn } from "./json.ts";
 import { endedUnpaid, paymentAnswer } from "./payment-words.ts";
 import { callName, nextName, toolCallName } from "./repeat.ts";
@@ -51,7 +51,7 @@ const MOST_TRIES = 20;
 export async function callTool(tool: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
   if (tool.name === COLLECT_PAYMENT) return await collectPayment(tool, delivery, toolSessions);
   if (tool.name === GET_PAYMENT_RESULT) return await paymentResult(tool, delivery, toolSessions);
-  return UNKNOWN_TOOL;
+  return delivery.wrongParameter === "tool" ? wrongAddress(delivery.wrongParameter) : UNKNOWN_TOOL;
 }
 
 const CANNOT = "I am sorry, I cannot take the payment at the moment.";
@@ -64,12 +64,18 @@ const UNKNOWN_TOOL: ToolAnswer = {
 };
 
 async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
+  if (delivery.wrongParameter !== null) return wrongAddress(delivery.wrongParameter);
   if (tool.args === null) return refusal({ kind: "refused", field: "arguments", words: "arguments must be a JSON object" });
   const body = sessionBody(tool.args, delivery);
+  for (const field of ["description", "memory"] as const)
+    if (body[field] !== undefined && typeof body[field] !== "string") return notText(field);
   let name = toolCallName(tool, body, delivery);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const created = await toolSessions.create(body, name);
-    if (created.kind === "refused") return refusal(created);
+    if (created.kind === "refused") {
+      const isFixed = created.field in delivery.terms && created.field !== "caller";
+      return isFixed && NEXT[created.field] !== undefined ? misconfigured(created.words) : refusal(created);
+    }
     const session = created.isRepeat ? await toolSessions.find(delivery.requester, created.sessionId) : null;
     if (!created.isRepeat || session?.status === "PENDING") return readyAnswer(created, delivery, toolSessions);
     // A platform that names its tool calls asks again under another name.
@@ -81,7 +87,7 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
 }
 
 /** The SessionCreate that a tool call means: what the merchant fixed, else what the model says. */
-function sessionBody(args: Json, { terms, call }: Delivery): Record<string, JsonValue | undefined> {
+function sessionBody(args: Json, { terms, call, country }: Delivery): Record<string, JsonValue | undefined> {
   const given = (name: string) => {
     const value = memberOf(args, name);
     return value === null || value === "" ? undefined : value;
@@ -95,7 +101,12 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
     gateway: terms.gateway ?? given("gateway"),
     amount: terms.amount ?? given("amount"),
     // R-385; what is no number at all is told to the model only where nobody else knows one.
-    caller: (said === null ? null : parseE164(said)) ?? call.caller ?? terms.caller ?? said ?? undefined,
+    caller:
+      (said === null ? null : readCaller(said, country)) ??
+      call.caller ??
+      (terms.caller && (readCaller(terms.caller, country) ?? terms.caller)) ??
+      said ??
+      undefined,
     description: terms.description ?? words("description"),
     callback: terms.callback ?? words("callback"),
     memory: words("memory"),
@@ -151,6 +162,25 @@ function refusal({ field, words }: RefusedSession): ToolAnswer {
   return { kind: "error", code: `${field}_invalid`, message: words, say, next: next ?? FOR_THE_OPERATOR };
 }
 
+const notText = (field: "description" | "memory"): ToolAnswer => ({
+  kind: "error",
+  code: `${field}_invalid`,
+  message: `${field} must be text`,
+  say: "One moment, please.",
+  next: `Write ${field} as text ${ASK_AGAIN}.`,
+});
+
+/** A fault of the merchant's: neither the model nor the caller can mend it, and asking them for anything leads nowhere. */
+const misconfigured = (what: string): ToolAnswer => ({
+  kind: "error",
+  code: "tool_misconfigured",
+  message: `the payment tool is misconfigured: ${what}`,
+  say: CANNOT,
+  next: `Apologise. Do not ask the caller for anything and do not call ${COLLECT_PAYMENT} again. The tool's settings must be mended.`,
+});
+
+const wrongAddress = (parameter: string) => misconfigured(`the parameter ${parameter} of its address is wrong`);
+
 /**
  * What became of the payment: of the session that is named, else the one made in this call, else the caller's newest. What the model says of the
  * caller counts only where the platform knows nobody: nobody shall hear of another caller's payment for the asking.
@@ -195,10 +225,10 @@ async function newestOfCall(delivery: Delivery, toolSessions: ToolSessions): Pro
 
 async function newestOfCaller(
   caller: string | null,
-  { requester, projectId }: Delivery,
+  { requester, projectId, country }: Delivery,
   toolSessions: ToolSessions,
 ): Promise<Session | null> {
-  const number = caller === null ? null : parseE164(caller);
+  const number = caller === null ? null : readCaller(caller, country);
   return number === null || projectId === null ? null : await toolSessions.findByCaller(requester, number, projectId);
 }
 

@@ -47,7 +47,11 @@ export interface Delivery {
   requester: Requester;
   /** The project of the tool's address, whose secret the request has shown; null: there is none of that name. Other projects' payments are not told of. */
   projectId: string | null;
+  /** The project's, for telephone numbers without their plus. */
+  country: string | null;
   terms: Terms;
+  /** The first parameter of the tool's address that is none, or whose value cannot be; null: there is none. */
+  wrongParameter: string | null;
   call: PlatformCall;
 }
 

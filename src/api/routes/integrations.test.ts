@@ -283,6 +283,60 @@ test("the caller comes from the event, is overridden by the arguments, and witho
   assert.partialDeepStrictEqual(web, { status: "error", error: { code: "caller_invalid" } });
 });
 
+test("a caller is known without the plus, by tel: and sip: addresses, and by an address whose plus was not escaped (R-385)", async () => {
+  for (const number of ["14155550123", "tel:+14155550123", "sip:+14155550123@pbx.example"]) {
+    const { result = "" } = await alpha(spelled({ args: { amount: 1 }, call: newCall({ customer: { number } }) }));
+    assert.equal((await sessionOf((JSON.parse(result) as Answer)["session_id"]))["caller"], CALLER, number);
+    const made = await beta(whole({ args: { amount: 1 }, call: newBetaCall({ from_number: number }) }));
+    assert.equal((await sessionOf(made["session_id"]))["caller"], CALLER, number);
+  }
+  for (const caller of [" 14155550178", "14155550178"])
+    assert.equal((await sessionOf((await beta({ amount: "12.10" }, { caller }))["session_id"]))["caller"], "+14155550178");
+});
+
+const MISCONFIGURED: readonly [what: string, terms: object, named: string][] = [
+  ["an unknown parameter", { ammount: "5" }, "ammount"],
+  ["a value that there is not", { transfer: "controll" }, "transfer"],
+  ["a fixed amount that is none", { amount: "abc" }, "amount"],
+  ["a parameter that may be a card number", { "4242424242424242": "1" }, "(not a word)"],
+];
+for (const [what, terms, named] of MISCONFIGURED) {
+  test(`${what} in the tool's address is the merchant's fault: the model apologises, asks nothing, and the log warns (R-382)`, async () => {
+    const lines: string[] = [];
+    const app = api.another({ deps: { log: createLog({ level: "warn", format: "json", write: (line) => void lines.push(line) }) } });
+    const before = await countSessions();
+    const { error = "" } = await alpha(spelled({ args: { amount: 1 }, call: newCall() }), terms, callerOf(app));
+    assert.match(error, /^the payment tool is misconfigured: .*\. Apologise\. Do not ask the caller for anything/);
+    assert.ok(error.includes(named), error);
+    const answer = await beta(whole({ args: { amount: 1 }, call: newBetaCall() }), terms, callerOf(app));
+    assert.partialDeepStrictEqual(answer, { status: "error", error: { code: "tool_misconfigured" } });
+    assert.equal(await countSessions(), before);
+    const warned = lines.map((line) => JSON.parse(line) as Answer).filter(({ event }) => event === "platform_tool_misconfigured");
+    assert.equal(warned.length, 2);
+    assert.ok(warned.every(({ reason }) => String(reason).includes(named)));
+    assert.doesNotMatch(lines.join(""), /4242424242424242/);
+    await app.close();
+  });
+}
+
+test("a wrong parameter leaves what became of a payment to be told, and one that names no tool is the merchant's fault (R-382)", async () => {
+  const call = newBetaCall();
+  const made = await beta(whole({ args: { amount: 1 }, call }));
+  const told = await beta(whole({ name: "get_payment_result", args: {}, call }), { ammount: "5" });
+  assert.deepEqual([told["status"], told["session_id"]], ["waiting", made["session_id"]]);
+  assert.partialDeepStrictEqual(await beta({ session_id: made["session_id"] }, { tool: "get_result" }), {
+    error: { code: "tool_misconfigured" },
+  });
+});
+
+test("a description or memory that is no text is told so, and not to be shortened (R-382)", async () => {
+  for (const field of ["description", "memory"])
+    for (const value of [{ order: 118 }, ["118"], true]) {
+      const { error = "" } = await alpha(spelled({ args: { amount: 1, [field]: value }, call: newCall() }));
+      assert.match(error, new RegExp(`^${field} must be text\\. Write ${field} as text`));
+    }
+});
+
 test("a wrong key is a 401, a key without the scope a 403, and a key for integrations opens nothing else (R-382, R-044)", async () => {
   const statusOf = async (key: string | null, header: string | null = null) => {
     const response = await api.call("POST", address("alpha", {}, key), { key: header, body: spelled({ call: newCall() }) });
