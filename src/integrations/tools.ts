@@ -18,6 +18,8 @@ export interface CreatedSession {
   phoneNumber: string | null;
   /** Names the session where nothing but digits can be dialled; null: the project has none. */
   code: string | null;
+  /** Where it may be paid in a browser; null: the project does not offer it. */
+  payUrl: string | null;
   /** When it expires unless the caller comes. */
   expiresAt: string;
   /** An earlier delivery made it. */
@@ -34,13 +36,18 @@ export interface RefusedSession {
 
 /** What the tools ask of the service. Creation has the rules of POST /v1/sessions, for it is the same. */
 export interface ToolSessions {
-  /** Makes the session that `body`, a SessionCreate, asks for, once for a name. Throws AppError when the service cannot. */
+  /**
+   * Makes the session that `body` asks for, once for a name: a SessionCreate, or one whose `caller` is null, which is refused for its `link` where the project
+   * offers none. Throws AppError when the service cannot.
+   */
   create(body: Readonly<Record<string, JsonValue | undefined>>, name: RequestName): Promise<CreatedSession | RefusedSession>;
   find(requester: Requester, id: string): Promise<Session | null>;
   /** The id of the session that was made last under `name`. */
   newestOf(name: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
   findByCaller(requester: Requester, caller: string, projectId: string): Promise<Session | null>;
   sipUriFor(sessionId: string): string;
+  /** Where this session may be paid in a browser; null: nowhere. */
+  linkFor(session: Session): string | null;
   nowMs(): number;
 }
 
@@ -73,6 +80,7 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const created = await toolSessions.create(body, name);
     if (created.kind === "refused") {
+      if (created.field === "link") return NO_LINK;
       const isFixed = created.field in delivery.terms && created.field !== "caller";
       return isFixed && NEXT[created.field] !== undefined ? misconfigured(created.words) : refusal(created);
     }
@@ -80,11 +88,14 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
     if (!created.isRepeat || session?.status === "PENDING") return readyAnswer(created, delivery, toolSessions);
     // A platform that names its tool calls asks again under another name.
     const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
-    if (session && (tool.id !== null || !isOver)) return paymentAnswer(session, toolSessions.sipUriFor(session.id));
+    if (session && (tool.id !== null || !isOver)) return told(session, delivery, toolSessions);
     name = nextName(name, created.sessionId);
   }
   return refusal({ kind: "refused", field: "attempts", words: "this payment was tried too often in this call" });
 }
+
+const told = (session: Session, { call }: Delivery, toolSessions: ToolSessions) =>
+  paymentAnswer(session, toolSessions.sipUriFor(session.id), call.isWeb ? toolSessions.linkFor(session) : null);
 
 /** The SessionCreate that a tool call means: what the merchant fixed, else what the model says. */
 function sessionBody(args: Json, { terms, call, country }: Delivery): Record<string, JsonValue | undefined> {
@@ -94,6 +105,8 @@ function sessionBody(args: Json, { terms, call, country }: Delivery): Record<str
   };
   const words = (name: string) => textIn(args, name) ?? given(name);
   const said = textIn(args, "caller");
+  const numberIn = (text: string | null | undefined) => (text ? readCaller(text, country) : null);
+  const known = numberIn(said) ?? call.caller ?? numberIn(terms.caller);
   return {
     // Never the model's: it decides whose secret the request was checked against.
     project: terms.project,
@@ -101,12 +114,7 @@ function sessionBody(args: Json, { terms, call, country }: Delivery): Record<str
     gateway: terms.gateway ?? given("gateway"),
     amount: terms.amount ?? given("amount"),
     // R-385; what is no number at all is told to the model only where nobody else knows one.
-    caller:
-      (said === null ? null : readCaller(said, country)) ??
-      call.caller ??
-      (terms.caller && (readCaller(terms.caller, country) ?? terms.caller)) ??
-      said ??
-      undefined,
+    caller: known ?? (call.isWeb ? null : (terms.caller ?? said ?? undefined)),
     description: terms.description ?? words("description"),
     callback: terms.callback ?? words("callback"),
     memory: words("memory"),
@@ -115,31 +123,57 @@ function sessionBody(args: Json, { terms, call, country }: Delivery): Record<str
   };
 }
 
+const SEND_LINK =
+  "Send the caller the link pay_url as a message or show it; do not read it out. It is for this caller alone. Do not ask for a telephone number or card details, and do not transfer the call.";
+
+/** The caller has no number that he could be known by, and no link. */
+const NO_LINK: ToolAnswer = {
+  kind: "error",
+  code: "web_call_without_link",
+  message: "this is a call from a browser, which cannot be transferred, and the project offers no payment link (voice.pay_url)",
+  say: "I am sorry, I cannot take a payment in a call from the browser.",
+  next: "Tell the caller that the payment cannot be taken in this call. Do not ask for a telephone number or card details.",
+};
+
 /** The most important first: a platform may cut the rest off. */
 function readyAnswer(
-  { sessionId, phoneNumber, code, expiresAt }: CreatedSession,
+  { sessionId, phoneNumber, code, payUrl, expiresAt }: CreatedSession,
   { terms, call }: Delivery,
   toolSessions: ToolSessions,
 ): ToolAnswer {
-  const isTransferred = terms.transfer === "control" && call.controlUrl !== null;
+  const expires = { expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - toolSessions.nowMs()) / 1000)) };
+  if (call.isWeb && payUrl !== null) {
+    const say = "I am sending you a link to our secure payment page.";
+    return { kind: "answer", fields: { status: "ready", next: SEND_LINK, pay_url: payUrl, session_id: sessionId, ...expires, say } };
+  }
   const sipUri = toolSessions.sipUriFor(sessionId);
+  const isTransferred = terms.transfer === "control" && call.controlUrl !== null;
+  const [next, say] = call.isWeb && phoneNumber !== null ? DIAL : [isTransferred ? IS_TRANSFERRED : TRANSFER, CONNECTING];
   return {
     kind: "answer",
     fields: {
       status: "ready",
-      next: isTransferred
-        ? "Say that the caller is being connected to the payment line; the call is transferred in a moment. Do not ask for card details."
-        : "Call the transfer tool now. Do not ask for card details.",
+      next,
       transfer_to: sipUri,
       session_id: sessionId,
       ...(phoneNumber !== null && { phone_number: phoneNumber }),
       ...(code !== null && { code }),
-      expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - toolSessions.nowMs()) / 1000)),
-      say: "I will now connect you to our secure payment line.",
+      ...expires,
+      say,
       sip_uri: sipUri,
     },
   };
 }
+
+const CONNECTING = "I will now connect you to our secure payment line.";
+const TRANSFER = "Call the transfer tool now. Do not ask for card details.";
+const IS_TRANSFERRED =
+  "Say that the caller is being connected to the payment line; the call is transferred in a moment. Do not ask for card details.";
+/** Of a call from a browser whose caller has told a number. */
+const DIAL = [
+  "This call cannot be transferred. Ask the caller to call phone_number from the telephone number that was given as caller. Do not ask for card details.",
+  "Please call our secure payment line.",
+] as const;
 
 const ASK_AGAIN = `and call ${COLLECT_PAYMENT} again`;
 /** What the agent can do about a fault, by its field. Any other is for whoever set the tool up. */
@@ -188,7 +222,7 @@ const wrongAddress = (parameter: string) => misconfigured(`the parameter ${param
 async function paymentResult({ args }: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
   if (delivery.projectId === null) return refusal({ kind: "refused", field: "project", words: "project is not known" });
   const session = await sessionMeant(args ?? {}, delivery, toolSessions);
-  if (session) return paymentAnswer(session, toolSessions.sipUriFor(session.id));
+  if (session) return told(session, delivery, toolSessions);
   return {
     kind: "error",
     code: "payment_not_found",
@@ -247,17 +281,17 @@ export async function sessionToTransfer(
   delivery: Delivery,
   toolSessions: ToolSessions,
 ): Promise<{ session: Pick<Session, "id" | "caller"> } | { error: ToolAnswer }> {
-  const { requester, terms } = delivery;
-  const waiting = await waitingSession(delivery, toolSessions);
+  const { requester, terms, call } = delivery;
+  const waiting = call.isWeb ? null : await waitingSession(delivery, toolSessions);
   if (waiting) return { session: waiting };
-  if (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined)) {
+  if (!call.isWeb && (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined))) {
     const answer = await collectPayment({ id: null, name: COLLECT_PAYMENT, args }, delivery, toolSessions);
     const id = answer.kind === "answer" && answer.fields["status"] === "ready" ? String(answer.fields["session_id"]) : null;
     const session = id === null ? null : await toolSessions.find(requester, id);
     return session ? { session } : { error: answer };
   }
   const newest = await newestOfCallOrCaller(delivery, toolSessions);
-  return { error: newest ? paymentAnswer(newest, toolSessions.sipUriFor(newest.id)) : NOTHING_TO_TRANSFER };
+  return { error: newest ? told(newest, delivery, toolSessions) : NOTHING_TO_TRANSFER };
 }
 
 const NOTHING_TO_TRANSFER: ToolAnswer = {

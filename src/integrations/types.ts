@@ -18,6 +18,8 @@ export interface ToolCall {
 /** The telephone call in which the agent speaks. */
 export interface PlatformCall {
   id: string | null;
+  /** From a browser: it has no number, and cannot be transferred. */
+  isWeb: boolean;
   /** E.164: whoever the agent speaks with. Null: none was told, as in a call from a browser. */
   caller: string | null;
   /** Where the platform takes commands for this call. */

@@ -272,15 +272,59 @@ test("the caller comes from the event, is overridden by the arguments, and witho
     "+14155550177",
   );
   assert.equal(await callerOfSession(await alpha(spelled({ args: { amount: 1, caller: "my number" }, call: newCall() }))), CALLER);
-  const browser = newCall({ type: "webCall", customer: undefined });
-  const { error = "" } = await alpha(spelled({ args: { amount: 1 }, call: browser }));
+  const unknown = newCall({ customer: undefined });
+  const { error = "" } = await alpha(spelled({ args: { amount: 1 }, call: unknown }));
   assert.match(error, /^caller is missing\. Ask the caller for the telephone number/);
   assert.match(
-    (await alpha(spelled({ id: "again", args: { amount: 1, caller: "five" }, call: browser }))).error ?? "",
+    (await alpha(spelled({ id: "again", args: { amount: 1, caller: "five" }, call: unknown }))).error ?? "",
     /^caller must be a phone number/,
   );
-  const web = await beta(whole({ args: { amount: 1 }, call: newBetaCall({ call_type: "web_call", from_number: undefined }) }));
-  assert.partialDeepStrictEqual(web, { status: "error", error: { code: "caller_invalid" } });
+  const withheld = await beta(whole({ args: { amount: 1 }, call: newBetaCall({ from_number: undefined }) }));
+  assert.partialDeepStrictEqual(withheld, { status: "error", error: { code: "caller_invalid" } });
+});
+
+const webCall = () => newCall({ type: "webCall", customer: undefined });
+const betaWebCall = () => newBetaCall({ call_type: "web_call", from_number: undefined, to_number: undefined });
+
+test("a call from a browser is not asked for a number: without a payment link the agent is told that it cannot be paid (R-385, R-435)", async () => {
+  const before = await countSessions();
+  for (const args of [{ amount: 1 }, { amount: 1, caller: "five" }]) {
+    const { error = "" } = await alpha(spelled({ args, call: webCall() }));
+    assert.match(error, /^this is a call from a browser.*Do not ask for a telephone number/);
+    const answer = await beta(whole({ args, call: betaWebCall() }), { caller: "{{user_number}}" });
+    assert.partialDeepStrictEqual(answer, { status: "error", error: { code: "web_call_without_link" } });
+  }
+  assert.equal(await countSessions(), before);
+  const dialled = await beta(whole({ args: { amount: 1, caller: CALLER }, call: betaWebCall() }));
+  assert.match(String(dialled["next"]), /^This call cannot be transferred\. Ask the caller to call phone_number/);
+});
+
+test("a call from a browser is given the payment link, where the project offers one, the same for a repeat, and is not transferred (R-383, R-385, R-435)", async () => {
+  const linked = {
+    slug: "linked",
+    name: "Linked",
+    currency: "USD",
+    country: "US",
+    voice: { pay_url: true },
+    gateways: { stripe: { test: { credentials: { secret_key: "sk_test_x" } } } },
+  };
+  await api.projects.applyFile(JSON.stringify({ organizations: [{ slug: "acme", projects: [linked] }] }), {});
+  const [call, terms] = [webCall(), { project: "linked", amount: "3.00" }];
+  const ready = async () => JSON.parse((await alpha(spelled({ args: {}, call }), terms)).result ?? "{}") as Answer;
+  const made = await ready();
+  assert.deepEqual(Object.keys(made), ["status", "next", "pay_url", "session_id", "expires_in_seconds", "say"]);
+  assert.match(String(made["next"]), /^Send the caller the link pay_url/);
+  const session = await sessionOf(made["session_id"]);
+  assert.partialDeepStrictEqual(session, { status: "PENDING", amount: "3.00", caller: null, pay_url: made["pay_url"] });
+  assert.deepEqual([(await ready())["session_id"], (await ready())["pay_url"]], [made["session_id"], made["pay_url"]]);
+  const page = await api.call("GET", new URL(String(made["pay_url"])).pathname + new URL(String(made["pay_url"])).search, { key: null });
+  assert.equal(page.statusCode, 200);
+  const { result = "" } = await alpha(spelled({ id: "result", name: "get_payment_result", args: {}, call }), terms);
+  assert.partialDeepStrictEqual(JSON.parse(result), { status: "waiting", pay_url: made["pay_url"] });
+  const asked = await post("alpha", alphaMessage("transfer-destination-request", {}, call), terms);
+  assert.equal("destination" in asked.json<object>(), false);
+  const second = await beta(whole({ args: { amount: 1 }, call: betaWebCall() }), { project: "linked" });
+  assert.match(String(second["pay_url"]), /\/widget\/.*\?t=/);
 });
 
 test("a caller is known without the plus, by tel: and sip: addresses, and by an address whose plus was not escaped (R-385)", async () => {

@@ -113,7 +113,7 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
   /** Where the merchant wants it so, the call is transferred for the last session that is ready, without the agent's doing. */
   function transferByControl(answers: readonly ToolAnswer[], { terms, call, requester }: Delivery, toolSessions: ToolSessions): void {
     const ready = answers.findLast((answer) => answer.kind === "answer" && answer.fields["status"] === "ready");
-    if (!control || terms.transfer !== "control" || call.controlUrl === null || ready?.kind !== "answer") return;
+    if (!control || terms.transfer !== "control" || call.isWeb || call.controlUrl === null || ready?.kind !== "answer") return;
     const id = String(ready.fields["session_id"]);
     control.transferSoon(id, call.controlUrl, async () => {
       const session = await toolSessions.find(requester, id);

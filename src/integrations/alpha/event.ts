@@ -109,6 +109,7 @@ function callOf(message: Json, country: string | null): PlatformCall {
   const numbers = [...customers.map((customer) => textIn(customer, "number")), ...customers.map((customer) => textIn(customer, "sipUri"))];
   return {
     id: textIn(call, "id"),
+    isWeb: textIn(call, "type") === "webCall",
     caller: numbers.map((number) => (number === null ? null : readCaller(number, country))).find((number) => number !== null) ?? null,
     controlUrl: textIn(objectIn(call, "monitor"), "controlUrl"),
   };

@@ -48,5 +48,6 @@ function without(object: Json, names: ReadonlySet<string>): Json {
 /** The customer is at the other end of the agent's own call: who called, or who was called. */
 function callOf(call: Json, country: string | null): PlatformCall {
   const number = textIn(call, textIn(call, "direction") === "outbound" ? "to_number" : "from_number");
-  return { id: textIn(call, "call_id"), caller: number === null ? null : readCaller(number, country), controlUrl: null };
+  const caller = number === null ? null : readCaller(number, country);
+  return { id: textIn(call, "call_id"), isWeb: textIn(call, "call_type") === "web_call", caller, controlUrl: null };
 }
