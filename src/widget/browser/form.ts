@@ -322,6 +322,11 @@ function takeCards(form: HTMLFormElement): void {
     else if (/^[2-9]$/.test(field.value)) field.value = `0${field.value} / `;
   }
 
+  function clear(): void {
+    for (const field of fields) field.value = "";
+    showBrand(ANY_BRAND);
+  }
+
   function card(): object {
     const date = expiryOf(expiry.value);
     const value = (field: HTMLInputElement | null) => field?.value.trim();
@@ -352,7 +357,7 @@ function takeCards(form: HTMLFormElement): void {
 
   /** The end: the form goes, and what was typed with it. `paid`: brand and last four, where the answer said them. */
   function finish(status: string, paid: Answer | null = null): void {
-    for (const field of fields) field.value = "";
+    clear();
     form.remove();
     const success: Readonly<Record<string, string>> = {
       "payment-success": mode === "tokenize" ? texts.stored : texts.paid,
@@ -535,6 +540,8 @@ function takeCards(form: HTMLFormElement): void {
       if (field.value !== "") check(field);
     });
   }
+  // Browsers keep what was typed, on disk too, and show it to whoever comes back to the page.
+  window.addEventListener("pagehide", clear);
   submit.disabled = false;
 }
 
