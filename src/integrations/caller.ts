@@ -1,4 +1,4 @@
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { parseE164 } from "#src/kernel/phone.ts";
 
 /**
@@ -11,6 +11,6 @@ export function readCaller(text: string, country: string | null): string | null 
   const exact = parseE164(number);
   if (exact !== null || country === null || !isSupportedCountry(country)) return exact;
   const international = parseE164(`+${number}`);
-  const read = parsePhoneNumberFromString(number, country as CountryCode);
+  const read = parsePhoneNumberFromString(number, country);
   return read?.isPossible() && read.number === international ? international : null;
 }
