@@ -3,11 +3,11 @@ import { shortCodeOf } from "#src/sessions/index.ts";
 import { validOrThrow } from "./checkout-faults.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { Creation } from "./idempotency.ts";
-import type { SessionCreate } from "./schemas/session.ts";
+import type { SessionCreate, WebCallCreate } from "./schemas/session.ts";
 
 /** The session that a body asks for, and the SessionCreateResponse that tells of it; throws what `validOrThrow` throws. */
 export function sessionCreation({ checkout, sipUriFor, widget }: ApiDeps) {
-  return async ({ organizationId, mode: environment }: ApiKeyIdentity, body: SessionCreate): Promise<Creation> => {
+  return async ({ organizationId, mode: environment }: ApiKeyIdentity, body: SessionCreate | WebCallCreate): Promise<Creation> => {
     const { billing_address: address } = body;
     const result = await checkout.voiceSession(
       { organizationId, environment },

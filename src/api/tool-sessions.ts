@@ -7,18 +7,24 @@ import type { ApiDeps } from "./deps.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { sessionCreation } from "./session-creation.ts";
 import { Invalid, type Item } from "./schemas/faults.ts";
-import { sessionCreate } from "./schemas/session.ts";
+import { sessionCreate, webCallCreate } from "./schemas/session.ts";
 import { parse } from "./schemas/validate.ts";
 import type { TrafficAudit } from "./traffic-audit.ts";
 
 const BETWEEN_TRIES_MS = 100;
 const MOST_TRIES = 10;
 
+/** A call without a number is paid by link or not at all. */
+class NoLink extends Error {
+  override message = "the project offers no payment link";
+}
+
 /** What is kept of a session for later deliveries of the same request. */
 interface Stored {
   session_id: string;
   phone_number: string | null;
   short_code?: string;
+  pay_url?: string;
   expires_at: string;
 }
 
@@ -34,9 +40,10 @@ export function createToolSessions(deps: ApiDeps, traffic: TrafficAudit): (ident
     client: Client,
     ...[body, name]: Parameters<ToolSessions["create"]>
   ): Promise<CreatedSession> {
-    const valid = parse(sessionCreate, body, "body");
+    const valid = body["caller"] === null ? parse(webCallCreate, body, "body") : parse(sessionCreate, body, "body");
     const prepare = async () => {
       const { session, response } = await creation(identity, valid);
+      if (session.caller === null && !("pay_url" in response(""))) throw new NoLink();
       return { session, response: (id: string) => ({ ...response(id), expires_at: null }) };
     };
     // The name stands for the request, whatever else a delivery brings.
@@ -44,8 +51,14 @@ export function createToolSessions(deps: ApiDeps, traffic: TrafficAudit): (ident
     const { text, replayed } = await createWhenFree(creating, clock);
     const stored = JSON.parse(text) as Stored;
     if (!replayed) traffic.sessionCreated(identity, client, () => stored.session_id);
-    const { session_id: sessionId, phone_number: phoneNumber, short_code: code = null, expires_at: expiresAt } = stored;
-    return { kind: "created", sessionId, phoneNumber, code, expiresAt, isRepeat: replayed };
+    const {
+      session_id: sessionId,
+      phone_number: phoneNumber,
+      short_code: code = null,
+      pay_url: payUrl = null,
+      expires_at: expiresAt,
+    } = stored;
+    return { kind: "created", sessionId, phoneNumber, code, payUrl, expiresAt, isRepeat: replayed };
   }
 
   return (identity, client) => ({
@@ -65,6 +78,7 @@ export function createToolSessions(deps: ApiDeps, traffic: TrafficAudit): (ident
     },
     findByCaller: (scope, caller, projectId) => sessions.findByCaller(db, scope, caller, projectId),
     sipUriFor,
+    linkFor: (session) => deps.widget?.linkFor(session) ?? null,
     nowMs: () => clock.now(),
   });
 }
@@ -85,6 +99,7 @@ async function createWhenFree<T>(create: () => Promise<T>, clock: Clock): Promis
 function refusalOf(error: unknown): RefusedSession | null {
   const refused = (field: string, words: string) => ({ kind: "refused", field, words }) as const;
   if (error instanceof Invalid) return refused(String(error.items[0]!.loc[1]), wordsOf(error.items[0]!));
+  if (error instanceof NoLink) return refused("link", error.message);
   if (!(error instanceof AppError)) return null;
   if (error.code === "project_not_found") return refused("project", "project is not known");
   if (error.code === "idempotency_key_in_use") return refused("busy", "the same request is under way");

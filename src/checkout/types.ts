@@ -22,7 +22,8 @@ interface CommonRequest {
 export interface VoiceRequest extends CommonRequest {
   amount: Amount;
   /** E.164. */
-  caller: string;
+  /** Null: whoever has the link pays, and nobody is known by a number. */
+  caller: string | null;
   /** Where the caller is transferred afterwards: a number in E.164 form, plain or `tel:`, or a SIP URI. */
   callback: string | null;
   memory: string | null;

@@ -22,6 +22,13 @@ const WAITING: Words = {
   doNotSay: NOT_PAID,
   next: "The payment has not begun. Transfer the call to transfer_to. Do not ask for card details.",
 };
+/** In a call from a browser, which cannot be transferred. */
+const WAITING_FOR_LINK: Words = {
+  status: "waiting",
+  say: () => "The payment page is ready for you.",
+  doNotSay: NOT_PAID,
+  next: "The payment has not begun. Send the caller the link pay_url. Do not ask for card details.",
+};
 const IN_PROGRESS: Words = {
   status: "in_progress",
   say: () => "The payment is being taken at the moment.",
@@ -93,9 +100,10 @@ export function endedUnpaid({ status, errorCode }: Session): boolean {
   return isTerminal(status) && status !== "payment-success" && status !== "payment-authorized" && !UNSETTLED.has(errorCode);
 }
 
-/** What became of a session, for the agent; `sipUri`: where its call goes while it waits. */
-export function paymentAnswer(session: Session, sipUri: string): ToolAnswer {
-  const words = wordsFor(session);
+/** What became of a session, for the agent; `sipUri`: where its call goes while it waits; `link`: where its payment is made instead. */
+export function paymentAnswer(session: Session, sipUri: string, link: string | null): ToolAnswer {
+  const isWaiting = session.status === "PENDING";
+  const words = isWaiting && link !== null ? WAITING_FOR_LINK : wordsFor(session);
   const amount = formatAmount(session.amountMinor, session.currency);
   const { cardBrand, cardLast4, errorCode } = session;
   const card = cardLast4 === null ? "" : ` with the card ending in ${cardLast4}`;
@@ -111,7 +119,7 @@ export function paymentAnswer(session: Session, sipUri: string): ToolAnswer {
       ...(cardBrand !== null && { card_brand: cardBrand }),
       ...(cardLast4 !== null && { card_last4: cardLast4 }),
       ...(errorCode !== null && { error_code: errorCode }),
-      ...(session.status === "PENDING" && { transfer_to: sipUri }),
+      ...(isWaiting && (link === null ? { transfer_to: sipUri } : { pay_url: link })),
       session_id: session.id,
     },
   };

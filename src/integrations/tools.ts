@@ -1,8 +1,8 @@
 import type { JsonValue } from "#src/kernel/json.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
-import { parseE164 } from "#src/kernel/phone.ts";
 import type { RequestName, Session } from "#src/sessions/index.ts";
 import type { Requester } from "#src/checkout/index.ts";
+import { readCaller } from "./caller.ts";
 import { memberOf, textIn } from "./json.ts";
 import { endedUnpaid, paymentAnswer } from "./payment-words.ts";
 import { callName, nextName, toolCallName } from "./repeat.ts";
@@ -18,6 +18,8 @@ export interface CreatedSession {
   phoneNumber: string | null;
   /** Names the session where nothing but digits can be dialled; null: the project has none. */
   code: string | null;
+  /** Where it may be paid in a browser; null: the project does not offer it. */
+  payUrl: string | null;
   /** When it expires unless the caller comes. */
   expiresAt: string;
   /** An earlier delivery made it. */
@@ -34,13 +36,18 @@ export interface RefusedSession {
 
 /** What the tools ask of the service. Creation has the rules of POST /v1/sessions, for it is the same. */
 export interface ToolSessions {
-  /** Makes the session that `body`, a SessionCreate, asks for, once for a name. Throws AppError when the service cannot. */
+  /**
+   * Makes the session that `body` asks for, once for a name: a SessionCreate, or one whose `caller` is null, which is refused for its `link` where the project
+   * offers none. Throws AppError when the service cannot.
+   */
   create(body: Readonly<Record<string, JsonValue | undefined>>, name: RequestName): Promise<CreatedSession | RefusedSession>;
   find(requester: Requester, id: string): Promise<Session | null>;
   /** The id of the session that was made last under `name`. */
   newestOf(name: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
   findByCaller(requester: Requester, caller: string, projectId: string): Promise<Session | null>;
   sipUriFor(sessionId: string): string;
+  /** Where this session may be paid in a browser; null: nowhere. */
+  linkFor(session: Session): string | null;
   nowMs(): number;
 }
 
@@ -51,7 +58,7 @@ const MOST_TRIES = 20;
 export async function callTool(tool: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
   if (tool.name === COLLECT_PAYMENT) return await collectPayment(tool, delivery, toolSessions);
   if (tool.name === GET_PAYMENT_RESULT) return await paymentResult(tool, delivery, toolSessions);
-  return UNKNOWN_TOOL;
+  return delivery.wrongParameter === "tool" ? wrongAddress(delivery.wrongParameter) : UNKNOWN_TOOL;
 }
 
 const CANNOT = "I am sorry, I cannot take the payment at the moment.";
@@ -64,30 +71,42 @@ const UNKNOWN_TOOL: ToolAnswer = {
 };
 
 async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
+  if (delivery.wrongParameter !== null) return wrongAddress(delivery.wrongParameter);
   if (tool.args === null) return refusal({ kind: "refused", field: "arguments", words: "arguments must be a JSON object" });
   const body = sessionBody(tool.args, delivery);
+  for (const field of ["description", "memory"] as const)
+    if (body[field] !== undefined && typeof body[field] !== "string") return notText(field);
   let name = toolCallName(tool, body, delivery);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const created = await toolSessions.create(body, name);
-    if (created.kind === "refused") return refusal(created);
+    if (created.kind === "refused") {
+      if (created.field === "link") return NO_LINK;
+      const isFixed = created.field in delivery.terms && created.field !== "caller";
+      return isFixed && NEXT[created.field] !== undefined ? misconfigured(created.words) : refusal(created);
+    }
     const session = created.isRepeat ? await toolSessions.find(delivery.requester, created.sessionId) : null;
     if (!created.isRepeat || session?.status === "PENDING") return readyAnswer(created, delivery, toolSessions);
     // A platform that names its tool calls asks again under another name.
     const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
-    if (session && (tool.id !== null || !isOver)) return paymentAnswer(session, toolSessions.sipUriFor(session.id));
+    if (session && (tool.id !== null || !isOver)) return told(session, delivery, toolSessions);
     name = nextName(name, created.sessionId);
   }
   return refusal({ kind: "refused", field: "attempts", words: "this payment was tried too often in this call" });
 }
 
+const told = (session: Session, { call }: Delivery, toolSessions: ToolSessions) =>
+  paymentAnswer(session, toolSessions.sipUriFor(session.id), call.isWeb ? toolSessions.linkFor(session) : null);
+
 /** The SessionCreate that a tool call means: what the merchant fixed, else what the model says. */
-function sessionBody(args: Json, { terms, call }: Delivery): Record<string, JsonValue | undefined> {
+function sessionBody(args: Json, { terms, call, country }: Delivery): Record<string, JsonValue | undefined> {
   const given = (name: string) => {
     const value = memberOf(args, name);
     return value === null || value === "" ? undefined : value;
   };
   const words = (name: string) => textIn(args, name) ?? given(name);
   const said = textIn(args, "caller");
+  const numberIn = (text: string | null | undefined) => (text ? readCaller(text, country) : null);
+  const known = numberIn(said) ?? call.caller ?? numberIn(terms.caller);
   return {
     // Never the model's: it decides whose secret the request was checked against.
     project: terms.project,
@@ -95,7 +114,7 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
     gateway: terms.gateway ?? given("gateway"),
     amount: terms.amount ?? given("amount"),
     // R-385; what is no number at all is told to the model only where nobody else knows one.
-    caller: (said === null ? null : parseE164(said)) ?? call.caller ?? terms.caller ?? said ?? undefined,
+    caller: known ?? (call.isWeb ? null : (terms.caller ?? said ?? undefined)),
     description: terms.description ?? words("description"),
     callback: terms.callback ?? words("callback"),
     memory: words("memory"),
@@ -104,31 +123,57 @@ function sessionBody(args: Json, { terms, call }: Delivery): Record<string, Json
   };
 }
 
+const SEND_LINK =
+  "Send the caller the link pay_url as a message or show it; do not read it out. It is for this caller alone. Do not ask for a telephone number or card details, and do not transfer the call.";
+
+/** The caller has no number that he could be known by, and no link. */
+const NO_LINK: ToolAnswer = {
+  kind: "error",
+  code: "web_call_without_link",
+  message: "this is a call from a browser, which cannot be transferred, and the project offers no payment link (voice.pay_url)",
+  say: "I am sorry, I cannot take a payment in a call from the browser.",
+  next: "Tell the caller that the payment cannot be taken in this call. Do not ask for a telephone number or card details.",
+};
+
 /** The most important first: a platform may cut the rest off. */
 function readyAnswer(
-  { sessionId, phoneNumber, code, expiresAt }: CreatedSession,
+  { sessionId, phoneNumber, code, payUrl, expiresAt }: CreatedSession,
   { terms, call }: Delivery,
   toolSessions: ToolSessions,
 ): ToolAnswer {
-  const isTransferred = terms.transfer === "control" && call.controlUrl !== null;
+  const expires = { expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - toolSessions.nowMs()) / 1000)) };
+  if (call.isWeb && payUrl !== null) {
+    const say = "I am sending you a link to our secure payment page.";
+    return { kind: "answer", fields: { status: "ready", next: SEND_LINK, pay_url: payUrl, session_id: sessionId, ...expires, say } };
+  }
   const sipUri = toolSessions.sipUriFor(sessionId);
+  const isTransferred = terms.transfer === "control" && call.controlUrl !== null;
+  const [next, say] = call.isWeb && phoneNumber !== null ? DIAL : [isTransferred ? IS_TRANSFERRED : TRANSFER, CONNECTING];
   return {
     kind: "answer",
     fields: {
       status: "ready",
-      next: isTransferred
-        ? "Say that the caller is being connected to the payment line; the call is transferred in a moment. Do not ask for card details."
-        : "Call the transfer tool now. Do not ask for card details.",
+      next,
       transfer_to: sipUri,
       session_id: sessionId,
       ...(phoneNumber !== null && { phone_number: phoneNumber }),
       ...(code !== null && { code }),
-      expires_in_seconds: Math.max(0, Math.round((Date.parse(expiresAt) - toolSessions.nowMs()) / 1000)),
-      say: "I will now connect you to our secure payment line.",
+      ...expires,
+      say,
       sip_uri: sipUri,
     },
   };
 }
+
+const CONNECTING = "I will now connect you to our secure payment line.";
+const TRANSFER = "Call the transfer tool now. Do not ask for card details.";
+const IS_TRANSFERRED =
+  "Say that the caller is being connected to the payment line; the call is transferred in a moment. Do not ask for card details.";
+/** Of a call from a browser whose caller has told a number. */
+const DIAL = [
+  "This call cannot be transferred. Ask the caller to call phone_number from the telephone number that was given as caller. Do not ask for card details.",
+  "Please call our secure payment line.",
+] as const;
 
 const ASK_AGAIN = `and call ${COLLECT_PAYMENT} again`;
 /** What the agent can do about a fault, by its field. Any other is for whoever set the tool up. */
@@ -151,6 +196,25 @@ function refusal({ field, words }: RefusedSession): ToolAnswer {
   return { kind: "error", code: `${field}_invalid`, message: words, say, next: next ?? FOR_THE_OPERATOR };
 }
 
+const notText = (field: "description" | "memory"): ToolAnswer => ({
+  kind: "error",
+  code: `${field}_invalid`,
+  message: `${field} must be text`,
+  say: "One moment, please.",
+  next: `Write ${field} as text ${ASK_AGAIN}.`,
+});
+
+/** A fault of the merchant's: neither the model nor the caller can mend it, and asking them for anything leads nowhere. */
+const misconfigured = (what: string): ToolAnswer => ({
+  kind: "error",
+  code: "tool_misconfigured",
+  message: `the payment tool is misconfigured: ${what}`,
+  say: CANNOT,
+  next: `Apologise. Do not ask the caller for anything and do not call ${COLLECT_PAYMENT} again. The tool's settings must be mended.`,
+});
+
+const wrongAddress = (parameter: string) => misconfigured(`the parameter ${parameter} of its address is wrong`);
+
 /**
  * What became of the payment: of the session that is named, else the one made in this call, else the caller's newest. What the model says of the
  * caller counts only where the platform knows nobody: nobody shall hear of another caller's payment for the asking.
@@ -158,7 +222,7 @@ function refusal({ field, words }: RefusedSession): ToolAnswer {
 async function paymentResult({ args }: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
   if (delivery.projectId === null) return refusal({ kind: "refused", field: "project", words: "project is not known" });
   const session = await sessionMeant(args ?? {}, delivery, toolSessions);
-  if (session) return paymentAnswer(session, toolSessions.sipUriFor(session.id));
+  if (session) return told(session, delivery, toolSessions);
   return {
     kind: "error",
     code: "payment_not_found",
@@ -195,10 +259,10 @@ async function newestOfCall(delivery: Delivery, toolSessions: ToolSessions): Pro
 
 async function newestOfCaller(
   caller: string | null,
-  { requester, projectId }: Delivery,
+  { requester, projectId, country }: Delivery,
   toolSessions: ToolSessions,
 ): Promise<Session | null> {
-  const number = caller === null ? null : parseE164(caller);
+  const number = caller === null ? null : readCaller(caller, country);
   return number === null || projectId === null ? null : await toolSessions.findByCaller(requester, number, projectId);
 }
 
@@ -217,17 +281,17 @@ export async function sessionToTransfer(
   delivery: Delivery,
   toolSessions: ToolSessions,
 ): Promise<{ session: Pick<Session, "id" | "caller"> } | { error: ToolAnswer }> {
-  const { requester, terms } = delivery;
-  const waiting = await waitingSession(delivery, toolSessions);
+  const { requester, terms, call } = delivery;
+  const waiting = call.isWeb ? null : await waitingSession(delivery, toolSessions);
   if (waiting) return { session: waiting };
-  if (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined)) {
+  if (!call.isWeb && (terms.amount !== undefined || (args && memberOf(args, "amount") !== undefined))) {
     const answer = await collectPayment({ id: null, name: COLLECT_PAYMENT, args }, delivery, toolSessions);
     const id = answer.kind === "answer" && answer.fields["status"] === "ready" ? String(answer.fields["session_id"]) : null;
     const session = id === null ? null : await toolSessions.find(requester, id);
     return session ? { session } : { error: answer };
   }
   const newest = await newestOfCallOrCaller(delivery, toolSessions);
-  return { error: newest ? paymentAnswer(newest, toolSessions.sipUriFor(newest.id)) : NOTHING_TO_TRANSFER };
+  return { error: newest ? told(newest, delivery, toolSessions) : NOTHING_TO_TRANSFER };
 }
 
 const NOTHING_TO_TRANSFER: ToolAnswer = {

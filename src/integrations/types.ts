@@ -18,6 +18,8 @@ export interface ToolCall {
 /** The telephone call in which the agent speaks. */
 export interface PlatformCall {
   id: string | null;
+  /** From a browser: it has no number, and cannot be transferred. */
+  isWeb: boolean;
   /** E.164: whoever the agent speaks with. Null: none was told, as in a call from a browser. */
   caller: string | null;
   /** Where the platform takes commands for this call. */
@@ -47,7 +49,11 @@ export interface Delivery {
   requester: Requester;
   /** The project of the tool's address, whose secret the request has shown; null: there is none of that name. Other projects' payments are not told of. */
   projectId: string | null;
+  /** The project's, for telephone numbers without their plus. */
+  country: string | null;
   terms: Terms;
+  /** The first parameter of the tool's address that is none, or whose value cannot be; null: there is none. */
+  wrongParameter: string | null;
   call: PlatformCall;
 }
 

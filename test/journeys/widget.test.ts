@@ -430,6 +430,182 @@ describe("in a browser", { skip: withoutChromium }, () => {
     }
   });
 
+  test("digits of other scripts and widths are digits, typed, pasted or composed, and the caret stays where it is", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    const [number, expiry, code] = ["Card number", "Expiry date", "Security code"].map((label) => page.getByLabel(label));
+    const inScript = (digits: string, zero: number) => digits.replace(/[0-9]/g, (digit) => String.fromCharCode(zero + Number(digit)));
+    const [ARABIC, PERSIAN, FULL_WIDTH] = [0x660, 0x6f0, 0xff10];
+    await number!.pressSequentially(inScript(PAID, ARABIC));
+    assert.equal(await number!.inputValue(), "4539 5787 6362 1486");
+    await number!.fill(inScript("4539 5787 6362 1486", PERSIAN));
+    assert.equal(await number!.inputValue(), "4539 5787 6362 1486");
+    await expiry!.pressSequentially(inScript("1260", FULL_WIDTH));
+    assert.equal(await expiry!.inputValue(), "12 / 60");
+    await code!.focus();
+    const input = await page.context().newCDPSession(page);
+    const composed = inScript(CODE, FULL_WIDTH);
+    await input.send("Input.imeSetComposition", { text: composed, selectionStart: 3, selectionEnd: 3 });
+    assert.equal(await code!.inputValue(), composed, "what is being composed is left alone");
+    await input.send("Input.insertText", { text: composed });
+    assert.equal(await code!.inputValue(), CODE);
+    await number!.focus();
+    await page.evaluate("document.activeElement.setSelectionRange(4, 4)");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type(inScript("9", ARABIC));
+    assert.deepEqual(
+      [await number!.inputValue(), await page.evaluate("document.activeElement.selectionStart")],
+      ["4539 5787 6362 1486", 4],
+    );
+    await page.getByLabel("ZIP or postal code").fill(inScript("94105", FULL_WIDTH));
+    await page.getByRole("button").click();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("a number that was corrected in its middle is in groups again once it is left", async () => {
+    const { widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    const number = page.getByLabel("Card number");
+    await number.pressSequentially("453578763621486");
+    await page.evaluate("document.activeElement.setSelectionRange(3, 3)");
+    await page.keyboard.type("9");
+    assert.deepEqual([await number.inputValue(), await page.evaluate("document.activeElement.selectionStart")], ["45395 7876 3621 486", 4]);
+    await page.keyboard.press("Tab");
+    assert.equal(await number.inputValue(), "4539 5787 6362 1486");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("two elements in one page take two payments that do not mix, and one that is mounted twice takes one (R-370)", async () => {
+    const [one, other] = [await create(), await create({ amount_cents: 700 })];
+    const { page, faults, close } = await open(`${shop}/strict?session=${one.session_id}`, [service.baseUrl, shop]);
+    // As React's StrictMode does with an effect: mounted, taken away, mounted again at once.
+    await page.evaluate(`(() => {
+      const place = document.body.appendChild(document.createElement("div"));
+      window.heard = { one: [], other: [] };
+      document.querySelector("voicetill-payment").addEventListener("success", ({ detail }) => heard.one.push(detail.session_id));
+      for (const isKept of [false, true]) {
+        const mounted = Voicetill.mount(place, { sessionId: "${other.session_id}", language: "en", title: "Second payment" });
+        mounted.addEventListener("success", ({ detail }) => heard.other.push(detail.session_id));
+        if (!isKept) mounted.destroy();
+      }
+    })()`);
+    assert.equal(await page.locator("iframe").count(), 2);
+    const [first, second] = [page.frameLocator("iframe >> nth=0"), page.frameLocator("iframe >> nth=1")];
+    await type(first, PAID);
+    await type(second, SECOND);
+    await second.getByRole("button").click();
+    await second.getByText("Your payment of $7.00 has been made").waitFor();
+    assert.equal(await first.getByLabel("Card number").inputValue(), "4539 5787 6362 1486");
+    await first.getByRole("button").click();
+    await first.getByText("Your payment of $49.95 has been made").waitFor();
+    await screenshot(page, "two");
+    assert.deepEqual(await page.evaluate("heard"), { one: [one.session_id], other: [other.session_id] });
+    await first.getByText("Visa ending in 1486").waitFor();
+    await second.getByText("Mastercard ending in 5100").waitFor();
+    for (const { session_id } of [one, other]) assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("a page that embeds the form cannot read it, and what it forges to it or to the loader is passed over (R-370)", async () => {
+    const { session_id } = await create();
+    const { page, close } = await open(`${shop}/strict?session=${session_id}`, [service.baseUrl, shop]);
+    const frame = page.frameLocator("iframe");
+    await type(frame, PAID);
+    const read = await page.evaluate(
+      `(() => { try { return frames[0].document.body.innerHTML; } catch (error) { return error.name; } })()`,
+    );
+    assert.equal(read, "SecurityError");
+    await page.evaluate(`(() => {
+      window.caught = [];
+      const listen = (port) => { port.onmessage = ({ data }) => caught.push(data); return port; };
+      const forged = { v: 1, type: "success", session_id: "${session_id}", status: "payment-success" };
+      // A second channel to the frame, from the page itself; and events to the loader as though the frame had sent them.
+      const channel = new MessageChannel();
+      listen(channel.port1);
+      frames[0].postMessage({ type: "voicetill:connect", v: 1 }, "*", [channel.port2]);
+      frames[0].postMessage(forged, "*");
+      frames[0].postMessage(null, "*");
+      window.postMessage(forged, "*");
+    })()`);
+    await frame.getByRole("button").click();
+    await frame.getByText("Your payment of $49.95 has been made").waitFor();
+    assert.deepEqual(await page.evaluate("caught"), []);
+    const told = await page.evaluate<[string, unknown][]>("told");
+    assert.equal(told.filter(([kind]) => kind === "success").length, 1);
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    await close();
+  });
+
+  test("who leaves the page and comes back finds no card in it: before the payment an empty form, after it the receipt and nothing to pay", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await type(page, PAID);
+    await page.goto(`${shop}/`);
+    await page.goBack();
+    await page.getByLabel("Card number").waitFor();
+    assert.deepEqual(
+      await page.locator("input").evaluateAll((inputs) => inputs.map((input) => (input as unknown as { value: string }).value)),
+      ["", "", "", ""],
+    );
+    await screenshot(page, "back-before");
+    await type(page, PAID);
+    await page.getByRole("button").click();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    await page.goto(`${shop}/`);
+    await page.goBack();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    await screenshot(page, "back-after");
+    assert.equal(await page.locator("input, button").count(), 0);
+    assert.doesNotMatch(await page.content(), /4539/);
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    await close();
+  });
+
+  test("browsers and screen readers are told what each field is, what is wrong with it, and that it has to be filled in", async () => {
+    const { widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await page.setViewportSize({ width: 320, height: 640 });
+    const tokens = await page.locator("input").evaluateAll((inputs) => inputs.map((input) => input.getAttribute("autocomplete")));
+    assert.deepEqual(tokens, ["cc-number", "cc-exp", "cc-csc", "postal-code"]);
+    await page.getByRole("button").click();
+    const snapshot = await page.locator("form").ariaSnapshot();
+    if (process.env["WIDGET_SCREENSHOTS"]) console.log(snapshot);
+    await screenshot(page, "narrow");
+    const ax = await page.context().newCDPSession(page);
+    const { nodes } = (await ax.send("Accessibility.getFullAXTree")) as {
+      nodes: {
+        role?: { value: string };
+        name?: { value: string };
+        description?: { value: string };
+        properties?: { name: string; value: { value: unknown } }[];
+      }[];
+    };
+    const boxes = nodes
+      .filter(({ role }) => role?.value === "textbox")
+      .map(({ name, description, properties = [] }) => {
+        const property = (wanted: string) => String(properties.find(({ name: is }) => is === wanted)?.value.value);
+        return [name?.value, description?.value.replaceAll("\u00a0", " "), property("invalid"), property("required")];
+      });
+    assert.deepEqual(boxes, [
+      ["Card number", "Enter the whole card number.", "true", "true"],
+      ["Expiry date", "Enter month and year, such as 04 / 30.", "true", "true"],
+      ["Security code", "Enter the 3 or 4 digits of the security code. 3 digits on the back of the card", "true", "true"],
+      ["ZIP or postal code", "Enter the ZIP or postal code.", "true", "true"],
+    ]);
+    const order: unknown[] = [];
+    for (let presses = 0; presses < 5; presses++) {
+      order.push(await page.evaluate("document.activeElement.id"));
+      await page.keyboard.press("Tab");
+    }
+    assert.deepEqual(order, ["number", "expiry", "cvv", "zip", "submit"]);
+    await close();
+  });
+
   test("the security code has the length of its brand, and its mark stands where the code is on the card", async () => {
     const { widget_url } = await create();
     const { page, faults, close } = await open(widget_url);

@@ -272,15 +272,113 @@ test("the caller comes from the event, is overridden by the arguments, and witho
     "+14155550177",
   );
   assert.equal(await callerOfSession(await alpha(spelled({ args: { amount: 1, caller: "my number" }, call: newCall() }))), CALLER);
-  const browser = newCall({ type: "webCall", customer: undefined });
-  const { error = "" } = await alpha(spelled({ args: { amount: 1 }, call: browser }));
+  const unknown = newCall({ customer: undefined });
+  const { error = "" } = await alpha(spelled({ args: { amount: 1 }, call: unknown }));
   assert.match(error, /^caller is missing\. Ask the caller for the telephone number/);
   assert.match(
-    (await alpha(spelled({ id: "again", args: { amount: 1, caller: "five" }, call: browser }))).error ?? "",
+    (await alpha(spelled({ id: "again", args: { amount: 1, caller: "five" }, call: unknown }))).error ?? "",
     /^caller must be a phone number/,
   );
-  const web = await beta(whole({ args: { amount: 1 }, call: newBetaCall({ call_type: "web_call", from_number: undefined }) }));
-  assert.partialDeepStrictEqual(web, { status: "error", error: { code: "caller_invalid" } });
+  const withheld = await beta(whole({ args: { amount: 1 }, call: newBetaCall({ from_number: undefined }) }));
+  assert.partialDeepStrictEqual(withheld, { status: "error", error: { code: "caller_invalid" } });
+});
+
+const webCall = () => newCall({ type: "webCall", customer: undefined });
+const betaWebCall = () => newBetaCall({ call_type: "web_call", from_number: undefined, to_number: undefined });
+
+test("a call from a browser is not asked for a number: without a payment link the agent is told that it cannot be paid (R-385, R-435)", async () => {
+  const before = await countSessions();
+  for (const args of [{ amount: 1 }, { amount: 1, caller: "five" }]) {
+    const { error = "" } = await alpha(spelled({ args, call: webCall() }));
+    assert.match(error, /^this is a call from a browser.*Do not ask for a telephone number/);
+    const answer = await beta(whole({ args, call: betaWebCall() }), { caller: "{{user_number}}" });
+    assert.partialDeepStrictEqual(answer, { status: "error", error: { code: "web_call_without_link" } });
+  }
+  assert.equal(await countSessions(), before);
+  const dialled = await beta(whole({ args: { amount: 1, caller: CALLER }, call: betaWebCall() }));
+  assert.match(String(dialled["next"]), /^This call cannot be transferred\. Ask the caller to call phone_number/);
+});
+
+test("a call from a browser is given the payment link, where the project offers one, the same for a repeat, and is not transferred (R-383, R-385, R-435)", async () => {
+  const linked = {
+    slug: "linked",
+    name: "Linked",
+    currency: "USD",
+    country: "US",
+    voice: { pay_url: true },
+    gateways: { stripe: { test: { credentials: { secret_key: "sk_test_x" } } } },
+  };
+  await api.projects.applyFile(JSON.stringify({ organizations: [{ slug: "acme", projects: [linked] }] }), {});
+  const [call, terms] = [webCall(), { project: "linked", amount: "3.00" }];
+  const ready = async () => JSON.parse((await alpha(spelled({ args: {}, call }), terms)).result ?? "{}") as Answer;
+  const made = await ready();
+  assert.deepEqual(Object.keys(made), ["status", "next", "pay_url", "session_id", "expires_in_seconds", "say"]);
+  assert.match(String(made["next"]), /^Send the caller the link pay_url/);
+  const session = await sessionOf(made["session_id"]);
+  assert.partialDeepStrictEqual(session, { status: "PENDING", amount: "3.00", caller: null, pay_url: made["pay_url"] });
+  assert.deepEqual([(await ready())["session_id"], (await ready())["pay_url"]], [made["session_id"], made["pay_url"]]);
+  const page = await api.call("GET", new URL(String(made["pay_url"])).pathname + new URL(String(made["pay_url"])).search, { key: null });
+  assert.equal(page.statusCode, 200);
+  const { result = "" } = await alpha(spelled({ id: "result", name: "get_payment_result", args: {}, call }), terms);
+  assert.partialDeepStrictEqual(JSON.parse(result), { status: "waiting", pay_url: made["pay_url"] });
+  const asked = await post("alpha", alphaMessage("transfer-destination-request", {}, call), terms);
+  assert.equal("destination" in asked.json<object>(), false);
+  const second = await beta(whole({ args: { amount: 1 }, call: betaWebCall() }), { project: "linked" });
+  assert.match(String(second["pay_url"]), /\/widget\/.*\?t=/);
+});
+
+test("a caller is known without the plus, by tel: and sip: addresses, and by an address whose plus was not escaped (R-385)", async () => {
+  for (const number of ["14155550123", "tel:+14155550123", "sip:+14155550123@pbx.example"]) {
+    const { result = "" } = await alpha(spelled({ args: { amount: 1 }, call: newCall({ customer: { number } }) }));
+    assert.equal((await sessionOf((JSON.parse(result) as Answer)["session_id"]))["caller"], CALLER, number);
+    const made = await beta(whole({ args: { amount: 1 }, call: newBetaCall({ from_number: number }) }));
+    assert.equal((await sessionOf(made["session_id"]))["caller"], CALLER, number);
+  }
+  for (const caller of [" 14155550178", "14155550178"])
+    assert.equal((await sessionOf((await beta({ amount: "12.10" }, { caller }))["session_id"]))["caller"], "+14155550178");
+});
+
+const MISCONFIGURED: readonly [what: string, terms: object, named: string][] = [
+  ["an unknown parameter", { ammount: "5" }, "ammount"],
+  ["a value that there is not", { transfer: "controll" }, "transfer"],
+  ["a fixed amount that is none", { amount: "abc" }, "amount"],
+  ["a parameter that may be a card number", { "4242424242424242": "1" }, "(not a word)"],
+];
+for (const [what, terms, named] of MISCONFIGURED) {
+  test(`${what} in the tool's address is the merchant's fault: the model apologises, asks nothing, and the log warns (R-382)`, async () => {
+    const lines: string[] = [];
+    const app = api.another({ deps: { log: createLog({ level: "warn", format: "json", write: (line) => void lines.push(line) }) } });
+    const before = await countSessions();
+    const { error = "" } = await alpha(spelled({ args: { amount: 1 }, call: newCall() }), terms, callerOf(app));
+    assert.match(error, /^the payment tool is misconfigured: .*\. Apologise\. Do not ask the caller for anything/);
+    assert.ok(error.includes(named), error);
+    const answer = await beta(whole({ args: { amount: 1 }, call: newBetaCall() }), terms, callerOf(app));
+    assert.partialDeepStrictEqual(answer, { status: "error", error: { code: "tool_misconfigured" } });
+    assert.equal(await countSessions(), before);
+    const warned = lines.map((line) => JSON.parse(line) as Answer).filter(({ event }) => event === "platform_tool_misconfigured");
+    assert.equal(warned.length, 2);
+    assert.ok(warned.every(({ reason }) => String(reason).includes(named)));
+    assert.doesNotMatch(lines.join(""), /4242424242424242/);
+    await app.close();
+  });
+}
+
+test("a wrong parameter leaves what became of a payment to be told, and one that names no tool is the merchant's fault (R-382)", async () => {
+  const call = newBetaCall();
+  const made = await beta(whole({ args: { amount: 1 }, call }));
+  const told = await beta(whole({ name: "get_payment_result", args: {}, call }), { ammount: "5" });
+  assert.deepEqual([told["status"], told["session_id"]], ["waiting", made["session_id"]]);
+  assert.partialDeepStrictEqual(await beta({ session_id: made["session_id"] }, { tool: "get_result" }), {
+    error: { code: "tool_misconfigured" },
+  });
+});
+
+test("a description or memory that is no text is told so, and not to be shortened (R-382)", async () => {
+  for (const field of ["description", "memory"])
+    for (const value of [{ order: 118 }, ["118"], true]) {
+      const { error = "" } = await alpha(spelled({ args: { amount: 1, [field]: value }, call: newCall() }));
+      assert.match(error, new RegExp(`^${field} must be text\\. Write ${field} as text`));
+    }
 });
 
 test("a wrong key is a 401, a key without the scope a 403, and a key for integrations opens nothing else (R-382, R-044)", async () => {

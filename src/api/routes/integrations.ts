@@ -25,7 +25,7 @@ import {
 import { readJsonAndBytes } from "../body.ts";
 import type { ApiDeps } from "../deps.ts";
 import type { RateLimiter } from "../access/rate-limit.ts";
-import { integrationQuery, type IntegrationQuery } from "../schemas/integration.ts";
+import { integrationQuery, type IntegrationQuery, wrongParameterOf } from "../schemas/integration.ts";
 import { parse } from "../schemas/validate.ts";
 import { createToolSessions } from "../tool-sessions.ts";
 import type { TrafficAudit } from "../traffic-audit.ts";
@@ -55,7 +55,12 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     const project = name === "" ? null : await projects.findProject(database.db, organizationId, name);
     if (project) await checkSender(platform, request, bytes, project.id);
     const toolSessions = toolSessionsFor(request.identity, request.client);
-    return { body, toolSessions, terms, requester: { organizationId, environment }, projectId: project?.id ?? null };
+    const requester = { organizationId, environment };
+    // A name is the sender's own text: what is no word is neither logged nor told.
+    const wrong = wrongParameterOf(request.query as Record<string, unknown>);
+    const wrongParameter = wrong === null || /^[a-z_-]{1,40}$/i.test(wrong) ? wrong : "(not a word)";
+    const known = { platform, requester, projectId: project?.id ?? null, country: project?.country ?? null, terms, wrongParameter };
+    return { body, toolSessions, known };
   }
 
   async function checkSender(platform: Platform, request: FastifyRequest, bytes: Uint8Array, projectId: string): Promise<void> {
@@ -93,6 +98,13 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
 
   async function answered(tool: ToolCall, delivery: Delivery, request: FastifyRequest): Promise<ToolAnswer> {
     const answer = await callTool(tool, delivery, toolSessionsFor(request.identity, request.client));
+    if (answer.kind === "error" && answer.code === "tool_misconfigured")
+      log.warn("platform_tool_misconfigured", {
+        request: request.id,
+        organization: request.identity.organizationId,
+        path: request.routeOptions.url,
+        reason: answer.message,
+      });
     if (answer.kind === "error") note(request, "platform_tool_call", answer.code);
     else note(request, "platform_tool_call", String(answer.fields["status"]), answer.fields["session_id"]);
     return answer;
@@ -101,7 +113,7 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
   /** Where the merchant wants it so, the call is transferred for the last session that is ready, without the agent's doing. */
   function transferByControl(answers: readonly ToolAnswer[], { terms, call, requester }: Delivery, toolSessions: ToolSessions): void {
     const ready = answers.findLast((answer) => answer.kind === "answer" && answer.fields["status"] === "ready");
-    if (!control || terms.transfer !== "control" || call.controlUrl === null || ready?.kind !== "answer") return;
+    if (!control || terms.transfer !== "control" || call.isWeb || call.controlUrl === null || ready?.kind !== "answer") return;
     const id = String(ready.fields["session_id"]);
     control.transferSoon(id, call.controlUrl, async () => {
       const session = await toolSessions.find(requester, id);
@@ -110,14 +122,14 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
   }
 
   app.post("/integrations/alpha/webhook", { config }, async (request, reply) => {
-    const { body, terms, requester, projectId, toolSessions } = await receive("alpha", request, reply);
-    const event = readAlphaEvent(body);
+    const { body, known, toolSessions } = await receive("alpha", request, reply);
+    const event = readAlphaEvent(body, known.country);
     if (event.kind === "other") {
       note(request, "platform_event", event.type);
       return ACKNOWLEDGED;
     }
     await count(request, reply);
-    const delivery: Delivery = { platform: "alpha", requester, projectId, terms, call: event.call };
+    const delivery: Delivery = { ...known, call: event.call };
     if (event.kind === "transfer destination") {
       const found = await sessionToTransfer(event.args, delivery, toolSessions);
       if ("session" in found) {
@@ -142,18 +154,22 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
   });
 
   app.post("/integrations/beta/webhook", { config }, async (request, reply) => {
-    const { body, terms, requester, projectId } = await receive("beta", request, reply);
-    const sent = readBetaRequest(body, terms.tool ?? COLLECT_PAYMENT);
+    const { body, known } = await receive("beta", request, reply);
+    const sent = readBetaRequest(body, known.terms.tool ?? COLLECT_PAYMENT, known.country);
     if (sent.kind === "other") {
       note(request, "platform_event", sent.type);
       return ACKNOWLEDGED;
     }
     await count(request, reply);
-    return betaAnswer(await answered(sent.tool, { platform: "beta", requester, projectId, terms, call: sent.call }, request));
+    return betaAnswer(await answered(sent.tool, { ...known, call: sent.call }, request));
   });
 }
 
-/** What the query fixes; what stands there empty fixes nothing. */
+/** What the query fixes; what stands there empty fixes nothing. A plus that was not escaped has come as a space. */
 function fixedBy(query: IntegrationQuery): Omit<IntegrationQuery, "api_key"> {
-  return Object.fromEntries(Object.entries(query).filter(([name, value]) => name !== "api_key" && value !== ""));
+  return Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) =>
+      name === "api_key" || value === "" ? [] : [[name, name === "caller" ? value?.replace(/^ /, "+") : value]],
+    ),
+  );
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { COLLECT_PAYMENT, GET_PAYMENT_RESULT } from "#src/integrations/index.ts";
 import { model } from "./validate.ts";
 
 /**
@@ -7,7 +8,7 @@ import { model } from "./validate.ts";
  */
 const once = (description: string) => z.string().optional().meta({ description });
 
-export const integrationQuery = model({
+const PARAMETERS = {
   api_key: once("The API key, one with the scope `integrations:use` alone; or leave it out and send it as a bearer token."),
   project: once("Id or slug of the project."),
   mode: once("`charge` or `tokenize`; else the argument `mode` of the tool call."),
@@ -21,5 +22,16 @@ export const integrationQuery = model({
     "`control`, first platform: the service has the call transferred as soon as a session is made, and no transfer tool is needed.",
   ),
   tool: once("The second platform with arguments alone: which tool is meant, `collect_payment` when left out."),
-});
+};
+export const integrationQuery = model(PARAMETERS);
 export type IntegrationQuery = z.output<typeof integrationQuery>;
+
+/** What the values of these can only be. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = { transfer: ["control"], tool: [COLLECT_PAYMENT, GET_PAYMENT_RESULT] };
+
+/** The first parameter of the address that is none of ours, or has a value that it cannot have; null: all are right. */
+export function wrongParameterOf(query: Readonly<Record<string, unknown>>): string | null {
+  const isWrong = ([name, value]: [string, unknown]) =>
+    !Object.hasOwn(PARAMETERS, name) || (value !== "" && CHOICES[name]?.includes(String(value)) === false);
+  return Object.entries(query).find(isWrong)?.[0] ?? null;
+}

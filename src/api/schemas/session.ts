@@ -32,7 +32,7 @@ const callback = textField(
   { max: 256 },
 );
 
-export const sessionCreate = model({
+const sessionFields = {
   project: text({ min: 1 }),
   caller: textField(E164, (value) => parseE164(value) ?? CALLER),
   amount: amountField,
@@ -43,12 +43,20 @@ export const sessionCreate = model({
   memory: text({ maxBytes: MEMORY_BYTES }).nullish(),
   stripe_account: text({ max: 255, pattern: STRIPE_ACCOUNT_ID }).nullish(),
   billing_address: billingAddress.nullish(),
-}).transform((create, context) => {
+};
+const anyCreate = model(sessionFields);
+
+function refuseZero<T extends Pick<z.output<typeof anyCreate>, "amount" | "mode">>(create: T, context: z.core.ParsePayload): T {
   const fault = zeroFault(create.amount, create.mode);
   if (fault) context.issues.push({ code: "custom", input: create.amount, path: ["amount"], params: { fault } });
   return create;
-});
+}
+export const sessionCreate = anyCreate.transform(refuseZero);
 export type SessionCreate = z.output<typeof sessionCreate>;
+
+/** Of a voice platform's call from a browser: it has no number. */
+export const webCallCreate = model({ ...sessionFields, caller: z.null() }).transform(refuseZero);
+export type WebCallCreate = z.output<typeof webCallCreate>;
 
 /** 200 to 299 without the two that cannot carry the body; one plain decimal integer. */
 const responseStatus = field({ type: "integer", minimum: 200, maximum: 299, not: { enum: [204, 205] } }, (input) => {

@@ -6,7 +6,7 @@ import type { Json } from "../types.ts";
 import { type AlphaEvent, readAlphaEvent } from "./event.ts";
 
 const sent = (body: object) => parseJson(JSON.stringify(body), { numbers: "text" }) as Json;
-const read = (body: object) => readAlphaEvent(sent(body));
+const read = (body: object) => readAlphaEvent(sent(body), "US");
 const toolCalls = (event: AlphaEvent) =>
   event.kind === "tool calls" ? event.calls.map(({ id, name, args }) => [id, name, JSON.stringify(args)]) : event.kind;
 const ARGS = JSON.stringify(sent({ amount: 42.5, description: "Deposit order 118" }));
@@ -31,6 +31,13 @@ test("several calls of one message keep their order, and one that is there twice
   const call = (id: string) => ({ id, function: { name: "collect_payment", arguments: {} } });
   const event = read(alphaMessage("tool-calls", { toolCallList: [call("b"), call("a"), call("b"), "no call", null] }));
   assert.deepEqual(event.kind === "tool calls" && event.calls.map(({ id }) => id), ["b", "a"]);
+});
+
+test("a list of one that came without its brackets is one call (R-380)", () => {
+  const toolCallList = { id: "a", function: { name: "collect_payment", arguments: { amount: 1 } } };
+  assert.deepEqual(toolCalls(read(alphaMessage("tool-calls", { toolCallList }))), [
+    ["a", "collect_payment", JSON.stringify(sent({ amount: 1 }))],
+  ]);
 });
 
 test("arguments that are no object are told from none at all (R-384)", () => {

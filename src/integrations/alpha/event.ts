@@ -1,5 +1,5 @@
 import type { JsonValue } from "#src/kernel/json.ts";
-import { parseE164 } from "#src/kernel/phone.ts";
+import { readCaller } from "../caller.ts";
 import { argumentsOf, isObject, memberOf, objectIn, textIn } from "../json.ts";
 import type { Json, PlatformCall, ToolCall } from "../types.ts";
 
@@ -47,10 +47,11 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** The same call stands in up to three lists; the first that has any is read. */
 const LISTS = ["toolCallList", "toolCalls", "toolWithToolCallList"] as const;
 
-export function readAlphaEvent(body: Json): AlphaEvent {
+/** `country`: the project's, for numbers without their plus. */
+export function readAlphaEvent(body: Json, country: string | null): AlphaEvent {
   const message = objectIn(body, "message");
   const type = textIn(message, "type") ?? "";
-  const call = callOf(message);
+  const call = callOf(message, country);
   if (type === "tool-calls") return { kind: "tool calls", legacy: false, call, calls: toolCallsOf(message) };
   if (type === "function-call") return { kind: "tool calls", legacy: true, call, calls: [legacyCallOf(message)] };
   if (type === "transfer-destination-request") return { kind: "transfer destination", call, args: legacyCallOf(message).args };
@@ -60,7 +61,9 @@ export function readAlphaEvent(body: Json): AlphaEvent {
 
 function toolCallsOf(message: Json): ToolCall[] {
   for (const list of LISTS) {
-    const items = memberOf(message, list);
+    const value = memberOf(message, list);
+    // A list of one, without its brackets.
+    const items = isObject(value) ? [value] : value;
     if (!Array.isArray(items) || items.length === 0) continue;
     const calls = items.flatMap((item) => (isObject(item) ? [toolCallOf(item, list === "toolWithToolCallList")] : []));
     const seen = new Set<string>();
@@ -100,17 +103,14 @@ function legacyCallOf(message: Json): ToolCall {
   };
 }
 
-function callOf(message: Json): PlatformCall {
+function callOf(message: Json, country: string | null): PlatformCall {
   const call = objectIn(message, "call");
   const customers = [objectIn(call, "customer"), objectIn(message, "customer")];
-  const numbers = [...customers.map((customer) => textIn(customer, "number")), ...customers.map(userOfSipUri)];
+  const numbers = [...customers.map((customer) => textIn(customer, "number")), ...customers.map((customer) => textIn(customer, "sipUri"))];
   return {
     id: textIn(call, "id"),
-    caller: numbers.map((number) => (number === null ? null : parseE164(number))).find((number) => number !== null) ?? null,
+    isWeb: textIn(call, "type") === "webCall",
+    caller: numbers.map((number) => (number === null ? null : readCaller(number, country))).find((number) => number !== null) ?? null,
     controlUrl: textIn(objectIn(call, "monitor"), "controlUrl"),
   };
-}
-
-function userOfSipUri(customer: Json): string | null {
-  return /^sips?:([^@;?]{1,64})@/i.exec(textIn(customer, "sipUri") ?? "")?.[1] ?? null;
 }

@@ -7,7 +7,7 @@ import { readBetaRequest } from "./request.ts";
 import { isSignedByBeta } from "./signature.ts";
 
 const sent = (body: object) => parseJson(JSON.stringify(body), { numbers: "text" }) as Json;
-const read = (body: object) => readBetaRequest(sent(body), "collect_payment");
+const read = (body: object) => readBetaRequest(sent(body), "collect_payment", "US");
 const ARGS = JSON.stringify(sent({ amount: 42.5, description: "Deposit order 118" }));
 
 for (const [spelling, body] of Object.entries(BETA_SPELLINGS)) {
@@ -20,7 +20,7 @@ for (const [spelling, body] of Object.entries(BETA_SPELLINGS)) {
 }
 
 test("arguments alone are a call of the tool that its address names (R-381)", () => {
-  const request = readBetaRequest(sent({ amount: 42.5, description: "Deposit order 118" }), "get_payment_result");
+  const request = readBetaRequest(sent({ amount: 42.5, description: "Deposit order 118" }), "get_payment_result", "US");
   assert.ok(request.kind === "tool call");
   assert.deepEqual(
     [request.tool.name, JSON.stringify(request.tool.args), request.call.id, request.call.caller],

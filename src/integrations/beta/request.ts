@@ -1,5 +1,5 @@
 import type { JsonValue } from "#src/kernel/json.ts";
-import { parseE164 } from "#src/kernel/phone.ts";
+import { readCaller } from "../caller.ts";
 import { argumentsOf, memberOf, objectIn, textIn } from "../json.ts";
 import type { Json, PlatformCall, ToolCall } from "../types.ts";
 
@@ -25,8 +25,8 @@ const NOT_ARGUMENTS: ReadonlySet<string> = new Set(["name", "call", "chat"]);
 /** Words that the agent speaks meanwhile: no argument of ours, and not the same each time. */
 const SPOKEN = "execution_message";
 
-/** `tool`: what is meant where the body does not say. */
-export function readBetaRequest(body: Json, tool: string): BetaRequest {
+/** `tool`: what is meant where the body does not say; `country`: the project's, for numbers without their plus. */
+export function readBetaRequest(body: Json, tool: string, country: string | null): BetaRequest {
   const name = textIn(body, "name");
   const event = textIn(body, "event");
   const args = memberOf(body, "args");
@@ -36,7 +36,7 @@ export function readBetaRequest(body: Json, tool: string): BetaRequest {
   const given = args === undefined ? without(body, NOT_ARGUMENTS) : argumentsOf(args);
   return {
     kind: "tool call",
-    call: callOf(objectIn(body, "call")),
+    call: callOf(objectIn(body, "call"), country),
     tool: { id: null, name: name ?? tool, args: given && without(given, new Set([SPOKEN])) },
   };
 }
@@ -46,7 +46,8 @@ function without(object: Json, names: ReadonlySet<string>): Json {
 }
 
 /** The customer is at the other end of the agent's own call: who called, or who was called. */
-function callOf(call: Json): PlatformCall {
+function callOf(call: Json, country: string | null): PlatformCall {
   const number = textIn(call, textIn(call, "direction") === "outbound" ? "to_number" : "from_number");
-  return { id: textIn(call, "call_id"), caller: number === null ? null : parseE164(number), controlUrl: null };
+  const caller = number === null ? null : readCaller(number, country);
+  return { id: textIn(call, "call_id"), isWeb: textIn(call, "call_type") === "web_call", caller, controlUrl: null };
 }

@@ -200,6 +200,9 @@ function takeCards(form: HTMLFormElement): void {
     message.textContent = text;
     message.dataset["kind"] = kind;
   };
+  /** Full-width and Arabic digits, as some keyboards write them, are those of ASCII. */
+  const plain = (text: string) =>
+    text.normalize("NFKC").replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 15));
   const digitsOf = (text: string) => text.replace(/[^0-9]/g, "");
   const brandOf = (digits: string): Brand => {
     const [brand = null, , rules] = BRANDS.find(([, beginning]) => beginning.test(digits)) ?? [];
@@ -275,11 +278,9 @@ function takeCards(form: HTMLFormElement): void {
     return isGood(field);
   }
 
-  /** Groups as on the card; only at the end of what is typed, so that the caret never jumps. */
+  /** Groups as on the card. */
   function group(field: HTMLInputElement): void {
     const digits = digitsOf(field.value).slice(0, 19);
-    showBrand(brandOf(digits));
-    if (field.selectionStart !== field.value.length) return;
     const sizes = brandOf(digits).groups;
     const groups: string[] = [];
     let at = 0;
@@ -302,6 +303,15 @@ function takeCards(form: HTMLFormElement): void {
     code.placeholder = length === 4 ? "1234" : "123";
   }
 
+  /** A name keeps the letters that it was written in. */
+  function makePlain(field: HTMLInputElement): void {
+    const text = plain(field.value);
+    if (field.id === "name" || text === field.value) return;
+    const caret = plain(field.value.slice(0, field.selectionStart ?? field.value.length)).length;
+    field.value = text;
+    field.setSelectionRange(caret, caret);
+  }
+
   function separate(field: HTMLInputElement, event: Event): void {
     const isDeletion = event instanceof InputEvent && event.inputType.startsWith("delete");
     if (field.selectionStart !== field.value.length || isDeletion) return;
@@ -310,6 +320,11 @@ function takeCards(form: HTMLFormElement): void {
     if (month !== undefined) field.value = `${month} / `;
     else if (/^[0-9]{2}$/.test(field.value)) field.value = `${field.value} / `;
     else if (/^[2-9]$/.test(field.value)) field.value = `0${field.value} / `;
+  }
+
+  function clear(): void {
+    for (const field of fields) field.value = "";
+    showBrand(ANY_BRAND);
   }
 
   function card(): object {
@@ -342,7 +357,7 @@ function takeCards(form: HTMLFormElement): void {
 
   /** The end: the form goes, and what was typed with it. `paid`: brand and last four, where the answer said them. */
   function finish(status: string, paid: Answer | null = null): void {
-    for (const field of fields) field.value = "";
+    clear();
     form.remove();
     const success: Readonly<Record<string, string>> = {
       "payment-success": mode === "tokenize" ? texts.stored : texts.paid,
@@ -504,16 +519,29 @@ function takeCards(form: HTMLFormElement): void {
     event.preventDefault();
     if (!isSending) void pay();
   });
-  number.addEventListener("input", () => group(number));
-  expiry.addEventListener("input", (event) => separate(expiry, event));
   for (const field of fields) {
-    field.addEventListener("blur", () => field.value !== "" && check(field));
-    // A mended field loses its mark while it is typed in: at its blur the button would slip away from under the click.
-    field.addEventListener("input", () => {
+    const typed = (event: Event) => {
+      // What an input method is still at is not to be touched: its end is an event of its own.
+      if (event instanceof InputEvent && event.isComposing) return;
+      makePlain(field);
+      if (field === number) {
+        showBrand(brandOf(digitsOf(number.value)));
+        // While a number is corrected in its middle the caret stays where it is.
+        if (number.selectionStart === number.value.length) group(number);
+      } else if (field === expiry) separate(expiry, event);
+      // A mended field loses its mark while it is typed in: at its blur the button would slip away from under the click.
       if (field.getAttribute("aria-invalid") === "true" && isGood(field)) mark(field, "");
       told(field);
+    };
+    field.addEventListener("input", typed);
+    field.addEventListener("compositionend", typed);
+    field.addEventListener("blur", () => {
+      if (field === number) group(number);
+      if (field.value !== "") check(field);
     });
   }
+  // Browsers keep what was typed, on disk too, and show it to whoever comes back to the page.
+  window.addEventListener("pagehide", clear);
   submit.disabled = false;
 }
 
