@@ -38,7 +38,7 @@ const LONGEST_MESSAGE = 500;
  * A gateway as every other module gets it. Whatever the adapter or the vendor does: no exception leaves a verb, and once
  * something was sent it is an unknown outcome; a refusal as a duplicate is looked up and never final by itself; no kept text
  * is ill-formed, holds control characters, is longer than 255 or repeats the card number (R-423, R-436), be it a field, a note
- * or a message; no message repeats the security code.
+ * or a message; no message and no code of a decline repeats the security code.
  */
 export function guarded<I extends { settings: unknown }>(
   descriptor: Omit<Gateway, keyof Verbs<I>>,
@@ -160,11 +160,11 @@ function cleaned<R extends Outcome>(outcome: R, card?: CardCells): R {
   };
 }
 
-/** A decline's words and its public code, fit for a merchant: neither repeats the card number in any spelling, nor the words its code. */
+/** A decline's words and its public code, fit for a merchant: neither repeats the card number in any spelling, nor the security code. */
 function saidWithout({ code, message, publicCode }: Declined, card?: CardCells): Pick<Declined, "message" | "publicCode"> {
-  const repeats = card && (holdsNumber(message ?? "", card.number) || holdsCode(message ?? "", card.cvv));
+  const repeats = (text: string) => card !== undefined && (holdsNumber(text, card.number) || holdsCode(text, card.cvv));
   return {
-    message: repeats ? null : words(message ?? undefined, LONGEST_MESSAGE),
-    ...(publicCode !== undefined && { publicCode: isKeepable(publicCode, card?.number) ? publicCode : code }),
+    message: repeats(message ?? "") ? null : words(message ?? undefined, LONGEST_MESSAGE),
+    ...(publicCode !== undefined && { publicCode: isKeepable(publicCode) && !repeats(publicCode) ? publicCode : code }),
   };
 }

@@ -149,13 +149,16 @@ test("a decline's code and words are dropped when they repeat the card number, h
   assert.deepEqual(await decline("E-42", "Ask 42 times"), { code: "E-42", message: "Ask 42 times" });
 });
 
-test("a decline's words are dropped when they repeat the security code", async () => {
-  const decline = async (message: string) => {
-    const gateway = gatewayThat(async () => ({ outcome: "declined", code: "incorrect_cvc", message, processor: {} }));
+test("a decline's words and its code are dropped when they repeat the security code", async () => {
+  const decline = async (message: string, publicCode = "E-17") => {
+    const gateway = gatewayThat(async () => ({ outcome: "declined", code: "incorrect_cvc", publicCode, message, processor: {} }));
     const io = testIo(settingsOf(gateway), () => Promise.resolve({ kind: "lost", reason: "" }));
     const outcome = await gateway.charge(orderOf({ card: cardOf("4242424242424242", { cvv: "987" }) }), io);
-    return outcome.outcome === "declined" && outcome.message;
+    assert.ok(outcome.outcome === "declined");
+    return publicCode === "E-17" ? outcome.message : outcome.publicCode;
   };
+  for (const code of ["987", "cvv-987"]) assert.equal(await decline("no", code), "incorrect_cvc");
+  assert.equal(await decline("no", "E-9870"), "E-9870");
   for (const message of ["Value '987' of field cvv is invalid", "CVV2: 987", "９８７", "cvv=987"])
     assert.equal(await decline(message), null, message);
   for (const message of ["CVV is invalid", "Code 9870", "0.1987", ""]) assert.equal(await decline(message), message || null);
