@@ -339,10 +339,8 @@ test("a caller is known without the plus, by tel: and sip: addresses, and by an 
 });
 
 const MISCONFIGURED: readonly [what: string, terms: object, named: string][] = [
-  ["an unknown parameter", { ammount: "5" }, "ammount"],
   ["a value that there is not", { transfer: "controll" }, "transfer"],
   ["a fixed amount that is none", { amount: "abc" }, "amount"],
-  ["a parameter that may be a card number", { "4242424242424242": "1" }, "(not a word)"],
 ];
 for (const [what, terms, named] of MISCONFIGURED) {
   test(`${what} in the tool's address is the merchant's fault: the model apologises, asks nothing, and the log warns (R-382)`, async () => {
@@ -358,6 +356,21 @@ for (const [what, terms, named] of MISCONFIGURED) {
     const warned = lines.map((line) => JSON.parse(line) as Answer).filter(({ event }) => event === "platform_tool_misconfigured");
     assert.equal(warned.length, 2);
     assert.ok(warned.every(({ reason }) => String(reason).includes(named)));
+    await app.close();
+  });
+}
+
+for (const [name, named] of [
+  ["ammount", "ammount"],
+  ["4242424242424242", "(not a word)"],
+] as const) {
+  test(`a parameter of the tool's address that is none is ignored, and the log warns: ${named} (R-020)`, async () => {
+    const lines: string[] = [];
+    const app = api.another({ deps: { log: createLog({ level: "warn", format: "json", write: (line) => void lines.push(line) }) } });
+    const answer = await beta(whole({ args: { amount: 1 }, call: newBetaCall() }), { [name]: "5" }, callerOf(app));
+    assert.equal(answer["status"], "ready");
+    const warned = lines.map((line) => JSON.parse(line) as Answer).filter(({ event }) => event === "platform_tool_misconfigured");
+    assert.ok(warned.length === 1 && String(warned[0]?.["reason"]).includes(named), lines.join(""));
     assert.doesNotMatch(lines.join(""), /4242424242424242/);
     await app.close();
   });
@@ -366,7 +379,7 @@ for (const [what, terms, named] of MISCONFIGURED) {
 test("a wrong parameter leaves what became of a payment to be told, and one that names no tool is the merchant's fault (R-382)", async () => {
   const call = newBetaCall();
   const made = await beta(whole({ args: { amount: 1 }, call }));
-  const told = await beta(whole({ name: "get_payment_result", args: {}, call }), { ammount: "5" });
+  const told = await beta(whole({ name: "get_payment_result", args: {}, call }), { transfer: "controll" });
   assert.deepEqual([told["status"], told["session_id"]], ["waiting", made["session_id"]]);
   assert.partialDeepStrictEqual(await beta({ session_id: made["session_id"] }, { tool: "get_result" }), {
     error: { code: "tool_misconfigured" },

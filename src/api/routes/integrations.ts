@@ -25,7 +25,7 @@ import {
 import { readJsonAndBytes } from "../body.ts";
 import type { ApiDeps } from "../deps.ts";
 import type { RateLimiter } from "../access/rate-limit.ts";
-import { integrationQuery, type IntegrationQuery, wrongParameterOf } from "../schemas/integration.ts";
+import { integrationQuery, type IntegrationQuery, unknownParameterOf, wrongParameterOf } from "../schemas/integration.ts";
 import { parse } from "../schemas/validate.ts";
 import { createToolSessions } from "../tool-sessions.ts";
 import type { TrafficAudit } from "../traffic-audit.ts";
@@ -57,8 +57,7 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     const toolSessions = toolSessionsFor(request.identity, request.client);
     const requester = { organizationId, environment };
     // A name is the sender's own text: what is no word is neither logged nor told.
-    const wrong = wrongParameterOf(request.query as Record<string, unknown>);
-    const wrongParameter = wrong === null || /^[a-z_-]{1,40}$/i.test(wrong) ? wrong : "(not a word)";
+    const wrongParameter = wrongParameterOf(request.query as Record<string, unknown>);
     const known = { platform, requester, projectId: project?.id ?? null, country: project?.country ?? null, terms, wrongParameter };
     return { body, toolSessions, known };
   }
@@ -98,12 +97,14 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
 
   async function answered(tool: ToolCall, delivery: Delivery, request: FastifyRequest): Promise<ToolAnswer> {
     const answer = await callTool(tool, delivery, toolSessionsFor(request.identity, request.client));
-    if (answer.kind === "error" && answer.code === "tool_misconfigured")
+    const unknown = unknownParameterOf(request.query as Record<string, unknown>);
+    const isMisconfigured = answer.kind === "error" && answer.code === "tool_misconfigured";
+    if (isMisconfigured || unknown !== null)
       log.warn("platform_tool_misconfigured", {
         request: request.id,
         organization: request.identity.organizationId,
         path: request.routeOptions.url,
-        reason: answer.message,
+        reason: isMisconfigured ? answer.message : `the tool's address has a parameter that is none, ${unknown}: it is ignored`,
       });
     if (answer.kind === "error") note(request, "platform_tool_call", answer.code);
     else note(request, "platform_tool_call", String(answer.fields["status"]), answer.fields["session_id"]);

@@ -29,9 +29,14 @@ export type IntegrationQuery = z.output<typeof integrationQuery>;
 /** What the values of these can only be. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { transfer: ["control"], tool: [COLLECT_PAYMENT, GET_PAYMENT_RESULT] };
 
-/** The first parameter of the address that is none of ours, or has a value that it cannot have; null: all are right. */
+/** The first parameter of the address with a value that it cannot have; null: there is none. */
 export function wrongParameterOf(query: Readonly<Record<string, unknown>>): string | null {
-  const isWrong = ([name, value]: [string, unknown]) =>
-    !Object.hasOwn(PARAMETERS, name) || (value !== "" && CHOICES[name]?.includes(String(value)) === false);
+  const isWrong = ([name, value]: [string, unknown]) => value !== "" && CHOICES[name]?.includes(String(value)) === false;
   return Object.entries(query).find(isWrong)?.[0] ?? null;
+}
+
+/** The first parameter of the address that is none of ours: ignored, but it may be a misspelt one. In the log's words, so no other than a plain name. */
+export function unknownParameterOf(query: Readonly<Record<string, unknown>>): string | null {
+  const unknown = Object.keys(query).find((name) => !Object.hasOwn(PARAMETERS, name));
+  return unknown === undefined || /^[a-z_-]{1,40}$/i.test(unknown) ? (unknown ?? null) : "(not a word)";
 }
