@@ -62,6 +62,11 @@ test("of a name as many letters are taken as in the card form, and no more", () 
   }
 });
 
+test("no name at all is one that is too short, also before there is a number", () => {
+  const call = TestCall.answered({ collect: ["name", "number", "expiry"] }).keys("#");
+  assert.deepEqual([call.asks, call.prompt], ["name", "name_length"]);
+});
+
 test("the card's own number, keyed once more, is no name: it would tell the number", () => {
   const call = atName().keys(`${VISA}#`);
   assert.deepEqual([call.asks, call.prompt], ["name", "name_invalid"]);

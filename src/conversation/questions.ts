@@ -183,9 +183,9 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     reminder: "name_unended",
     check: ({ card, entry }) => {
       const name = spelledName(entry);
+      if (name !== null && !isName(name)) return "name_length";
       // The card's number once more, by mistake, may spell something, which would tell the number.
-      if (name === null || entry.equals(card.number)) return "name_invalid";
-      return isName(name) ? null : "name_length";
+      return name === null || entry.equals(card.number) ? "name_invalid" : null;
     },
     keep: ({ card, entry }) => {
       card.cardholderName = spelledName(entry);
