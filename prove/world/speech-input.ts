@@ -17,7 +17,8 @@ interface RecogniserHost {
 }
 
 /** The pool of a process's speech workers, which are told what was said instead of hearing it. */
-export class ModelRecogniser implements Pick<Recogniser, "acquire" | "expectSpeech"> {
+export class ModelRecogniser implements Pick<Recogniser, "acquire" | "expectSpeech" | "understandsNames"> {
+  readonly understandsNames = false;
   readonly #process: RecogniserHost;
   #free = WORKERS;
 

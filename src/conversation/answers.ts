@@ -4,21 +4,31 @@ import { close } from "./ending.ts";
 import { submitCard } from "./gateway.ts";
 import { QUESTIONS, monthAndYear } from "./questions.ts";
 import { CLOSING } from "./sentences.ts";
-import { cancelTimer, clearEntry, listen, say, setTimer } from "./turn.ts";
+import { cancelTimer, clearEntry, listen, play, say, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** An answer that has begun ends by itself after two seconds where it can be whole, else after three; a long one is read off a card. */
 const WHOLE_PAUSE_MS = 2_000;
 const PAUSE_MS = 3_000;
 const NUMBER_PAUSE_MS = 5_000;
+/** At least, in a name: its letters are looked for on the keys. */
+const NAME_PAUSE_MS = 10_000;
 
 /** The answer has begun and may go on. */
 export function awaitMore(turn: Turn): void {
   const { asks, draft } = turn.state;
   cancelTimer(turn, "silence");
-  const pause = draft.setup.timeouts.betweenDigitsMs ?? (asks === "number" ? NUMBER_PAUSE_MS : PAUSE_MS);
+  const usual = draft.setup.timeouts.betweenDigitsMs ?? (asks === "number" ? NUMBER_PAUSE_MS : PAUSE_MS);
+  const pause = asks === "name" ? Math.max(usual, NAME_PAUSE_MS) : usual;
   setTimer(turn, "digits", QUESTIONS[asks].mayEnd(draft) ? Math.min(WHOLE_PAUSE_MS, pause) : pause);
   listen(turn);
+}
+
+/** The answer does not go on: it has ended, or the caller is told how to end it. */
+export function onPause(turn: Turn): void {
+  const { reminder } = QUESTIONS[turn.state.asks];
+  if (reminder) play(turn, reminder, [say(turn, reminder)]);
+  else complete(turn);
 }
 
 /** The answer has ended: checks it, and asks the next question or the same one again. False when it was refused. */
@@ -35,9 +45,16 @@ export function complete(turn: Turn): boolean {
   rules.keep(state.draft);
   // A no is an answer, not a fault: it may be said as often as the caller likes.
   if (wasConfirm && !state.draft.confirmed) {
-    askNext(turn, { prompt: "not_confirmed", sentences: [say(turn, "not_confirmed")], error: "not_confirmed" });
-  } else if (!askNext(turn)) submitCard(turn);
+    const { number } = state.draft.card;
+    const lead: Partial<Lead> = number.length === 0 ? { prompt: "not_confirmed", sentences: [say(turn, "not_confirmed")] } : {};
+    askNext(turn, { ...lead, error: "not_confirmed" });
+  } else proceed(turn);
   return true;
+}
+
+/** An answer was taken: the next question, or the card is whole. */
+export function proceed(turn: Turn): void {
+  if (!askNext(turn)) submitCard(turn);
 }
 
 /** Says what is wrong with the present answer. */

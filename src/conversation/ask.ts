@@ -66,8 +66,8 @@ export function repeat(turn: Turn): void {
 /** The prompt was heard to its end: the caller's time to answer runs. */
 export function awaitAnswer(turn: Turn): void {
   const { state } = turn;
+  if (state.speaking === "greeting") state.draft.informed = true;
   state.speaking = null;
-  if (state.prompt === "greeting") state.draft.informed = true;
   setTimer(turn, "silence", state.draft.setup.timeouts.firstDigitMs);
 }
 

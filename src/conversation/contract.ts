@@ -4,10 +4,7 @@ import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
 import type { FaultName, SentenceId, Values } from "./languages/language.ts";
 
 /** What a project may want collected (docs/operations.md, Apply file, `voice.collect`). */
-export type CollectField = "number" | "expiry" | "cvv" | "zip" | "name";
-
-/** What a caller can be asked on the telephone. A name is not among it: our recogniser cannot spell. */
-export type Field = Exclude<CollectField, "name">;
+export type Field = "number" | "expiry" | "cvv" | "zip" | "name";
 
 /** Every question of the conversation: the fields, then whether the card read back is the right one. */
 export type Question = Field | "confirm";
@@ -16,7 +13,7 @@ export type Question = Field | "confirm";
 export interface Timeouts {
   /** After a prompt, for the answer to begin; then the question is asked again. */
   firstDigitMs: number;
-  /** For an answer that has begun to go on; null: three seconds, five in a card number. */
+  /** For an answer that has begun to go on; null: three seconds, five in a card number. A name, which is spelled, has ten at least. */
   betweenDigitsMs: number | null;
 }
 
@@ -28,8 +25,8 @@ export interface ConversationSetup {
   amountMinor: number;
   /** ISO 4217, upper case. */
   currency: string;
-  /** In the order of asking. Number and expiry are asked even when they are missing here; `name` is left out. */
-  collect: readonly CollectField[];
+  /** In the order of asking. Number and expiry are asked even when they are missing here. */
+  collect: readonly Field[];
   /** Cards per call. */
   attempts: number;
   /** Faulty answers per field and card; the last of them ends the call. */
@@ -49,6 +46,8 @@ export interface ConversationSetup {
   testWord: boolean;
   /** A recogniser is there; without it, or without a model of the language, the keypad alone is offered. */
   speech: boolean;
+  /** The recogniser understands names; else they are asked for on the keypad alone. */
+  spokenNames: boolean;
   /** ISO 3166-1 alpha-2: how long a postal code is. */
   country: string;
   /** The caller goes back to where he came from afterwards: no last sentence says goodbye. */
@@ -70,6 +69,8 @@ export type RecognitionResult =
   | { kind: "digits"; digits: Uint8Array; final: boolean; certain: boolean }
   /** Month 1-12; year as spoken, two or four digits. */
   | { kind: "expiry"; month: number; year: number; certain: boolean }
+  /** The name on the card. */
+  | { kind: "name"; name: string; certain: boolean }
   | { kind: "yes" }
   | { kind: "no" }
   | { kind: "command"; command: Command }
@@ -178,6 +179,8 @@ export type PromptName =
   | "ask_expiry"
   | "ask_cvv"
   | "ask_zip"
+  | "ask_name"
+  | "name_unended"
   | "confirm_last4"
   | FaultName
   | "not_confirmed"
@@ -197,7 +200,7 @@ export type PromptName =
 /** The last sentence of a call. */
 export type ClosingName = "success" | "declined" | "unknown_outcome" | "too_many_tries" | "nobody_there" | "goodbye" | "cancelled";
 
-export type Listening = "number" | "expiry" | "cvv" | "zip" | "yes_no";
+export type Listening = Field | "yes_no";
 
 export type FinishReason =
   /** The payment has its outcome: approved, finally declined, or unknown. */

@@ -1,7 +1,7 @@
 import { stop } from "./ending.ts";
 import { awaitMore, complete } from "./answers.ts";
 import { repeat } from "./ask.ts";
-import { POUND, STAR } from "./contract.ts";
+import { POUND, type Question, STAR } from "./contract.ts";
 import { QUESTIONS } from "./questions.ts";
 import type { TypeAhead } from "./state.ts";
 import { cancelTimer, clearEntry, stopPlayback, listen, play, say, setTimer } from "./turn.ts";
@@ -9,6 +9,8 @@ import type { Turn } from "./turn.ts";
 
 /** DTMF digits closer than this were typed ahead together, without listening. */
 const TYPE_AHEAD_PAUSE_MS = 500;
+/** Before these questions the rest of a longer code is dropped, too: it would answer them. */
+const REST: Readonly<Partial<Record<Question, TypeAhead>>> = { confirm: "drop_to_pound", name: "drop_to_pound" };
 /** Two star keys within this time ask for the operator. */
 const TWO_STARS_MS = 2_000;
 
@@ -28,7 +30,7 @@ function onDigit(turn: Turn, digit: number): void {
   state.keyed = true;
   if (!QUESTIONS[state.asks].isWhole(state.draft)) return awaitMore(turn);
   const accepted = complete(turn);
-  if (state.stage === "asking") dropTypeAhead(turn, accepted ? (state.asks === "confirm" ? "drop_to_pound" : "drop_pound") : "drop_all");
+  if (state.stage === "asking") dropTypeAhead(turn, accepted ? (REST[state.asks] ?? "drop_pound") : "drop_all");
 }
 
 /** Ends the answer. */

@@ -80,7 +80,7 @@ for (const { before, says, fault } of UNFIT) {
     for (let more = 0; more < 20; more++) call.recognises(again());
     assert.equal(call.prompt, "use_keypad");
     assert.equal(call.state.asks, asks);
-    assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 });
+    assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, name: 0, confirm: 0 });
     for (let repeat = 0; repeat < 4; repeat++) call.listens().passes(10_000);
     assert.equal(call.prompt, "nobody_there");
     assert.equal(call.listens().finished, "abandoned");
@@ -142,7 +142,7 @@ test("a no at the read-back is no fault, keyed or spoken, however often: the num
       call.passes(1000).keys(`${VISA}#`).passes(1000);
       assert.equal(call.prompt, "confirm_last4");
     }
-    assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 });
+    assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, name: 0, confirm: 0 });
   }
 });
 
@@ -187,7 +187,7 @@ test("doubtful speech is asked for again, then the keypad is named, then it is p
   assert.equal(call.prompt, "use_keypad");
   for (let noise = 0; noise < 20; noise++) call.recognises({ kind: "nothing" }).saysDigits("12", { certain: false });
   assert.equal(call.playing, "use_keypad");
-  assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 });
+  assert.deepEqual(call.state.faults, { number: 0, expiry: 0, cvv: 0, zip: 0, name: 0, confirm: 0 });
   call.saysDigits(VISA);
   assert.equal(call.prompt, "ask_expiry");
 });

@@ -166,8 +166,8 @@ test("a new number of a brand with a longer code asks for the code again", () =>
   assert.deepEqual(call.charged, [{ ...PAID, number: AMEX, cvv: "1234" }]);
 });
 
-test("only what the project collects is asked, in its order; a name is never asked on the telephone", () => {
-  const call = TestCall.answered({ collect: ["zip", "name", "number", "expiry"] });
+test("only what the project collects is asked, in its order", () => {
+  const call = TestCall.answered({ collect: ["zip", "number", "expiry"] });
   assert.equal(call.asks, "zip");
   call.keys(`94105#${VISA}#0330#`);
   assert.equal(call.prompt, "confirm_last4");

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { CardBrand } from "#src/kernel/card.ts";
-import type { CollectField, ConversationEffect, ConversationEvent, ConversationSetup, PromptName, Question } from "./contract.ts";
+import type { ConversationEffect, ConversationEvent, ConversationSetup, Field, PromptName, Question } from "./contract.ts";
 import { stepConversation } from "./machine.ts";
 import { EN_US } from "./languages/en-US.ts";
 import { fixedPrompts } from "./sentences.ts";
@@ -13,11 +13,35 @@ import { AMEX, MASTERCARD, NOW_MS, SETUP, VISA } from "./testing.ts";
 /** One thing that a caller, the recogniser or the service does. */
 type Action = ConversationEvent | { type: "prompt ends" } | { type: "type_ahead"; keys: string } | { type: "right answer" };
 
-const RIGHT: Readonly<Record<Question, string>> = { number: MASTERCARD, expiry: "0330", cvv: "123", zip: "94105#", confirm: "1" };
+const RIGHT: Readonly<Record<Question, string>> = {
+  number: MASTERCARD,
+  expiry: "0330",
+  cvv: "123",
+  zip: "94105#",
+  name: "23202#",
+  confirm: "1",
+};
 
 const kind = <T extends string>(...kinds: T[]) => fc.constantFrom(...kinds);
 const digits = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 20 });
-const wholeAnswers = kind(`${VISA}#`, MASTERCARD, AMEX, "4242424242424241#", "0330", "0120#", "123", "1234", "94105", "1", "2", "*", "#");
+const wholeAnswers = kind(
+  `${VISA}#`,
+  MASTERCARD,
+  AMEX,
+  "4242424242424241#",
+  "0330",
+  "0120#",
+  "123",
+  "1234",
+  "94105",
+  "1",
+  "2",
+  "3",
+  "56664466#",
+  "2222#",
+  "*",
+  "#",
+);
 
 const recognitionResult = fc.oneof(
   fc.record({
@@ -38,6 +62,7 @@ const recognitionResult = fc.oneof(
     certain: fc.boolean(),
   }),
   fc.record({ kind: kind("command"), command: kind("repeat", "help", "back", "cancel", "operator") }),
+  fc.record({ kind: kind("name"), name: kind("ADA O'BYRON", "A", "4242 4242", "Ada"), certain: fc.boolean() }),
   fc.record({ kind: kind("yes", "no", "nothing") }),
 );
 
@@ -66,7 +91,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 
 const setups: fc.Arbitrary<ConversationSetup> = fc
   .record({
-    collect: fc.subarray<CollectField>(["number", "expiry", "cvv", "zip", "name"]),
+    collect: fc.subarray<Field>(["number", "expiry", "cvv", "zip", "name"]),
     attempts: fc.integer({ min: 1, max: 4 }),
     tries: fc.integer({ min: 1, max: 5 }),
     readBack: fc.boolean(),
@@ -74,6 +99,7 @@ const setups: fc.Arbitrary<ConversationSetup> = fc
     timeouts: fc.constant({ firstDigitMs: 9_000, betweenDigitsMs: null }),
     testWord: fc.boolean(),
     speech: fc.boolean(),
+    spokenNames: fc.boolean(),
     country: kind("US", "DE"),
   })
   .map((choices) => ({ ...SETUP, ...choices }));
@@ -106,6 +132,8 @@ function assertChargeable(effect: Extract<ConversationEffect, { type: "submit_ca
   else assert.equal(card.cvv.length, 0);
   if (setup.collect.includes("zip")) assert.match(card.postalCode ?? "", setup.country === "US" ? /^[0-9]{5}$/ : /^[0-9]{3,10}$/);
   else assert.equal(card.postalCode, null);
+  if (setup.collect.includes("name")) assert.match(card.cardholderName ?? "", /^[A-Z][A-Z' ]*[A-Z]$/);
+  else assert.equal(card.cardholderName, null);
 }
 
 test("whatever happens in a call: no fault is thrown, no bad card is charged, never more cards than allowed, and a hang-up wipes all", () => {
@@ -139,7 +167,7 @@ test("whatever happens in a call: no fault is thrown, no bad card is charged, ne
             assertChargeable(effect, setup);
           }
         }
-        assert.doesNotMatch(inspect(state, { depth: 9 }).replaceAll(String(NOW_MS), ""), /[0-9]{5}/);
+        assert.doesNotMatch(inspect(state, { depth: 9 }).replaceAll(String(NOW_MS), ""), /[0-9]{5}|BYRON/);
       };
 
       happens({ type: "answered" });
@@ -157,7 +185,7 @@ test("whatever happens in a call: no fault is thrown, no bad card is charged, ne
       assert.equal(settles <= setup.attempts, true);
       assert.equal(skips <= (setup.testWord && setup.speech ? 1 : 0), true);
       for (const cell of [card.number, card.expMonth, card.expYear, card.cvv, entry]) assert.equal(cell.length, 0);
-      assert.equal(card.postalCode, null);
+      assert.deepEqual([card.postalCode, card.cardholderName], [null, null]);
       settled += settles;
     }),
     { numRuns: 1000 },

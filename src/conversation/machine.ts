@@ -1,4 +1,4 @@
-import { complete } from "./answers.ts";
+import { onPause } from "./answers.ts";
 import { awaitAnswer, greet, onSilence } from "./ask.ts";
 import type { ConversationEffect, ConversationEvent, ConversationSetup, TimerName } from "./contract.ts";
 import { callOff, finish, leave, succeed } from "./ending.ts";
@@ -50,7 +50,7 @@ const REACTIONS: Readonly<Record<Stage, Reactions>> = {
 
 const TIMERS: Readonly<Record<TimerName, (turn: Turn) => unknown>> = {
   silence: onSilence,
-  digits: complete,
+  digits: onPause,
   type_ahead: onTypeAheadPause,
   star: () => undefined,
   patience: askForPatience,

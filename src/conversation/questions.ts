@@ -1,7 +1,8 @@
-import { cvvLengthOf, isCompleteNumber, isUnexpired, lengthsOf, passesLuhn, brandOf } from "#src/kernel/card.ts";
+import { cvvLengthOf, isCompleteNumber, isUnexpired, lengthsOf, LONGEST_NAME, passesLuhn, brandOf } from "#src/kernel/card.ts";
 import type { CardBrand, CardCells, Cell } from "#src/kernel/card.ts";
 import type { ConversationSetup, Listening, PromptName, Question, Sentence } from "./contract.ts";
 import type { FaultName, SentenceId } from "./languages/language.ts";
+import { spelledText } from "./multi-tap.ts";
 import { ASK, readBack } from "./sentences.ts";
 
 /** What the questions read and write. Card and entry are memory of their own, see kernel/card.ts. */
@@ -29,8 +30,10 @@ interface Rules {
   isWhole(draft: Draft): boolean;
   /** Digits from which on an utterance may be taken for the whole answer. */
   minimum: number;
-  /** A pause of two seconds is enough to end the answer; else five. */
+  /** A pause of two seconds is enough to end the answer. */
   mayEnd(draft: Draft): boolean;
+  /** What is said after a pause of an answer that only its pound key ends. */
+  reminder?: SentenceId & PromptName;
   /** What is wrong with the answer; null when nothing is. */
   check(draft: Draft): FaultName | null;
   /** Takes the checked answer over. */
@@ -70,8 +73,13 @@ const PAYMENT_CARDS: ReadonlySet<number> = new Set([2, 3, 4, 5, 6, 8]);
  */
 const USUAL_LENGTH: Readonly<Partial<Record<CardBrand, number>>> = { visa: 16, discover: 16, jcb: 16 };
 
-/** DTMF digits of the yes-or-no question; the spoken words stand for them. */
-export const ANSWER_DIGITS = { yes: 1, no: 2 } as const;
+/** DTMF digits of the yes-or-no question; the spoken words stand for the first two. The third is offered where a name was given. */
+export const ANSWER_DIGITS = { yes: 1, no: 2, otherName: 3 } as const;
+
+/** A name as cards bear it, of two letters at least. */
+export const isName = (text: string): boolean => text.length <= LONGEST_NAME && /^[A-Z][A-Z' ]*[A-Z]$/.test(text);
+
+const spelledName = (entry: Cell): string | null => spelledText(entry)?.replaceAll(/ +/g, " ").trim() ?? null;
 
 /** Month and year 20YY of a four- or six-digit answer, MMYY or MMYYYY; null for any other length. */
 export function monthAndYear(entry: Cell): { month: number; year: number } | null {
@@ -164,6 +172,30 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     },
   },
 
+  name: {
+    prompt: "ask_name",
+    listenFor: "name",
+    ask: ({ setup }) => ({ ...ASK.name, ...(!setup.spokenNames && { speech: ASK.name.keypad }) }),
+    isWhole: never,
+    minimum: 1,
+    mayEnd: never,
+    // A pause cannot end it: the 1 of a caller who goes on spelling would confirm the card that is read back by then (R-441).
+    reminder: "name_unended",
+    check: ({ card, entry }) => {
+      const name = spelledName(entry);
+      if (name !== null && !isName(name)) return "name_length";
+      // The card's number once more, by mistake, may spell something, which would tell the number.
+      return name === null || entry.equals(card.number) ? "name_invalid" : null;
+    },
+    keep: ({ card, entry }) => {
+      card.cardholderName = spelledName(entry);
+    },
+    isAnswered: ({ card }) => card.cardholderName !== null,
+    forget: ({ card }) => {
+      card.cardholderName = null;
+    },
+  },
+
   confirm: {
     prompt: "confirm_last4",
     listenFor: "yes_no",
@@ -173,19 +205,23 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
         informed,
         card.brand,
         [-4, -3, -2, -1].map((at) => card.number.digit(at)),
+        card.cardholderName,
       ),
-    ask: () => ASK.confirm,
+    ask: ({ card }) => (card.cardholderName === null ? ASK.confirm : ASK.confirmName),
     isWhole: ({ entry }) => entry.length > 0,
     minimum: 1,
     mayEnd: never,
-    check: ({ entry }) => {
-      const isAnswer = entry.length === 1 && Object.values<number>(ANSWER_DIGITS).includes(entry.digit(0));
-      return isAnswer ? null : "confirm_unclear";
+    check: ({ card, entry }) => {
+      const digit = entry.length === 1 ? entry.digit(0) : null;
+      const { yes, no, otherName } = ANSWER_DIGITS;
+      return digit === yes || digit === no || (digit === otherName && card.cardholderName !== null) ? null : "confirm_unclear";
     },
-    // A no is an answer, too: the number is asked again.
+    // A no is an answer, too: the number is asked again, or the name.
     keep: (draft) => {
-      draft.confirmed = draft.entry.digit(0) === ANSWER_DIGITS.yes;
-      if (!draft.confirmed) draft.card.number.wipe();
+      const answer = draft.entry.digit(0);
+      draft.confirmed = answer === ANSWER_DIGITS.yes;
+      if (answer === ANSWER_DIGITS.no) draft.card.number.wipe();
+      if (answer === ANSWER_DIGITS.otherName) draft.card.cardholderName = null;
     },
     isAnswered: ({ confirmed }) => confirmed,
     forget: (draft) => {

@@ -14,6 +14,7 @@ export interface Sample {
 
 const AMOUNT_MINOR = 4995;
 const LAST4 = [4, 2, 4, 2];
+const CARDHOLDER = "ADA BYRON";
 
 /** Everything that a project's callers can hear, in the words that they hear it in: for whoever wants to listen to it. */
 export function samplesOf(
@@ -27,6 +28,7 @@ export function samplesOf(
     merchant: merchant ?? "",
     date: { month: 1, year: 2025 },
     last4: LAST4,
+    cardholder: CARDHOLDER,
   };
   const isNeverSaid = new Set([
     merchant === null ? "greeting_of" : "greeting",

@@ -7,8 +7,8 @@ import { BRAND_NAMES, type Language, type SentenceId, type Values } from "./lang
 
 /** Which sentences are said when, and how one is filled in. The words are in `languages/`. */
 
-/** A sentence is spoken as one piece; digits are pieces of their own, so that they are rendered once and never kept in a row. */
-const DIGITS = "{last4}";
+/** A sentence is spoken as one piece; digits and letters are pieces of their own, so that they are rendered once and never kept in a row. */
+const ONE_BY_ONE = /\{(?:last4|cardholder)\}/;
 
 /** One sentence in the language's own words and order. Values that it does not hold are passed over. */
 export function sentence(language: LanguageTag, id: SentenceId, values: Partial<Values> = {}): Sentence {
@@ -22,15 +22,19 @@ export const inLanguage = (language: LanguageTag, { id, values }: Sentence): Sen
 export const inOwnWords = ({ id, language, values }: Sentence, template: string): Sentence => filledIn(language, id, template, values);
 
 function filledIn(language: LanguageTag, id: SentenceId, template: string, values: Partial<Values>): Sentence {
-  const spoken = LANGUAGES[language];
-  const [before = "", after] = template.split(DIGITS);
-  const digits = (after === undefined ? [] : (values.last4 ?? [])).map((digit) => ({ text: spoken.digits[digit] ?? "", isFixed: true }));
+  const [before = "", after] = template.split(ONE_BY_ONE);
+  const single = after === undefined ? [] : template.includes("{last4}") ? digitsOf(language, values) : lettersOf(language, values);
   const words = inWordsOf(language, values);
-  const pieces = [piece(before, words), ...digits, piece(after ?? "", words)];
+  const pieces = [piece(before, words), ...single.map((text) => ({ text, isFixed: true })), piece(after ?? "", words)];
   return { id, language, pieces: pieces.filter(({ text }) => /[\p{L}]/u.test(text)), values };
 }
 
-/** All that is spoken but single digits, in the language's words. */
+const digitsOf = (language: LanguageTag, { last4 = [] }: Partial<Values>) => last4.map((digit) => LANGUAGES[language].digits[digit] ?? "");
+
+const lettersOf = (language: LanguageTag, { cardholder = "" }: Partial<Values>) =>
+  Array.from(cardholder, (letter) => LANGUAGES[language].spelled[letter] ?? letter);
+
+/** All that is spoken but single digits and letters, in the language's words. */
 function inWordsOf(language: LanguageTag, { amount, brand, brands, merchant, date }: Partial<Values>): Partial<Record<string, string>> {
   const spoken = LANGUAGES[language];
   return {
@@ -56,8 +60,10 @@ export const ASK = {
   cvv4: { speech: "ask_cvv4", keypad: "ask_cvv4_keypad" },
   zip: { speech: "ask_zip", keypad: "ask_zip_keypad" },
   postalCode: { speech: "ask_postal_code", keypad: "ask_postal_code_keypad" },
+  name: { speech: "ask_name", keypad: "ask_name_keypad" },
   postalDigits: { speech: "ask_postal_digits", keypad: "ask_postal_digits_keypad" },
   confirm: { speech: "ask_confirm", keypad: "ask_confirm_keypad" },
+  confirmName: { speech: "ask_confirm_name", keypad: "ask_confirm_name_keypad" },
 } as const satisfies Record<string, Readonly<Record<"speech" | "keypad", SentenceId>>>;
 
 /** What the caller is about to pay or store: said first, and before the card is read back to whoever cut it short. */
@@ -77,10 +83,17 @@ export function greeting(setup: ConversationSetup): readonly Sentence[] {
   return [merchant === null ? sentence(language, "greeting") : sentence(language, "greeting_of", { merchant }), purpose(setup)];
 }
 
-/** What the caller is about to agree to: the card, its digits one by one, and the amount unless it was heard before. */
-export function readBack(setup: ConversationSetup, informed: boolean, brand: CardBrand, last4: readonly number[]): readonly Sentence[] {
+/** What the caller is about to agree to: the card, its digits one by one, the name on it, and the amount unless it was heard before. */
+export function readBack(
+  setup: ConversationSetup,
+  informed: boolean,
+  brand: CardBrand,
+  last4: readonly number[],
+  cardholder: string | null,
+): readonly Sentence[] {
   const card = sentence(setup.language, "card_ends_in", { brand, last4 });
-  return informed ? [card] : [purpose(setup), card];
+  const name = cardholder === null ? [] : [sentence(setup.language, "name_is", { cardholder })];
+  return [...(informed ? [] : [purpose(setup)]), card, ...name];
 }
 
 /** Why the payment did not happen, for the caller: nothing that would help a thief, nothing about the merchant's settings. */
@@ -148,13 +161,14 @@ const OF_A_PROJECT = /\{(merchant|brands)\}/;
 
 /** Everything of a language, so that the voice can render once what never varies. What varies are amounts, dates and projects. */
 export function allSentences(language: LanguageTag): readonly Sentence[] {
-  const { sentences, digits }: Language = LANGUAGES[language];
+  const { sentences, digits, spelled }: Language = LANGUAGES[language];
   const last4 = [...digits.keys()];
+  const cardholder = `ABCDEFGHIJKLMNOPQRSTUVWXYZ${Object.keys(spelled).join("")}`;
   const ofAll = (Object.keys(sentences) as SentenceId[]).filter((id) => !OF_A_PROJECT.test(sentences[id]));
   return ofAll.flatMap((id) =>
     (Object.keys(BRAND_NAMES) as CardBrand[])
       .filter((brand) => BRAND_NAMES[brand] === "" || sentences[id].includes("{brand}"))
-      .map((brand) => sentence(language, id, { brand, last4 })),
+      .map((brand) => sentence(language, id, { brand, last4, cardholder })),
   );
 }
 

@@ -1,11 +1,11 @@
 import type { Command } from "#src/kernel/language.ts";
-import { MISRECOGNISED_LIMIT, awaitMore, complete, onMisrecognised } from "./answers.ts";
+import { MISRECOGNISED_LIMIT, awaitMore, complete, proceed, onMisrecognised } from "./answers.ts";
 import { ask, askNext, repeat } from "./ask.ts";
 import type { RecognitionResult } from "./contract.ts";
 import { stop } from "./ending.ts";
 import { skip } from "./gateway.ts";
 import { takeTypeAhead } from "./dtmf.ts";
-import { ANSWER_DIGITS, QUESTIONS } from "./questions.ts";
+import { ANSWER_DIGITS, QUESTIONS, isName } from "./questions.ts";
 import { clearEntry, say, stopListening, stopPlayback, setTimer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
@@ -26,10 +26,14 @@ export function onRecognised(turn: Turn, { result }: { result: RecognitionResult
     case "test_word":
       return skip(turn);
     case "digits":
-      // A spoken digit never confirms or refuses a card.
-      return result.certain && turn.state.asks !== "confirm" ? takeSpoken(turn, result.digits, result.final) : notUnderstood(turn);
+      // A spoken digit never confirms or refuses a card, and spells nothing.
+      return result.certain && turn.state.asks !== "confirm" && turn.state.asks !== "name"
+        ? takeSpoken(turn, result.digits, result.final)
+        : notUnderstood(turn);
     case "expiry":
       return result.certain && turn.state.asks === "expiry" ? takeExpiry(turn, result) : notUnderstood(turn);
+    case "name":
+      return result.certain && turn.state.asks === "name" && isName(result.name) ? takeName(turn, result.name) : notUnderstood(turn);
     case "yes":
     case "no":
       return turn.state.asks === "confirm" ? takeYesOrNo(turn, result.kind) : notUnderstood(turn);
@@ -60,6 +64,15 @@ function takeYesOrNo(turn: Turn, answer: "yes" | "no"): void {
   clearEntry(turn);
   turn.state.draft.entry.push(ANSWER_DIGITS[answer]);
   complete(turn);
+}
+
+/** One that is being spelled is not talked over. */
+function takeName(turn: Turn, name: string): void {
+  if (turn.state.keyed) return;
+  stopPlayback(turn);
+  takeTypeAhead(turn);
+  turn.state.draft.card.cardholderName = name;
+  proceed(turn);
 }
 
 function takeExpiry(turn: Turn, { month, year }: { month: number; year: number }): void {

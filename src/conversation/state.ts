@@ -1,15 +1,5 @@
-import { CardCells, Cell } from "#src/kernel/card.ts";
-import type {
-  ConversationSetup,
-  Field,
-  FinishReason,
-  PaymentResult,
-  PromptName,
-  Question,
-  Sentence,
-  Situation,
-  TimerName,
-} from "./contract.ts";
+import { CardCells, Cell, LONGEST_NAME } from "#src/kernel/card.ts";
+import type { ConversationSetup, FinishReason, PaymentResult, PromptName, Question, Sentence, Situation, TimerName } from "./contract.ts";
 import { LANGUAGES } from "./languages/index.ts";
 import type { Draft } from "./questions.ts";
 
@@ -29,7 +19,7 @@ export type TypeAhead =
   | "take"
   /** The answer was whole without its pound key: one such key is dropped, any other belongs to the next question. */
   | "drop_pound"
-  /** The same before yes-or-no: the rest of a longer code (a nine-digit ZIP) must not confirm a card. Up to a pound key or a pause. */
+  /** The same before yes-or-no and before a name: the rest of a longer code (a nine-digit ZIP) must not confirm a card, nor spell a name. Up to a pound key or a pause. */
   | "drop_to_pound"
   /** The answer was refused: what was typed ahead with it meant other questions. Up to a pause. */
   | "drop_all";
@@ -70,17 +60,16 @@ export interface ConversationState {
   readonly ending: FinishReason | null;
 }
 
-export const NO_FAULTS: ConversationState["faults"] = { number: 0, expiry: 0, cvv: 0, zip: 0, confirm: 0 };
+export const NO_FAULTS: ConversationState["faults"] = { number: 0, expiry: 0, cvv: 0, zip: 0, name: 0, confirm: 0 };
 
-/** More than any answer has, so that a too long one is seen to be too long. */
-const ENTRY_DIGITS = 32;
+/** More than any answer has, so that a too long one is seen to be too long: the longest name takes five keys a letter. */
+const ENTRY_DIGITS = 5 * LONGEST_NAME + 12;
 
 /** The conversation before the call is answered. */
 export function startConversation(setup: ConversationSetup): ConversationState {
-  const asked = setup.collect.filter((field): field is Field => field !== "name");
-  const needed = (["number", "expiry"] as const).filter((field) => !asked.includes(field));
+  const needed = (["number", "expiry"] as const).filter((field) => !setup.collect.includes(field));
   return {
-    questions: [...new Set([...needed, ...asked]), ...(setup.readBack ? (["confirm"] as const) : [])],
+    questions: [...new Set([...needed, ...setup.collect]), ...(setup.readBack ? (["confirm"] as const) : [])],
     draft: { setup, card: new CardCells(), entry: new Cell(ENTRY_DIGITS), informed: false, confirmed: false },
     stage: "ringing",
     asks: "number",

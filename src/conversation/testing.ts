@@ -40,6 +40,7 @@ export const SETUP: ConversationSetup = {
   timeouts: { firstDigitMs: 10_000, betweenDigitsMs: null },
   testWord: true,
   speech: true,
+  spokenNames: false,
   country: "US",
   transfersBack: false,
   nowMs: NOW_MS,
@@ -52,6 +53,16 @@ export interface Charged {
   cvv: string;
   zip: string | null;
   mayRetry: boolean;
+}
+
+/** The keys that spell `text`, capitals and spaces, as a careful caller presses them. */
+export function multiTap(text: string): string {
+  const letters = ["", "", "ABC", "DEF", "GHI", "JKL", "MNO", "PQRS", "TUV", "WXYZ"];
+  return Array.from(text).reduce((keys, letter) => {
+    const key = letter === " " ? 0 : letters.findIndex((each) => each.includes(letter));
+    const presses = String(key).repeat(Math.max(1, (letters[key]?.indexOf(letter) ?? 0) + 1));
+    return keys + (key > 0 && keys.endsWith(String(key)) ? "1" : "") + presses;
+  }, "");
 }
 
 const PROMPT_MS = 4_000;
@@ -152,7 +163,11 @@ export class TestCall {
   get isWiped(): boolean {
     const { card, entry } = this.state.draft;
     const cells = [card.number, card.expMonth, card.expYear, card.cvv, entry];
-    return cells.every((cell) => cell.length === 0 && cell.bytes(0, 32).every((byte) => byte === 0)) && card.postalCode === null;
+    return (
+      cells.every((cell) => cell.length === 0 && cell.bytes(0, 32).every((byte) => byte === 0)) &&
+      card.postalCode === null &&
+      card.cardholderName === null
+    );
   }
 
   get pendingTimers(): number {

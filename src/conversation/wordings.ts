@@ -38,7 +38,9 @@ export function worded(
 const isForSome = ({ attempt, error, brand }: Wording) => attempt !== undefined || error !== undefined || brand !== undefined;
 
 /** The sentences that can be recorded: those that are the same in every call of a project. */
-export const RECORDABLE: readonly SentenceId[] = SENTENCE_IDS.filter((id) => !/\{(amount|brand|last4|date)\}/.test(EN_US.sentences[id]));
+export const RECORDABLE: readonly SentenceId[] = SENTENCE_IDS.filter(
+  (id) => !/\{(amount|brand|last4|cardholder|date)\}/.test(EN_US.sentences[id]),
+);
 
 function fits({ attempt, error, brand }: Wording, situation: Situation): boolean {
   return (
@@ -67,8 +69,8 @@ export function ownSentences({
   return [...named.map((id) => sentence(language, id, values)), ...worded];
 }
 
-/** What a caller must not be left without: what is paid, and which card. */
-const NEEDED: readonly string[] = ["{amount}", "{last4}"];
+/** What a caller must not be left without: what is paid, and which card, and whose. */
+const NEEDED: readonly string[] = ["{amount}", "{last4}", "{cardholder}"];
 
 const placesOf = (text: string): readonly string[] => text.match(/\{[^{}]*\}/g) ?? [];
 

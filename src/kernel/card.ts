@@ -83,6 +83,9 @@ export class Cell {
   }
 }
 
+/** Characters of a cardholder's name. */
+export const LONGEST_NAME = 100;
+
 /** One collected card. It stays in the process that collected it, from the last field to the end of the gateway request. */
 export class CardCells {
   /** Primary account number, 12 to 19 digits. */

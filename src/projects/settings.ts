@@ -11,16 +11,14 @@ import { allowRuleFault } from "./transfer-allow.ts";
  * were written. What was never written has the default of this file when it is read, so a default can improve.
  */
 
-/** What can be asked for on the telephone. */
-const VOICE_FIELDS = ["number", "expiry", "cvv", "zip"] as const;
-/** What the card form can ask for. */
-const WIDGET_FIELDS = [...VOICE_FIELDS, "name"] as const;
-export type WidgetField = (typeof WIDGET_FIELDS)[number];
+/** What can be asked for, on the telephone and in the card form. */
+const FIELDS = ["number", "expiry", "cvv", "zip", "name"] as const;
+export type WidgetField = (typeof FIELDS)[number];
 
 /** How a project's calls run. */
 export interface VoiceSettings {
   /** Fields the caller is asked for, in this order. */
-  collect: readonly (typeof VOICE_FIELDS)[number][];
+  collect: readonly (typeof FIELDS)[number][];
   /** Cards that may be tried in one call (R-192). */
   attempts: number;
   /** Faulty answers to one question with one card. */
@@ -90,14 +88,10 @@ const LONGEST_WORD = 60;
 /** A word of the apply file as a fault repeats it: in one line, and not the whole of a long one. */
 export const quoted = (word: string): string => JSON.stringify(word.length > LONGEST_WORD ? `${word.slice(0, LONGEST_WORD)}…` : word);
 
-const fieldList = <const Names extends readonly [string, ...string[]]>(names: Names) =>
-  z
-    .array(z.enum(names))
-    .refine(
-      (fields) => (["number", "expiry"] as string[]).every((field) => (fields as string[]).includes(field)),
-      "must name number and expiry",
-    )
-    .refine((fields) => new Set(fields).size === fields.length, "must name each field once");
+const fieldList = z
+  .array(z.enum(FIELDS))
+  .refine((fields) => (["number", "expiry"] as const).every((field) => fields.includes(field)), "must name number and expiry")
+  .refine((fields) => new Set(fields).size === fields.length, "must name each field once");
 
 const allowRule = z
   .string()
@@ -138,8 +132,8 @@ const wording = z
 /** The `voice` block of the apply file. */
 export const voiceBlock = z
   .strictObject({
-    collect: fieldList(VOICE_FIELDS).describe(
-      "What the caller is asked for, in this order. Default: number, expiry, cvv, zip. A name is not asked for on the telephone.",
+    collect: fieldList.describe(
+      "What the caller is asked for, in this order. Default: number, expiry, cvv, zip. `name` is spelled on the keypad, or said where the recogniser understands names (docs/conversation.md).",
     ),
     attempts: z.int().min(1).max(5).describe("Cards that may be tried in one call. Default: 3."),
     tries: z
@@ -191,7 +185,9 @@ export const voiceBlock = z
           .min(1_000)
           .max(15_000)
           .nullable()
-          .describe("For an answer that has begun to go on, ms. null, and by default: 3000, and 5000 in a card number."),
+          .describe(
+            "For an answer that has begun to go on, ms. null, and by default: 3000, and 5000 in a card number. A name has 10000 at least.",
+          ),
       })
       .partial(),
     transfer: z
@@ -241,7 +237,7 @@ export const widgetBlock = z
         theme: z.enum(["light", "dark", "auto"]).describe("Default: auto, as the browser's user has it."),
         variables: z.record(z.string(), z.string().max(128)).describe("Colours, font, radius and spacing, by the names of docs/widget.md."),
         labels: z.enum(["above", "floating", "hidden"]).describe("Where a field's label stands. Default: above."),
-        fields: fieldList(WIDGET_FIELDS).describe("What the form asks for, in this order. Default: number, expiry, cvv, zip."),
+        fields: fieldList.describe("What the form asks for, in this order. Default: number, expiry, cvv, zip."),
       })
       .partial()
       .superRefine(({ variables = {}, theme = "auto" }, context) => {

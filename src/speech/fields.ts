@@ -242,6 +242,8 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   expiry: understandExpiry,
   cvv: understandDigits(LENGTHS.cvv),
   zip: understandDigits(LENGTHS.zip),
+  // No model knows names: commands alone are understood.
+  name: () => NOTHING,
   yes_no: ({ scoring }, { samples }) => understandAnswer(scoring, samples),
 };
 

@@ -28,6 +28,8 @@ export interface Recogniser {
   expectSpeech(): Promise<void>;
   /** A worker for one call, started when none is ready; null when all that may run serve calls. */
   acquire(): Promise<Listener | null>;
+  /** Names are understood, too. */
+  readonly understandsNames: boolean;
   /** Workers ready for a caller who begins to speak, and workers in all. */
   readonly counts: { ready: number; running: number };
   /** Ends every worker, those of running calls too. */
@@ -172,6 +174,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       if (!pooled && !isStopped) onBusy();
       return pooled && serve(pooled, { onDied: (fault) => isStopped || onDied(fault), onEnded: () => void fill() });
     },
+    understandsNames: engine.kind !== "embedded",
     get counts() {
       return { ready: ready.length, running: all.size };
     },

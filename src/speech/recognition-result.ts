@@ -1,7 +1,7 @@
 import type { Command } from "#src/kernel/language.ts";
 
 /** What the caller is being asked, which decides what can be understood. */
-export type ListenFor = "number" | "expiry" | "cvv" | "zip" | "yes_no";
+export type ListenFor = "number" | "expiry" | "cvv" | "zip" | "name" | "yes_no";
 
 /** Questions whose answer is a string of digits. */
 export const hasDigits = (what: ListenFor): boolean => what === "number" || what === "cvv" || what === "zip";
@@ -15,6 +15,8 @@ export type RecognitionResult =
   | { kind: "digits"; digits: Uint8Array<ArrayBuffer>; final: boolean; certain: boolean }
   /** Month 1-12, year in four digits. */
   | { kind: "expiry"; month: number; year: number; certain: boolean }
+  /** A name as cards bear it: capitals, spaces, apostrophes. */
+  | { kind: "name"; name: string; certain: boolean }
   | { kind: "yes" }
   | { kind: "no" }
   | { kind: "command"; command: Command }
@@ -23,9 +25,10 @@ export type RecognitionResult =
   /** Speech that means nothing here. */
   | { kind: "nothing" };
 
-/** The answer cannot go on: no need to wait for a longer silence. */
+/** The answer cannot go on: no need to wait for a longer silence. A name always can. */
 export function isWhole(result: RecognitionResult): boolean {
   if (result.kind === "digits") return result.final && result.certain;
+  if (result.kind === "name") return false;
   return result.kind === "expiry" ? result.certain : result.kind !== "nothing";
 }
 

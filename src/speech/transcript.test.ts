@@ -103,6 +103,34 @@ test("one doubtful word is enough for doubt", () => {
   assert.deepEqual(understandTranscript(heard, { id: 1, what: "yes_no", have: 0, lengths: null, testWord: false }), { kind: "nothing" });
 });
 
+test("a name is two to five words of letters, in capitals without accents; with confidence the recogniser is sure of each", () => {
+  const name = (text: string, certain = true): RecognitionResult => ({ kind: "name", name: text, certain });
+  assert.deepEqual(understand("name", "José O’Brien-Smith", 0.95), name("JOSE O'BRIEN SMITH"));
+  assert.deepEqual(understand("name", "it's Ada Byron."), name("ADA BYRON"));
+  assert.deepEqual(understand("name", "my name is john q smith"), name("JOHN Q SMITH"));
+  assert.deepEqual(understand("name", "ada byron", 0.6), name("ADA BYRON", false));
+});
+
+test("digits, commands, marks and letters said one by one are no name, and neither is what is too short or too long", () => {
+  const others = [
+    "john four two",
+    "john 42",
+    "ada operator",
+    "john cancel",
+    "go back john",
+    "john [unk]",
+    "j o h n",
+    "ada",
+    "Иван Петров",
+    "",
+  ];
+  for (const text of [...others, "one of them said so yesterday", "what did he say about this"])
+    assert.deepEqual(understand("name", text, 1), { kind: "nothing" }, text);
+  assert.deepEqual(understand("name", "operator"), { kind: "command", command: "operator" });
+  assert.deepEqual(understand("name", "help, please"), { kind: "command", command: "help" });
+  assert.deepEqual(understand("zip", "ada byron"), { kind: "nothing" });
+});
+
 test("commands and the test word are heard at any question, the test word as a whole word and with a test key alone (R-232, R-233)", () => {
   assert.deepEqual(understand("number", "help, please"), { kind: "command", command: "help" });
   assert.deepEqual(understand("yes_no", "cancel"), { kind: "command", command: "cancel" });

@@ -2,10 +2,10 @@ import { Cell, isCompleteNumber } from "#src/kernel/card.ts";
 import { DIGIT_WORDS } from "#src/kernel/number-words.ts";
 import { MEANING } from "./answers.ts";
 import { LENGTHS, LONGEST_CARD, digitsResult, missingDigits } from "./fields.ts";
-import { TEST_WORD, commandOf } from "./phrases.ts";
+import { COMMANDS, TEST_WORD, commandOf } from "./phrases.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { ListenFor, ListenTask, RecognitionResult } from "./recognition-result.ts";
-import { digitsOf, expiryOf } from "./spoken-numbers.ts";
+import { digitsOf, expiryOf, isNumberWord } from "./spoken-numbers.ts";
 import type { HeardWord } from "./streaming-recogniser.ts";
 
 /**
@@ -41,9 +41,9 @@ interface Answer {
   isPlain: boolean;
 }
 
-function answerIn(heard: readonly HeardWord[]): Answer {
+function answerIn(heard: readonly HeardWord[], meant = (word: string) => HOMOPHONES[word] ?? word): Answer {
   const said = heard.map(({ word }) => word);
-  const words = withoutPrelude(said.map((word) => HOMOPHONES[word] ?? word));
+  const words = withoutPrelude(said.map(meant));
   const part = heard.slice(heard.length - words.length);
   return { words, confidence: confidenceOf(part), isPlain: words.length === said.length && words.every((word, at) => word === said[at]) };
 }
@@ -99,11 +99,30 @@ const understandAnswer: Understand = (heard) => {
   return confidence === null ? (heard.length > 1 ? meaning : NOTHING) : confidence >= LEAST_CONFIDENCE ? meaning : NOTHING;
 };
 
+/** From a first and a last name on; what is longer was said to somebody else. */
+const NAME_WORDS = { least: 2, most: 5 };
+/** No part of a name. */
+const COMMAND_WORDS: ReadonlySet<string> = new Set(Object.keys(COMMANDS).flatMap((phrase) => phrase.split(" ")));
+
+const isNameWord = (word: string): boolean => /^[a-z]+(?:'[a-z]+)*$/.test(word) && !isNumberWord(word) && !COMMAND_WORDS.has(word);
+
+/** Letters without their accents, as cards bear them. */
+const unaccented = (word: string): string => word.normalize("NFD").replaceAll(/\p{M}/gu, "");
+
+/** A name in words; letters that were said one by one may be other words. */
+const understandName: Understand = (heard) => {
+  const { words, confidence } = answerIn(heard, unaccented);
+  const isCount = words.length >= NAME_WORDS.least && words.length <= NAME_WORDS.most;
+  if (!isCount || !words.every(isNameWord) || words.every(({ length }) => length === 1)) return NOTHING;
+  return { kind: "name", name: words.join(" ").toUpperCase(), certain: (confidence ?? 1) >= LEAST_CONFIDENCE };
+};
+
 const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   number: understandNumber,
   expiry: understandExpiry,
   cvv: understandDigits(LENGTHS.cvv),
   zip: understandDigits(LENGTHS.zip),
+  name: understandName,
   yes_no: understandAnswer,
 };
 

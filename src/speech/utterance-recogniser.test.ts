@@ -42,6 +42,11 @@ test("a card number spoken in groups is heard exactly (R-229)", () => {
   ]);
 });
 
+test("at the name commands are heard, and nothing else: no model knows names", () => {
+  assert.deepEqual(recognise("name", "operator"), [{ kind: "command", command: "operator" }]);
+  for (const other of ["ada byron", "four two four two"]) assert.deepEqual(recognise("name", other), [{ kind: "nothing" }], other);
+});
+
 test("a fifteen digit number is heard exactly", () => {
   assert.deepEqual(recognise("number", "three seven eight two, eight two two four six three, one oh oh oh five", { voice: "rms" }), [
     digits("378282246310005", WHOLE),

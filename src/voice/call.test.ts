@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { sql } from "kysely";
 import type { Log } from "#src/platform/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { APPROVED, LOST } from "#src/payments/testing.ts";
@@ -24,6 +25,7 @@ const ANSWERS: readonly (readonly [question: RegExp, keys: string])[] = [
   [/expiry date/i, "1230#"],
   [/security code/i, "123#"],
   [/zip code/i, "94105#"],
+  [/name on the card/i, "56664466077776444844#"],
   [/press one/i, "1"],
 ];
 
@@ -47,7 +49,12 @@ async function rig({
   const admission = await admit(call.incoming, { ...fixture.deps, ...deps });
   assert.ok(!("status" in admission));
   const lines = new Events();
-  const note = (event: string) => lines.note(event);
+  /** Fields of the log's lines. */
+  const logged: unknown[] = [];
+  const note = (event: string, more?: object) => {
+    logged.push(more);
+    lines.note(event);
+  };
   const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
   const leg = fixture.media.legs.at(-1)!;
   // A clock of its own: the charge's deadlines are another's, which stands still.
@@ -66,7 +73,7 @@ async function rig({
     }
     await watched;
   };
-  return { session, call, leg, lines, run, current, clock, closed };
+  return { session, call, leg, lines, logged, run, current, clock, closed };
 }
 
 test("a keyed card is charged, the caller is told and hung up, and everything is closed (R-190)", async () => {
@@ -77,6 +84,38 @@ test("a keyed card is charged, the caller is told and hung up, and everything is
   assert.equal(fixture.gateway.charges.length, 1);
   assert.match(leg.played.at(-1) ?? "", /approved/);
   assert.deepEqual([call.dialog.events.seen, leg.isClosed, clock.pending], [["bye"], true, 0]);
+});
+
+test("a name that the project asks for is spelled by keys and reaches the gateway with the card, and neither a log line nor the database (R-434, R-132)", async () => {
+  const { db } = fixture.database;
+  await db
+    .updateTable("projects")
+    .set({ voice: JSON.stringify({ collect: ["number", "expiry", "name"] }) })
+    .execute();
+  const { leg, logged, current, closed } = await rig();
+  const names: (string | null)[] = [];
+  fixture.gateway.onCharge = async ({ card }) => {
+    names.push(card.cardholderName);
+    return APPROVED;
+  };
+  keys(leg);
+  await closed();
+  await db
+    .updateTable("projects")
+    .set({ voice: JSON.stringify({}) })
+    .execute();
+  assert.deepEqual([(await current()).status, names], ["payment-success", ["JOHN SMITH"]]);
+  assert.match(leg.played.join("\n"), /The name on it is J O H N space S M I T H/);
+  const { rows: tables } = await sql<{ name: string }>`
+    select table_name as name from information_schema.tables where table_schema = current_schema() and table_type = 'BASE TABLE'`.execute(
+    db,
+  );
+  for (const { name } of tables) {
+    const { rows } = await sql<{ row: string }>`select row_to_json(each)::text as row from ${sql.table(name)} as each`.execute(db);
+    for (const { row } of rows) assert.doesNotMatch(row, /JOHN|SMITH/i, name);
+  }
+  assert.ok(tables.length > 10);
+  assert.doesNotMatch(JSON.stringify(logged), /JOHN|SMITH|5666/i);
 });
 
 test("a caller who hangs up while he is asked leaves an abandoned session, and nothing runs on (R-224)", async () => {

@@ -107,6 +107,7 @@ export class Collection {
         timeouts: project.voice.timeouts,
         testWord,
         speech: recogniser !== null,
+        spokenNames: recogniser?.understandsNames ?? false,
         country: project.country,
         transfersBack: session.callback !== null,
         nowMs: clock.now(),

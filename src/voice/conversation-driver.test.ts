@@ -32,6 +32,7 @@ function rig() {
     readBack: true,
     timeouts: { firstDigitMs: 10_000, betweenDigitsMs: null },
     testWord: false,
+    spokenNames: false,
     speech: false,
     transfersBack: false,
     country: "US",

@@ -73,6 +73,19 @@ test("a call tells each step in order, and that it is over, and counts them as r
   );
 });
 
+test("the name on the card is a step of its own, where the project asks for it (R-434)", async () => {
+  const setCollect = (voice: object) =>
+    fixture.database.db
+      .updateTable("projects")
+      .set({ voice: JSON.stringify(voice) })
+      .execute();
+  await setCollect({ collect: ["number", "name", "expiry"] });
+  const { told } = await stepsOf([[/name on the card/i, "23202#"], ...ANSWERS]);
+  await setCollect({});
+  const asked = ["asking_number 1", "asking_name 1", "asking_expiry 1", "confirming 1", "charging 1", "over"];
+  assert.deepEqual(told, asked);
+});
+
 test("a question that is asked again is the next try, never with what was keyed; whoever hangs up has left there (R-434)", async () => {
   const { told, counts } = await stepsOf([
     [/card number/i, "4242424242424241#"],

@@ -9,12 +9,13 @@ const STEP_OF: Readonly<Record<NonNullable<Situation["asks"]>, Step>> = {
   expiry: "asking_expiry",
   cvv: "asking_cvv",
   zip: "asking_zip",
+  name: "asking_name",
   confirm: "confirming",
 };
 /** Said while a card is at the gateway. */
 const WAITING: ReadonlySet<PromptName> = new Set(["one_moment", "still_working"]);
 /** Said at a step without asking anything. */
-const ASKS_NOTHING: ReadonlySet<PromptName> = new Set([...WAITING, "cleared"]);
+const ASKS_NOTHING: ReadonlySet<PromptName> = new Set([...WAITING, "cleared", "name_unended"]);
 /** Ends that leave the payment undone for the caller's part. */
 const LEFT: ReadonlySet<FinishReason> = new Set<FinishReason>(["hung_up", "abandoned", "exhausted"]);
 

@@ -25,7 +25,7 @@ export interface CallDeps {
   prompts: Prompts;
   shortCodes: Pick<ShortCodes, "find" | "mayAsk">;
   /** Null: keypad only. */
-  recogniser: Pick<Recogniser, "acquire" | "expectSpeech"> | null;
+  recogniser: Pick<Recogniser, "acquire" | "expectSpeech" | "understandsNames"> | null;
   clock: Clock;
   random: Random;
   log: Log;

@@ -1,5 +1,14 @@
 import { isUtf8 } from "node:buffer";
-import { brandOf, type CardBrand, CardCells, type Cell, cvvLengthOf, isCompleteNumber, isUnexpired } from "#src/kernel/card.ts";
+import {
+  brandOf,
+  type CardBrand,
+  CardCells,
+  type Cell,
+  cvvLengthOf,
+  isCompleteNumber,
+  isUnexpired,
+  LONGEST_NAME,
+} from "#src/kernel/card.ts";
 import { type CardField, scanCard, type Span, unescaped } from "./card-scan.ts";
 
 /** What is wrong with one value of a charge's body. Never what was sent. */
@@ -25,7 +34,6 @@ export interface CardFault {
 }
 
 const DIGITS_IN_A_NAME = 5;
-const MAX_NAME_LENGTH = 100;
 const MAX_POSTAL_CODE_LENGTH = 10;
 const ZERO = 0x30;
 const SEPARATORS: ReadonlySet<number> = new Set([0x20, 0x2d]);
@@ -154,7 +162,7 @@ const isDigit = (character: number) => character >= ZERO && character <= ZERO + 
 
 function isName(characters: readonly number[]): boolean {
   const hasControls = characters.some((character) => character < 0x20 || character === 0x7f);
-  return characters.length <= MAX_NAME_LENGTH && !hasControls && characters.filter(isDigitOfAnyScript).length < DIGITS_IN_A_NAME;
+  return characters.length <= LONGEST_NAME && !hasControls && characters.filter(isDigitOfAnyScript).length < DIGITS_IN_A_NAME;
 }
 
 /** A telephone set to Arabic or a full-width keyboard writes a card number without one ASCII digit. */

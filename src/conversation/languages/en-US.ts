@@ -47,6 +47,7 @@ const MONEY: MoneyGrammar = {
 export const EN_US: Language = {
   recognised: true,
   digits: DIGIT_WORDS,
+  spelled: { " ": "space", "'": "apostrophe" },
   amountInWords: (amountMinor, currency) => moneyInWords(MONEY, amountMinor, currency),
   dateInWords: (month, year) => `${MONTH_WORDS[month - 1] ?? ""} ${yearInEnglish(year)}`,
   sentences: {
@@ -55,6 +56,7 @@ export const EN_US: Language = {
     you_pay: "You're paying {amount}.",
     will_store: "We'll store your card for later. Nothing is charged now.",
     card_ends_in: "Your {brand} card ends in {last4}",
+    name_is: "The name on it is {cardholder}",
 
     ask_number: "Say or key in your card number.",
     ask_number_keypad: "Please key in your card number on your keypad.",
@@ -70,9 +72,16 @@ export const EN_US: Language = {
     ask_postal_code_keypad: "And key in your billing postal code, then press the pound key.",
     ask_postal_digits: "And your billing postal code: only its digits, without the letters. Then press the pound key.",
     ask_postal_digits_keypad: "And key in your billing postal code: only its digits, without the letters. Then press the pound key.",
+    ask_name:
+      "Now say the name on the card, or spell it on your keypad. Press a key once for its first letter, twice for its second, and so on. Zero is a space. Between two letters on the same key, press one. At the end, press pound.",
+    ask_name_keypad:
+      "Now spell the name on the card on your keypad. Press a key once for its first letter, twice for its second, and so on. Zero is a space. Between two letters on the same key, press one. At the end, press pound.",
     // A lone yes or no is too short to be told from other words: the longer answer is the one that is heard (docs/conversation.md).
     ask_confirm: "Is that right? Press one, or say: yes, that's right. If not, press two.",
     ask_confirm_keypad: "Is that right? Press one for yes, or two for no.",
+    ask_confirm_name:
+      "Is that right? Press one, or say: yes, that's right. If the card is wrong, press two. If the name is wrong, press three.",
+    ask_confirm_name_keypad: "Is that right? Press one for yes, two if the card is wrong, or three if the name is wrong.",
 
     number_length: "That card number doesn't have the right number of digits.",
     number_invalid: "That card number isn't valid.",
@@ -82,6 +91,8 @@ export const EN_US: Language = {
     expiry_past: "{date} has passed, so that card has expired.",
     cvv_length: "That security code doesn't have the right number of digits.",
     zip_length: "That code doesn't have the right number of digits.",
+    name_invalid: "That didn't spell a name. One key was pressed too often.",
+    name_length: "That name doesn't have the right number of letters.",
     confirm_unclear: "Sorry, I didn't understand that.",
 
     not_heard: "Sorry, I didn't catch that. You can use your keypad, too.",
@@ -92,6 +103,7 @@ export const EN_US: Language = {
     help_keypad: "Please use your keypad. Star clears your answer, or repeats the question. Pound ends it. Star twice stops here.",
     help_offer: "You can say help at any time. To stop here, say operator, or press star twice.",
     help_offer_keypad: "To stop here, press star twice.",
+    name_unended: "Please go on, or press pound if that was the whole name.",
     not_confirmed: "All right, let's do the card number again.",
     another_card: "You can try again, or use another card.",
 

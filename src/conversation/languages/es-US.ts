@@ -113,6 +113,7 @@ const MONEY: MoneyGrammar = {
 export const ES_US: Language = {
   recognised: false,
   digits: DIGITS,
+  spelled: { " ": "espacio", "'": "apóstrofo", Y: "i griega" },
   amountInWords: (amountMinor, currency) => moneyInWords(MONEY, amountMinor, currency),
   dateInWords: (month, year) => `${MONTHS[month - 1] ?? ""} de ${numberInSpanish(year)}`,
   sentences: {
@@ -121,6 +122,7 @@ export const ES_US: Language = {
     you_pay: "Va a pagar {amount}.",
     will_store: "Vamos a guardar su tarjeta para más adelante. Por ahora no se le cobra nada.",
     card_ends_in: "Su tarjeta {brand} termina en {last4}",
+    name_is: "El nombre en ella es {cardholder}",
 
     ask_number: "Diga o marque el número de su tarjeta.",
     ask_number_keypad: "Por favor, use el teclado y marque el número de su tarjeta.",
@@ -136,8 +138,15 @@ export const ES_US: Language = {
     ask_postal_code_keypad: "Y marque su código postal de facturación, y luego la tecla numeral.",
     ask_postal_digits: "Y su código postal de facturación: solo los números, sin las letras. Luego oprima la tecla numeral.",
     ask_postal_digits_keypad: "Y marque su código postal de facturación: solo los números, sin las letras. Luego oprima la tecla numeral.",
+    ask_name:
+      "Ahora diga el nombre que aparece en la tarjeta, o deletréelo con el teclado. Oprima una tecla una vez para su primera letra, dos veces para la segunda, y así sucesivamente. Cero es un espacio. Entre dos letras de la misma tecla, oprima uno. Al final, oprima la tecla numeral.",
+    ask_name_keypad:
+      "Ahora deletree con el teclado el nombre que aparece en la tarjeta. Oprima una tecla una vez para su primera letra, dos veces para la segunda, y así sucesivamente. Cero es un espacio. Entre dos letras de la misma tecla, oprima uno. Al final, oprima la tecla numeral.",
     ask_confirm: "¿Es correcto? Oprima uno, o diga: sí, es correcto. Si no, oprima dos.",
     ask_confirm_keypad: "¿Es correcto? Oprima uno para sí, o dos para no.",
+    ask_confirm_name:
+      "¿Es correcto? Oprima uno, o diga: sí, es correcto. Si la tarjeta no es correcta, oprima dos. Si el nombre no es correcto, oprima tres.",
+    ask_confirm_name_keypad: "¿Es correcto? Oprima uno para sí, dos si la tarjeta no es correcta, o tres si el nombre no es correcto.",
 
     number_length: "Ese número de tarjeta no tiene la cantidad correcta de dígitos.",
     number_invalid: "Ese número de tarjeta no es válido.",
@@ -147,6 +156,8 @@ export const ES_US: Language = {
     expiry_past: "{date} ya pasó, así que esa tarjeta está vencida.",
     cvv_length: "Ese código de seguridad no tiene la cantidad correcta de dígitos.",
     zip_length: "Ese código no tiene la cantidad correcta de dígitos.",
+    name_invalid: "Eso no formó un nombre. Una tecla se oprimió demasiadas veces.",
+    name_length: "Ese nombre no tiene la cantidad correcta de letras.",
     confirm_unclear: "Disculpe, no entendí su respuesta.",
 
     not_heard: "Disculpe, no le entendí. También puede usar el teclado.",
@@ -158,6 +169,7 @@ export const ES_US: Language = {
       "Por favor, use el teclado. Asterisco borra su respuesta o repite la pregunta. Numeral la termina. Asterisco dos veces termina aquí.",
     help_offer: "Puede decir ayuda en cualquier momento. Para terminar aquí, diga operador u oprima asterisco dos veces.",
     help_offer_keypad: "Para terminar aquí, oprima asterisco dos veces.",
+    name_unended: "Continúe, por favor, u oprima la tecla numeral si ese es el nombre completo.",
     not_confirmed: "De acuerdo, vamos otra vez con el número de la tarjeta.",
     another_card: "Puede intentarlo otra vez o usar otra tarjeta.",
 

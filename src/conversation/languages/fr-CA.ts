@@ -92,6 +92,7 @@ const MONEY: MoneyGrammar = {
 export const FR_CA: Language = {
   recognised: false,
   digits: DIGITS,
+  spelled: { " ": "espace", "'": "apostrophe", Y: "i grec" },
   amountInWords: (amountMinor, currency) => moneyInWords(MONEY, amountMinor, currency),
   dateInWords: (month, year) => `${MONTHS[month - 1] ?? ""} ${numberInFrench(year)}`,
   sentences: {
@@ -100,6 +101,7 @@ export const FR_CA: Language = {
     you_pay: "Vous allez payer {amount}.",
     will_store: "Nous allons garder votre carte pour plus tard. Rien n'est facturé maintenant.",
     card_ends_in: "Votre carte {brand} se termine par {last4}",
+    name_is: "Le nom sur la carte est {cardholder}",
 
     ask_number: "Dites ou composez le numéro de votre carte.",
     ask_number_keypad: "Sur votre clavier, composez le numéro de votre carte.",
@@ -117,8 +119,16 @@ export const FR_CA: Language = {
       "Et le code postal de votre adresse de facturation: seulement les chiffres, sans les lettres. Puis appuyez sur le carré.",
     ask_postal_digits_keypad:
       "Et composez le code postal de votre adresse de facturation: seulement les chiffres, sans les lettres. Puis appuyez sur le carré.",
+    ask_name:
+      "Maintenant, dites le nom inscrit sur la carte, ou épelez-le sur votre clavier. Appuyez une fois sur une touche pour sa première lettre, deux fois pour la deuxième, et ainsi de suite. Le zéro est une espace. Entre deux lettres de la même touche, appuyez sur le un. À la fin, appuyez sur le carré.",
+    ask_name_keypad:
+      "Maintenant, épelez sur votre clavier le nom inscrit sur la carte. Appuyez une fois sur une touche pour sa première lettre, deux fois pour la deuxième, et ainsi de suite. Le zéro est une espace. Entre deux lettres de la même touche, appuyez sur le un. À la fin, appuyez sur le carré.",
     ask_confirm: "Est-ce exact? Appuyez sur le un, ou dites: oui, c'est exact. Sinon, appuyez sur le deux.",
     ask_confirm_keypad: "Est-ce exact? Appuyez sur le un pour oui, ou sur le deux pour non.",
+    ask_confirm_name:
+      "Est-ce exact? Appuyez sur le un, ou dites: oui, c'est exact. Si la carte n'est pas la bonne, appuyez sur le deux. Si le nom n'est pas le bon, appuyez sur le trois.",
+    ask_confirm_name_keypad:
+      "Est-ce exact? Appuyez sur le un pour oui, sur le deux si la carte n'est pas la bonne, ou sur le trois si le nom n'est pas le bon.",
 
     number_length: "Ce numéro de carte n'a pas le bon nombre de chiffres.",
     number_invalid: "Ce numéro de carte n'est pas valide.",
@@ -128,6 +138,8 @@ export const FR_CA: Language = {
     expiry_past: "{date}, c'est passé: cette carte est expirée.",
     cvv_length: "Ce code de sécurité n'a pas le bon nombre de chiffres.",
     zip_length: "Ce code n'a pas le bon nombre de chiffres.",
+    name_invalid: "Cela ne forme pas un nom. Une touche a été pressée trop de fois.",
+    name_length: "Ce nom n'a pas le bon nombre de lettres.",
     confirm_unclear: "Désolé, je n'ai pas compris votre réponse.",
 
     not_heard: "Désolé, je n'ai pas compris. Vous pouvez aussi utiliser le clavier.",
@@ -139,6 +151,7 @@ export const FR_CA: Language = {
       "Veuillez utiliser le clavier. L'étoile efface votre réponse ou répète la question. Le carré la termine. Deux fois l'étoile, et nous arrêtons.",
     help_offer: "Vous pouvez dire aide en tout temps. Pour arrêter, dites préposé ou appuyez deux fois sur l'étoile.",
     help_offer_keypad: "Pour arrêter, appuyez deux fois sur l'étoile.",
+    name_unended: "Continuez, s'il vous plaît, ou appuyez sur le carré si c'est le nom au complet.",
     not_confirmed: "D'accord, reprenons le numéro de la carte.",
     another_card: "Vous pouvez essayer encore ou utiliser une autre carte.",
 

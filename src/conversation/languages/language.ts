@@ -17,8 +17,12 @@ type Asking =
   | "ask_postal_code_keypad"
   | "ask_postal_digits"
   | "ask_postal_digits_keypad"
+  | "ask_name"
+  | "ask_name_keypad"
   | "ask_confirm"
-  | "ask_confirm_keypad";
+  | "ask_confirm_keypad"
+  | "ask_confirm_name"
+  | "ask_confirm_name_keypad";
 
 /** What can be wrong with an answer. Each is the name of the sentence that says so, and of the prompt that asks again. */
 export const FAULTS = [
@@ -30,6 +34,8 @@ export const FAULTS = [
   "expiry_past",
   "cvv_length",
   "zip_length",
+  "name_invalid",
+  "name_length",
   "confirm_unclear",
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
@@ -60,6 +66,7 @@ export type SentenceId =
   | "you_pay"
   | "will_store"
   | "card_ends_in"
+  | "name_is"
   | Asking
   | FaultName
   | Reason
@@ -71,6 +78,7 @@ export type SentenceId =
   | "help_keypad"
   | "help_offer"
   | "help_offer_keypad"
+  | "name_unended"
   | "not_confirmed"
   | "another_card"
   | "one_moment"
@@ -111,6 +119,8 @@ export interface Values {
   date: { month: number; year: number };
   /** The card's last four, said one by one. */
   last4: readonly number[];
+  /** The name on the card in capitals, spelled letter by letter. */
+  cardholder: string;
 }
 
 /** What a card is called in `{brand}`, in every language; empty where the word for a card says enough. */
@@ -128,13 +138,15 @@ export const BRAND_NAMES: Readonly<Record<CardBrand, string>> = {
 };
 
 /**
- * One language. A sentence is whole, with its own word order: `{amount}`, `{brand}`, `{brands}`, `{merchant}`, `{date}` and `{last4}` stand where the language
- * wants them. The compiler refuses a language that lacks anything.
+ * One language. A sentence is whole, with its own word order: `{amount}`, `{brand}`, `{brands}`, `{merchant}`, `{date}`, `{last4}` and `{cardholder}` stand where the
+ * language wants them. The compiler refuses a language that lacks anything.
  */
 export interface Language {
   sentences: Readonly<Record<SentenceId, string>>;
   /** Zero to nine, as digits are read out. */
   digits: readonly [string, string, string, string, string, string, string, string, string, string];
+  /** What is said for characters of a spelled name that are not said as they are written. */
+  spelled: Readonly<Partial<Record<string, string>> & Record<" " | "'", string>>;
   /** Whole minor units of an ISO 4217 currency, as callers say them: "forty nine dollars and ninety five cents". */
   amountInWords: (amountMinor: number, currency: string) => string;
   /** Month 1-12 and a year of four digits: "march twenty twenty five". */

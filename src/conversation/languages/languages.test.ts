@@ -40,6 +40,7 @@ for (const language of LANGUAGE_TAGS) {
               brand,
               date: { month, year },
               last4,
+              cardholder: "ADA BYRON",
               merchant: "Acme",
               brands: ["visa", "amex"],
             }),
@@ -70,7 +71,7 @@ for (const language of LANGUAGE_TAGS) {
     }
   });
 
-  test(`${language}: a card's digits are said one by one, four of them at most, each a piece of its own`, () => {
+  test(`${language}: a card's digits are said one by one, four of them at most, and a name's letters, each a piece of its own`, () => {
     const last4 = [0, 0, 4, 2];
     const { pieces } = sentence(language, "card_ends_in", { brand: "visa", last4 });
     const { digits } = LANGUAGES[language];
@@ -82,7 +83,13 @@ for (const language of LANGUAGE_TAGS) {
       pieces.every(({ isFixed }) => isFixed),
       true,
     );
-    const others = allSentences(language).filter(({ id }) => id !== "card_ends_in");
+    const name = sentence(language, "name_is", { cardholder: "ADA D'O" }).pieces;
+    assert.equal(name.length, 8);
+    assert.equal(
+      name.every(({ text, isFixed }) => isFixed && fixedPrompts(language).includes(text)),
+      true,
+    );
+    const others = allSentences(language).filter(({ id }) => id !== "card_ends_in" && id !== "name_is");
     assert.equal(
       others.every(({ pieces }) => pieces.length === 1),
       true,
