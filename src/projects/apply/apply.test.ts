@@ -594,7 +594,7 @@ organizations:
     ["a currency that is none", project("currency: ZZZ"), /line 5: .*is no currency of today, which are AED .* USD .* ZWG$/],
     ["a currency that is no more", project("currency: DEM"), /line 5: .*is no currency of today/],
     ["a country that is none", project("country: ZZ"), /line 5: .*must be a country code/],
-    ["a name on the telephone", project("voice: { collect: [number, expiry, name] }"), /must be one of number, expiry, cvv, zip$/],
+    ["a field that is none", project("voice: { collect: [number, expiry, street] }"), /must be one of number, expiry, cvv, zip, name$/],
     ["labels of another kind", project("widget: { appearance: { labels: beside } }"), /must be one of above, floating, hidden$/],
     [
       "a rule for callbacks that none can fit",
