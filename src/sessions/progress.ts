@@ -2,7 +2,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import { type Database, type Db, type Log, statement } from "#src/platform/index.ts";
 import type { Session } from "./session.ts";
 
-/** What a caller is being asked, or that his card is at the gateway. A name is not asked on the telephone so far. */
+/** What a caller is being asked, or that his card is at the gateway. */
 export const STEPS = ["asking_number", "asking_expiry", "asking_cvv", "asking_zip", "asking_name", "confirming", "charging"] as const;
 export type Step = (typeof STEPS)[number];
 
