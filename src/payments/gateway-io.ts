@@ -84,8 +84,8 @@ const LOOK_UP_MS = 30_000;
 
 /**
  * The answer of `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. `unchanged`:
- * the credentials are still those of the attempt, but for what the vendor itself replaces. Others may be another account's, which
- * never had the attempt: only then does an absence say anything.
+ * no operator has applied others since the attempt; what the vendor itself replaces counts as the same. Others may be another
+ * account's, which never had the attempt: only then does an absence say anything.
  */
 export async function withAttempt<T>(
   deps: PaymentsDeps,
@@ -109,9 +109,8 @@ export async function withAttempt<T>(
       note: (notes) => addNotes(database.db, attempt.id, notes),
     },
   );
-  const rotates = deps.gateways[attempt.gateway]?.credentialFields.some((field) => field.rotates) ?? false;
   try {
-    return { answer: await work(io), unchanged: rotates || settings.version === attempt.credentialVersion };
+    return { answer: await work(io), unchanged: settings.version === attempt.credentialVersion };
   } finally {
     end();
   }

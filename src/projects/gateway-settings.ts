@@ -8,7 +8,7 @@ import { openSettings, wrap } from "./gateway-descriptor.ts";
 import type { Gateways, Options } from "./gateway-descriptor.ts";
 import type { Vault } from "./vault.ts";
 
-/** Rows of gateway_settings: credentials sealed, and the version that an attempt records (R-289). */
+/** Rows of gateway_settings: credentials sealed, and the version that an attempt records (R-289): it counts what an operator applied. */
 
 /** What is sealed: the credentials in force, and the ones last applied, which differ where the vendor rotates them. */
 export interface SealedCredentials {
@@ -52,11 +52,15 @@ export async function findStored(db: Db, vault: Vault, key: Key, lock = false): 
   return { ...credentials, options: row.options as Options, endpoint: row.endpoint, version: row.version };
 }
 
-/** Writes the row and counts its version up. A row of options alone has empty credentials. */
+/** A row of options alone has empty credentials. */
+function sealed(vault: Vault, key: Key, { applied, current }: SealedCredentials): Uint8Array {
+  return Object.keys(current).length > 0 ? vault.seal(settingsPlace(key), { applied, current }) : new Uint8Array();
+}
+
+/** Writes the row and counts its version up. */
 export async function saveStored(db: Db, vault: Vault, key: Key, stored: Omit<StoredSettings, "version">): Promise<void> {
-  const credentials: SealedCredentials = { applied: stored.applied, current: stored.current };
   const row = {
-    credentials: Object.keys(credentials.current).length > 0 ? vault.seal(settingsPlace(key), credentials) : new Uint8Array(),
+    credentials: sealed(vault, key, stored),
     options: JSON.stringify(stored.options),
     endpoint: stored.endpoint,
   };
@@ -70,6 +74,17 @@ export async function saveStored(db: Db, vault: Vault, key: Key, stored: Omit<St
         updated_at: sql<Date>`clock_timestamp()`,
       })),
     )
+    .execute();
+}
+
+/** Writes credentials that the vendor has replaced. The version stays: they open the same account. */
+async function saveRenewed(db: Db, vault: Vault, key: Key, credentials: SealedCredentials): Promise<void> {
+  await db
+    .updateTable("gateway_settings")
+    .set({ credentials: sealed(vault, key, credentials), updated_at: sql<Date>`clock_timestamp()` })
+    .where("project_id", "=", key.projectId)
+    .where("gateway", "=", key.gateway)
+    .where("environment", "=", key.environment)
     .execute();
 }
 
@@ -166,7 +181,7 @@ export function createGatewaySettings({ database, vault, gateways, simulatorsUrl
       if (!changed) return wrap(stored.current);
       const current = Object.fromEntries(Object.entries(changed).map(([field, secret]) => [field, secret.reveal()]));
       if (!isDeepStrictEqual(current, stored.current)) {
-        await saveStored(tx, vault, key, { ...stored, current });
+        await saveRenewed(tx, vault, key, { applied: stored.applied, current });
         const object = `gateway ${name} (${environment}) of project ${projectId}`;
         await audit(tx, { organizationId: key.organizationId, actor: "gateway", action: "credentials.renewed", object });
       }
