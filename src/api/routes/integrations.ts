@@ -56,7 +56,6 @@ export function registerIntegrations(app: FastifyInstance, deps: ApiDeps, traffi
     if (project) await checkSender(platform, request, bytes, project.id);
     const toolSessions = toolSessionsFor(request.identity, request.client);
     const requester = { organizationId, environment };
-    // A name is the sender's own text: what is no word is neither logged nor told.
     const wrongParameter = wrongParameterOf(request.query as Record<string, unknown>);
     const known = { platform, requester, projectId: project?.id ?? null, country: project?.country ?? null, terms, wrongParameter };
     return { body, toolSessions, known };
