@@ -65,6 +65,8 @@ export const UNDESCRIBED: ReadonlySet<string> = new Set([
   "GET /widget/assets/:file",
   "GET /widget/v1/widget.js",
   "GET /widget/v1/scripts.json",
+  "OPTIONS /v1/widget-sessions/:session_id",
+  "OPTIONS /v1/widget-sessions/:session_id/charge",
   "GET /docs",
   "GET /docs/:file",
 ]);

@@ -542,6 +542,28 @@ describe("charging", () => {
     }
   });
 
+  test("a preflight is answered for a page of the service's own, and for no other (R-010)", async () => {
+    const { call, create } = service();
+    const id = await create();
+    for (const [path, method] of [
+      ["", "GET"],
+      ["/charge", "POST"],
+    ]) {
+      const ask = (headers: Record<string, string>) => call("OPTIONS", `/v1/widget-sessions/${id}${path}`, { key: null, headers });
+      const own = await ask({ origin: "http://127.0.0.1:8080", "access-control-request-method": method! });
+      const granted = ["access-control-allow-origin", "access-control-allow-methods"].map((name) => own.headers[name]);
+      assert.deepEqual([own.statusCode, own.payload, ...granted], [204, "", "http://127.0.0.1:8080", method]);
+      assert.match(String(own.headers["access-control-allow-headers"]), /content-type.*x-widget-nonce/);
+      const others: Record<string, string>[] = [{ origin: "https://shop.example" }, { origin: "null" }, OWN];
+      for (const headers of others) {
+        const refused = await ask(headers);
+        assert.deepEqual(brief(refused), [405, { detail: "Method Not Allowed" }], JSON.stringify(headers));
+        assert.ok(!Object.keys(refused.headers).some((name) => name.startsWith("access-control")));
+        assert.equal(refused.headers["allow"], `${method}, OPTIONS`);
+      }
+    }
+  });
+
   test("a client that leaves in mid-charge does not stop it (R-283)", async () => {
     const { app, create, page, read } = service();
     await app.listen({ host: "127.0.0.1", port: 0 });

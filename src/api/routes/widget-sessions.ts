@@ -18,6 +18,11 @@ const CHARGE_BODY_LIMIT = 32 * 1024;
 /** Requests a minute from one address (R-068). */
 const READS = 60;
 const CHARGES = 10;
+/** What a page of this service, and no other, may ask leave for (R-010). */
+const PREFLIGHTS = [
+  ["/v1/widget-sessions/:session_id", "GET"],
+  ["/v1/widget-sessions/:session_id/charge", "POST"],
+] as const;
 
 /** /v1/widget-sessions, and the page that they are paid on (docs/interface.md, Widget sessions). */
 export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traffic: TrafficAudit, widget: Widget): void {
@@ -34,6 +39,22 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     if (widget.knows(id, nonce)) reply.header(NONCE_HEADER, found.nonce);
     return widgetView(found);
   });
+
+  for (const [path, method] of PREFLIGHTS) {
+    // Without a session's id, so that it tells nothing of any.
+    app.options(path, { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
+      const { origin } = request.headers;
+      if (origin === undefined || !isFromOwnPage(request, request.client.https, new URL(widget.urlFor("")).origin)) {
+        reply.header("allow", `${method}, OPTIONS`);
+        throw new AppError("method_not_allowed");
+      }
+      const headers = { "access-control-allow-methods": method, "access-control-allow-headers": `content-type, ${NONCE_HEADER}` };
+      return reply
+        .code(204)
+        .headers({ "access-control-allow-origin": origin, vary: "Origin", ...headers })
+        .send();
+    });
+  }
 
   const charging = {
     config: { access: "browser", perMinute: CHARGES, secretBodyBytes: CHARGE_BODY_LIMIT },
