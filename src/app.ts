@@ -29,6 +29,7 @@ import { createProjects, type Starter } from "./projects/index.ts";
 import { createSessions } from "./sessions/index.ts";
 import { createWebhooks } from "./webhooks/index.ts";
 import type { Simulators } from "#simulators/index.ts";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import { VERSION } from "./version.ts";
 
 /**
@@ -231,5 +232,5 @@ async function startRoles(
 function hostsOf(...addresses: (Secret | null)[]): string[] {
   const urls = addresses.flatMap((address) => (address ? [URL.parse(address.reveal())] : []));
   const hosts = urls.flatMap((url) => [url?.hostname ?? "", ...(url?.searchParams.getAll("host") ?? [])]);
-  return hosts.map((host) => host.replace(/^\[|\]$/g, "")).filter((host) => host !== "" && !host.startsWith("/"));
+  return hosts.map(unbracketed).filter((host) => host !== "" && !host.startsWith("/"));
 }

@@ -37,7 +37,7 @@ export interface CheckoutDeps {
     dialsNumbers: boolean;
     /** SIP is spoken over TLS here (`SIP_TLS_PORT`). */
     dialsTls: boolean;
-    /** Whether the host of a SIP URI, without brackets, is a trunk's. */
+    /** Whether the host of a SIP URI is a trunk's. */
     isTrunkHost(host: string): boolean;
   };
   log: Pick<Log, "warn">;

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Secret } from "#src/kernel/secret.ts";
 import { parseCallback } from "./callback.ts";
 import { callbackAllowed } from "./transfer-rules.ts";
+import { createTrunks } from "./trunks.ts";
 
 test("a callback is a phone number or a SIP URI with a host, and nothing that could smuggle a header (R-124)", () => {
   for (const good of [
@@ -46,8 +48,7 @@ test("a callback is a phone number or a SIP URI with a host, and nothing that co
 });
 
 const project = (country: string, ...allow: string[]) => ({ country, voice: { transfer: { allow } } });
-/** SIP_OUTBOUND=sip:trunk.example, SIP_TRUNKS=192.0.2.0/24. */
-const isTrunkHost = (host: string) => host === "trunk.example" || host.startsWith("192.0.2.");
+const { isTrunkHost } = createTrunks({ sipTrunks: ["192.0.2.0/24"], sipOutbound: new Secret("sip:trunk.example") }, async () => []);
 function allowed(text: string, of: ReturnType<typeof project>): boolean {
   const target = parseCallback(text);
   assert.ok(target, text);

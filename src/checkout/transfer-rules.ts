@@ -31,7 +31,7 @@ export function callbackAllowed(target: Callback, project: TransferPolicy, isTru
   if (target.kind === "phone") return numberAllowed(target.number, project);
   const { allow } = project.voice.transfer;
   if (allow.length > 0 && !allow.some((rule) => hostMatches(rule, target.host))) return false;
-  return !isTrunkHost(target.host.replace(/^\[|\]$|\.$/g, "")) || userAllowed(target.user, project);
+  return !isTrunkHost(target.host) || userAllowed(target.user, project);
 }
 
 /** Whether a trunk may be given this user part of a SIP URI: one that does not read as a number, or an allowed number. */

@@ -1,4 +1,5 @@
 import { OperatorError } from "#src/kernel/errors.ts";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import { parseTrunk, type Trunk } from "#src/kernel/sip-trunk.ts";
 import { isInside, parseCidrs } from "#src/platform/index.ts";
@@ -7,7 +8,7 @@ import { isInside, parseCidrs } from "#src/platform/index.ts";
 export interface Trunks {
   /** Null: callbacks that are numbers cannot be dialled. */
   outbound: Trunk | null;
-  /** Whether a host as a URI spells it (no brackets) is a trunk's. A name that leads to a trunk's address is known when it is called. */
+  /** Whether a host as a URI spells it is a trunk's. A name that leads to a trunk's address is known when it is called. */
   isTrunkHost: (host: string) => boolean;
   /** Whether this IP address is a trunk's, one of those that calls to `SIP_OUTBOUND` go to included. */
   isTrunkAddress: (address: string) => Promise<boolean>;
@@ -38,5 +39,5 @@ export function createTrunks({ sipTrunks, sipOutbound }: TrunkSettings, addresse
 
 /** Without case, brackets and the dot that ends an absolute name. */
 function plainHost(host: string): string {
-  return host.toLowerCase().replace(/^\[|\]$|\.$/g, "");
+  return unbracketed(host.toLowerCase().replace(/\.$/, ""));
 }

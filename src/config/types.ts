@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { parseTrunk } from "#src/kernel/sip-trunk.ts";
@@ -91,7 +92,7 @@ export const speech: Kind<string> = {
 
 /** `host` as in a URL: a name that stands for this machine (RFC 6761 section 6.3), or one of its own addresses. */
 export function isLoopbackHost(host: string): boolean {
-  const bare = host.replace(/^\[|\]$/g, "");
+  const bare = unbracketed(host);
   return bare === "localhost" || (ipaddr.isValid(bare) && ipaddr.process(bare).range() === "loopback");
 }
 

@@ -5,3 +5,8 @@ export function formatHostPort(host: string, port: number | null): string {
   const bracketed = isIPv6(host) ? `[${host}]` : host;
   return port === null ? bracketed : `${bracketed}:${port}`;
 }
+
+/** `host` as a URL spells it, an IPv6 address without its brackets. */
+export function unbracketed(host: string): string {
+  return host.replace(/^\[|\]$/g, "");
+}

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as requestBy } from "node:http";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as tlsConnect, createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import { createReach, parseCidrs, resolveName } from "./addresses.ts";
 
 /** The one client for outgoing HTTP (S-50): gateways, card forwarding, status webhooks. */
@@ -200,7 +201,7 @@ function trusting(extra: readonly string[]): SecureContext {
 }
 
 function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, "");
+  return unbracketed(url.hostname);
 }
 
 async function readBody(

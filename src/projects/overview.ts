@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
 import { findStored } from "./gateway-settings.ts";
@@ -67,7 +68,7 @@ export async function overviewOf(db: Db): Promise<ProjectOverview[]> {
         scope,
         state: disabled_at === null ? "on" : "disabled",
         https: url.startsWith("https:"),
-        host: new URL(url).hostname.replace(/^\[|\]$/g, ""),
+        host: unbracketed(new URL(url).hostname),
       })),
     numbers: numbers.filter((row) => row.project_id === id).map(({ number }) => number),
     trunks: (voice as { trunks?: string[] }).trunks ?? [],

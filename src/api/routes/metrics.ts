@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import { isInside, parseCidrs } from "#src/platform/index.ts";
 import type { StatusDeps } from "../deps.ts";
 
@@ -33,7 +34,7 @@ export function registerMetrics(app: FastifyInstance, { metrics, settings }: Sta
  */
 function isLocalHost(host: string, publicHost: string | null): boolean {
   if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(`http://${host}`)) return false;
-  const name = new URL(`http://${host}`).hostname.replace(/\.$/, "").replace(/^\[|\]$/g, "");
+  const name = unbracketed(new URL(`http://${host}`).hostname.replace(/\.$/, ""));
   if (name === "localhost" || isInside(name, LOOPBACK)) return true;
   return name !== publicHost && (isIP(name) !== 0 || !name.includes("."));
 }

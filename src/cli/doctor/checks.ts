@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { type Config, coversInternet, overlaps } from "#src/config/index.ts";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
 import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
@@ -482,7 +483,7 @@ function isSimulated({ config }: Facts): boolean {
 
 /** `host` as in a URL or a setting. */
 function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[|\]$/g, "");
+  const bare = unbracketed(host);
   return bare === "localhost" || bare.endsWith(".localhost") || rangeOf(bare) === "loopback";
 }
 

@@ -1,5 +1,6 @@
 import { lookup, Resolver as DnsResolver } from "node:dns/promises";
 import { isIP } from "node:net";
+import { unbracketed } from "#src/kernel/host-port.ts";
 import { systemRandom, type Random } from "#src/kernel/random.ts";
 import { DEFAULT_PORTS, type Protocol } from "./transport.ts";
 
@@ -82,7 +83,7 @@ export const systemResolver: Resolver = {
 
 /** Every IP address that answers for this target, in no order: where requests go, and what its name alone leads to. Empty when it is unknown. */
 export async function addressesOf(target: Target, resolver: Resolver = systemResolver): Promise<string[]> {
-  const host = target.host.replace(/^\[|\]$/g, "");
+  const host = unbracketed(target.host);
   const mayHaveServices = target.port === null && !isIP(host);
   const [hops, own] = await Promise.all([
     locate({ ...target, host }, resolver, systemRandom),

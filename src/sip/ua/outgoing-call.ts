@@ -1,3 +1,4 @@
+import { unbracketed } from "#src/kernel/host-port.ts";
 import { contactOf, Dialog } from "../dialog/dialog.ts";
 import { parseAddress } from "../grammar/address.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
@@ -188,7 +189,7 @@ function destination({ target, outboundProxy, transport }: InviteOptions): Targe
   const own = targetOf(parseUri(toOctets(target)));
   if (!own || !outboundProxy) return own && { ...own, protocol: transport ?? own.protocol };
   return {
-    host: outboundProxy.host.replace(/^\[|\]$/g, ""),
+    host: unbracketed(outboundProxy.host),
     port: outboundProxy.port ?? null,
     protocol: outboundProxy.transport ?? transport ?? null,
   };
