@@ -67,7 +67,7 @@ test("a recogniser that dies in a call leaves the caller the keypad, a line in t
       { do: "dtmf", digits: `${CARD}#1230#123#94105#1` },
     ],
   });
-  assert.equal((await service.session(session_id))["status"], "payment-success");
+  assert.equal((await service.session(session_id))["status"], "payment-success", prompts.join("\n"));
   assert.ok(
     prompts.some((text) => text.includes("I can't listen just now")),
     prompts.join("\n"),
