@@ -42,8 +42,12 @@ export interface ToolSessions {
    */
   create(body: Readonly<Record<string, JsonValue | undefined>>, name: RequestName): Promise<CreatedSession | RefusedSession>;
   find(requester: Requester, id: string): Promise<Session | null>;
-  /** The id of the session that was made last under `name`. */
-  newestOf(name: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
+  /** The id of the session that was made last in this call. */
+  newestOf(call: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
+  /** The sessions of this call that are not over, the newest first. */
+  openOf(call: Pick<RequestName, "apiKeyId" | "path">): Promise<Session[]>;
+  /** Cancels a session whose payment has not begun; false: it has, or the session is over. */
+  withdraw(id: string): Promise<boolean>;
   findByCaller(requester: Requester, caller: string, projectId: string): Promise<Session | null>;
   sipUriFor(sessionId: string): string;
   /** Where this session may be paid in a browser; null: nowhere. */
@@ -76,7 +80,11 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
   const body = sessionBody(tool.args, delivery);
   for (const field of ["description", "memory"] as const)
     if (body[field] !== undefined && typeof body[field] !== "string") return notText(field);
-  let name = toolCallName(tool, body, delivery);
+  const begun = isOneAtATime(delivery) ? (await toolSessions.openOf(callName(delivery))).find(hasBegun) : undefined;
+  if (begun) return told(begun, delivery, toolSessions);
+  // A call from a browser may be given links for one payment only, whatever the platform calls its tool calls.
+  const id = delivery.call.isWeb ? null : tool.id;
+  let name = toolCallName({ ...tool, id }, body, delivery);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const created = await toolSessions.create(body, name);
     if (created.kind === "refused") {
@@ -84,14 +92,37 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
       const isFixed = created.field in delivery.terms && created.field !== "caller";
       return isFixed && NEXT[created.field] !== undefined ? misconfigured(created.words) : refusal(created);
     }
+    const other = created.isRepeat || !isOneAtATime(delivery) ? null : await onlyOneLeft(created.sessionId, delivery, toolSessions);
+    if (other) return told(other, delivery, toolSessions);
     const session = created.isRepeat ? await toolSessions.find(delivery.requester, created.sessionId) : null;
     if (!created.isRepeat || session?.status === "PENDING") return readyAnswer(created, delivery, toolSessions);
     // A platform that names its tool calls asks again under another name.
     const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
-    if (session && (tool.id !== null || !isOver)) return told(session, delivery, toolSessions);
+    if (session && (id !== null || !isOver)) return told(session, delivery, toolSessions);
     name = nextName(name, created.sessionId);
   }
   return refusal({ kind: "refused", field: "attempts", words: "this payment was tried too often in this call" });
+}
+
+/** Links stay with whoever got them: of a call from a browser, one at a time can be paid. A telephone call comes to one session anyway. */
+const isOneAtATime = ({ call }: Delivery): boolean => call.isWeb && call.id !== null;
+const hasBegun = ({ status }: Session): boolean => status !== "PENDING";
+
+/**
+ * Withdraws all sessions of this call but one: one whose payment has begun, else the newest. Null where that is `made`; two that are made at
+ * the same moment come to the same one, because each looks once it is made.
+ */
+async function onlyOneLeft(made: string, delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const open = await toolSessions.openOf(callName(delivery));
+    const kept = open.find(hasBegun) ?? open[0];
+    const withdrawn = await Promise.all(
+      open.filter((session) => session !== kept && !hasBegun(session)).map(async ({ id }) => toolSessions.withdraw(id)),
+    );
+    // One that could not be withdrawn was begun, or withdrawn by another: look again.
+    if (!withdrawn.includes(false)) return kept === undefined || kept.id === made ? null : kept;
+  }
+  return null;
 }
 
 const told = (session: Session, { call }: Delivery, toolSessions: ToolSessions) =>

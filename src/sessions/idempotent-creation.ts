@@ -105,9 +105,10 @@ export async function findStoredResponse(db: Db, name: RequestName): Promise<Sto
   return asStored(await responsesOf(db, name).where("key", "=", name.key).executeTakeFirst());
 }
 
-/** The response stored last in the last 24 hours under any key of this path. */
-export async function findNewestResponse(db: Db, name: Omit<RequestName, "key">): Promise<StoredResponse | null> {
-  return asStored(await responsesOf(db, name).orderBy("expires_at", "desc").limit(1).executeTakeFirst());
+/** The responses stored in the last 24 hours under any key of this path, the newest first. */
+export async function findResponses(db: Db, name: Omit<RequestName, "key">, limit: number): Promise<StoredResponse[]> {
+  const rows = await responsesOf(db, name).orderBy("expires_at", "desc").orderBy("key").limit(limit).execute();
+  return rows.flatMap((row) => asStored(row) ?? []);
 }
 
 function responsesOf(db: Db, { apiKeyId, path }: Omit<RequestName, "key">) {

@@ -17,7 +17,7 @@ import {
 } from "./repository.ts";
 import {
   createIdempotent,
-  findNewestResponse,
+  findResponses,
   findStoredResponse,
   deleteExpiredResponses,
   type StoredResponse,
@@ -88,8 +88,8 @@ export interface Sessions {
   createIdempotent(input: NewSession, request: IdempotentRequest): Promise<StoredResponse | null>;
   /** The response to a request in the last 24 hours. */
   findStoredResponse(db: Db, name: RequestName): Promise<StoredResponse | null>;
-  /** The newest of the responses of the last 24 hours under one path. */
-  findNewestResponse(db: Db, name: Omit<RequestName, "key">): Promise<StoredResponse | null>;
+  /** The responses of the last 24 hours under one path, the newest first. */
+  findResponses(db: Db, name: Omit<RequestName, "key">, limit: number): Promise<StoredResponse[]>;
   /** Deletes the responses that are older. */
   deleteExpiredResponses(): Promise<void>;
   /** Reads apply the clock: an unused session past its time is expired, whether or not it has been swept. */
@@ -172,7 +172,7 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
     create: (db, input) => insert(db, { id: random.uuid(), ...input }),
     createIdempotent: (input, request) => createIdempotentBatched({ ...request, session: { id: random.uuid(), ...input } }),
     findStoredResponse,
-    findNewestResponse,
+    findResponses,
     deleteExpiredResponses: () => deleteExpiredResponses(database),
     find,
     findByCaller: async (db, scope, caller, projectId) => await sessionOf(db, await rowByCaller(db, { caller, projectId, ...scope })),

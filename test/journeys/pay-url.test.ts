@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
-import { PROMPT_CACHE } from "./installation.ts";
+import { API_KEY, PROMPT_CACHE } from "./installation.ts";
 import { CARD, nonceIn, payInPage, typedCard } from "./paying.ts";
+import { ask } from "./processes.ts";
 import { chargesOf, shared, startService } from "./service.ts";
 
-/** A caller who waits on the line while the page of the session's link pays: over real SIP, RTP and HTTP. */
+/** A caller who waits on the line, or speaks in a browser, while the page of the session's link pays: over real SIP, RTP and HTTP. */
 
 const telephone = await shared(openTelephone(PROMPT_CACHE));
 const service = await shared(startService({ project: { voice: { pay_url: true } } }));
@@ -48,4 +49,23 @@ test("after a declined card on the page the caller pays by telephone, and the pa
   assert.match(answer.headers.get("x-widget-result") ?? "", /^payment-success; /);
   const charges = await chargesOf(service.simulatorsUrl, session_id);
   assert.deepEqual(charges.map(({ outcome }) => outcome).toSorted(), ["approved", "declined"]);
+});
+
+test("in a call from a browser the agent sends the link, of two the last one is paid, and the agent learns of it (R-380, R-383, R-435)", async () => {
+  const url = `${service.baseUrl}/integrations/alpha/webhook?project=shop&mode=charge&gateway=stripe`;
+  let tools = 0;
+  const tool = async (name: string, args: object) => {
+    const call = { id: "call in a browser", type: "webCall" };
+    const toolCallList = [{ id: `tool ${++tools}`, type: "function", function: { name, arguments: args } }];
+    const { body } = await ask(url, "POST", API_KEY, { body: { message: { type: "tool-calls", toolCallList, call } } });
+    return JSON.parse((body as { results: [{ result: string }] }).results[0].result) as Record<string, string>;
+  };
+  const [wrong, right] = [await tool("collect_payment", { amount: 12 }), await tool("collect_payment", { amount: 13.5 })];
+  assert.equal((await fetch(wrong["pay_url"]!)).status, 410);
+  assert.partialDeepStrictEqual((await service.webhook()).body, { session_id: wrong["session_id"], status: "cancelled" });
+  const [session_id, widget_url] = [right["session_id"]!, right["pay_url"]!];
+  assert.equal((await payInPage({ session_id, widget_url }, typedCard(CARD))).status, 200);
+  const { body: event } = await service.webhook();
+  assert.partialDeepStrictEqual(event, { session_id, event: "payment.success", caller: null, amount: 13.5 });
+  assert.partialDeepStrictEqual(await tool("get_payment_result", {}), { status: "success", session_id, card_last4: "4242" });
 });

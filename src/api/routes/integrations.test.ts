@@ -327,6 +327,55 @@ test("a call from a browser is given the payment link, where the project offers 
   assert.match(String(second["pay_url"]), /\/widget\/.*\?t=/);
 });
 
+test("of the links made in one call from a browser the newest alone can be paid, and none is made beside a payment that has begun (R-383, R-435)", async () => {
+  const call = webCall();
+  let asked = 0;
+  const ask = async (amount: number) =>
+    JSON.parse((await alpha(spelled({ id: `tool ${++asked}`, args: { amount }, call }), { project: "linked" })).result ?? "{}") as Answer;
+  const statusOf = async ({ session_id: id }: Answer) => (await sessionOf(id))["status"];
+  const first = await ask(10);
+  const again = await ask(10);
+  assert.deepEqual([again["session_id"], again["pay_url"]], [first["session_id"], first["pay_url"]], "asked twice");
+  const corrected = await ask(12);
+  assert.equal(corrected["status"], "ready");
+  assert.deepEqual(await Promise.all([first, corrected].map(statusOf)), ["cancelled", "PENDING"]);
+  const other = await alpha(spelled({ args: { amount: 5 }, call: webCall() }), { project: "linked" });
+  assert.equal(await statusOf(corrected), "PENDING", "another call's link is another matter");
+  assert.equal(await statusOf(JSON.parse(other.result ?? "{}") as Answer), "PENDING");
+
+  await api.sessions.apply(String(corrected["session_id"]), "claim", { claimedBy: "o", callId: "c" });
+  const before = await countSessions();
+  assert.partialDeepStrictEqual(await ask(13), { status: "in_progress", session_id: corrected["session_id"] });
+  assert.equal(await countSessions(), before);
+  await api.sessions.apply(String(corrected["session_id"]), "charge");
+  assert.partialDeepStrictEqual(await ask(14), { status: "unknown", session_id: corrected["session_id"] });
+  await api.sessions.apply(String(corrected["session_id"]), "approve", { cardBrand: "visa", cardLast4: "4242" });
+  assert.partialDeepStrictEqual(await ask(12), { status: "success", session_id: corrected["session_id"] });
+  assert.equal((await ask(15))["status"], "ready", "what is asked for after a payment is another one");
+});
+
+test("of different payments asked for at one moment in a call from a browser, by several processes, one can be paid (R-383, R-435)", async () => {
+  const ofItsOwn = () => createSessions({ database: api.database, clock: systemClock, random: systemRandom, log: silentLog });
+  const apps = Array.from({ length: 3 }, () => api.another({ deps: { sessions: ofItsOwn() } }));
+  const call = webCall();
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, async (_, n) =>
+      alpha(
+        spelled({ id: `tool ${n}`, args: { amount: n + 1, description: "race" }, call }),
+        { project: "linked" },
+        callerOf(apps[n % apps.length]!),
+      ),
+    ),
+  );
+  const ids = new Set(answers.map(({ result, error }) => (JSON.parse(result ?? `"${error ?? ""}"`) as Answer)["session_id"]));
+  const statuses = await Promise.all([...ids].map(async (id) => (await sessionOf(id))["status"]));
+  assert.equal(statuses.filter((status) => status === "PENDING").length, 1, statuses.join(" "));
+  const { db } = api.database;
+  const open = await db.selectFrom("sessions").select("id").where("description", "=", "race").where("status", "=", "PENDING").execute();
+  assert.equal(open.length, 1);
+  await Promise.all(apps.map((app) => app.close()));
+});
+
 test("a caller is known without the plus, by tel: and sip: addresses, and by an address whose plus was not escaped (R-385)", async () => {
   for (const number of ["14155550123", "tel:+14155550123", "sip:+14155550123@pbx.example"]) {
     const { result = "" } = await alpha(spelled({ args: { amount: 1 }, call: newCall({ customer: { number } }) }));

@@ -606,6 +606,16 @@ organizations:
     ["a word that is none of the few", project("voice: { transfer: { mode: fax } }"), /\.mode: must be one of bridge, refer$/],
     ["a number that is too large", project("voice: { attempts: 9 }"), /\.attempts: must be at most 5$/],
     ["an empty credential", project('integrations: { alpha: { secret: "" } }'), /\.secret: must have at least one character$/],
+    [
+      "a secret that no header can show",
+      project('integrations: { alpha: { secret: "open\\nsesame" } }'),
+      /\.alpha\.secret: must be of visible characters, in one line, without space at its ends$/,
+    ],
+    [
+      "a secret with the end of its file",
+      project('integrations: { beta: { api_key: "key_synthetic\\n" } }'),
+      /\.beta\.api_key: must be of visible characters, in one line, without space at its ends$/,
+    ],
     ["one fault where a value has two", project("name: []"), /^apply file, line 5: .*\.name: must be a text$/],
     ["a name of two lines", project('name: "Shop\\nShop"'), /\.name: must be of visible characters, in one line$/],
     [

@@ -32,6 +32,11 @@ const name = z
   .max(100, "must have 1 to 100 characters")
   .refine((text) => text.trim() !== "" && !UNPRINTED.test(text), "must be of visible characters, in one line");
 const secretText = z.string().min(1).max(LONGEST_SECRET);
+/** One that stands in a header, whose value has no line ends, and no space around it. */
+const headerSecret = secretText.refine(
+  (text) => text.trim() === text && !UNPRINTED.test(text),
+  "must be of visible characters, in one line, without space at its ends",
+);
 
 const wholeNumberText = z.preprocess((value) => (Number.isSafeInteger(value) ? String(value) : value), secretText);
 
@@ -97,12 +102,12 @@ const integrations = z
   .strictObject({
     alpha: z
       .strictObject({
-        secret: secretText.nullable().describe("What Vapi shows as `X-Vapi-Secret`; null: nothing is asked for, as without it."),
+        secret: headerSecret.nullable().describe("What Vapi shows as `X-Vapi-Secret`; null: nothing is asked for, as without it."),
       })
       .partial(),
     beta: z
       .strictObject({
-        api_key: secretText
+        api_key: headerSecret
           .nullable()
           .describe("The Retell account's API key, with which it signs; null: no signature is asked for, as without it."),
       })
