@@ -28,6 +28,23 @@ function* replaced(body: string, word: string): Generator<string> {
   }
 }
 
+/** What a vendor, or a proxy before it, could repeat of what it was sent. */
+const [NUMBER, CODE] = ["4242424242424242", "987"];
+const ECHOES = [NUMBER, "4242-4242-4242-4242", `pan=${NUMBER};cvv=${CODE}`, CODE, `cvv ${CODE}`];
+
+/** Every text in `value`. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+function assertNoCard(value: unknown, about: string): void {
+  for (const text of textsIn(value)) {
+    assert.ok(!text.replace(/\D/g, "").includes(NUMBER), `${about}: ${text}`);
+    assert.doesNotMatch(text, new RegExp(`(?<![\\p{L}\\p{N}])${CODE}(?![\\p{L}\\p{N}])`, "u"), about);
+  }
+}
+
 let simulators: Simulators;
 before(async () => {
   simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
@@ -62,7 +79,7 @@ function assertOurs(result: Outcome | LookUpResult, about: string): void {
   }
 }
 
-describe("every gateway, told the names of an object's own members", { concurrency: 8 }, () => {
+describe("every gateway, told the names of an object's own members, and back what it sent", { concurrency: 8 }, () => {
   for (const gateway of Object.values(GATEWAYS_BUILT)) {
     const name: GatewayName = gateway.name;
     for (const mode of ["charge", "tokenize"] as const satisfies readonly Mode[]) {
@@ -71,6 +88,36 @@ describe("every gateway, told the names of an object's own members", { concurren
           verb: (order, io) => gateway[mode](order, io),
           ...(gateway.lookUp && { "look-up": (order, io) => gateway.lookUp!(traceOf(order, io.notes), io) }),
         };
+        test("neither the card number nor the security code comes back out of any value or header of an answer (R-423)", async () => {
+          let tried = 0;
+          for (const number of [NUMBER, "4000000000000002"]) {
+            const sessionId = systemRandom.uuid();
+            const order = (sent = NUMBER) => orderOf({ sessionId, mode, card: cardOf(sent, { cvv: CODE }) });
+            const answers = await recorded(gateway, order(number), (made, io) => gateway[mode](made, io));
+            for (const [index, answer] of answers.entries()) {
+              if (answer.kind !== "answered") continue;
+              for (const word of ECHOES) {
+                const headers = Object.fromEntries(Object.keys(answer.headers).map((header) => [header, word]));
+                const bodies = [...replaced(Buffer.from(answer.body).toString(), word)].map((body) => ({
+                  ...answer,
+                  body: Buffer.from(body),
+                }));
+                for (const changed of [{ ...answer, headers }, ...bodies]) {
+                  const script = answers.with(index, changed);
+                  let next = 0;
+                  const io = testIo(settingsOf(gateway), () =>
+                    Promise.resolve(script[next++] ?? ({ kind: "lost", reason: "no more" } as const)),
+                  );
+                  const outcome = await gateway[mode](order(), io);
+                  assertNoCard([outcome, io.notes], `${name} ${mode}: ${Buffer.from(changed.body).toString().slice(0, 300)}`);
+                  tried++;
+                }
+              }
+            }
+          }
+          assert.ok(tried >= 6, `${tried} answers`);
+        });
+
         for (const [what, step] of Object.entries(steps)) {
           test(`the ${what} takes constructor, __proto__ and toString for no code, status or id of ours`, async () => {
             let [tried, asked] = [0, 0];
