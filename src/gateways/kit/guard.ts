@@ -13,6 +13,7 @@ import type {
 } from "../contract.ts";
 import { declined, unknown } from "./outcomes.ts";
 import { ofDuplicate } from "./repeat.ts";
+import type { Answered } from "./triage.ts";
 import { holdsCode, holdsNumber, isKeepable, words } from "./scrub.ts";
 
 /** The verbs as an adapter has them: its settings are resolved and typed. */
@@ -27,7 +28,8 @@ interface Verbs<I> {
 interface Guard {
   /** The settings as the adapter wants them; null when a required credential is missing. */
   resolve: (settings: GatewaySettings) => unknown;
-  supportHeader?: string | undefined;
+  /** What the vendor's support asks for, of an answer. */
+  supportIdOf?: (answer: Answered) => string | undefined;
 }
 
 const NO_CREDENTIALS = "a required credential is missing: nothing was sent";
@@ -43,7 +45,7 @@ const LONGEST_MESSAGE = 500;
 export function guarded<I extends { settings: unknown }>(
   descriptor: Omit<Gateway, keyof Verbs<I>>,
   verbs: Verbs<I>,
-  { resolve, supportHeader }: Guard,
+  { resolve, supportIdOf }: Guard,
 ): Gateway {
   const { lookUp: kind, idempotency } = descriptor.capabilities;
   /** With a key that replays, a duplicate is the issuer's word; by rule, it is the merchant's. Else it may be our own request, arrived twice. */
@@ -52,7 +54,7 @@ export function guarded<I extends { settings: unknown }>(
   const attempt =
     (verb: "charge" | "tokenize") =>
     async (order: Order, io: GatewayIo): Promise<Outcome> => {
-      const watched = watch(io, resolve(io.settings), supportHeader, order.card);
+      const watched = watch(io, resolve(io.settings), order.card, supportIdOf);
       if (watched.io.settings === null) return declined("gateway_credentials_invalid", { reason: NO_CREDENTIALS });
       let outcome: Outcome;
       try {
@@ -73,7 +75,7 @@ export function guarded<I extends { settings: unknown }>(
     };
 
   const later = async <R>(io: GatewayIo, ask: (io: I) => Promise<R>, card?: CardCells): Promise<R | ReturnType<typeof unknown>> => {
-    const watched = watch(io, resolve(io.settings), supportHeader, card);
+    const watched = watch(io, resolve(io.settings), card);
     if (watched.io.settings === null) return unknown(NO_CREDENTIALS);
     try {
       return await ask(watched.io as unknown as I);
@@ -109,7 +111,7 @@ function traceOf({ sessionId, attempt, reference, mode, amountMinor, currency, c
 }
 
 /** An adapter's io: its own settings, clean notes, and what it did while it ran. */
-function watch(io: GatewayIo, settings: unknown, supportHeader: string | undefined, card?: CardCells) {
+function watch(io: GatewayIo, settings: unknown, card?: CardCells, supportIdOf?: Guard["supportIdOf"]) {
   const notes: Record<string, string> = {};
   /** What the settings say is no echo, and a look-up may go by it. */
   const isSetting = (value: string) => Object.values(io.settings.credentials).some((setting) => setting.reveal() === value);
@@ -128,7 +130,7 @@ function watch(io: GatewayIo, settings: unknown, supportHeader: string | undefin
       value: async (request: Parameters<GatewayIo["send"]>[0]) => {
         sent = true;
         const answer = await io.send(request);
-        const given = answer.kind === "answered" && supportHeader !== undefined ? answer.headers[supportHeader] : undefined;
+        const given = answer.kind === "answered" ? supportIdOf?.(answer) : undefined;
         if (given !== undefined && isKeepable(given, card)) supportId = given;
         return answer;
       },
