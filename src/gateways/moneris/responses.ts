@@ -119,11 +119,15 @@ export function readStatus(answer: GatewayAnswer, meaning: Meaning): Outcome | "
   return isFound ? meaning(read.body) : "not found";
 }
 
+const ANOTHERS = kit.unknown("the answer is another payment's");
+
 export const ofPurchase =
   (subject: Subject): Meaning =>
   (receipt) => {
-    const result = resultOf(receipt);
-    return result === "approved" ? paid(receipt, subject) : result;
+    const [result, told] = [resultOf(receipt), receipt.get("ReceiptId")];
+    if (result === "approved") return paid(receipt, subject);
+    // A refusal before the host was asked may have no name, or that of an error.
+    return told !== undefined && receipt.has("ResponseCode") && told !== subject.reference ? ANOTHERS : result;
   };
 
 /** The verification's word on the card: the id to store it with, where the issuer gave one. */
@@ -144,7 +148,7 @@ export const ofStored: Meaning = (receipt) => {
 function paid(receipt: Receipt, subject: Subject): Approved | Unknown {
   const id = idAt(receipt, "TransID");
   if (id === undefined) return kit.unknown("approved without the transaction's id");
-  if (receipt.get("ReceiptId") !== subject.reference) return kit.unknown("the answer is another payment's");
+  if (receipt.get("ReceiptId") !== subject.reference) return ANOTHERS;
   const isAsked = kit.minorOfDecimal(receipt.get("TransAmount"), subject.currency) === subject.amountMinor;
   if (!isAsked) return kit.unknown("another amount than asked for");
   const webhook = {

@@ -158,14 +158,19 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
   const report = reportOf(answer);
   if (report === null) return kit.unknown("the vendor did not answer the look-up");
   const wanted = subject.mode === "charge" ? "sale" : "validate";
-  const ours = kit.childrenOf(report, "transaction").filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
+  const all = kit.childrenOf(report, "transaction");
+  const ours = all.filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
   const mine = ours.filter((transaction) => !isRefusedDuplicate(transaction));
   const found = mine.flatMap((transaction) => {
     const actions = kit.childrenOf(transaction, "action").filter((action) => kit.childText(action, "action_type") === wanted);
     return actions.map((action) => readTransaction(transaction, action, subject));
   });
   if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
-  return kit.theStanding(found);
+  const result = kit.theStanding(found);
+  // Of a report of all orders this may be a part.
+  return ours.length < all.length && result.outcome !== "approved"
+    ? kit.unknown("the report shows other orders, and perhaps not all")
+    : result;
 }
 
 /** A request refused because it arrived twice: it says nothing about the first one, which the report may not show yet. */

@@ -127,6 +127,8 @@ export function readPage(
 export function readListed(item: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
   const refnum = kit.idAt(item, REFNUM, "refnum");
   const [result, type] = [kit.textAt(item, "result_code"), kit.textAt(item, "trantype") ?? ""];
+  // The vendor may cut it.
+  if (!subject.reference.startsWith(kit.scalarAt(item, "orderid") ?? "")) return kit.unknown("another order with our invoice number");
   if (/void/i.test(`${type} ${kit.textAt(item, "status") ?? ""}`))
     return kit.declined("processing_error", { reason: "the payment was taken back" });
   if (result === "D" || result === "E") return refusal(200, item);
