@@ -219,6 +219,8 @@ describe("checkoutcom responses", () => {
       { response_code: "20005" },
       { response_code: undefined },
       { approved: "true" },
+      { approved: false, status: "Captured" },
+      { reference: "another" },
     ])
       assert.equal((await charge(answered(201, { ...PAYMENT, ...change }))).outcome, "unknown", JSON.stringify(change));
   });

@@ -100,10 +100,11 @@ export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" |
   if (kit.saysOther(body, referenceOf(subject), "reference")) return kit.unknown("another payment than asked for");
   const [status, isApproved] = [kit.textAt(body, "status"), kit.at(body, "approved")];
   const code = kit.textAt(body, "response_code") ?? kit.textAt(body, "actions", 0, "response_code");
-  if (status === "Declined" && isApproved === true) return kit.unknown("approved and declined at once");
+  const now = standsAs(status);
+  if ((status === "Declined" && isApproved === true) || (now === "stands" && isApproved === false))
+    return kit.unknown("approved and declined at once");
   if (status === "Declined" || isApproved === false) return refusal(body, id, code);
   if (PARTIAL.has(code)) return { outcome: "partial", id };
-  const now = standsAs(status);
   if (now === "works" && kit.textAt(body, "_links", "redirect", "href") !== undefined) return kit.declined("authentication_required");
   if (now === "works" || (from === "answer" && isApproved === undefined)) return { outcome: "working", id };
   if (now === "is gone")

@@ -52,9 +52,10 @@ function readReceipt(body: Uint8Array): Receipt | null {
   const root = kit.readXml(body);
   const [receipt, ...others] = root?.name === "response" ? kit.childrenOf(root, "receipt") : [];
   if (receipt === undefined || others.length > 0) return null;
-  const names = new Set(receipt.children.map(({ name }) => name));
-  const fields = [...names].map((name) => [name, kit.childText(receipt, name)] as const);
-  return new Map(fields.filter((field): field is readonly [string, string] => field[1] !== undefined && !["", "null"].includes(field[1])));
+  const fields = new Map(receipt.children.map(({ name, text }) => [name, text]));
+  // A name that stands there twice is neither of the two.
+  if (fields.size < receipt.children.length) return null;
+  return new Map([...fields].filter(([, text]) => text !== "" && text !== "null"));
 }
 
 /** A code as a number; undefined where it is none. */

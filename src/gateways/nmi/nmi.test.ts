@@ -299,6 +299,11 @@ describe("nmi look-up and void", () => {
     for (const report of [other, other + refusedTwin, other + transaction({ condition: "failed" }, { success: "0", response_code: "202" })])
       assert.equal((await lookUp(xml(report))).outcome, "unknown");
     assert.equal((await lookUp(xml(refund))).outcome, "unknown");
+    const currencies = transaction({ condition: "complete" }).replace(
+      "</transaction>",
+      "<currency>USD</currency><currency>EUR</currency></transaction>",
+    );
+    assert.equal((await lookUp(xml(currencies))).outcome, "unknown");
   });
 
   test("a refused duplicate in the report is no refusal of the payment: alone it is absent until absence is proof", async () => {

@@ -183,7 +183,7 @@ function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, su
   const id = idOf(kit.childText(transaction, "transaction_id"));
   const code = kit.childText(action, "response_code");
   const took = kit.childText(action, "success") === "1" && code === "100";
-  const currency = kit.childText(transaction, "currency");
+  const isOtherCurrency = kit.childrenOf(transaction, "currency").some(({ text }) => text !== "" && text !== subject.currency);
   switch (kit.childText(transaction, "condition") ?? "") {
     case "in_progress":
     case "unknown":
@@ -202,7 +202,7 @@ function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, su
       return kit.unknown("a condition that no sale of ours can have");
   }
   if (!took || id === undefined) return kit.unknown("a completed payment that did not succeed");
-  if (!isAmount(kit.childText(action, "amount"), subject) || (subject.mode === "charge" && currency && currency !== subject.currency))
+  if (!isAmount(kit.childText(action, "amount"), subject) || (subject.mode === "charge" && isOtherCurrency))
     return kit.unknown("another amount or currency than asked for");
   const webhook = { ...kit.namedFields((name) => kit.childText(transaction, name), WEBHOOK_REPORTED), response_code: code };
   return subject.mode === "tokenize" ? stored(id, subject, webhook) : kit.approved({ nmi_transaction_id: id }, { webhook });

@@ -60,6 +60,7 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   const { sessionId, attempt } = subject;
   if (kit.saysOther(charge, sessionId, "metadata", "sessionId") || kit.saysOther(charge, String(attempt), "metadata", "attempt"))
     return kit.unknown("the charge of another attempt");
+  if (status === "successful" && failure !== undefined) return kit.unknown("a successful charge with a failure");
   if (status === "failed" || failure !== undefined)
     return kit.declined(declineOf(failure, kit.scalarAt(charge, "failureIssuerDeclineCode")), {
       message: kit.textAt(charge, "failureMessage"),

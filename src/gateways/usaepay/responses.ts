@@ -60,6 +60,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
 }
 
 function paid(body: kit.JsonObject, refnum: string, subject: Subject): Approved | Unknown {
+  if ((errorOf(body) ?? "0") !== "0") return kit.unknown("approved with the code of an error");
   const amount = kit.at(body, "auth_amount");
   const isAsked = amount === undefined || kit.minorOfDecimal(amount, subject.currency) === subject.amountMinor;
   return isAsked ? kit.approved({ usaepay_refnum: refnum }) : kit.unknown("another amount than asked for");
