@@ -238,6 +238,50 @@ describe("adyen responses", () => {
       assert.equal(codeOf(await pay([answered(200, { ...AUTHORISED, resultCode })])), "authentication_required");
   });
 
+  test("an outcome that is not known keeps the pspReference of its answer for Adyen's support, but never a card number that looks like one", async () => {
+    const supportId = async (answer: GatewayAnswer, order = orderOf()) => {
+      const outcome = await pay([answer], order);
+      assert.equal(outcome.outcome, "unknown");
+      return outcome.supportId;
+    };
+    for (const change of [
+      { resultCode: "Pending" },
+      { resultCode: "Error" },
+      { amount: { currency: "EUR", value: 4995 } },
+      { merchantReference: 7 },
+    ])
+      assert.equal(await supportId(answered(200, { ...AUTHORISED, ...change })), PSP, JSON.stringify(change));
+    assert.equal(await supportId(answered(402, AUTHORISED)), PSP);
+    assert.equal(await supportId(answered(500, { errorCode: "x", errorType: "internal", pspReference: PSP })), PSP);
+    assert.equal(await supportId(answered(200, { ...AUTHORISED, resultCode: "Pending", pspReference: "4242424242424242" })), undefined);
+  });
+
+  test("another sum that was authorised under our reference is noted to be sent back by its pspReference; another payment's never is", async () => {
+    const other = { ...AUTHORISED, amount: { currency: "USD", value: 499 } };
+    const paid = ioWith([answered(200, other)]);
+    assert.equal((await adyen.charge(orderOf(), paid)).outcome, "unknown");
+    assert.deepEqual(paid.notes, { adyen_psp_reference: PSP });
+    for (const merchantReference of ["another", undefined, [`${SESSION}-1`]]) {
+      const io = ioWith([answered(200, { ...other, merchantReference })]);
+      assert.equal((await adyen.charge(orderOf(), io)).outcome, "unknown");
+      assert.deepEqual(io.notes, {});
+    }
+  });
+
+  test("an approval names this payment and this sum, where it names any, in no odd form", async () => {
+    const odd = [
+      { merchantReference: [`${SESSION}-1`] },
+      { merchantReference: 1 },
+      { amount: [] },
+      { amount: "49.95" },
+      { resultCode: ["Authorised"] },
+    ];
+    odd.push({ pspReference: [PSP] } as never);
+    for (const change of odd)
+      assert.equal(codeOf(await pay([answered(200, { ...AUTHORISED, ...change })])), "unknown", JSON.stringify(change));
+    assert.equal(codeOf(await pay([answered(200, `{"resultCode":"Refused",${JSON.stringify(AUTHORISED).slice(1)}`)])), "unknown");
+  });
+
   test("a lost charge is sent again under its key, also while the first one is at work; a refusal after that proves nothing", async () => {
     const io = ioWith([LOST, fault(422, "704"), answered(500, "oops"), answered(200, AUTHORISED)]);
     assert.equal((await adyen.charge(orderOf(), io)).outcome, "approved");

@@ -36,6 +36,7 @@ export const gateway = kit.defineGateway({
     "that Adyen captures by itself; what cannot be captured only its webhook tells. When no answer at all came, a cancellation is asked for by our " +
     "reference, and the attempt stays unknown. Unconfirmed: how long an idempotency key is remembered, the code 704, the address that " +
     "carries a ZIP code alone, and the numbers of some errors.",
+  supportId: responses.pspReferenceOf,
   charge,
   tokenize,
   void: (attempt, io) => (attempt.mode === "charge" ? voidPayment(attempt, io) : removeStored(attempt, io)),
@@ -63,11 +64,14 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return kit.noted(io, { ...state, processor: { ...state.processor, adyen_stored_payment_method_id: id } });
 }
 
-/** Sends a payment until its answer is final. Whose account it is on is written down first, where there are two. */
-async function send(order: Order, io: Io, build: kit.Try): Promise<responses.PaymentState> {
+/** Sends a payment until its answer is final. Whose account it is on is written down first, where there are two; what stands for another sum, too. */
+async function send(order: Order, io: Io, build: kit.Try): Promise<Exclude<responses.PaymentState, { outcome: "another sum" }>> {
   if (io.settings.credentials.moto_merchant_account) await io.note({ merchant_account: requests.merchantAccount(order, io.settings) });
   const answer = await kit.sendWithKey(io, build, { effect: "money", judge: responses.judge });
-  return kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
+  const state = kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
+  if (state.outcome !== "another sum") return state;
+  await io.note({ adyen_psp_reference: state.pspReference });
+  return kit.unknown("another amount or currency than asked for");
 }
 
 async function listedId(order: Order, io: Io): Promise<string | undefined> {

@@ -43,8 +43,12 @@ const APPROVING: ReadonlySet<string | undefined> = new Set(["Authorised", "Parti
 const ID = /^[A-Z0-9]{16}$/;
 const STORED_ID = ["tokenization.storedPaymentMethodId", "recurring.recurringDetailReference"];
 
-/** An answer about a payment; `partial` is sent back. */
-export type PaymentState = Approved | Declined | Unknown | { outcome: "partial"; pspReference: string };
+interface Standing<State> {
+  outcome: State;
+  pspReference: string;
+}
+/** An answer about a payment; `partial` is sent back, `another sum` stands and is neither a yes nor a no. */
+export type PaymentState = Approved | Declined | Unknown | Standing<"partial"> | Standing<"another sum">;
 
 /** A request whose first try is still at work, that Adyen failed on, or whose answer is unreadable, is sent again under its key. */
 export function judge(answer: kit.Answered): kit.Repeat {
@@ -53,6 +57,9 @@ export function judge(answer: kit.Answered): kit.Repeat {
   if (kit.textAt(body, "errorCode") === IN_PROGRESS) return "perhaps done";
   return NOT_PROCESSED.has(kit.textAt(body, "errorType") ?? "") ? "final" : kit.repeatByStatus(answer);
 }
+
+/** Adyen's name for what was asked, in errors too. */
+export const pspReferenceOf = ({ body }: kit.Answered): string | undefined => kit.idAt(kit.readJson(body), ID, "pspReference");
 
 /** The answer to a payment. Refusals are 200 like approvals; an error object tells that nothing was processed. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): PaymentState {
@@ -73,15 +80,17 @@ function readError(status: number, body: kit.JsonObject): Declined | Unknown {
 
 function readResult(body: kit.JsonObject, subject: Subject): PaymentState {
   const [result, pspReference] = [kit.textAt(body, "resultCode") ?? "", kit.idAt(body, ID, "pspReference")];
-  const reference = kit.textAt(body, "merchantReference");
-  if (reference !== undefined && reference !== subject.reference) return kit.unknown("the answer is about another payment");
+  if (kit.saysOther(body, subject.reference, "merchantReference")) return kit.unknown("the answer is about another payment");
   if (result === "Refused" || result === "Cancelled") return readRefusal(body, pspReference);
   if (result === "Error") return readProcessingError(body, pspReference);
   if (ACTIONS.has(result)) return kit.declined("authentication_required", { processor: { adyen_psp_reference: pspReference } });
   if (pspReference === undefined) return kit.unknown("200 without a pspReference");
   if (result === "PartiallyAuthorised") return { outcome: "partial", pspReference };
   if (result !== "Authorised") return kit.unknown("a result that is neither yes nor no");
-  if (!isAmountOf(body, subject)) return kit.unknown("another amount or currency than asked for");
+  if (!isAmountOf(body, subject)) {
+    const isOurs = kit.textAt(body, "merchantReference") === subject.reference;
+    return isOurs ? { outcome: "another sum", pspReference } : kit.unknown("another amount or currency, and no reference of ours");
+  }
   return kit.approved(
     { adyen_psp_reference: pspReference, ...(subject.mode === "tokenize" && { adyen_stored_payment_method_id: storedIdOf(body) }) },
     { webhook: checksOf(body) },

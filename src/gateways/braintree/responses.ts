@@ -155,15 +155,15 @@ export function readTransaction(answer: GatewayAnswer, id: string, subject: Subj
   return kit.isObject(node) ? transactionState(node, subject) : { outcome: "working", id };
 }
 
-/** The transactions that carry our order id; null when the vendor did not say. */
+/** The transactions that carry our order id; null when the vendor did not say, or shows others than it was asked for. */
 export function readSearch(answer: GatewayAnswer, subject: Subject): { id: string; state: PaymentState }[] | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const edges = kit.objectsAt(body, "data", "search", "transactions", "edges");
   if (edges === null) return null;
-  const nodes = edges
-    .map((edge) => kit.at(edge, "node"))
-    .filter((node) => kit.textAt(node, "orderId") === subject.reference && !isTwin(node, subject));
-  return nodes.map((node) => ({ id: kit.idAt(node, GLOBAL_ID, "id") ?? "", state: transactionState(node, subject) }));
+  const nodes = edges.map((edge) => kit.at(edge, "node"));
+  if (nodes.some((node) => kit.textAt(node, "orderId") !== subject.reference)) return null;
+  const own = nodes.filter((node) => !isTwin(node, subject));
+  return own.map((node) => ({ id: kit.idAt(node, GLOBAL_ID, "id") ?? "", state: transactionState(node, subject) }));
 }
 
 type Json = Parameters<typeof kit.at>[0];
@@ -180,8 +180,7 @@ function transactionState(transaction: Json, subject: Subject): PaymentState {
   const [id, legacyId] = [kit.idAt(transaction, GLOBAL_ID, "id"), kit.idAt(transaction, LEGACY_ID, "legacyId")];
   const status = kit.textAt(transaction, "status") ?? "";
   if (id === undefined || legacyId === undefined) return kit.unknown("a transaction without its ids");
-  if ((kit.textAt(transaction, "orderId") ?? subject.reference) !== subject.reference)
-    return kit.unknown("the answer is another payment's");
+  if (kit.saysOther(transaction, subject.reference, "orderId")) return kit.unknown("the answer is another payment's");
   const processor = { braintree_transaction_id: legacyId };
   if (status === "AUTHORIZING") return { outcome: "working", id };
   if (status === "PROCESSOR_DECLINED" || status === "GATEWAY_REJECTED" || status === "FAILED")

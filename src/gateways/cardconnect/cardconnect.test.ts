@@ -295,6 +295,29 @@ describe("cardconnect responses", () => {
     assert.equal(codeOf(await charge(answered(429, { error: "rate limited" }))), "gateway_unavailable");
   });
 
+  test("an answer about another order decides nothing and voids nothing, nor does an approval with a refusal's code (R-422)", async () => {
+    const alone = async (answer: object) => {
+      const io = ioWith([answered(200, answer)]);
+      assert.equal((await cardconnect.charge(orderOf(), io)).outcome, "unknown", JSON.stringify(answer));
+      assert.equal(io.sent.length, 1);
+    };
+    for (const orderId of ["another", [ORDER_ID], 7])
+      for (const one of [PAID, DECLINED, { ...PAID, amount: "5.00" }]) await alone({ ...one, orderId });
+    for (const [respproc, respcode] of [
+      ["FNOR", "NU"],
+      ["FNOR", "05"],
+      ["RPCT", "116"],
+      ["PPS", "13"],
+    ])
+      await alone({ ...PAID, respproc, respcode });
+    await alone({ ...PAID, currency: ["USD"] });
+    assert.equal((await charge({ ...PAID, orderId: ORDER_ID, currency: " USD " })).outcome, "approved");
+    const part = { ...PAID, amount: "5.00", respproc: "RPCT", respcode: "100" };
+    assert.equal(codeOf(await charge(part, VOIDED)), "insufficient_funds");
+    const stored = ioWith([answered(200, { ...STORED, respcode: "NU" })]);
+    assert.equal(codeOf(await cardconnect.tokenize(storing, stored)), "gateway_unavailable");
+  });
+
   test("a lost store is sent again, since it takes nothing; a profile without its account is none", async () => {
     const store = (...answers: GatewayAnswer[]) => cardconnect.tokenize(storing, ioWith(answers));
     assert.equal((await store(LOST, answered(500, ""), answered(200, STORED))).outcome, "approved");
@@ -347,6 +370,12 @@ describe("cardconnect look-ups", () => {
     assert.equal((await look({ ...PAID, orderId: `${ORDER_ID}1` })).outcome, "unknown");
     assert.equal((await look({ ...PAID, orderId: ORDER_ID })).outcome, "approved");
     for (const setlstat of ["Declined", "Rejected"]) assert.equal((await look({ ...PAID, setlstat })).outcome, "unknown");
+    for (const setlstat of ["Queued for Capture", "Authorized", "Accepted"])
+      assert.equal((await look({ ...DECLINED, setlstat })).outcome, "unknown");
+    assert.equal(codeOf(await look({ ...DECLINED, setlstat: "Declined" })), "insufficient_funds");
+    // Nothing found has a code of its own.
+    assert.equal((await look(answered(200, []))).outcome, "unknown");
+    assert.equal((await look([{ ...PAID, orderId: "another" }, NOT_FOUND])).outcome, "unknown");
   });
 
   test("a part that an inquiry finds is voided too", async () => {

@@ -77,6 +77,14 @@ export type State = Approved | Declined | Unknown | { outcome: "partial"; retref
 const field = (body: kit.JsonObject | null, name: string): string | undefined => kit.scalarAt(body ?? undefined, name)?.trim();
 const idOf = (body: kit.JsonObject, form: RegExp, name: string) => kit.idAt({ id: field(body, name) ?? "" }, form, "id");
 
+/** Whether a value is there and is another; a blank is none. */
+function isOther(body: kit.JsonObject, name: string, expected: string): boolean {
+  const told = field(body, name) ?? body[name] ?? "";
+  return told !== "" && told !== expected;
+}
+
+const codeIn = (body: kit.JsonObject) => CODES(field(body, "respproc"))?.(field(body, "respcode"));
+
 const approves = (body: kit.JsonObject): boolean => field(body, "respstat") === "A";
 
 /** The answer to a sale. Business results alike come with status 200: `respstat` decides. */
@@ -95,6 +103,7 @@ const isUndecided = (body: kit.JsonObject) => field(body, "respproc") === "PPS" 
 
 /** `undecided`: the gateway itself has no answer of the processor, so that only a look-up tells. */
 function stateOf(body: kit.JsonObject, subject: Subject, undecided: boolean): State {
+  if (isOther(body, "orderId", orderId(subject))) return kit.unknown("a payment of another order id");
   if (undecided) return kit.unknown("the gateway had no answer from the processor");
   switch (field(body, "respstat") ?? "") {
     case "A":
@@ -107,14 +116,17 @@ function stateOf(body: kit.JsonObject, subject: Subject, undecided: boolean): St
   }
 }
 
+const CONTRADICTION = "approved with the code of a refusal";
+
 function paid(body: kit.JsonObject, subject: Subject): State {
   const retref = idOf(body, RETREF, "retref");
   if (retref === undefined) return kit.unknown("approved without a retref");
   if (`${field(body, "respproc")} ${field(body, "respcode")}` === REVERSED) return kit.unknown("approved and reversed");
   // A sale's own answer has none.
-  if ((field(body, "currency") ?? subject.currency) !== subject.currency) return kit.unknown("another currency than asked for");
+  if (isOther(body, "currency", subject.currency)) return kit.unknown("another currency than asked for");
   const minor = kit.minorOfDecimal(field(body, "amount"), subject.currency);
-  if (minor === subject.amountMinor) return kit.approved({ cardconnect_retref: retref });
+  if (minor === subject.amountMinor)
+    return codeIn(body) === undefined ? kit.approved({ cardconnect_retref: retref }) : kit.unknown(CONTRADICTION);
   return minor !== null && minor > 0 && minor < subject.amountMinor
     ? { outcome: "partial", retref }
     : kit.unknown("another amount than asked for");
@@ -122,12 +134,11 @@ function paid(body: kit.JsonObject, subject: Subject): State {
 
 /** A decline, a refusal of the gateway, or a failure that took nothing (`B`). */
 function refusal(body: kit.JsonObject): Declined {
-  const [processor, code, words] = [field(body, "respproc"), field(body, "respcode"), field(body, "resptext")];
-  const table = CODES(processor);
+  const words = field(body, "resptext");
   const isFailure = field(body, "respstat") === "B";
   const checked = kit.codeOfChecks({ avs: field(body, "avsresp"), cvv: field(body, "cvvresp") });
-  const guessed = isFailure ? undefined : (checked ?? (table === undefined ? ofWords(words) : undefined));
-  return kit.declined(table?.(code) ?? guessed ?? (isFailure ? "processing_error" : "card_declined"), {
+  const guessed = isFailure ? undefined : (checked ?? (CODES(field(body, "respproc")) === undefined ? ofWords(words) : undefined));
+  return kit.declined(codeIn(body) ?? guessed ?? (isFailure ? "processing_error" : "card_declined"), {
     message: words,
     processor: { cardconnect_retref: idOf(body, RETREF, "retref") },
   });
@@ -147,6 +158,7 @@ function storedIn(body: kit.JsonObject, undecided: boolean): Approved | Declined
     const isAmount = field(body, "respproc") === "PPS" && AMOUNT_REFUSED.has(field(body, "respcode") ?? "");
     return { ...refusal(body), ...(isAmount && { reason: "the merchant cannot verify cards: set the option verify to false" }) };
   }
+  if (codeIn(body) !== undefined) return kit.unknown(CONTRADICTION);
   if (profile === undefined || account === undefined) return kit.unknown("approved without a profile");
   return kit.approved({ cardconnect_profile_id: `${profile}/${account}` });
 }
@@ -154,19 +166,23 @@ function storedIn(body: kit.JsonObject, undecided: boolean): Approved | Declined
 /** What an inquiry found, one or several of the same order id. Null when the vendor did not say. */
 export function readInquiry(answer: GatewayAnswer, subject: Subject): (State | typeof kit.absent)[] | null {
   const found = kit.lookUpBody(answer, (bytes) => kit.readJsonList(bytes) ?? one(kit.readJson(bytes)));
-  return found?.map((body) => readFound(body, subject)) ?? null;
+  // Where nothing is found a code says so.
+  return found?.length ? found.map((body) => readFound(body, subject)) : null;
 }
 
 const one = (body: kit.JsonObject | null) => body && [body];
+
+/** What a settlement says of the payment. */
+const [STANDING, REFUSED] = [/^(authorized|queued for capture|accepted|processed)$/i, /^(declined|rejected)$/i];
 
 /** A payment that is found always says how it is settled; what the gateway says without that is of the inquiry itself. */
 function readFound(body: kit.JsonObject, subject: Subject): State | typeof kit.absent {
   const [processor, settlement] = [field(body, "respproc"), field(body, "setlstat")];
   if (processor === "PPS" && field(body, "respcode") === NOT_FOUND) return kit.absent;
   if (processor === "PPS" && !settlement) return kit.unknown("the inquiry was refused, or does not say what became of the payment");
-  if ((field(body, "orderId") ?? orderId(subject)) !== orderId(subject)) return kit.unknown("a payment of another order id");
-  if (field(body, "respstat") === "A" && /^(declined|rejected)$/i.test(settlement ?? ""))
-    return kit.unknown("approved, and then not settled");
+  if (isOther(body, "orderId", orderId(subject))) return kit.unknown("a payment of another order id");
+  const isRefused = field(body, "respstat") !== "A";
+  if ((isRefused ? STANDING : REFUSED).test(settlement ?? "")) return kit.unknown("the result and the settlement contradict each other");
   if (/^voided$/i.test(settlement ?? "")) return kit.declined("processing_error", { reason: "the payment was taken back" });
   // What the processor did not answer in time the gateway has taken back by now, and says declined.
   const undecided = isUndecided(body) && !/^declined$/i.test(settlement ?? "");

@@ -219,6 +219,8 @@ describe("checkoutcom responses", () => {
       { response_code: "20005" },
       { response_code: undefined },
       { approved: "true" },
+      { approved: false, status: "Captured" },
+      { reference: "another" },
     ])
       assert.equal((await charge(answered(201, { ...PAYMENT, ...change }))).outcome, "unknown", JSON.stringify(change));
   });
@@ -286,7 +288,7 @@ describe("checkoutcom responses", () => {
 
   test("a look-up that finds nothing, or says nothing, is no refusal", async () => {
     assert.equal((await lookUp(orderOf(), found())).outcome, "absent");
-    assert.equal((await lookUp(orderOf(), found({ ...PAYMENT, reference: "another" }))).outcome, "absent");
+    assert.equal((await lookUp(orderOf(), found({ ...PAYMENT, reference: "another" }))).outcome, "unknown");
     const twins = [found(PAYMENT, { ...PAYMENT, id: "pay_other" }), answered(200, PAYMENT), answered(200, { ...PAYMENT, id: "pay_other" })];
     assert.equal((await lookUp(orderOf(), ...twins)).outcome, "unknown");
     assert.equal((await lookUp(orderOf(), answered(200, { total_count: 20, data: [PAYMENT] }))).outcome, "unknown");

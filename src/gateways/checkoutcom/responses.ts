@@ -1,7 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import { checkoutAmount } from "./requests.ts";
+import { checkoutAmount, referenceOf } from "./requests.ts";
 
 /** `response_code`: 20xxx may work later, 30xxx never with this card, 40xxx is the vendor's risk engine. Codes may hold letters. */
 const codeOf = kit.codeTable(
@@ -97,12 +97,14 @@ function invalid(body: kit.JsonObject): Declined {
 export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" | "look-up"): State {
   const id = kit.idAt(body, PAYMENT, "id");
   if (id === undefined) return kit.unknown("a payment without its id");
+  if (kit.saysOther(body, referenceOf(subject), "reference")) return kit.unknown("another payment than asked for");
   const [status, isApproved] = [kit.textAt(body, "status"), kit.at(body, "approved")];
   const code = kit.textAt(body, "response_code") ?? kit.textAt(body, "actions", 0, "response_code");
-  if (status === "Declined" && isApproved === true) return kit.unknown("approved and declined at once");
+  const now = standsAs(status);
+  if ((status === "Declined" && isApproved === true) || (now === "stands" && isApproved === false))
+    return kit.unknown("approved and declined at once");
   if (status === "Declined" || isApproved === false) return refusal(body, id, code);
   if (PARTIAL.has(code)) return { outcome: "partial", id };
-  const now = standsAs(status);
   if (now === "works" && kit.textAt(body, "_links", "redirect", "href") !== undefined) return kit.declined("authentication_required");
   if (now === "works" || (from === "answer" && isApproved === undefined)) return { outcome: "working", id };
   if (now === "is gone")
@@ -146,12 +148,13 @@ function refusal(body: kit.JsonObject, id: string, code: string | undefined): De
 /** A decline whose code stands in the payment's actions. */
 export const NO_CODE = "declined without a code";
 
-/** The ids of the payments under our reference; null when the vendor did not say, or there are more than a page. */
+/** The ids of the payments under our reference; null when the vendor did not say, shows others, or has more than a page. */
 export function readSearch(answer: GatewayAnswer, reference: string): string[] | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const all = kit.objectsAt(body, "data");
   if (all === null || kit.minorOf(kit.at(body, "total_count")) !== all.length) return null;
-  const ids = all.filter((one) => kit.textAt(one, "reference") === reference).map((one) => kit.idAt(one, PAYMENT, "id"));
+  if (all.some((one) => kit.textAt(one, "reference") !== reference)) return null;
+  const ids = all.map((one) => kit.idAt(one, PAYMENT, "id"));
   return ids.includes(undefined) ? null : (ids as string[]);
 }
 

@@ -92,10 +92,12 @@ export function readCharge(answer: GatewayAnswer, subject: Subject): ChargeState
 }
 
 /** A charge object, from an answer or a list. Of a verification `authorized` says that its hold is not released yet. */
-export function chargeState(charge: kit.JsonObject, { mode, amountMinor, currency }: Subject): ChargeState {
+export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeState {
+  const { mode, amountMinor, currency } = subject;
   const id = kit.idAt(charge, ID, "id");
   const [status, paid] = [kit.textAt(charge, "status"), charge["paid"]];
   if (id === undefined) return kit.unknown("a charge without its id");
+  if (kit.saysOther(charge, externalReference(subject), "external_reference_id")) return kit.unknown("the charge of another attempt");
   const processor = { clover_charge_id: id };
   if (status === "pending") return { outcome: "pending", id };
   if ((status === "failed" && paid === true) || (status === "succeeded" && paid === false))

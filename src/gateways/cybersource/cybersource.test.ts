@@ -331,7 +331,7 @@ describe("cybersource look-ups", () => {
       assert.equal(codeOf(await lookUp(applications(["ics_auth", "100"], ["ics_bill", "100"], [name, "100"]))), "processing_error");
     assert.equal((await lookUp(found(ran("203"), summary()))).outcome, "approved");
     assert.equal((await lookUp(found(summary(), summary({ id: "2" })))).outcome, "unknown");
-    assert.equal((await lookUp(found(summary({ clientReferenceInformation: { code: "other" } })))).outcome, "absent");
+    assert.equal((await lookUp(found(summary({ clientReferenceInformation: { code: "other" } })))).outcome, "unknown");
     assert.equal((await lookUp(found(summary({ orderInformation: { amountDetails: { totalAmount: "1.00" } } })))).outcome, "unknown");
     assert.equal((await lookUp(found(summary({ applicationInformation: {} })))).outcome, "unknown");
     assert.equal((await lookUp(answered(201, { totalCount: 0 }))).outcome, "absent");

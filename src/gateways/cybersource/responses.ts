@@ -72,6 +72,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (kit.at(body, "encryptedResponse") !== undefined) return kit.unknown("the answer is encrypted: switch message-level encryption off");
+  if (kit.saysOther(body, codeOf(subject), "clientReferenceInformation", "code")) return kit.unknown("the answer is another payment's");
   if (status === 201) return readMade(body, subject);
   if (status === 400) return readInvalid(body, subject);
   return [404, 405, 406, 415].includes(status)
@@ -164,8 +165,9 @@ export function readSearch(answer: GatewayAnswer, subject: Subject): LookUpResul
   const total = kit.minorOf(kit.at(body, "totalCount"));
   if (all === null) return total === 0 ? kit.absent : kit.unknown("Cybersource did not answer the look-up");
   if (total !== null && total > all.length) return kit.unknown("the search found more than it shows");
-  const mine = all.filter((item) => kit.textAt(item, "clientReferenceInformation", "code") === codeOf(subject));
-  return kit.theStanding(mine.map((item) => readFound(item, subject)));
+  if (all.some((item) => kit.textAt(item, "clientReferenceInformation", "code") !== codeOf(subject)))
+    return kit.unknown("the search shows other payments than it was asked for");
+  return kit.theStanding(all.map((item) => readFound(item, subject)));
 }
 
 /** A summary: each application that ran (`ics_auth`, `ics_bill` for the capture) has a reason code, 100 for success. */

@@ -88,6 +88,7 @@ function purchaseState(body: kit.JsonObject, subject: Subject): PurchaseState {
   const [outer, inner] = [body["successful"], kit.at(response, "successful")];
   const code = kit.scalarAt(response, "response_code");
   const processor = { fatzebra_purchase_id: kit.idAt(response, PURCHASE, "id") };
+  if (kit.saysOther(response, subject.reference, "reference")) return kit.unknown("another purchase than asked for");
   if (isContradiction(body)) return kit.unknown("approved and declined at once");
   if (outer === false && inner !== true) return refused(body, code, processor);
   if (outer !== true || typeof inner !== "boolean") return kit.unknown("an answer without its two flags");

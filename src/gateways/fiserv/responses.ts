@@ -64,9 +64,13 @@ function isContradiction(body: kit.JsonObject): boolean {
   return REFUSED.has(result) && (letter === "Y:" || isHeldOrTaken(body));
 }
 
+const ANOTHERS = kit.unknown("the answer is another payment's");
+const isAnothers = (body: kit.JsonObject, { reference }: Subject) => kit.saysOther(body, reference, "merchantTransactionId");
+
 function stateOf(status: number, body: kit.JsonObject, subject: Subject): PaymentState {
   const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
   const result = kit.textAt(body, "transactionResult") ?? kit.textAt(body, "transactionStatus");
+  if (isAnothers(body, subject)) return ANOTHERS;
   if (isContradiction(body)) return kit.unknown("approved and declined at once");
   if (status !== 200) return refusal(status, body);
   if (REFUSED.has(result ?? "")) return refusal(status, body);
@@ -80,8 +84,6 @@ function paid(body: kit.JsonObject, id: string, subject: Subject): Approved | Un
   const amount = kit.at(body, "approvedAmount") ?? kit.at(body, "transactionAmount");
   const isAsked = kit.minorOfDecimal(kit.at(amount, "total"), subject.currency) === subject.amountMinor;
   if (!isAsked || kit.textAt(amount, "currency") !== subject.currency) return kit.unknown("another amount or currency than asked for");
-  const told = kit.textAt(body, "merchantTransactionId");
-  if (told !== undefined && told !== subject.reference) return kit.unknown("the answer is another payment's");
   const state = kit.textAt(body, "transactionState");
   if (state !== "CAPTURED" && state !== "SETTLED" && state !== "AUTHORIZED") return kit.unknown("approved, but neither captured nor held");
   return kit.approved(
@@ -178,6 +180,7 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
     return kit.textAt(body, "responseType") === "NotFound" || kit.isObject(kit.at(body, "error"))
       ? kit.absent
       : kit.unknown("a 404 that is not the vendor's");
+  if (isAnothers(body, subject)) return ANOTHERS;
   const state = kit.textAt(body, "transactionState");
   if (status === 200 && state === "VOIDED") return kit.declined("processing_error", { reason: "the payment was taken back" });
   // A reader's answer to a refused payment is 200 as well.

@@ -90,7 +90,8 @@ export function readSale(answer: GatewayAnswer, subject: Subject): State {
 }
 
 /** A transaction, from an answer or a list. */
-function readTransaction(data: kit.JsonObject, { amountMinor, currency }: Subject, isMade: boolean): State {
+function readTransaction(data: kit.JsonObject, { reference, amountMinor, currency }: Subject, isMade: boolean): State {
+  if (kit.saysOther(data, reference, "transaction_api_id")) return kit.unknown("the answer is another payment's");
   const id = kit.idAt(data, ID, "id");
   const [status, reason] = [kit.scalarAt(data, "status_code"), kit.scalarAt(data, "reason_code_id")];
   if (status === STATUS.declined) return declinedAs(data, reason);

@@ -158,10 +158,12 @@ export function readStored({ status, body }: kit.Answered): string | Declined {
   return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
 }
 
-/** The transactions of a look-up; null when the vendor did not say. */
+/** The transactions of a look-up; null when the vendor did not say, or shows others than it was asked for. */
 export function readList(answer: GatewayAnswer, subject: Subject): State[] | null {
   const found = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
-  return found && found.filter((item) => kit.textAt(item, "reference") === subject.reference).map((item) => readTransaction(item, subject));
+  return found?.every((item) => kit.textAt(item, "reference") === subject.reference)
+    ? found.map((item) => readTransaction(item, subject))
+    : null;
 }
 
 /** A reversal is refused once the payment is settled. A refund is a captured transaction of its own: never the payment, still captured. */

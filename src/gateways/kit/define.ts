@@ -1,6 +1,7 @@
 import type { AccessToken, AttemptTrace, Capabilities, Declined, Gateway, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import { guarded } from "./guard.ts";
 import { addressFault, credentialFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
+import type { Answered } from "./triage.ts";
 import type { Io, SandboxValues, SettingsDescription, SettingsOf } from "./settings.ts";
 
 /** What holds for most vendors; an adapter names what it has otherwise. */
@@ -28,6 +29,8 @@ export interface Adapter<D extends SettingsDescription> {
   checkSettings?: (settings: SettingsOf<D>) => string | null;
   /** Header of the vendor's answers that its support asks for, lower case; its last value is kept for the operator. */
   supportHeader?: string;
+  /** The same where it stands in the body. */
+  supportId?: (answer: Answered) => string | undefined;
   /** A sentence or two for the generated documentation. */
   documentation?: string;
   charge: (order: Order, io: Io<D>) => Promise<Outcome>;
@@ -40,6 +43,7 @@ export interface Adapter<D extends SettingsDescription> {
 /** The gateway of an adapter, guarded: whatever the adapter or the vendor does, the promises of `guarded` hold. */
 export function defineGateway<const D extends SettingsDescription>(adapter: Adapter<D>): Gateway {
   const { name, settings: description, credentialsIn = "credentials", sandbox, supportHeader, documentation } = adapter;
+  const inHeader = ({ headers }: Answered) => (supportHeader === undefined ? undefined : headers[supportHeader]);
   return guarded(
     {
       name,
@@ -55,6 +59,6 @@ export function defineGateway<const D extends SettingsDescription>(adapter: Adap
       },
     },
     adapter,
-    { resolve: (settings) => resolveSettings(description, settings), supportHeader },
+    { resolve: (settings) => resolveSettings(description, settings), supportIdOf: adapter.supportId ?? inHeader },
   );
 }

@@ -1,4 +1,4 @@
-import type { CardCells, Cell } from "#src/kernel/card.ts";
+import type { CardCells } from "#src/kernel/card.ts";
 import type {
   AccessToken,
   AttemptTrace,
@@ -13,6 +13,7 @@ import type {
 } from "../contract.ts";
 import { declined, unknown } from "./outcomes.ts";
 import { ofDuplicate } from "./repeat.ts";
+import type { Answered } from "./triage.ts";
 import { holdsCode, holdsNumber, isKeepable, words } from "./scrub.ts";
 
 /** The verbs as an adapter has them: its settings are resolved and typed. */
@@ -27,7 +28,8 @@ interface Verbs<I> {
 interface Guard {
   /** The settings as the adapter wants them; null when a required credential is missing. */
   resolve: (settings: GatewaySettings) => unknown;
-  supportHeader?: string | undefined;
+  /** What the vendor's support asks for, of an answer. */
+  supportIdOf?: (answer: Answered) => string | undefined;
 }
 
 const NO_CREDENTIALS = "a required credential is missing: nothing was sent";
@@ -37,13 +39,13 @@ const LONGEST_MESSAGE = 500;
 /**
  * A gateway as every other module gets it. Whatever the adapter or the vendor does: no exception leaves a verb, and once
  * something was sent it is an unknown outcome; a refusal as a duplicate is looked up and never final by itself; no kept text
- * is ill-formed, holds control characters, is longer than 255 or repeats the card number (R-423, R-436), be it a field, a note
- * or a message; no message and no code of a decline repeats the security code.
+ * is ill-formed, holds control characters, is longer than 255 or repeats the card number or the security code (R-423, R-436), be
+ * it a field, a note, a message, a decline's code or the id for the vendor's support.
  */
 export function guarded<I extends { settings: unknown }>(
   descriptor: Omit<Gateway, keyof Verbs<I>>,
   verbs: Verbs<I>,
-  { resolve, supportHeader }: Guard,
+  { resolve, supportIdOf }: Guard,
 ): Gateway {
   const { lookUp: kind, idempotency } = descriptor.capabilities;
   /** With a key that replays, a duplicate is the issuer's word; by rule, it is the merchant's. Else it may be our own request, arrived twice. */
@@ -52,7 +54,7 @@ export function guarded<I extends { settings: unknown }>(
   const attempt =
     (verb: "charge" | "tokenize") =>
     async (order: Order, io: GatewayIo): Promise<Outcome> => {
-      const watched = watch(io, resolve(io.settings), supportHeader, order.card.number);
+      const watched = watch(io, resolve(io.settings), order.card, supportIdOf);
       if (watched.io.settings === null) return declined("gateway_credentials_invalid", { reason: NO_CREDENTIALS });
       let outcome: Outcome;
       try {
@@ -60,19 +62,20 @@ export function guarded<I extends { settings: unknown }>(
         if (outcome.outcome === "declined" && outcome.code === "duplicate_transaction" && mayBeOurs) {
           const trace: AttemptTrace = { ...traceOf(order), startedAtMs: watched.startedAtMs, notes: watched.notes };
           outcome = verbs.lookUp
-            ? await ofDuplicate(watched.io, outcome, () => lookUp(trace, io))
+            ? await ofDuplicate(watched.io, outcome, () => lookUp(trace, io, order.card))
             : unknown("the vendor calls it a duplicate and cannot be asked for the first one");
         }
       } catch (error) {
         const reason = `the gateway's adapter failed (${placeOf(error)})`;
         outcome = watched.sent() ? unknown(reason) : declined("processing_error", { reason: `${reason} before anything was sent` });
       }
-      const supportId = watched.supportId();
-      return { ...outcome, ...(supportId !== undefined && { supportId }) };
+      const { supportId: told, ...rest } = outcome;
+      const supportId = watched.supportId() ?? told;
+      return { ...rest, ...(supportId !== undefined && isKeepable(supportId, order.card) && { supportId }) };
     };
 
-  const later = async <R>(io: GatewayIo, ask: (io: I) => Promise<R>): Promise<R | ReturnType<typeof unknown>> => {
-    const watched = watch(io, resolve(io.settings), supportHeader);
+  const later = async <R>(io: GatewayIo, ask: (io: I) => Promise<R>, card?: CardCells): Promise<R | ReturnType<typeof unknown>> => {
+    const watched = watch(io, resolve(io.settings), card);
     if (watched.io.settings === null) return unknown(NO_CREDENTIALS);
     try {
       return await ask(watched.io as unknown as I);
@@ -80,9 +83,10 @@ export function guarded<I extends { settings: unknown }>(
       return unknown(`the gateway's adapter failed (${placeOf(error)})`);
     }
   };
-  const lookUp = async (trace: AttemptTrace, io: GatewayIo): Promise<LookUpResult> => {
-    const found = await later(io, (own) => verbs.lookUp?.(trace, own) ?? Promise.resolve(unknown("there is no look-up")));
-    return found.outcome === "approved" || found.outcome === "declined" ? cleaned(found) : found;
+  /** `card`: while the attempt still has it. */
+  const lookUp = async (trace: AttemptTrace, io: GatewayIo, card?: CardCells): Promise<LookUpResult> => {
+    const found = await later(io, (own) => verbs.lookUp?.(trace, own) ?? Promise.resolve(unknown("there is no look-up")), card);
+    return found.outcome === "approved" || found.outcome === "declined" ? cleaned(found, card) : found;
   };
 
   return {
@@ -95,7 +99,7 @@ export function guarded<I extends { settings: unknown }>(
         return "outcome" in minted && minted.outcome === "unknown" ? declined("gateway_unavailable", { reason: minted.reason }) : minted;
       },
     }),
-    ...(verbs.lookUp && { lookUp }),
+    ...(verbs.lookUp && { lookUp: (trace, io) => lookUp(trace, io) }),
     ...(verbs.void && {
       void: (trace, io) => later(io, (own) => verbs.void?.(trace, own) ?? Promise.resolve(unknown("there is no void"))),
     }),
@@ -107,15 +111,17 @@ function traceOf({ sessionId, attempt, reference, mode, amountMinor, currency, c
 }
 
 /** An adapter's io: its own settings, clean notes, and what it did while it ran. */
-function watch(io: GatewayIo, settings: unknown, supportHeader: string | undefined, number?: Cell) {
+function watch(io: GatewayIo, settings: unknown, card?: CardCells, supportIdOf?: Guard["supportIdOf"]) {
   const notes: Record<string, string> = {};
+  /** What the settings say is no echo, and a look-up may go by it. */
+  const isSetting = (value: string) => Object.values(io.settings.credentials).some((setting) => setting.reveal() === value);
   let sent = false;
   let supportId: string | undefined;
   const own = Object.create(io, {
     settings: { value: settings },
     note: {
       value: async (given: Record<string, string>) => {
-        const clean = keepClean(given, number);
+        const clean = keepClean(given, card, isSetting);
         Object.assign(notes, clean);
         await io.note(clean);
       },
@@ -124,8 +130,8 @@ function watch(io: GatewayIo, settings: unknown, supportHeader: string | undefin
       value: async (request: Parameters<GatewayIo["send"]>[0]) => {
         sent = true;
         const answer = await io.send(request);
-        const given = answer.kind === "answered" && supportHeader !== undefined ? answer.headers[supportHeader] : undefined;
-        if (given !== undefined && isKeepable(given, number)) supportId = given;
+        const given = answer.kind === "answered" ? supportIdOf?.(answer) : undefined;
+        if (given !== undefined && isKeepable(given, card)) supportId = given;
         return answer;
       },
     },
@@ -140,22 +146,27 @@ function placeOf(error: unknown): string {
   return `${error instanceof Error ? error.name : "no error"} at ${frame ?? "an unknown place"}`;
 }
 
-function keepClean<T extends string | boolean>(fields: Readonly<Record<string, T>>, number?: Cell): Record<string, T> {
-  const clean = Object.entries(fields).filter(([, value]) => typeof value !== "string" || isKeepable(value, number));
+function keepClean<T extends string | boolean>(
+  fields: Readonly<Record<string, T>>,
+  card?: CardCells,
+  isOurs: (value: string) => boolean = () => false,
+): Record<string, T> {
+  const clean = Object.entries(fields).filter(([, value]) => typeof value !== "string" || isKeepable(value, card) || isOurs(value));
   return Object.fromEntries(clean) as Record<string, T>;
 }
 
-/** An outcome fit to be kept. What cannot be kept is dropped, never the outcome; without the number it was scrubbed before. */
+/** An outcome fit to be kept. What cannot be kept is dropped, never the outcome; without the card it was scrubbed before. */
 function cleaned<R extends Outcome>(outcome: R, card?: CardCells): R {
   if (outcome.outcome === "unknown") return outcome;
-  const number = card?.number;
-  const processor = keepClean(outcome.processor, number);
+  const processor = keepClean(outcome.processor, card);
   const dropped = Object.keys(processor).length < Object.keys(outcome.processor).length;
   return {
     ...outcome,
     processor,
-    ...(outcome.webhookProcessor && { webhookProcessor: keepClean(outcome.webhookProcessor, number) }),
-    ...(dropped && { reason: "a field of the answer was dropped: too long, no clean text, or it repeats the card number" }),
+    ...(outcome.webhookProcessor && { webhookProcessor: keepClean(outcome.webhookProcessor, card) }),
+    ...(dropped && {
+      reason: "a field of the answer was dropped: too long, no clean text, or it repeats the card number or the security code",
+    }),
     ...(outcome.outcome === "declined" && saidWithout(outcome, card)),
   };
 }

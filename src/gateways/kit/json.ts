@@ -59,6 +59,11 @@ export function idAt(value: Node, form: RegExp, ...path: (string | number)[]): s
   return id !== undefined && form.test(id) ? id : undefined;
 }
 
+/** Whether the answer is about something else: what stands at the end of `path` is not `expected`, in whatever type. */
+export function saysOther(value: Node, expected: string, ...path: (string | number)[]): boolean {
+  return (at(value, ...path) ?? null) !== null && scalarAt(value, ...path) !== expected;
+}
+
 /** The objects of the list at the end of `path`; null when it is no list, or one of its items is no object. */
 export function objectsAt(value: Node, ...path: (string | number)[]): JsonObject[] | null {
   const list = at(value, ...path);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { Cell } from "#src/kernel/card.ts";
+import { Secret } from "#src/kernel/secret.ts";
 import type { Gateway, GatewayIo, Order, Outcome } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
@@ -131,6 +132,58 @@ test("no kept field and no note repeats the card number or is longer than 255, w
   assert.deepEqual(outcome.processor, { good: "id_1", blank: "" });
   assert.deepEqual(outcome.webhookProcessor, { auth_only: true });
   assert.deepEqual(io.notes, { good: "id_1" });
+});
+
+test("no kept field, note or support id repeats the security code as a word; ids that hold its digits by chance are kept", async () => {
+  const card = cardOf("4242424242424242", { cvv: "987" });
+  const echoes = ["987", "cvv:987", "９８７", "CVV 987 is wrong", "x_987-y"];
+  const ids = ["57-9-198700", "pi_x987y", "a987", "9870", "3f6c0a5e-1234-4c7a-8e21-5d0f7b6a1c22-1"];
+  const fields = Object.fromEntries([...echoes, ...ids].map((value, index) => [`f${index}`, value]));
+  const kept = Object.fromEntries(Object.entries(fields).slice(echoes.length));
+  const careless = gatewayThat(async (_order, io) => {
+    await io.note(fields);
+    return { outcome: "approved", capture: "captured", processor: fields, webhookProcessor: fields, supportId: "cvv-987" };
+  });
+  const io = testIo(settingsOf(careless), () => Promise.resolve({ kind: "lost", reason: "" }));
+  const outcome = await careless.charge(orderOf({ card }), io);
+  assert.ok(outcome.outcome === "approved");
+  assert.deepEqual([outcome.processor, outcome.webhookProcessor, io.notes], [kept, kept, kept]);
+  assert.match(outcome.reason ?? "", /security code/);
+  assert.equal(outcome.supportId, undefined);
+  const amex = await careless.charge(orderOf({ card: cardOf("371449635398431", { cvv: "1234" }) }), io);
+  assert.deepEqual(amex.outcome === "approved" && amex.processor, fields);
+});
+
+test("a note of the merchant's own setting is kept whatever the card: the look-up goes by it", async () => {
+  const noting = gatewayThat(async (_order, io) => {
+    await io.note({ account: "ACME-987", other: "OTHER-987" });
+    return { outcome: "declined", code: "card_declined", message: null, processor: {} };
+  });
+  const settings = { ...settingsOf(noting), credentials: { merchant_account: new Secret("ACME-987") } };
+  const io = testIo(settings, () => Promise.resolve({ kind: "lost", reason: "" }));
+  await noting.charge(orderOf({ card: cardOf("4242424242424242", { cvv: "987" }) }), io);
+  assert.deepEqual(io.notes, { account: "ACME-987" });
+});
+
+test("the look-up of a duplicate is scrubbed as the attempt is, while its card is there", async () => {
+  const duplicate: Outcome = { outcome: "declined", code: "duplicate_transaction", message: null, processor: {} };
+  const processor = { good: "id_1", code: "987", number: "4242424242424242" };
+  const twice = guarded(
+    { ...GATEWAYS_BUILT.nmi! },
+    {
+      charge: async () => duplicate,
+      tokenize: async () => duplicate,
+      lookUp: async (_attempt, io: GatewayIo) => {
+        await io.note(processor);
+        return { outcome: "approved", capture: "captured", processor };
+      },
+    },
+    { resolve: (settings) => settings },
+  );
+  const io = testIo(settingsOf(twice), () => Promise.resolve({ kind: "lost", reason: "" }));
+  const outcome = await twice.charge(orderOf({ card: cardOf("4242424242424242", { cvv: "987" }) }), io);
+  assert.ok(outcome.outcome === "approved");
+  assert.deepEqual([outcome.processor, io.notes], [{ good: "id_1" }, { refused_as: "duplicate_transaction", good: "id_1" }]);
 });
 
 test("a decline's code and words are dropped when they repeat the card number, however it is spelt (R-256, R-423)", async () => {

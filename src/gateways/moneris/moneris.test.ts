@@ -43,6 +43,7 @@ const receipt = (fields: Readonly<Record<string, string>>) =>
       .map(([name, value]) => `<${name}>${value}</${name}>`)
       .join("")}</receipt></response>`,
   );
+const receiptText = (answer: GatewayAnswer) => (answer.kind === "answered" ? Buffer.from(answer.body).toString() : "");
 const declined = (ResponseCode: string, ISO = "05", more: object = {}) =>
   receipt({ ...PAID, ResponseCode, ISO, AuthCode: "000000", Message: `DECLINED${FILLING}`, ...more });
 const unasked = (Message: string) =>
@@ -200,6 +201,10 @@ describe("moneris responses", () => {
       receipt({ ...PAID, ResponseCode: "null" }),
       receipt({ ...PAID, ResponseCode: "constructor" }),
       receipt({ ...PAID, Complete: "false" }),
+      // A field that stands there twice says nothing, nor is it missing.
+      answered(200, receiptText(unasked("duplicate")).replace("</receipt>", "<ResponseCode>027</ResponseCode></receipt>")),
+      answered(200, receiptText(receipt(PAID)).replace("</receipt>", "<TransAmount>4.99</TransAmount></receipt>")),
+      declined("481", "05", { ReceiptId: "another" }),
       unasked("Global Error Receipt"),
       unasked("null"),
       declined("113"),

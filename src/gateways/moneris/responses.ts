@@ -52,9 +52,10 @@ function readReceipt(body: Uint8Array): Receipt | null {
   const root = kit.readXml(body);
   const [receipt, ...others] = root?.name === "response" ? kit.childrenOf(root, "receipt") : [];
   if (receipt === undefined || others.length > 0) return null;
-  const names = new Set(receipt.children.map(({ name }) => name));
-  const fields = [...names].map((name) => [name, kit.childText(receipt, name)] as const);
-  return new Map(fields.filter((field): field is readonly [string, string] => field[1] !== undefined && !["", "null"].includes(field[1])));
+  const fields = new Map(receipt.children.map(({ name, text }) => [name, text]));
+  // A name that stands there twice is neither of the two.
+  if (fields.size < receipt.children.length) return null;
+  return new Map([...fields].filter(([, text]) => text !== "" && text !== "null"));
 }
 
 /** A code as a number; undefined where it is none. */
@@ -119,11 +120,15 @@ export function readStatus(answer: GatewayAnswer, meaning: Meaning): Outcome | "
   return isFound ? meaning(read.body) : "not found";
 }
 
+const ANOTHERS = kit.unknown("the answer is another payment's");
+
 export const ofPurchase =
   (subject: Subject): Meaning =>
   (receipt) => {
-    const result = resultOf(receipt);
-    return result === "approved" ? paid(receipt, subject) : result;
+    const [result, told] = [resultOf(receipt), receipt.get("ReceiptId")];
+    if (result === "approved") return paid(receipt, subject);
+    // A refusal before the host was asked may have no name, or that of an error.
+    return told !== undefined && receipt.has("ResponseCode") && told !== subject.reference ? ANOTHERS : result;
   };
 
 /** The verification's word on the card: the id to store it with, where the issuer gave one. */
@@ -144,7 +149,7 @@ export const ofStored: Meaning = (receipt) => {
 function paid(receipt: Receipt, subject: Subject): Approved | Unknown {
   const id = idAt(receipt, "TransID");
   if (id === undefined) return kit.unknown("approved without the transaction's id");
-  if (receipt.get("ReceiptId") !== subject.reference) return kit.unknown("the answer is another payment's");
+  if (receipt.get("ReceiptId") !== subject.reference) return ANOTHERS;
   const isAsked = kit.minorOfDecimal(receipt.get("TransAmount"), subject.currency) === subject.amountMinor;
   if (!isAsked) return kit.unknown("another amount than asked for");
   const webhook = {

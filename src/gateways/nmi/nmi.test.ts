@@ -296,8 +296,14 @@ describe("nmi look-up and void", () => {
       { success: "0", response_code: "300", response_text: "Duplicate" },
     );
     assert.deepEqual(await lookUp(xml(transaction() + refusedTwin)), found);
-    assert.equal((await lookUp(xml(other))).outcome, "absent");
+    for (const report of [other, other + refusedTwin, other + transaction({ condition: "failed" }, { success: "0", response_code: "202" })])
+      assert.equal((await lookUp(xml(report))).outcome, "unknown");
     assert.equal((await lookUp(xml(refund))).outcome, "unknown");
+    const currencies = transaction({ condition: "complete" }).replace(
+      "</transaction>",
+      "<currency>USD</currency><currency>EUR</currency></transaction>",
+    );
+    assert.equal((await lookUp(xml(currencies))).outcome, "unknown");
   });
 
   test("a refused duplicate in the report is no refusal of the payment: alone it is absent until absence is proof", async () => {

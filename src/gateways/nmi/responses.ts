@@ -158,14 +158,19 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
   const report = reportOf(answer);
   if (report === null) return kit.unknown("the vendor did not answer the look-up");
   const wanted = subject.mode === "charge" ? "sale" : "validate";
-  const ours = kit.childrenOf(report, "transaction").filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
+  const all = kit.childrenOf(report, "transaction");
+  const ours = all.filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
   const mine = ours.filter((transaction) => !isRefusedDuplicate(transaction));
   const found = mine.flatMap((transaction) => {
     const actions = kit.childrenOf(transaction, "action").filter((action) => kit.childText(action, "action_type") === wanted);
     return actions.map((action) => readTransaction(transaction, action, subject));
   });
   if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
-  return kit.theStanding(found);
+  const result = kit.theStanding(found);
+  // Of a report of all orders this may be a part.
+  return ours.length < all.length && result.outcome !== "approved"
+    ? kit.unknown("the report shows other orders, and perhaps not all")
+    : result;
 }
 
 /** A request refused because it arrived twice: it says nothing about the first one, which the report may not show yet. */
@@ -178,7 +183,7 @@ function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, su
   const id = idOf(kit.childText(transaction, "transaction_id"));
   const code = kit.childText(action, "response_code");
   const took = kit.childText(action, "success") === "1" && code === "100";
-  const currency = kit.childText(transaction, "currency");
+  const isOtherCurrency = kit.childrenOf(transaction, "currency").some(({ text }) => text !== "" && text !== subject.currency);
   switch (kit.childText(transaction, "condition") ?? "") {
     case "in_progress":
     case "unknown":
@@ -197,7 +202,7 @@ function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, su
       return kit.unknown("a condition that no sale of ours can have");
   }
   if (!took || id === undefined) return kit.unknown("a completed payment that did not succeed");
-  if (!isAmount(kit.childText(action, "amount"), subject) || (subject.mode === "charge" && currency && currency !== subject.currency))
+  if (!isAmount(kit.childText(action, "amount"), subject) || (subject.mode === "charge" && isOtherCurrency))
     return kit.unknown("another amount or currency than asked for");
   const webhook = { ...kit.namedFields((name) => kit.childText(transaction, name), WEBHOOK_REPORTED), response_code: code };
   return subject.mode === "tokenize" ? stored(id, subject, webhook) : kit.approved({ nmi_transaction_id: id }, { webhook });

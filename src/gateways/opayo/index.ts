@@ -49,7 +49,7 @@ async function register(order: Order, io: OpayoIo, amount: string | null): Promi
   if (type === undefined) return kit.declined("card_not_supported", { reason: "Opayo has no name for this brand" });
   if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Opayo takes two decimal places only" });
   const { settings, egressIp } = io;
-  return responses.readRegistration(await io.send(requests.register(order, settings, { amount, type, egressIp })), order.mode);
+  return responses.readRegistration(await io.send(requests.register(order, settings, { amount, type, egressIp })), order);
 }
 
 async function find(attempt: AttemptTrace, io: OpayoIo): Promise<Found> {

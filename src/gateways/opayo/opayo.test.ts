@@ -267,6 +267,36 @@ describe("opayo responses", () => {
         assert.equal((await charge(invalid(code, status))).outcome, "unknown", `${status} ${code}`);
   });
 
+  test("an approval with a refusal's code, a time-out's, or another's transaction code is none (R-422)", async () => {
+    for (const change of [
+      { StatusDetail: "5996 : The bank did not answer in time." },
+      { DeclineCode: "51" },
+      { DeclineCode: "05" },
+      { VendorTxCode: "another" },
+    ])
+      assert.equal((await charge(lines({ ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
+    for (const change of [{ DeclineCode: "00" }, { DeclineCode: "" }, { VendorTxCode: orderOf().reference }])
+      assert.equal((await charge(lines({ ...PAID, ...change }))).outcome, "approved", JSON.stringify(change));
+    assert.equal((await charge(lines({ Status: "INVALID", StatusDetail: "5011 : no.", VendorTxCode: "another" }))).outcome, "unknown");
+  });
+
+  test("a report that says anything twice, or that an authorised payment failed, decides nothing", async () => {
+    const look = (answer: GatewayAnswer) => opayo.lookUp!(traceOf(orderOf()), ioWith([answer]));
+    const text = (answer: GatewayAnswer) => (answer.kind === "answered" ? Buffer.from(answer.body).toString() : "");
+    const whole = text(report({ ...KNOWN, vendortxcode: orderOf().reference, amount: "49.95", currency: "USD" }));
+    assert.equal((await look(answered(200, whole))).outcome, "approved");
+    for (const more of [
+      "<amount>4.99</amount>",
+      "<currency>EUR</currency>",
+      "<vendortxcode>another</vendortxcode>",
+      "<txstateid>20</txstateid>",
+      "<status>Transaction declined by the bank.</status>",
+      "<errorcode>0043</errorcode>",
+    ])
+      assert.equal((await look(answered(200, whole.replace("</vspaccess>", `${more}</vspaccess>`)))).outcome, "unknown", more);
+    assert.equal((await look(report({ ...KNOWN, status: "Transaction was voided." }))).outcome, "unknown");
+  });
+
   test("a code that was used before is looked up: the payment that stands is ours", async () => {
     assert.equal((await charge(invalid("4042"), report(KNOWN))).outcome, "approved");
     assert.equal((await charge(invalid("4042"), report({ errorcode: "0043" }))).outcome, "unknown");

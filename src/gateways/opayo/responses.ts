@@ -1,24 +1,21 @@
-import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import type { Registered, Subject } from "./requests.ts";
 
 /** `DeclineCode` of a NOTAUTHED: the bank's own (ISO 8583). */
-const ofBank = kit.codeTable(
-  {
-    do_not_honor: "01 02 05",
-    authentication_required: "1A",
-    insufficient_funds: "51",
-    limit_exceeded: "61 65",
-    expired_card: "33 54",
-    incorrect_number: "14 15",
-    lost_or_stolen: "04 07 41 43",
-    fraud_suspected: "34 59 63",
-    card_not_supported: "57 58 62",
-    incorrect_cvc: "82 N7",
-  },
-  "card_declined",
-);
+const ofBank = kit.codeTable({
+  do_not_honor: "01 02 05",
+  authentication_required: "1A",
+  insufficient_funds: "51",
+  limit_exceeded: "61 65",
+  expired_card: "33 54",
+  incorrect_number: "14 15",
+  lost_or_stolen: "04 07 41 43",
+  fraud_suspected: "34 59 63",
+  card_not_supported: "57 58 62",
+  incorrect_cvc: "82 N7",
+});
 /** The first four digits of `StatusDetail`. */
 const ofDetail = kit.codeTable(
   {
@@ -46,18 +43,20 @@ const VPS_TX_ID = /^\{?[A-Za-z0-9-]{1,38}\}?$/;
 const SECURITY_KEY = /^[A-Za-z0-9]{1,64}$/;
 
 /** The answer to a registration. Judged by `Status` alone: the texts drift. */
-export function readRegistration(answer: GatewayAnswer, mode: Mode): Approved | Declined | Unknown {
+export function readRegistration(answer: GatewayAnswer, { mode, reference }: Subject): Approved | Declined | Unknown {
   const approves = (body: kit.Form) => /^(OK|REGISTERED|AUTHENTICATED)$/.test(body.get("Status") ?? "");
   const read = kit.triage(answer, { effect: "money", read: kit.readLines, readable: (status) => status === 200, approves });
   if ("outcome" in read) return read;
   const { body } = read;
-  const status = body.get("Status") ?? "";
-  if (status === "OK" && mode === "charge") return accepted(body);
-  if ((status === "REGISTERED" || status === "AUTHENTICATED") && mode === "tokenize") return accepted(body);
+  const [status, code] = [body.get("Status") ?? "", body.get("DeclineCode")];
+  if ((body.get("VendorTxCode") ?? reference) !== reference) return kit.unknown("the answer is about another transaction");
   if (NOT_KNOWN.has(detailCode(body) ?? "")) return kit.unknown("a time-out or fault behind the vendor: the transaction is looked up");
+  if (status === "OK" && mode === "charge")
+    return ofBank(code) === undefined ? accepted(body) : kit.unknown("an approval with the bank's refusal");
+  if ((status === "REGISTERED" || status === "AUTHENTICATED") && mode === "tokenize") return accepted(body);
   if (status === "3DAUTH")
     return kit.declined("authentication_required", { reason: "a 3-D Secure challenge was asked for: set moto or three_d_secure" });
-  if (status === "NOTAUTHED") return kit.declined(ofBank(body.get("DeclineCode")), { ...refusal(body), processor: idsOf(body) });
+  if (status === "NOTAUTHED") return kit.declined(ofBank(code) ?? "card_declined", { ...refusal(body), processor: idsOf(body) });
   if (status === "REJECTED") return kit.declined(byChecks(body), { ...refusal(body), processor: idsOf(body) });
   if (status === "MALFORMED" || status === "INVALID") return refused(body);
   // OK REPEATED is an earlier registration's answer; ERROR, PENDING and whatever else may have acted.
@@ -97,12 +96,17 @@ function byChecks(body: kit.Form): DeclineCode {
 export type Found = Declined | Unknown | typeof kit.absent | { outcome: "stands"; registered: Registered };
 
 const NOT_FOUND = "0043";
+/** What a report is read for: each stands there once. */
+const READ = ["errorcode", "vendortxcode", "txstateid", "status", "vpstxid", "securitykey", "vpsauthcode", "amount", "currency"];
+/** In the words of a state. */
+const FAILED = /\b(fail|declin|cancel|void|abort|reject|expir)/i;
 const AUTHORISED = "16";
 
 export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
   const { mode, reference } = subject;
   const root = kit.lookUpBody(answer, kit.readXml);
   if (root?.name !== "vspaccess") return kit.unknown("the Reporting API did not answer the look-up");
+  if (READ.some((name) => kit.childrenOf(root, name).length > 1)) return kit.unknown("a report that says something twice");
   const error = kit.childText(root, "errorcode");
   if (error === NOT_FOUND) return kit.absent;
   if (error !== "0000") return kit.unknown("the Reporting API refused the look-up: see reporting_user and its permissions");
@@ -112,11 +116,12 @@ export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
   const isStored = mode === "tokenize" && /\b(registered|authenticated)\b/i.test(status) && !/\b(not|failed|cancelled)\b/i.test(status);
   if (isStored || (mode === "charge" && state === AUTHORISED)) {
     if (mode === "charge" && !isAsked(root, subject)) return kit.unknown("another amount or currency than asked for");
+    if (FAILED.test(status)) return kit.unknown("an authorised transaction that failed");
     const isWhole = VPS_TX_ID.test(vpsTxId) && SECURITY_KEY.test(securityKey);
     const registered = { vpsTxId, securityKey, txAuthNo: kit.childText(root, "vpsauthcode") ?? "" };
     return isWhole ? { outcome: "stands", registered } : kit.unknown("a transaction without the ids that a refund needs");
   }
-  if (/\b(fail|declin|cancel|void|abort|reject|expir)/i.test(status)) return kit.declined("card_declined", { message: status });
+  if (FAILED.test(status)) return kit.declined("card_declined", { message: status });
   return kit.unknown("a state of the transaction that the vendor's documents do not name");
 }
 

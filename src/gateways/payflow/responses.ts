@@ -1,6 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
+import { customerReference } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 
 /** `RESULT` of a refusal; another one decides nothing. */
@@ -75,6 +76,8 @@ export function readPayment(answer: kit.Answered, subject: Subject, doubt: boole
 }
 
 function stateOf(form: kit.Form, result: string, pnref: string, subject: Subject): PaymentState {
+  const named = customerReference(subject);
+  if ((form.get("CUSTREF") ?? named) !== named) return kit.unknown("the answer is another payment's");
   if (HELD.has(result)) return PNREF.test(pnref) ? { outcome: "held", pnref } : kit.unknown("held without a reference");
   if (result !== "0") {
     const code = declineOf(form, result);

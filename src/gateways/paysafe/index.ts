@@ -117,11 +117,12 @@ function verify(order: Order, io: Io): Promise<Outcome> {
   let round = 0;
   return kit.storeAgain(io, async () => {
     round += 1;
+    const verification: Subject = { ...order, reference: requests.verificationRef(order, round) };
     const answer = await io.send(requests.verify(order, io.settings, round));
-    const word = wordOf(responses.readPayment(answer, order, currencyOf(io)));
+    const word = wordOf(responses.readPayment(answer, verification, currencyOf(io)));
     if (word !== null) return word;
-    const [known] = (await search(io, account, "verifications", requests.verificationRef(order, round))) ?? [];
-    const late = wordOf(known && responses.stateOf(known, order, currencyOf(io)));
+    const [known] = (await search(io, account, "verifications", verification.reference)) ?? [];
+    const late = wordOf(known && responses.stateOf(known, verification, currencyOf(io)));
     return late ?? kit.unknown("the verification's answer was lost");
   });
 }
@@ -129,7 +130,7 @@ function verify(order: Order, io: Io): Promise<Outcome> {
 /** Stores the card, without an address where the vault does not take it; a profile that was stored before is adopted. */
 async function store(order: Order, io: Io): Promise<Outcome> {
   const create = async (withAddress: boolean) =>
-    responses.readStored(await io.send(requests.createProfile(order, io.settings, withAddress)));
+    responses.readStored(await io.send(requests.createProfile(order, io.settings, withAddress)), order);
   const first = await create(true);
   const stored = first === "no such address" ? await create(false) : first;
   if (kit.isOutcome(stored)) return stored;
@@ -152,15 +153,15 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 }
 
 async function findProfile(subject: Subject, io: Io): Promise<LookUpResult> {
-  const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)));
+  const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)), subject);
   if (id === null) return kit.absent;
   if (id === undefined) return kit.unknown("Paysafe did not answer the look-up");
-  return responses.readProfile(await io.send(requests.readProfile(io.settings, id)));
+  return responses.readProfile(await io.send(requests.readProfile(io.settings, id)), subject);
 }
 
 /** Takes the profile and its card out of the vault. */
 async function remove(subject: Subject, io: Io): Promise<boolean> {
-  const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)));
+  const id = responses.readProfileId(await io.send(requests.findProfile(subject, io.settings)), subject);
   const answer = typeof id === "string" ? await kit.ask(io, requests.deleteProfile(io.settings, id)) : null;
   return answer?.status === 200;
 }

@@ -232,6 +232,42 @@ describe("paysafe responses", () => {
     assert.equal(codeOf(await charge(answered(200, { ...AUTH, status: "CANCELLED" }))), "processing_error");
   });
 
+  test("an answer about another payment decides nothing and touches none, nor does one that contradicts itself (R-422)", async () => {
+    const alone = async (answer: GatewayAnswer) => {
+      const io = ioWith([answer]);
+      assert.equal((await paysafe.charge(orderOf(), io)).outcome, "unknown", JSON.stringify(answer));
+      assert.equal(io.sent.length, 1);
+    };
+    for (const merchantRefNum of ["another", [AUTH.merchantRefNum], 7]) {
+      for (const change of [{}, { status: "HELD" }, { status: "RECEIVED" }, { status: "FAILED" }, { currencyCode: "EUR" }])
+        await alone(answered(200, { ...AUTH, ...change, merchantRefNum }));
+      await alone(error(402, "3022", {}, { merchantRefNum }));
+    }
+    for (const change of [
+      { currencyCode: ["EUR"] },
+      { settlements: [{ ...AUTH.settlements[0], status: "FAILED" }] },
+      { settlements: [{ ...AUTH.settlements[0], amount: 499 }] },
+      { settlements: [AUTH.settlements[0], AUTH.settlements[0]] },
+    ])
+      await alone(answered(200, { ...AUTH, ...change }));
+    for (const body of [{}, { error: {} }, { error: "no" }]) await alone(answered(402, body));
+    assert.equal(codeOf(await charge(answered(401, {}))), "gateway_credentials_invalid");
+  });
+
+  test("another customer's profile is never given out as the stored card, nor taken away", async () => {
+    const other = { ...PROFILE, merchantCustomerId: "another" };
+    assert.equal(
+      codeOf(await paysafe.tokenize(storing(), ioWith([answered(200, VERIFICATION), answered(200, other)]))),
+      "gateway_unavailable",
+    );
+    const look = (...answers: object[]) => paysafe.lookUp!(traceOf(storing()), ioWith(answers.map((answer) => answered(200, answer))));
+    assert.equal((await look(PROFILE, PROFILE)).outcome, "approved");
+    assert.equal((await look(PROFILE, other)).outcome, "unknown");
+    const io = ioWith([answered(200, PROFILE), answered(200, PROFILE), answered(200, other)]);
+    assert.equal((await paysafe.void!(traceOf(storing()), io)).outcome, "unknown");
+    assert.ok(io.sent.every(({ request }) => request.method === "GET"));
+  });
+
   test("a payment held by the risk rules is cancelled and refused; where that fails its outcome is unknown", async () => {
     const io = ioWith([answered(202, { ...AUTH, status: "HELD" }), answered(200, { ...AUTH, status: "CANCELLED" })]);
     assert.equal(codeOf(await paysafe.charge(orderOf(), io)), "fraud_suspected");
@@ -270,7 +306,8 @@ describe("paysafe responses", () => {
     assert.equal((await charge(used, list())).outcome, "unknown");
     const lookUp = (...answers: GatewayAnswer[]) => paysafe.lookUp!(traceOf(orderOf()), ioWith(answers));
     assert.equal((await lookUp(list())).outcome, "absent");
-    assert.equal((await lookUp(list({ ...AUTH, merchantRefNum: "another" }))).outcome, "absent");
+    // The search was for one reference: who shows others has not answered it.
+    for (const merchantRefNum of ["another", undefined]) assert.equal((await lookUp(list({ ...AUTH, merchantRefNum }))).outcome, "unknown");
     assert.equal((await lookUp(list(AUTH, AUTH))).outcome, "unknown");
     assert.equal((await lookUp(error(404, "5269"))).outcome, "unknown");
     assert.equal((await lookUp(LOST)).outcome, "unknown");
@@ -289,7 +326,8 @@ describe("paysafe responses", () => {
     const io = ioWith([LOST, answered(200, { verifications: [VERIFICATION] }), answered(200, PROFILE)]);
     assert.equal((await paysafe.tokenize(storing(), io)).outcome, "approved");
     assert.equal(io.sent[1]?.request.url, `${ACCOUNT}/verifications?merchantRefNum=${SESSION}-1-v&limit=10`);
-    const again = ioWith([LOST, answered(200, { verifications: [] }), answered(200, VERIFICATION), answered(200, PROFILE)]);
+    const second = answered(200, { ...VERIFICATION, merchantRefNum: `${SESSION}-1-v2` });
+    const again = ioWith([LOST, answered(200, { verifications: [] }), second, answered(200, PROFILE)]);
     assert.equal((await paysafe.tokenize(storing(), again)).outcome, "approved");
     assert.match(again.sent[2]?.body ?? "", new RegExp(`"merchantRefNum":"${SESSION}-1-v2"`));
     const twice = ioWith([error(409, "5031"), answered(200, { verifications: [VERIFICATION] }), answered(200, PROFILE)]);

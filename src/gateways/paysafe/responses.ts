@@ -55,6 +55,8 @@ const fieldsIn = (body: kit.JsonObject) => (kit.objectsAt(body, "error", "fieldE
 
 const approves = (body: kit.JsonObject): boolean => ["COMPLETED", "RECEIVED", "HELD"].includes(kit.textAt(body, "status") ?? "");
 
+const ANOTHERS = kit.unknown("the answer is about another payment");
+
 /** The answer to a payment or a verification. A decline is status 402, a used reference 409. */
 export function readPayment(answer: GatewayAnswer, subject: Subject, currency: string): State {
   const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
@@ -62,13 +64,17 @@ export function readPayment(answer: GatewayAnswer, subject: Subject, currency: s
   const { status, body } = read;
   const code = codeIn(body);
   if (LEFT_OPEN.test(code ?? "")) return kit.unknown("a fault on the way to the issuer that is to be looked up");
-  if (status === 409 && codeOf(code) !== "duplicate_transaction") return kit.unknown("status 409 that does not say why");
+  if (kit.saysOther(body, subject.reference, "merchantRefNum")) return ANOTHERS;
+  // The issuer's no has a code, and so has a used reference.
+  const isCoded = status === 409 ? codeOf(code) === "duplicate_transaction" : status !== 402 || code !== undefined;
+  if (!isCoded) return kit.unknown(`status ${status} that does not say why`);
   return status < 300 ? stateOf(body, subject, currency) : refusal(status, body);
 }
 
 /** A payment or a verification as its object shows it. */
 export function stateOf(body: kit.JsonObject, subject: Subject, currency: string): State {
   const [id, status] = [kit.idAt(body, ID, "id"), kit.textAt(body, "status")];
+  if (kit.saysOther(body, subject.reference, "merchantRefNum")) return ANOTHERS;
   if ((kit.at(body, "error") ?? null) !== null && approves(body)) return kit.unknown("a payment that stands, and an error, in one answer");
   if ((kit.at(body, "error") ?? null) !== null)
     return codeIn(body) === undefined ? kit.unknown("an error without a code") : refusal(402, body);
@@ -93,9 +99,13 @@ export function stateOf(body: kit.JsonObject, subject: Subject, currency: string
 function completed(body: kit.JsonObject, id: string, { amountMinor }: Subject, currency: string): State {
   if (kit.minorOf(kit.at(body, "amount")) !== amountMinor) return kit.unknown("another amount than asked for");
   const processor = { paysafe_auth_id: id };
-  if (kit.textAt(body, "settlements", 0, "status") === "CANCELLED")
-    return kit.declined("processing_error", { processor, reason: "the payment was taken back" });
-  if ((kit.textAt(body, "currencyCode") ?? currency) !== currency) return { outcome: "another currency", id };
+  const [settlement, ...others] = kit.objectsAt(body, "settlements") ?? [];
+  const settled = kit.textAt(settlement, "status");
+  if (others.length > 0 || settled === "FAILED" || kit.saysOther(settlement, String(amountMinor), "amount"))
+    return kit.unknown("approved, and not settled as a whole");
+  if (settled === "CANCELLED") return kit.declined("processing_error", { processor, reason: "the payment was taken back" });
+  const unit = kit.at(body, "currencyCode") ?? currency;
+  if (unit !== currency) return typeof unit === "string" ? { outcome: "another currency", id } : kit.unknown("a currency that is no text");
   // Nothing is left to settle of a sale.
   const isHeld = kit.at(body, "settleWithAuth") === false || (kit.minorOf(kit.at(body, "availableToSettle")) ?? 0) > 0;
   return kit.approved(processor, {
@@ -119,10 +129,10 @@ function refusal(status: number, body: kit.JsonObject): Declined {
   });
 }
 
-/** What stands under a reference; null when the vendor did not say. */
+/** What stands under a reference; null when the vendor did not say, or shows others than it was asked for. */
 export function readSearch(answer: GatewayAnswer, kind: Kind, reference: string): kit.JsonObject[] | null {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), kind);
-  return all?.filter((one) => kit.textAt(one, "merchantRefNum") === reference) ?? null;
+  return all?.every((one) => kit.textAt(one, "merchantRefNum") === reference) ? all : null;
 }
 
 /** The payment that is read again while it is at work; undefined while that says nothing new. */
@@ -152,18 +162,21 @@ export const isCancelled = (answer: GatewayAnswer): boolean => kit.textAt(kit.lo
  * The answer to storing a card: its profile, or a refusal; the vault has a profile of this name already, or does not take the
  * address. It moves no money, so that it may be asked again.
  */
-export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown | "stored before" | "no such address" {
+export function readStored(answer: GatewayAnswer, subject: Subject): Approved | Declined | Unknown | "stored before" | "no such address" {
   const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const code = codeIn(body);
-  if (status < 300 && code === undefined) return storedIn(body);
+  if (status < 300 && code === undefined) return storedIn(body, subject);
   if (code === STORED_ALREADY) return "stored before";
   if (code === FIELD_ERROR && fieldsIn(body).some((field) => field.includes("billingAddress"))) return "no such address";
   return { ...refusal(status, body), processor: {} };
 }
 
-function storedIn(profile: kit.JsonObject): Approved | Unknown {
+const isAnothers = (profile: kit.JsonObject | null, { reference }: Subject) => kit.saysOther(profile, reference, "merchantCustomerId");
+
+function storedIn(profile: kit.JsonObject, subject: Subject): Approved | Unknown {
+  if (isAnothers(profile, subject)) return kit.unknown("the profile of another attempt");
   const cards = kit.objectsAt(profile, "cards") ?? [];
   const token = kit.idAt(cards[0], CARD_TOKEN, "paymentToken");
   if (token === undefined || cards.length !== 1) return kit.unknown("a profile without its one card");
@@ -171,13 +184,14 @@ function storedIn(profile: kit.JsonObject): Approved | Unknown {
 }
 
 /** The id of the attempt's profile; null when there is none, undefined when the vendor did not say. */
-export function readProfileId(answer: GatewayAnswer): string | null | undefined {
+export function readProfileId(answer: GatewayAnswer, subject: Subject): string | null | undefined {
   if (answer.kind === "answered" && answer.status === 404 && kit.readJson(answer.body) !== null) return null;
-  return kit.idAt(kit.lookUpBody(answer, kit.readJson), ID, "id");
+  const profile = kit.lookUpBody(answer, kit.readJson);
+  return isAnothers(profile, subject) ? undefined : kit.idAt(profile, ID, "id");
 }
 
 /** The card of a profile that was found. */
-export function readProfile(answer: GatewayAnswer): LookUpResult {
+export function readProfile(answer: GatewayAnswer, subject: Subject): LookUpResult {
   const profile = kit.lookUpBody(answer, kit.readJson);
-  return profile === null ? kit.unknown("Paysafe did not answer the look-up") : storedIn(profile);
+  return profile === null ? kit.unknown("Paysafe did not answer the look-up") : storedIn(profile, subject);
 }

@@ -57,6 +57,10 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   const id = kit.idAt(charge, CHARGE, "id");
   const [status, failure] = [kit.textAt(charge, "status"), kit.textAt(charge, "failureCode")];
   if (id === undefined) return kit.unknown("200 without a charge's id");
+  const { sessionId, attempt } = subject;
+  if (kit.saysOther(charge, sessionId, "metadata", "sessionId") || kit.saysOther(charge, String(attempt), "metadata", "attempt"))
+    return kit.unknown("the charge of another attempt");
+  if (status === "successful" && failure !== undefined) return kit.unknown("a successful charge with a failure");
   if (status === "failed" || failure !== undefined)
     return kit.declined(declineOf(failure, kit.scalarAt(charge, "failureIssuerDeclineCode")), {
       message: kit.textAt(charge, "failureMessage"),

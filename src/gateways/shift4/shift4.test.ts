@@ -167,6 +167,9 @@ describe("shift4 responses", () => {
       { status: 7 },
       { id: "ch_1" },
       { refunded: true },
+      { failureCode: "card_declined" },
+      { metadata: { sessionId: "another", attempt: "1" } },
+      { metadata: { sessionId: SESSION, attempt: "2" } },
     ])
       assert.equal((await charge(answered(200, { ...CHARGE, ...change }))).outcome, "unknown", JSON.stringify(change));
     const held = await charge(answered(200, { ...CHARGE, captured: false }));

@@ -105,12 +105,17 @@ export type IntentState =
   /** `mayMove`: it could still take money, so the refusal counts once it is cancelled. */
   | { outcome: "waiting"; id: string; refusal: Declined; mayMove: boolean };
 
+const ANOTHERS = kit.unknown("the intent of another attempt");
+const isAnothers = (intent: JsonValue | undefined, { sessionId, attempt }: Subject): boolean =>
+  kit.saysOther(intent, sessionId, "metadata", "session_id") || kit.saysOther(intent, String(attempt), "metadata", "attempt");
+
 /** The answer to creating, reading or cancelling an intent. Anything odd is unknown (R-422). */
 export function readAnswer(answer: kit.Answered, intent: Intent, subject: Subject): IntentState {
   const body = kit.readJson(answer.body);
   if (body === null) return kit.unknown("Stripe's answer is not one JSON object");
   if (answer.status === 200)
     return kit.at(body, "error") === undefined ? readIntentObject(body, intent, subject) : kit.unknown("200 with an error");
+  if (isAnothers(kit.at(body, "error", intent), subject)) return ANOTHERS;
   if (answer.status === 409) return kit.unknown("another request with this key is under way");
   if (["succeeded", "processing", "requires_capture"].includes(kit.textAt(body, "error", intent, "status") ?? ""))
     return kit.unknown("an error about a payment that is under way");
@@ -121,6 +126,7 @@ export function readAnswer(answer: kit.Answered, intent: Intent, subject: Subjec
 export function readIntentObject(intent: kit.JsonObject, kind: Intent, subject: Subject): IntentState {
   const id = stripeId(intent, kind === "payment_intent" ? "pi_" : "seti_", "id");
   if (kit.textAt(intent, "object") !== kind || id === undefined) return kit.unknown("the answer is not the object asked for");
+  if (isAnothers(intent, subject)) return ANOTHERS;
   const lastError = kit.at(intent, kind === "payment_intent" ? "last_payment_error" : "last_setup_error");
   const processor = kind === "payment_intent" ? paymentIds(intent) : {};
   const failed = kit.isObject(lastError)

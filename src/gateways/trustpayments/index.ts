@@ -78,7 +78,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 
 async function find(subject: Subject, site: string, io: Io): Promise<LookUpResult> {
   const answer = await io.send(requests.query(subject, io.settings, site));
-  const found = responses.readQuery(answer, subject, requests.orderReference(subject));
+  const found = responses.readQuery(answer, subject);
   if (found === null) return kit.unknown("Trust Payments did not answer the look-up");
   const states: Outcome[] = [];
   for (const state of found) states.push(await settled(io, site, state));

@@ -1,6 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
+import { orderReference } from "./requests.ts";
 
 /** `errorcode` of what was refused and took nothing. Codes that it does not know decide nothing. */
 const codeOf = kit.codeTable({
@@ -60,7 +61,7 @@ const TYPES = { charge: "AUTH", tokenize: "ACCOUNTCHECK" } as const;
  */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
-  const approves = (body: kit.JsonObject) => kit.scalarAt(responseOf(body, TYPES[subject.mode]), "errorcode") === "0";
+  const approves = (body: kit.JsonObject) => responsesOf(body, TYPES[subject.mode]).some((one) => kit.scalarAt(one, "errorcode") === "0");
   const refused = (status: number) => (status === 401 ? kit.shutOut(status) : undefined);
   const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused });
   if ("outcome" in read) return read;
@@ -68,19 +69,29 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   return said === undefined ? kit.unknown("no response to what was asked") : stateOf(said, subject);
 }
 
-/** The response of the wanted type, else the error that came in its place. */
-function responseOf(body: kit.JsonObject, type: string): kit.JsonObject | undefined {
+/** The responses of the wanted type, and the errors that came in its place. */
+function responsesOf(body: kit.JsonObject, type: string): kit.JsonObject[] {
   const all = kit.objectsAt(body, "response") ?? [];
-  const ofType = (wanted: string) => all.find((one) => kit.textAt(one, "requesttypedescription") === wanted);
-  return ofType(type) ?? ofType("ERROR");
+  return all.filter((one) => [type, "ERROR"].includes(kit.textAt(one, "requesttypedescription") ?? ""));
+}
+
+/** The only one of them: of two, none says what became of the one request. */
+function responseOf(body: kit.JsonObject, type: string): kit.JsonObject | undefined {
+  const [only, ...others] = responsesOf(body, type);
+  return others.length > 0 ? undefined : only;
 }
 
 function stateOf(said: kit.JsonObject, subject: Subject): State {
+  if (kit.saysOther(said, orderReference(subject), "orderreference")) return kit.unknown("the answer is about another order");
   const code = kit.scalarAt(said, "errorcode");
+  if (code !== "0" && subject.mode === "charge" && STANDS.has(kit.scalarAt(said, "settlestatus") ?? ""))
+    return kit.unknown("a refusal of money that is to be settled");
   if (code !== "0") return refusal(said, code ?? "");
   if (kit.textAt(said, "requesttypedescription") !== TYPES[subject.mode]) return kit.unknown("no error, and no payment");
   const transaction = kit.idAt(said, REFERENCE, "transactionreference");
   if (transaction === undefined) return kit.unknown("approved without a transaction reference");
+  // Refusals have this one, or a number and a dash before it.
+  if (/\bDECLINED$/.test(kit.textAt(said, "authcode") ?? "")) return kit.unknown("approved with the code of a refusal");
   return subject.mode === "tokenize" ? checked(said, transaction) : paid(said, transaction, subject);
 }
 
@@ -100,8 +111,7 @@ function paid(said: kit.JsonObject, transaction: string, { amountMinor, currency
   }
   if (!STANDS.has(status)) return kit.unknown("a settle status that Trust Payments does not document");
   // A record of a query may leave the currency out.
-  const isCurrency = (kit.textAt(said, "currencyiso3a") ?? currency) === currency;
-  const isAsked = kit.minorOf(kit.at(said, "baseamount")) === amountMinor && isCurrency;
+  const isAsked = kit.minorOf(kit.at(said, "baseamount")) === amountMinor && !kit.saysOther(said, currency, "currencyiso3a");
   return isAsked ? approved(said, transaction) : kit.unknown("another amount than asked for");
 }
 
@@ -139,20 +149,20 @@ function declineOf(said: kit.JsonObject): DeclineCode {
 }
 
 /**
- * The records of the attempt; empty when nothing is recorded, null when the vendor did not say, or shows fewer than it found. The
- * outer code tells that the query ran.
+ * The records of the attempt; empty when nothing is recorded, null when the vendor did not say, shows fewer than it found, or shows
+ * other orders than it was asked for. The outer code tells that the query ran.
  */
-export function readQuery(answer: GatewayAnswer, subject: Subject, orderReference: string): State[] | null {
+export function readQuery(answer: GatewayAnswer, subject: Subject): State[] | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const said = body === null ? undefined : responseOf(body, "TRANSACTIONQUERY");
   if (kit.scalarAt(said, "errorcode") !== "0" || kit.textAt(said, "requesttypedescription") !== "TRANSACTIONQUERY") return null;
   const found = kit.scalarAt(said, "found");
   const records = found === "0" && kit.at(said, "records") === undefined ? [] : kit.objectsAt(said, "records");
   if (records === null || (found !== undefined && Number(found) !== records.length)) return null;
+  if (records.some((one) => kit.textAt(one, "orderreference") !== orderReference(subject))) return null;
   // A refund of the payment carries its order reference too.
-  const isMine = (one: kit.JsonObject) =>
-    kit.textAt(one, "orderreference") === orderReference && kit.textAt(one, "requesttypedescription") === TYPES[subject.mode];
-  return records.filter(isMine).map((one) => stateOf(one, subject));
+  const mine = records.filter((one) => kit.textAt(one, "requesttypedescription") === TYPES[subject.mode]);
+  return mine.map((one) => stateOf(one, subject));
 }
 
 /** A card may have been checked more than once under its order reference: any of the checks is its token. */

@@ -257,6 +257,36 @@ describe("trustpayments responses", () => {
     assert.equal((await charge(said({ ...PAID, requesttypedescription: "THREEDQUERY" }, PAID))).outcome, "approved");
   });
 
+  test("an answer about another order, or with two results, decides nothing and cancels nothing (R-422)", async () => {
+    const alone = async (...response: object[]) => {
+      const io = ioWith([said(...response)]);
+      assert.equal((await trustpayments.charge(orderOf(), io)).outcome, "unknown", JSON.stringify(response));
+      assert.equal(io.sent.length, 1);
+    };
+    for (const orderreference of ["another", [REFERENCE], 7])
+      for (const one of [PAID, DECLINED, { ...PAID, settlestatus: "2" }]) await alone({ ...one, orderreference });
+    await alone({ ...PAID, currencyiso3a: ["GBP"] });
+    for (const twice of [
+      [PAID, PAID],
+      [DECLINED, PAID],
+      [PAID, DECLINED],
+      [PAID, error("50000")],
+      [error("30000"), error("50000")],
+    ])
+      await alone(...twice);
+    assert.equal((await charge(answered(401, { response: [DECLINED, PAID] }))).outcome, "unknown");
+    assert.equal((await charge(answered(200, { response: PAID }))).outcome, "unknown");
+    assert.equal((await store(said({ ...CHECKED, orderreference: "another" }), said(CHECKED))).outcome, "approved");
+  });
+
+  test("a refusal of money that is to be settled all the same is neither, nor is an approval with a refusal's code", async () => {
+    for (const authcode of ["DECLINED", "46-DECLINED"]) assert.equal((await charge(said({ ...PAID, authcode }))).outcome, "unknown");
+    for (const settlestatus of ["0", "1", "10", "100"])
+      assert.equal((await charge(said({ ...DECLINED, settlestatus }))).outcome, "unknown");
+    assert.equal(codeOf(await charge(said({ ...DECLINED, settlestatus: undefined }))), "do_not_honor");
+    assert.equal(codeOf(await store(said({ ...DECLINED, requesttypedescription: "ACCOUNTCHECK", settlestatus: "0" }))), "do_not_honor");
+  });
+
   test("a check whose security code did not match stores nothing that is told; a lost one is sent again, then queried", async () => {
     assert.equal(codeOf(await store(said({ ...CHECKED, securityresponsesecuritycode: "4" }))), "incorrect_cvc");
     assert.equal((await store(said({ ...CHECKED, securityresponsesecuritycode: "0", settlestatus: undefined }))).outcome, "approved");
@@ -285,7 +315,10 @@ describe("trustpayments look-ups", () => {
     assert.equal((await look(records(DECLINED, PAID))).outcome, "approved");
     assert.equal((await look(records(PAID, { ...PAID, transactionreference: "57-9-123458" }))).outcome, "unknown");
     assert.equal((await look(records({ ...PAID, requesttypedescription: "REFUND" }))).outcome, "absent");
-    assert.equal((await look(records({ ...PAID, orderreference: "another" }))).outcome, "absent");
+    // The query asked for one order: who shows others has not answered it.
+    for (const orderreference of ["another", undefined, [REFERENCE]])
+      for (const list of [records({ ...PAID, orderreference }), records(DECLINED, { ...PAID, orderreference })])
+        assert.equal((await look(list)).outcome, "unknown");
     assert.equal((await look(records(CHECKED), storing)).outcome, "approved");
   });
 
@@ -294,7 +327,8 @@ describe("trustpayments look-ups", () => {
     const noList = said({ requesttypedescription: "TRANSACTIONQUERY", errorcode: "0", found: "1" });
     const fewer = (found: string, ...list: object[]) =>
       said({ requesttypedescription: "TRANSACTIONQUERY", errorcode: "0", found, records: list });
-    for (const answer of [...odd, noList, fewer("1"), fewer("2", DECLINED), fewer("constructor")])
+    const twice = { requesttypedescription: "TRANSACTIONQUERY", errorcode: "0", found: "0", records: [] };
+    for (const answer of [...odd, noList, fewer("1"), fewer("2", DECLINED), fewer("constructor"), said(twice, twice)])
       assert.equal((await look(answer)).outcome, "unknown");
   });
 

@@ -60,6 +60,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
 }
 
 function paid(body: kit.JsonObject, refnum: string, subject: Subject): Approved | Unknown {
+  if ((errorOf(body) ?? "0") !== "0") return kit.unknown("approved with the code of an error");
   const amount = kit.at(body, "auth_amount");
   const isAsked = amount === undefined || kit.minorOfDecimal(amount, subject.currency) === subject.amountMinor;
   return isAsked ? kit.approved({ usaepay_refnum: refnum }) : kit.unknown("another amount than asked for");
@@ -127,6 +128,8 @@ export function readPage(
 export function readListed(item: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
   const refnum = kit.idAt(item, REFNUM, "refnum");
   const [result, type] = [kit.textAt(item, "result_code"), kit.textAt(item, "trantype") ?? ""];
+  // The vendor may cut it.
+  if (!subject.reference.startsWith(kit.scalarAt(item, "orderid") ?? "")) return kit.unknown("another order with our invoice number");
   if (/void/i.test(`${type} ${kit.textAt(item, "status") ?? ""}`))
     return kit.declined("processing_error", { reason: "the payment was taken back" });
   if (result === "D" || result === "E") return refusal(200, item);

@@ -160,7 +160,13 @@ describe("usaepay responses", () => {
   });
 
   test("another sum, no reference number, and an undocumented result decide nothing; a part is voided", async () => {
-    for (const change of [{ auth_amount: "4.99" }, { refnum: "" }, { result_code: "constructor" }])
+    for (const change of [
+      { auth_amount: "4.99" },
+      { refnum: "" },
+      { result_code: "constructor" },
+      { error_code: "10251" },
+      { error_code: 20019 },
+    ])
       assert.equal((await charge(answered(200, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
     for (const [status, body] of [
       [200, {}],
@@ -170,6 +176,7 @@ describe("usaepay responses", () => {
       [404, {}],
     ] as const)
       assert.equal((await charge(answered(status, body))).outcome, "unknown", `${status} ${JSON.stringify(body)}`);
+    assert.equal((await charge(answered(200, { ...PAID, error_code: "00000" }))).outcome, "approved");
     const io = ioWith([answered(200, { ...PAID, result_code: "P", auth_amount: "10.00" }), answered(200, PAID)]);
     assert.equal(codeOf(await usaepay.charge(orderOf(), io)), "card_declined");
     assert.equal(io.sent[1]?.body, '{"command":"void","refnum":"3225593736"}');

@@ -68,9 +68,12 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (status !== 201 && status !== 202) return refusedRequest(status, body);
-  const told = kit.textAt(body, "transactionReference");
-  if (told !== undefined && told !== subject.reference) return kit.unknown("the answer is another payment's");
+  if (kit.saysOther(body, subject.reference, "transactionReference")) return kit.unknown("the answer is another payment's");
   const outcome = kit.textAt(body, "outcome") ?? "";
+  if (APPROVING.has(outcome) && (body["errorName"] ?? body["refusalCode"]) !== undefined)
+    return kit.unknown("an approval beside a refusal");
+  // Not every answer has the sum.
+  if (APPROVING.has(outcome) && body["value"] !== undefined && !isAsked(body, subject)) return kit.unknown(OTHER_SUM);
   if (NEEDS_AUTHENTICATION.has(outcome)) return kit.declined("authentication_required");
   switch (outcome) {
     case "sentForSettlement":
@@ -86,6 +89,14 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
     default:
       return kit.unknown("an outcome that Worldpay does not document");
   }
+}
+
+const OTHER_SUM = "another amount or currency than asked for";
+
+/** The sum of a payment; nothing, where a card is verified. */
+function isAsked(body: kit.JsonObject, { mode, amountMinor, currency }: Subject): boolean {
+  const [amount, unit] = [kit.minorOf(kit.at(body, "value", "amount")), kit.textAt(body, "value", "currency")];
+  return amount === (mode === "charge" ? amountMinor : 0) && unit === currency;
 }
 
 const paid = (body: kit.JsonObject, subject: Subject, capture: Approved["capture"]): Approved =>
@@ -177,30 +188,31 @@ function readState(event: string | undefined, id: string, attempt: AttemptTrace,
   return state === "taken back" ? TAKEN_BACK : kit.unknown("a state that Worldpay does not document");
 }
 
-/** The payments of our reference; null when Worldpay did not say. */
+/** The payments of our reference; null when Worldpay did not say, or not all. */
 export function readPayments(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult[] | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const rows = kit.objectsAt(body, "_embedded", "payments");
-  return rows?.map((row) => readRow(row, attempt, nowMs)) ?? null;
+  if (rows === null || kit.at(body ?? undefined, "_links", "next") !== undefined) return null;
+  return rows.map((row) => readRow(row, attempt, nowMs));
 }
 
 function readRow(row: kit.JsonObject, attempt: AttemptTrace, nowMs: number): LookUpResult {
   if (kit.textAt(row, "transactionReference") !== attempt.reference) return kit.unknown("the query found another payment");
-  const value = kit.at(row, "value");
-  const isAsked = kit.minorOf(kit.at(value, "amount")) === attempt.amountMinor && kit.textAt(value, "currency") === attempt.currency;
   const state = readState(kit.textAt(row, "lastEvent"), kit.idAt(row, ID, "paymentId") ?? attempt.reference, attempt, nowMs);
-  return state.outcome === "approved" && !isAsked ? kit.unknown("another amount or currency than asked for") : state;
+  return state.outcome === "approved" && !isAsked(row, attempt) ? kit.unknown(OTHER_SUM) : state;
 }
 
 /** No such payment (404), or no such use of that API for this user. */
 const NO_EVENTS = new Set([400, 401, 403, 404, 406]);
 
-/** The Card Payments API's word on our reference; it has the payment's state alone, and 404 for none. */
+/** The Card Payments API's word on our reference; it has mostly the payment's state alone, and 404 for none. */
 export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult {
   // Whoever may not use that API has no payments in it: then the first query's word stands.
   if (answer.kind === "answered" && NO_EVENTS.has(answer.status)) return kit.absent;
   const body = kit.lookUpBody(answer, kit.readJson);
   if (body === null) return kit.unknown("Worldpay did not answer the look-up");
+  if (kit.saysOther(body, attempt.reference, "transactionReference")) return kit.unknown("the events are another payment's");
+  if (body["value"] !== undefined && !isAsked(body, attempt)) return kit.unknown(OTHER_SUM);
   return readState(kit.textAt(body, "lastEvent"), attempt.reference, attempt, nowMs);
 }
 

@@ -215,6 +215,25 @@ describe("worldpay responses", () => {
     for (const answer of odd) assert.equal((await charge(answer)).outcome, "unknown", JSON.stringify(answer));
   });
 
+  test("an approval of another payment or sum, in an odd form, or beside a refusal is none (R-422)", async () => {
+    const odd = [
+      { transactionReference: [REFERENCE] },
+      { transactionReference: 7 },
+      { value: { currency: "USD", amount: 1 } },
+      { value: { currency: "EUR", amount: 4995 } },
+      { value: [] },
+      { errorName: "bodyDoesNotMatchSchema" },
+      { refusalCode: "05" },
+      { outcome: ["sentForSettlement"] },
+    ];
+    for (const change of odd)
+      assert.equal((await charge(answered(202, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
+    assert.equal((await charge(answered(202, `{"outcome":"refused",${JSON.stringify(PAID).slice(1)}`))).outcome, "unknown");
+    assert.equal((await charge(answered(202, { ...PAID, value: { currency: "USD", amount: 4995 } }))).outcome, "approved");
+    const io = ioWith([answered(201, { ...STORED, value: { currency: "USD", amount: 0 } })]);
+    assert.equal((await worldpay.tokenize(storing, io)).outcome, "approved");
+  });
+
   test("a refused request names the field, the switch or the credentials at fault", async () => {
     const instrument = "$.instruction.paymentInstrument";
     const codes: [GatewayAnswer, string][] = [
@@ -282,6 +301,30 @@ describe("worldpay look-ups", () => {
       [NONE, answered(409, {})],
     ])
       assert.equal((await lookUp(answers)).outcome, "unknown");
+  });
+
+  test("a list that is cut is no proof, and events of another payment or sum decide nothing", async () => {
+    const cut = (...payments: object[]) =>
+      answered(200, { _links: { next: { href: "/paymentQueries/payments?page=2" } }, _embedded: { payments } });
+    for (const list of [
+      cut(),
+      cut(row("authorizationRefused")),
+      rows([row("settlementSucceeded")]),
+      answered(200, { _embedded: { payments: {} } }),
+    ])
+      assert.equal((await lookUp([list, NO_EVENTS])).outcome, "unknown");
+    assert.equal(
+      (await lookUp([rows(row("settlementSucceeded"), { ...row("settlementSucceeded"), transactionReference: "another" })])).outcome,
+      "unknown",
+    );
+    const events = (more: object) => lookUp([NONE, answered(200, { lastEvent: "Sent for Settlement", ...more })]);
+    for (const more of [
+      { transactionReference: "another" },
+      { value: { currency: "USD", amount: 1 } },
+      { value: { currency: "EUR", amount: 4995 } },
+    ])
+      assert.equal((await events(more)).outcome, "unknown", JSON.stringify(more));
+    assert.equal((await events({ transactionReference: REFERENCE })).outcome, "approved");
   });
 
   test("a void follows the first link that reverses the payment, by its path alone, and nothing else counts as done", async () => {
