@@ -39,6 +39,8 @@ const ofError = kit.codeTable(
   },
   "gateway_misconfigured",
 );
+/** The idempotency key was seen before. */
+const SEEN = "40039";
 /** Faults behind the gateway: a sale may have reached the acquirer, whatever status stands beside them. */
 const MAY_HAVE_RUN = new Set(["50002", "50013", "50018", "50046"]);
 /** 40041 names the country, currency or brand that the merchant is not set up for. */
@@ -120,7 +122,7 @@ function refusalOf(body: kit.JsonObject, processor: Readonly<Record<string, stri
 function readError(status: number, body: kit.JsonObject, form: RegExp): Declined | Unknown | { outcome: "duplicate"; id: string } {
   const [code, message] = [kit.scalarAt(body, "detailed_error_code"), kit.textAt(body, "detailed_error_description")];
   const name = kit.textAt(body, "error_code");
-  if (status === 409 && code === "40039") {
+  if (status === 409 && code === SEEN) {
     const id = /id=([A-Za-z0-9_-]+)/.exec(message ?? "")?.[1] ?? "";
     return form.test(id) ? { outcome: "duplicate", id } : kit.declined("duplicate_transaction", { message });
   }
@@ -166,10 +168,16 @@ export function readList(answer: GatewayAnswer, subject: Subject): State[] | nul
     : null;
 }
 
-/** A reversal is refused once the payment is settled. A refund is a captured transaction of its own: never the payment, still captured. */
+/**
+ * A reversal is refused once the payment is settled. A refund is a captured transaction of its own: never the payment, still captured. To a
+ * key that was seen before, as after a lost answer, the vendor names in words what it made then.
+ */
 export function readReversal({ status, body }: kit.Answered, payment: string): kit.ReversalStep {
   const read = kit.readJson(body);
-  const [state, id] = [kit.textAt(read, "status") ?? "", kit.idAt(read, TRANSACTION_ID, "id")];
-  if (status === 200 && (TAKEN_BACK.has(state) || (CAPTURED.has(state) && id !== undefined && id !== payment))) return "done";
+  const seen = kit.scalarAt(read, "detailed_error_code") === SEEN ? kit.textAt(read, "detailed_error_description") : undefined;
+  const [, seenId, seenState] = /\bid=([A-Za-z0-9_-]+), status=([A-Z]+)/.exec(seen ?? "") ?? [];
+  const [state, id] = status === 409 ? [seenState ?? "", seenId] : [kit.textAt(read, "status") ?? "", kit.idAt(read, TRANSACTION_ID, "id")];
+  if ((status === 200 || status === 409) && (TAKEN_BACK.has(state) || (CAPTURED.has(state) && id !== undefined && id !== payment)))
+    return "done";
   return status === 400 || status === 404 ? "settled already" : "unclear";
 }
