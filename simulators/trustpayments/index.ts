@@ -60,6 +60,8 @@ interface Details {
   /** As sent: 0 automatic, 1 manual override. */
   settlestatus: string;
   members: Members;
+  /** As a query shows them. */
+  refunds: Members[];
 }
 type TrustCall = Call<object, Details>;
 type Payment = Transaction<Details>;
@@ -240,6 +242,7 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
       isStored: isApproved && told(call, "credentialsonfile") === "1",
       settlestatus,
       members,
+      refunds: [],
     },
     ledger: { site, accounttype: account, credentialsonfile: told(call, "credentialsonfile") },
   });
@@ -259,6 +262,10 @@ const shown = ({ state, details: { members, settlestatus } }: Payment): object =
 /** All values of one member of the filter; none where it is not filtered by. */
 const filtered = (call: TrustCall, name: string): string[] => Object.values(call.under(`${IN}.filter.${name}[`, "].value"));
 
+/** Refunds under the orders that are asked for. */
+const refundsShown = ({ details }: Payment, orders: string[]): Members[] =>
+  details.refunds.filter(({ orderreference }) => orders.includes(String(orderreference)));
+
 function query(call: TrustCall): Answer {
   const [sites, orders, references] = ["sitereference", "orderreference", "transactionreference"].map((name) => filtered(call, name));
   if (!sites?.length || (!orders?.length && !references?.length)) throw refusal("60019");
@@ -266,7 +273,7 @@ function query(call: TrustCall): Answer {
     sites.includes(details.site) &&
     (!orders?.length || orders.includes(details.orderreference)) &&
     (!references?.length || references.includes(id));
-  const records = call.lookUp(orders?.[0] ?? null, isMeant).map(shown);
+  const records = call.lookUp(orders?.[0] ?? null, isMeant).flatMap((one) => [shown(one), ...refundsShown(one, orders ?? [])]);
   return envelope({ ...done("TRANSACTIONQUERY", call), found: String(records.length), records });
 }
 
@@ -301,7 +308,10 @@ function refund(call: TrustCall): Answer {
   const amountMinor = call.maybeNumber(`${IN}.baseamount`);
   const against = call.transactions.refund(one, { id, from: ["captured", "settled"], amountMinor });
   if (against !== null) throw against === "state" ? refusal("20005") : refusal("30000", "baseamount");
-  return envelope({ ...done("REFUND", call), transactionreference: id, parenttransactionreference: one.id, settlestatus: "0" });
+  const members = { ...done("REFUND", call), transactionreference: id, parenttransactionreference: one.id, settlestatus: "0" };
+  const sum = { baseamount: String(amountMinor ?? one.amountMinor), orderreference: told(call, "orderreference") };
+  one.details.refunds.push({ ...members, ...sum });
+  return envelope(members);
 }
 
 /** Tells the issuer that a cancelled payment will not come. */

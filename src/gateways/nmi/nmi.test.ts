@@ -286,7 +286,7 @@ describe("nmi look-up and void", () => {
 
   test("decides by the sale, whatever other actions and transactions stand beside it", async () => {
     const settle = "<action><amount>49.95</amount><action_type>settle</action_type><success>1</success></action>";
-    const refund = transaction({ transaction_id: "9", condition: "complete" }, { action_type: "refund", amount: "-49.95" });
+    const refund = transaction({ transaction_id: "9", condition: "complete" }, { action_type: "refund", amount: "-9.95" });
     const other = transaction({ order_id: "another" });
     const found = await lookUp(xml(other + transaction({ condition: "complete" }, {}, settle) + refund));
     assert.deepEqual(found, await charge(form(APPROVED)));
@@ -304,6 +304,17 @@ describe("nmi look-up and void", () => {
       "<currency>USD</currency><currency>EUR</currency></transaction>",
     );
     assert.equal((await lookUp(xml(currencies))).outcome, "unknown");
+  });
+
+  test("a refund of the whole beside the sale, or as an action of it, is a payment that was sent back: nothing is sent again (R-422)", async () => {
+    const settled = (...actions: string[]) => transaction({ condition: "complete" }, {}, actions.join(""));
+    const action = (amount: string, success = "1") =>
+      `<action><amount>${amount}</amount><action_type>refund</action_type><success>${success}</success></action>`;
+    const beside = transaction({ transaction_id: "9", condition: "complete" }, { action_type: "refund", amount: "-49.95" });
+    for (const report of [settled(action("-49.95")), settled(action("49.95")), settled() + beside])
+      assert.partialDeepStrictEqual(await lookUp(xml(report)), { outcome: "declined", code: "processing_error" });
+    for (const report of [settled(action("-49.95", "0")), settled(action("-9.95"))])
+      assert.equal((await lookUp(xml(report))).outcome, "approved");
   });
 
   test("a refused duplicate in the report is no refusal of the payment: alone it is absent until absence is proof", async () => {

@@ -166,11 +166,21 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
     return actions.map((action) => readTransaction(transaction, action, subject));
   });
   if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
-  const result = kit.theStanding(found);
+  const standing = kit.theStanding(found);
+  const result = standing.outcome === "approved" && isSentBack(mine, subject) ? SENT_BACK : standing;
   // Of a report of all orders this may be a part.
   return ours.length < all.length && result.outcome !== "approved"
     ? kit.unknown("the report shows other orders, and perhaps not all")
     : result;
+}
+
+const SENT_BACK = kit.declined("processing_error", { reason: "the payment was sent back" });
+
+/** Whether a refund of the whole stands beside the sale, as a further action of it or a transaction of its own. */
+function isSentBack(transactions: readonly kit.XmlElement[], subject: Subject): boolean {
+  const actions = transactions.flatMap((transaction) => kit.childrenOf(transaction, "action"));
+  const refunds = actions.filter((action) => kit.childText(action, "action_type") === "refund" && kit.childText(action, "success") === "1");
+  return subject.mode === "charge" && refunds.some((action) => isAmount(kit.childText(action, "amount")?.replace(/^-/, ""), subject));
 }
 
 /** A request refused because it arrived twice: it says nothing about the first one, which the report may not show yet. */

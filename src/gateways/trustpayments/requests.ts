@@ -86,9 +86,14 @@ export const cancel = (settings: Settings, site: string, transaction: string) =>
     updates: { settlestatus: "3" },
   });
 
-/** Gives back what is settled. */
-export const refund = ({ amountMinor }: Pick<Subject, "amountMinor">, settings: Settings, site: string, transaction: string) =>
-  ask(settings, "REFUND", { sitereference: site, parenttransactionreference: transaction, baseamount: String(amountMinor) });
+/** Gives back what is settled. Under the order reference of the payment, so that a look-up shows it beside that. */
+export const refund = (subject: Subject, settings: Settings, site: string, transaction: string) =>
+  ask(settings, "REFUND", {
+    sitereference: site,
+    parenttransactionreference: transaction,
+    baseamount: String(subject.amountMinor),
+    orderreference: orderReference(subject),
+  });
 
 /** What is wrong with the settings, or null: the same host serves both, the site decides where the money comes from. */
 export function settingsFault({ credentials, environment }: Settings): string | null {

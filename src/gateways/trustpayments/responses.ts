@@ -161,8 +161,18 @@ export function readQuery(answer: GatewayAnswer, subject: Subject): State[] | nu
   if (records === null || (found !== undefined && Number(found) !== records.length)) return null;
   if (records.some((one) => kit.textAt(one, "orderreference") !== orderReference(subject))) return null;
   // A refund of the payment carries its order reference too.
-  const mine = records.filter((one) => kit.textAt(one, "requesttypedescription") === TYPES[subject.mode]);
-  return mine.map((one) => stateOf(one, subject));
+  const ofType = (type: string) => records.filter((one) => kit.textAt(one, "requesttypedescription") === type);
+  const isSentBack = subject.mode === "charge" && ofType("REFUND").some((one) => isWholeRefund(one, subject));
+  return ofType(TYPES[subject.mode])
+    .map((one) => stateOf(one, subject))
+    .map((state) => (isSentBack && state.outcome === "approved" ? SENT_BACK : state));
+}
+
+const SENT_BACK = kit.declined("processing_error", { reason: "the payment was sent back" });
+
+function isWholeRefund(record: kit.JsonObject, { amountMinor }: Subject): boolean {
+  const isMade = kit.scalarAt(record, "errorcode") === "0" && STANDS.has(kit.scalarAt(record, "settlestatus") ?? "");
+  return isMade && kit.minorOf(kit.at(record, "baseamount")) === amountMinor;
 }
 
 /** A card may have been checked more than once under its order reference: any of the checks is its token. */

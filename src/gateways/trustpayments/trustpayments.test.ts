@@ -346,7 +346,12 @@ describe("trustpayments look-ups", () => {
       sitereference: "test_site12345",
       parenttransactionreference: "57-9-123456",
       baseamount: "4995",
+      orderreference: PAID.orderreference,
     });
+    const made = { ...refund, orderreference: PAID.orderreference, baseamount: "4995", settlestatus: "0" };
+    assert.equal((await reverse(orderOf(), records(PAID, made)))[0], "nothing to void", "its answer was lost");
+    for (const other of [{ errorcode: "70000" }, { baseamount: "995" }, { settlestatus: "3" }])
+      assert.equal((await reverse(orderOf(), records(PAID, { ...made, ...other }), said(UPDATED)))[0], "voided");
     for (const answer of [LOST, said(error("50000")), said(error("30006")), answered(500, {})])
       assert.equal((await reverse(orderOf(), records(PAID), answer))[0], "unknown");
     assert.equal((await reverse(orderOf(), records()))[0], "nothing to void");
