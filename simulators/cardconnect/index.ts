@@ -27,7 +27,7 @@ interface Profile {
   key: string;
   members: Members;
 }
-type State = { profiles: Profile[] };
+type State = { profiles: Profile[]; /** By their own order ids. */ refunds: Map<string, object> };
 interface Details {
   orderid: string;
   profile: string | null;
@@ -79,7 +79,7 @@ const found: Endpoint<State, Details> = { run: inquire };
 
 export const simulator = defineSimulator<State, Details>({
   body: "json",
-  state: () => ({ profiles: [] }),
+  state: () => ({ profiles: [], refunds: new Map() }),
   authenticate(request) {
     const { user = "", password = "" } = basic(request) ?? {};
     if (password === "" || !isAccepted(user) || !isAccepted(password)) throw new Refusal(plain(401, ""), "401");
@@ -300,6 +300,8 @@ const isHidden = (order: string): boolean => isCardNumber(order.replaceAll("-", 
 /** One, or a list where an order id was used several times. */
 function inquire(call: CardconnectCall): Answer {
   const { orderid: order = "" } = call.params;
+  const refund = call.state.refunds.get(order);
+  if (refund !== undefined) return ok(call, { ...refund, setlstat: "Queued for Capture", orderId: order });
   const shown = call
     .lookUp(order, ({ details }) => details.orderid === order && !isHidden(order))
     .map((one) => ({
@@ -332,7 +334,9 @@ function follow(call: CardconnectCall, verb: "capture" | "void" | "refund"): Ans
   const against = call.transactions.refund(one, { id, amountMinor });
   if (against !== null) throw pps(against === "amount" ? "43" : "28");
   const given = { amount: majorOf(amountMinor ?? one.refundedMinor, "USD"), respcode: "00", resptext: "Approval", respstat: "A" };
-  return ok(call, { ...given, respproc: "PPS", retref: id, merchid: call.text("merchid"), authcode: "REFUND" });
+  const members = { ...given, respproc: "PPS", retref: id, merchid: call.text("merchid"), authcode: "REFUND" };
+  if (call.has("orderid")) call.state.refunds.set(call.text("orderid"), members);
+  return ok(call, members);
 }
 
 function reverse(call: CardconnectCall, one: Payment): Answer {

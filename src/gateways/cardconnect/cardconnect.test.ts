@@ -253,7 +253,10 @@ describe("cardconnect responses", () => {
     assert.equal(codeOf(await cardconnect.charge(orderOf(), io)), "insufficient_funds");
     assert.deepEqual(
       io.sent.slice(1).map(({ request, body }) => [request.url.split("/").at(-1), body]),
-      ["void", "refund"].map((how) => [how, '{"merchid":"496160873888","retref":"363652261392"}']),
+      [
+        ["void", '{"merchid":"496160873888","retref":"363652261392"}'],
+        ["refund", `{"merchid":"496160873888","retref":"363652261392","orderid":"ps-${orderOf().reference}-r"}`],
+      ],
     );
     assert.equal(codeOf(await charge(part, VOIDED)), "insufficient_funds");
     assert.equal((await charge(part, LOST)).outcome, "unknown");
@@ -393,9 +396,30 @@ describe("cardconnect look-ups", () => {
   test("a payment is voided by its retref; a profile never, another session may have it", async () => {
     const reverse = (order: typeof storing, ...answers: object[]) =>
       cardconnect.void!(traceOf(order), ioWith(answers.map((answer) => answered(200, answer))));
-    assert.deepEqual(await reverse(orderOf(), PAID, VOIDED), { outcome: "voided" });
+    assert.deepEqual(await reverse(orderOf(), PAID, NOT_FOUND, VOIDED), { outcome: "voided" });
     assert.deepEqual(await reverse(orderOf(), NOT_FOUND), { outcome: "nothing to void" });
-    assert.equal((await reverse(orderOf(), PAID, { ...DECLINED, respstat: "B" })).outcome, "unknown");
+    assert.equal((await reverse(orderOf(), PAID, NOT_FOUND, { ...DECLINED, respstat: "B" })).outcome, "unknown");
     assert.equal((await reverse(storing, STORED)).outcome, "unknown");
+  });
+
+  test("a refund whose answer was lost is found by its own order id, and none is sent again while that is not known (R-422)", async () => {
+    const refund = {
+      ...PAID,
+      retref: "134550534076",
+      authcode: "REFUND",
+      setlstat: "Queued for Capture",
+      orderId: `ps-${orderOf().reference}-r`,
+    };
+    for (const [found, outcome] of [
+      [answered(200, refund), "voided"],
+      [answered(200, { ...refund, setlstat: "Declined" }), "unknown"],
+      [answered(200, DECLINED), "unknown"],
+      [answered(503, {}), "unknown"],
+      [LOST, "unknown"],
+    ] as const) {
+      const io = ioWith([answered(200, PAID), found]);
+      assert.equal((await cardconnect.void!(traceOf(orderOf()), io)).outcome, outcome);
+      assert.equal(io.sent.length, 2);
+    }
   });
 });

@@ -1,4 +1,4 @@
-import type { LookUpResult, Order, Outcome, Subject, Unknown } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -35,33 +35,40 @@ export const gateway = kit.defineGateway({
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), async ({ processor }) =>
       // Another session may have the same profile.
-      attempt.mode === "tokenize" ? false : takeBack(io, processor["cardconnect_retref"] ?? ""),
+      attempt.mode === "tokenize" ? false : takeBackOnce(attempt, io, processor["cardconnect_retref"] ?? ""),
     ),
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const amount = requests.cardconnectAmount(order);
   if (amount === null) return kit.declined("gateway_misconfigured", { reason: "CardConnect takes two decimal places only" });
-  return settled(io, responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order));
+  return settled(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order));
 }
 
 /** What was approved in part is voided. */
-async function settled<S extends State | typeof kit.absent>(io: Io, state: S): Promise<Exclude<S, { outcome: "partial" }> | Outcome> {
+async function settled<S extends State | typeof kit.absent>(
+  subject: Subject,
+  io: Io,
+  state: S,
+): Promise<Exclude<S, { outcome: "partial" }> | Outcome> {
   if (state.outcome !== "partial") return state as Exclude<S, { outcome: "partial" }>;
   await io.note({ retref: state.retref });
   const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
-  return kit.releasedFirst(refusal, () => takeBack(io, state.retref));
+  return kit.releasedFirst(refusal, () => takeBack(subject, io, state.retref));
 }
 
-const takeBack = (io: Io, retref: string): Promise<boolean> =>
+const takeBack = (subject: Subject, io: Io, retref: string): Promise<boolean> =>
   kit.voidElseRefund(
     io,
-    {
-      void: () => requests.reverse(io.settings, "void", retref),
-      refund: () => requests.reverse(io.settings, "refund", retref),
-    },
+    { void: () => requests.voidSale(io.settings, retref), refund: () => requests.refund(subject, io.settings, retref) },
     responses.readReversal,
   );
+
+/** The vendor knows no repetition of a refund either: one whose answer was lost is looked for first. */
+async function takeBackOnce(attempt: AttemptTrace, io: Io, retref: string): Promise<boolean> {
+  const refunded = responses.readRefund(await io.send(requests.inquire(requests.refundId(attempt), io.settings)));
+  return refunded === "absent" ? takeBack(attempt, io, retref) : refunded === "done";
+}
 
 /** The same card and holder give the same profile again, so that a lost store is simply sent once more, and then inquired about. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
@@ -73,10 +80,10 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 async function lookUp(attempt: Subject, io: Io): Promise<LookUpResult> {
-  const found = responses.readInquiry(await io.send(requests.inquire(attempt, io.settings)), attempt);
+  const found = responses.readInquiry(await io.send(requests.inquire(requests.orderId(attempt), io.settings)), attempt);
   if (found === null) return kit.unknown("CardConnect did not answer the look-up");
   const states: (LookUpResult | Unknown)[] = [];
-  for (const state of found) states.push(await settled(io, state));
+  for (const state of found) states.push(await settled(attempt, io, state));
   const seen = states.filter(({ outcome }) => outcome !== "absent");
   return attempt.mode === "tokenize" ? responses.anyStored(seen) : kit.theStanding(seen);
 }

@@ -99,13 +99,20 @@ export function store(order: Order, settings: Settings): GatewayRequest {
   return post(settings, "profile", { ...rest, cofpermission: "Y", defaultacct: "Y" });
 }
 
+/** The refund's own, by which it is found when its answer was lost. */
+export const refundId = (subject: Pick<Subject, "reference">) => `${orderId(subject)}-r`;
+
 /** What became of an order id, at this merchant alone. */
-export const inquire = (subject: Pick<Subject, "reference">, settings: Settings) =>
+export const inquire = (id: string, settings: Settings) =>
   kit.get(
-    rest(settings, `inquireByOrderid/${encodeURIComponent(orderId(subject))}/${settings.credentials.merchant_id.reveal()}/1`),
+    rest(settings, `inquireByOrderid/${encodeURIComponent(id)}/${settings.credentials.merchant_id.reveal()}/1`),
     authorization(settings),
     TIMEOUT_MS,
   );
 
-/** `void` before settlement, `refund` after: the whole payment. */
-export const reverse = (settings: Settings, how: "void" | "refund", retref: string) => post(settings, how, { retref });
+/** Before settlement: the whole payment. */
+export const voidSale = (settings: Settings, retref: string) => post(settings, "void", { retref });
+
+/** After settlement: the whole payment. */
+export const refund = (subject: Pick<Subject, "reference">, settings: Settings, retref: string) =>
+  post(settings, "refund", { retref, orderid: refundId(subject) });

@@ -194,6 +194,13 @@ export function anyStored(found: readonly LookUpResult[]): LookUpResult {
   return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
+/** What became of a refund by its own order id. */
+export function readRefund(answer: GatewayAnswer): "done" | "absent" | "unclear" {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  if (field(body, "respproc") === "PPS" && field(body, "respcode") === NOT_FOUND) return "absent";
+  return field(body, "respstat") === "A" && !/^(voided|declined|rejected)$/i.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
+}
+
 /** A void is refused once the batch is closed. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const result = status === 200 ? field(kit.readJson(body), "respstat") : undefined;

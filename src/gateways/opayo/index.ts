@@ -67,7 +67,12 @@ function outcomeOf(found: Found): LookUpResult {
 async function takeBack(attempt: AttemptTrace, io: OpayoIo, registered: requests.Registered): Promise<boolean> {
   const first = () => requests.takeBack(attempt, io.settings, registered);
   if (attempt.mode === "charge")
-    return kit.voidElseRefund(io, { void: first, refund: () => requests.refund(attempt, io.settings, registered) }, responses.readReversal);
+    return kit.voidElseRefund(
+      io,
+      { void: first, refund: () => requests.refund(attempt, io.settings, registered) },
+      responses.readReversal,
+      attempt.notes,
+    );
   const answer = await kit.ask(io, first());
   return answer !== null && responses.readReversal(answer) === "done";
 }

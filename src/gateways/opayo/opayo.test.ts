@@ -341,6 +341,14 @@ describe("opayo responses", () => {
       assert.equal((await opayo.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
       assert.equal(doubtful.sent.length, 2, "no refund after a void that may have been taken");
     }
+    for (const [notes, outcome] of [
+      [{ reversal: "sent" }, "voided"],
+      [{ reversal: "answered" }, "unknown"],
+      [{}, "unknown"],
+    ] as const) {
+      const again = ioWith([report(KNOWN), invalid("4045"), invalid("4042")]);
+      assert.equal((await opayo.void!(traceOf(orderOf(), notes), again)).outcome, outcome, "the refund's code was used");
+    }
     const cancel = ioWith([report({ ...KNOWN, txstateid: "14", status: "Transaction REGISTERED." }), taken]);
     assert.equal((await opayo.void!(traceOf(storing), cancel)).outcome, "voided");
     assert.match(cancel.sent[1]?.request.url ?? "", /\/cancel\.vsp$/);

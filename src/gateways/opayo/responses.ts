@@ -131,6 +131,7 @@ function isAsked(root: kit.XmlElement, { amountMinor, currency }: Subject): bool
   return (!amount || kit.minorOfDecimal(amount, currency) === amountMinor) && (!unit || unit === currency);
 }
 
+const USED_CODE = "4042";
 const ofReversal = kit.wordTable<kit.ReversalStep>({
   OK: "done",
   INVALID: "settled already",
@@ -139,8 +140,12 @@ const ofReversal = kit.wordTable<kit.ReversalStep>({
   REJECTED: "settled already",
 });
 
-/** A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. */
+/**
+ * A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. The refund's own
+ * code is the same at each try: where it was used, the refund arrived.
+ */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const body = kit.lookUpBody(answer, kit.readLines);
+  if ((body && detailCode(body)) === USED_CODE) return "none left";
   return NOT_KNOWN.has((body && detailCode(body)) ?? "") ? "unclear" : (ofReversal(body?.get("Status")) ?? "unclear");
 }
