@@ -41,7 +41,7 @@ export const gateway = kit.defineGateway({
       await lookUp(attempt, io),
       ({ processor: { authnet_transaction_id: id = "", authnet_customer_profile_id: profile = "" } }) =>
         attempt.mode === "charge"
-          ? voided(attempt, io, id)
+          ? takeBack(attempt, io, id)
           : untilAnswered(
               io,
               () => requests.deleteCustomerProfile(attempt, io.settings, profile),
@@ -83,8 +83,9 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 
 /** Settled transactions leave the unsettled list once a day, so an old attempt is in a batch. */
 async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[] | null> {
-  const from = attempt.startedAtMs - CLOCK_MARGIN_MS;
-  const batches = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, io.clock.now())), attempt);
+  // The vendor's clock may be ahead: what it settled just now would be absent.
+  const [from, to] = [attempt.startedAtMs - CLOCK_MARGIN_MS, io.clock.now() + CLOCK_MARGIN_MS];
+  const batches = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, to)), attempt);
   const found: responses.Listed[] = [];
   for (const batch of batches ?? []) {
     const mine = await listed(attempt, io, (page) => requests.listBatch(attempt, io.settings, batch, page));
@@ -105,6 +106,16 @@ const voided = (subject: Subject, io: Io, transId: string) =>
     () => requests.voidTransaction(subject, io.settings, transId),
     (answer) => responses.isVoided(answer, subject),
   );
+
+/** What is settled is refunded, which takes the end of the card's number. */
+async function takeBack(attempt: AttemptTrace, io: Io, transId: string): Promise<boolean> {
+  if (await voided(attempt, io, transId)) return true;
+  const { settings } = io;
+  const card = responses.readSettledCard(await io.send(requests.getTransactionDetails(attempt, settings, transId)), attempt);
+  if (card === null) return false;
+  const refund = () => requests.refundTransaction(attempt, settings, transId, card);
+  return kit.voidElseRefund(io, { refund }, (answer) => responses.readRefund(answer, attempt), attempt.notes);
+}
 
 /** A reversal that is repeated does no harm, so it is tried until the vendor says something. */
 async function untilAnswered(io: Io, build: () => GatewayRequest, isDone: (answer: kit.Answered) => boolean): Promise<boolean> {

@@ -119,6 +119,17 @@ export const deleteCustomerProfile = (subject: Subject, settings: Settings, cust
 export const voidTransaction = (subject: Subject, settings: Settings, refTransId: string) =>
   call(settings, subject, "createTransactionRequest", { transactionRequest: { transactionType: "voidTransaction", refTransId } });
 
+/** Gives back the whole of what is settled; `lastFour` are the digits that reports show of the card. */
+export const refundTransaction = (subject: Subject, settings: Settings, refTransId: string, lastFour: string) =>
+  call(settings, subject, "createTransactionRequest", {
+    transactionRequest: {
+      transactionType: "refundTransaction",
+      amount: kit.decimalAmount(subject),
+      payment: { creditCard: { cardNumber: lastFour, expirationDate: "XXXX" } },
+      refTransId,
+    },
+  });
+
 export const getTransactionDetails = (subject: Subject, settings: Settings, transId: string) =>
   call(settings, subject, "getTransactionDetailsRequest", { transId });
 

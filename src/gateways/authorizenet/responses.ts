@@ -319,6 +319,21 @@ export function isVoided(answer: GatewayAnswer, subject: Subject): boolean {
   return kit.textAt(transaction, "responseCode") === "1" && kit.at(transaction, "errors") === undefined;
 }
 
+/** The last four digits of the card of a settled payment; null when it is not settled, or the vendor did not say. */
+export function readSettledCard(answer: GatewayAnswer, subject: Subject): string | null {
+  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transaction");
+  if (kit.textAt(transaction, "transactionStatus") !== "settledSuccessfully") return null;
+  return /[0-9]{4}$/.exec(kit.textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0] ?? null;
+}
+
+/** Reason 54: the payment cannot be refunded, or not any more. */
+export function readRefund(answer: kit.Answered, subject: Subject): kit.ReversalStep {
+  if (isVoided(answer, subject)) return "done";
+  return kit.textAt(reportOf(answer, subject) ?? undefined, "transactionResponse", "errors", 0, "errorCode") === "54"
+    ? "none left"
+    : "unclear";
+}
+
 /** True when a customer profile is gone, by this request or an earlier one. */
 export function isDeleted(answer: GatewayAnswer, subject: Subject): boolean {
   const body = reportOf(answer, subject);
