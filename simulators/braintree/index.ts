@@ -275,6 +275,7 @@ function shown({ id, reference, card, currency, state, details }: Transaction<De
     status,
     orderId: reference,
     amount: { value: details.value, currencyCode: currency },
+    refunds: state === "refunded" ? [{ status: "SUBMITTED_FOR_SETTLEMENT", amount: { value: details.value } }] : [],
     paymentMethodSnapshot: shownCard(card),
     statusHistory: [{ __typename: "StatusEvent", status }, details.event].filter(
       (one, at) => at === 1 || status !== details.event["status"],

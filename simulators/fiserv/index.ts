@@ -17,6 +17,8 @@ const SIGNED = ["api-key", "client-request-id", "timestamp", "message-signature"
 interface Details {
   orderId: string;
   body: Record<string, unknown>;
+  /** As the order shows them. */
+  returns?: object[];
 }
 
 type State = { tokens: Map<string, Card> };
@@ -327,7 +329,8 @@ function lookUpOrder(call: FiservCall): Answer {
   const orderId = call.param("order");
   const found = call.lookUp(orderId, (one) => isPayment(one) && one.details.orderId === orderId);
   if (found.length === 0) missing(call);
-  return json(200, { ...idsOf(call.request), orderId, transactions: found.map(shownNow) });
+  const transactions = found.flatMap((one) => [shownNow(one), ...(one.details.returns ?? [])]);
+  return json(200, { ...idsOf(call.request), orderId, transactions });
 }
 
 /** Capture of a hold, void before the batch closes, return after: what each does to what, and how it is shown. */
@@ -352,5 +355,7 @@ function follow(call: FiservCall): Answer {
   if (kind !== "refund") one.details.body["transactionState"] = state;
   const transactionAmount = asked === null ? one.details.body["transactionAmount"] : { total: asked.total, currency: one.currency };
   const changes = { ipgTransactionId: id, transactionType, transactionState: state, transactionAmount, approvedAmount: transactionAmount };
-  return json(200, { ...idsOf(call.request), ...one.details.body, ...changes });
+  const body = { ...one.details.body, ...changes };
+  if (kind === "refund") (one.details.returns ??= []).push(body);
+  return json(200, { ...idsOf(call.request), ...body });
 }

@@ -47,8 +47,8 @@ export interface Behaviour {
   showsAtOnce?: boolean;
   /** The vendor takes a void of a payment that it never got like any other and says nothing of it: the void is then unknown. */
   voidsUnseen?: Readonly<Record<Mode, boolean>>;
-  /** A refund after the batch whose answer was lost is known by what the vendor then says or shows. */
-  seesLostRefund?: boolean;
+  /** Nothing that the vendor documents tells whether a refund after the batch was made, when its answer was lost: an operator has to look. */
+  lostRefundStaysUnknown?: boolean;
   /** A stored card cannot be taken out of the vendor's keeping again. */
   keepsStored?: boolean;
   /** The endpoint never came to act. */

@@ -6,7 +6,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/graphql/chargeCreditCard", tokenize: "/graphql/vaultCreditCard" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, private_key: new Secret("wrong0123456789abcdef") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   storesAgain: true,
   neverActed: { outcome: "absent" },

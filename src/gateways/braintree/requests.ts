@@ -44,7 +44,7 @@ function graphql({ endpoint, credentials }: Settings, query: string, variables: 
 const PROCESSOR = "processorResponse { legacyCode message cvvResponse avsPostalCodeResponse avsStreetAddressResponse }";
 /** All that decides what became of a payment. */
 const TRANSACTION =
-  "id legacyId status orderId amount { value currencyCode } statusHistory { __typename status " +
+  "id legacyId status orderId amount { value currencyCode } refunds { status amount { value } } statusHistory { __typename status " +
   `... on AuthorizedEvent { ${PROCESSOR} } ... on ProcessorDeclinedEvent { ${PROCESSOR} } ` +
   `... on GatewayRejectedEvent { gatewayRejectionReason ${PROCESSOR} duplicateOf { id legacyId orderId } } ` +
   "... on FailedEvent { processorResponse { legacyCode message } } }";

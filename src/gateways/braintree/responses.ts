@@ -192,7 +192,14 @@ function transactionState(transaction: Json, subject: Subject): PaymentState {
   const taken = kit.minorOfDecimal(kit.at(transaction, "amount", "value"), subject.currency);
   if (taken !== null && taken > 0 && taken < subject.amountMinor) return { outcome: "must go back", id, refusal: PART };
   if (taken !== subject.amountMinor) return kit.unknown("another amount than asked for");
+  if (isRefunded(transaction, subject)) return kit.declined("processing_error", { processor, reason: "the payment was sent back" });
   return kit.approved(processor, { capture: status === "AUTHORIZED" ? "authorized" : "captured" });
+}
+
+/** Whether a refund of the whole stands. */
+function isRefunded(transaction: Json, { amountMinor, currency }: Subject): boolean {
+  const refunds = (kit.objectsAt(transaction, "refunds") ?? []).filter((one) => TAKEN.has(kit.textAt(one, "status") ?? ""));
+  return refunds.some((one) => kit.minorOfDecimal(kit.at(one, "amount", "value"), currency) === amountMinor);
 }
 
 /** The event of the status history that says why. */

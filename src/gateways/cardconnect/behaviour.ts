@@ -7,7 +7,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/cardconnect/rest/auth", tokenize: "/cardconnect/rest/auth" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, password: new Secret("wrongpass") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   everyAnswerLost: { charge: "unknown", tokenize: "approved" },
   told: orderId,

@@ -9,7 +9,7 @@ export const behaviour: Behaviour = {
     credentials: { ...credentials, shared_secret: new Secret("YW5vdGhlci1zZWNyZXQtdGhhdC1zaWducy13cm9uZyE=") },
   }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
+  lostRefundStaysUnknown: true,
   lost: { outcome: "approved" },
   neverAnswered: { charge: { outcome: "approved" }, tokenize: { outcome: "declined", code: "gateway_unavailable" } },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },

@@ -3,7 +3,6 @@ import { Secret } from "#src/kernel/secret.ts";
 import type { Behaviour } from "../testing.ts";
 
 export const behaviour: Behaviour = {
-  seesLostRefund: true,
   specFields: { charge: "ecommpay_payment_id ecommpay_operation_id", tokenize: "ecommpay_payment_id ecommpay_operation_id" },
   path: { charge: "/v2/payment/card/sale", tokenize: "/v2/payment/card/account_verification" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, secret_key: new Secret("wrong-secret-key") } }),

@@ -2,7 +2,6 @@ import { Secret } from "#src/kernel/secret.ts";
 import type { Behaviour } from "../testing.ts";
 
 export const behaviour: Behaviour = {
-  seesLostRefund: true,
   specFields: { charge: "fatzebra_purchase_id", tokenize: "fatzebra_card_token" },
   path: { charge: "/v1.0/purchases", tokenize: "/v1.0/purchases" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, token: new Secret("wrong") } }),

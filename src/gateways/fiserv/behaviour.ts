@@ -6,7 +6,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/gateway/v2/payments", tokenize: "/gateway/v2/payment-tokens" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, api_secret: new Secret("anotherSecret0042") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   neverAnswered: { charge: { outcome: "approved" }, tokenize: { outcome: "declined", code: "gateway_unavailable" } },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },

@@ -219,6 +219,25 @@ describe("fiserv responses", () => {
     assert.equal(codeOf(await look(answered(200, declined))), "insufficient_funds");
   });
 
+  test("a return whose answer was lost is found with its order, and none is sent while that is not known (R-422)", async () => {
+    const returned = { transactionType: "RETURN", transactionResult: "APPROVED", approvedAmount: SALE.approvedAmount };
+    const order = (...transactions: object[]) => answered(200, { transactions: [SALE, ...transactions] });
+    const done = answered(200, { transactionResult: "APPROVED" });
+    for (const [shown, outcome, sent] of [
+      [order(returned), "voided", 2],
+      [order(), "voided", 3],
+      [order({ ...returned, transactionResult: "DECLINED" }), "voided", 3],
+      [order({ ...returned, approvedAmount: { total: 1, currency: "USD" } }), "unknown", 2],
+      [order({ ...returned, transactionResult: "WAITING" }), "unknown", 2],
+      [answered(200, {}), "unknown", 2],
+      [LOST, "unknown", 2],
+    ] as const) {
+      const io = ioWith([answered(200, SALE), shown, done]);
+      const result = await fiserv.void!(traceOf(orderOf()), io);
+      assert.deepEqual([result.outcome, io.sent.length], [outcome, sent]);
+    }
+  });
+
   test("5005 is a duplicate or a fraud rule by its words, and a duplicate is looked up before it counts", async () => {
     assert.equal(codeOf(await charge(byGateway("5005", "FRAUD - Some setting"))), "fraud_suspected");
     assert.equal((await charge(byGateway("5005", "FRAUD - Duplicate lockout"), answered(200, SALE))).outcome, "approved");

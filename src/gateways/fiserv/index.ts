@@ -46,7 +46,11 @@ export const gateway = kit.defineGateway({
   tokenize,
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), ({ processor }) => takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "")),
+    kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
+      // A return whose answer was lost is a transaction of the payment's order.
+      const returned = responses.readOrder(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
+      return returned === "none" ? takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "") : returned === "whole";
+    }),
 });
 
 async function charge(order: Order, io: FiservIo): Promise<Outcome> {

@@ -137,6 +137,11 @@ export function readPayment(settings: Settings, by: Signing, id: string): Gatewa
   return request(settings, by, "GET", `/payments/${encodeURIComponent(id)}${storeQuery(settings)}`);
 }
 
+/** Everything that was done under the attempt's order, returns too. */
+export function readOrder({ reference }: Subject, settings: Settings, by: Signing): GatewayRequest {
+  return request(settings, by, "GET", `/orders/${encodeURIComponent(reference)}${storeQuery(settings)}`);
+}
+
 /** Takes a sale back on the day it was made. */
 export function voidPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
   return request(settings, by, "POST", `/payments/${id}`, { requestType: "VoidTransaction", ...storeOf(settings) });

@@ -188,6 +188,19 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
   return stateOf(status, body, subject);
 }
 
+/** What an order says of returns; `unclear` where it was not shown, or one is neither whole nor refused. */
+export function readOrder(answer: GatewayAnswer, subject: Subject): "none" | "whole" | "unclear" {
+  const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
+  if (all === null) return "unclear";
+  const returns = all.filter(
+    (one) => kit.textAt(one, "transactionType") === "RETURN" && !REFUSED.has(kit.textAt(one, "transactionResult") ?? ""),
+  );
+  const isWhole = (one: kit.JsonObject) =>
+    kit.textAt(one, "transactionResult") === "APPROVED" &&
+    kit.minorOfDecimal(kit.at(one, "approvedAmount", "total"), subject.currency) === subject.amountMinor;
+  return returns.length === 0 ? "none" : returns.every(isWhole) ? "whole" : "unclear";
+}
+
 /** A void that comes after the settlement is refused by the gateway's rules. */
 export function readReversal({ status, body }: Extract<GatewayAnswer, { kind: "answered" }>): kit.ReversalStep {
   const read = kit.readJson(body);

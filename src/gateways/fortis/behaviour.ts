@@ -6,7 +6,7 @@ export const behaviour: Behaviour = {
   path: { charge: "/v1/transactions/cc/sale/keyed", tokenize: "/v1/tokens/previous-transaction" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, user_api_key: new Secret("wrong9c5897f42ac2a072e521") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
+  lostRefundStaysUnknown: true,
   lost: { outcome: "approved" },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },
   neverActed: { charge: { outcome: "absent" }, tokenize: { outcome: "approved" } },

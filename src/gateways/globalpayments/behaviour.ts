@@ -6,7 +6,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/ucp/transactions", tokenize: "/ucp/payment-methods" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, app_key: new Secret("anotherAppKey0001") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },
   neverActed: { outcome: "approved" },

@@ -3,7 +3,6 @@ import type { Behaviour } from "../testing.ts";
 import { orderNumber } from "./requests.ts";
 
 export const behaviour: Behaviour = {
-  seesLostRefund: true,
   specFields: {
     charge: "jpmorgan_transaction_id jpmorgan_state",
     tokenize: "jpmorgan_transaction_id jpmorgan_consumer_profile_id jpmorgan_payment_method_id jpmorgan_payment_token",

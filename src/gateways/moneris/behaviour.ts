@@ -4,7 +4,6 @@ import type { Behaviour } from "../testing.ts";
 const PATH = "/gateway2/servlet/MpgRequest";
 
 export const behaviour: Behaviour = {
-  seesLostRefund: true,
   specFields: { charge: "moneris_txn_id", tokenize: "moneris_data_key" },
   path: { charge: `${PATH}/purchase`, tokenize: `${PATH}/res_add_cc` },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, api_token: new Secret("wrongtoken") } }),

@@ -7,7 +7,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/api/transact.php", tokenize: "/api/transact.php" },
   wrongCredentials: () => ({ credentials: { security_key: new Secret("wrongKey") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   told: ({ reference }) => shortReference(reference, 24),
   neverActed: { outcome: "absent" },

@@ -7,7 +7,6 @@ export const behaviour: Behaviour = {
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, vendor: new Secret("wrongvendor") } }),
   refusedCredentials: "gateway_credentials_invalid",
   folded: { charge: { processing_error: "absent" } },
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   neverActed: { outcome: "absent" },
 };

@@ -3,7 +3,6 @@ import type { Behaviour } from "../testing.ts";
 import { customerReference } from "./requests.ts";
 
 export const behaviour: Behaviour = {
-  seesLostRefund: true,
   specFields: { charge: "payflow_pnref", tokenize: "payflow_pnref" },
   path: { charge: "/", tokenize: "/" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, password: new Secret("wrongPassword") } }),

@@ -8,7 +8,6 @@ export const behaviour: Behaviour = {
   path: { charge: AUTHS, tokenize: "/customervault/v1/profiles" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, password: new Secret("B-qa2-0-wrong") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },
   neverActed: { charge: { outcome: "absent" }, tokenize: { outcome: "approved" } },

@@ -7,7 +7,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/quickbooks/v4/payments/charges", tokenize: "/quickbooks/v4/customers/" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, refresh_token: new Secret("RT1-wrong") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   neverActed: { outcome: "approved" },
   told: (order) => (order.mode === "charge" ? requestId(order) : customerId(order)),

@@ -7,7 +7,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/json/", tokenize: "/json/" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, password: new Secret("wrongPassw0rd") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
   lost: { outcome: "approved" },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },
   told: orderReference,

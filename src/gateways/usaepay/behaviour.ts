@@ -6,7 +6,7 @@ export const behaviour: Behaviour = {
   path: { charge: "/api/v2/transactions", tokenize: "/api/v2/transactions" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, api_pin: new Secret("999999") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  seesLostRefund: true,
+  lostRefundStaysUnknown: true,
   lost: { outcome: "approved" },
   neverAnswered: { charge: { outcome: "approved" }, tokenize: { outcome: "declined", code: "gateway_unavailable" } },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },
