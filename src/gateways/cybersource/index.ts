@@ -39,7 +39,8 @@ export const gateway = kit.defineGateway({
     "Storing cards needs Token Management Service; an instrument identifier holds the number alone, so that a later charge must give the " +
     "expiry date again. Accounts without relaxed address requirements want the billing_... settings. Message-level encryption must be off. " +
     "Telephone payments need a processor that takes commerceIndicator moto. A lost payment is searched for over the last seven days. " +
-    "Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals.",
+    "Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals. " +
+    "A refund after the batch whose answer was lost cannot be known: the payment stays on the list of unmatched ones.",
   charge: async (order, io) => follow(order, io, responses.readPayment(await io.send(requests.sale(order, io.settings, io)), order)),
   tokenize,
   lookUp,
