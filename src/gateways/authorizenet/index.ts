@@ -83,8 +83,8 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 
 /** Settled transactions leave the unsettled list once a day, so an old attempt is in a batch. */
 async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[] | null> {
-  // The vendor's clock may be ahead: what it settled just now would be absent.
-  const [from, to] = [attempt.startedAtMs - CLOCK_MARGIN_MS, io.clock.now() + CLOCK_MARGIN_MS];
+  // Whole seconds are sent: what settled in this one would be absent.
+  const [from, to] = [attempt.startedAtMs - CLOCK_MARGIN_MS, io.clock.now() + 1000];
   const batches = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, to)), attempt);
   const found: responses.Listed[] = [];
   for (const batch of batches ?? []) {
