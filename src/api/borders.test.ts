@@ -18,7 +18,9 @@ const ACCESS: Readonly<Record<string, (typeof SCOPES)[number] | "any key" | "no 
   "GET /v1/auth/check": "any key",
   "GET /v1/projects": "projects:read",
   // The address is the capability: a session's id and, to charge it, its nonce.
+  "OPTIONS /v1/widget-sessions/:session_id": "no key",
   "GET /v1/widget-sessions/:session_id": "no key",
+  "OPTIONS /v1/widget-sessions/:session_id/charge": "no key",
   "POST /v1/widget-sessions/:session_id/charge": "no key",
   "GET /widget/:session_id": "no key",
   // Nobody's data.

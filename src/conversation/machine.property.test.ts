@@ -149,6 +149,8 @@ test("whatever happens in a call: no fault is thrown, no bad card is charged, ne
 
       const happens = (event: ConversationEvent) => {
         const before = JSON.stringify(state);
+        // One that came too late is answered so, and the word may be said again.
+        if (state.stage === "skipping" && event.type === "payment_result") skips = 0;
         const step = stepConversation(state, event);
         assert.equal(JSON.stringify(state), before);
         state = step.state;

@@ -62,10 +62,15 @@ test("in a call from a browser the agent sends the link, of two the last one is 
   };
   const [wrong, right] = [await tool("collect_payment", { amount: 12 }), await tool("collect_payment", { amount: 13.5 })];
   assert.equal((await fetch(wrong["pay_url"]!)).status, 410);
-  assert.partialDeepStrictEqual((await service.webhook()).body, { session_id: wrong["session_id"], status: "cancelled" });
+  const told = async (id: string | undefined) => {
+    for (;;) {
+      const { body } = await service.webhook();
+      if (body["session_id"] === id) return body;
+    }
+  };
+  assert.equal((await told(wrong["session_id"]))["status"], "cancelled");
   const [session_id, widget_url] = [right["session_id"]!, right["pay_url"]!];
   assert.equal((await payInPage({ session_id, widget_url }, typedCard(CARD))).status, 200);
-  const { body: event } = await service.webhook();
-  assert.partialDeepStrictEqual(event, { session_id, event: "payment.success", caller: null, amount: 13.5 });
+  assert.partialDeepStrictEqual(await told(session_id), { event: "payment.success", caller: null, amount: 13.5 });
   assert.partialDeepStrictEqual(await tool("get_payment_result", {}), { status: "success", session_id, card_last4: "4242" });
 });
