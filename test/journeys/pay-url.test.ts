@@ -64,7 +64,7 @@ test("in a call from a browser the agent sends the link, of two the last one is 
   assert.equal((await fetch(wrong["pay_url"]!)).status, 410);
   const told = async (id: string | undefined) => {
     for (;;) {
-      const { body } = await service.webhook();
+      const body = (await service.webhook()).body as Record<string, unknown>;
       if (body["session_id"] === id) return body;
     }
   };
