@@ -10,7 +10,10 @@ const LIST_MS = [1_000, 2_000, 4_000];
 const LISTED_TIMES = 4;
 const NO_TOKEN = 'the card is stored, but not its id: switch on "Recurring details" in Customer Area > Developers > Additional data';
 
-/** Adyen Checkout API: one request for a charge, an authorisation of nothing for a stored card, both under a key that replays. */
+/**
+ * Adyen Checkout API: one request for a charge, an authorisation of nothing for a stored card, both under a key that replays.
+ * Length: no payment can be read, so that what an answer leaves standing (a part, another sum, a card without its id) is dealt with at once.
+ */
 export const gateway = kit.defineGateway({
   name: "adyen",
   settings: requests.SETTINGS,

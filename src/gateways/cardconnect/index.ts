@@ -6,7 +6,10 @@ import type { State } from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
-/** CardPointe Gateway API (Fiserv's CardConnect): `auth` for sales and verified profiles, `inquireByOrderid`, `void` and `refund`. */
+/**
+ * CardPointe Gateway API (Fiserv's CardConnect): `auth` for sales and verified profiles, `inquireByOrderid`, `void` and `refund`.
+ * Length: codes of three processors, and no repetition that is safe: payment, part, refund and stored card are each inquired about.
+ */
 export const gateway = kit.defineGateway({
   name: "cardconnect",
   settings: requests.SETTINGS,

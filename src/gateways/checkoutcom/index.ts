@@ -6,7 +6,10 @@ import type { State } from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
-/** Checkout.com's payments on the present platform; a stored card is the source of a verification. */
+/**
+ * Checkout.com's payments on the present platform; a stored card is the source of a verification.
+ * Length: a payment may be decided later, approved in part, or in need of its actions to say why it was declined, and each is read by itself.
+ */
 export const gateway = kit.defineGateway({
   name: "checkoutcom",
   settings: requests.SETTINGS,

@@ -5,7 +5,10 @@ import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
-/** Access Worldpay: Payments API 2024-06-01, the Payment Queries API, and its links into the Card Payments API. */
+/**
+ * Access Worldpay: Payments API 2024-06-01, the Payment Queries API, and its links into the Card Payments API.
+ * Length: three interfaces, each with its own words for the state of a payment; two of them have to agree that there is none.
+ */
 export const gateway = kit.defineGateway({
   name: "worldpay",
   settings: requests.SETTINGS,
