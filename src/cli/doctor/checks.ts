@@ -349,7 +349,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
           ),
         );
       }
-      if (dead > 0) results.push(warn(`${dead} were given up`, "voicetill webhooks list --dead, then voicetill webhooks resend"));
+      if (dead > 0) results.push(warn(`given up: ${dead}`, "voicetill webhooks list --dead, then voicetill webhooks resend"));
       return results.length > 0 ? results : [ok(`${pending} pending`)];
     }),
 
@@ -357,8 +357,8 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     installed(facts, ({ numberCallbacks }) => {
       if (!facts.config?.roles.includes("voice") || numberCallbacks === 0) return [];
       if (facts.config.sipOutbound !== null)
-        return [ok(`telephone numbers are dialled by SIP_OUTBOUND (${numberCallbacks} callbacks in a week)`)];
-      const text = `${numberCallbacks} sessions of the last week asked for a transfer to a telephone number, and there is no trunk that dials one`;
+        return [ok(`telephone numbers are dialled by SIP_OUTBOUND (callbacks in a week: ${numberCallbacks})`)];
+      const text = `transfers to a telephone number asked for in the last week: ${numberCallbacks}; there is no trunk that dials one`;
       return [warn(`${text}: their transfer_status is failed`, "set SIP_OUTBOUND to the trunk that takes such calls")];
     }),
 
@@ -366,10 +366,10 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     installed(facts, ({ payments: { stuck, searched, unsettled }, processes }) => {
       const results: Result[] = [];
       if (stuck > 0 && processes.length > 0)
-        results.push(fail(`${stuck} attempts are past their time and nobody takes them up`, "see the log: payment_janitor_failed"));
+        results.push(fail(`attempts past their time that nobody takes up: ${stuck}`, "see the log: payment_janitor_failed"));
       if (stuck > 0 && processes.length === 0)
-        results.push(warn(`${stuck} attempts wait for a process to find their outcome`, "start the service"));
-      if (unsettled > 0) results.push(warn(`${unsettled} need somebody to look into them`, "voicetill unmatched list"));
+        results.push(warn(`attempts that wait for a process to find their outcome: ${stuck}`, "start the service"));
+      if (unsettled > 0) results.push(warn(`payments to be looked into: ${unsettled}`, "voicetill unmatched list"));
       return results.length > 0 ? results : [ok(`${searched} being looked for at their gateway, none to look into`)];
     }),
 
@@ -379,9 +379,9 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       const { verified, fault, overdue } = audit;
       if (fault !== null) return [fail(fault, "keep a copy of the database, and find out who had access: voicetill audit verify")];
       const works = processes.some(({ roles }) => roles.includes("worker"));
-      if (overdue > 0 && works) return [fail(`${overdue} rows are not sealed although a worker runs`, "see the log of the worker")];
-      if (overdue > 0) return [warn(`${overdue} rows are not sealed, and no worker runs`, "start a process with the role worker")];
-      return [ok(`its chain is whole (${verified} rows)`)];
+      if (overdue > 0 && works) return [fail(`not sealed although a worker runs: ${overdue} of its rows`, "see the log of the worker")];
+      if (overdue > 0) return [warn(`not sealed, and no worker runs: ${overdue} of its rows`, "start a process with the role worker")];
+      return [ok(`its chain is whole (rows: ${verified})`)];
     }),
 
   memory: ({ host }) => {
