@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Config, readConfig } from "#src/config/index.ts";
+import { type Config, misspeltSettings, readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type DatabaseFacts, gatherFromDatabase } from "./doctor/database-facts.ts";
 import { examine, type Facts } from "./doctor/checks.ts";
@@ -42,6 +42,7 @@ export async function run(args: string[]): Promise<number> {
 async function gather(): Promise<Omit<Facts, "asLive">> {
   const unknown = {
     node: process.version,
+    misspelt: misspeltSettings(process.env),
     config: null,
     host: null,
     databaseFault: null,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
-import { describeSettings, maskedSettings, readConfig, takeConfig } from "./index.ts";
+import { describeSettings, maskedSettings, misspeltSettings, readConfig, takeConfig } from "./index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "voicetill-config-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -257,4 +257,20 @@ test("every setting that can be wrong has a bad value above", () => {
       .map(({ name }) => name),
     ["DATA_DIR"],
   );
+});
+
+test("a name that is nearly a setting's is told with the one that was likely meant, other programs' are not", () => {
+  for (const [name, meant] of [
+    ["RTP_PORT", "RTP_PORTS"],
+    ["DATABASE_URI", "DATABASE_URL"],
+    ["ROLE", "ROLES"],
+    ["master_key_flie", "MASTER_KEY_FILE"],
+    ["RATE_LIMIT_PER_MINUT", "RATE_LIMIT_PER_MINUTE"],
+    ["TRUSTED_PROXYES", "TRUSTED_PROXIES"],
+  ] as const)
+    assert.deepEqual(misspeltSettings({ [name]: "x", PORT: "1", MASTER_KEY_FILE: "y" }), [{ name, meant }], name);
+  const others =
+    "PATH HOME HOST HOSTNAME USER SHELL TERM PWD LANG LANGUAGE LOGNAME MAIL EDITOR TZ CI DEBUG NODE_ENV NODE_OPTIONS PGHOST PGPORT PGDATA " +
+    "DB_HOST DB_PORT REDIS_HOST REDIS_PORT SMTP_HOST SMTP_PORT HTTP_PORT APP_PORT WEB_PORT API_PORT LOG_FILE DOCKER_HOST HTTP_PROXY NO_PROXY";
+  assert.deepEqual(misspeltSettings(Object.fromEntries(others.split(" ").map((name) => [name, "x"]))), []);
 });

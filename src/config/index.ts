@@ -1,5 +1,5 @@
 export { addressOf, describeSettings, maskedSettings } from "./describe.ts";
 export { coversInternet, overlaps } from "./coverage.ts";
-export { readConfig, takeConfig } from "./read.ts";
+export { misspeltSettings, readConfig, takeConfig } from "./read.ts";
 export type { Config } from "./settings.ts";
 export { isLoopbackHost } from "./types.ts";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { nearest } from "#src/kernel/nearest.ts";
 import { type Config, type Setting, type SettingName, SETTINGS, type DefaultContext } from "./settings.ts";
 import { count } from "./types.ts";
 
@@ -110,6 +111,18 @@ function parse(name: string, { kind, secret }: Setting<unknown>, { text }: Found
   const result = kind.schema.safeParse(text);
   if (result.success) return result.data;
   throw new OperatorError(`${name}: ${kind.complaint(secret ? "its value" : JSON.stringify(text))}.`);
+}
+
+/** Few letters apart are names of other programs' settings too, such as SMTP_PORT. */
+const LETTERS_A_FAULT = 5;
+
+/** What stands in the environment, is no setting, and is spelled so much like one that it was likely meant to be it. */
+export function misspeltSettings(env: Environment): { name: string; meant: string }[] {
+  const known = Object.entries(SETTINGS).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]));
+  return Object.keys(env).flatMap((name) => {
+    const meant = known.includes(name) ? null : nearest(name, known, LETTERS_A_FAULT);
+    return meant === null ? [] : [{ name, meant }];
+  });
 }
 
 function camelCase(name: string): string {

@@ -1,10 +1,7 @@
-/** Every so many letters one may be wrong. */
-const LETTERS_A_FAULT = 3;
-
-/** The word that `word` was most likely meant to be: at most one letter in three wrong, missing, too many or exchanged; null when none is. */
-export function nearest(word: string, words: readonly string[]): string | null {
+/** The word that `word` was most likely meant to be: at most one letter in so many wrong, missing, too many or exchanged; null when none is. */
+export function nearest(word: string, words: readonly string[], lettersAFault = 3): string | null {
   const [best] = words.map((known) => ({ known, faults: distance(word, known) })).toSorted((a, b) => a.faults - b.faults);
-  return best && best.faults <= Math.max(1, Math.floor(word.length / LETTERS_A_FAULT)) ? best.known : null;
+  return best && best.faults <= Math.max(1, Math.floor(word.length / lettersAFault)) ? best.known : null;
 }
 
 /** Damerau-Levenshtein distance (optimal string alignment), in any case. */

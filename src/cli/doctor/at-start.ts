@@ -27,6 +27,7 @@ export async function checkBeforeStart(
   const facts: Facts = {
     node: process.version,
     settingsFault: null,
+    misspelt: [],
     config,
     host: await gatherFromHost(config, { ports: false }),
     databaseFault: null,

@@ -26,6 +26,7 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
   const healthy: object = {
     node: "v26.10.0",
     settingsFault: null,
+    misspelt: [],
     config: readConfig({ ...ENV, ...env }),
     host: {
       ports: [],
@@ -106,6 +107,7 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
     "settings",
     "fail",
   ],
+  ["a setting that is nearly one", { rest: { misspelt: [{ name: "RTP_PORT", meant: "RTP_PORTS" }] } }, "settings", "warn"],
   ["a database that is away", { rest: { database: null, databaseFault: { text: "away", absent: false } } }, "database", "fail"],
   ["no installation yet", { rest: { database: null, databaseFault: { text: "none", absent: true } } }, "database", "warn"],
   ["a migration to come", { database: { pendingMigrations: ["0009_x.sql"], installation: null } }, "migrations", "warn"],

@@ -15,6 +15,8 @@ export interface Facts {
   node: string;
   /** Why the settings cannot be read. */
   settingsFault: string | null;
+  /** In the environment of this command: no settings, but nearly. */
+  misspelt: readonly { name: string; meant: string }[];
   config: Config | null;
   host: HostFacts | null;
   /** Why the database cannot be asked. `absent`: there is no embedded installation yet. */
@@ -41,10 +43,13 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       ? [ok(`Node.js ${node}`)]
       : [fail(`Node.js ${node}, where ${NODE_MAJOR} is needed`, "run npm ci, which installs the pinned one")],
 
-  settings: ({ settingsFault, config }) => [
+  settings: ({ settingsFault, misspelt, config }) => [
     settingsFault === null
       ? ok(`${config?.embedded === false ? "PostgreSQL" : "embedded database"}, roles ${config?.roles.join(", ")}`)
       : fail(settingsFault, "set it right; npm start -- --help lists the settings"),
+    ...misspelt.map(({ name, meant }) =>
+      warn(`${name} is no setting and is passed over`, `name it ${meant}, if it is meant for this service`),
+    ),
   ],
 
   database: ({ database, databaseFault, config, asLive }) => {
