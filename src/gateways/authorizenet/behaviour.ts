@@ -14,6 +14,7 @@ export const behaviour: Behaviour = {
   },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, transaction_key: new Secret("wrongKey00000001") } }),
   refusedCredentials: "gateway_credentials_invalid",
+  lostRefundStaysUnknown: true,
   lost: { outcome: "approved" },
   told: ({ reference }) => shortReference(reference, 20),
   folded: { tokenize: { insufficient_funds: "card_declined" } },

@@ -31,7 +31,8 @@ export const gateway = kit.defineGateway({
     "the account in Live Mode, the sandbox's too: in Test Mode nothing is charged, and payments fail. Accounts that are boarded for " +
     "e-commerce alone refuse telephone payments until moto is false, and processors that check no card for nothing refuse to store one " +
     "until validation is testMode. A payment that is held for review fails here, and the merchant may still release it. Unconfirmed: the " +
-    "contents of a duplicate's answer, and the fields of a validation beyond its reason.",
+    "contents of a duplicate's answer, and the fields of a validation beyond its reason. " +
+    "A refund after the batch whose answer was lost cannot be known: the payment stays on the list of unmatched ones.",
   sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
   charge,
   tokenize,
@@ -104,17 +105,20 @@ const voided = (subject: Subject, io: Io, transId: string) =>
   untilAnswered(
     io,
     () => requests.voidTransaction(subject, io.settings, transId),
-    (answer) => responses.isVoided(answer, subject),
+    (answer) => responses.isReversed(answer, subject),
   );
 
-/** What is settled is refunded, which takes the end of the card's number. */
+/**
+ * What is settled is refunded, which takes the end of the card's number. A refund that is refused is not known to be made: the
+ * vendor says reason 54 of another currency and of what is too old as well.
+ */
 async function takeBack(attempt: AttemptTrace, io: Io, transId: string): Promise<boolean> {
   if (await voided(attempt, io, transId)) return true;
   const { settings } = io;
   const card = responses.readSettledCard(await io.send(requests.getTransactionDetails(attempt, settings, transId)), attempt);
   if (card === null) return false;
-  const refund = () => requests.refundTransaction(attempt, settings, transId, card);
-  return kit.voidElseRefund(io, { refund }, (answer) => responses.readRefund(answer, attempt), attempt.notes);
+  const answer = await kit.ask(io, requests.refundTransaction(attempt, settings, transId, card));
+  return answer !== null && responses.isReversed(answer, attempt);
 }
 
 /** A reversal that is repeated does no harm, so it is tried until the vendor says something. */

@@ -26,6 +26,11 @@ const DETAILS = {
   settleAmount: 49.95,
   networkTransId: "123456789NNNH",
 };
+const SETTLED = {
+  ...DETAILS,
+  transactionStatus: "settledSuccessfully",
+  payment: { creditCard: { cardNumber: "XXXX1111", expirationDate: "XXXX" } },
+};
 const NOTHING = answer({
   messages: { resultCode: "Ok", message: [{ code: "I00004", text: "No records found." }] },
   totalNumInResultSet: 0,
@@ -156,5 +161,41 @@ describe("authorizenet look-up", () => {
     assert.deepEqual(await find(answer(error("E00040", "The record cannot be found."))), { outcome: "absent" });
     assert.equal((await find(answer({ profile: { ...profile, merchantCustomerId: "another" } }))).outcome, "unknown");
     assert.equal((await find(answer(error("E00007")))).outcome, "unknown");
+  });
+});
+
+describe("authorizenet refunds", () => {
+  const NOT_VOIDED = answer({ transactionResponse: { responseCode: "3", transId: "0", errors: [{ errorCode: "16" }] } });
+  const DONE = answer({ transactionResponse: { responseCode: "1", transId: "60198765499", messages: [{ code: "1" }] } });
+  const refused = (errorCode: string) => answer({ transactionResponse: { responseCode: "3", transId: "0", errors: [{ errorCode }] } });
+
+  /** Reverses a payment that is listed and cannot be voided. */
+  async function reverse(refund: GatewayAnswer, details: object = SETTLED, notes: Record<string, string> = {}) {
+    const io = ioWith((body, method) => {
+      if (method === "getUnsettledTransactionListRequest") return answer({ transactions: [LISTED] });
+      if (method === "getTransactionDetailsRequest") return answer({ transaction: details });
+      return body["transactionRequest"]?.["transactionType"] === "voidTransaction" ? NOT_VOIDED : refund;
+    });
+    const { outcome } = await gateway.void!(traceOf(orderOf(), notes, STARTED), io);
+    return { outcome, notes: io.notes, refunds: io.sent.filter(({ body }) => body.includes("refundTransaction")) };
+  }
+
+  test("what is settled is refunded with the last four digits that its details show", async () => {
+    const { outcome, refunds } = await reverse(DONE);
+    assert.equal(outcome, "voided");
+    assert.match(
+      refunds[0]?.body ?? "",
+      /"amount":"49.95","payment":\{"creditCard":\{"cardNumber":"1111","expirationDate":"XXXX"\}\},"refTransId":"60198765432"/,
+    );
+    for (const details of [DETAILS, { ...SETTLED, transactionStatus: "voided" }, { ...SETTLED, payment: {} }])
+      assert.deepEqual((await reverse(DONE, details)).refunds, []);
+  });
+
+  test("a refund that is refused is not known to be made, also when the answer to one before was lost (R-422)", async () => {
+    // 54 is said of another currency and of what settled too long ago as well.
+    for (const answered of [LOST, ...["54", "11", "39", "16"].map(refused), answer(error("E00007")), NOTHING]) {
+      const { notes } = await reverse(LOST);
+      assert.equal((await reverse(answered, SETTLED, notes)).outcome, "unknown");
+    }
   });
 });

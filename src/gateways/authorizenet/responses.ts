@@ -313,8 +313,8 @@ function refusedCode(transaction: kit.JsonObject): DeclineCode {
   return codeOfReason(responseCode, kit.scalarAt(transaction, "responseReasonCode"), checks);
 }
 
-/** True when a transaction was voided, by this request or an earlier one. */
-export function isVoided(answer: GatewayAnswer, subject: Subject): boolean {
+/** True when a transaction was voided, by this request or an earlier one, or refunded by this one. */
+export function isReversed(answer: GatewayAnswer, subject: Subject): boolean {
   const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
   return kit.textAt(transaction, "responseCode") === "1" && kit.at(transaction, "errors") === undefined;
 }
@@ -324,14 +324,6 @@ export function readSettledCard(answer: GatewayAnswer, subject: Subject): string
   const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transaction");
   if (kit.textAt(transaction, "transactionStatus") !== "settledSuccessfully") return null;
   return /[0-9]{4}$/.exec(kit.textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0] ?? null;
-}
-
-/** Reason 54: the payment cannot be refunded, or not any more. */
-export function readRefund(answer: kit.Answered, subject: Subject): kit.ReversalStep {
-  if (isVoided(answer, subject)) return "done";
-  return kit.textAt(reportOf(answer, subject) ?? undefined, "transactionResponse", "errors", 0, "errorCode") === "54"
-    ? "none left"
-    : "unclear";
 }
 
 /** True when a customer profile is gone, by this request or an earlier one. */

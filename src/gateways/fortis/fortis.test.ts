@@ -312,6 +312,27 @@ describe("fortis look-ups", () => {
     assert.equal((await fortis.void!(traceOf(orderOf()), ioWith([list()]))).outcome, "nothing to void");
   });
 
+  test("a refund without a clear answer is not sent again, one that was refused or never sent is (R-422)", async () => {
+    const closed = refusal("transaction_id");
+    const refunded = transaction({ status_code: 111 }, 200);
+    const again = async (first: GatewayAnswer) => {
+      const io = ioWith([list({}), closed, first]);
+      assert.equal((await fortis.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([list({}), closed, refunded]);
+      const { outcome } = await fortis.void!(traceOf(orderOf(), io.notes), later);
+      return [outcome, callsOf(later).filter((call) => call.endsWith("/refund")).length];
+    };
+    for (const unclear of [LOST, answered(500, {}), declinedAs(1601, 500), transaction({ status_code: 102 }, 200)])
+      assert.deepEqual(await again(unclear), ["unknown", 0], JSON.stringify(unclear));
+    for (const refused of [closed, declinedAs(1601), { kind: "not sent", reason: "no connection" } as const])
+      assert.deepEqual(await again(refused), ["voided", 1], JSON.stringify(refused));
+    const part = ioWith([list({ auth_amount: 1000 }), closed, LOST]);
+    assert.equal((await fortis.lookUp!(traceOf(orderOf()), part)).outcome, "unknown");
+    const later = ioWith([list({ auth_amount: 1000 }), closed, refunded]);
+    assert.equal((await fortis.lookUp!(traceOf(orderOf(), part.notes), later)).outcome, "unknown");
+    assert.equal(later.sent.length, 2);
+  });
+
   test("a stored card is removed by the id that was noted", async () => {
     const io = ioWith([answered(204, "")]);
     assert.equal((await fortis.void!(traceOf(storing, { fortis_token_id: TOKEN }), io)).outcome, "voided");

@@ -1,9 +1,10 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
+type Notes = AttemptTrace["notes"];
 
 /**
  * Fortis API v1: keyed sales, checks without an amount, tokens.
@@ -39,7 +40,7 @@ export const gateway = kit.defineGateway({
     "Fortis must switch keyed card entry on. Telephone orders are a matter of the product's industry (product_transaction_id), and so is the " +
     "currency. Unconfirmed: the HTTP status of a decline, whether a used transaction_api_id is refused, and the filter by which a lost sale is " +
     "looked for: where the list shows others' payments alone, the sale stays unknown. " +
-    "A refund after the batch whose answer was lost cannot be known: the payment stays on the list of unmatched ones.",
+    "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
   lookUp,
@@ -54,24 +55,31 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** A part that was approved against our word is voided before it is refused. */
-async function follow<R extends { outcome: string }>(io: Io, state: R | responses.Partial) {
+async function follow<R extends { outcome: string }>(io: Io, state: R | responses.Partial, notes: Notes = {}) {
   if (!isPartial(state)) return state;
   await io.note({ transaction: state.id });
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), () =>
-    takeBack(io, state.id, state.amountMinor),
+    takeBack(io, state.id, state.amountMinor, notes),
   );
 }
 
 const isPartial = (state: { outcome: string }): state is responses.Partial => state.outcome === "partial";
 
-/** `amountMinor`: what was taken, and no more than that is refunded; null when it is not known, and then nothing is. */
-async function takeBack(io: Io, id: string, amountMinor: number | null): Promise<boolean> {
-  const voiding = () => requests.voidSale(io.settings, id);
-  if (amountMinor !== null)
-    return kit.voidElseRefund(io, { void: voiding, refund: () => requests.refund(amountMinor, io.settings, id) }, responses.readReversal);
-  const answer = await kit.ask(io, voiding());
-  return answer !== null && responses.readReversal(answer) === "done";
+/**
+ * `amountMinor`: what was taken, and no more than that is refunded; null when it is not known, and then nothing is. A refund that
+ * had no clear answer is not sent again: Fortis does not say that it would refuse the second.
+ */
+async function takeBack(io: Io, id: string, amountMinor: number | null, notes: Notes): Promise<boolean> {
+  const voided = stepOf(await io.send(requests.voidSale(io.settings, id)));
+  if (voided !== "settled already" || amountMinor === null || notes["refund"] === "sent") return voided === "done";
+  await io.note({ refund: "sent" });
+  const refunded = stepOf(await io.send(requests.refund(amountMinor, io.settings, id)));
+  if (refunded === "not sent" || refunded === "settled already") await io.note({ refund: "refused" });
+  return refunded === "done";
 }
+
+const stepOf = (answer: GatewayAnswer) =>
+  answer.kind === "answered" ? responses.readReversal(answer) : answer.kind === "lost" ? "unclear" : answer.kind;
 
 /** A lost check is looked for; it moved nothing, as a store moves nothing, and is else sent again under another id of ours. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
@@ -99,12 +107,12 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize")
     return kit.declined("gateway_unavailable", { reason: "a lost token cannot be found again; no money moved" });
-  return follow(io, responses.readFound(await io.send(requests.find(attempt, io.settings)), attempt));
+  return follow(io, responses.readFound(await io.send(requests.find(attempt, io.settings)), attempt), attempt.notes);
 }
 
 async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   return kit.reversal(await lookUp(attempt, io), ({ processor }) =>
-    takeBack(io, processor["fortis_transaction_id"] ?? "", attempt.amountMinor),
+    takeBack(io, processor["fortis_transaction_id"] ?? "", attempt.amountMinor, attempt.notes),
   );
 }
 

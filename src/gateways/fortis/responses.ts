@@ -163,5 +163,5 @@ export function readFound(answer: GatewayAnswer, subject: Subject): LookUpResult
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const code = kit.scalarAt(kit.readJson(body), "data", "status_code");
   if (status < 300 && (code === STATUS.voided || code === STATUS.refunded)) return "done";
-  return status === 412 || code === STATUS.declined ? "settled already" : "unclear";
+  return status === 412 || (status < 500 && code === STATUS.declined) ? "settled already" : "unclear";
 }

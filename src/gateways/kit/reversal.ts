@@ -20,12 +20,12 @@ const REVERSAL = "reversal";
 const SENT = "sent";
 
 /**
- * A void before settlement, where there is a request for it, else a refund; true once either is confirmed. With the attempt's notes a reversal whose answer was lost
+ * A void before settlement, else a refund; true once either is confirmed. With the attempt's notes a reversal whose answer was lost
  * is remembered: where nothing is left the next time, it was done.
  */
 export async function voidElseRefund(
   io: Pick<GatewayIo, "send" | "note">,
-  requests: { void?: () => GatewayRequest; refund: () => GatewayRequest },
+  requests: { void: () => GatewayRequest; refund: () => GatewayRequest },
   read: (answer: Answered) => ReversalStep,
   notes?: Readonly<Record<string, string>>,
 ): Promise<boolean> {
@@ -37,7 +37,7 @@ export async function voidElseRefund(
     if (notes !== undefined && !wasLost && step !== "unclear") await io.note({ [REVERSAL]: "answered" });
     return step;
   };
-  const voided = requests.void === undefined ? "settled already" : await ask(requests.void());
+  const voided = await ask(requests.void());
   if (voided === "done" || voided === "unclear") return voided === "done";
   const refunded = await ask(requests.refund());
   return refunded === "done" || (refunded === "none left" && wasLost);

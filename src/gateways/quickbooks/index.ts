@@ -66,14 +66,16 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return kit.isOutcome(answer) ? answer : responses.readStored(answer);
 }
 
-/** By the Request-Id while it is not settled, else by the charge's id, where the answer gave it. */
+/** By the Request-Id while it is not settled, else by the charge's id, where the answer gave it: such a charge is not absent either. */
 async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
+  const id = attempt.notes["quickbooks_charge_id"];
   const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token)));
   if (voided === "done") return { outcome: "voided" };
-  if (voided === "absent") return { outcome: "nothing to void" };
-  const id = attempt.notes["quickbooks_charge_id"];
+  if (voided === "absent" && id === undefined) return { outcome: "nothing to void" };
   const refunded =
-    id === undefined ? "unclear" : responses.readReversal(await send(io, (token) => requests.refund(attempt, io.settings, token, id)));
+    id === undefined || voided === "unclear"
+      ? "unclear"
+      : responses.readReversal(await send(io, (token) => requests.refund(attempt, io.settings, token, id)));
   return refunded === "done" ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
 }
 

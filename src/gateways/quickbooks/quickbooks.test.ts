@@ -270,6 +270,7 @@ describe("quickbooks responses", () => {
 describe("quickbooks, reversals", () => {
   const VOIDED = answered(201, { id: "V1", status: "ISSUED" });
   const NONE = errors("PMT-10305", "No records found.", undefined, 404);
+  const KNOWN = { quickbooks_charge_id: "ES2Q849Y8KQ9" };
   const reverse = (script: Script, notes: Record<string, string> = {}) => quickbooks.void!(traceOf(orderOf(), notes), ioWith(script));
 
   test("a charge is voided by its Request-Id, and refunded by its id once it has settled", async () => {
@@ -277,8 +278,37 @@ describe("quickbooks, reversals", () => {
     assert.deepEqual(await reverse(() => NONE), { outcome: "nothing to void" });
     const settled: Script = (request) => (request.url.endsWith("/void") ? errors("PMT-4000") : VOIDED);
     assert.equal((await reverse(settled)).outcome, "unknown");
-    assert.deepEqual(await reverse(settled, { quickbooks_charge_id: "ES2Q849Y8KQ9" }), { outcome: "voided" });
-    assert.equal((await reverse(() => LOST, { quickbooks_charge_id: "ES2Q849Y8KQ9" })).outcome, "unknown");
+    assert.deepEqual(await reverse(settled, KNOWN), { outcome: "voided" });
+    assert.equal((await reverse(() => LOST, KNOWN)).outcome, "unknown");
+  });
+
+  test("only a refused void is followed by a refund, and no other answer to that counts as done (R-422)", async () => {
+    const pathsAfter = async (voidAnswer: GatewayAnswer, refundAnswer = VOIDED) => {
+      const io = ioWith((request) => (request.url.endsWith("/void") ? voidAnswer : refundAnswer));
+      const { outcome } = await quickbooks.void!(traceOf(orderOf(), KNOWN), io);
+      return [outcome, io.sent.some(({ request }) => request.url.endsWith("/refunds"))];
+    };
+    for (const unclear of [LOST, errors("PMT-6000"), errors("PMT-4000", "No.", undefined, 500), answered(403, {}), answered(400, "")])
+      assert.deepEqual(await pathsAfter(unclear), ["unknown", false]);
+    for (const refusal of [LOST, errors("PMT-4000"), errors("PMT-6000"), NONE, answered(201, { id: "R1", status: "DECLINED" })])
+      assert.deepEqual(await pathsAfter(errors("PMT-4000"), refusal), ["unknown", true]);
+    // The charge was answered: that there is no record of it to void does not mean that nothing was taken.
+    assert.deepEqual(await pathsAfter(NONE), ["voided", true]);
+    assert.deepEqual(await pathsAfter(NONE, NONE), ["unknown", true]);
+  });
+
+  test("a refund whose answer was lost is asked for again under the same Request-Id (R-422)", async () => {
+    const ids: (string | undefined)[] = [];
+    const script =
+      (refund: GatewayAnswer): Script =>
+      ({ url, headers }) => {
+        if (url.endsWith("/void")) return errors("PMT-4000");
+        ids.push(headers["Request-Id"]);
+        return refund;
+      };
+    assert.equal((await reverse(script(LOST), KNOWN)).outcome, "unknown");
+    assert.deepEqual(await reverse(script(VOIDED), KNOWN), { outcome: "voided" });
+    assert.deepEqual(ids, [requestId(orderOf(), "-refund"), requestId(orderOf(), "-refund")]);
   });
 
   test("a stored card is deleted from the attempt's customer", async () => {

@@ -125,12 +125,15 @@ export function readStored({ body: bytes, status }: kit.Answered): Approved | De
   return id === undefined ? kit.unknown("a stored card without its id") : kit.approved({ quickbooks_card_id: id });
 }
 
-/** What became of a void or a refund; Intuit knows no such charge with 404. */
-export function readReversal(answer: GatewayAnswer | Declined): "done" | "absent" | "unclear" {
+/** What became of a void or a refund; Intuit knows no such charge with 404. `refused`: it said so, and did nothing. */
+export function readReversal(answer: GatewayAnswer | Declined): "done" | "absent" | "refused" | "unclear" {
   if (kit.isOutcome(answer) || answer.kind !== "answered") return "unclear";
+  const { status } = answer;
   const body = kit.readJson(answer.body);
-  if (answer.status === 404 && errorIn(body)?.code === "PMT-10305") return "absent";
-  return answer.status < 300 && kit.textAt(body ?? undefined, "status") === "ISSUED" ? "done" : "unclear";
+  const error = errorIn(body);
+  if (status === 404 && error?.code === "PMT-10305") return "absent";
+  if (status < 300) return kit.textAt(body ?? undefined, "status") === "ISSUED" ? "done" : "unclear";
+  return error !== null && !isShutOut(status) && judge(answer) === "final" ? "refused" : "unclear";
 }
 
 /** Ids of a customer's cards; null when Intuit did not say. */
