@@ -30,6 +30,8 @@ interface State {
   tokens: Map<string, Card>;
   /** Every VendorTxCode that was used, for ever. */
   codes: Set<string>;
+  /** As a report shows them, by their VendorTxCode. */
+  refunds: Map<string, Record<string, string>>;
 }
 
 type OpayoCall = Call<State, Details>;
@@ -110,7 +112,7 @@ const service = (name: string, inner: Rules, run: (call: OpayoCall) => Answer) =
 
 export const simulator = defineSimulator<State, Details>({
   body: "form",
-  state: () => ({ tokens: new Map(), codes: new Set() }),
+  state: () => ({ tokens: new Map(), codes: new Set(), refunds: new Map() }),
   authenticate({ fields }) {
     const vendor = textOf(fields, "Vendor");
     if (vendor === "") throw refusal("MALFORMED", "3034", "The Vendor or VendorName value is required.");
@@ -326,7 +328,12 @@ function refund(call: OpayoCall): Answer {
   const id = newGuid(call);
   const against = call.transactions.refund(paid, { id, amountMinor, from: ["captured", "settled"] });
   if (against !== null) refuse("5025", "The refund amount exceeds what is left of the original, or it was never taken.");
-  return lines({ Status: "OK", StatusDetail: "0000 : The Authorisation was Successful.", VPSTxId: id, TxAuthNo: call.tools.digits(7) });
+  const [vendortxcode, authNo] = [call.text("VendorTxCode"), call.tools.digits(7)];
+  const [txstateid, status] = STATES.captured;
+  const [amount, currency] = [majorOf(amountMinor, paid.currency), paid.currency];
+  const shown = { vpstxid: id, vendortxcode, transactiontype: "Refund", txstateid, status, amount, currency, vpsauthcode: authNo };
+  call.state.refunds.set(vendortxcode, shown);
+  return lines({ Status: "OK", StatusDetail: "0000 : The Authorisation was Successful.", VPSTxId: id, TxAuthNo: authNo });
 }
 
 /** Money on a registration: up to 115 % of it in all. */
@@ -394,6 +401,8 @@ function report(call: OpayoCall): Answer {
   const member = (name: string) => root?.children.find((child) => child.name === name)?.text;
   const [code, id] = [member("vendortxcode"), member("vpstxid")];
   if (code === undefined && id === undefined) throw accessRefusal("0042", "Neither vendortxcode nor vpstxid was given.");
+  const refunded = call.state.refunds.get(code ?? "");
+  if (refunded !== undefined) return vspaccess("0000", refunded);
   const [found] = call.lookUp(code ?? null, (one) => (code ?? one.reference) === one.reference && (id ?? one.id) === one.id);
   if (found === undefined) throw accessRefusal("0043", "The transaction was not found.").unrecorded();
   const { details, currency: unit } = found;

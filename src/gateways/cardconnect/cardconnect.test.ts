@@ -413,6 +413,11 @@ describe("cardconnect look-ups", () => {
     for (const [found, outcome] of [
       [answered(200, refund), "voided"],
       [answered(200, { ...refund, setlstat: "Declined" }), "unknown"],
+      [answered(200, { ...refund, orderId: `ps-${orderOf().reference}` }), "unknown"],
+      [answered(200, { ...refund, orderId: undefined }), "unknown"],
+      [answered(200, { ...refund, amount: "9.95" }), "unknown"],
+      [answered(200, { ...refund, currency: "CAD" }), "unknown"],
+      [answered(200, { ...refund, setlstat: undefined }), "unknown"],
       [answered(200, DECLINED), "unknown"],
       [answered(503, {}), "unknown"],
       [LOST, "unknown"],

@@ -69,7 +69,7 @@ const takeBack = (subject: Subject, io: Io, retref: string): Promise<boolean> =>
 
 /** The vendor knows no repetition of a refund either: one whose answer was lost is looked for first. */
 async function takeBackOnce(attempt: AttemptTrace, io: Io, retref: string): Promise<boolean> {
-  const refunded = responses.readRefund(await io.send(requests.inquire(requests.refundId(attempt), io.settings)));
+  const refunded = responses.readRefund(await io.send(requests.inquire(requests.refundId(attempt), io.settings)), attempt);
   return refunded === "absent" ? takeBack(attempt, io, retref) : refunded === "done";
 }
 

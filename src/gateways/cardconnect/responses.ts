@@ -1,7 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import { orderId } from "./requests.ts";
+import { orderId, refundId } from "./requests.ts";
 
 /** `respcode` by `respproc`: PPS is the gateway itself, FNOR First Data North, RPCT Rapid Connect. A code means another thing to each. */
 const CODES = kit.wordTable({
@@ -194,11 +194,13 @@ export function anyStored(found: readonly LookUpResult[]): LookUpResult {
   return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
-/** What became of a refund by its own order id. */
-export function readRefund(answer: GatewayAnswer): "done" | "absent" | "unclear" {
+/** What became of the refund of the whole by its own order id, which the answer has to name. */
+export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "absent" | "unclear" {
   const body = kit.lookUpBody(answer, kit.readJson);
   if (field(body, "respproc") === "PPS" && field(body, "respcode") === NOT_FOUND) return "absent";
-  return field(body, "respstat") === "A" && !/^(voided|declined|rejected)$/i.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
+  if (body === null || field(body, "orderId") !== refundId(subject) || isOther(body, "currency", subject.currency)) return "unclear";
+  const isWhole = kit.minorOfDecimal(field(body, "amount")?.replace(/^-/, ""), subject.currency) === subject.amountMinor;
+  return isWhole && field(body, "respstat") === "A" && STANDING.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
 }
 
 /** A void is refused once the batch is closed. */

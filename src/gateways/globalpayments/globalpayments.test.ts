@@ -225,4 +225,18 @@ describe("globalpayments responses", () => {
     assert.equal((await globalpayments.void!(traceOf(orderOf()), late)).outcome, "voided");
     assert.deepEqual(paths(late).slice(1), ["/ucp/transactions/TRN_BHZ1whvN/reversal", "/ucp/transactions/TRN_BHZ1whvN/refund"]);
   });
+
+  test("a refund whose key was seen before counts as done where the vendor names the one that it made then (R-422)", async () => {
+    const seen = (words: string) => error(409, "40039", `Idempotency Key seen before: ${words}`);
+    for (const [answer, outcome] of [
+      [seen("id=TRN_REFUND1, status=CAPTURED"), "voided"],
+      [seen("id=TRN_REFUND1, status=DECLINED"), "unknown"],
+      [seen("id=TRN_REFUND1"), "unknown"],
+      [seen("id=TRN_BHZ1whvN, status=CAPTURED"), "unknown"],
+      [error(409, "40040", "id=TRN_REFUND1, status=CAPTURED"), "unknown"],
+    ] as const) {
+      const io = ioWith([answered(200, { transactions: [SALE] }), error(400, "40044"), answer]);
+      assert.equal((await globalpayments.void!(traceOf(orderOf()), io)).outcome, outcome);
+    }
+  });
 });

@@ -313,7 +313,10 @@ describe("nmi look-up and void", () => {
     const beside = transaction({ transaction_id: "9", condition: "complete" }, { action_type: "refund", amount: "-49.95" });
     for (const report of [settled(action("-49.95")), settled(action("49.95")), settled() + beside])
       assert.partialDeepStrictEqual(await lookUp(xml(report)), { outcome: "declined", code: "processing_error" });
-    for (const report of [settled(action("-49.95", "0")), settled(action("-9.95"))])
+    const cancelled = ["canceled", "failed"].map((condition) =>
+      transaction({ transaction_id: "9", condition }, { action_type: "refund", amount: "-49.95" }),
+    );
+    for (const report of [settled(action("-49.95", "0")), settled(action("-9.95")), ...cancelled.map((one) => settled() + one)])
       assert.equal((await lookUp(xml(report))).outcome, "approved");
   });
 

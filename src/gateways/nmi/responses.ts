@@ -176,9 +176,10 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
 
 const SENT_BACK = kit.declined("processing_error", { reason: "the payment was sent back" });
 
-/** Whether a refund of the whole stands beside the sale, as a further action of it or a transaction of its own. */
+/** Whether a refund of the whole stands beside the sale, as a further action of it or a transaction of its own that was not cancelled. */
 function isSentBack(transactions: readonly kit.XmlElement[], subject: Subject): boolean {
-  const actions = transactions.flatMap((transaction) => kit.childrenOf(transaction, "action"));
+  const standing = transactions.filter((transaction) => !/^(canceled|failed)$/.test(kit.childText(transaction, "condition") ?? ""));
+  const actions = standing.flatMap((transaction) => kit.childrenOf(transaction, "action"));
   const refunds = actions.filter((action) => kit.childText(action, "action_type") === "refund" && kit.childText(action, "success") === "1");
   return subject.mode === "charge" && refunds.some((action) => isAmount(kit.childText(action, "amount")?.replace(/^-/, ""), subject));
 }

@@ -53,7 +53,7 @@ async function register(order: Order, io: OpayoIo, amount: string | null): Promi
 }
 
 async function find(attempt: AttemptTrace, io: OpayoIo): Promise<Found> {
-  const request = requests.transactionDetail(attempt, io.settings);
+  const request = requests.transactionDetail(attempt.reference, io.settings);
   if (request === null) return kit.unknown("no reporting_user: a lost answer cannot be looked up");
   return responses.readDetail(await io.send(request), attempt);
 }
@@ -63,16 +63,15 @@ function outcomeOf(found: Found): LookUpResult {
   return kit.approved({ opayo_vps_tx_id: found.registered.vpsTxId, opayo_security_key: found.registered.securityKey });
 }
 
-/** A void until the day's end, a refund afterwards; a registration is cancelled. */
+/** A void until the day's end, a refund afterwards, which is looked for first: its answer may have been lost. A registration is cancelled. */
 async function takeBack(attempt: AttemptTrace, io: OpayoIo, registered: requests.Registered): Promise<boolean> {
   const first = () => requests.takeBack(attempt, io.settings, registered);
-  if (attempt.mode === "charge")
-    return kit.voidElseRefund(
-      io,
-      { void: first, refund: () => requests.refund(attempt, io.settings, registered) },
-      responses.readReversal,
-      attempt.notes,
-    );
+  if (attempt.mode === "charge") {
+    const request = requests.transactionDetail(requests.refundCode(attempt), io.settings);
+    const refunded = request === null ? "unclear" : responses.readRefund(await io.send(request), attempt);
+    const refund = () => requests.refund(attempt, io.settings, registered);
+    return refunded === "absent" ? kit.voidElseRefund(io, { void: first, refund }, responses.readReversal) : refunded === "done";
+  }
   const answer = await kit.ask(io, first());
   return answer !== null && responses.readReversal(answer) === "done";
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
+import { shortReference } from "../kit/index.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
 
@@ -47,6 +48,8 @@ const KNOWN = {
   securitykey: IDS.SecurityKey,
   vpsauthcode: "8769237",
 };
+const UNKNOWN_CODE = report({ errorcode: "0043" });
+const REFUND_CODE = `refund-${shortReference(REFERENCE, 24)}`;
 
 function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
   let count = 0;
@@ -330,27 +333,49 @@ describe("opayo responses", () => {
 
   test("a payment is voided with what the look-up gave, refunded when that is too late; a registration is cancelled", async () => {
     const taken = lines({ Status: "OK", StatusDetail: "2005 : The Void was Successful." });
-    const day = ioWith([report(KNOWN), taken]);
+    const day = ioWith([report(KNOWN), UNKNOWN_CODE, taken]);
     assert.equal((await opayo.void!(traceOf(orderOf()), day)).outcome, "voided");
-    assert.match(day.sent[1]?.body ?? "", /TxType=VOID&Vendor=acmevendor&.*&SecurityKey=7OYK4OHM7Y&TxAuthNo=8769237$/);
-    const late = ioWith([report(KNOWN), invalid("4045"), taken]);
+    assert.match(day.sent[2]?.body ?? "", /TxType=VOID&Vendor=acmevendor&.*&SecurityKey=7OYK4OHM7Y&TxAuthNo=8769237$/);
+    const late = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), taken]);
     assert.equal((await opayo.void!(traceOf(orderOf()), late)).outcome, "voided");
-    assert.match(late.sent[2]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y&RelatedTxAuthNo=8769237$/);
+    assert.match(late.sent[3]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y&RelatedTxAuthNo=8769237$/);
     for (const unclear of [LOST, invalid("5003", "ERROR"), invalid("2002"), answered(502, "<html>")]) {
-      const doubtful = ioWith([report(KNOWN), unclear, taken]);
+      const doubtful = ioWith([report(KNOWN), UNKNOWN_CODE, unclear, taken]);
       assert.equal((await opayo.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
-      assert.equal(doubtful.sent.length, 2, "no refund after a void that may have been taken");
-    }
-    for (const [notes, outcome] of [
-      [{ reversal: "sent" }, "voided"],
-      [{ reversal: "answered" }, "unknown"],
-      [{}, "unknown"],
-    ] as const) {
-      const again = ioWith([report(KNOWN), invalid("4045"), invalid("4042")]);
-      assert.equal((await opayo.void!(traceOf(orderOf(), notes), again)).outcome, outcome, "the refund's code was used");
+      assert.equal(doubtful.sent.length, 3, "no refund after a void that may have been taken");
     }
     const cancel = ioWith([report({ ...KNOWN, txstateid: "14", status: "Transaction REGISTERED." }), taken]);
     assert.equal((await opayo.void!(traceOf(storing), cancel)).outcome, "voided");
     assert.match(cancel.sent[1]?.request.url ?? "", /\/cancel\.vsp$/);
+  });
+
+  test("a refund whose answer was lost is found by its own code, and nothing is sent while it is not known to be made (R-422)", async () => {
+    const refund = { ...KNOWN, vendortxcode: REFUND_CODE, amount: "49.95", currency: "USD" };
+    for (const [found, outcome] of [
+      [report(refund), "voided"],
+      // A refusal uses the code up, and gives nothing back.
+      [report({ ...refund, txstateid: "18", status: "Transaction declined by the bank." }), "unknown"],
+      [report({ ...refund, status: "Transaction cancelled." }), "unknown"],
+      [report({ ...refund, amount: "9.95" }), "unknown"],
+      [report({ ...refund, vendortxcode: REFERENCE }), "unknown"],
+      [report(KNOWN), "unknown"],
+      [report({ errorcode: "0044" }), "unknown"],
+      [LOST, "unknown"],
+    ] as const) {
+      const io = ioWith([report(KNOWN), found]);
+      assert.equal((await opayo.void!(traceOf(orderOf()), io)).outcome, outcome);
+      assert.equal(io.sent.length, 2);
+      assert.match(decodeURIComponent(io.sent[1]?.body ?? ""), new RegExp(`<vendortxcode>${REFUND_CODE}<`));
+    }
+  });
+
+  test("a refund that the bank refused is not known to be made, though its code was used up and an answer before was lost (R-422)", async () => {
+    const declined = report({ ...KNOWN, vendortxcode: REFUND_CODE, txstateid: "18", status: "Transaction declined by the bank." });
+    const io = testIo(settingsOf(opayo), ({ url, body }) => {
+      if (url.endsWith("/access.htm"))
+        return Promise.resolve(decodeURIComponent(Buffer.from(body ?? []).toString()).includes(REFUND_CODE) ? declined : report(KNOWN));
+      return Promise.resolve(invalid(url.endsWith("/void.vsp") ? "4045" : "4042"));
+    });
+    assert.equal((await opayo.void!(traceOf(orderOf(), { reversal: "sent" }), io)).outcome, "unknown");
   });
 });

@@ -208,13 +208,13 @@ export function register(
   ]);
 }
 
-/** Reporting API: what became of our VendorTxCode. Signed with MD5, as the vendor asks. Null without a reporting user. */
-export function transactionDetail(subject: Subject, settings: Settings): GatewayRequest | null {
+/** Reporting API: what became of a VendorTxCode of ours. Signed with MD5, as the vendor asks. Null without a reporting user. */
+export function transactionDetail(vendorTxCode: string, settings: Settings): GatewayRequest | null {
   const { vendor, reporting_user: user, reporting_password: password } = settings.credentials;
   if (!user || !password) return null;
   const asked =
     `<command>getTransactionDetail</command><vendor>${vendor.reveal()}</vendor><user>${user.reveal()}</user>` +
-    `<vendortxcode>${subject.reference}</vendortxcode>`;
+    `<vendortxcode>${vendorTxCode}</vendortxcode>`;
   const signature = kit.hash("md5", [asked, "<password>", password, "</password>"], "hex");
   return post(settings, "/access/access.htm", [["XML", `<vspaccess>${asked}<signature>${signature}</signature></vspaccess>`]]);
 }
@@ -230,10 +230,13 @@ export function takeBack(subject: Subject, settings: Settings, { vpsTxId, securi
   ]);
 }
 
-/** Gives a settled payment back, under a code of its own. */
+/** The refund's own, the same at each try: a second refund is refused, and the first is found by it when its answer was lost. */
+export const refundCode = ({ reference }: Pick<Subject, "reference">) => `refund-${kit.shortReference(reference, 24)}`;
+
+/** Gives a settled payment back. */
 export function refund(subject: Subject, settings: Settings, { vpsTxId, securityKey, txAuthNo }: Registered): GatewayRequest {
   return post(settings, "/gateway/service/refund.vsp", [
-    ...head(settings, "REFUND", `refund-${kit.shortReference(subject.reference, 24)}`),
+    ...head(settings, "REFUND", refundCode(subject)),
     ["Amount", opayoAmount(subject)],
     ["Currency", subject.currency],
     ["Description", "Reversal"],

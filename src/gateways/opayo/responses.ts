@@ -1,7 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import type { Registered, Subject } from "./requests.ts";
+import { refundCode, type Registered, type Subject } from "./requests.ts";
 
 /** `DeclineCode` of a NOTAUTHED: the bank's own (ISO 8583). */
 const ofBank = kit.codeTable({
@@ -102,15 +102,24 @@ const READ = ["errorcode", "vendortxcode", "txstateid", "status", "vpstxid", "se
 const FAILED = /\b(fail|declin|cancel|void|abort|reject|expir)/i;
 const AUTHORISED = "16";
 
-export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
-  const { mode, reference } = subject;
+/** The report on a code of ours. */
+function reportOn(answer: GatewayAnswer, code: string): { outcome: "reported"; root: kit.XmlElement } | typeof kit.absent | Unknown {
   const root = kit.lookUpBody(answer, kit.readXml);
   if (root?.name !== "vspaccess") return kit.unknown("the Reporting API did not answer the look-up");
   if (READ.some((name) => kit.childrenOf(root, name).length > 1)) return kit.unknown("a report that says something twice");
   const error = kit.childText(root, "errorcode");
   if (error === NOT_FOUND) return kit.absent;
   if (error !== "0000") return kit.unknown("the Reporting API refused the look-up: see reporting_user and its permissions");
-  if ((kit.childText(root, "vendortxcode") ?? reference) !== reference) return kit.unknown("the Reporting API told of another transaction");
+  if ((kit.childText(root, "vendortxcode") ?? code) !== code) return kit.unknown("the Reporting API told of another transaction");
+  return { outcome: "reported", root };
+}
+
+/** What became of the payment or registration. */
+export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
+  const { mode, reference } = subject;
+  const found = reportOn(answer, reference);
+  if (found.outcome !== "reported") return found;
+  const { root } = found;
   const [state, status = ""] = [kit.childText(root, "txstateid"), kit.childText(root, "status")];
   const [vpsTxId = "", securityKey = ""] = [kit.childText(root, "vpstxid"), kit.childText(root, "securitykey")];
   const isStored = mode === "tokenize" && /\b(registered|authenticated)\b/i.test(status) && !/\b(not|failed|cancelled)\b/i.test(status);
@@ -125,13 +134,21 @@ export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
   return kit.unknown("a state of the transaction that the vendor's documents do not name");
 }
 
+/** What became of the refund of the whole: one that was refused has used its code up, and gave nothing back. */
+export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "absent" | "unclear" {
+  const found = reportOn(answer, refundCode(subject));
+  if (found.outcome !== "reported") return found.outcome === "absent" ? "absent" : "unclear";
+  const [state, status = ""] = [kit.childText(found.root, "txstateid"), kit.childText(found.root, "status")];
+  const isNamed = kit.childText(found.root, "vendortxcode") === refundCode(subject);
+  return isNamed && state === AUTHORISED && !FAILED.test(status) && isAsked(found.root, subject) ? "done" : "unclear";
+}
+
 /** The amount and currency of a payment, which not every detail has; thousands may be set apart. */
 function isAsked(root: kit.XmlElement, { amountMinor, currency }: Subject): boolean {
   const [amount, unit] = [kit.childText(root, "amount")?.replaceAll(",", ""), kit.childText(root, "currency")];
   return (!amount || kit.minorOfDecimal(amount, currency) === amountMinor) && (!unit || unit === currency);
 }
 
-const USED_CODE = "4042";
 const ofReversal = kit.wordTable<kit.ReversalStep>({
   OK: "done",
   INVALID: "settled already",
@@ -140,12 +157,8 @@ const ofReversal = kit.wordTable<kit.ReversalStep>({
   REJECTED: "settled already",
 });
 
-/**
- * A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. The refund's own
- * code is the same at each try: where it was used, the refund arrived.
- */
+/** A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const body = kit.lookUpBody(answer, kit.readLines);
-  if ((body && detailCode(body)) === USED_CODE) return "none left";
   return NOT_KNOWN.has((body && detailCode(body)) ?? "") ? "unclear" : (ofReversal(body?.get("Status")) ?? "unclear");
 }
