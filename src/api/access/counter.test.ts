@@ -134,3 +134,31 @@ test("in the database a refusal is remembered without a statement until its time
   assert.deepEqual(await database.db.selectFrom("token_buckets").select("bucket").execute(), []);
   await database.close();
 });
+
+const onServer = process.env["TEST_DATABASE_URL"] ? false : "needs PostgreSQL: the embedded database has one session";
+test(
+  "requests that waited for others on the same bucket are counted by the time at which their turn came (R-061, R-063)",
+  { skip: onServer },
+  async () => {
+    const database = await testDatabase();
+    const counter = databaseCounter(database, systemClock);
+    await counter.count("shared", 20);
+    const [locked, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const others = database.transaction(async (tx) => {
+      await tx.selectFrom("token_buckets").select("bucket").where("bucket", "=", "shared").forUpdate().execute();
+      locked.resolve();
+      await waiting.promise;
+      // Fifteen are taken, some time after those that wait began.
+      await sql`select pg_sleep(0.05)`.execute(tx);
+      await sql`update token_buckets set full_at = clock_timestamp() + interval '45 seconds' where bucket = 'shared'`.execute(tx);
+    });
+    await locked.promise;
+    const allowed = parallel(counter, "shared", 5, 20);
+    const isWaiting = sql<object>`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    while ((await isWaiting.execute(database.db)).rows.length === 0);
+    waiting.resolve();
+    await others;
+    assert.equal(await allowed, 5);
+    await database.close();
+  },
+);

@@ -8,7 +8,8 @@ const MAX_REFUSALS = 10_000;
 
 /**
  * Counts in the table `token_buckets`, one row for each, shared by all processes (R-063), by the database's clock. Requests that come
- * together are counted by one statement; the row is locked by the upsert, so parallel requests cannot take the same token.
+ * together are counted by one statement; the row is locked by the upsert, so parallel requests cannot take the same token. The time is read once
+ * the row is locked (`turn`): by an earlier one, what others took while this statement waited would seem to be more than it was.
  */
 export function databaseCounter(database: Database, clock: Clock): RateCounter {
   const refusals = new Map<string, { count: Count; until: number }>();
@@ -52,9 +53,9 @@ const takeTokens = statement<{ bucket: string; granted: number; full_in_ms: numb
   insert into token_buckets as kept (bucket, full_at, granted)
   select bucket, now + make_interval(secs => tokens * token_seconds), tokens from asked order by bucket
   on conflict (bucket) do update set (full_at, granted) = (
-    select greatest(kept.full_at, now) + make_interval(secs => fitting * token_seconds), fitting
-    from asked cross join lateral (
-      select least(tokens, floor((${(WINDOW_MS + 1) / 1000} - extract(epoch from greatest(kept.full_at, now) - now)::float8) / token_seconds))::int as fitting
+    select greatest(kept.full_at, turn) + make_interval(secs => fitting * token_seconds), fitting
+    from asked cross join lateral (select clock_timestamp() as turn) as waited cross join lateral (
+      select least(tokens, floor((${(WINDOW_MS + 1) / 1000} - extract(epoch from greatest(kept.full_at, turn) - turn)::float8) / token_seconds))::int as fitting
     ) as there
     where asked.bucket = kept.bucket
   )
