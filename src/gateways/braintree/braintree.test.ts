@@ -249,6 +249,26 @@ describe("braintree responses", () => {
     assert.partialDeepStrictEqual(inputOf(io.sent[0]?.body), { creditCard: { billingAddress: { postalCode: "44628-1234" } } });
   });
 
+  test("a refund whose answer was lost is found with its payment, and nothing is sent while it is at work (R-422)", async () => {
+    const refund = (status?: string, value = "49.95") => ({ status, amount: { value } });
+    for (const [refunds, outcome, reversals] of [
+      [[refund("SUBMITTED_FOR_SETTLEMENT")], "nothing to void", 0],
+      [[refund("PROCESSOR_DECLINED"), refund("SETTLED")], "nothing to void", 0],
+      [[refund("AUTHORIZING")], "unknown", 0],
+      [[refund()], "unknown", 0],
+      [[refund("PROCESSOR_DECLINED"), refund("FAILED"), refund("SETTLEMENT_DECLINED"), refund("VOIDED")], "voided", 1],
+      [[refund("SETTLED", "9.95")], "voided", 1],
+      [[], "voided", 1],
+    ] as const) {
+      const io = testIo(settingsOf(braintree), ({ body }) =>
+        Promise.resolve(Buffer.from(body ?? []).includes("reverseTransaction") ? REVERSED : found({ refunds })),
+      );
+      const result = await braintree.void!(traceOf(orderOf()), io);
+      const sent = io.sent.filter(({ body }) => body.includes("reverseTransaction")).length;
+      assert.deepEqual([result.outcome, sent], [outcome, reversals], JSON.stringify(refunds));
+    }
+  });
+
   test("a single-use id that was used up, or DUPLICATE, is looked up by our order id before it counts", async () => {
     assert.equal((await charge(errors("VALIDATION", "91564"), found({}))).outcome, "approved");
     assert.equal(

@@ -68,6 +68,7 @@ const GLOBAL_ID = /^[A-Za-z0-9+/=_-]{1,255}$/;
 const LEGACY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const TAKEN = new Set(["SUBMITTED_FOR_SETTLEMENT", "SETTLING", "SETTLED", "SETTLEMENT_PENDING", "SETTLEMENT_CONFIRMED"]);
 const NOT_TAKEN = new Set(["SETTLEMENT_DECLINED", "AUTHORIZATION_EXPIRED", "VOIDED"]);
+const REFUSED = new Set(["PROCESSOR_DECLINED", "GATEWAY_REJECTED", "FAILED"]);
 const SENT_BACK = new Set([...TAKEN, "VOIDED"]);
 const OTHER_CURRENCY = kit.declined("gateway_misconfigured", {
   reason: "the merchant account has another currency than the session: set merchant_account_id; the payment was sent back",
@@ -183,8 +184,7 @@ function transactionState(transaction: Json, subject: Subject): PaymentState {
   if (kit.saysOther(transaction, subject.reference, "orderId")) return kit.unknown("the answer is another payment's");
   const processor = { braintree_transaction_id: legacyId };
   if (status === "AUTHORIZING") return { outcome: "working", id };
-  if (status === "PROCESSOR_DECLINED" || status === "GATEWAY_REJECTED" || status === "FAILED")
-    return refusalOf(transaction, status, processor);
+  if (REFUSED.has(status)) return refusalOf(transaction, status, processor);
   if (NOT_TAKEN.has(status)) return kit.declined("processing_error", { processor });
   if (!TAKEN.has(status) && status !== "AUTHORIZED") return kit.unknown("a status that Braintree does not document");
   if (kit.textAt(transaction, "amount", "currencyCode") !== subject.currency)
@@ -192,14 +192,20 @@ function transactionState(transaction: Json, subject: Subject): PaymentState {
   const taken = kit.minorOfDecimal(kit.at(transaction, "amount", "value"), subject.currency);
   if (taken !== null && taken > 0 && taken < subject.amountMinor) return { outcome: "must go back", id, refusal: PART };
   if (taken !== subject.amountMinor) return kit.unknown("another amount than asked for");
-  if (isRefunded(transaction, subject)) return kit.declined("processing_error", { processor, reason: "the payment was sent back" });
+  const refunded = readRefunds(transaction, subject);
+  if (refunded === "whole") return kit.declined("processing_error", { processor, reason: "the payment was sent back" });
+  if (refunded === "at work") return kit.unknown("a refund of the payment is at work");
   return kit.approved(processor, { capture: status === "AUTHORIZED" ? "authorized" : "captured" });
 }
 
-/** Whether a refund of the whole stands. */
-function isRefunded(transaction: Json, { amountMinor, currency }: Subject): boolean {
-  const refunds = (kit.objectsAt(transaction, "refunds") ?? []).filter((one) => TAKEN.has(kit.textAt(one, "status") ?? ""));
-  return refunds.some((one) => kit.minorOfDecimal(kit.at(one, "amount", "value"), currency) === amountMinor);
+/** Whether a refund of the whole stands, or one may come to. */
+function readRefunds(transaction: Json, { amountMinor, currency }: Subject): "none" | "whole" | "at work" {
+  const refunds = (kit.objectsAt(transaction, "refunds") ?? []).map((one) => ({
+    status: kit.textAt(one, "status") ?? "",
+    isWhole: kit.minorOfDecimal(kit.at(one, "amount", "value"), currency) === amountMinor,
+  }));
+  if (refunds.some(({ status, isWhole }) => isWhole && TAKEN.has(status))) return "whole";
+  return refunds.every(({ status }) => [TAKEN, NOT_TAKEN, REFUSED].some((known) => known.has(status))) ? "none" : "at work";
 }
 
 /** The event of the status history that says why. */

@@ -357,6 +357,32 @@ describe("cybersource look-ups", () => {
     assert.equal((await cybersource.void!(traceOf(orderOf()), ioWith([answered(201, { totalCount: 0 })]))).outcome, "nothing to void");
   });
 
+  test("a refund without a clear answer is not sent again, one that was refused or never sent is (R-422)", async () => {
+    const no = (reason: string) => answered(400, { reason });
+    const closed = no("NOT_VOIDABLE");
+    const again = async (first: GatewayAnswer) => {
+      const io = ioWith([found(summary()), closed, first]);
+      assert.equal((await cybersource.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([found(summary()), closed, answered(201, { id: "2", status: "PENDING" })]);
+      return [(await cybersource.void!(traceOf(orderOf(), io.notes), later)).outcome, later.sent.length];
+    };
+    for (const unclear of [
+      LOST,
+      answered(502, { reason: "SERVER_TIMEOUT" }),
+      answered(201, { status: "DECLINED" }),
+      no("DUPLICATE_REQUEST"),
+    ])
+      assert.deepEqual(await again(unclear), ["unknown", 2], JSON.stringify(unclear));
+    for (const plain of [no("INVALID_DATA"), { kind: "not sent", reason: "no connection" } as const])
+      assert.deepEqual(await again(plain), ["voided", 3], JSON.stringify(plain));
+  });
+
+  test("a void that is a duplicate may have been taken before, and no refund follows it (R-422)", async () => {
+    const io = ioWith([found(summary()), answered(400, { reason: "DUPLICATE_REQUEST" }), answered(201, { id: "2", status: "PENDING" })]);
+    assert.equal((await cybersource.void!(traceOf(orderOf()), io)).outcome, "unknown");
+    assert.equal(io.sent.length, 2);
+  });
+
   test("a duplicate is looked up until the first one shows", async () => {
     const io = ioWith([invalid("DUPLICATE_REQUEST"), answered(201, { totalCount: 0 }), found(summary())]);
     assert.equal((await cybersource.charge(orderOf(), io)).outcome, "approved");

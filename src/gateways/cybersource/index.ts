@@ -40,7 +40,7 @@ export const gateway = kit.defineGateway({
     "expiry date again. Accounts without relaxed address requirements want the billing_... settings. Message-level encryption must be off. " +
     "Telephone payments need a processor that takes commerceIndicator moto. A lost payment is searched for over the last seven days. " +
     "Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals. " +
-    "A refund after the batch whose answer was lost cannot be known: the payment stays on the list of unmatched ones.",
+    "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   charge: async (order, io) => follow(order, io, responses.readPayment(await io.send(requests.sale(order, io.settings, io)), order)),
   tokenize,
   lookUp,
@@ -78,14 +78,15 @@ async function released(subject: Subject, io: Io, id: string, amountMinor: numbe
   );
 }
 
-function takeBack(subject: Subject, io: Io, id: string): Promise<boolean> {
-  return kit.voidElseRefund(
+function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
+  return kit.voidElseOneRefund(
     io,
     {
-      void: () => requests.voidSale(subject, io.settings, io, id),
-      refund: () => requests.refund(subject, io.settings, io, id),
+      void: () => requests.voidSale(attempt, io.settings, io, id),
+      refund: () => requests.refund(attempt, io.settings, io, id),
     },
     responses.readReversal,
+    attempt.notes,
   );
 }
 

@@ -140,10 +140,12 @@ function refusalOf(body: kit.JsonObject, otherwise: DeclineCode): Declined {
   });
 }
 
+const reasonIn = (body: kit.JsonObject | null) => kit.textAt(body, "reason") ?? kit.textAt(body, "errorInformation", "reason");
+
 /** Nothing ran. The reasons stand at the top, or with status 201 in errorInformation; the details name the fields. */
 function readInvalid(body: kit.JsonObject, { mode }: Subject): Declined | Unknown {
   const inner = kit.at(body, "errorInformation");
-  const reason = kit.textAt(body, "reason") ?? kit.textAt(inner, "reason");
+  const reason = reasonIn(body);
   const isSaid = reason !== undefined || kit.textAt(body, "status") === "INVALID_REQUEST";
   if (!isSaid || OPEN.has(reason ?? "")) return kit.unknown("a refusal that does not say why");
   const message = kit.textAt(body, "message") ?? kit.textAt(inner, "message");
@@ -195,8 +197,11 @@ function readFound(item: kit.JsonObject, subject: Subject): Approved | Declined 
 /** Outcomes of a void, release or refund that is accepted; a refund is settled later. */
 const isReversed = kit.wordTable({ VOIDED: true, CANCELLED: true, REVERSED: true, PENDING: true, TRANSMITTED: true });
 
-/** A void is refused with 400 once the payment is settled. */
+/** A void is refused with 400 once the payment is settled. Without a reason, or as a duplicate, it may have been taken. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
-  if (status === 400) return "settled already";
-  return status === 201 && isReversed(kit.textAt(kit.readJson(body), "status")) ? "done" : "unclear";
+  const read = kit.readJson(body);
+  const reason = reasonIn(read);
+  if (status === 400)
+    return reason === undefined || OPEN.has(reason) || ofReason(reason) === "duplicate_transaction" ? "unclear" : "settled already";
+  return status === 201 && isReversed(kit.textAt(read, "status")) ? "done" : "unclear";
 }

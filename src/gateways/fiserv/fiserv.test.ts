@@ -238,6 +238,21 @@ describe("fiserv responses", () => {
     }
   });
 
+  test("a return without a clear answer that its order does not show is not sent again, one that was refused or never sent is (R-422)", async () => {
+    const order = answered(200, { transactions: [SALE] });
+    const no = answered(409, { transactionResult: "FAILED" });
+    const again = async (first: GatewayAnswer) => {
+      const io = ioWith([answered(200, SALE), order, no, first]);
+      assert.equal((await fiserv.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([answered(200, SALE), order, no, answered(200, { transactionResult: "APPROVED" })]);
+      return [(await fiserv.void!(traceOf(orderOf(), io.notes), later)).outcome, later.sent.length];
+    };
+    for (const unclear of [LOST, answered(502, "<html>"), answered(200, { transactionResult: "WAITING" })])
+      assert.deepEqual(await again(unclear), ["unknown", 3], JSON.stringify(unclear));
+    for (const plain of [no, { kind: "not sent", reason: "no connection" } as const])
+      assert.deepEqual(await again(plain), ["voided", 4], JSON.stringify(plain));
+  });
+
   test("5005 is a duplicate or a fraud rule by its words, and a duplicate is looked up before it counts", async () => {
     assert.equal(codeOf(await charge(byGateway("5005", "FRAUD - Some setting"))), "fraud_suspected");
     assert.equal((await charge(byGateway("5005", "FRAUD - Duplicate lockout"), answered(200, SALE))).outcome, "approved");

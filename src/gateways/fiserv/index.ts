@@ -41,7 +41,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "The vendor boards a store for telephone orders; without it a payment is refused with 5108 or 23032. Widget payments come without 3-D Secure: the store must accept " +
     "that (ECI 7), or they are refused with 5102. Unconfirmed: the codes of 400 and " +
-    "401 answers, and whether a declined payment's order id may be used again (each card has its own).",
+    "401 answers, and whether a declined payment's order id may be used again (each card has its own). A refund whose answer was lost, and that its " +
+    "order does not show, is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
   lookUp,
@@ -49,7 +50,7 @@ export const gateway = kit.defineGateway({
     kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
       // A return whose answer was lost is a transaction of the payment's order.
       const returned = responses.readOrder(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
-      return returned === "none" ? takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "") : returned === "whole";
+      return returned === "none" ? takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "", attempt.notes) : returned === "whole";
     }),
 });
 
@@ -60,7 +61,7 @@ async function charge(order: Order, io: FiservIo): Promise<Outcome> {
 }
 
 /** Waits for what is not decided yet, and takes back what was approved in part. */
-async function follow(subject: requests.Subject, io: FiservIo, first: PaymentState): Promise<Outcome> {
+async function follow(subject: requests.Subject, io: FiservIo, first: PaymentState, notes: AttemptTrace["notes"] = {}): Promise<Outcome> {
   let state: PaymentState | null = first;
   if (first.outcome === "waiting") {
     await io.note({ payment: first.id });
@@ -72,21 +73,22 @@ async function follow(subject: requests.Subject, io: FiservIo, first: PaymentSta
   if (state === null || state.outcome === "waiting") return kit.unknown("Fiserv is still working on the payment");
   if (state.outcome !== "partial") return state;
   await io.note({ payment: state.id });
-  if (!(await takeBack(subject, io, state.id))) return kit.unknown("a partial payment that could not be voided");
+  if (!(await takeBack(subject, io, state.id, notes))) return kit.unknown("a partial payment that could not be voided");
   return kit.declined("insufficient_funds", {
     processor: { fiserv_transaction_id: state.id },
     reason: "only a part was approved; it was voided",
   });
 }
 
-function takeBack(subject: requests.Subject, io: FiservIo, id: string): Promise<boolean> {
-  return kit.voidElseRefund(
+function takeBack(subject: requests.Subject, io: FiservIo, id: string, notes: AttemptTrace["notes"]): Promise<boolean> {
+  return kit.voidElseOneRefund(
     io,
     {
       void: () => requests.voidPayment(io.settings, io, id),
       refund: () => requests.returnPayment(subject, io.settings, io, id),
     },
     responses.readReversal,
+    notes,
   );
 }
 
@@ -106,5 +108,5 @@ async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult
   }
   const found = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, attempt.reference)), attempt);
   if (found.outcome === "absent") return found;
-  return found.outcome === "waiting" ? kit.pending : follow(attempt, io, found);
+  return found.outcome === "waiting" ? kit.pending : follow(attempt, io, found, attempt.notes);
 }

@@ -42,3 +42,25 @@ export async function voidElseRefund(
   const refunded = await ask(requests.refund());
   return refunded === "done" || (refunded === "none left" && wasLost);
 }
+
+/**
+ * A void, else a refund, for a vendor that does not say that it would refuse a second one: a refund that had no clear answer is not sent
+ * again. One that was refused, or never left, is.
+ */
+export async function voidElseOneRefund(
+  io: Pick<GatewayIo, "send" | "note">,
+  requests: { void: () => GatewayRequest; refund: () => GatewayRequest },
+  read: (answer: Answered) => ReversalStep,
+  notes: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const ask = async (request: GatewayRequest) => {
+    const answer = await io.send(request);
+    return answer.kind === "answered" ? read(answer) : answer.kind;
+  };
+  const voided = await ask(requests.void());
+  if (voided !== "settled already" || notes["refund"] === SENT) return voided === "done";
+  await io.note({ refund: SENT });
+  const refunded = await ask(requests.refund());
+  if (refunded === "not sent" || refunded === "settled already") await io.note({ refund: "refused" });
+  return refunded === "done";
+}

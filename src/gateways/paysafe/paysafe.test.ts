@@ -322,6 +322,25 @@ describe("paysafe responses", () => {
     assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([list(AUTH), list(AUTH), error(400, "3406")]))).outcome, "unknown");
   });
 
+  test("a used reference of the refund counts as one that was made only where nothing is left to refund (R-422)", async () => {
+    const left = (availableToRefund?: unknown) => list({ ...AUTH, settlements: [{ ...AUTH.settlements[0], availableToRefund }] });
+    const [batched, used] = [error(400, "3415"), error(409, "5031")];
+    for (const [shown, cancelled, refunded, outcome] of [
+      [left(0), batched, used, "voided"],
+      // A refund that was refused has used its reference too, and gave nothing back.
+      [left(4995), batched, used, "unknown"],
+      [left(1), batched, used, "unknown"],
+      [left(""), batched, used, "unknown"],
+      [left(), batched, used, "unknown"],
+      [left(0), batched, error(402, "3406"), "unknown"],
+      [left(0), batched, answered(200, { id: "r-1", status: "FAILED" }), "unknown"],
+      [left(0), used, used, "unknown"],
+    ] as const) {
+      const io = ioWith([left(4995), shown, cancelled, refunded]);
+      assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, outcome);
+    }
+  });
+
   test("a lost verification is looked up, and made again under another reference where it never arrived", async () => {
     const io = ioWith([LOST, answered(200, { verifications: [VERIFICATION] }), answered(200, PROFILE)]);
     assert.equal((await paysafe.tokenize(storing(), io)).outcome, "approved");

@@ -142,18 +142,19 @@ export function readAgain(answer: GatewayAnswer, subject: Subject, currency: str
   return state?.outcome === "received" || state?.outcome === "unknown" ? undefined : state;
 }
 
-/** The ids by which a payment is sent back. */
-export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlement: string } | null {
+/** The ids by which a payment is sent back, and whether all of it was. */
+export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlement: string; isRefunded: boolean } | null {
   const [auth, settlement] = [kit.idAt(body, ID, "id"), kit.idAt(body, ID, "settlements", 0, "id")];
-  return auth === undefined || settlement === undefined ? null : { auth, settlement };
+  const isRefunded = kit.minorOf(kit.at(body, "settlements", 0, "availableToRefund")) === 0;
+  return auth === undefined || settlement === undefined ? null : { auth, settlement, isRefunded };
 }
 
-/** A cancelled settlement, or one that went out with the batch. */
+/** A cancelled settlement, or one that went out with the batch; the reference of a refund that was sent before, and perhaps refused. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
-  if (status < 300 && codeIn(read) === undefined && kit.idAt(read ?? undefined, ID, "id") !== undefined) return "done";
-  // A used reference: the refund's own is the same at each try, and the answer to the first was lost.
-  if (codeIn(read) === "5031") return "done";
+  const isMade = kit.textAt(read, "status") !== "FAILED" && kit.idAt(read ?? undefined, ID, "id") !== undefined;
+  if (status < 300 && codeIn(read) === undefined && isMade) return "done";
+  if (codeIn(read) === "5031") return "none left";
   return codeIn(read) === "3415" ? "settled already" : "unclear";
 }
 

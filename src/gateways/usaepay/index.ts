@@ -27,20 +27,21 @@ export const gateway = kit.defineGateway({
   documentation:
     "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions; beyond them its outcome stays unknown. Switch " +
     "duplicate folding on at the key. Unconfirmed: the HTTP status of refused keys, the length of orderid, and holds of 0.00. " +
-    "A refund after the batch whose answer was lost cannot be known: the payment stays on the list of unmatched ones.",
+    "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
   lookUp,
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), ({ processor }) => {
       const refnum = processor["usaepay_refnum"] ?? "";
-      return kit.voidElseRefund(
+      return kit.voidElseOneRefund(
         io,
         {
           void: () => requests.reverse(io.settings, io, "void", refnum),
           refund: () => requests.reverse(io.settings, io, "refund", refnum),
         },
         responses.readReversal,
+        attempt.notes,
       );
     }),
 });

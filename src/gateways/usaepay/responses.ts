@@ -139,12 +139,12 @@ export function readListed(item: kit.JsonObject, subject: Subject): Approved | D
   return kit.approved({ usaepay_refnum: refnum });
 }
 
-/** A void is refused once the batch is closed; what the gateway says of itself or of the key allows no refund. */
+/** A void is refused once the batch is closed; what the gateway says of itself, of the key or of a duplicate allows no refund. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
   const [result, code] = [kit.textAt(read ?? undefined, "result_code"), errorOf(read)];
   if (status !== 200) return "unclear";
   if (result === "A") return "done";
-  const isGateway = NOT_KNOWN.has(code ?? "") || codeOf(code)?.startsWith("gateway_") === true;
-  return !isGateway && (result === "E" || result === "D" || code !== undefined) ? "settled already" : "unclear";
+  const isUndecided = NOT_KNOWN.has(code ?? "") || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");
+  return !isUndecided && (result === "E" || result === "D" || code !== undefined) ? "settled already" : "unclear";
 }

@@ -89,6 +89,19 @@ describe("usaepay requests", () => {
 });
 
 describe("usaepay reversals", () => {
+  test("a refund without a clear answer is not sent again, one that was refused or never sent is (R-422)", async () => {
+    const again = async (first: GatewayAnswer) => {
+      const io = ioWith([listed(PAID), refused(10128, "E"), first]);
+      assert.equal((await usaepay.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([listed(PAID), refused(10128, "E"), answered(200, { ...PAID, refnum: "3225593999" })]);
+      return [(await usaepay.void!(traceOf(orderOf(), io.notes), later)).outcome, later.sent.length];
+    };
+    for (const unclear of [LOST, answered(502, "<html>"), refused(90909, "E"), refused(31, "E"), refused(93, "E")])
+      assert.deepEqual(await again(unclear), ["unknown", 2], JSON.stringify(unclear));
+    for (const plain of [refused(10128, "E"), refused(10251), { kind: "not sent", reason: "no connection" } as const])
+      assert.deepEqual(await again(plain), ["voided", 3], JSON.stringify(plain));
+  });
+
   test("a payment is refunded only after a void that was plainly refused, and settings that cannot work are named", async () => {
     const back = answered(200, { ...PAID, refnum: "3225593999" });
     const settled = ioWith([listed(PAID), refused(10128, "E"), back]);
