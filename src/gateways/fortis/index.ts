@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -70,16 +70,14 @@ const isPartial = (state: { outcome: string }): state is responses.Partial => st
  * had no clear answer is not sent again: Fortis does not say that it would refuse the second.
  */
 async function takeBack(io: Io, id: string, amountMinor: number | null, notes: Notes): Promise<boolean> {
-  const voided = stepOf(await io.send(requests.voidSale(io.settings, id)));
-  if (voided !== "settled already" || amountMinor === null || notes["refund"] === "sent") return voided === "done";
-  await io.note({ refund: "sent" });
-  const refunded = stepOf(await io.send(requests.refund(amountMinor, io.settings, id)));
-  if (refunded === "not sent" || refunded === "settled already") await io.note({ refund: "refused" });
-  return refunded === "done";
+  const voiding = () => requests.voidSale(io.settings, id);
+  if (amountMinor !== null) {
+    const refund = () => requests.refund(amountMinor, io.settings, id);
+    return kit.voidElseOneRefund(io, { void: voiding, refund }, responses.readReversal, notes);
+  }
+  const answer = await kit.ask(io, voiding());
+  return answer !== null && responses.readReversal(answer) === "done";
 }
-
-const stepOf = (answer: GatewayAnswer) =>
-  answer.kind === "answered" ? responses.readReversal(answer) : answer.kind === "lost" ? "unclear" : answer.kind;
 
 /** A lost check is looked for; it moved nothing, as a store moves nothing, and is else sent again under another id of ours. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
