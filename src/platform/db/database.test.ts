@@ -35,6 +35,14 @@ test("values arrive alike from both databases: numbers, dates, JSON, lists and b
   assert.deepEqual([...row["bytes"]], [0, 255]);
 });
 
+test("a text keeps the byte order mark that it begins with, in a column and in JSON (R-125, R-421)", async () => {
+  const text = "\uFEFFx\uFEFF";
+  const { rows } = await sql`select ${text}::text as plain, ${JSON.stringify({ text })}::jsonb as json, ''::text as empty`.execute(
+    database.db,
+  );
+  assert.deepEqual(rows, [{ plain: text, json: { text }, empty: "" }]);
+});
+
 test("a transaction that throws leaves nothing behind", async () => {
   const fault = database.transaction(async (tx) => {
     await tx.insertInto("organizations").values(organization("rolled-back")).execute();

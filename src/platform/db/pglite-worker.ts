@@ -42,6 +42,13 @@ export type Answer =
   | { kind: "failed"; id: number; error: WireError }
   | { kind: "notification"; channel: string; payload: string };
 
+/** PGlite reads texts with decoders that drop a byte order mark at the beginning; what was stored comes back as it was. */
+globalThis.TextDecoder = class extends TextDecoder {
+  constructor(...[label, options]: ConstructorParameters<typeof TextDecoder>) {
+    super(label, { ignoreBOM: true, ...options });
+  }
+};
+
 const port = parentPort;
 if (!port) throw new Error("pglite-worker.ts runs as a worker thread only");
 const reply = (answer: Answer) => port.postMessage(answer);
