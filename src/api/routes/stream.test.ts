@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from "node:net";
 import { after, before, test, type TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { type Clock, ManualClock, systemClock } from "#src/kernel/clock.ts";
+import type { Database } from "#src/platform/index.ts";
 import { memoryCounter } from "../access/memory-counter.ts";
 import { KEYS, keyWithScope, startTestApi, type TestApi } from "../testing.ts";
 
@@ -357,6 +358,27 @@ test("five streams of one session may be open, a sixth is refused until one ends
   assert.equal(other.response.statusCode, 200);
   for (const reader of [...readers, other]) reader.response.destroy();
 });
+
+test(
+  "streams of a final session end at once and take no place, even while places are given back late (R-067, R-174)",
+  { timeout: 20_000 },
+  async (t) => {
+    // The database deletes nothing: what was given back is not known to be.
+    const database: Database = { ...api.database, kind: "postgres", batched: () => () => new Promise(() => {}) };
+    const app = await listening(
+      t,
+      api.another({ settings: { rateLimitPerMinute: 100 }, deps: { database, owner: "one", rateCounter: memoryCounter(systemClock) } }),
+    );
+    await database.db.insertInto("process_leases").values({ owner: "one", roles: "api" }).execute();
+    const id = await api.createSession();
+    await api.sessions.apply(id, "cancel");
+    for (let count = 0; count < 7; count++) {
+      const reader = await open(id, { app });
+      await reader.until(() => reader.ended);
+      assert.deepEqual([reader.response.statusCode, reader.statuses], [200, ["cancelled"]]);
+    }
+  },
+);
 
 test("when the server goes down the streams end between two events (R-178)", async (t) => {
   const app = await listening(t, api.another());

@@ -39,7 +39,8 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
     if (!session) throw new AppError("session_not_found");
     if (isTerminal(session.status) && request.headers["last-event-id"] === eventId(session)) return reply.code(204).send();
 
-    const release = await quota.take({ sessionId: id, keyId });
+    // What ends at once takes no place: its release, which another process must see, would come after the reader's next request.
+    const release = isTerminal(session.status) ? () => {} : await quota.take({ sessionId: id, keyId });
     if (!release) {
       reply.header("retry-after", FREED_SECONDS);
       throw new AppError("rate_limited", "Too many open streams");
