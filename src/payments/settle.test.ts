@@ -72,6 +72,13 @@ describe("settling a payment", () => {
     assert.equal((await attemptsOf(session))[0]?.outcome, "approved");
   });
 
+  test("an empty description is none to a gateway: vendors refuse an empty text (R-123)", async () => {
+    const session = await collecting(fixture, { description: "" });
+    await testProcess(fixture, fake.gateway()).payments.settle({ session, card: testCard(), mayRetry: true });
+    assert.equal(fake.charges[0]?.description, null);
+    assert.equal((await read(session)).description, "");
+  });
+
   test("an authorized hold ends as payment-authorized (R-198)", async () => {
     fake.onCharge = async () => ({ ...APPROVED, outcome: "approved", capture: "authorized", processor: {} });
     const session = await collecting(fixture);

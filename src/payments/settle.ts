@@ -68,7 +68,8 @@ export async function settle(
       channel: input.channel ?? session.channel,
       amountMinor: session.amountMinor,
       currency: session.currency,
-      description: session.description,
+      // Vendors refuse an empty text, and would fail the payment.
+      description: session.description || null,
       caller: session.caller,
       connectedAccount,
       billingAddress: session.billingAddress,
