@@ -92,10 +92,12 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
       const isFixed = created.field in delivery.terms && created.field !== "caller";
       return isFixed && NEXT[created.field] !== undefined ? misconfigured(created.words) : refusal(created);
     }
-    const other = created.isRepeat || !isOneAtATime(delivery) ? null : await onlyOneLeft(created.sessionId, delivery, toolSessions);
-    if (other) return told(other, delivery, toolSessions);
     const session = created.isRepeat ? await toolSessions.find(delivery.requester, created.sessionId) : null;
-    if (!created.isRepeat || session?.status === "PENDING") return readyAnswer(created, delivery, toolSessions);
+    if (!created.isRepeat || session?.status === "PENDING") {
+      // A repeat looks too: whoever made the session may have come no further.
+      const other = isOneAtATime(delivery) ? await onlyOneLeft(created.sessionId, delivery, toolSessions) : null;
+      return other ? told(other, delivery, toolSessions) : readyAnswer(created, delivery, toolSessions);
+    }
     // A platform that names its tool calls asks again under another name.
     const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
     if (session && (id !== null || !isOver)) return told(session, delivery, toolSessions);

@@ -376,6 +376,29 @@ test("of different payments asked for at one moment in a call from a browser, by
   await Promise.all(apps.map((app) => app.close()));
 });
 
+test("a delivery repeated in a call from a browser leaves one link to be paid, where an earlier one came to no end (R-383, R-435)", async () => {
+  const call = webCall();
+  const ask = async (amount: number, app = ours) => {
+    const { result, error } = await alpha(spelled({ id: `tool ${amount}`, args: { amount }, call }), { project: "linked" }, app);
+    return error === undefined ? (JSON.parse(result ?? "{}") as Answer) : { error };
+  };
+  const first = (await ask(21)) as Answer;
+  // It makes its session and dies: the links made before are as they were, and nobody was told of its own.
+  const apply = () => Promise.reject(new Error("the process died"));
+  const dying = api.another({ deps: { sessions: { ...api.sessions, apply } } });
+  assert.equal(
+    (await post("alpha", spelled({ id: "tool 22", args: { amount: 22 }, call }), { project: "linked" }, {}, callerOf(dying))).statusCode,
+    500,
+  );
+  await dying.close();
+  const statuses = async (sessions: Answer[]) =>
+    await Promise.all(sessions.map(async ({ session_id: id }) => (await sessionOf(id))["status"]));
+  assert.deepEqual(await statuses([first]), ["PENDING"]);
+  const repeated = (await ask(22)) as Answer;
+  assert.equal(repeated["status"], "ready");
+  assert.deepEqual(await statuses([first, repeated]), ["cancelled", "PENDING"]);
+});
+
 test("a caller is known without the plus, by tel: and sip: addresses, and by an address whose plus was not escaped (R-385)", async () => {
   for (const number of ["14155550123", "tel:+14155550123", "sip:+14155550123@pbx.example"]) {
     const { result = "" } = await alpha(spelled({ args: { amount: 1 }, call: newCall({ customer: { number } }) }));
