@@ -382,7 +382,7 @@ test("a delivery repeated in a call from a browser leaves one link to be paid, w
     const { result, error } = await alpha(spelled({ id: `tool ${amount}`, args: { amount }, call }), { project: "linked" }, app);
     return error === undefined ? (JSON.parse(result ?? "{}") as Answer) : { error };
   };
-  const first = (await ask(21)) as Answer;
+  const first = await ask(21);
   // It makes its session and dies: the links made before are as they were, and nobody was told of its own.
   const apply = () => Promise.reject(new Error("the process died"));
   const dying = api.another({ deps: { sessions: { ...api.sessions, apply } } });
@@ -394,7 +394,7 @@ test("a delivery repeated in a call from a browser leaves one link to be paid, w
   const statuses = async (sessions: Answer[]) =>
     await Promise.all(sessions.map(async ({ session_id: id }) => (await sessionOf(id))["status"]));
   assert.deepEqual(await statuses([first]), ["PENDING"]);
-  const repeated = (await ask(22)) as Answer;
+  const repeated = await ask(22);
   assert.equal(repeated["status"], "ready");
   assert.deepEqual(await statuses([first, repeated]), ["cancelled", "PENDING"]);
 });
