@@ -193,7 +193,7 @@ function transactionState(transaction: Json, subject: Subject): PaymentState {
   if (taken !== null && taken > 0 && taken < subject.amountMinor) return { outcome: "must go back", id, refusal: PART };
   if (taken !== subject.amountMinor) return kit.unknown("another amount than asked for");
   const refunded = readRefunds(transaction, subject);
-  if (refunded === "whole") return kit.declined("processing_error", { processor, reason: "the payment was sent back" });
+  if (refunded === "whole") return kit.takenBack(processor);
   if (refunded === "at work") return kit.unknown("a refund of the payment is at work");
   return kit.approved(processor, { capture: status === "AUTHORIZED" ? "authorized" : "captured" });
 }

@@ -183,7 +183,7 @@ function readFound(body: kit.JsonObject, subject: Subject): State | typeof kit.a
   if (isOther(body, "orderId", orderId(subject))) return kit.unknown("a payment of another order id");
   const isRefused = field(body, "respstat") !== "A";
   if ((isRefused ? STANDING : REFUSED).test(settlement ?? "")) return kit.unknown("the result and the settlement contradict each other");
-  if (/^voided$/i.test(settlement ?? "")) return kit.declined("processing_error", { reason: "the payment was taken back" });
+  if (/^voided$/i.test(settlement ?? "")) return kit.takenBack();
   // What the processor did not answer in time the gateway has taken back by now, and says declined.
   const undecided = isUndecided(body) && !/^declined$/i.test(settlement ?? "");
   return subject.mode === "tokenize" ? storedIn(body, undecided) : stateOf(body, subject, undecided);

@@ -107,8 +107,7 @@ export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" |
   if (PARTIAL.has(code)) return { outcome: "partial", id };
   if (now === "works" && kit.textAt(body, "_links", "redirect", "href") !== undefined) return kit.declined("authentication_required");
   if (now === "works" || (from === "answer" && isApproved === undefined)) return { outcome: "working", id };
-  if (now === "is gone")
-    return kit.declined("processing_error", { processor: { checkoutcom_payment_id: id }, reason: "the payment was taken back" });
+  if (now === "is gone") return kit.takenBack({ checkoutcom_payment_id: id });
   if (now === undefined || (isApproved !== undefined && isApproved !== true))
     return kit.unknown("a status that Checkout.com does not document");
   if (code !== undefined && !code.startsWith("10")) return kit.unknown("approved with the code of a refusal");

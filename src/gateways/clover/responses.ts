@@ -109,10 +109,7 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   if (status !== "succeeded" || paid !== true) return kit.unknown("a status that Clover does not document");
   const refunded = kit.minorOf(charge["amount_refunded"]) ?? 0;
   const asked = mode === "charge" ? amountMinor : VERIFICATION_MINOR;
-  if (refunded >= asked)
-    return mode === "charge"
-      ? kit.declined("processing_error", { processor, reason: "the payment was taken back" })
-      : kit.approved(processor);
+  if (refunded >= asked) return mode === "charge" ? kit.takenBack(processor) : kit.approved(processor);
   if (charge["partial_auth"] === true) return { outcome: "partial", id };
   const isAsked = kit.minorOf(charge["amount"]) === asked && kit.textAt(charge, "currency")?.toUpperCase() === currency;
   if (!isAsked || refunded > 0) return kit.unknown("another amount or currency than asked for");

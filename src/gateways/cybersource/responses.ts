@@ -182,7 +182,7 @@ function readFound(item: kit.JsonObject, subject: Subject): Approved | Declined 
   const refused = codes.find((code) => code !== "100");
   if (codes.length === 0 || id === undefined) return kit.unknown("a transaction of our code that does not say what became of it");
   const processor = { cybersource_payment_id: id };
-  if (did("ics_void", "ics_auth_reversal")) return kit.declined("processing_error", { processor, reason: "the payment was taken back" });
+  if (did("ics_void", "ics_auth_reversal")) return kit.takenBack(processor);
   if (refused !== undefined && did("ics_bill")) return kit.unknown("captured, but refused by another application");
   if (refused !== undefined || codes.includes(undefined)) {
     const code = ofReasonCode(refused);

@@ -182,7 +182,7 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
       : kit.unknown("a 404 that is not the vendor's");
   if (isAnothers(body, subject)) return ANOTHERS;
   const state = kit.textAt(body, "transactionState");
-  if (status === 200 && state === "VOIDED") return kit.declined("processing_error", { reason: "the payment was taken back" });
+  if (status === 200 && state === "VOIDED") return kit.takenBack();
   // A reader's answer to a refused payment is 200 as well.
   if (status === 200 && state === "DECLINED") return refusal(status, body);
   return stateOf(status, body, subject);

@@ -95,7 +95,7 @@ function readTransaction(data: kit.JsonObject, { reference, amountMinor, currenc
   const id = kit.idAt(data, ID, "id");
   const [status, reason] = [kit.scalarAt(data, "status_code"), kit.scalarAt(data, "reason_code_id")];
   if (status === STATUS.declined) return declinedAs(data, reason);
-  if (status === STATUS.voided) return kit.declined("processing_error", { reason: "the payment was taken back" });
+  if (status === STATUS.voided) return kit.takenBack();
   if (status !== STATUS.approved || id === undefined || !isMade) return kit.unknown("a status that decides nothing");
   const approved = kit.minorOf(kit.at(data, "auth_amount"));
   if (reason === PARTIAL || (approved !== null && approved < amountMinor)) return { outcome: "partial", id, amountMinor: approved };

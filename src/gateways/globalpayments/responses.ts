@@ -101,7 +101,7 @@ export function readTransaction(transaction: kit.JsonObject, subject: Subject): 
   if (kit.textAt(transaction, "reference") !== subject.reference) return kit.unknown("the answer is another payment's");
   if (OPEN.has(status)) return { outcome: "open", id };
   if (REFUSED.has(status)) return refusalOf(transaction, { globalpayments_transaction_id: id });
-  if (TAKEN_BACK.has(status)) return kit.declined("processing_error", { reason: "the payment was taken back" });
+  if (TAKEN_BACK.has(status)) return kit.takenBack();
   if (!CAPTURED.has(status) && status !== "PREAUTHORIZED") return kit.unknown("a status that Global Payments does not document");
   if (kit.minorOf(kit.at(transaction, "amount")) !== subject.amountMinor || kit.textAt(transaction, "currency") !== subject.currency)
     return kit.unknown("another amount or currency than asked for");

@@ -119,9 +119,7 @@ function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {
 const isSentBack = (body: kit.JsonObject): boolean => isCaptured(body) && kit.minorOf(kit.at(body, "remainingRefundableAmount")) === 0;
 
 const sentBack = ({ outcome }: PaymentState): Declined =>
-  outcome === "partial"
-    ? kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" })
-    : kit.declined("processing_error", { reason: "the payment was taken back" });
+  outcome === "partial" ? kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" }) : kit.takenBack();
 
 function isCaptured(body: kit.JsonObject): boolean {
   const captures = kit.objectsAt(body, "paymentRequest", "authorizations") ?? [];

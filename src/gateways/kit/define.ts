@@ -1,8 +1,8 @@
 import type { AccessToken, AttemptTrace, Capabilities, Declined, Gateway, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import { guarded } from "./guard.ts";
 import { addressFault, credentialFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
-import type { Answered } from "./triage.ts";
 import type { Io, SandboxValues, SettingsDescription, SettingsOf } from "./settings.ts";
+import type { Answered } from "./triage.ts";
 
 /** What holds for most vendors; an adapter names what it has otherwise. */
 const USUAL = {

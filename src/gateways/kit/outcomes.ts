@@ -50,6 +50,11 @@ export function declined(code: DeclineCode, { message, processor = {}, reason }:
   };
 }
 
+/** Approved once, and void or refunded as a whole since: nothing of it is left. */
+export function takenBack(processor: Fields = {}): Declined {
+  return declined("processing_error", { processor, reason: "the payment was taken back" });
+}
+
 /** `reason`: what was lost and where, for the operator: a constant, never a vendor's text. */
 export function unknown(reason: string): Unknown {
   return { outcome: "unknown", reason };

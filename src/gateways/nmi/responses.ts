@@ -167,14 +167,12 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
   });
   if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
   const standing = kit.theStanding(found);
-  const result = standing.outcome === "approved" && isSentBack(mine, subject) ? SENT_BACK : standing;
+  const result = standing.outcome === "approved" && isSentBack(mine, subject) ? kit.takenBack() : standing;
   // Of a report of all orders this may be a part.
   return ours.length < all.length && result.outcome !== "approved"
     ? kit.unknown("the report shows other orders, and perhaps not all")
     : result;
 }
-
-const SENT_BACK = kit.declined("processing_error", { reason: "the payment was sent back" });
 
 /** Whether a refund of the whole stands beside the sale, as a further action of it or a transaction of its own that was not cancelled. */
 function isSentBack(transactions: readonly kit.XmlElement[], subject: Subject): boolean {

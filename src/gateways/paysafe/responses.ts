@@ -103,7 +103,7 @@ function completed(body: kit.JsonObject, id: string, { amountMinor }: Subject, c
   const settled = kit.textAt(settlement, "status");
   if (others.length > 0 || settled === "FAILED" || kit.saysOther(settlement, String(amountMinor), "amount"))
     return kit.unknown("approved, and not settled as a whole");
-  if (settled === "CANCELLED") return kit.declined("processing_error", { processor, reason: "the payment was taken back" });
+  if (settled === "CANCELLED") return kit.takenBack(processor);
   const unit = kit.at(body, "currencyCode") ?? currency;
   if (unit !== currency) return typeof unit === "string" ? { outcome: "another currency", id } : kit.unknown("a currency that is no text");
   // Nothing is left to settle of a sale.

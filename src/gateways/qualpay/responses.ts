@@ -142,7 +142,7 @@ export function readRow(row: kit.JsonObject, subject: Subject): LookUpResult {
   const processor = { qualpay_pg_id: pgId };
   if (status === "paid") return kit.approved(processor);
   if (status === "held") return kit.pending;
-  if (status === "taken back") return kit.declined("processing_error", { reason: "the payment was taken back", processor });
+  if (status === "taken back") return kit.takenBack(processor);
   if (status === undefined) return kit.unknown("a status that Qualpay does not document");
   return kit.declined(declineOf(kit.textAt(row, "rcode") ?? "0", kit.textAt(row, "rmsg")), { processor });
 }

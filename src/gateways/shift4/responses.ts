@@ -75,7 +75,7 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
     return kit.unknown("another amount or currency than asked for");
   if (subject.mode === "charge" && charge["refunded"] === true)
     return kit.minorOf(charge["amountRefunded"]) === asked
-      ? kit.declined("processing_error", { processor: { shift4_charge_id: id }, reason: "the payment was taken back" })
+      ? kit.takenBack({ shift4_charge_id: id })
       : kit.unknown("a part of the charge was refunded");
   return kit.approved({ shift4_charge_id: id }, { capture: charge["captured"] === false ? "authorized" : "captured" });
 }

@@ -165,10 +165,8 @@ export function readQuery(answer: GatewayAnswer, subject: Subject): State[] | nu
   const isSentBack = subject.mode === "charge" && ofType("REFUND").some((one) => isWholeRefund(one, subject));
   return ofType(TYPES[subject.mode])
     .map((one) => stateOf(one, subject))
-    .map((state) => (isSentBack && state.outcome === "approved" ? SENT_BACK : state));
+    .map((state) => (isSentBack && state.outcome === "approved" ? kit.takenBack() : state));
 }
-
-const SENT_BACK = kit.declined("processing_error", { reason: "the payment was sent back" });
 
 function isWholeRefund(record: kit.JsonObject, { amountMinor }: Subject): boolean {
   const isMade = kit.scalarAt(record, "errorcode") === "0" && STANDS.has(kit.scalarAt(record, "settlestatus") ?? "");

@@ -130,8 +130,7 @@ export function readListed(item: kit.JsonObject, subject: Subject): Approved | D
   const [result, type] = [kit.textAt(item, "result_code"), kit.textAt(item, "trantype") ?? ""];
   // The vendor may cut it.
   if (!subject.reference.startsWith(kit.scalarAt(item, "orderid") ?? "")) return kit.unknown("another order with our invoice number");
-  if (/void/i.test(`${type} ${kit.textAt(item, "status") ?? ""}`))
-    return kit.declined("processing_error", { reason: "the payment was taken back" });
+  if (/void/i.test(`${type} ${kit.textAt(item, "status") ?? ""}`)) return kit.takenBack();
   if (result === "D" || result === "E") return refusal(200, item);
   const amount = kit.at(item, "auth_amount") ?? kit.at(item, "amount");
   const isAsked = amount !== undefined && kit.minorOfDecimal(amount, subject.currency) === subject.amountMinor;
