@@ -3,8 +3,8 @@
  *
  * GET /v1/sessions/{id}/stream of the real API on PostgreSQL, in a process of its own: resident memory, descriptors and
  * LISTENs for so many idle streams, and the time from a change's commit (made by this process) to its event at the client (a
- * third process). Aim: at most 25 KiB a stream, 20 ms at p99. Memory is read after a full collection; of fewer streams it is mostly the heap's steps. The limits of
- * R-067 and R-060 are off. BENCH_DATABASE_URL names the server; a database of its own is made there and dropped.
+ * third process). Aim: at most 25 KiB a stream, 20 ms at p99. Memory is read after a full collection; of fewer streams it is
+ * mostly the heap's steps. The limits of R-067 and R-060 are off. BENCH_DATABASE_URL names the server; a database of its own is made there and dropped.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -5,6 +5,7 @@ import type { Config } from "./config/index.ts";
 import { GATEWAYS_BUILT as gateways } from "./gateways/index.ts";
 import { systemClock, within } from "./kernel/clock.ts";
 import { crashPoint } from "./kernel/crash-points.ts";
+import { unbracketed } from "./kernel/host-port.ts";
 import { spokenLanguages } from "./kernel/language.ts";
 import { systemRandom } from "./kernel/random.ts";
 import type { Secret } from "./kernel/secret.ts";
@@ -29,7 +30,6 @@ import { createProjects, type Starter } from "./projects/index.ts";
 import { createSessions } from "./sessions/index.ts";
 import { createWebhooks } from "./webhooks/index.ts";
 import type { Simulators } from "#simulators/index.ts";
-import { unbracketed } from "#src/kernel/host-port.ts";
 import { VERSION } from "./version.ts";
 
 /**

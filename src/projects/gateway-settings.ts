@@ -37,14 +37,15 @@ export const settingsPlace = (key: Key): Place => ({
   environment: key.environment,
 });
 
+/** The columns that name a row. */
+const columnsOf = ({ projectId, gateway, environment }: Key) => ({ project_id: projectId, gateway, environment });
+
 /** The stored row, or null; `lock` holds it until the transaction ends. */
 export async function findStored(db: Db, vault: Vault, key: Key, lock = false): Promise<StoredSettings | null> {
   const query = db
     .selectFrom("gateway_settings")
     .select(["credentials", "options", "endpoint", "version"])
-    .where("project_id", "=", key.projectId)
-    .where("gateway", "=", key.gateway)
-    .where("environment", "=", key.environment);
+    .where((row) => row.and(columnsOf(key)));
   const row = await (lock ? query.forUpdate() : query).executeTakeFirst();
   if (!row) return null;
   const none: SealedCredentials = { applied: {}, current: {} };
@@ -66,7 +67,7 @@ export async function saveStored(db: Db, vault: Vault, key: Key, stored: Omit<St
   };
   await db
     .insertInto("gateway_settings")
-    .values({ project_id: key.projectId, gateway: key.gateway, environment: key.environment, ...row })
+    .values({ ...columnsOf(key), ...row })
     .onConflict((conflict) =>
       conflict.columns(["project_id", "gateway", "environment"]).doUpdateSet((existing) => ({
         ...row,
@@ -82,9 +83,7 @@ async function saveRenewed(db: Db, vault: Vault, key: Key, credentials: SealedCr
   await db
     .updateTable("gateway_settings")
     .set({ credentials: sealed(vault, key, credentials), updated_at: sql<Date>`clock_timestamp()` })
-    .where("project_id", "=", key.projectId)
-    .where("gateway", "=", key.gateway)
-    .where("environment", "=", key.environment)
+    .where((row) => row.and(columnsOf(key)))
     .execute();
 }
 

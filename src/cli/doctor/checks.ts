@@ -1,6 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { type Config, coversInternet, overlaps } from "#src/config/index.ts";
-import { unbracketed } from "#src/kernel/host-port.ts";
+import { type Config, coversInternet, isLoopbackHost, overlaps } from "#src/config/index.ts";
 import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
 import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
@@ -488,8 +487,7 @@ function isSimulated({ config }: Facts): boolean {
 
 /** `host` as in a URL or a setting. */
 function isLoopback(host: string): boolean {
-  const bare = unbracketed(host);
-  return bare === "localhost" || bare.endsWith(".localhost") || rangeOf(bare) === "loopback";
+  return isLoopbackHost(host) || host.endsWith(".localhost");
 }
 
 /** What kind of address it is, or what kind of range begins there; null for a name. */
