@@ -86,7 +86,6 @@ export const RACES: Readonly<Record<string, readonly string[]>> = {
   "a forwarded card was decided, and its answer lost": ["R-249"],
   "a poll saw the end before its webhook arrived": ["R-285"],
   "a webhook arrived twice": ["R-285"],
-  "a job was lost": ["R-285"],
   "a crash while charging, no money taken yet": ["R-286"],
   "a crash after the money was taken": ["R-286"],
   "money taken before a crash became a success": ["R-286"],

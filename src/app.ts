@@ -13,7 +13,6 @@ import { createInstruments } from "./instruments.ts";
 import { createPayments } from "./payments/index.ts";
 import {
   auditRun,
-  createJobs,
   createMetrics,
   createOutbound,
   loadKeyring,
@@ -111,7 +110,6 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   const metrics = createMetrics({ ofProcess: isService });
   const instruments = createInstruments(metrics);
   const outbound = createOutbound({ allow: config.outboundAllow, ownHosts, extraCa: simulators ? [simulators.ca] : [] });
-  const jobs = createJobs(database, log);
 
   const projects = createProjects({
     database,
@@ -121,7 +119,7 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
     simulatorsUrl: () => simulators?.url ?? null,
     languages: spokenLanguages(config.voice),
   });
-  const webhooks = createWebhooks({ database, jobs, projects, gateways, outbound: instruments.webhooks(outbound), clock, random, log });
+  const webhooks = createWebhooks({ database, projects, gateways, outbound: instruments.webhooks(outbound), clock, random, log });
   const sessions = instruments.sessions(createSessions({ database, clock, random, log, outbox: webhooks.outbox }));
   const trunks = createTrunks(config, async ({ host, port, transport }) => {
     const { addressesOf } = await import("./sip/index.ts");
@@ -154,7 +152,7 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
     () => clock.monotonic(),
   );
   const host = { config, clock, random, owner, log, metrics, instruments, ownHosts, onEnd };
-  return { ...host, database, keys, jobs, outbound, projects, webhooks, sessions, checkout, trunks, payments };
+  return { ...host, database, keys, outbound, projects, webhooks, sessions, checkout, trunks, payments };
 }
 
 async function simulatorsOf({ simulatorsPort: port }: Config, onEnd: OnEnd): Promise<Simulators | null> {
@@ -171,7 +169,7 @@ async function startRoles(
   { promptCache = join(modules.config.dataDir, "prompts") }: AppOptions,
   stop: () => Promise<void>,
 ): Promise<App> {
-  const { config, clock, owner, log, database, keys, jobs, projects, webhooks, sessions, payments, checkout, onEnd } = modules;
+  const { config, clock, owner, log, database, keys, projects, webhooks, sessions, payments, checkout, onEnd } = modules;
   const roles = new Set<string>(config.roles);
   const worker = roles.has("worker") ? await import("./roles/worker.ts") : null;
 
@@ -181,9 +179,6 @@ async function startRoles(
   onEnd(() => endSealing());
   onEnd(await auditRun(database, log, { owner, roles: config.roles, version: VERSION }));
 
-  webhooks.registerDelivery();
-  await jobs.start({ work: worker !== null });
-  onEnd(() => jobs.stop());
   const workerRole = worker?.startWorkerRole(modules) ?? null;
   let voice: VoiceRole | null = null;
   const own = { owner, calls: () => voice?.calls.callIds ?? [] };

@@ -174,7 +174,7 @@ async function play(database: Database): Promise<unknown[]> {
     await note(endAttempt(db, sessions, { id: third.id, sessionId: paid }, success, "approve", { errorMessage: time }));
   await note(sessions.find(db, paid));
 
-  await note(projectsWithDueEvents(db));
+  await note(projectsWithDueEvents(db, 0));
   for (let index = 0; index < 4; index++) await note(claimDueEvent(db, PROJECT));
   await note(markWaiting(db, await eventOf(a), "500", 0).then(() => claimDueEvent(db, PROJECT)));
   await note(markDelivered(db, await eventOf(a), "200").then(() => claimDueEvent(db, PROJECT)));

@@ -24,7 +24,7 @@ test("its worker does not take an event whose body is not made yet, which one of
   const due = sql`delivered_at is null and dead_at is null and next_try_at <= clock_timestamp() + interval '1 second'`;
   await fixture.sessions.apply((await fixture.create()).id, "cancel");
   assert.deepEqual((await sql`select id from webhook_events where ${due}`.execute(db)).rows, []);
-  assert.deepEqual(await projectsWithDueEvents(db), [fixture.projectId]);
+  assert.deepEqual(await projectsWithDueEvents(db, 0), [{ projectId: fixture.projectId, waitMs: 0 }]);
   assert.equal((await claimDueEvent(db, fixture.projectId))?.tries, 1);
   assert.equal(await claimDueEvent(db, fixture.projectId), null, "claimed");
 });

@@ -381,6 +381,7 @@ const FUNCTIONS: Readonly<Record<string, (values: Value[], statement: Statement)
   // The model's clock counts whole milliseconds.
   date_trunc: ([, moment]) => moment ?? null,
   make_interval: ([seconds]) => new Interval(Number(seconds) * 1000),
+  ceil: ([value]) => Math.ceil(Number(value)),
   greatest: (values) => values.reduce((most, value) => ((compare(value, most) ?? 1) > 0 ? value : most)),
   // The aggregate itself is the select's: here is the value of one row.
   max: ([value]) => value ?? null,

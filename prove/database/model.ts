@@ -1,12 +1,9 @@
 import type { Statement } from "./expressions.ts";
-import { apply, readMigrations } from "./schema.ts";
+import { readMigrations } from "./schema.ts";
 import { prepare, type Prepared, type Result } from "./statements.ts";
 import type { Table } from "./table.ts";
 import { type Change, DatabaseError, Transaction } from "./transaction.ts";
 import type { Row, Value } from "./values.ts";
-
-/** What the worker's queue is made of here: a job exists when the transaction that sent it is committed. */
-const JOBS = `create table jobs (id bigint generated always as identity, queue text, data jsonb, start_after timestamptz not null)`;
 
 /**
  * PostgreSQL as far as this project uses it, in memory and with a clock that is told to it: transactions at READ COMMITTED,
@@ -23,7 +20,6 @@ export class ModelDatabase {
   constructor(now: () => number) {
     this.#now = now;
     this.tables = readMigrations();
-    apply(JOBS, this.tables);
   }
 
   connect(): Connection {

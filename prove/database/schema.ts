@@ -22,7 +22,7 @@ function statementsOf(text: string): string[] {
 }
 
 /** Reads `create table` and `alter table ... add column` and `rename column`; everything else makes no table and no column. */
-export function apply(statement: string, tables: Map<string, Table>): void {
+function apply(statement: string, tables: Map<string, Table>): void {
   const created = /^create\s+(?:unlogged\s+)?table\s+/i.exec(statement);
   const altered = /^alter\s+table\s+/i.exec(statement);
   if (!created && !altered) return;

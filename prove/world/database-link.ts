@@ -52,7 +52,6 @@ export function databaseOver(link: DatabaseLink, model: ModelDatabase, clock?: C
     migrate: async () => [],
     ping: async () => true,
     close: async () => {},
-    queue: {},
   };
 }
 

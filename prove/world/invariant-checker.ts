@@ -243,7 +243,7 @@ export class InvariantChecker {
     const { database, tracks } = this.#world;
     for (const row of database.committed("sessions")) this.#checkSession(row);
     for (const { id, isCreated } of tracks.values()) if (isCreated && !this.#world.rowOf(id)) this.#break("I1", id, "created and gone");
-    for (const table of ["sessions", "payment_attempts", "webhook_events", "audit_log", "jobs"])
+    for (const table of ["sessions", "payment_attempts", "webhook_events", "audit_log"])
       this.#scan(`the table ${table}`, JSON.stringify(database.committed(table)));
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import { type Gateway, GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { createPayments, type Payments } from "#src/payments/index.ts";
 import type { Projects } from "#src/projects/index.ts";
-import { type Database, type Db, type Jobs, type Log, type OutboundAnswer, type OutboundRequest, startLease } from "#src/platform/index.ts";
+import { type Database, type Log, type OutboundAnswer, type OutboundRequest, startLease } from "#src/platform/index.ts";
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
 import { createCallService, type CallService } from "#src/voice/index.ts";
 import { createWebhooks } from "#src/webhooks/index.ts";
@@ -30,7 +30,6 @@ const DRAIN_MS = 120_000;
 /** What a process has around it. */
 export interface ProcessWorld extends WorldState {
   readonly network: { send(process: ServiceProcess, request: OutboundRequest): Promise<OutboundAnswer> };
-  readonly jobs: { send(tx: Db, queue: string, data: object, startAfterMs: number): Promise<void> };
   readonly invariants: {
     logged(event: string, fields: object): void;
     drained(process: ServiceProcess, how: { since: number; isIdle: boolean }): void;
@@ -71,7 +70,6 @@ export class ServiceProcess implements DatabaseLink {
   readonly #startDelivery: () => () => unknown;
   /** Ends what was started, the last first. */
   readonly #ends: (() => unknown)[] = [];
-  readonly #wakeDelivery: (projectId: string) => void;
 
   constructor(world: ProcessWorld, owner: string) {
     this.world = world;
@@ -91,17 +89,7 @@ export class ServiceProcess implements DatabaseLink {
     const outbound = { send: (request: OutboundRequest) => world.network.send(this, request) };
     const projects = projectsOf(world);
     this.projects = projects;
-    let work: (data: { projectId: string }) => Promise<void> = async () => {};
-    const jobs: Jobs = {
-      define: (_queue, _options, handler) => void (work = handler as unknown as typeof work),
-      send: async (tx, queue, data, { startAfterMs = 0 } = {}) => world.jobs.send(tx, queue, data, startAfterMs),
-      start: async () => {},
-      stop: async () => {},
-      isAlive: () => true,
-    };
-    const webhooks = createWebhooks({ database, jobs, projects, gateways: GATEWAYS_BUILT, outbound, clock, random, log });
-    webhooks.registerDelivery();
-    this.#wakeDelivery = (projectId) => void work({ projectId });
+    const webhooks = createWebhooks({ database, projects, gateways: GATEWAYS_BUILT, outbound, clock, random, log });
     const sessions = createSessions({ database, clock, random, log, outbox: webhooks.outbox });
     const gateways = world.isBlind ? { ...GATEWAYS_BUILT, stripe: BLIND } : GATEWAYS_BUILT;
     const payments = createPayments({ database, sessions, projects, gateways, outbound, clock, random, owner, log });
@@ -194,10 +182,6 @@ export class ServiceProcess implements DatabaseLink {
     this.#connections.clear();
     this.#listeners.clear();
     this.http.close();
-  }
-
-  wakeDelivery(projectId: string): void {
-    if (this.isAlive) this.#wakeDelivery(projectId);
   }
 
   after(ms: number, task: () => void): () => void {

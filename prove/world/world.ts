@@ -5,7 +5,6 @@ import { SESSIONS_PER_WORLD } from "../expected.ts";
 import { WebhookChecker } from "./webhook-checker.ts";
 import { Supervisor } from "./supervisor.ts";
 import { insertFixtures } from "./fixtures.ts";
-import { JobQueue } from "./jobs.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { CallChecker } from "./call-checker.ts";
@@ -29,7 +28,6 @@ const DELIVERY_MS = 80 * HOUR;
 
 /** One seeded run: a database, a few processes that die and come back, vendors, receivers, merchants, callers, shoppers, and checkers. */
 export class World extends WorldState {
-  readonly jobs: JobQueue;
   readonly network: Network;
   readonly invariants: InvariantChecker;
   readonly responses: ResponseChecker;
@@ -42,7 +40,6 @@ export class World extends WorldState {
 
   constructor(seed: number, options: { traced?: boolean } = {}) {
     super(seed, options);
-    this.jobs = new JobQueue(this);
     this.network = new Network(this);
     this.invariants = new InvariantChecker(this);
     this.responses = new ResponseChecker(this);
@@ -90,7 +87,6 @@ export class World extends WorldState {
   #committed(changes: readonly Change[]): void {
     for (const change of changes) {
       const { table, after } = change;
-      if (table === "jobs") this.jobs.committed(change);
       if (table === "payment_attempts") this.#attemptCommitted(change);
       if (table === "webhook_events") this.webhooks.eventCommitted(change);
       if (table === "api_keys") this.apiKeys.committed(after);

@@ -15,8 +15,6 @@ export type CommandModules = Pick<
 export interface CommandOpening {
   /** The command may be the first ever to touch this installation, as `apply` may. */
   creates?: boolean;
-  /** It may send a job: a webhook's wake-up. */
-  jobs?: boolean;
   /** It looks at the database as it is and brings no migration. */
   asItIs?: boolean;
   /** It leaves the rows of the audit log as it found them, unsealed ones too. */
@@ -26,7 +24,7 @@ export interface CommandOpening {
 /** Opens the modules for one command. */
 export async function openForCommand(
   config: Config,
-  { creates, jobs: sendsJobs, asItIs, leavesAudit }: CommandOpening,
+  { creates, asItIs, leavesAudit }: CommandOpening,
 ): Promise<CommandModules & { close(): Promise<void> }> {
   if (!creates && config.embedded && !existsSync(join(config.dataDir, "database"))) {
     throw new OperatorError(`DATA_DIR: there is no installation in ${config.dataDir} yet; npm start or voicetill apply makes one.`);
@@ -34,13 +32,8 @@ export async function openForCommand(
   const { onEnd, endAll } = createEnds();
   try {
     const modules = await openModules(config, silentLog, onEnd, { migrate: !asItIs });
-    const { database, keys, jobs, webhooks } = modules;
+    const { database, keys } = modules;
     if (!asItIs && !leavesAudit) onEnd(() => sealAudit(database, keys));
-    if (sendsJobs) {
-      webhooks.registerDelivery();
-      onEnd(() => jobs.stop());
-      await jobs.start({ work: false });
-    }
     return {
       ...modules,
       baseUrl: addressOf(config),

@@ -120,7 +120,6 @@ const cancel = operation({
   arguments: "ID",
   summary: "Cancels a session by the API's rule: while it waits or a card is being collected, never once the gateway was asked.",
   options: {},
-  opening: { jobs: true },
   read: (_, positionals) => ({ id: idOf(only(positionals, "sessions cancel ID")) }),
   async work(modules, { id }) {
     const { organizationId, environment } = await find(modules, id);

@@ -44,7 +44,6 @@ const resend = operation({
   arguments: "ID-or-session...",
   summary: "Sends webhooks again from the start of their schedule, whatever became of them; a disabled endpoint is enabled by it.",
   options: {},
-  opening: { jobs: true },
   read(_, positionals) {
     if (positionals.length === 0) throw new OperatorError("Usage: voicetill webhooks resend ID-or-session...");
     return { ids: positionals.map((text) => parseUuid(text) ?? text) };

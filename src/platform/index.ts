@@ -10,7 +10,6 @@ export { storable, storableJson } from "./db/storable.ts";
 export { runPrepared, statement } from "./db/statement.ts";
 export type { Tables } from "./db/tables.ts";
 export { createOutbound, type Outbound, type OutboundAnswer, type OutboundRequest } from "./http.ts";
-export { createJobs, type Jobs } from "./jobs.ts";
 export { isOwnerDead, livingProcesses, ownersWithoutKey, startLease } from "./lease.ts";
 export { filterLine, maskSecrets } from "./log-filter.ts";
 export { createLog, type Log, silentLog } from "./log.ts";

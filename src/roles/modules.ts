@@ -4,7 +4,7 @@ import type { Instruments } from "#src/instruments.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Payments } from "#src/payments/index.ts";
-import type { Database, InstallationKeys, Jobs, Log, Metrics, Outbound } from "#src/platform/index.ts";
+import type { Database, InstallationKeys, Log, Metrics, Outbound } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import type { Webhooks } from "#src/webhooks/index.ts";
@@ -21,7 +21,6 @@ export interface Modules {
   instruments: Instruments;
   database: Database;
   keys: InstallationKeys;
-  jobs: Jobs;
   outbound: Outbound;
   projects: Projects;
   sessions: Sessions;

@@ -5,23 +5,22 @@ import { startRetention } from "#src/retention/index.ts";
 import type { Modules } from "./modules.ts";
 
 export interface WorkerRole {
-  /** Whether jobs are fetched and lost status webhooks are looked for. */
+  /** Whether it looks for the status webhooks that are due. */
   isAlive(): Promise<boolean>;
 }
 
 /**
- * What a worker does besides the jobs, which it takes from the moment when they are started: it takes up the status webhooks that
- * lost theirs, erases what is no longer needed, renews credentials that would die unused, and tells in the log what deserves an alarm.
+ * What a worker does: it delivers status webhooks, erases what is no longer needed, renews credentials that would die unused, and tells in the log what deserves an alarm.
  */
 export function startWorkerRole(modules: Modules): WorkerRole {
-  const { config, database, keys, clock, log, jobs, projects, sessions, webhooks, payments, onEnd } = modules;
+  const { config, database, keys, clock, log, projects, sessions, webhooks, payments, onEnd } = modules;
   onEnd(webhooks.startSweep());
   const { retentionPersonalDays: personalDays, retentionDays: days } = config;
   const leftovers = [() => sessions.deleteExpiredResponses()];
   onEnd(startRetention({ database, clock, log, personalDays, days, leftovers }));
   onEnd(startKeepAlive({ database, clock, log, projects, check: (scope) => payments.checkCredentials(scope) }));
   onEnd(startAlarms({ database, auditKey: keys.audit, clock, log }));
-  return { isAlive: async () => jobs.isAlive() && webhooks.isSweeping() };
+  return { isAlive: async () => webhooks.isSweeping() };
 }
 
 /** Seals the audit log; the returned function ends that. Apart from the role: it ends after everything that writes a row as it ends. */

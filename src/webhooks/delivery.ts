@@ -2,7 +2,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import { type Database, type Db, type Jobs, type Log, type Outbound, repeat } from "#src/platform/index.ts";
+import { type Database, type Db, type Log, type Outbound, repeat } from "#src/platform/index.ts";
 import { CHANNEL, claimDueEvent, keepBody, markDead, markDelivered, markWaiting, projectsWithDueEvents } from "./events.ts";
 import type { WebhookEvent } from "./events.ts";
 import { type AmountUnit, bodyOf, type WebhookNames } from "./payload.ts";
@@ -25,7 +25,6 @@ export interface Endpoints {
 
 export interface DeliveryDeps {
   database: Database;
-  jobs: Jobs;
   projects: Endpoints;
   gateways: WebhookNames;
   outbound: Pick<Outbound, "send">;
@@ -34,25 +33,25 @@ export interface DeliveryDeps {
   log: Log;
 }
 
-/** A job of this queue says: this project may have a due event. */
-export const QUEUE = "status-webhooks";
-
 const ANSWER_MS = 15_000;
 const ANSWER_BYTES = 16 * 1024;
 /** Tries under way for one project in one process (R-351). */
 const MOST_AT_ONCE = 4;
 const SWEEP_MS = 30_000;
-/** A job counts from its transaction's beginning, its event from a moment later: the job must not find it not yet due. */
-const JOB_LATER_MS = 500;
+/** Between what is said to the database and the timer of a wake-up: one that comes a moment too early finds nothing due. */
+const LATER_MS = 2;
 
 /**
  * Delivers what stands in webhook_events. Each project has at most four loops of its own, so a dead receiver delays
- * nobody else; a loop claims one due event after another and ends when none is due.
+ * nobody else; a loop claims one due event after another and ends when none is due. What wakes them: the notification of a session's end,
+ * a timer for what is due before the next sweep, and the sweep, which misses nothing.
  */
 export function createDelivery(deps: DeliveryDeps) {
-  const { database, jobs, projects, gateways, outbound, clock, random, log } = deps;
+  const { database, projects, gateways, outbound, clock, random, log } = deps;
   const loops = new Map<string, number>();
   const running = new Set<Promise<void>>();
+  /** Cancel the wake-ups to come. */
+  const timers = new Set<() => void>();
   /** When the sweeps began or one last succeeded, by the monotonic clock. */
   let sweptAt: number | null = null;
   let stopped = false;
@@ -73,6 +72,15 @@ export function createDelivery(deps: DeliveryDeps) {
         else loops.set(projectId, left);
       });
     running.add(loop);
+  }
+
+  function wakeAfter(ms: number, projectId: string): void {
+    if (stopped) return;
+    const cancel = clock.after(ms + LATER_MS, () => {
+      timers.delete(cancel);
+      wake(projectId);
+    });
+    timers.add(cancel);
   }
 
   async function drain(projectId: string): Promise<void> {
@@ -137,15 +145,17 @@ export function createDelivery(deps: DeliveryDeps) {
       log.error("webhook_dead", { project: event.projectId, webhook: event.id, tries: event.tries });
       return;
     }
-    await database.transaction(async (tx) => {
-      await markWaiting(tx, event.id, outcome, wait);
-      await jobs.send(tx, QUEUE, { projectId: event.projectId }, { startAfterMs: wait + JOB_LATER_MS });
-    });
+    await markWaiting(database.db, event.id, outcome, wait);
+    // Later ones are the sweeps'.
+    if (wait <= SWEEP_MS) wakeAfter(wait, event.projectId);
   }
 
-  /** Takes up events that nobody was woken for, events whose job was lost and events whose worker died in mid-try. */
+  /** Takes up what nobody was woken for and what a worker that died had claimed, and sees to what is due before the next sweep. */
   async function sweep(): Promise<void> {
-    for (const projectId of await projectsWithDueEvents(database.db)) wake(projectId);
+    for (const { projectId, waitMs } of await projectsWithDueEvents(database.db, SWEEP_MS)) {
+      if (waitMs === 0) wake(projectId);
+      else wakeAfter(waitMs, projectId);
+    }
     sweptAt = clock.monotonic();
   }
 
@@ -173,6 +183,7 @@ export function createDelivery(deps: DeliveryDeps) {
     const end = repeat({ clock, everyMs: SWEEP_MS, task: round, onFailure: () => {} });
     return async () => {
       stopped = true;
+      for (const cancel of timers) cancel();
       await end();
       await idle();
       await stopListening?.();

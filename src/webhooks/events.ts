@@ -4,7 +4,7 @@ import type { Outbox } from "#src/sessions/index.ts";
 import { type Db, storable, storableJson } from "#src/platform/index.ts";
 import { eventName } from "./payload.ts";
 
-/** Rows of webhook_events: the truth about what was delivered. Jobs only wake the worker. */
+/** Rows of webhook_events: the truth about what was delivered and when the next try is due. */
 
 export interface WebhookEvent {
   id: string;
@@ -27,8 +27,9 @@ const HIDDEN_MS = 600_000;
 
 const milliseconds = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`;
 
-/** The first bound is for the index. */
-const isDue = sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS)} and (tries = 0 or next_try_at <= clock_timestamp())`;
+/** Whether the next try is due within so many milliseconds. The first bound is for the index. */
+const isDueWithin = (ms: number) =>
+  sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS)} and (tries = 0 or next_try_at <= ${milliseconds(ms)})`;
 
 /** NOTIFY channel of new events; the payload is the project's id. */
 export const CHANNEL = "voicetill_webhook";
@@ -82,7 +83,7 @@ export async function claimDueEvent(db: Db, projectId: string): Promise<WebhookE
         .where("project_id", "=", projectId)
         .where("delivered_at", "is", null)
         .where("dead_at", "is", null)
-        .where(isDue)
+        .where(isDueWithin(0))
         .orderBy("next_try_at")
         .limit(1)
         .forUpdate()
@@ -136,15 +137,23 @@ export async function reviveEvent(db: Db, id: string): Promise<Pick<WebhookEvent
   return row ? { projectId: row.project_id, environment: await environmentOf(db, row.session_id) } : null;
 }
 
-/** Projects with an event that is overdue: its job was lost, or the worker that claimed it died. */
-export async function projectsWithDueEvents(db: Db): Promise<string[]> {
+/**
+ * Projects with an event whose try is due within `withinMs`, and in how many ms to wake them for it: 0 for what is due now. Due now too is
+ * what nobody was woken for, and what a worker that died had claimed.
+ */
+export async function projectsWithDueEvents(db: Db, withinMs: number): Promise<{ projectId: string; waitMs: number }[]> {
   const rows = await db
     .selectFrom("webhook_events")
-    .select("project_id")
+    .select([
+      "project_id",
+      // In whole seconds, so that a backlog gives few rows.
+      sql<number>`(case when tries = 0 then 0
+        else greatest(0, ceil(extract(epoch from next_try_at - clock_timestamp()))) end)::float8`.as("seconds"),
+    ])
     .distinct()
     .where("delivered_at", "is", null)
     .where("dead_at", "is", null)
-    .where(isDue)
+    .where(isDueWithin(withinMs))
     .execute();
-  return rows.map((row) => row.project_id);
+  return rows.map((row) => ({ projectId: row.project_id, waitMs: 1000 * row.seconds }));
 }

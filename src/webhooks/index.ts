@@ -2,7 +2,7 @@ import { alphanumeric } from "#src/kernel/random.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import { notify } from "#src/platform/index.ts";
 import type { Outbox } from "#src/sessions/index.ts";
-import { createDelivery, QUEUE } from "./delivery.ts";
+import { createDelivery } from "./delivery.ts";
 import type { DeliveryDeps } from "./delivery.ts";
 import { CHANNEL, outboxOf, reviveEvent } from "./events.ts";
 
@@ -18,9 +18,10 @@ const TEST_EVENT = "webhook.test";
 export interface Webhooks {
   /** Written with each final state: the event, and the word that wakes the workers (R-285). */
   readonly outbox: Outbox;
-  /** Declares the queue of later tries: in every process, before `jobs.start`. Its jobs run where `jobs` works. */
-  registerDelivery(): void;
-  /** Delivers what it is woken for, and takes up what nobody was woken for, now and every half minute: in workers. Returns the stop, which waits for running tries. */
+  /**
+   * Delivers what it is woken for and each later try when it is due, and takes up what nobody was woken for, now and every half minute: in
+   * workers. Returns the stop, which waits for running tries.
+   */
   startSweep(): () => Promise<void>;
   /** Whether these sweeps succeed: the last one that did is not long ago. */
   isSweeping(): boolean;
@@ -44,16 +45,11 @@ export interface TestAnswer {
 
 /** The status webhook: an outbox row per final session, delivered at least once (R-349). */
 export function createWebhooks(deps: DeliveryDeps): Webhooks {
-  const { database, jobs, projects, clock, random } = deps;
+  const { database, projects, clock, random } = deps;
   const delivery = createDelivery(deps);
 
   return {
     outbox: outboxOf(() => `evt_${alphanumeric(random, 24)}`),
-
-    registerDelivery() {
-      // The schedule of tries is ours (R-349); the queue's own retries only cover a job whose worker died.
-      jobs.define<{ projectId: string }>(QUEUE, { retryLimit: 3, retryDelaySeconds: 5 }, async ({ projectId }) => delivery.wake(projectId));
-    },
 
     startSweep: delivery.startSweep,
     isSweeping: delivery.isSweeping,

@@ -1,5 +1,4 @@
 import { type Kysely, sql } from "kysely";
-import type { ConstructorOptions } from "pg-boss";
 import { systemClock, within } from "#src/kernel/clock.ts";
 import type { Tables } from "./tables.ts";
 
@@ -30,8 +29,6 @@ export interface Database {
   /** True when the database answered a query within `timeoutMs`. */
   ping(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
-  /** How pg-boss reaches the same database (for `jobs.ts`). */
-  readonly queue: Pick<ConstructorOptions, "db" | "backend" | "connectionString" | "max">;
 }
 
 /** NOTIFY inside the transaction of `tx`: delivered after its commit, never after a rollback. Payload: at most 7999 bytes. */

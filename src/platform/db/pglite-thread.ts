@@ -27,7 +27,7 @@ type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => vo
 
 /**
  * PGlite in a worker thread behind a message port. There is one session: callers take turns at it, in the order in which
- * they came, and a transaction holds it to its end. Has the `query`, `exec` and `listen` that pg-boss asks for.
+ * they came, and a transaction holds it to its end.
  */
 export class PGliteThread {
   readonly #worker: Worker;
@@ -75,18 +75,6 @@ export class PGliteThread {
 
   async query<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<QueryResult<Row>> {
     return this.#alone((session) => session.query(sql, parameters) as Promise<QueryResult<Row>>);
-  }
-
-  /** Several statements, which may begin and commit for themselves; a failure leaves no transaction open behind it. */
-  async exec(sql: string): Promise<QueryResult[]> {
-    return this.#alone(async (session) => {
-      try {
-        return await session.exec(sql);
-      } catch (error) {
-        await session.exec("rollback");
-        throw error;
-      }
-    });
   }
 
   /** Calls `onPayload` for each notification on `channel`; the returned function ends it. */

@@ -1,5 +1,4 @@
 import { Kysely } from "kysely";
-import { fromPglite } from "pg-boss";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
@@ -61,7 +60,6 @@ export async function openPglite(dataDir: string | null, prepared: Prepared = { 
     },
     ping: (timeoutMs) => answersWithin(timeoutMs, thread.query("select 1")),
     dump: () => thread.dump(),
-    queue: { db: fromPglite(thread), backend: "pglite" },
     close: async () => {
       await thread.close();
       folder?.release();

@@ -25,9 +25,6 @@ const LIMITS = {
   idle_in_transaction_session_timeout: 30_000,
 } satisfies PoolConfig;
 
-/** For the job queue's own pool: its upkeep of large tables, and its own migrations at the start, may take longer. */
-export const QUEUE_LIMITS = { keepAlive: LIMITS.keepAlive, query_timeout: 30_000 } satisfies PoolConfig;
-
 /** A pool, and its `connect` that opens connections anew before they are used again once one as old has fallen silent. */
 export function openPool(config: PoolConfig, log: Log): { pool: Pool; connect: () => Promise<PostgresPoolClient> } {
   const pool = new Pool({ ...LIMITS, ...config });

@@ -7,7 +7,7 @@ import { connectionFault, ownerFault } from "./connection-fault.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { PostgresListener } from "./postgres-listener.ts";
-import { openPool, QUEUE_LIMITS } from "./postgres-pool.ts";
+import { openPool } from "./postgres-pool.ts";
 import type { Tables } from "./tables.ts";
 import { TransactionScope } from "./transaction-scope.ts";
 
@@ -54,7 +54,6 @@ export async function openPostgres(address: string, log: Log): Promise<Database>
     listen: (channel, onPayload, onGap) => listener.listen(channel, onPayload, onGap),
     migrate: () => migrateOn(connectionString),
     ping: (timeoutMs) => answersWithin(timeoutMs, pool.query("select 1")),
-    queue: { ...QUEUE_LIMITS, connectionString, max: 4 },
     close: async () => {
       await listener.close();
       await db.destroy();
