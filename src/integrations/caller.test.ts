@@ -10,13 +10,27 @@ test("a caller is read from a number, a tel: or a sip: address, and without its 
     "sip:+14155550123@pbx.example",
     "SIPS:14155550123:5060@pbx.example",
   ];
-  for (const text of [...spelled, "sip:%2B14155550123@pbx.example;transport=tls", "tel:+1-415-555-0123;ext=5"])
+  for (const text of [
+    ...spelled,
+    "sip:%2B14155550123@pbx.example;transport=tls",
+    "tel:+1-415-555-0123;ext=5",
+    "tel:555-0123;ext=5;phone-context=+1-415",
+  ])
     assert.equal(readCaller(text, "US"), "+14155550123", text);
   assert.equal(readCaller("+14155550123", null), "+14155550123");
 });
 
 test("what may be a national number, another country's without its plus, or none at all is nobody's (R-385)", () => {
-  for (const text of ["4155550123", "442079460958", "anonymous", "sip:ada@pbx.example", "+", "", "{{user_number}}"])
+  for (const text of [
+    "4155550123",
+    "442079460958",
+    "anonymous",
+    "sip:ada@pbx.example",
+    "+",
+    "",
+    "{{user_number}}",
+    "tel:14155550123;phone-context=pbx.example",
+  ])
     assert.equal(readCaller(text, "US"), null, text);
   // An Italian mobile number begins with the country's own calling code.
   assert.equal(readCaller("3931234567", "IT"), null);

@@ -83,6 +83,7 @@ test("what the model is asked for is what the tools take, and the prompt forbids
     names.map(([name]) => name),
   );
   assert.match(prompt, /Never ask for a card number/);
+  assert.match(prompt, /call go_to_payment at once\. Where the answer has a pay_url, send them that link instead, and do not transfer\./);
 });
 
 test("to store a card there is no amount to ask for: the address has it (R-380)", () => {

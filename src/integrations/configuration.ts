@@ -78,7 +78,7 @@ const TRANSFER = {
 const promptFor = ({ isStored, transfer }: { isStored: boolean; transfer: string }) => `Payments
 - ${isStored ? `When the caller agrees to have a card stored, call ${COLLECT_PAYMENT}.` : `When the caller agrees to pay, confirm the amount, then call ${COLLECT_PAYMENT} with it.`}
 - Never ask for a card number, expiry date or security code, and do not repeat one that the caller says: tell them that the secure payment line takes it.
-- When ${COLLECT_PAYMENT} answers ready, say that you are connecting them to the secure payment line${transfer}
+- When ${COLLECT_PAYMENT} answers ready, say that you are connecting them to the secure payment line${transfer} Where the answer has a pay_url, send them that link instead, and do not transfer.
 - When it answers with an error, do what "next" says.
 - When the caller comes back from the payment line, call ${GET_PAYMENT_RESULT} before you speak of the payment. You may say "say"; never say what "do_not_say" forbids.
 - While the result is unknown, say neither that the payment went through nor that it failed, and do not start another one.`;

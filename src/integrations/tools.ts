@@ -100,14 +100,17 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
     }
     // A platform that names its tool calls asks again under another name.
     const isOver = session === null || endedUnpaid(session) || (delivery.call.id === null && session.completedAt !== null);
-    if (session && (id !== null || !isOver)) return told(session, delivery, toolSessions);
+    if (session && (id !== null || !isOver)) return told(await inPlaceOf(session, delivery, toolSessions), delivery, toolSessions);
     name = nextName(name, created.sessionId);
   }
   return refusal({ kind: "refused", field: "attempts", words: "this payment was tried too often in this call" });
 }
 
-/** Links stay with whoever got them: of a call from a browser, one at a time can be paid. A telephone call comes to one session anyway. */
-const isOneAtATime = ({ call }: Delivery): boolean => call.isWeb && call.id !== null;
+/**
+ * In one call one session at a time can be paid: links stay with whoever got them, and an agent that has corrected an amount may still transfer
+ * for the old one.
+ */
+const isOneAtATime = ({ call }: Delivery): boolean => call.id !== null;
 const hasBegun = ({ status }: Session): boolean => status !== "PENDING";
 
 /**
@@ -255,7 +258,7 @@ const wrongAddress = (parameter: string) => misconfigured(`the parameter ${param
 async function paymentResult({ args }: ToolCall, delivery: Delivery, toolSessions: ToolSessions): Promise<ToolAnswer> {
   if (delivery.projectId === null) return refusal({ kind: "refused", field: "project", words: "project is not known" });
   const session = await sessionMeant(args ?? {}, delivery, toolSessions);
-  if (session) return told(session, delivery, toolSessions);
+  if (session) return told(await inPlaceOf(session, delivery, toolSessions), delivery, toolSessions);
   return {
     kind: "error",
     code: "payment_not_found",
@@ -284,6 +287,13 @@ async function sessionOfProject(
 ): Promise<Session | null> {
   const session = id === null ? null : await toolSessions.find(requester, id);
   return session?.projectId === projectId ? session : null;
+}
+
+/** The session that counts: of one that was withdrawn, the later one of the same call or caller, or nothing would be known of what was paid there. */
+async function inPlaceOf(session: Session, delivery: Delivery, toolSessions: ToolSessions): Promise<Session> {
+  if (session.status !== "cancelled") return session;
+  const later = (await newestOfCall(delivery, toolSessions)) ?? (await newestOfCaller(session.caller, delivery, toolSessions));
+  return later !== null && later.createdAt > session.createdAt ? later : session;
 }
 
 async function newestOfCall(delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {

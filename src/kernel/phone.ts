@@ -9,3 +9,14 @@ export function parseE164(text: string): string | null {
   const bare = text.replace(SEPARATORS, "");
   return E164.test(bare) ? bare : null;
 }
+
+/**
+ * The number of a `tel:` URI, of which `text` is all behind the scheme (RFC 3966): a local one with the prefix that its `phone-context` names. Empty
+ * where the context is a domain: such a number means something to its owner alone.
+ */
+export function telNumber(text: string): string {
+  const [number = "", ...parameters] = text.split(";");
+  const context = parameters.map((parameter) => /^phone-context=(.*)$/i.exec(parameter)?.[1]).find((value) => value !== undefined);
+  if (number.startsWith("+") || context === undefined) return number;
+  return context.startsWith("+") ? `${context}${number}` : "";
+}

@@ -570,6 +570,40 @@ test("what failed may be asked for again in the same call; what is paid, or may 
   assert.match(String(paid["next"]), /Do not take another payment/);
 });
 
+test("of the sessions made in one telephone call the newest alone can be paid, and what became of it is told for the others too (R-383)", async () => {
+  const caller = "+14155550187";
+  const call = newBetaCall({ from_number: caller });
+  const ask = (amount: number) => beta(whole({ args: { amount }, call }));
+  const statusOf = async ({ session_id: id }: Answer) => (await sessionOf(id))["status"];
+  const [wrong, right] = [await ask(50), await ask(5)];
+  assert.deepEqual([wrong["status"], right["status"]], ["ready", "ready"]);
+  assert.deepEqual([await statusOf(wrong), await statusOf(right)], ["cancelled", "PENDING"]);
+  assert.partialDeepStrictEqual(await beta(whole({ args: { amount: 7 }, call: newBetaCall({ from_number: caller }) })), {
+    status: "ready",
+  });
+  assert.equal(await statusOf(right), "PENDING", "another call's session is another matter");
+
+  const id = String(right["session_id"]);
+  await api.sessions.claim(id, { owner: "o", callId: "c" });
+  const before = await countSessions();
+  assert.partialDeepStrictEqual(await ask(6), { status: "in_progress", session_id: id });
+  assert.equal(await countSessions(), before, "none is made beside a payment that has begun");
+  await api.sessions.apply(id, "charge");
+  await api.sessions.apply(id, "approve", { cardBrand: "visa", cardLast4: "4242" });
+  const result = (args: object) => beta(whole({ name: "get_payment_result", args, call }));
+  for (const args of [{}, { session_id: id }, { session_id: wrong["session_id"] }])
+    assert.partialDeepStrictEqual(await result(args), { status: "success", session_id: id });
+});
+
+test("a tool call that is repeated after its session was replaced is told of the one that waits now (R-383)", async () => {
+  const call = newCall();
+  const ask = async (id: string, amount: number) =>
+    JSON.parse((await alpha(spelled({ id, args: { amount }, call }))).result ?? "{}") as Answer;
+  const [wrong, right] = [await ask("first", 50), await ask("second", 5)];
+  assert.notEqual(wrong["session_id"], right["session_id"]);
+  assert.partialDeepStrictEqual(await ask("first", 50), { status: "waiting", session_id: right["session_id"], amount: "5.00" });
+});
+
 test("the result of a payment is told by session, by call, and by caller, and never another caller's for the asking (R-380, R-381)", async () => {
   const mine = newBetaCall({ from_number: "+14155550181" });
   const made = await beta(whole({ call: mine }));

@@ -50,6 +50,8 @@ test("a Request-URI is the URI without its headers and method parameter (section
 
 test("a tel URI names its number", () => {
   assert.equal(parseUri("tel:+15551230000;phone-context=x").user, "+15551230000");
+  assert.equal(parseUri("tel:555-0100;phone-context=+1-415").user, "+1-415555-0100", "a local number has its context before it");
+  assert.equal(parseUri("tel:7042;phone-context=pbx.example").user, "", "a domain's own number is nobody else's");
   assert.equal(parseUri("urn:service:sos").user, null);
 });
 

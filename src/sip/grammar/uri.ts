@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { telNumber } from "#src/kernel/phone.ts";
 import { fromOctets } from "./octets.ts";
 import { SipSyntaxError } from "./syntax-error.ts";
 
@@ -81,7 +82,7 @@ export class OtherUri implements Uri {
   constructor(text: string, scheme: string) {
     this.#text = text;
     this.scheme = scheme;
-    this.user = scheme === "tel" ? unescape(text.slice("tel:".length).split(";", 1)[0] ?? "") : null;
+    this.user = scheme === "tel" ? unescape(telNumber(text.slice("tel:".length))) : null;
   }
 
   toString(): string {
