@@ -427,4 +427,19 @@ describe("cardconnect look-ups", () => {
       assert.equal(io.sent.length, 2);
     }
   });
+
+  test("a refund without a clear answer is not sent again while an inquiry does not show it: the vendor knows no repetition (R-422)", async () => {
+    const tooLate = answered(200, { ...DECLINED, respstat: "C" });
+    for (const [first, outcome, sent] of [
+      [LOST, "unknown", 3],
+      [answered(200, { ...DECLINED, respstat: "B" }), "unknown", 3],
+      [tooLate, "voided", 4],
+    ] as const) {
+      const io = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, first]);
+      assert.equal((await cardconnect.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, answered(200, VOIDED)]);
+      assert.equal((await cardconnect.void!(traceOf(orderOf(), io.notes), later)).outcome, outcome);
+      assert.equal(later.sent.length, sent);
+    }
+  });
 });

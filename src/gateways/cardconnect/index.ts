@@ -31,7 +31,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "A profile is made once for the same card and holder, so that two sessions may give the same one; it is never deleted. A card without " +
     "a postal code is sent with the vendor's own 55555. Where the merchant enforces neither AVS nor CVV, cards cannot be verified: switch " +
-    "verify off. Unconfirmed: the body of a 401, and whether an inquiry shows the profile of a verification.",
+    "verify off. Unconfirmed: the body of a 401, and whether an inquiry shows the profile of a verification. " +
+    "A refund after the batch whose answer was lost, and that no inquiry shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
   lookUp,
@@ -60,17 +61,19 @@ async function settled<S extends State | typeof kit.absent>(
   return kit.releasedFirst(refusal, () => takeBack(subject, io, state.retref));
 }
 
-const takeBack = (subject: Subject, io: Io, retref: string): Promise<boolean> =>
-  kit.voidElseRefund(
+/** The vendor knows no repetition of a refund. */
+const takeBack = (subject: Subject, io: Io, retref: string, notes: AttemptTrace["notes"] = {}): Promise<boolean> =>
+  kit.voidElseOneRefund(
     io,
     { void: () => requests.voidSale(io.settings, retref), refund: () => requests.refund(subject, io.settings, retref) },
     responses.readReversal,
+    notes,
   );
 
-/** The vendor knows no repetition of a refund either: one whose answer was lost is looked for first. */
+/** A refund whose answer was lost is looked for first. */
 async function takeBackOnce(attempt: AttemptTrace, io: Io, retref: string): Promise<boolean> {
   const refunded = responses.readRefund(await io.send(requests.inquire(requests.refundId(attempt), io.settings)), attempt);
-  return refunded === "absent" ? takeBack(attempt, io, retref) : refunded === "done";
+  return refunded === "absent" ? takeBack(attempt, io, retref, attempt.notes) : refunded === "done";
 }
 
 /** The same card and holder give the same profile again, so that a lost store is simply sent once more, and then inquired about. */

@@ -36,10 +36,11 @@ export const gateway = kit.defineGateway({
     kit.reversal(await lookUp(attempt, io), ({ processor }) => {
       const pgId = processor["qualpay_pg_id"] ?? "";
       const amount = requests.qualpayAmount(attempt) ?? "";
-      return kit.voidElseRefund(
+      return kit.voidElseOneRefund(
         io,
         { void: () => requests.voidSale(io.settings, pgId), refund: () => requests.refund(io.settings, pgId, amount) },
         responses.readReversal,
+        attempt.notes,
       );
     }),
 });

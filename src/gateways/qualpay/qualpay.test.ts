@@ -281,4 +281,19 @@ describe("qualpay look-ups and reversals", () => {
       assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), closed, unclear]))).outcome, "unknown");
     assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([report()])), { outcome: "nothing to void" });
   });
+
+  test("a refund without a clear answer is not sent again, one that never left is (R-422)", async () => {
+    const closed = refused(409, "401", "Void failed");
+    for (const [first, outcome, sent] of [
+      [LOST, "unknown", 2],
+      [refused(500, "999", "Error"), "unknown", 2],
+      [{ kind: "not sent", reason: "no connection" }, "voided", 3],
+    ] as const) {
+      const io = ioWith([report(ROW), closed, first]);
+      assert.equal((await qualpay.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([report(ROW), closed, answered(200, APPROVED)]);
+      assert.equal((await qualpay.void!(traceOf(orderOf(), io.notes), later)).outcome, outcome);
+      assert.equal(later.sent.length, sent);
+    }
+  });
 });
