@@ -51,6 +51,14 @@ describe("the card-forwarding receiver", () => {
     assert.deepEqual(kinds, ["token"]);
   });
 
+  test("takes every brand and every description that the service sends", async () => {
+    const card = { ...BODY.card, number: "6362970000457013", last4: "7013", brand: "elo" };
+    const taken = await forward({ ...BODY, session_id: "00000000-0000-4000-8000-000000000003", description: "🎟️".repeat(250), card });
+    assert.equal(taken["success"], true, JSON.stringify(taken));
+    const longer = { ...BODY, session_id: "00000000-0000-4000-8000-000000000004", description: "🎟".repeat(501) };
+    assert.match(String((await forward(longer))["error"]), /^description must be 1 to 500 characters/);
+  });
+
   test("declines with the uniform cards' words", async () => {
     const declined = await forward({
       ...BODY,
