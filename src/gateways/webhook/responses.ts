@@ -15,6 +15,9 @@ export function readDecision(answer: GatewayAnswer, mode: Mode): Approved | Decl
   if (answer.kind === "not sent") return noDecision("the card could not be sent");
   if (answer.kind === "lost") return noDecision("the card was sent and no whole answer came: the endpoint may have acted on it");
   if (answer.status < 200 || answer.status > 299) return noDecision(`the endpoint answered with status ${answer.status}`);
+  // What follows the head of such an answer is nothing (RFC 9110, sections 15.3.5 and 15.3.6), whatever it looks like.
+  if (answer.status === 204 || answer.status === 205)
+    return noDecision(`the endpoint answered with status ${answer.status}, which has no body`);
   if ((answer.headers["content-encoding"] ?? "identity") !== "identity") return noDecision("the endpoint's answer is compressed");
   const body = kit.readJson(answer.body);
   if (body === null) return noDecision("the endpoint's answer is not one valid JSON object");

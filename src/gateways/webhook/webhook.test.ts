@@ -106,6 +106,7 @@ describe("card forwarding, the answer", () => {
 
   test("204, 205 and an empty body fail (R-245)", async () => {
     for (const status of [200, 204, 205]) await assertFailed(answered(status, ""));
+    for (const status of [204, 205]) await assertFailed(answered(status, { success: true }));
   });
 
   test("every other status fails, redirects too (R-247, R-248)", async () => {
