@@ -5,6 +5,7 @@ import {
   cidrs,
   count,
   crashAt,
+  dashboard,
   days,
   file,
   folder,
@@ -196,6 +197,7 @@ export const SETTINGS = {
     "days after its end until a session forgets caller, memory, description and billing address; 0 = never",
   ),
   RETENTION_DAYS: required(days, "400", "days after its end until a session is deleted with its attempts and webhook; 0 = never"),
+  DASHBOARD: required(dashboard, "off", "a dashboard; this version has none, so anything but off is refused"),
   SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
   CRASH_AT: optional(crashAt, "tests only: the process kills itself at this point", { forTests: true }),
 } satisfies Record<string, Setting<unknown>>;
