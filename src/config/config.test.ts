@@ -162,6 +162,7 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ TRANSFERS_PER_DAY: "1e3" }, /^TRANSFERS_PER_DAY: /],
   [{ DASHBOARD: "on" }, /^DASHBOARD: "on" cannot be had: this version has no dashboard; leave it unset, or off\.$/],
   [{ DASHBOARD: "127.0.0.1:9090" }, /^DASHBOARD: "127\.0\.0\.1:9090" cannot be had: /],
+  [{ VOICETILL_API_KEY: "svc_test_hunter2" }, /^VOICETILL_API_KEY: its value is not an API key, svc_test_ or svc_live_ and 32 letters/],
   [{ CRASH_AT: "nowhere" }, /^CRASH_AT: "nowhere" is not a crash point such as/],
 ];
 
