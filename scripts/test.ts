@@ -69,7 +69,7 @@ const journeys = globSync("test/journeys/*.test.ts").sort(
 );
 /** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
 const onAnyDatabase =
-  "authorizenet closed demo every-gateway examples flood memory operator peers recogniser transfer-back voices widget".split(" ");
+  "authorizenet closed demo every-gateway examples flood mcp memory operator peers recogniser transfer-back voices widget".split(" ");
 const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(journeyOf(file)));
 /** One more than there are cores, because some always wait; journeys mostly do: for callers, prompts and time-outs. */
 const concurrency = (more: number) => `--test-concurrency=${availableParallelism() + more}`;

@@ -80,6 +80,13 @@ test("auth/check tells organisation and mode (R-054)", async () => {
   }
 });
 
+test("auth/check names the key's scopes in a header: its body has four fields and no other (R-054)", async () => {
+  const scopesOf = async (key: string) => (await api.call("GET", "/v1/auth/check", { key })).headers["api-key-scopes"];
+  for (const scope of SCOPES) assert.equal(await scopesOf(keyWithScope(scope)), scope);
+  const all = SCOPES.filter((scope) => scope !== "integrations:use").join(", ");
+  assert.equal(await scopesOf(KEYS.test), all);
+});
+
 test("each scope opens its endpoints and no other (R-043, R-044)", async () => {
   for (const scope of SCOPES) {
     for (const [method, url, needed] of ENDPOINTS) {

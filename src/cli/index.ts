@@ -28,6 +28,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   webhooks: { summary: "webhooks list | resend | test: status webhooks and what became of them", load: () => import("./webhooks.ts") },
   widget: { summary: "widget preview PROJECT: a test session, to look at its card form", load: () => import("./widget.ts") },
   voice: { summary: "voice preview PROJECT: what its callers hear, as sound files and a page", load: () => import("./voice.ts") },
+  mcp: { summary: "an MCP server: an agent developer's tool uses a running service", load: () => import("./mcp.ts") },
   unmatched: { summary: "unmatched list: calls without a session, payments to look into", load: () => import("./unmatched.ts") },
   sip: { summary: "sip trace: the SIP messages of calls in a file, for ten minutes", load: () => import("./sip.ts") },
   audit: { summary: "audit list | verify: who did what, and whether the log was tampered with", load: () => import("./audit.ts") },

@@ -72,6 +72,11 @@ test("SIP_TRUNKS takes published ranges by their names, among others", () => {
   }
 });
 
+test("a dashboard can be off, and that alone: there is none", () => {
+  for (const env of [{}, { DASHBOARD: "" }, { DASHBOARD: "off" }]) assert.equal(readConfig(env, false).dashboard, "off");
+  assert.match(describeSettings(), /^ {2}DASHBOARD .*\(default: off\)$/m);
+});
+
 test("no more speech workers are kept ready than may run", () => {
   assert.partialDeepStrictEqual(readConfig({ SPEECH_WORKERS: "1" }, false), { speechWorkers: 1, speechReady: 1 });
   assert.partialDeepStrictEqual(readConfig({ SPEECH_WORKERS: "16" }, false), { speechReady: 2 });
@@ -155,6 +160,9 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ TRANSFERS_AT_ONCE: "-1" }, /^TRANSFERS_AT_ONCE: /],
   [{ AMOUNT_SUBCENT: "half" }, /^AMOUNT_SUBCENT: "half" is not one of reject, round_half_up/],
   [{ TRANSFERS_PER_DAY: "1e3" }, /^TRANSFERS_PER_DAY: /],
+  [{ DASHBOARD: "on" }, /^DASHBOARD: "on" cannot be had: this version has no dashboard; leave it unset, or off\.$/],
+  [{ DASHBOARD: "127.0.0.1:9090" }, /^DASHBOARD: "127\.0\.0\.1:9090" cannot be had: /],
+  [{ VOICETILL_API_KEY: "svc_test_hunter2" }, /^VOICETILL_API_KEY: its value is not an API key, svc_test_ or svc_live_ and 32 letters/],
   [{ CRASH_AT: "nowhere" }, /^CRASH_AT: "nowhere" is not a crash point such as/],
 ];
 
@@ -233,7 +241,8 @@ test("no setting is accepted that nothing outside this module reads from the set
     (name) => /(?<!\.test)\.ts$/.test(name) && !name.startsWith("config/"),
   );
   const text = files.map((name) => readFileSync(new URL(name, src), "utf8")).join("\n");
-  const names = Object.keys(readConfig({}, false));
+  // The only value of DASHBOARD asks for nothing.
+  const names = Object.keys(readConfig({}, false)).filter((name) => name !== "dashboard");
   assert.ok(names.length > 30);
   // `config.name`, or out of it: `{ name } = config`, `({ name }: Config)`, `{ config: { name } }`.
   const isRead = (name: string) =>

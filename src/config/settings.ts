@@ -5,6 +5,7 @@ import {
   cidrs,
   count,
   crashAt,
+  dashboard,
   days,
   file,
   folder,
@@ -196,7 +197,13 @@ export const SETTINGS = {
     "days after its end until a session forgets caller, memory, description and billing address; 0 = never",
   ),
   RETENTION_DAYS: required(days, "400", "days after its end until a session is deleted with its attempts and webhook; 0 = never"),
+  DASHBOARD: required(dashboard, "off", "a dashboard; this version has none, so anything but off is refused"),
   SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
+  VOICETILL_API_KEY: optional(
+    secret("an API key, svc_test_ or svc_live_ and 32 letters and digits", /^svc_(?:test|live)_[A-Za-z0-9]{32}$/),
+    "for `voicetill mcp` alone: the API key with which it uses a running service",
+    { secret: true },
+  ),
   CRASH_AT: optional(crashAt, "tests only: the process kills itself at this point", { forTests: true }),
 } satisfies Record<string, Setting<unknown>>;
 

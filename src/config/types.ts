@@ -160,6 +160,12 @@ export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> 
   return { complaint: isNot(`one of ${values.join(", ")}`), schema: z.string().pipe(z.enum(values as [T, ...T[]])) };
 }
 
+/** A setting of what this version does not have: to ask for it stops the start instead of being passed over in silence. */
+export const dashboard: Kind<"off"> = {
+  complaint: (shown) => `${shown} cannot be had: this version has no dashboard; leave it unset, or off`,
+  schema: z.string().pipe(z.literal("off")),
+};
+
 export function someOf<const T extends string>(...values: readonly T[]): Kind<T[]> {
   return {
     complaint: isNot(`a list of ${values.join(", ")}`),

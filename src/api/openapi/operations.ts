@@ -215,7 +215,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: "checkKey",
     tag: "Account",
     summary: "Check an API key",
-    description: "Whose key it is, and which mode. It needs no scope.",
+    description: "Whose key it is, and which mode; the header `Api-Key-Scopes` lists what it may do. It needs no scope.",
     answers: { 200: { description: "The key is valid.", schema: "AuthCheckResponse" } },
   },
   "GET /v1/projects": {
