@@ -6,7 +6,7 @@ import { COMMANDS, mistakeOf, usage, VERSION } from "./cli/index.ts";
  */
 const [name = "serve", ...args] = process.argv.slice(2);
 const isHelp = name === "help" || name === "--help" || name === "-h";
-const command = COMMANDS[name];
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 
 if (name === "--version") {
   process.stdout.write(`${VERSION}\n`);

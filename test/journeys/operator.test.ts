@@ -66,9 +66,11 @@ test("a bad setting is named, and so is a command that does not exist", async ()
   await refused(["serve"], { DATABASE_URL: "postgres://x/y", MASTER_KEY: "short" }, /^MASTER_KEY: /);
   await refused(["demo", "--outcome", "lunch"], {}, /^--outcome takes /);
   await refused(["demo", "--gateway", "webhook", "--outcome", "retry"], {}, /^--outcome retry is not for webhook/);
-  const { status, stderr } = await run(["sevre"]);
-  assert.equal(status, 1);
-  assert.match(stderr, /no command "sevre"/);
+  for (const name of ["sevre", "constructor"]) {
+    const { status, stderr } = await run([name]);
+    assert.equal(status, 1);
+    assert.ok(stderr.startsWith(`There is no command "${name}".`), stderr);
+  }
 });
 
 test("a bad apply file is refused with its line, and nothing of it is applied", async () => {
