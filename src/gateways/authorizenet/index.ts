@@ -117,7 +117,7 @@ async function takeBack(attempt: AttemptTrace, io: Io, transId: string): Promise
   const { settings } = io;
   const card = responses.readSettledCard(await io.send(requests.getTransactionDetails(attempt, settings, transId)), attempt);
   if (card === null) return false;
-  const refund = () => requests.refundTransaction(attempt, settings, transId, card);
+  const refund = () => io.send(requests.refundTransaction(attempt, settings, transId, card));
   return kit.refundOnce(io, refund, (answer) => responses.readRefund(answer, attempt), attempt.notes);
 }
 

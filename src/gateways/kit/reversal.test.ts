@@ -85,7 +85,7 @@ describe("a void, else a refund", () => {
   test("nothing is sent when the refund cannot be noted", async () => {
     const io = ioOf([]);
     io.note = () => Promise.reject(new Error("the database is away"));
-    await assert.rejects(refundOnce(io, request("refund"), read, {}));
+    await assert.rejects(refundOnce(io, () => io.send(request("refund")()), read, {}));
     assert.equal(io.sent.length, 0);
   });
 });

@@ -1,4 +1,4 @@
-import type { Approved, AttemptTrace, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
+import type { Approved, AttemptTrace, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
 import { unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
 
@@ -26,14 +26,14 @@ const SENT = "sent";
 const wasSent = (notes: Notes, step: Step): boolean => notes[step] === SENT || notes["reversal"] === SENT;
 
 async function sendNoted(
-  io: Io,
+  io: Pick<GatewayIo, "note">,
   step: Step,
-  request: () => GatewayRequest,
+  send: () => Promise<GatewayAnswer>,
   read: (answer: Answered) => ReversalStep,
   notes: Notes,
 ): Promise<ReversalStep | "not sent"> {
   if (!wasSent(notes, step)) await io.note({ [step]: SENT });
-  const answer = await io.send(request());
+  const answer = await send();
   if (answer.kind === "lost") return "unclear";
   const said = answer.kind === "answered" ? read(answer) : answer.kind;
   // Of an earlier request whose answer is missing this one's refusal says nothing: that may be why it is refused.
@@ -46,12 +46,12 @@ async function sendNoted(
  * not sent again; one that was refused, or never left, is.
  */
 export async function refundOnce(
-  io: Io,
-  refund: () => GatewayRequest,
+  io: Pick<GatewayIo, "note">,
+  send: () => Promise<GatewayAnswer>,
   read: (answer: Answered) => ReversalStep,
   notes: Notes = {},
 ): Promise<boolean> {
-  return !wasSent(notes, "refund") && (await sendNoted(io, "refund", refund, read, notes)) === "done";
+  return !wasSent(notes, "refund") && (await sendNoted(io, "refund", send, read, notes)) === "done";
 }
 
 export interface ReversalSteps {
@@ -71,10 +71,10 @@ export async function voidElseRefund(
   read: (answer: Answered) => ReversalStep,
   notes: Notes = {},
 ): Promise<boolean> {
-  const voided = await sendNoted(io, "void", steps.void, read, notes);
+  const voided = await sendNoted(io, "void", () => io.send(steps.void()), read, notes);
   if (voided !== "settled already" && voided !== "none left") return voided === "done";
   if (wasSent(notes, "refund") && steps.secondRefund !== "harmless") return false;
-  const refunded = await sendNoted(io, "refund", steps.refund, read, notes);
+  const refunded = await sendNoted(io, "refund", () => io.send(steps.refund()), read, notes);
   if (refunded === "settled already") await io.note({ void: "refused", refund: "refused", reversal: "refused" });
   return refunded === "done" || (refunded === "none left" && (wasSent(notes, "void") || wasSent(notes, "refund")));
 }
