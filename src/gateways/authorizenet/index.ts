@@ -32,7 +32,7 @@ export const gateway = kit.defineGateway({
     "e-commerce alone refuse telephone payments until moto is false, and processors that check no card for nothing refuse to store one " +
     "until validation is testMode. A payment that is held for review fails here, and the merchant may still release it. Unconfirmed: the " +
     "contents of a duplicate's answer, and the fields of a validation beyond its reason. " +
-    "A refund after the batch whose answer was lost cannot be known: the payment stays on the list of unmatched ones.",
+    "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
   charge,
   tokenize,
@@ -110,18 +110,18 @@ const voided = (subject: Subject, io: Io, transId: string) =>
 
 /**
  * What is settled is refunded, which takes the end of the card's number. A refund that is refused is not known to be made: the
- * vendor says reason 54 of another currency and of what is too old as well.
+ * vendor says reason 54 of another currency and of what is too old as well. It does not say that it would refuse a second one.
  */
 async function takeBack(attempt: AttemptTrace, io: Io, transId: string): Promise<boolean> {
   if (await voided(attempt, io, transId)) return true;
   const { settings } = io;
   const card = responses.readSettledCard(await io.send(requests.getTransactionDetails(attempt, settings, transId)), attempt);
   if (card === null) return false;
-  const answer = await kit.ask(io, requests.refundTransaction(attempt, settings, transId, card));
-  return answer !== null && responses.isReversed(answer, attempt);
+  const refund = () => io.send(requests.refundTransaction(attempt, settings, transId, card));
+  return kit.refundOnce(io, refund, (answer) => responses.readRefund(answer, attempt), attempt.notes);
 }
 
-/** A reversal that is repeated does no harm, so it is tried until the vendor says something. */
+/** A void or deletion that is repeated does no harm, so it is tried until the vendor says something. */
 async function untilAnswered(io: Io, build: () => GatewayRequest, isDone: (answer: kit.Answered) => boolean): Promise<boolean> {
   const { answer } = await kit.sendUntilFinal(io, build, ({ status }) => (status === 200 ? "final" : "perhaps done"));
   return answer !== null && isDone(answer);

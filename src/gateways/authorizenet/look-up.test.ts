@@ -191,11 +191,16 @@ describe("authorizenet refunds", () => {
       assert.deepEqual((await reverse(DONE, details)).refunds, []);
   });
 
-  test("a refund that is refused is not known to be made, also when the answer to one before was lost (R-422)", async () => {
+  test("a refund that is refused is not known to be made, and is sent again; one without a clear answer is not (R-422)", async () => {
     // 54 is said of another currency and of what settled too long ago as well.
-    for (const answered of [LOST, ...["54", "11", "39", "16"].map(refused), answer(error("E00007")), NOTHING]) {
-      const { notes } = await reverse(LOST);
-      assert.equal((await reverse(answered, SETTLED, notes)).outcome, "unknown");
+    for (const [first, again] of [
+      ...["54", "39", "16"].map((reason) => [refused(reason), 1] as const),
+      ...[LOST, refused("11"), answer(error("E00007")), NOTHING].map((unclear) => [unclear, 0] as const),
+    ]) {
+      const { outcome, notes } = await reverse(first);
+      assert.equal(outcome, "unknown");
+      const later = await reverse(DONE, SETTLED, notes);
+      assert.deepEqual([later.outcome, later.refunds.length], [again === 1 ? "voided" : "unknown", again], JSON.stringify(first));
     }
   });
 });

@@ -319,6 +319,18 @@ export function isReversed(answer: GatewayAnswer, subject: Subject): boolean {
   return kit.textAt(transaction, "responseCode") === "1" && kit.at(transaction, "errors") === undefined;
 }
 
+/** The reason of a refused duplicate: the first may have been taken. */
+const DUPLICATE = "11";
+
+/** What became of a refund. */
+export function readRefund(answer: GatewayAnswer, subject: Subject): kit.ReversalStep {
+  if (isReversed(answer, subject)) return "done";
+  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
+  const reasons = kit.objectsAt(transaction, "errors")?.map((error) => kit.textAt(error, "errorCode")) ?? [DUPLICATE];
+  const isRefused = /^[23]$/.test(kit.textAt(transaction, "responseCode") ?? "") && !reasons.includes(DUPLICATE);
+  return isRefused ? "settled already" : "unclear";
+}
+
 /** The last four digits of the card of a settled payment; null when it is not settled, or the vendor did not say. */
 export function readSettledCard(answer: GatewayAnswer, subject: Subject): string | null {
   const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transaction");

@@ -442,4 +442,14 @@ describe("cardconnect look-ups", () => {
       assert.equal(later.sent.length, sent);
     }
   });
+
+  test("what was approved in part is not refunded twice either, however often it is looked up", async () => {
+    const part = { ...PAID, amount: "5.00", resptext: "Partial Approval", respcode: "10" };
+    const tooLate = answered(200, { ...DECLINED, respstat: "C" });
+    const io = ioWith([answered(200, part), tooLate, LOST]);
+    assert.equal((await cardconnect.lookUp!(traceOf(orderOf()), io)).outcome, "unknown");
+    const later = ioWith([answered(200, part), tooLate]);
+    assert.equal((await cardconnect.lookUp!(traceOf(orderOf(), io.notes), later)).outcome, "unknown");
+    assert.equal(later.sent.length, 2);
+  });
 });

@@ -51,7 +51,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 
 /** What was approved in part is voided. */
 async function settled<S extends State | typeof kit.absent>(
-  subject: Subject,
+  subject: kit.Noted<Subject>,
   io: Io,
   state: S,
 ): Promise<Exclude<S, { outcome: "partial" }> | Outcome> {
@@ -62,18 +62,18 @@ async function settled<S extends State | typeof kit.absent>(
 }
 
 /** The vendor knows no repetition of a refund. */
-const takeBack = (subject: Subject, io: Io, retref: string, notes: AttemptTrace["notes"] = {}): Promise<boolean> =>
-  kit.voidElseOneRefund(
+const takeBack = (subject: kit.Noted<Subject>, io: Io, retref: string): Promise<boolean> =>
+  kit.voidElseRefund(
     io,
     { void: () => requests.voidSale(io.settings, retref), refund: () => requests.refund(subject, io.settings, retref) },
     responses.readReversal,
-    notes,
+    subject.notes,
   );
 
 /** A refund whose answer was lost is looked for first. */
 async function takeBackOnce(attempt: AttemptTrace, io: Io, retref: string): Promise<boolean> {
   const refunded = responses.readRefund(await io.send(requests.inquire(requests.refundId(attempt), io.settings)), attempt);
-  return refunded === "absent" ? takeBack(attempt, io, retref, attempt.notes) : refunded === "done";
+  return refunded === "absent" ? takeBack(attempt, io, retref) : refunded === "done";
 }
 
 /** The same card and holder give the same profile again, so that a lost store is simply sent once more, and then inquired about. */
@@ -85,7 +85,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return found.outcome === "approved" ? found : stored;
 }
 
-async function lookUp(attempt: Subject, io: Io): Promise<LookUpResult> {
+async function lookUp(attempt: kit.Noted<Subject>, io: Io): Promise<LookUpResult> {
   const found = responses.readInquiry(await io.send(requests.inquire(requests.orderId(attempt), io.settings)), attempt);
   if (found === null) return kit.unknown("CardConnect did not answer the look-up");
   const states: (LookUpResult | Unknown)[] = [];

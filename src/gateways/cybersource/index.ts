@@ -79,7 +79,7 @@ async function released(subject: Subject, io: Io, id: string, amountMinor: numbe
 }
 
 function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
-  return kit.voidElseOneRefund(
+  return kit.voidElseRefund(
     io,
     {
       void: () => requests.voidSale(attempt, io.settings, io, id),

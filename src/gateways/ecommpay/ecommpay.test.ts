@@ -478,6 +478,22 @@ describe("ecommpay look-up and void", () => {
     const kept = ioWith(() => verified({ account: { id: 77 } }));
     assert.equal((await ecommpay.void!(traceOf(orderOf({ mode: "tokenize" })), kept)).outcome, "unknown");
   });
+
+  test("a refund that was queued, or may have been, is not queued again while the status does not show it (R-422)", async () => {
+    const refused = answered(400, { status: "error", code: "3000", message: "no" });
+    for (const [first, again] of [
+      [QUEUED, 0],
+      [LOST, 0],
+      [refused, 1],
+    ] as const) {
+      const still = () => status();
+      const io = ioWith(still, () => first);
+      assert.equal((await ecommpay.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith(still);
+      assert.equal((await ecommpay.void!(traceOf(orderOf(), io.notes), later)).outcome, "unknown");
+      assert.equal(later.sent.filter(({ request }) => request.url.endsWith("/refund")).length, again);
+    }
+  });
 });
 
 describe("ecommpay never takes an odd answer for a success (R-422)", () => {

@@ -37,7 +37,8 @@ export const gateway = kit.defineGateway({
     "addresses, this service's own must be among them. A later charge of a stored card names the same customer id, the session's. " +
     "Unconfirmed: the amount 0 of a verification, a post code without a street, the longest payment id and how refused requests look. " +
     "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 " +
-    "declines. In the simulator the common table wins for the first; the second declines in both.",
+    "declines. In the simulator the common table wins for the first; the second declines in both. " +
+    "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge: async (order, io) => withPayer(order, io, async (payerIp) => closed(order, io, await follow(order, io, payerIp))),
   tokenize,
   lookUp,
@@ -96,14 +97,22 @@ async function stateOf(attempt: Subject & { startedAtMs: number }, io: Io): Prom
 }
 
 /** What a final state means; money that must not stay is sent back first. */
-async function closed(subject: Subject, io: Io, state: Settled): Promise<Outcome> {
+async function closed(subject: kit.Noted<Subject>, io: Io, state: Settled): Promise<Outcome> {
   if (state.outcome === "not kept") return notKept(state.approved);
   return state.outcome === "excess" ? kit.releasedFirst(state.refusal, () => released(subject, io, state.amount)) : state;
 }
 
-/** Refunds the amount, or releases the hold, and follows that to its end. */
-async function released(subject: Subject, io: Io, amount: number | "hold"): Promise<boolean> {
-  if (responses.readQueued(await io.send(requests.release(subject, io.settings, amount))).outcome !== "queued") return false;
+/**
+ * Refunds the amount, or releases the hold, and follows that to its end. A refund that was queued, or may have been, is not sent again:
+ * the vendor does not say that it would refuse the second.
+ */
+async function released(subject: kit.Noted<Subject>, io: Io, amount: number | "hold"): Promise<boolean> {
+  const ask = () => io.send(requests.release(subject, io.settings, amount));
+  const isQueued =
+    amount === "hold"
+      ? responses.readQueued(await ask()).outcome === "queued"
+      : await kit.refundOnce(io, ask, responses.readReversal, subject.notes);
+  if (!isQueued) return false;
   const done = await kit.poll(io, async () => {
     const answer = await io.send(requests.readStatusOf(subject, io.settings));
     return responses.isReturned(answer, subject, io.settings) ? true : undefined;

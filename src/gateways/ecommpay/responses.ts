@@ -68,6 +68,12 @@ export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcom
   return kit.declined(codeOf(code) ?? "processing_error", { message });
 }
 
+/** What the answer to a refund says: it is in the queue, refused, or nothing certain. */
+export function readReversal(answer: kit.Answered): kit.ReversalStep {
+  const { outcome } = readQueued(answer);
+  return outcome === "queued" ? "done" : outcome === "declined" ? "settled already" : "unclear";
+}
+
 /** What a status answer says of a payment. */
 export type PaymentState =
   | LookUpResult

@@ -45,7 +45,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** A part of the amount must not stay. */
-async function whole(subject: Subject, io: Io, state: responses.PurchaseState): Promise<Outcome> {
+async function whole(subject: kit.Noted<Subject>, io: Io, state: responses.PurchaseState): Promise<Outcome> {
   if (state.outcome !== "partial") return state;
   const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
   return kit.releasedFirst(refusal, () => reversed({ ...subject, amountMinor: state.amountMinor }, io, state.id));
@@ -62,15 +62,20 @@ async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   }
   const found = responses.readFound(answer, attempt);
   const state = found.outcome === "absent" ? found : await whole(attempt, io, found);
-  return kit.reversal(state, ({ processor }) => reversed(attempt, io, processor["fatzebra_purchase_id"] ?? "", attempt.notes));
+  return kit.reversal(state, ({ processor }) => reversed(attempt, io, processor["fatzebra_purchase_id"] ?? ""));
 }
 
-const reversed = (subject: Subject, io: Io, id: string, notes?: AttemptTrace["notes"]): Promise<boolean> =>
+/** A refund has a reference of its own: a second one is refused, or answered as the first. */
+const reversed = (subject: kit.Noted<Subject>, io: Io, id: string): Promise<boolean> =>
   kit.voidElseRefund(
     io,
-    { void: () => requests.voidPurchase(io.settings, id), refund: () => requests.refund(subject, io.settings, id) },
+    {
+      void: () => requests.voidPurchase(io.settings, id),
+      refund: () => requests.refund(subject, io.settings, id),
+      secondRefund: "harmless",
+    },
     responses.readReversal,
-    notes,
+    subject.notes,
   );
 
 /** The issuer is asked by a hold, whose answer has the card's token; without one the card is stored unseen. */

@@ -81,7 +81,7 @@ async function follow(subject: requests.Subject, io: FiservIo, first: PaymentSta
 }
 
 function takeBack(subject: requests.Subject, io: FiservIo, id: string, notes: AttemptTrace["notes"]): Promise<boolean> {
-  return kit.voidElseOneRefund(
+  return kit.voidElseRefund(
     io,
     {
       void: () => requests.voidPayment(io.settings, io, id),

@@ -73,7 +73,7 @@ async function takeBack(io: Io, id: string, amountMinor: number | null, notes: N
   const voiding = () => requests.voidSale(io.settings, id);
   if (amountMinor !== null) {
     const refund = () => requests.refund(amountMinor, io.settings, id);
-    return kit.voidElseOneRefund(io, { void: voiding, refund }, responses.readReversal, notes);
+    return kit.voidElseRefund(io, { void: voiding, refund }, responses.readReversal, notes);
   }
   const answer = await kit.ask(io, voiding());
   return answer !== null && responses.readReversal(answer) === "done";

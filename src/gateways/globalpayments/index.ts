@@ -112,7 +112,10 @@ async function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<bool
     {
       void: () => requests.takeBack(attempt, io.settings, token, id, "reversal"),
       refund: () => requests.takeBack(attempt, io.settings, token, id, "refund"),
+      // It has a key of its own.
+      secondRefund: "harmless",
     },
     (answer) => responses.readReversal(answer, id),
+    attempt.notes,
   );
 }

@@ -51,7 +51,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "A look-up goes by the request-id that was noted before the payment was sent. Unconfirmed: most names of responseCode (told apart by " +
     "their words), the body of a 409, the lengths of merchantOrderNumber and merchantPurchaseDescription, and whether a repeated " +
-    "request-id is refused.",
+    "request-id is refused. A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of " +
+    "unmatched ones.",
   charge: (order, io) => submit(order, io, requests.pay),
   tokenize: (order, io) => submit(order, io, requests.verifyAndStore),
   authenticate: (io) => io.accessToken(mint(io)),
@@ -86,7 +87,7 @@ async function submit(order: Order, io: JpmorganIo, build: typeof requests.pay):
 }
 
 /** Waits for what is not decided or not captured yet, and sends back what was approved in part. */
-async function follow(subject: Subject, io: JpmorganIo, first: PaymentState): Promise<Outcome> {
+async function follow(subject: kit.Noted<Subject>, io: JpmorganIo, first: PaymentState): Promise<Outcome> {
   const read = async (id: string) => {
     const answer = await send(io, (token) => requests.readPayment(io.settings, token, io.random.uuid(), id));
     const found = kit.isOutcome(answer) ? null : responses.readFound(answer, subject);
@@ -107,9 +108,13 @@ async function follow(subject: Subject, io: JpmorganIo, first: PaymentState): Pr
 const isUncaptured = (state: PaymentState): state is Approved =>
   state.outcome === "approved" && state.processor["jpmorgan_state"] === "AUTHORIZED";
 
-async function refund(subject: Subject, io: JpmorganIo, id: string): Promise<boolean> {
-  const answer = await send(io, (token) => requests.refund(subject, io.settings, token, io.random.uuid(), id));
-  return !kit.isOutcome(answer) && responses.isRefunded(answer);
+/** One without a clear answer may be at work for as long as the vendor's time-out. */
+function refund(subject: kit.Noted<Subject>, io: JpmorganIo, id: string): Promise<boolean> {
+  const sending = async (): Promise<GatewayAnswer> => {
+    const answer = await send(io, (token) => requests.refund(subject, io.settings, token, io.random.uuid(), id));
+    return kit.isOutcome(answer) ? { kind: "not sent", reason: "no access token" } : answer;
+  };
+  return kit.refundOnce(io, sending, responses.readRefund, subject.notes);
 }
 
 /** By the request-id that was noted; an attempt without one was never sent. */

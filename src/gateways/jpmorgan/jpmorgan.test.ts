@@ -298,4 +298,29 @@ describe("jpmorgan responses", () => {
     assert.deepEqual(await found(answered(200, held)), ["approved", 0]);
     assert.deepEqual(await found(answered(200, part), answered(200, { responseStatus: "SUCCESS" })), ["insufficient_funds", 1]);
   });
+
+  test("a refund without a clear answer is not sent again: it may still be at work, and none is told apart from the next (R-422)", async () => {
+    const refunds = async (verb: "void" | "lookUp", notes: Record<string, string>, ...answers: GatewayAnswer[]) => {
+      const io = ioWith(answers);
+      const { outcome } = await jpmorgan[verb]!(traceOf(orderOf(), { request_id: "ours", ...notes }), io);
+      return { outcome, notes: io.notes, count: io.sent.filter(({ request }) => request.url.endsWith("/refunds")).length };
+    };
+    const made = answered(200, { responseStatus: "SUCCESS" });
+    const part = answered(200, { ...PAID, responseCode: "PARTIAL_APPROVAL", amount: 2000 });
+    for (const [verb, found, end] of [
+      ["void", answered(200, PAID), "voided"],
+      ["lookUp", part, "declined"],
+    ] as const)
+      for (const [first, again] of [
+        [LOST, 0],
+        [answered(500, {}), 0],
+        [answered(200, { responseStatus: "DENIED" }), 1],
+        [answered(400, { responseStatus: "ERROR", responseCode: "INVALID" }), 1],
+      ] as const) {
+        const { outcome, notes } = await refunds(verb, {}, found, first);
+        assert.equal(outcome, "unknown");
+        const later = await refunds(verb, notes, found, made);
+        assert.deepEqual([later.outcome, later.count], [again === 1 ? end : "unknown", again], JSON.stringify([verb, first]));
+      }
+  });
 });

@@ -202,7 +202,13 @@ function readError(status: number, body: kit.JsonObject): Declined | Unknown {
   return kit.declined(ofEntity(entities.join(" ")) ?? "gateway_misconfigured", { message });
 }
 
-/** Whether a refund has gone through. */
-export function isRefunded(answer: GatewayAnswer): boolean {
-  return kit.textAt(kit.lookUpBody(answer, kit.readJson), "responseStatus") === "SUCCESS";
+/** What became of a refund. A duplicate may have been made. */
+export function readRefund(answer: kit.Answered): kit.ReversalStep {
+  const body = kit.readJson(answer.body);
+  const said = kit.textAt(body, "responseStatus");
+  if (kit.textAt(kit.lookUpBody(answer, kit.readJson), "responseStatus") === "SUCCESS") return "done";
+  const isRefused = (said === "DENIED" && answer.status < 300) || (said === "ERROR" && answer.status === 400);
+  return isRefused && ofWords([kit.textAt(body, "responseCode"), kit.textAt(body, "responseMessage")].join(" ")) !== "duplicate_transaction"
+    ? "settled already"
+    : "unclear";
 }

@@ -1,4 +1,4 @@
-import type { Approved, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
+import type { Approved, AttemptTrace, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
 import { unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
 
@@ -15,52 +15,66 @@ export async function reversal(found: LookUpResult, reverse: (approved: Approved
 /** `none left`: the vendor says of the payment itself that nothing of it can be sent back, perhaps because it was. */
 export type ReversalStep = "done" | "settled already" | "none left" | "unclear";
 
-/** The note of a reversal whose answer did not come. */
-const REVERSAL = "reversal";
-const SENT = "sent";
+/** An attempt's notes tell of its reversals; an order has none yet. */
+export type Noted<S> = S & Partial<Pick<AttemptTrace, "notes">>;
+type Notes = AttemptTrace["notes"];
+type Io = Pick<GatewayIo, "send" | "note">;
+type Step = "void" | "refund";
 
-/**
- * A void before settlement, else a refund; true once either is confirmed. With the attempt's notes a reversal whose answer was lost
- * is remembered: where nothing is left the next time, it was done.
- */
-export async function voidElseRefund(
-  io: Pick<GatewayIo, "send" | "note">,
-  requests: { void: () => GatewayRequest; refund: () => GatewayRequest },
+/** What is noted of a step before it is sent, and stays unless it is refused. `reversal`: the version before noted either step so. */
+const SENT = "sent";
+const wasSent = (notes: Notes, step: Step): boolean => notes[step] === SENT || notes["reversal"] === SENT;
+
+async function sendNoted(
+  io: Pick<GatewayIo, "note">,
+  step: Step,
+  send: () => Promise<GatewayAnswer>,
   read: (answer: Answered) => ReversalStep,
-  notes?: Readonly<Record<string, string>>,
-): Promise<boolean> {
-  const wasLost = notes?.[REVERSAL] === SENT;
-  const ask = async (request: GatewayRequest) => {
-    if (notes !== undefined && !wasLost) await io.note({ [REVERSAL]: SENT });
-    const answer = await io.send(request);
-    const step = answer.kind === "answered" ? read(answer) : "unclear";
-    if (notes !== undefined && !wasLost && step !== "unclear") await io.note({ [REVERSAL]: "answered" });
-    return step;
-  };
-  const voided = await ask(requests.void());
-  if (voided === "done" || voided === "unclear") return voided === "done";
-  const refunded = await ask(requests.refund());
-  return refunded === "done" || (refunded === "none left" && wasLost);
+  notes: Notes,
+): Promise<ReversalStep | "not sent"> {
+  if (!wasSent(notes, step)) await io.note({ [step]: SENT });
+  const answer = await send();
+  if (answer.kind === "lost") return "unclear";
+  const said = answer.kind === "answered" ? read(answer) : answer.kind;
+  // Of an earlier request whose answer is missing this one's refusal says nothing: that may be why it is refused.
+  if (said !== "done" && said !== "unclear" && !wasSent(notes, step)) await io.note({ [step]: "refused" });
+  return said;
 }
 
 /**
- * A void, else a refund, for a vendor that does not say that it would refuse a second one: a refund that had no clear answer is not sent
- * again. One that was refused, or never left, is.
+ * A refund at a vendor that does not say that it would refuse a second one: true once it is confirmed. One that had no clear answer is
+ * not sent again; one that was refused, or never left, is.
  */
-export async function voidElseOneRefund(
-  io: Pick<GatewayIo, "send" | "note">,
-  requests: { void: () => GatewayRequest; refund: () => GatewayRequest },
+export async function refundOnce(
+  io: Pick<GatewayIo, "note">,
+  send: () => Promise<GatewayAnswer>,
   read: (answer: Answered) => ReversalStep,
-  notes: Readonly<Record<string, string>>,
+  notes: Notes = {},
 ): Promise<boolean> {
-  const ask = async (request: GatewayRequest) => {
-    const answer = await io.send(request);
-    return answer.kind === "answered" ? read(answer) : answer.kind;
-  };
-  const voided = await ask(requests.void());
-  if (voided !== "settled already" || notes["refund"] === SENT) return voided === "done";
-  await io.note({ refund: SENT });
-  const refunded = await ask(requests.refund());
-  if (refunded === "not sent" || refunded === "settled already") await io.note({ refund: "refused" });
-  return refunded === "done";
+  return !wasSent(notes, "refund") && (await sendNoted(io, "refund", send, read, notes)) === "done";
+}
+
+export interface ReversalSteps {
+  void: () => GatewayRequest;
+  refund: () => GatewayRequest;
+  /** The vendor says that it refuses a second refund of ours or answers it as the first. Absent: it is never sent. */
+  secondRefund?: "harmless";
+}
+
+/**
+ * A void before settlement, else a refund; true once either is confirmed. The attempt's notes tell of a step whose answer is missing:
+ * where nothing is left the next time, it was done; a refund is then sent again only where a second one is harmless.
+ */
+export async function voidElseRefund(
+  io: Io,
+  steps: ReversalSteps,
+  read: (answer: Answered) => ReversalStep,
+  notes: Notes = {},
+): Promise<boolean> {
+  const voided = await sendNoted(io, "void", () => io.send(steps.void()), read, notes);
+  if (voided !== "settled already" && voided !== "none left") return voided === "done";
+  if (wasSent(notes, "refund") && steps.secondRefund !== "harmless") return false;
+  const refunded = await sendNoted(io, "refund", () => io.send(steps.refund()), read, notes);
+  if (refunded === "settled already") await io.note({ void: "refused", refund: "refused", reversal: "refused" });
+  return refunded === "done" || (refunded === "none left" && (wasSent(notes, "void") || wasSent(notes, "refund")));
 }

@@ -16,6 +16,7 @@ export const behaviour: Behaviour = {
   everyAnswerLost: { charge: "approved", tokenize: "declined" },
   neverActed: { outcome: "approved" },
   keepsStored: true,
+  lostRefundStaysUnknown: true,
   storesAgain: true,
   chargeStored: async ({ moneris_data_key: key = "" }, { sessionId }, vendor) => {
     const body =

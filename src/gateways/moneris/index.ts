@@ -31,7 +31,8 @@ export const gateway = kit.defineGateway({
     "A store settles in one currency, CAD or USD; a session in another is refused. Where the store has no address verification or no " +
     "card validation digits, set avs_enabled or cvd_enabled to false. A lost answer is asked for by one status check while the card is " +
     "there, later by nobody. A payment can only be voided with its order id, the session's id and the attempt. Unconfirmed: field " +
-    "lengths, crypt_type 1, the words for an unknown store, and whether a verification must carry cof_info.",
+    "lengths, crypt_type 1, the words for an unknown store, and whether a verification must carry cof_info. " +
+    "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
   void: voidPurchase,

@@ -298,9 +298,9 @@ describe("moneris and lost answers", () => {
     assert.equal((await voided(notes, LOST)).result, "unknown");
     // A second reversal is refused because of the first, whose answer was lost; else it is just refused.
     const none = unasked("Cancelled: the Purchase does not allow it");
-    assert.equal((await voided({ ...notes, reversal: "sent" }, none, none)).result, "voided");
-    assert.equal((await voided({ ...notes, reversal: "sent" }, unasked("Invalid store"))).result, "unknown");
-    assert.equal((await voided({ ...notes, reversal: "answered" }, none, none)).result, "unknown");
+    assert.equal((await voided({ ...notes, void: "sent" }, none, none)).result, "voided");
+    assert.equal((await voided({ ...notes, void: "sent" }, unasked("Invalid store"))).result, "unknown");
+    assert.equal((await voided({ ...notes, void: "refused" }, none, none)).result, "unknown");
     assert.equal((await voided({}, LOST)).result, "nothing to void");
     assert.equal(
       (await voided({ purchase: "sent", moneris_txn_id: "69785-0_98" }, receipt({ ...PAID, TransType: "11" }))).result,
@@ -308,5 +308,15 @@ describe("moneris and lost answers", () => {
     );
     const idless = await voided({ purchase: "sent" }, receipt(PAID));
     assert.deepEqual([idless.result, idless.bodies], ["unknown", []]);
+  });
+
+  test("a refund whose answer was lost is not sent again: Moneris does not say that it would refuse the second (R-422)", async () => {
+    const notes = { purchase: "sent", moneris_txn_id: "69785-0_98" };
+    const closed = unasked("Cancelled: batch is closed");
+    const io = ioWith([closed, LOST]);
+    assert.equal((await moneris.void!(traceOf(orderOf(), notes), io)).outcome, "unknown");
+    const later = ioWith([closed, receipt({ ...PAID, TransType: "04" })]);
+    assert.equal((await moneris.void!(traceOf(orderOf(), { ...notes, ...io.notes }), later)).outcome, "unknown");
+    assert.equal(later.sent.length, 1);
   });
 });

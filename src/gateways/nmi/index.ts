@@ -27,7 +27,8 @@ export const gateway = kit.defineGateway({
     "The account needs the Customer Vault to store cards, and a merchant id for telephone orders (MOTO) to take them; its own industry setting " +
     "decides, and processor_id picks one of several. The vendor refuses the same card and amount for five minutes whatever the order: a second " +
     "payment of that kind fails as duplicate_transaction. Unconfirmed: currencies without decimals (sent with two), the industry field, and the " +
-    "words of a vault id that is used already.",
+    "words of a vault id that is used already. A refund whose answer was lost, and that no report shows, is not sent again: the payment stays " +
+    "on the list of unmatched ones.",
   sandbox: { security_key: "simulatorsSecurityKeyOfThirtyTwo" },
   charge,
   tokenize,
@@ -70,5 +71,5 @@ async function reverse(attempt: AttemptTrace, io: Io, id: string): Promise<boole
   const { settings } = io;
   if (attempt.mode === "tokenize") return responses.isDone(await io.send(requests.deleteRecord(attempt, settings)));
   const refund = () => requests.refund(settings, id, requests.nmiAmount(attempt) ?? "");
-  return kit.voidElseRefund(io, { void: () => requests.voidSale(settings, id), refund }, responses.readReversal);
+  return kit.voidElseRefund(io, { void: () => requests.voidSale(settings, id), refund }, responses.readReversal, attempt.notes);
 }

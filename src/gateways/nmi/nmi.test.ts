@@ -394,6 +394,15 @@ describe("nmi look-up and void", () => {
     const lost = await nmi.void!(traceOf(orderOf()), ioWith([xml(transaction()), LOST]));
     assert.equal(lost.outcome, "unknown");
   });
+
+  test("a refund whose answer was lost is not sent again while no report shows it: NMI does not say that it would refuse the second (R-422)", async () => {
+    const settled = error("300", "Only transactions pending settlement can be voided");
+    const io = ioWith([xml(transaction({ condition: "complete" })), settled, LOST]);
+    assert.equal((await nmi.void!(traceOf(orderOf()), io)).outcome, "unknown");
+    const later = ioWith([xml(transaction({ condition: "complete" })), settled, form({ ...APPROVED, type: "refund" })]);
+    assert.equal((await nmi.void!(traceOf(orderOf(), io.notes), later)).outcome, "unknown");
+    assert.equal(later.sent.length, 2);
+  });
 });
 
 describe("nmi never takes an odd answer for a success (R-422)", () => {

@@ -70,7 +70,8 @@ async function takeBack(attempt: AttemptTrace, io: OpayoIo, registered: requests
     const request = requests.transactionDetail(requests.refundCode(attempt), io.settings);
     const refunded = request === null ? "unclear" : responses.readRefund(await io.send(request), attempt);
     const refund = () => requests.refund(attempt, io.settings, registered);
-    return refunded === "absent" ? kit.voidElseRefund(io, { void: first, refund }, responses.readReversal) : refunded === "done";
+    if (refunded !== "absent") return refunded === "done";
+    return kit.voidElseRefund(io, { void: first, refund, secondRefund: "harmless" }, responses.readReversal, attempt.notes);
   }
   const answer = await kit.ask(io, first());
   return answer !== null && responses.readReversal(answer) === "done";

@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import type { Subject } from "./requests.ts";
@@ -68,7 +68,7 @@ async function submit(order: Order, io: PayflowIo, build: () => GatewayRequest):
 }
 
 /** What is held for a review, or approved in part, is not what was asked for: it is voided. */
-async function settled(subject: Subject, io: PayflowIo, state: PaymentState): Promise<Outcome> {
+async function settled(subject: kit.Noted<Subject>, io: PayflowIo, state: PaymentState): Promise<Outcome> {
   if (state.outcome === "cannot verify") return kit.declined("gateway_misconfigured", { reason: "the processor stores no cards" });
   if (state.outcome !== "held" && state.outcome !== "partial") return state;
   await io.note({ pnref: state.pnref });
@@ -79,16 +79,21 @@ async function settled(subject: Subject, io: PayflowIo, state: PaymentState): Pr
 }
 
 /** A void, or a credit of what is settled. A verification holds no money: nothing is credited for it. */
-async function takeBack(subject: Subject, io: PayflowIo, pnref: string): Promise<boolean> {
+async function takeBack(subject: kit.Noted<Subject>, io: PayflowIo, pnref: string): Promise<boolean> {
   const first = () => requests.voidPayment(subject, io.settings, pnref);
   if (subject.mode === "charge")
-    return kit.voidElseRefund(io, { void: first, refund: () => requests.credit(subject, io.settings, pnref) }, responses.readReversal);
+    return kit.voidElseRefund(
+      io,
+      { void: first, refund: () => requests.credit(subject, io.settings, pnref), secondRefund: "harmless" },
+      responses.readReversal,
+      subject.notes,
+    );
   const answer = await kit.ask(io, first());
   return answer !== null && responses.readReversal(answer) === "done";
 }
 
 /** By our reference. The vendor tells of its latest transaction alone: where it may hold two, a refusal is not the whole truth. */
-async function lookUp(attempt: Subject & Partial<Pick<AttemptTrace, "notes">>, io: PayflowIo): Promise<LookUpResult> {
+async function lookUp(attempt: kit.Noted<Subject>, io: PayflowIo): Promise<LookUpResult> {
   const requestId = io.random.uuid().replaceAll("-", "");
   const found = responses.readInquiry(await io.send(requests.inquire(attempt, io.settings, requestId)), attempt);
   if (found.outcome === "absent") return found;

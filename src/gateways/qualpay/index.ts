@@ -28,7 +28,7 @@ export const gateway = kit.defineGateway({
     "The security key needs the permissions Payment Gateway and Reporting: a lost sale is looked for in the report of requests. Unconfirmed: how a " +
     "duplicate is refused (told by its words), how a held sale is answered (it is unknown until the report shows it), the body of a 403, " +
     "the gateway's codes above 111, and how soon the report shows a sale. " +
-    "A refund after the batch whose answer was lost cannot be known: the payment stays on the list of unmatched ones.",
+    "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
   lookUp,
@@ -36,7 +36,7 @@ export const gateway = kit.defineGateway({
     kit.reversal(await lookUp(attempt, io), ({ processor }) => {
       const pgId = processor["qualpay_pg_id"] ?? "";
       const amount = requests.qualpayAmount(attempt) ?? "";
-      return kit.voidElseOneRefund(
+      return kit.voidElseRefund(
         io,
         { void: () => requests.voidSale(io.settings, pgId), refund: () => requests.refund(io.settings, pgId, amount) },
         responses.readReversal,

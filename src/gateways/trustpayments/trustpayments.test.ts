@@ -357,4 +357,13 @@ describe("trustpayments look-ups", () => {
     assert.equal((await reverse(orderOf(), records()))[0], "nothing to void");
     assert.equal((await reverse(storing, records(CHECKED)))[0], "unknown");
   });
+
+  test("a refund whose answer was lost is not sent again while no query shows it: there is no check for a second (R-422)", async () => {
+    const io = ioWith([records(PAID), said(error("20004")), LOST]);
+    assert.equal((await trustpayments.void!(traceOf(orderOf()), io)).outcome, "unknown");
+    const refund = { requesttypedescription: "REFUND", errorcode: "0", transactionreference: "57-9-123460" };
+    const later = ioWith([records(PAID), said(error("20004")), said(refund)]);
+    assert.equal((await trustpayments.void!(traceOf(orderOf(), io.notes), later)).outcome, "unknown");
+    assert.equal(later.sent.length, 2);
+  });
 });

@@ -34,7 +34,7 @@ export const gateway = kit.defineGateway({
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), ({ processor }) => {
       const refnum = processor["usaepay_refnum"] ?? "";
-      return kit.voidElseOneRefund(
+      return kit.voidElseRefund(
         io,
         {
           void: () => requests.reverse(io.settings, io, "void", refnum),

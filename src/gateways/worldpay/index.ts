@@ -33,14 +33,20 @@ export const gateway = kit.defineGateway({
   documentation:
     "Telephone payments go as channel moto. A ZIP code alone cannot be sent, so no address is checked. The stored card is charged by " +
     "its link (token href); where that has more than 255 characters the token's id is kept, whose namespace is the session's id and " +
-    "the attempt. Unconfirmed: channel moto together with a stored card, and the full list of refusal codes.",
+    "the attempt. Unconfirmed: channel moto together with a stored card, and the full list of refusal codes. " +
+    "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
   lookUp,
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
       const path = responses.reversalPath(await io.send(requests.readPayment(processor["worldpay_payment_id"] ?? "", io.settings)));
-      return path !== undefined && (await kit.ask(io, requests.reverse(path, io.settings)))?.status === 202;
+      if (path === undefined) return false;
+      const reverse = () => io.send(requests.reverse(path, io.settings));
+      if (!path.includes("/cancellations/")) return kit.refundOnce(io, reverse, responses.readReversal, attempt.notes);
+      // Before settlement, a second one does no harm.
+      const answer = await reverse();
+      return answer.kind === "answered" && responses.readReversal(answer) === "done";
     }),
 });
 

@@ -216,6 +216,12 @@ export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: 
   return readState(kit.textAt(body, "lastEvent"), attempt.reference, attempt, nowMs);
 }
 
+/** Statuses that say that a reversal was not taken. */
+const NOT_REVERSED = new Set([400, 401, 403, 404, 422, 429]);
+
+export const readReversal = ({ status }: kit.Answered): kit.ReversalStep =>
+  status === 202 ? "done" : NOT_REVERSED.has(status) ? "settled already" : "unclear";
+
 /** Links that reverse a payment, in this order: before it is settled, whichever way is due, afterwards. */
 const REVERSALS = ["cardPayments:cancel", "cardPayments:reverse", "cardPayments:refund"] as const;
 

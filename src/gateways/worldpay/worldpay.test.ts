@@ -346,4 +346,26 @@ describe("worldpay look-ups", () => {
     assert.equal((await reverse(links({ "cardPayments:cancel": { href: "/payments/authorizations/../../tokens" } }))).result, "unknown");
     assert.equal((await reverse(links({}))).result, "unknown");
   });
+
+  test("a refund without a clear answer is not sent again, a cancellation is (R-422)", async () => {
+    const links = (name: string, href: string) => answered(200, { paymentId: "payR1", _links: { [name]: { href } } });
+    const cancel = links("cardPayments:cancel", "/payments/authorizations/cancellations/x");
+    const refund = links("cardPayments:refund", "/payments/settlements/refunds/full/x");
+    for (const [link, first, again] of [
+      [refund, LOST, 0],
+      [refund, answered(500, {}), 0],
+      [refund, answered(400, {}), 1],
+      [cancel, LOST, 1],
+    ] as const) {
+      const reverse = async (notes: Record<string, string>, answer: GatewayAnswer) => {
+        const io = ioWith([rows(row("settlementRequestSubmitted")), link, answer]);
+        const { outcome } = await worldpay.void!(traceOf(orderOf(), notes), io);
+        return { outcome, notes: io.notes, count: io.sent.filter(({ request }) => request.method === "POST").length };
+      };
+      const { outcome, notes } = await reverse({}, first);
+      assert.equal(outcome, "unknown");
+      const later = await reverse(notes, answered(202, {}));
+      assert.deepEqual([later.outcome, later.count], [again === 1 ? "voided" : "unknown", again], JSON.stringify([link, first]));
+    }
+  });
 });
