@@ -21,7 +21,7 @@ const SENT = "sent";
 
 /**
  * A void before settlement, else a refund; true once either is confirmed. With the attempt's notes a reversal whose answer was lost
- * is remembered: where nothing is left the next time, it was done.
+ * is remembered until a refund is refused: where nothing is left the next time, it was done.
  */
 export async function voidElseRefund(
   io: Pick<GatewayIo, "send" | "note">,
@@ -30,16 +30,21 @@ export async function voidElseRefund(
   notes?: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const wasLost = notes?.[REVERSAL] === SENT;
+  const remember = async (state: string) => {
+    if (notes !== undefined) await io.note({ [REVERSAL]: state });
+  };
   const ask = async (request: GatewayRequest) => {
-    if (notes !== undefined && !wasLost) await io.note({ [REVERSAL]: SENT });
+    if (!wasLost) await remember(SENT);
     const answer = await io.send(request);
-    const step = answer.kind === "answered" ? read(answer) : "unclear";
-    if (notes !== undefined && !wasLost && step !== "unclear") await io.note({ [REVERSAL]: "answered" });
+    const step = answer.kind === "answered" ? read(answer) : answer.kind;
+    if (!wasLost && step !== "unclear" && step !== "lost") await remember("answered");
     return step;
   };
   const voided = await ask(requests.void());
-  if (voided === "done" || voided === "unclear") return voided === "done";
+  if (voided !== "settled already" && voided !== "none left") return voided === "done";
   const refunded = await ask(requests.refund());
+  // A refused void says nothing of the lost reversal, which may be why it is refused.
+  if (wasLost && refunded === "settled already") await remember("answered");
   return refunded === "done" || (refunded === "none left" && wasLost);
 }
 

@@ -301,6 +301,9 @@ describe("moneris and lost answers", () => {
     assert.equal((await voided({ ...notes, reversal: "sent" }, none, none)).result, "voided");
     assert.equal((await voided({ ...notes, reversal: "sent" }, unasked("Invalid store"))).result, "unknown");
     assert.equal((await voided({ ...notes, reversal: "answered" }, none, none)).result, "unknown");
+    const refusedSince = ioWith([unasked("Cancelled: batch is closed"), unasked("Invalid amount")]);
+    assert.equal((await moneris.void!(traceOf(orderOf(), { ...notes, reversal: "sent" }), refusedSince)).outcome, "unknown");
+    assert.equal((await voided({ ...notes, reversal: "sent", ...refusedSince.notes }, none, none)).result, "unknown");
     assert.equal((await voided({}, LOST)).result, "nothing to void");
     assert.equal(
       (await voided({ purchase: "sent", moneris_txn_id: "69785-0_98" }, receipt({ ...PAID, TransType: "11" }))).result,
