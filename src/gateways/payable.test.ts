@@ -118,6 +118,24 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   usaepay: { ...DOLLARS, ...refused("limit_exceeded", "999999.99 USD; 999999 JPY"), ...NO_19_DIGITS("incorrect_number") },
 };
 
+const OTHER_CURRENCIES = Object.keys(DOLLARS).join("; ");
+/** What can be known without the vendor: no session is made for it. */
+const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
+  cardconnect: "0.001 KWD",
+  clover: OTHER_CURRENCIES,
+  fiserv: "0.001 KWD",
+  fortis: OTHER_CURRENCIES,
+  moneris: OTHER_CURRENCIES,
+  nmi: "0.001 KWD",
+  opayo: "0.001 KWD",
+  payflow: "0.001 KWD",
+  paysafe: OTHER_CURRENCIES,
+  qualpay: "999999.990 KWD; 0.010 KWD; 0.001 KWD",
+  quickbooks: OTHER_CURRENCIES,
+  stripe: "999999.990 KWD; 0.001 KWD",
+  usaepay: "999999.990 KWD; 0.010 KWD; 0.001 KWD; 999 CLP",
+};
+
 let simulators: Simulators;
 before(async () => {
   simulators = await startSimulators({ port: 0, host: "127.0.0.1" });
@@ -142,6 +160,8 @@ describe("what the interface takes is paid at every gateway, but for what its ve
       test(`${name}: ${what}`, async () => {
         const changes = () => (typeof change === "function" ? change() : change);
         const refusal = REFUSED[name]?.[what];
+        const isKnown = gateway.refusalOf?.(orderOf(changes()), settingsOf(gateway)) != null;
+        assert.equal(isKnown, REFUSED_AT_CREATION[name]?.split("; ").includes(what) ?? false);
         assert.equal(await outcomeOf(gateway, changes()), refusal ?? "approved");
         const stored = await outcomeOf(gateway, { ...changes(), mode: "tokenize" });
         // A check of the card has an amount of its own; its currency is the session's.

@@ -32,6 +32,10 @@ export const gateway = kit.defineGateway({
     "card validation digits, set avs_enabled or cvd_enabled to false. A lost answer is asked for by one status check while the card is " +
     "there, later by nobody. A payment can only be voided with its order id, the session's id and the attempt. Unconfirmed: field " +
     "lengths, crypt_type 1, the words for an unknown store, and whether a verification must carry cof_info.",
+  refusalOf: (sum, settings) =>
+    sum.mode === "charge" && requests.amountOf(sum, settings) === null
+      ? "the store settles in another currency, or the amount is too large"
+      : null,
   charge,
   tokenize,
   void: voidPurchase,
@@ -39,9 +43,7 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const { settings } = io;
-  const amount = requests.amountOf(order, settings);
-  if (amount === null)
-    return kit.declined("gateway_misconfigured", { reason: "the store settles in another currency, or the amount is too large" });
+  const amount = requests.amountOf(order, settings) ?? "";
   // So that a void can tell a payment that never was from one whose id was lost.
   await io.note({ purchase: "sent" });
   const outcome = await sendOnce(io, (isCheck) => requests.purchase(order, settings, amount, isCheck), responses.ofPurchase(order));

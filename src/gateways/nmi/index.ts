@@ -29,6 +29,7 @@ export const gateway = kit.defineGateway({
     "payment of that kind fails as duplicate_transaction. Unconfirmed: currencies without decimals (sent with two), the industry field, and the " +
     "words of a vault id that is used already.",
   sandbox: { security_key: "simulatorsSecurityKeyOfThirtyTwo" },
+  refusalOf: (sum) => (sum.mode === "charge" && requests.nmiAmount(sum) === null ? "the vendor takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -37,8 +38,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.nmiAmount(order);
-  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "the vendor takes two decimal places only" });
+  const amount = requests.nmiAmount(order) ?? "";
   const response = responses.readResponse(await io.send(requests.sale(order, io.settings, amount)), order);
   if (response.outcome !== "partial") return responses.asOutcome(response);
   await io.note({ transaction: response.id });
