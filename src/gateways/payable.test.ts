@@ -160,7 +160,7 @@ describe("what the interface takes is paid at every gateway, but for what its ve
       test(`${name}: ${what}`, async () => {
         const changes = () => (typeof change === "function" ? change() : change);
         const refusal = REFUSED[name]?.[what];
-        const isKnown = gateway.refusalOf?.(orderOf(changes()), settingsOf(gateway)) != null;
+        const isKnown = (gateway.refusalOf?.(orderOf(changes()), settingsOf(gateway)) ?? null) !== null;
         assert.equal(isKnown, REFUSED_AT_CREATION[name]?.split("; ").includes(what) ?? false);
         assert.equal(await outcomeOf(gateway, changes()), refusal ?? "approved");
         const stored = await outcomeOf(gateway, { ...changes(), mode: "tokenize" });
