@@ -9,8 +9,8 @@ import type { Answer, Call, Endpoint, Fields, Incoming, Issuer, Transaction } fr
  */
 
 const VERSIONS = ["v71", "v72"];
-/** Keys with these in them: the merchant sees no additional data; he may not send raw cards. */
-const [QUIET, NO_CARDS] = [/quiet/i, /nocards/i];
+/** Keys with these in them: the merchant sees no additional data; he may not send raw cards; UnionPay is not switched on for him. */
+const [QUIET, NO_CARDS, NO_UNIONPAY] = [/quiet/i, /nocards/i, /nounionpay/i];
 const KEPT_MS = 7 * 24 * 3_600_000;
 const MESSAGES = table(
   "101 Invalid card number, 103 CVC is not the right length, 104 Billing address problem, " +
@@ -159,7 +159,8 @@ function typedCard(call: AdyenCall): Card {
   if (NO_CARDS.test(call.accountName)) throw refusal(403, "010", "Not allowed", "security");
   if (!isCardNumber(number)) throw invalid("101");
   if (brandOf(number) === "unknown") throw invalid("107");
-  if (brandOf(number) === "unionpay") throw refusal(500, "905", "Payment details are not supported", "configuration");
+  if (NO_UNIONPAY.test(call.accountName) && brandOf(number) === "unionpay")
+    throw refusal(500, "905", "Payment details are not supported", "configuration");
   if (cvc !== "" && cvc.length !== codeLength(number)) throw invalid("103");
   return { number, expiryMonth, expiryYear, holderName: call.maybe("paymentMethod.holderName") };
 }

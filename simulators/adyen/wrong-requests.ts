@@ -135,7 +135,7 @@ export const wrongRequests: WrongRequests = {
     ["a charge", { "paymentMethod.number": "4111111111111112" }, "422 101"],
     ["a charge", { "paymentMethod.number": "4111 1111 1111 1111" }, "422 101"],
     ["a charge", { "paymentMethod.number": "9111111111111111" }, /^422 10[17]$/],
-    ["a charge", { "paymentMethod.number": "6200000000000005" }, "500 905"],
+    ["a charge", { "paymentMethod.number": "6200000000000005", "header:X-API-Key": "AQEnounionpay=" }, "500 905"],
     ["a charge", { "paymentMethod.expiryMonth": undefined }, "422 140"],
     ["a charge", { "paymentMethod.expiryMonth": "13" }, "422 129"],
     ["a charge", { "paymentMethod.expiryMonth": "3" }, "422 129"],

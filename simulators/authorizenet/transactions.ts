@@ -99,9 +99,8 @@ const CVV_BY_CODE: ReadonlyMap<string, string> = new Map(Object.entries({ 900: "
 const ZIP_DECLINED = "46282";
 const ZIP_PARTIAL = /^4622[5-8]$/;
 const PART_MINOR = 123;
-/** The account's fraud filter holds payments from here up, authorized, for the merchant's review. */
-const HELD_FROM_MINOR = 5_000_000;
-const LARGEST_MINOR = 9_999_999;
+/** The account's fraud filter holds payments of 50,000.00 to 99,999.99, authorized, for the merchant's review. */
+const [HELD_FROM_MINOR, HELD_TO_MINOR] = [5_000_000, 9_999_999];
 const ACCOUNT_CURRENCY = "USD";
 const DUPLICATE_SECONDS = "120";
 const HOUR_MS = 3_600_000;
@@ -148,7 +147,7 @@ export function judge(call: AuthnetCall, { number, expiry, code }: Card, billTo:
       cvv,
       partMinor: PART_MINOR,
     };
-  if (amountMinor >= HELD_FROM_MINOR)
+  if (amountMinor >= HELD_FROM_MINOR && amountMinor <= HELD_TO_MINOR)
     return { responseCode: "4", reason: "253", text: "Your order has been received. Thank you for your business!", avs, cvv };
   return { responseCode: "1", reason: "1", text: "This transaction has been approved.", avs, cvv };
 }
@@ -269,7 +268,7 @@ function pay(call: AuthnetCall, type: Details["type"]): Answer {
 function faultOf(call: AuthnetCall, amountMinor: number): Reason | null {
   const marketType = call.maybe(`${REQUEST}retail.marketType`) ?? "0";
   const seconds = settingOf(call, "duplicateWindow") ?? DUPLICATE_SECONDS;
-  if (!(amountMinor > 0 && amountMinor <= LARGEST_MINOR)) return AMOUNT;
+  if (!(amountMinor > 0)) return AMOUNT;
   if ((call.maybe(`${REQUEST}currencyCode`) ?? ACCOUNT_CURRENCY) !== ACCOUNT_CURRENCY) return CURRENCY;
   if (!["0", "1", "2"].includes(marketType)) return ["3", "85", "The market type is invalid."];
   // The account is boarded for card-not-present payments.

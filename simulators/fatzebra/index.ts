@@ -9,7 +9,8 @@ import type { Answer, Call, Card as PlainCard, Fields, Issuer, Transaction } fro
  */
 
 const BASE = "/v1.0";
-const PERMITTED = ["AUD", "CAD", "CNY", "EUR", "GBP", "HKD", "JPY", "NZD", "SGD", "USD"];
+/** The merchant's: every one that exists, but for the placeholders of ISO 4217. */
+const PERMITTED = ["AUD", ...Intl.supportedValuesOf("currency").filter((name) => !["AUD", "XTS", "XXX"].includes(name))];
 
 /** Response code and words of the bank. */
 type No = readonly [code: string, message: string];

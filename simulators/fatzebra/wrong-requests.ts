@@ -74,7 +74,7 @@ export const wrongRequests: WrongRequests = {
     ["a purchase", { amount: "2500" }, "400 Amount is invalid"],
     ["a purchase", { currency: "aud" }, NO_CURRENCY],
     ["a purchase", { currency: "XXX" }, NO_CURRENCY],
-    ["a purchase", { currency: "CHF" }, NO_CURRENCY],
+    ["a purchase", { currency: "XYZ" }, NO_CURRENCY],
     ["a purchase", { reference: undefined }, "400 Reference can't be blank"],
     ["a purchase", { reference: "x".repeat(256) }, "400 Reference is invalid"],
     ["a purchase", { card_holder: undefined }, "422 Card Holder is required"],

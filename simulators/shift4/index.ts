@@ -6,7 +6,7 @@ import type { Answer, Call, Fields, Issuer, Transaction } from "../kit/index.ts"
  * checks its form alone, so that a card which every charge declines is stored all the same.
  */
 
-const LARGEST = 99_999_999;
+const LARGEST = 999_999_999;
 const MESSAGES = {
   invalid_number: "The card number is not a valid credit card number.",
   invalid_expiry_month: "The card's expiration month is invalid.",

@@ -88,7 +88,7 @@ export const wrongRequests: WrongRequests = {
     ["a charge", { amount: "4995" }, "400 amount must be an integer"],
     ["a charge", { amount: 49.95 }, "400 amount must be an integer"],
     ["a charge", { amount: 0 }, "400 amount_too_low"],
-    ["a charge", { amount: 100_000_000 }, "400 amount_too_high"],
+    ["a charge", { amount: 1_000_000_000 }, "400 amount_too_high"],
     ["a charge", { currency: undefined }, "400 currency is required"],
     ["a charge", { currency: "USX" }, "400 currency must be an ISO 4217 currency"],
     ["a charge", { captured: "true" }, "400 captured must be true or false"],

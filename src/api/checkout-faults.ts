@@ -14,10 +14,15 @@ export function validOrThrow(result: CheckoutResult, amountField: AmountField): 
 
 function itemOf(fault: CheckoutFault, amountField: AmountField): Item {
   const names = { amount: amountField, gateway: "gateway", callback: "callback", connectedAccount: "stripe_account" } as const;
-  return itemAt(["body", names[fault.field]], fault.field === "amount" ? amountFault(fault, amountField) : FAULT_OF[fault.fault]);
+  return itemAt(["body", names[fault.field]], faultOf(fault, amountField));
 }
 
-const FAULT_OF: Readonly<Record<Exclude<CheckoutFault, { field: "amount" }>["fault"], Fault>> = {
+function faultOf(fault: CheckoutFault, amountField: AmountField): Fault {
+  if (fault.field === "amount") return amountFault(fault, amountField);
+  return fault.fault === "not the sum" ? FAULTS.value(fault.reason) : FAULT_OF[fault.fault];
+}
+
+const FAULT_OF: Readonly<Record<Exclude<CheckoutFault, { field: "amount" } | { fault: "not the sum" }>["fault"], Fault>> = {
   "not configured": FAULTS.gatewayNotConfigured,
   "not a destination": FAULTS.callback,
   "not allowed": FAULTS.callbackNotAllowed,

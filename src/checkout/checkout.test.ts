@@ -18,6 +18,8 @@ interface Setting {
   dialsNumbers?: boolean;
   dialsTls?: boolean;
   roundsFractions?: boolean;
+  /** Of the gateway, for every sum. */
+  refusal?: string | null;
   /** Log events, added here. */
   warnings?: string[];
 }
@@ -31,6 +33,7 @@ function checkoutOf({
   dialsNumbers = true,
   dialsTls = false,
   roundsFractions = false,
+  refusal = null,
   warnings = [],
 }: Setting = {}) {
   const shop = {
@@ -49,7 +52,7 @@ function checkoutOf({
       gatewaySettings: async () => (options ? settings : null),
       numbersOf: async () => numbers,
     },
-    gateways: { stripe: { capabilities } },
+    gateways: { stripe: { capabilities, refusalOf: ({ currency }) => refusal && `${refusal} ${currency}` } },
     clock: new ManualClock(),
     settings: {
       phoneNumber: "+15550009999",
@@ -160,6 +163,14 @@ test("all faults are told at once, in the order of the fields", async () => {
     { field: "gateway", fault: "not configured" },
     { field: "callback", fault: "not allowed" },
   ]);
+});
+
+test("a sum that the gateway never takes with the project's settings is refused, in a browser too", async () => {
+  const setting = { ...YEN, refusal: "no such sum:" };
+  const fault = { field: "gateway", fault: "not the sum", reason: "no such sum: JPY" } as const;
+  assert.deepEqual(faultsOf(await voice({ amount: amount("500") }, setting)), [fault]);
+  assert.deepEqual(faultsOf(await widget({ amountMinor: 500 }, setting)), [fault]);
+  assert.deepEqual(faultsOf(await voice({ amount: amount("0.5") }, setting)), [{ field: "amount", fault: "fraction", decimals: 0 }]);
 });
 
 test("a callback is a destination that the project allows (R-124, R-330)", async () => {

@@ -1,4 +1,4 @@
-import type { Gateway } from "#src/gateways/index.ts";
+import type { Gateway, Sum } from "#src/gateways/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { decimalsOf } from "#src/kernel/money.ts";
 import type { BillingAddress, Environment, GatewayName, Mode } from "#src/kernel/payment.ts";
@@ -23,7 +23,14 @@ export interface CheckoutDeps {
   database: Pick<Database, "db">;
   projects: Pick<Projects, "findProject" | "gatewaySettings" | "numbersOf">;
   gateways: Readonly<
-    Partial<Record<GatewayName, { readonly capabilities: Pick<Gateway["capabilities"], "connectedAccountOption" | "takesBillingAddress"> }>>
+    Partial<
+      Record<
+        GatewayName,
+        Pick<Gateway, "refusalOf"> & {
+          readonly capabilities: Pick<Gateway["capabilities"], "connectedAccountOption" | "takesBillingAddress">;
+        }
+      >
+    >
   >;
   clock: Clock;
   settings: {
@@ -47,7 +54,12 @@ export interface CheckoutDeps {
 interface ProjectFacts {
   project: Project;
   /** Null: there are no credentials for the gateway. */
-  gateway: { chargesConnectedAccounts: boolean; takesConnectedAccount: boolean; takesBillingAddress: boolean } | null;
+  gateway: {
+    chargesConnectedAccounts: boolean;
+    takesConnectedAccount: boolean;
+    takesBillingAddress: boolean;
+    refusalOf(sum: Sum): string | null;
+  } | null;
   phoneNumber: string | null;
 }
 
@@ -65,7 +77,7 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
       const amountMinor = amountInMinor(request.amount, project.currency, settings.roundsFractions ?? false);
       const faults = [
         ...amountFaults(amountMinor, request.mode, project.currency),
-        ...gatewayFaults(facts),
+        ...gatewayFaults(facts, request.mode, amountMinor),
         ...callbackFaults(request.callback, project, settings),
         ...accountFaults(request, facts),
       ];
@@ -97,7 +109,11 @@ export function createCheckout({ database, projects, gateways, clock, settings, 
       if (!facts) return { kind: "no project" };
       const { currency } = facts.project;
       const amountMinor = request.amountMinor > ceilingOf(currency) ? "too large" : request.amountMinor;
-      const faults = [...amountFaults(amountMinor, request.mode, currency), ...gatewayFaults(facts), ...accountFaults(request, facts)];
+      const faults = [
+        ...amountFaults(amountMinor, request.mode, currency),
+        ...gatewayFaults(facts, request.mode, amountMinor),
+        ...accountFaults(request, facts),
+      ];
       if (faults.length > 0 || typeof amountMinor === "string") return { kind: "invalid", faults };
       return {
         kind: "valid",
@@ -138,6 +154,7 @@ function factsReader({ database, projects, gateways, clock, settings }: Omit<Che
           takesConnectedAccount: option !== null,
           chargesConnectedAccounts: option !== null && own.options[option] === true,
           takesBillingAddress,
+          refusalOf: (sum) => gateways[gateway]?.refusalOf?.(sum, own) ?? null,
         },
         phoneNumber: number ?? settings.phoneNumber,
       };
@@ -151,8 +168,11 @@ function amountFaults(amount: ReturnType<typeof amountInMinor>, mode: Mode, curr
   return amount === "too large" ? [{ field: "amount", fault: "too large", ceiling: ceilingOf(currency), currency }] : [];
 }
 
-function gatewayFaults({ gateway }: ProjectFacts): CheckoutFault[] {
-  return gateway === null ? [{ field: "gateway", fault: "not configured" }] : [];
+/** A payment that would end as a fault of the settings is told to whoever asks for it, not to who is about to pay. */
+function gatewayFaults({ gateway, project: { currency } }: ProjectFacts, mode: Mode, amount: number | string): CheckoutFault[] {
+  if (gateway === null) return [{ field: "gateway", fault: "not configured" }];
+  const reason = typeof amount === "number" ? gateway.refusalOf({ mode, amountMinor: amount, currency }) : null;
+  return reason === null ? [] : [{ field: "gateway", fault: "not the sum", reason }];
 }
 
 function callbackFaults(callback: string | null, project: Project, settings: CheckoutDeps["settings"]): CheckoutFault[] {

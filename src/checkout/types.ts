@@ -47,6 +47,8 @@ export type CheckoutFault =
   | { field: "amount"; fault: "too large"; ceiling: number; currency: string }
   /** Not built, or the project has no credentials for it in this environment. */
   | { field: "gateway"; fault: "not configured" }
+  /** Its vendor never takes such a sum with the project's settings: another currency, above all. */
+  | { field: "gateway"; fault: "not the sum"; reason: string }
   | { field: "callback"; fault: "not a destination" }
   /** The project does not allow transfers to it. */
   | { field: "callback"; fault: "not allowed" }

@@ -30,6 +30,8 @@ export interface Gateway {
   sandboxCredentials(endpoint: string): Readonly<Record<string, Secret>>;
   /** One sentence that names what is wrong with a project's settings, or null. Called when they are saved, never during a call. */
   checkSettings(settings: GatewaySettings): string | null;
+  /** One sentence on why a session of this sum can never be paid with these settings, or null: then none is made. Sends nothing. */
+  refusalOf?(sum: Sum, settings: GatewaySettings): string | null;
   /**
    * Takes the money. Called at most once per attempt. It may repeat its own request only where the vendor makes that
    * safe, and never looks anything up by listing: an `unknown` goes to `lookUp`, whoever called.
@@ -136,6 +138,9 @@ export interface GatewaySettings {
   /** Counts up with each save; the attempt records which one it used (R-289). */
   version: number;
 }
+
+/** What a session is to take, before there is a card. */
+export type Sum = Pick<Order, "mode" | "amountMinor" | "currency">;
 
 /** One attempt to charge or store one card. */
 export interface Order {

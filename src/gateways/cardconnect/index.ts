@@ -33,6 +33,8 @@ export const gateway = kit.defineGateway({
     "a postal code is sent with the vendor's own 55555. Where the merchant enforces neither AVS nor CVV, cards cannot be verified: switch " +
     "verify off. Unconfirmed: the body of a 401, and whether an inquiry shows the profile of a verification. " +
     "A refund after the batch whose answer was lost, and that no inquiry shows, is not sent again: the payment stays on the list of unmatched ones.",
+  refusalOf: (sum) =>
+    sum.mode === "charge" && requests.cardconnectAmount(sum) === null ? "CardConnect takes two decimal places only" : null,
   charge,
   tokenize,
   lookUp,
@@ -44,8 +46,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.cardconnectAmount(order);
-  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "CardConnect takes two decimal places only" });
+  const amount = requests.cardconnectAmount(order) ?? "";
   return settled(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order));
 }
 

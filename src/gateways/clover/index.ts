@@ -34,6 +34,7 @@ export const gateway = kit.defineGateway({
     "US and Canadian dollars. The merchant must be enabled for the API with card data and, to store cards, for multi-pay tokens. Stored " +
     "cards appear in the merchant's customer list under an address of customer_email_domain. Unconfirmed: whether storing alone asks " +
     "the issuer, that a refund releases a hold, how long an idempotency key is remembered, and that the newest charges come first in a list.",
+  refusalOf: ({ currency }) => (requests.CURRENCIES.includes(currency) ? null : "Clover takes US and Canadian dollars alone"),
   charge,
   tokenize,
   lookUp,
@@ -49,8 +50,6 @@ export const gateway = kit.defineGateway({
 
 /** What every attempt needs: the payer's address, then the card's token. Asking for one moves nothing, so it may be asked for again. */
 async function prepared(order: Order, io: Io): Promise<{ payerIp: string; token: Secret } | Declined> {
-  if (!requests.CURRENCIES.includes(order.currency))
-    return kit.declined("gateway_misconfigured", { reason: "Clover takes US and Canadian dollars alone" });
   if (order.amountMinor > requests.LARGEST) return kit.declined("limit_exceeded", { reason: "Clover takes at most 999,999.99" });
   const payerIp = requests.payerIpOf(order, io.settings, io.egressIp);
   const reason = "ip_address or SIP_PUBLIC_HOST must say this service's public address";

@@ -258,6 +258,24 @@ describe("fatzebra responses", () => {
     assert.equal((await fatzebra.lookUp!(traceOf(storing()), ioWith([MISSING]))).outcome, "absent");
   });
 
+  test("a used reference of the refund means that it was made only while an answer is missing: a refusal that came ends that (R-422)", async () => {
+    const closed = said({ successful: false, message: "Not Voided" }, {}, 422);
+    const used = wrong(["Reference has already been taken"]);
+    const again = async (notes: Record<string, string>, ...answers: GatewayAnswer[]) => {
+      const io = ioWith([said(), ...answers]);
+      const { outcome } = await fatzebra.void!(traceOf(orderOf(), notes), io);
+      return { outcome, notes: { ...notes, ...io.notes } };
+    };
+    const lost = await again({}, closed, LOST);
+    assert.equal(lost.outcome, "unknown");
+    assert.equal((await again(lost.notes, closed, used)).outcome, "voided");
+    const refusedSince = await again(lost.notes, closed, refused("51"));
+    assert.equal(refusedSince.outcome, "unknown");
+    assert.equal((await again(refusedSince.notes, closed, used)).outcome, "unknown");
+    const neverSent = await again({}, { kind: "not sent", reason: "no connection" });
+    assert.equal((await again(neverSent.notes, closed, used)).outcome, "unknown");
+  });
+
   test("a refused card is not stored; a hold that may stand and a missing token are told", async () => {
     const refusal = await fatzebra.tokenize(storing(), ioWith([refused("51", HOLD)]));
     assert.deepEqual([codeOf(refusal), refusal.outcome === "declined" && refusal.processor], ["insufficient_funds", {}]);

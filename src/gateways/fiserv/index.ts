@@ -43,6 +43,7 @@ export const gateway = kit.defineGateway({
     "that (ECI 7), or they are refused with 5102. Unconfirmed: the codes of 400 and " +
     "401 answers, and whether a declined payment's order id may be used again (each card has its own). A refund whose answer was lost, and that its " +
     "order does not show, is not sent again: the payment stays on the list of unmatched ones.",
+  refusalOf: (sum) => (sum.mode === "charge" && requests.fiservAmount(sum) === null ? "Fiserv takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -55,8 +56,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: FiservIo): Promise<Outcome> {
-  const total = requests.fiservAmount(order);
-  if (total === null) return kit.declined("gateway_misconfigured", { reason: "Fiserv takes two decimal places only" });
+  const total = requests.fiservAmount(order) ?? "";
   return follow(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, io, total)), order));
 }
 

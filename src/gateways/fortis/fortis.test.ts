@@ -107,7 +107,7 @@ describe("fortis requests", () => {
     const io = ioWith([transaction()]);
     const outcome = await fortis.charge(orderOf({ currency: "CAD" }), io);
     assert.equal(codeOf(outcome), "gateway_misconfigured");
-    assert.match((outcome.outcome === "declined" && outcome.message) || "", /setting currency/);
+    assert.match((outcome.outcome === "declined" && outcome.reason) || "", /setting currency/);
     assert.equal(io.sent.length, 0);
     const canadian = ioWith([transaction({ currency: "CAD" })], withCredentials({ currency: "CAD" }));
     assert.equal((await fortis.charge(orderOf({ currency: "CAD" }), canadian)).outcome, "approved");

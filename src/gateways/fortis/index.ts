@@ -41,16 +41,17 @@ export const gateway = kit.defineGateway({
     "currency. Unconfirmed: the HTTP status of a decline, whether a used transaction_api_id is refused, and the filter by which a lost sale is " +
     "looked for: where the list shows others' payments alone, the sale stays unknown. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
+  refusalOf: (sum, settings) =>
+    sum.mode === "charge" && !requests.isCurrencyOf(settings, sum)
+      ? "the session's currency is not that of Fortis' products: the setting currency names it"
+      : null,
   charge,
   tokenize,
   lookUp,
   void: (attempt, io) => (attempt.mode === "tokenize" ? removeToken(attempt, io) : voidCharge(attempt, io)),
 });
 
-const WRONG_CURRENCY = "the session's currency is not that of Fortis' products: the setting currency names it";
-
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  if (!requests.isCurrencyOf(io.settings, order)) return kit.declined("gateway_misconfigured", { message: WRONG_CURRENCY });
   return follow(io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
 }
 

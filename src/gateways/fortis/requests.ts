@@ -36,7 +36,8 @@ type Settings = kit.SettingsOf<typeof SETTINGS>;
 const TIMEOUT_MS = 60_000;
 
 /** A product has one currency, and takes any amount as if it were in it. */
-export const isCurrencyOf = ({ credentials }: Settings, { currency }: Order) => currency === (credentials.currency?.reveal() ?? "USD");
+export const isCurrencyOf = ({ credentials }: Settings, { currency }: Pick<Order, "currency">) =>
+  currency === (credentials.currency?.reveal() ?? "USD");
 
 function request(settings: Settings, method: GatewayRequest["method"], path: string, body?: kit.JsonBody): GatewayRequest {
   const { user_id: user, user_api_key: key, developer_id: developer } = settings.credentials;

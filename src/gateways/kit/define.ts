@@ -1,5 +1,17 @@
-import type { AccessToken, AttemptTrace, Capabilities, Declined, Gateway, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type {
+  AccessToken,
+  AttemptTrace,
+  Capabilities,
+  Declined,
+  Gateway,
+  LookUpResult,
+  Order,
+  Outcome,
+  Sum,
+  VoidResult,
+} from "../contract.ts";
 import { guarded } from "./guard.ts";
+import { declined } from "./outcomes.ts";
 import { addressFault, credentialFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
 import type { Io, SandboxValues, SettingsDescription, SettingsOf } from "./settings.ts";
 import type { Answered } from "./triage.ts";
@@ -27,6 +39,8 @@ export interface Adapter<D extends SettingsDescription> {
   sandbox: SandboxValues<D> | ((endpoint: string) => SandboxValues<D>);
   /** One sentence on what is wrong with a project's settings beyond the forms in their description, or null. */
   checkSettings?: (settings: SettingsOf<D>) => string | null;
+  /** One sentence on why the vendor never takes such a sum, or null. Neither `charge` nor `tokenize` is called with one. */
+  refusalOf?: (sum: Sum, settings: SettingsOf<D>) => string | null;
   /** Header of the vendor's answers that its support asks for, lower case; its last value is kept for the operator. */
   supportHeader?: string;
   /** The same where it stands in the body. */
@@ -57,8 +71,21 @@ export function defineGateway<const D extends SettingsDescription>(adapter: Adap
         const resolved = resolveSettings(description, settings);
         return fault ?? (resolved && adapter.checkSettings?.(resolved)) ?? addressFault(description, settings);
       },
+      refusalOf(sum, settings) {
+        const resolved = resolveSettings(description, settings);
+        return (resolved && adapter.refusalOf?.(sum, resolved)) ?? null;
+      },
     },
-    adapter,
+    { ...adapter, charge: unlessRefused(adapter, adapter.charge), tokenize: unlessRefused(adapter, adapter.tokenize) },
     { resolve: (settings) => resolveSettings(description, settings), supportIdOf: adapter.supportId ?? inHeader },
   );
+}
+
+/** The settings may have changed since the session was made. */
+function unlessRefused<D extends SettingsDescription>({ refusalOf }: Adapter<D>, verb: Adapter<D>["charge"]): Adapter<D>["charge"] {
+  if (refusalOf === undefined) return verb;
+  return (order, io) => {
+    const reason = refusalOf(order, io.settings);
+    return reason === null ? verb(order, io) : Promise.resolve(declined("gateway_misconfigured", { reason }));
+  };
 }

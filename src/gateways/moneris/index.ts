@@ -33,6 +33,10 @@ export const gateway = kit.defineGateway({
     "there, later by nobody. A payment can only be voided with its order id, the session's id and the attempt. Unconfirmed: field " +
     "lengths, crypt_type 1, the words for an unknown store, and whether a verification must carry cof_info. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
+  refusalOf: (sum, settings) =>
+    sum.mode === "charge" && requests.amountOf(sum, settings) === null
+      ? "the store settles in another currency, or the amount is too large"
+      : null,
   charge,
   tokenize,
   void: voidPurchase,
@@ -40,9 +44,7 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const { settings } = io;
-  const amount = requests.amountOf(order, settings);
-  if (amount === null)
-    return kit.declined("gateway_misconfigured", { reason: "the store settles in another currency, or the amount is too large" });
+  const amount = requests.amountOf(order, settings) ?? "";
   // So that a void can tell a payment that never was from one whose id was lost.
   await io.note({ purchase: "sent" });
   const outcome = await sendOnce(io, (isCheck) => requests.purchase(order, settings, amount, isCheck), responses.ofPurchase(order));

@@ -30,6 +30,7 @@ export const gateway = kit.defineGateway({
     "words of a vault id that is used already. A refund whose answer was lost, and that no report shows, is not sent again: the payment stays " +
     "on the list of unmatched ones.",
   sandbox: { security_key: "simulatorsSecurityKeyOfThirtyTwo" },
+  refusalOf: (sum) => (sum.mode === "charge" && requests.nmiAmount(sum) === null ? "the vendor takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -38,8 +39,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.nmiAmount(order);
-  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "the vendor takes two decimal places only" });
+  const amount = requests.nmiAmount(order) ?? "";
   const response = responses.readResponse(await io.send(requests.sale(order, io.settings, amount)), order);
   if (response.outcome !== "partial") return responses.asOutcome(response);
   await io.note({ transaction: response.id });

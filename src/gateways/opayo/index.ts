@@ -35,8 +35,12 @@ export const gateway = kit.defineGateway({
     "Register this installation's addresses in MyOpayo, or payments are refused with 4020. A stored card is a registration: the bank is " +
     "first asked when it is charged. Unconfirmed: the vendor's list of transaction states (16 alone counts as charged), the 90 days, " +
     "and codes 2xxx other than 2000, 2001 and 2004 to 2006.",
-  charge: (order, io) => register(order, io, requests.opayoAmount(order)),
-  tokenize: (order, io) => register(order, io, requests.ceilingAmount(order, io.settings)),
+  refusalOf: (sum, settings) => {
+    const amount = sum.mode === "charge" ? requests.opayoAmount(sum) : requests.ceilingAmount(sum, settings);
+    return amount === null ? "Opayo takes two decimal places only" : null;
+  },
+  charge: (order, io) => register(order, io, requests.opayoAmount(order) ?? ""),
+  tokenize: (order, io) => register(order, io, requests.ceilingAmount(order, io.settings) ?? ""),
   lookUp: async (attempt, io) => outcomeOf(await find(attempt, io)),
   void: async (attempt, io) => {
     const found = await find(attempt, io);
@@ -44,10 +48,9 @@ export const gateway = kit.defineGateway({
   },
 });
 
-async function register(order: Order, io: OpayoIo, amount: string | null): Promise<Outcome> {
+async function register(order: Order, io: OpayoIo, amount: string): Promise<Outcome> {
   const type = requests.cardType(order);
   if (type === undefined) return kit.declined("card_not_supported", { reason: "Opayo has no name for this brand" });
-  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Opayo takes two decimal places only" });
   const { settings, egressIp } = io;
   return responses.readRegistration(await io.send(requests.register(order, settings, { amount, type, egressIp })), order);
 }

@@ -30,6 +30,7 @@ export const gateway = kit.defineGateway({
   documentation:
     "In PayPal Manager allow the user API transactions, and reference transactions, or stored cards cannot be charged. Telephone orders are a market segment of the account, set by Payflow's support. New test accounts have fraud filters on, which hold " +
     "payments (126): a held payment is voided and refused. Unconfirmed: how long a request id is remembered, and the life of a PNREF.",
+  refusalOf: (sum) => (sum.mode === "charge" && requests.payflowAmount(sum) === null ? "Payflow takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -40,8 +41,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: PayflowIo): Promise<Outcome> {
-  const amount = requests.payflowAmount(order);
-  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Payflow takes two decimal places only" });
+  const amount = requests.payflowAmount(order) ?? "";
   return settled(order, io, await submit(order, io, () => requests.sale(order, io.settings, amount)));
 }
 

@@ -29,6 +29,10 @@ export const gateway = kit.defineGateway({
     "set up for them (moto_account_id), or entryMode where Paysafe allows it. Merchants who charge stored cards without the holder set " +
     "stored_credential_type. Unconfirmed: whether a ZIP code without a street passes on every account with address checks, whether the vault " +
     "takes a ZIP code and country alone, and whether a declined reference may be used again (each card has its own).",
+  refusalOf(sum, { credentials }) {
+    if (sum.currency !== credentials.currency.reveal()) return "the session's currency is not the account's: set currency and account_id";
+    return sum.mode === "charge" && !requests.fits(sum) ? "Paysafe takes two decimal places" : null;
+  },
   charge,
   tokenize,
   lookUp,
@@ -42,18 +46,12 @@ export const gateway = kit.defineGateway({
 const accountOf = ({ notes }: AttemptTrace, { settings }: Io): string => notes["account"] ?? settings.credentials.account_id.reveal();
 const currencyOf = ({ settings }: Io): string => settings.credentials.currency.reveal();
 
-async function refusedBefore(order: Order, io: Io): Promise<Outcome | null> {
-  if (order.currency !== currencyOf(io))
-    return kit.declined("gateway_misconfigured", { reason: "the session's currency is not the account's: set currency and account_id" });
-  if (order.mode === "charge" && !requests.fits(order))
-    return kit.declined("gateway_misconfigured", { reason: "Paysafe takes two decimal places" });
+async function noteAccount(order: Order, io: Io): Promise<void> {
   if (io.settings.credentials.moto_account_id) await io.note({ account: requests.accountOf(order, io.settings) });
-  return null;
 }
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const refused = await refusedBefore(order, io);
-  if (refused !== null) return refused;
+  await noteAccount(order, io);
   const answer = await io.send(requests.sale(order, io.settings));
   return follow(order, io, requests.accountOf(order, io.settings), responses.readPayment(answer, order, currencyOf(io)));
 }
@@ -100,8 +98,7 @@ async function sendBack(subject: Subject, io: Io, account: string): Promise<bool
 }
 
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
-  const refused = await refusedBefore(order, io);
-  if (refused !== null) return refused;
+  await noteAccount(order, io);
   const verified = await verify(order, io);
   return verified.outcome === "approved" ? kit.storeAgain(io, () => store(order, io)) : verified;
 }

@@ -59,7 +59,7 @@ export const accountOf = ({ channel }: Order, { credentials }: Settings): string
   ((channel === "voice" ? credentials.moto_account_id : undefined) ?? credentials.account_id).reveal();
 
 /** The vendor rounds a third decimal: such an amount is refused here. */
-export const fits = (order: Order): boolean => kit.decimalAmount(order, 2) !== null;
+export const fits = (sum: Pick<Order, "amountMinor" | "currency">): boolean => kit.decimalAmount(sum, 2) !== null;
 
 const cardOf = ({ card }: Order) => ({
   cardNum: card.number,

@@ -29,6 +29,10 @@ export const gateway = kit.defineGateway({
     "duplicate is refused (told by its words), how a held sale is answered (it is unknown until the report shows it), the body of a 403, " +
     "the gateway's codes above 111, and how soon the report shows a sale. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
+  refusalOf: (sum) =>
+    sum.mode === "charge" && (requests.qualpayAmount(sum) === null || requests.currencyNumber(sum) === undefined)
+      ? "Qualpay takes two decimals and twelve digits, and not every currency"
+      : null,
   charge,
   tokenize,
   lookUp,
@@ -46,9 +50,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const [amount, currency] = [requests.qualpayAmount(order), requests.currencyNumber(order)];
-  if (amount === null || currency === undefined)
-    return kit.declined("gateway_misconfigured", { reason: "Qualpay takes two decimals and twelve digits, and not every currency" });
+  const [amount, currency] = [requests.qualpayAmount(order) ?? "", requests.currencyNumber(order) ?? 0];
   const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount, currency)));
   if (state.outcome !== "partial") return state;
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {

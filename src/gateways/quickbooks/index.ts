@@ -31,6 +31,7 @@ export const gateway = kit.defineGateway({
     "renews it after 30 days without use. Unconfirmed: how long Intuit keeps a Request-Id, its answer to a void of one that it never got " +
     "(taken for 404 with PMT-10305), and the statuses of fraud refusals. Intuit's sandbox settles at once, so a void by Request-Id may " +
     "fail there.",
+  refusalOf: ({ mode, currency }) => (mode === "charge" && currency !== "USD" ? "QuickBooks takes US dollars alone" : null),
   charge,
   tokenize,
   authenticate: (io) => io.accessToken(mint(io)),
@@ -50,7 +51,6 @@ const sendWithKey = (io: Io, build: Build) =>
   kit.sendWithKey(io, () => send(io, build), { effect: "money", judge: responses.judge, recorded: responses.isRecorded });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  if (order.currency !== "USD") return kit.declined("gateway_misconfigured", { reason: "QuickBooks takes US dollars alone" });
   const answer = await sendWithKey(io, (token) => requests.charge(order, io.settings, token));
   if (kit.isOutcome(answer)) return answer;
   const response = responses.readCharge(answer, order);

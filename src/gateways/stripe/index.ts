@@ -37,6 +37,11 @@ export const gateway = kit.defineGateway({
     "for telephone payments (or set moto to false: the issuer may then demand authentication, which a call cannot give). Unconfirmed: " +
     "whether a connected account needs both itself. At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers " +
     "exist in the simulator only.",
+  refusalOf(sum) {
+    const amount = sum.mode === "charge" ? requests.stripeAmount(sum) : 0;
+    if (amount === null) return "Stripe takes no thousandths of this currency";
+    return amount > requests.LARGEST ? "Stripe takes amounts of eight digits at the most" : null;
+  },
   charge,
   tokenize,
   lookUp,
@@ -52,8 +57,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.stripeAmount(order);
-  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Stripe takes no thousandths of this currency" });
+  const amount = requests.stripeAmount(order) ?? 0;
   const paymentMethod = await makePaymentMethod(order, io);
   if (kit.isOutcome(paymentMethod)) return paymentMethod;
   await io.note({ payment_method: paymentMethod });

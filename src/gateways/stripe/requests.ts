@@ -52,6 +52,9 @@ const cardOf = (order: Order, settings: Settings, paymentMethod: string) => ({
   payment_method_options: kit.isMoto(order, settings) ? { card: { moto: true } } : null,
 });
 
+/** In the units that Stripe counts. */
+export const LARGEST = 99_999_999;
+
 /**
  * Stripe counts the ISO zero-decimal currencies ISK and UGX in hundredths, and takes amounts with three decimals only when
  * the last one is 0; null for others.

@@ -28,6 +28,10 @@ export const gateway = kit.defineGateway({
     "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions; beyond them its outcome stays unknown. Switch " +
     "duplicate folding on at the key. Unconfirmed: the HTTP status of refused keys, the length of orderid, and holds of 0.00. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
+  refusalOf: (sum) =>
+    sum.mode === "charge" && (requests.usaepayAmount(sum) === null || requests.currencyNumber(sum) === undefined)
+      ? "USAePay takes two decimal places, and not this currency"
+      : null,
   charge,
   tokenize,
   lookUp,
@@ -47,9 +51,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.usaepayAmount(order);
-  if (amount === null || requests.currencyNumber(order) === undefined)
-    return kit.declined("gateway_misconfigured", { reason: "USAePay takes two decimal places, and not this currency" });
+  const amount = requests.usaepayAmount(order) ?? "";
   const state = responses.readPayment(await io.send(requests.sale(order, io.settings, io, amount)), order);
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
