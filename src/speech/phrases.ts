@@ -9,9 +9,10 @@ import { DATE_PRELUDE } from "./prelude.ts";
 const isWord = (word: string) => word !== "";
 const UNITS = DIGIT_WORDS.slice(1);
 const DIGITS = ["oh", ...DIGIT_WORDS];
-const MONTHS = ["ten", "eleven", "twelve", ...MONTH_WORDS];
+const MONTH_NUMBERS = ["ten", "eleven", "twelve"];
 const after = (firsts: readonly string[], seconds: readonly string[]) =>
   firsts.flatMap((first) => seconds.map((second) => `${first} ${second}`));
+const CENTURIES = ["", "twenty", "two zero", "two oh", "two thousand", "two thousand and"];
 /** How much likelier a date is than one that was broken off. */
 const BROKEN_WEIGHT = 0.01;
 
@@ -21,12 +22,16 @@ export const EXPIRY = byLeftContext(
     ["start", "start", DATE_PRELUDE.fillers, PRELUDE_WEIGHT],
     ["start", "date", DATE_PRELUDE.introductions, PRELUDE_WEIGHT],
     ["start", "date", [""]],
-    ["start", "broken", [...DIGITS, ...MONTHS, "twenty", "thirty"], BROKEN_WEIGHT],
+    ["start", "broken", [...DIGITS, ...MONTH_NUMBERS, ...MONTH_WORDS, "twenty", "thirty"], BROKEN_WEIGHT],
     ["broken", "broken", [...DIGITS, ...TENS_WORDS.filter(isWord), "slash"]],
     ["broken", "start", DATE_PRELUDE.corrections],
-    ["date", "month", [...UNITS, ...MONTHS, ...after(["oh", "zero"], UNITS), ...after(["one"], ["zero", "oh", "one", "two"])]],
-    ["month", "month", ["slash", "of"]],
-    ["month", "year", ["", "twenty", "two zero", "two oh", "two thousand", "two thousand and"]],
+    // "Of" comes after a name alone: after "one" it would be heard in place of "oh".
+    ["date", "name", MONTH_WORDS],
+    ["name", "name", ["slash", "of"]],
+    ["name", "year", CENTURIES],
+    ["date", "month", [...UNITS, ...MONTH_NUMBERS, ...after(["oh", "zero"], UNITS), ...after(["one"], ["zero", "oh", "one", "two"])]],
+    ["month", "month", ["slash"]],
+    ["month", "year", CENTURIES],
     ["year", "end", [...after(["twenty", "two"], DIGIT_WORDS.slice(2)), ...after(["three", "four"], DIGITS)]],
     ["year", "end", ["thirty", "forty", ...after(["thirty", "forty"], UNITS)]],
   ]),

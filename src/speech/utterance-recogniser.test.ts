@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ULAW_SILENCE } from "#src/kernel/g711.ts";
+import { SPEAKERS } from "./answer-samples.ts";
 import { type Decoder, loadDecoders } from "./decoder.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
@@ -129,6 +130,19 @@ test("speech that a key came into is forgotten: its digits would land behind tho
   for (const { frame } of framesOf(utteranceOf("nine", { afterMs: 2_500 }))) recogniser.push({ frame, speech: false });
   recogniser.listenFor(null);
   assert.deepEqual(results, []);
+});
+
+test("a month said digit by digit is not taken for its first digit (R-229)", () => {
+  for (const [spoken, month, year] of [
+    ["one oh two zero three three", 10, 2033],
+    ["one oh two nine", 10, 2029],
+  ] as const) {
+    const results = recognise("expiry", spoken, { ...SPEAKERS[0], beforeMs: 1_500, afterMs: 3_000 });
+    const wrong = results.filter(
+      (result) => result.kind === "expiry" && result.certain && (result.month !== month || result.year !== year),
+    );
+    assert.deepEqual(wrong, [], spoken);
+  }
 });
 
 test("an expiry date after other words is certain only where it is right", () => {
