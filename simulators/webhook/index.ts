@@ -83,7 +83,7 @@ function decide(call: Call<object, object>): Answer {
     currency: call.text("currency"),
     card: number,
     details: {},
-    ledger: { environment: call.text("environment") },
+    ledger: { environment: call.text("environment"), cardholder_name: call.text("card.cardholder_name") },
   });
   if (no !== null)
     return json(200, { success: false, error_code: no, error_message: `The card was declined: ${no.replaceAll("_", " ")}.` });

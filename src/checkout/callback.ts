@@ -1,4 +1,4 @@
-import { parseE164 } from "#src/kernel/phone.ts";
+import { parseE164, telNumber } from "#src/kernel/phone.ts";
 
 /** Where a caller is transferred back to. `number` in E.164 form; `user` as written, `host` in lower case; `tls`: it can be reached by TLS alone. */
 export type Callback = { kind: "phone"; number: string } | { kind: "sip"; user: string | null; host: string; tls: boolean };
@@ -18,9 +18,13 @@ const TRANSPORTS: Readonly<Record<string, Readonly<Record<string, boolean>>>> = 
   sips: { "": true, tcp: true, tls: true },
 };
 
+/** Any other parameter, such as an extension, would be lost with the number alone. */
+const TEL = /^tel:([^;]*(?:;phone-context=[^;]*)?)$/i;
+
 /** Parses a callback: a number in E.164 form, plain or `tel:`, or a SIP URI with a transport that there is. Null for anything else. */
 export function parseCallback(text: string): Callback | null {
-  const number = parseE164(text.replace(/^tel:/i, ""));
+  const tel = TEL.exec(text)?.[1];
+  const number = parseE164(tel === undefined ? text : telNumber(tel));
   if (number) return { kind: "phone", number };
   const groups = SIP_URI.exec(text)?.groups;
   const port = Number(groups?.["port"] ?? 5060);

@@ -114,6 +114,17 @@ test("numbers that cost extra are refused whatever is allowed: premium-rate, sha
     assert.equal(allowed(number, everything), true, number);
 });
 
+test("a local number in a tel: callback is read behind its phone-context, and is none where that is a domain (R-124)", () => {
+  assert.deepEqual(parseCallback("tel:555-0100;phone-context=+1-415"), { kind: "phone", number: "+14155550100" });
+  assert.equal(allowed("tel:555-1234;phone-context=+1-900", project("US")), false, "the rules are those of the whole number");
+  for (const bad of [
+    "tel:+14155550100;phone-context=x;ext=5",
+    "tel:14155550100;phone-context=pbx.example",
+    "tel:555-0100;ext=5;phone-context=+1-415",
+  ])
+    assert.equal(parseCallback(bad), null, bad);
+});
+
 test("a sip callback at a trunk obeys the rules for numbers when its user part reads as one (R-330)", () => {
   const rows: [string, boolean][] = [
     ["sip:+19005551234@trunk.example", false],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type CallOptions, type CallReport, openTelephone } from "#softphone/caller.ts";
 import { type Turn, turnsOfDigits } from "#softphone/script.ts";
 import { CARD, keyedPayment } from "./paying.ts";
-import { API_KEY, PROMPT_CACHE } from "./installation.ts";
+import { API_KEY, organization, PROMPT_CACHE } from "./installation.ts";
 import { openStream } from "./processes.ts";
 import { chargesOf, fault, ledger, shared, startService } from "./service.ts";
 
@@ -205,4 +205,18 @@ test("of many calls at once for one session exactly one is answered (R-220)", as
   assert.equal(reports.filter(({ answered }) => answered).length, 1);
   assert.ok(reports.every(({ answered, status }) => answered || status === 486 || status === 410));
   await service.until(session_id, "abandoned");
+});
+
+test("a name that is spelled by keys is in the forwarded card, and the service writes it nowhere (R-242, R-434)", async () => {
+  // The last test: the project's other settings are gone after it.
+  await service.apply(organization({ voice: { collect: ["number", "expiry", "name"] } }));
+  const { session_id, sip_uri } = await service.create({ gateway: "webhook" });
+  await call(sip_uri, [
+    { do: "wait for", text: "payment line" },
+    { do: "dtmf", digits: `${CARD}#1230#56664466077776444844#1` },
+  ]);
+  assert.equal((await service.session(session_id))["status"], "payment-success");
+  const [forwarded] = (await ledger(service.simulatorsUrl, "webhook")).filter(({ reference }) => reference === session_id);
+  assert.equal(forwarded?.details?.["cardholder_name"], "JOHN SMITH");
+  assert.doesNotMatch(service.output(), /JOHN SMITH/i);
 });

@@ -106,6 +106,7 @@ interface LedgerEntry {
   kind: string;
   outcome: string;
   reference: string | null;
+  details?: Record<string, unknown>;
 }
 
 /** Charges, tokens and the like of one simulator, as its ledger has them. */
