@@ -46,7 +46,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.cardconnectAmount(order) ?? "";
+  const amount = kit.unrefused(requests.cardconnectAmount(order));
   return settled(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order));
 }
 

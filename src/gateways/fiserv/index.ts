@@ -56,7 +56,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: FiservIo): Promise<Outcome> {
-  const total = requests.fiservAmount(order) ?? "";
+  const total = kit.unrefused(requests.fiservAmount(order));
   return follow(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, io, total)), order));
 }
 

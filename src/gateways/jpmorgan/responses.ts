@@ -206,7 +206,7 @@ function readError(status: number, body: kit.JsonObject): Declined | Unknown {
 export function readRefund(answer: kit.Answered): kit.ReversalStep {
   const body = kit.readJson(answer.body);
   const said = kit.textAt(body, "responseStatus");
-  if (kit.textAt(kit.lookUpBody(answer, kit.readJson), "responseStatus") === "SUCCESS") return "done";
+  if (said === "SUCCESS" && answer.status === 200) return "done";
   const isRefused = (said === "DENIED" && answer.status < 300) || (said === "ERROR" && answer.status === 400);
   return isRefused && ofWords([kit.textAt(body, "responseCode"), kit.textAt(body, "responseMessage")].join(" ")) !== "duplicate_transaction"
     ? "settled already"

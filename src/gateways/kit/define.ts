@@ -72,13 +72,21 @@ export function defineGateway<const D extends SettingsDescription>(adapter: Adap
         return fault ?? (resolved && adapter.checkSettings?.(resolved)) ?? addressFault(description, settings);
       },
       refusalOf(sum, settings) {
+        // Asked with every session that is made.
+        if (adapter.refusalOf === undefined) return null;
         const resolved = resolveSettings(description, settings);
-        return (resolved && adapter.refusalOf?.(sum, resolved)) ?? null;
+        return (resolved && adapter.refusalOf(sum, resolved)) ?? null;
       },
     },
     { ...adapter, charge: unlessRefused(adapter, adapter.charge), tokenize: unlessRefused(adapter, adapter.tokenize) },
     { resolve: (settings) => resolveSettings(description, settings), supportIdOf: adapter.supportId ?? inHeader },
   );
+}
+
+/** What `refusalOf` has shown to be there: a sum that cannot be written is never sent. */
+export function unrefused<T>(value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new TypeError("a sum that refusalOf should have refused");
+  return value;
 }
 
 /** The settings may have changed since the session was made. */

@@ -44,7 +44,7 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const { settings } = io;
-  const amount = requests.amountOf(order, settings) ?? "";
+  const amount = kit.unrefused(requests.amountOf(order, settings));
   // So that a void can tell a payment that never was from one whose id was lost.
   await io.note({ purchase: "sent" });
   const outcome = await sendOnce(io, (isCheck) => requests.purchase(order, settings, amount, isCheck), responses.ofPurchase(order));

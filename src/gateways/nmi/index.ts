@@ -39,7 +39,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.nmiAmount(order) ?? "";
+  const amount = kit.unrefused(requests.nmiAmount(order));
   const response = responses.readResponse(await io.send(requests.sale(order, io.settings, amount)), order);
   if (response.outcome !== "partial") return responses.asOutcome(response);
   await io.note({ transaction: response.id });

@@ -39,8 +39,8 @@ export const gateway = kit.defineGateway({
     const amount = sum.mode === "charge" ? requests.opayoAmount(sum) : requests.ceilingAmount(sum, settings);
     return amount === null ? "Opayo takes two decimal places only" : null;
   },
-  charge: (order, io) => register(order, io, requests.opayoAmount(order) ?? ""),
-  tokenize: (order, io) => register(order, io, requests.ceilingAmount(order, io.settings) ?? ""),
+  charge: (order, io) => register(order, io, kit.unrefused(requests.opayoAmount(order))),
+  tokenize: (order, io) => register(order, io, kit.unrefused(requests.ceilingAmount(order, io.settings))),
   lookUp: async (attempt, io) => outcomeOf(await find(attempt, io)),
   void: async (attempt, io) => {
     const found = await find(attempt, io);

@@ -41,7 +41,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: PayflowIo): Promise<Outcome> {
-  const amount = requests.payflowAmount(order) ?? "";
+  const amount = kit.unrefused(requests.payflowAmount(order));
   return settled(order, io, await submit(order, io, () => requests.sale(order, io.settings, amount)));
 }
 

@@ -50,7 +50,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const [amount, currency] = [requests.qualpayAmount(order) ?? "", requests.currencyNumber(order) ?? 0];
+  const [amount, currency] = [kit.unrefused(requests.qualpayAmount(order)), kit.unrefused(requests.currencyNumber(order))];
   const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount, currency)));
   if (state.outcome !== "partial") return state;
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {

@@ -57,7 +57,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.stripeAmount(order) ?? 0;
+  const amount = kit.unrefused(requests.stripeAmount(order));
   const paymentMethod = await makePaymentMethod(order, io);
   if (kit.isOutcome(paymentMethod)) return paymentMethod;
   await io.note({ payment_method: paymentMethod });

@@ -51,7 +51,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.usaepayAmount(order) ?? "";
+  const amount = kit.unrefused(requests.usaepayAmount(order));
   const state = responses.readPayment(await io.send(requests.sale(order, io.settings, io, amount)), order);
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
