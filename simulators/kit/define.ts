@@ -267,10 +267,13 @@ export function defineSimulator<State extends object = object, Details extends o
       const run = async () => {
         const fault = faultIn(request.fields, route.rules ?? {}, { isOpen: route.isOpen ?? false, isOrdered });
         if (fault !== null) throw definition.refuse.field(fault, request);
-        await request.work();
         const call = callOf(request, accountName);
-        const result = await route.run(call);
-        return call.isLost ? { ...result, lost: true } : result;
+        try {
+          const result = await route.run(call);
+          return call.isLost ? { ...result, lost: true } : result;
+        } finally {
+          await request.work();
+        }
       };
       const key = route.isIdempotent === false || request.method === "GET" ? "" : (idempotency?.keyOf(request) ?? "");
       return idempotency === undefined || key === "" ? run() : withIdempotency(`${accountName}\n${key}`, request, idempotency, run);

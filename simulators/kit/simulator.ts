@@ -11,7 +11,7 @@ export interface SimulatorRequest {
   body: Buffer;
   /** True over TLS. */
   secure: boolean;
-  /** Resolves when the vendor has had its time: at once, or late while the fault `slow` is armed. */
+  /** Resolves when the vendor, which has acted, may answer: at once, or late while the fault `slow` is armed. */
   work(): Promise<void>;
   /** Asked by a look-up: what is younger than so many ms is not found yet. 0, but while a `lookup_lag` is armed. */
   lookUpLag(): number;
