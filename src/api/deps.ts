@@ -24,6 +24,7 @@ export type ApiSessions = Pick<
   | "deleteExpiredResponses"
   | "find"
   | "findByCaller"
+  | "findTriedByCaller"
   | "cancel"
   | "apply"
   | "watch"

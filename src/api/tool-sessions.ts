@@ -13,7 +13,7 @@ import type { TrafficAudit } from "./traffic-audit.ts";
 
 const BETWEEN_TRIES_MS = 100;
 const MOST_TRIES = 10;
-/** Of one call, looked at for those that are open: the newest. */
+/** Of one call: the newest. */
 const MOST_SESSIONS = 100;
 
 /** A call without a number is paid by link or not at all. */
@@ -36,9 +36,6 @@ export function createToolSessions(deps: ApiDeps, traffic: TrafficAudit): (ident
   const { db } = database;
   const idempotency = createIdempotency(database, sessions, clock);
   const creation = sessionCreation(deps);
-
-  const sessionIds = async (name: Parameters<ToolSessions["newestOf"]>[0], limit: number) =>
-    (await sessions.findResponses(db, name, limit)).map(({ text }) => (JSON.parse(text) as Stored).session_id);
 
   async function create(
     identity: ApiKeyIdentity,
@@ -77,16 +74,14 @@ export function createToolSessions(deps: ApiDeps, traffic: TrafficAudit): (ident
       }
     },
     find: (scope, id) => sessions.find(db, id, scope),
-    async newestOf(name) {
-      const [newest] = await sessionIds(name, 1);
-      return newest ?? null;
-    },
-    async openOf(name) {
-      const found = await Promise.all((await sessionIds(name, MOST_SESSIONS)).map((id) => sessions.find(db, id)));
-      return found.flatMap((session) => (session?.completedAt === null ? [session] : []));
+    async madeIn(name) {
+      const responses = await sessions.findResponses(db, name, MOST_SESSIONS);
+      const found = await Promise.all(responses.map(({ text }) => sessions.find(db, (JSON.parse(text) as Stored).session_id)));
+      return found.filter((session) => session !== null);
     },
     withdraw: async (id) => (await sessions.apply(id, "cancel", { from: "PENDING", actor: `key:${identity.keyId}` })) !== null,
     findByCaller: (scope, caller, projectId) => sessions.findByCaller(db, scope, caller, projectId),
+    findTriedByCaller: (scope, caller, projectId, since) => sessions.findTriedByCaller(db, scope, caller, projectId, since),
     sipUriFor,
     linkFor: (session) => deps.widget?.linkFor(session) ?? null,
     nowMs: () => clock.now(),

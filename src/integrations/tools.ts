@@ -42,13 +42,14 @@ export interface ToolSessions {
    */
   create(body: Readonly<Record<string, JsonValue | undefined>>, name: RequestName): Promise<CreatedSession | RefusedSession>;
   find(requester: Requester, id: string): Promise<Session | null>;
-  /** The id of the session that was made last in this call. */
-  newestOf(call: Pick<RequestName, "apiKeyId" | "path">): Promise<string | null>;
-  /** The sessions of this call that are not over, the newest first. */
-  openOf(call: Pick<RequestName, "apiKeyId" | "path">): Promise<Session[]>;
+  /** The sessions that were made in this call, the newest first; 100 at most. */
+  madeIn(call: Pick<RequestName, "apiKeyId" | "path">): Promise<Session[]>;
   /** Cancels a session whose payment has not begun; false: it has, or the session is over. */
   withdraw(id: string): Promise<boolean>;
+  /** The caller's newest session that is open, else the one that ended last. */
   findByCaller(requester: Requester, caller: string, projectId: string): Promise<Session | null>;
+  /** The caller's sessions whose payment has begun, and those that ended since then, the last first. */
+  findTriedByCaller(requester: Requester, caller: string, projectId: string, since: Date): Promise<Session[]>;
   sipUriFor(sessionId: string): string;
   /** Where this session may be paid in a browser; null: nowhere. */
   linkFor(session: Session): string | null;
@@ -80,7 +81,7 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
   const body = sessionBody(tool.args, delivery);
   for (const field of ["description", "memory"] as const)
     if (body[field] !== undefined && typeof body[field] !== "string") return notText(field);
-  const begun = isOneAtATime(delivery) ? (await toolSessions.openOf(callName(delivery))).find(hasBegun) : undefined;
+  const begun = isOneAtATime(delivery) ? (await openOf(delivery, toolSessions)).find(hasBegun) : undefined;
   if (begun) return told(begun, delivery, toolSessions);
   // A call from a browser may be given links for one payment only, whatever the platform calls its tool calls.
   const id = delivery.call.isWeb ? null : tool.id;
@@ -112,6 +113,8 @@ async function collectPayment(tool: ToolCall, delivery: Delivery, toolSessions: 
  */
 const isOneAtATime = ({ call }: Delivery): boolean => call.id !== null;
 const hasBegun = ({ status }: Session): boolean => status !== "PENDING";
+const openOf = async (delivery: Delivery, toolSessions: ToolSessions): Promise<Session[]> =>
+  (await toolSessions.madeIn(callName(delivery))).filter(({ completedAt }) => completedAt === null);
 
 /**
  * Withdraws all sessions of this call but one: one whose payment has begun, else the newest. Null where that is `made`; two that are made at
@@ -119,7 +122,7 @@ const hasBegun = ({ status }: Session): boolean => status !== "PENDING";
  */
 async function onlyOneLeft(made: string, delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const open = await toolSessions.openOf(callName(delivery));
+    const open = await openOf(delivery, toolSessions);
     const kept = open.find(hasBegun) ?? open[0];
     const withdrawn = await Promise.all(
       open.filter((session) => session !== kept && !hasBegun(session)).map(async ({ id }) => toolSessions.withdraw(id)),
@@ -289,24 +292,43 @@ async function sessionOfProject(
   return session?.projectId === projectId ? session : null;
 }
 
-/** The session that counts: of one that was withdrawn, the later one of the same call or caller, or nothing would be known of what was paid there. */
+/**
+ * The session that counts: of one that was withdrawn, the later one of the same call or caller, else the one that was open beside it, or nothing
+ * would be known of what was paid there.
+ */
 async function inPlaceOf(session: Session, delivery: Delivery, toolSessions: ToolSessions): Promise<Session> {
   if (session.status !== "cancelled") return session;
-  const later = (await newestOfCall(delivery, toolSessions)) ?? (await newestOfCaller(session.caller, delivery, toolSessions));
-  return later !== null && later.createdAt > session.createdAt ? later : session;
+  const ofCall = await ofThisCall(delivery, toolSessions);
+  const later = ofCall[0] ?? (await newestOfCaller(session.caller, delivery, toolSessions));
+  if (later && later.createdAt > session.createdAt) return later;
+  const wasOpenBeside = ({ createdAt, completedAt }: Session) =>
+    createdAt < session.createdAt && (completedAt === null || completedAt > session.createdAt);
+  // Its payment began in the moment in which this one was made: it was kept, and this one withdrawn.
+  return ofCall.find(wasOpenBeside) ?? session;
 }
+
+const ofThisCall = async (delivery: Delivery, toolSessions: ToolSessions): Promise<Session[]> =>
+  delivery.call.id === null
+    ? []
+    : (await toolSessions.madeIn(callName(delivery))).filter(({ projectId }) => projectId === delivery.projectId);
 
 async function newestOfCall(delivery: Delivery, toolSessions: ToolSessions): Promise<Session | null> {
-  return delivery.call.id === null ? null : await sessionOfProject(await toolSessions.newestOf(callName(delivery)), delivery, toolSessions);
+  const [newest = null] = await ofThisCall(delivery, toolSessions);
+  return newest;
 }
 
+/** One that waits counts only while nothing was paid since it was made: whoever was told of it would pay a second time. */
 async function newestOfCaller(
   caller: string | null,
   { requester, projectId, country }: Delivery,
   toolSessions: ToolSessions,
 ): Promise<Session | null> {
   const number = caller === null ? null : readCaller(caller, country);
-  return number === null || projectId === null ? null : await toolSessions.findByCaller(requester, number, projectId);
+  if (number === null || projectId === null) return null;
+  const newest = await toolSessions.findByCaller(requester, number, projectId);
+  if (newest?.status !== "PENDING") return newest;
+  const tried = await toolSessions.findTriedByCaller(requester, number, projectId, newest.createdAt);
+  return tried.find((session) => !endedUnpaid(session)) ?? newest;
 }
 
 /** The voice session made in this call, else the caller's newest, while it waits. */

@@ -3,7 +3,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Database, Db, Log } from "#src/platform/index.ts";
 export { countNumberCallbacks, listNumberCallbacks } from "./listing.ts";
-import { listSessions, type SessionFilter } from "./listing.ts";
+import { findTriedByCaller, listSessions, type SessionFilter } from "./listing.ts";
 import {
   type Created,
   findWaitingByCallers,
@@ -96,6 +96,8 @@ export interface Sessions {
   find(db: Db, id: string, scope?: Scope): Promise<Session | null>;
   /** The caller's newest open session, else the one completed last. */
   findByCaller(db: Db, scope: Scope, caller: string, projectId?: string): Promise<Session | null>;
+  /** The caller's sessions whose payment has begun, and those that ended since then, the last first; 20 at most. */
+  findTriedByCaller(db: Db, scope: Scope, caller: string, projectId: string, since: Date): Promise<Session[]>;
   /** The newest sessions of all organisations, for the operator. */
   list(db: Db, filter: SessionFilter): Promise<Session[]>;
   /** Voice sessions waiting for a call from one of these numbers, the best of each organisation and number. */
@@ -176,6 +178,7 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
     deleteExpiredResponses: () => deleteExpiredResponses(database),
     find,
     findByCaller: async (db, scope, caller, projectId) => await sessionOf(db, await rowByCaller(db, { caller, projectId, ...scope })),
+    findTriedByCaller,
     list: listSessions,
     waitingByCallers: findWaitingByCallers,
     waitingByCode: findWaitingByCode,

@@ -3,6 +3,7 @@ import { type Db, newestFirst } from "#src/platform/index.ts";
 import { select } from "./repository.ts";
 import { fromRow, type Session } from "./session.ts";
 import type { Status } from "./states.ts";
+import type { Scope } from "./transition.ts";
 
 export interface SessionFilter {
   /** As `find` would tell it: an unused session past its time is expired, swept or not (R-195). */
@@ -34,6 +35,30 @@ export function listSessions(db: Db, { status, project, limit }: SessionFilter):
     }
     return (await query.execute()).map(fromRow);
   });
+}
+
+const MOST_TRIED = 20;
+
+/** The caller's sessions whose payment has begun, and those that ended since then, the last first; 20 at most. */
+export async function findTriedByCaller(
+  db: Db,
+  { organizationId, environment }: Scope,
+  caller: string,
+  projectId: string,
+  since: Date,
+): Promise<Session[]> {
+  const rows = await select(db)
+    .where("sessions.organization_id", "=", organizationId)
+    .where("sessions.environment", "=", environment)
+    .where("sessions.caller", "=", caller)
+    .where("project_id", "=", projectId)
+    .where("status", "<>", "PENDING")
+    .where((row) => row.or([row("completed_at", "is", null), row("completed_at", ">", since)]))
+    .orderBy("completed_at", sql`desc nulls first`)
+    .orderBy("sessions.created_at", "desc")
+    .limit(MOST_TRIED)
+    .execute();
+  return rows.map(fromRow);
 }
 
 /** Sessions of the last week whose callback is a telephone number: each needs a trunk to dial it (R-432). */

@@ -399,6 +399,57 @@ test("a delivery repeated in a call from a browser leaves one link to be paid, w
   assert.deepEqual(await statuses([first, repeated]), ["cancelled", "PENDING"]);
 });
 
+test("a payment that begins in the moment in which a corrected amount is asked for is the one that the agent hears of (R-383, R-384)", async () => {
+  const call = newCall();
+  let asked = 0;
+  const tool = async (name: string, args: object, app = ours) =>
+    JSON.parse((await alpha(spelled({ id: `tool ${++asked}`, name, args, call }), {}, app)).result ?? "{}") as Answer;
+  const { session_id: first } = await tool("collect_payment", { amount: 10 });
+  const createIdempotent: TestApi["sessions"]["createIdempotent"] = async (...creation) => {
+    await api.sessions.apply(String(first), "claim", { claimedBy: "o", callId: "c" });
+    return await api.sessions.createIdempotent(...creation);
+  };
+  const racing = api.another({ deps: { sessions: { ...api.sessions, createIdempotent } } });
+  assert.partialDeepStrictEqual(await tool("collect_payment", { amount: 12 }, callerOf(racing)), {
+    status: "in_progress",
+    session_id: first,
+  });
+  await racing.close();
+  const result = () => tool("get_payment_result", {});
+  assert.partialDeepStrictEqual(await result(), { status: "in_progress", session_id: first });
+  await api.sessions.apply(String(first), "charge");
+  await api.sessions.apply(String(first), "approve", { cardBrand: "visa", cardLast4: "4242" });
+  assert.partialDeepStrictEqual(await result(), { status: "success", session_id: first, amount: "10.00" });
+  const next = await tool("collect_payment", { amount: 5 });
+  assert.equal((await api.call("POST", `/v1/sessions/${String(next["session_id"])}/cancel`)).statusCode, 204);
+  assert.partialDeepStrictEqual(await result(), { status: "cancelled" }, "what was paid before it is another payment");
+});
+
+test("a caller who is back in another call hears of what was paid, not of an older session that still waits (R-384)", async () => {
+  const caller = "+14155550166";
+  const ask = async (name: string, args: object = {}) =>
+    JSON.parse((await alpha(spelled({ name, args, call: newCall({ customer: { number: caller } }) }))).result ?? "{}") as Answer;
+  const transfer = async () =>
+    await post("alpha", alphaMessage("transfer-destination-request", {}, newCall({ customer: { number: caller } })), {
+      transfer: "control",
+    });
+  const waiting = await ask("collect_payment", { amount: 10 });
+  const { session_id: second } = await ask("collect_payment", { amount: 10 });
+  assert.partialDeepStrictEqual(await ask("get_payment_result"), { status: "waiting", session_id: second });
+  await api.sessions.apply(String(second), "claim", { claimedBy: "o", callId: "c" });
+  await api.sessions.apply(String(second), "charge");
+  assert.partialDeepStrictEqual(await ask("get_payment_result"), { status: "unknown", session_id: second });
+  await api.sessions.apply(String(second), "approve", { cardBrand: "visa", cardLast4: "4242" });
+  assert.partialDeepStrictEqual(await ask("get_payment_result"), { status: "success", session_id: second });
+  assert.equal("destination" in (await transfer()).json<object>(), false);
+  const declined = await ask("collect_payment", { amount: 7 });
+  await api.sessions.apply(String(declined["session_id"]), "cancel");
+  assert.partialDeepStrictEqual(await ask("get_payment_result"), { status: "success", session_id: second });
+  const later = await ask("collect_payment", { amount: 8 });
+  assert.partialDeepStrictEqual(await ask("get_payment_result"), { status: "waiting", session_id: later["session_id"] });
+  assert.equal(await sessionOf(waiting["session_id"]).then(({ status }) => status), "PENDING");
+});
+
 test("a caller is known without the plus, by tel: and sip: addresses, and by an address whose plus was not escaped (R-385)", async () => {
   for (const number of ["14155550123", "tel:+14155550123", "sip:+14155550123@pbx.example"]) {
     const { result = "" } = await alpha(spelled({ args: { amount: 1 }, call: newCall({ customer: { number } }) }));
