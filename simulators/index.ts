@@ -30,20 +30,26 @@ export function simulatorNames(): string[] {
   return readdirSync(folder).filter((name) => name !== "kit" && existsSync(join(folder, name, "index.ts")));
 }
 
-async function loadSimulators(ledger: Ledger): Promise<Map<string, Simulator>> {
-  const loaded = simulatorNames().map(async (name) => {
+/** A vendor's program is loaded with the first request to it: a service starts sooner, and most talk to one or two. */
+function loadingSimulators(ledger: Ledger): (name: string) => Promise<Simulator> {
+  const loaded = new Map<string, Promise<Simulator>>();
+  const load = async (name: string) => {
     const { simulator } = (await import(`./${name}/index.ts`)) as { simulator: SimulatorFactory };
-    return [name, simulator({ ...TOOLS, record: (entry) => ledger.record({ gateway: name, ...entry }) })] as const;
-  });
-  return new Map(await Promise.all(loaded));
+    return simulator({ ...TOOLS, record: (entry) => ledger.record({ gateway: name, ...entry }) });
+  };
+  return (name) => {
+    const simulator = loaded.get(name) ?? load(name);
+    loaded.set(name, simulator);
+    return simulator;
+  };
 }
 
 /** Starts every gateway's simulator on one port, each under `/<gateway>` (docs/operations.md, Simulators). `port` 0 takes any free one. */
 export async function startSimulators(options: { port: number; host: string; ledgerFile?: string }): Promise<Simulators> {
   const ledger = new Ledger(options.ledgerFile ?? null);
   const faults = new Faults();
-  const simulators = await loadSimulators(ledger);
-  const names = [...simulators.keys()];
+  const names = simulatorNames();
+  const simulatorOf = loadingSimulators(ledger);
   const identity = createIdentity([...new Set(["localhost", "127.0.0.1", "::1", options.host])]);
 
   const handle = async (request: IncomingMessage, response: ServerResponse, cut: () => void): Promise<void> => {
@@ -52,8 +58,9 @@ export async function startSimulators(options: { port: number; host: string; led
     const body = await readBody(request);
     if (body === null) return cut();
     const [, first = "", ...rest] = url.pathname.split("/");
-    const simulator = simulators.get(first);
-    if (simulator) return serve({ name: first, simulator, faults, request, response, url, path: `/${rest.join("/")}`, body, cut });
+    const path = `/${rest.join("/")}`;
+    if (names.includes(first))
+      return serve({ name: first, simulator: await simulatorOf(first), faults, request, response, url, path, body, cut });
     const [status, answer] = control(request.method ?? "", url.pathname, body, { ledger, faults, names });
     send(response, { status, body: answer });
   };
