@@ -115,7 +115,7 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   // Eight digits, and about half a dollar at the least.
   stripe: refused(MISCONFIGURED, "0.01 USD; 1 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD"),
   // 99,999 at the most; other currencies for multi-currency merchants alone; 13 to 16 digits.
-  usaepay: { ...DOLLARS, ...refused("limit_exceeded", "999999.99 USD; 999999 JPY"), ...NO_19_DIGITS("incorrect_number") },
+  usaepay: { ...DOLLARS, ...refused(MISCONFIGURED, "999999.99 USD; 999999 JPY"), ...NO_19_DIGITS("incorrect_number") },
 };
 
 const OTHER_CURRENCIES = Object.keys(DOLLARS).join("; ");
@@ -127,13 +127,13 @@ const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
   fortis: OTHER_CURRENCIES,
   moneris: OTHER_CURRENCIES,
   nmi: "0.001 KWD",
-  opayo: "0.001 KWD",
+  opayo: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.001 KWD",
   payflow: "0.001 KWD",
   paysafe: OTHER_CURRENCIES,
   qualpay: "999999.990 KWD; 0.010 KWD; 0.001 KWD",
   quickbooks: OTHER_CURRENCIES,
   stripe: "999999.990 KWD; 0.001 KWD",
-  usaepay: "999999.990 KWD; 0.010 KWD; 0.001 KWD; 999 CLP",
+  usaepay: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD; 999 CLP",
 };
 
 let simulators: Simulators;

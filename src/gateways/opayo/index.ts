@@ -37,7 +37,8 @@ export const gateway = kit.defineGateway({
     "and codes 2xxx other than 2000, 2001 and 2004 to 2006.",
   refusalOf: (sum, settings) => {
     const amount = sum.mode === "charge" ? requests.opayoAmount(sum) : requests.ceilingAmount(sum, settings);
-    return amount === null ? "Opayo takes two decimal places only" : null;
+    if (amount === null) return "Opayo takes two decimal places only";
+    return Number(amount) > requests.LARGEST ? "Opayo takes 100,000.00 at the most" : null;
   },
   charge: (order, io) => register(order, io, kit.unrefused(requests.opayoAmount(order))),
   tokenize: (order, io) => register(order, io, kit.unrefused(requests.ceilingAmount(order, io.settings))),

@@ -92,6 +92,9 @@ const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
   maestro: "MAESTRO",
 };
 
+/** In whole units. */
+export const LARGEST = 100_000;
+
 /** Two places at most, none for currencies without; null when the third place is in use. */
 export function opayoAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
   return kit.decimalAmount(subject, Math.min(decimalsOf(subject.currency), 2));

@@ -28,10 +28,12 @@ export const gateway = kit.defineGateway({
     "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions; beyond them its outcome stays unknown. Switch " +
     "duplicate folding on at the key. Unconfirmed: the HTTP status of refused keys, the length of orderid, and holds of 0.00. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
-  refusalOf: (sum) =>
-    sum.mode === "charge" && (requests.usaepayAmount(sum) === null || requests.currencyNumber(sum) === undefined)
-      ? "USAePay takes two decimal places, and not this currency"
-      : null,
+  refusalOf(sum) {
+    if (sum.mode !== "charge") return null;
+    const amount = requests.usaepayAmount(sum);
+    if (amount === null || requests.currencyNumber(sum) === undefined) return "USAePay takes two decimal places, and not this currency";
+    return Number(amount) > requests.LARGEST ? "USAePay takes 99,999.00 at the most" : null;
+  },
   charge,
   tokenize,
   lookUp,

@@ -47,6 +47,9 @@ const NUMBERS = new Map(
 /** The vendor's number of the currency, "" for dollars; undefined when it takes none of it. */
 export const currencyNumber = ({ currency }: Pick<Subject, "currency">) => (currency === "USD" ? "" : NUMBERS.get(currency));
 
+/** In whole units (error 70). */
+export const LARGEST = 99_999;
+
 /** Two places; null when the currency's third place is in use. */
 export const usaepayAmount = (subject: Pick<Subject, "amountMinor" | "currency">) => kit.decimalAmount(subject, 2);
 
