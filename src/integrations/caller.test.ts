@@ -15,6 +15,7 @@ test("a caller is read from a number, a tel: or a sip: address, and without its 
     "sip:%2B14155550123@pbx.example;transport=tls",
     "tel:+1-415-555-0123;ext=5",
     "tel:555-0123;ext=5;phone-context=+1-415",
+    "sip:555-0123;phone-context=+1-415@pbx.example;user=phone",
   ])
     assert.equal(readCaller(text, "US"), "+14155550123", text);
   assert.equal(readCaller("+14155550123", null), "+14155550123");

@@ -20,3 +20,9 @@ export function telNumber(text: string): string {
   if (number.startsWith("+") || context === undefined) return number;
   return context.startsWith("+") ? `${context}${number}` : "";
 }
+
+/** The number that a `tel:` or `sip:` address names, or `text` itself where it is none (RFC 3261, section 19.1.6: a user is written as in `tel:`). */
+export function addressedNumber(text: string): string {
+  const [, user = ""] = /^(?:tel:|sips?:)?([^@:?]{0,200})/i.exec(text.trim()) ?? [];
+  return telNumber(user.replace(/^%2B/i, "+"));
+}

@@ -68,11 +68,16 @@ test("X-Caller may be a number, a URI or a name-addr (R-213)", async () => {
 });
 
 test("X-Caller as tel: is read with its phone-context; a number local to a domain is nobody's (R-213)", async () => {
-  for (const value of ["tel:555-0102;phone-context=+1-415", "<tel:415-555-0102;ext=5;phone-context=+1>"])
+  for (const value of [
+    "tel:555-0102;phone-context=+1-415",
+    "<tel:415-555-0102;ext=5;phone-context=+1>",
+    "<sip:555-0102;phone-context=+1-415@pbx.example;user=phone>",
+  ])
     assert.equal((await match({ callers: [value] }))?.sessionId, ID(2), value);
   for (const value of [
     "tel:4155550102;phone-context=pbx.example",
     "<tel:14155550102;phone-context=pbx.example>",
+    "sip:4155550102;phone-context=pbx.example@pbx.example",
     "tel:4155550102;phone-context=+44",
   ])
     assert.equal(await match({ callers: [value] }), null, value);

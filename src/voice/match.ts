@@ -1,5 +1,5 @@
 import { parseUuid } from "#src/kernel/ids.ts";
-import { parseE164, telNumber } from "#src/kernel/phone.ts";
+import { addressedNumber, parseE164 } from "#src/kernel/phone.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 
 /**
@@ -253,9 +253,7 @@ const rank = (environment: Environment) => (environment === "live" ? 0 : 1);
 
 /** Every E.164 number that `text` may mean: as written, with a missing plus, with 00, national in each country (R-213, R-216). */
 function readingsOf(text: string, countries: readonly string[], readNational: ReadNational): string[] {
-  const address = text.trim().replace(/^.*</, "").replace(/>.*$/, "");
-  const tel = /^tel:(.*)$/i.exec(address)?.[1];
-  const user = tel === undefined ? (/^(?:sips?:)?([^@;]*)/i.exec(address)?.[1] ?? "") : telNumber(tel);
+  const user = addressedNumber(text.replace(/^.*</, "").replace(/>.*$/, ""));
   const exact = parseE164(user);
   if (exact) return [exact];
   const digits = user.replace(/[ \-.()]/g, "");
