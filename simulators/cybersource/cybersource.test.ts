@@ -143,9 +143,10 @@ describe("the Cybersource simulator keeps to what Cybersource does", () => {
 
   test("a sale is voided by our own identifier, a hold is captured, and what is settled is refunded", async () => {
     const code = randomUUID();
-    await send(sale({ code }));
+    const { id } = (await send(sale({ code }))).json;
     assert.equal((await send(reverse(code, "voids"))).json.status, "VOIDED");
     assert.equal((await send(reverse(code, "voids"))).json.reason, "NOT_VOIDABLE");
+    assert.equal((await send(follow(id as string, "refunds"))).json.reason, "CAPTURE_ALREADY_VOIDED");
     assert.equal((await found(code))._embedded.transactionSummaries[0].applicationInformation.applications[2].name, "ics_void");
     const hold = (await send(sale({ capture: false }))).json.id as string;
     assert.equal((await send(follow(hold, "captures"))).json.status, "PENDING");

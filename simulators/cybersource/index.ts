@@ -345,14 +345,14 @@ function follow(call: CyberCall, verb: keyof typeof FOLLOWING): Answer {
   const { status, amount, against } = FOLLOWING[verb];
   const asked = amount === "" ? { unit: one.currency, amountMinor: one.amountMinor } : amountOf(call, amount);
   if (asked.unit !== one.currency) throw invalid(call, "INVALID_DATA", `${amount}.currency`);
-  const [id, { amountMinor }] = [paymentId(call), asked];
+  const [id, { amountMinor }, isVoided] = [paymentId(call), asked, one.state === "voided"];
   const isDone = {
     captures: () => transactions.capture(one, amountMinor),
     refunds: () => transactions.refund(one, { id, amountMinor, from: ["captured", "settled"] }) === null,
     voids: () => transactions.void(one, ["captured"]),
     reversals: () => amountMinor === one.amountMinor && transactions.void(one, ["authorized"]),
   }[verb]();
-  if (!isDone) throw invalid(call, against);
+  if (!isDone) throw invalid(call, verb === "refunds" && isVoided ? "CAPTURE_ALREADY_VOIDED" : against);
   const clientReferenceInformation = { code: call.maybe("clientReferenceInformation.code") ?? one.reference };
   return json(201, { id, status, submitTimeUtc: submitted(call), clientReferenceInformation });
 }

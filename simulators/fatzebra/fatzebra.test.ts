@@ -88,7 +88,13 @@ describe("the Fat Zebra simulator keeps to what Fat Zebra does", () => {
     const [one, other, hold] = [await idOf(send, purchase()), await idOf(send, purchase()), await idOf(send, purchase({ capture: false }))];
     assert.equal((await send(ask(`/purchases/${hold}`))).json.response.captured, false);
     assert.equal((await send(post(`/purchases/${hold}/capture`, { amount: 2500 }))).json.response.captured, true);
-    assert.equal((await send(post(`/purchases/void?id=${one}`))).json.response.message, "Voided");
+    const released = (await send(post(`/purchases/void?id=${one}`))).json.response;
+    assert.deepEqual([released.successful, released.message, released.captured_amount], [true, "Voided", 0]);
+    const gone = (await send(ask(`/purchases/${one}`))).json.response;
+    assert.deepEqual(
+      [gone.successful, gone.message, gone.response_code, gone.captured, gone.captured_amount],
+      [false, "Voided", "00", true, 0],
+    );
     await fetch(`${simulators.url}/_faults`, { method: "POST", body: JSON.stringify({ gateway: "fatzebra", kind: "settle" }) });
     const late = await send(post(`/purchases/void?id=${other}`));
     assert.deepEqual(

@@ -201,26 +201,26 @@ function purchase(call: ZebraCall): Answer {
   return said(made);
 }
 
-/** The bank's word on a purchase; `message` of a reversal replaces it. */
+/** The bank's word on a purchase; `message` of a reversal replaces it. One that was voided is no success when it is read later. */
 function said({ id, reference, state, at, amountMinor, capturedMinor, currency: unit, details }: Purchase, message?: string): Answer {
   const { no, card, cardToken, members } = details;
-  const isCaptured = capturedMinor > 0;
+  const [isCaptured, isVoided] = [capturedMinor > 0, state === "voided"];
   const response = {
     id,
     ...(card !== null && shownCard(card)),
     card_token: cardToken,
     amount: amountMinor,
     decimal_amount: amountMinor / 10 ** decimalsOf(unit),
-    successful: no === null,
-    message: message ?? (no === null ? "Approved" : no[1]),
+    successful: no === null && (!isVoided || message !== undefined),
+    message: message ?? (isVoided ? "Voided" : no === null ? "Approved" : no[1]),
     reference,
     currency: unit,
     transaction_id: id,
     settlement_date: no === null ? isoDay(at) : null,
     transaction_date: `${new Date(at + 36_000_000).toISOString().slice(0, 19)}+10:00`,
     response_code: no === null ? "00" : no[0],
-    captured: isCaptured && state !== "voided",
-    captured_amount: isCaptured ? capturedMinor : null,
+    captured: isCaptured,
+    captured_amount: isVoided ? 0 : isCaptured ? capturedMinor : null,
     ...members,
   };
   return json(200, envelope(true, response));

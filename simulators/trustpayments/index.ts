@@ -16,10 +16,10 @@ const ONLY: readonly (readonly [name: RegExp, type: string])[] = [
 const REVERSAL_MS = 48 * 3600_000;
 
 const MESSAGES = table(
-  "0 Ok, 10103 Invalid payment type, 10205 Malformed JSON, 20001 Invalid current settle status, " +
+  "0 Ok, 10103 Invalid payment type, 10205 Malformed JSON, " +
     "20005 Parent transaction has not been settled, 20013 Parent transaction has not been cancelled, 20025 Reversal is too late, " +
     "30000 Invalid field, 30001 Invalid site, 30004 Maestro must use 3-D Secure, 30008 Invalid user, " +
-    "31007 Payment type does not match the card, 60010 Bank System Error, 60018 Invalid requesttype, 60019 No filter, " +
+    "31007 Payment type does not match the card, 60010 Bank System Error, 60017 Transaction not updatable, 60018 Invalid requesttype, 60019 No filter, " +
     "60028 Account type is not enabled, 60040 Use requesttypedescriptions alone, 70000 Decline, 79001 Processing error",
 );
 
@@ -296,7 +296,7 @@ function update(call: TrustCall): Answer {
       : wanted === "2"
         ? one.state === "authorized"
         : one.state === "captured" || call.transactions.capture(one);
-  if (!isDone) throw refusal("20001", "settlestatus");
+  if (!isDone) throw refusal("60017", "settlestatus");
   if (wanted !== "3") one.details.settlestatus = wanted;
   return envelope(done("TRANSACTIONUPDATE", call));
 }

@@ -67,7 +67,7 @@ describe("the Trust Payments simulator keeps to what the Webservices API does", 
       const answer = await first(sale(more));
       assert.deepEqual([answer.errorcode, answer.settlestatus], ["0", "2"]);
       assert.equal((await first(update(answer.transactionreference, "3"))).errorcode, "0");
-      assert.equal((await first(update(answer.transactionreference, "0"))).errorcode, "20001");
+      assert.equal((await first(update(answer.transactionreference, "0"))).errorcode, "60017");
     }
     const orderreference = newOrder();
     const released = await referenceOf(send, sale({ orderreference, settlestatus: "2" }));
@@ -75,7 +75,7 @@ describe("the Trust Payments simulator keeps to what the Webservices API does", 
     assert.equal((await first(query(orderreference))).records[0].settlestatus, "0");
     await settle();
     assert.equal((await first(query(orderreference))).records[0].settlestatus, "100");
-    assert.equal((await first(update(released, "3"))).errorcode, "20001");
+    assert.equal((await first(update(released, "3"))).errorcode, "60017");
   });
 
   test("an account check of a wrong code is errorcode 0 all the same, and its reference cannot be charged", async () => {

@@ -94,7 +94,7 @@ test("all cents from 0.01 to 10,000.00 survive as text and as number (R-113)", (
 });
 
 test("currencies have their own decimals (R-112, R-115)", () => {
-  assert.deepEqual(["USD", "JPY", "KWD"].map(decimalsOf), [2, 0, 3]);
+  assert.deepEqual(["USD", "JPY", "KWD", "MGA"].map(decimalsOf), [2, 0, 3, 2]);
   assert.equal(formatAmount(1000, "USD"), "10.00");
   assert.equal(formatAmount(5, "USD"), "0.05");
   assert.equal(formatAmount(0, "USD"), "0.00");

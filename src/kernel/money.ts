@@ -9,7 +9,6 @@ const ZERO_DECIMAL = new Set([
   "JPY",
   "KMF",
   "KRW",
-  "MGA",
   "PYG",
   "RWF",
   "UGX",

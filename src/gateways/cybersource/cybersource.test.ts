@@ -377,6 +377,17 @@ describe("cybersource look-ups", () => {
       assert.deepEqual(await again(plain), ["voided", 3], JSON.stringify(plain));
   });
 
+  test("a void whose answer was lost is done where the refund is refused because of it; one that is not ours is not (R-422)", async () => {
+    const lost = ioWith([found(summary()), LOST]);
+    assert.equal((await cybersource.void!(traceOf(orderOf()), lost)).outcome, "unknown");
+    const gone = [answered(400, { reason: "NOT_VOIDABLE" }), answered(400, { reason: "CAPTURE_ALREADY_VOIDED" })];
+    for (const [notes, outcome] of [
+      [lost.notes, "voided"],
+      [{}, "unknown"],
+    ] as const)
+      assert.equal((await cybersource.void!(traceOf(orderOf(), notes), ioWith([found(summary()), ...gone]))).outcome, outcome);
+  });
+
   test("a void that is a duplicate may have been taken before, and no refund follows it (R-422)", async () => {
     const io = ioWith([found(summary()), answered(400, { reason: "DUPLICATE_REQUEST" }), answered(201, { id: "2", status: "PENDING" })]);
     assert.equal((await cybersource.void!(traceOf(orderOf()), io)).outcome, "unknown");

@@ -35,7 +35,9 @@ const refused = (response_code: string, more: object = {}) =>
 const wrong = (errors: string[], response: object = {}, status = 422) =>
   answered(status, { successful: false, response, errors, test: true });
 const HOLD = { amount: 100, captured: false, captured_amount: null };
-const VOIDED = said({ message: "Voided", captured: false });
+/** The answer to a void; and the purchase when it is read afterwards, as the vendor's recordings have it. */
+const VOIDED = said({ message: "Voided", captured_amount: 0 });
+const GONE = { successful: false, message: "Voided", captured_amount: 0 };
 const MISSING = wrong(["Could not find Purchase"], {}, 404);
 
 function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySettings> = {}) {
@@ -256,6 +258,21 @@ describe("fatzebra responses", () => {
     assert.deepEqual(found.outcome === "approved" && found.processor, { fatzebra_card_token: PURCHASE.card_token });
     assert.deepEqual(pathsOf(io), [`GET /v1.0/purchases/${REFERENCE}`, "POST /v1.0/purchases/void"]);
     assert.equal((await fatzebra.lookUp!(traceOf(storing()), ioWith([MISSING]))).outcome, "absent");
+  });
+
+  test("a purchase that was voided stands no more; a hold that was released has verified its card all the same", async () => {
+    const gone = await fatzebra.lookUp!(traceOf(orderOf()), ioWith([said(GONE)]));
+    assert.deepEqual([codeOf(gone), gone.outcome === "declined" && gone.processor], ["processing_error", { fatzebra_purchase_id: ID }]);
+    assert.equal((await fatzebra.void!(traceOf(orderOf()), ioWith([said(GONE)]))).outcome, "nothing to void", "its answer was lost");
+    const released = { ...HOLD, ...GONE };
+    const closed = said({ successful: false, message: "Not Voided" }, {}, 422);
+    const kept = await fatzebra.lookUp!(traceOf(storing()), ioWith([said(released), closed]));
+    assert.deepEqual(kept.outcome === "approved" && [kept.processor, kept.reason], [
+      { fatzebra_card_token: PURCHASE.card_token },
+      undefined,
+    ]);
+    assert.equal((await fatzebra.lookUp!(traceOf(storing()), ioWith([said({ ...released, amount: 50 }), closed]))).outcome, "declined");
+    assert.equal((await charge(said(GONE))).outcome, "unknown", "no answer to a payment");
   });
 
   test("a used reference of the refund means that it was made only while an answer is missing: a refusal that came ends that (R-422)", async () => {

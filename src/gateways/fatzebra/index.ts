@@ -55,7 +55,7 @@ async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   const answer = await io.send(requests.readPurchase(attempt, io.settings));
   const uncaptured = responses.uncapturedId(answer, attempt);
   if (uncaptured !== undefined) {
-    // Held, or voided before: then the vendor voids it no more, and nothing of it is left.
+    // One that was released meanwhile is voided no more, and nothing of it is left.
     const step = await kit.ask(io, requests.voidPurchase(io.settings, uncaptured));
     const isGone = step !== null && responses.readReversal(step) !== "unclear";
     return isGone ? { outcome: "voided" } : kit.unknown("the hold could not be released");

@@ -55,6 +55,9 @@ function bodyOf(answer: GatewayAnswer): kit.JsonObject | Declined | Unknown {
   return kit.isOutcome(read) ? read : read.body;
 }
 
+/** `message` of a purchase that was voided: its inner flag is false then, beside the code of its approval. */
+const VOIDED = "Voided";
+
 /** What a look-up by reference says; 404 only in the vendor's own words is an absence. */
 export function readFound(answer: GatewayAnswer, subject: Subject): PurchaseState | Extract<LookUpResult, { outcome: "absent" }> {
   const body = kit.lookUpBody(answer, kit.readJson, [200, 404]);
@@ -62,8 +65,16 @@ export function readFound(answer: GatewayAnswer, subject: Subject): PurchaseStat
   const isMissing = answer.kind === "answered" && answer.status === 404;
   if (isMissing) return body["successful"] === false ? kit.absent : kit.unknown("404 without the vendor's envelope");
   if (body["successful"] !== true) return kit.unknown("a look-up that was refused");
-  if (kit.textAt(body, "response", "reference") !== subject.reference) return kit.unknown("another purchase than asked for");
-  return purchaseState(body, subject);
+  const response = kit.at(body, "response");
+  if (kit.textAt(response, "reference") !== subject.reference) return kit.unknown("another purchase than asked for");
+  return kit.textAt(response, "message") === VOIDED ? voided(response, subject) : purchaseState(body, subject);
+}
+
+/** Nothing is left of a payment; of a card that was to be stored only the hold that verified it is gone. */
+function voided(response: kit.JsonObject[string] | undefined, { mode }: Subject): Approved | Declined {
+  const processor = { fatzebra_purchase_id: kit.idAt(response, PURCHASE, "id") };
+  const isWhole = kit.minorOf(kit.at(response, "amount")) === VERIFICATION_MINOR;
+  return mode === "tokenize" && isWhole ? kit.approved(processor) : kit.takenBack(processor);
 }
 
 /** The bank's flag, its code and what was captured say the same, or no code says anything. */
@@ -73,7 +84,7 @@ function isContradiction(body: kit.JsonObject): boolean {
   return code === "00" || kit.at(body, "response", "captured") === true;
 }
 
-/** The id of a purchase that is found approved and not captured: held, or voided since. */
+/** The id of a purchase that is found approved and not captured: a hold. */
 export function uncapturedId(answer: GatewayAnswer, subject: Subject): string | undefined {
   const body = kit.lookUpBody(answer, kit.readJson) ?? undefined;
   const response = kit.at(body, "response");
@@ -112,7 +123,6 @@ function taken(response: kit.JsonObject[string] | undefined, fraud: string | und
   if (fraud === "deny" || (fraud === "challenge" && captured !== true))
     return kit.unknown("approved by the bank, held by the fraud screening");
   if (typeof captured !== "boolean") return kit.unknown("an approval that does not say whether it was captured");
-  // A payment that was voided reads so as well.
   if (isCharge && !captured) return kit.unknown("approved and not captured, though that was asked for");
   const asked = isCharge ? subject.amountMinor : VERIFICATION_MINOR;
   const amount = kit.minorOf(kit.at(response, captured ? "captured_amount" : "amount"));

@@ -309,5 +309,11 @@ describe("fiserv responses", () => {
     const order = orderOf({ mode: "tokenize", amountMinor: 0 });
     assert.equal((await fiserv.tokenize(order, ioWith([LOST, answered(502, {}), answered(200, TOKEN)]))).outcome, "approved");
     assert.equal(codeOf(await fiserv.tokenize(order, ioWith([LOST]))), "gateway_unavailable");
+    const verified = answered(200, { ...TOKEN, requestStatus: "APPROVED" });
+    assert.equal((await fiserv.tokenize(order, ioWith([verified]))).outcome, "approved", "the vendor's other word for it");
+    assert.equal(
+      codeOf(await fiserv.tokenize(order, ioWith([answered(200, { ...TOKEN, requestStatus: "WAITING" })]))),
+      "gateway_unavailable",
+    );
   });
 });

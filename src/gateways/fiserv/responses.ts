@@ -157,13 +157,16 @@ function faultyFields(body: kit.JsonObject): string {
   return (kit.objectsAt(body, "error", "details") ?? []).map((detail) => kit.textAt(detail, "field") ?? "").join(" ");
 }
 
+/** `requestStatus` of a card that is stored. */
+const STORED = new Set(["SUCCESS", "APPROVED"]);
+
 /** The answer to storing a card. No money moves, so whatever is unclear is sent again. */
 export function readToken(status: number, body: kit.JsonObject): Approved | Declined | Unknown {
   if (status !== 200) return refusal(status, body);
   const result = kit.textAt(body, "requestStatus");
   if (result === "DECLINED" || result === "FAILED" || result === "VALIDATION_FAILED") return refusal(status, body);
   const token = kit.idAt(body, TEXT_ID, "paymentToken", "value");
-  if (result !== "SUCCESS" || token === undefined) return kit.unknown("200 without a token");
+  if (!STORED.has(result ?? "") || token === undefined) return kit.unknown("200 without a token");
   const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
   return kit.approved(
     { fiserv_payment_token: token, fiserv_order_id: kit.idAt(body, TEXT_ID, "orderId") },

@@ -79,7 +79,7 @@ describe("globalpayments requests", () => {
     const io = ioWith([answered(200, SALE)], settings);
     const order = orderOf({
       channel: "widget",
-      customerIp: "2001:db8::1",
+      customerIp: "203.0.113.7",
       description: "d".repeat(99),
       card: cardOf("4263970000005262", { cvv: "", zip: null }),
     });
@@ -90,10 +90,13 @@ describe("globalpayments requests", () => {
     assert.partialDeepStrictEqual(body, {
       account_name: "mine",
       country: "IE",
-      ip_address: "2001:db8::1",
+      ip_address: "203.0.113.7",
       payment_method: { entry_mode: "ECOM", card: { cvv_indicator: "NOT_PRESENT" } },
     });
     assert.doesNotMatch(io.sent[1]?.body ?? "", /account_id|"cvv"|avs_postal_code/);
+    const overIpv6 = ioWith([answered(200, SALE)]);
+    await globalpayments.charge(orderOf({ channel: "widget", customerIp: "2001:db8::1" }), overIpv6);
+    assert.doesNotMatch(overIpv6.sent[1]?.body ?? "", /ip_address/, "it is refused, and optional");
   });
 
   test("a card is verified by its issuer, then stored in the tokenization account without its code", async () => {
@@ -212,6 +215,10 @@ describe("globalpayments responses", () => {
     assert.equal((await look({ ...SALE, reference: "another" })).outcome, "unknown");
     assert.equal((await look(SALE, { ...SALE, id: "TRN_2" })).outcome, "unknown");
     assert.equal((await look({ ...SALE, status: "PENDING" })).outcome, "pending");
+    const refund = { ...SALE, id: "TRN_2", type: "REFUND" };
+    assert.equal((await look({ ...SALE, type: "SALE" }, refund)).outcome, "approved", "a refund is no second payment");
+    assert.equal((await look(refund)).outcome, "absent");
+    assert.equal((await charge(answered(200, refund))).outcome, "unknown");
     assert.equal((await globalpayments.lookUp!(traceOf(orderOf()), ioWith([LOST]))).outcome, "unknown");
   });
 

@@ -91,7 +91,8 @@ export const sale = (order: Order, settings: Settings, token: AccessToken) =>
     country: countryOf(settings),
     reference: order.reference,
     description: clean(order.description, 50),
-    ip_address: order.customerIp ?? undefined,
+    // One of IPv6 is refused, and the payment with it.
+    ip_address: kit.ipv4Of(order),
     payment_method: paymentMethod(order),
   });
 

@@ -93,12 +93,16 @@ export function readSale(answer: kit.Answered, subject: Subject): State {
   return read.status === 200 ? readTransaction(read.body, subject) : readError(read.status, read.body, TRANSACTION_ID);
 }
 
-/** A transaction as the vendor shows it. */
+/** A refund is a captured transaction too. */
+const isRefund = (transaction: kit.JsonObject) => kit.textAt(transaction, "type") === "REFUND";
+
+/** A payment as the vendor shows it. */
 export function readTransaction(transaction: kit.JsonObject, subject: Subject): State {
   const id = kit.idAt(transaction, TRANSACTION_ID, "id");
   const status = kit.textAt(transaction, "status") ?? "";
   if (id === undefined) return kit.unknown("a transaction without its id");
-  if (kit.textAt(transaction, "reference") !== subject.reference) return kit.unknown("the answer is another payment's");
+  if (kit.textAt(transaction, "reference") !== subject.reference || isRefund(transaction))
+    return kit.unknown("the answer is about another transaction");
   if (OPEN.has(status)) return { outcome: "open", id };
   if (REFUSED.has(status)) return refusalOf(transaction, { globalpayments_transaction_id: id });
   if (TAKEN_BACK.has(status)) return kit.takenBack();
@@ -160,16 +164,16 @@ export function readStored({ status, body }: kit.Answered): string | Declined {
   return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
 }
 
-/** The transactions of a look-up; null when the vendor did not say, or shows others than it was asked for. */
+/** The payments of a look-up; null when the vendor did not say, or shows others than it was asked for. */
 export function readList(answer: GatewayAnswer, subject: Subject): State[] | null {
   const found = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
   return found?.every((item) => kit.textAt(item, "reference") === subject.reference)
-    ? found.map((item) => readTransaction(item, subject))
+    ? found.filter((item) => !isRefund(item)).map((item) => readTransaction(item, subject))
     : null;
 }
 
 /**
- * A reversal is refused once the payment is settled. A refund is a captured transaction of its own: never the payment, still captured. To a
+ * A reversal is refused once the payment is settled. A refund has an id of its own: it is never the payment, still captured. To a
  * key that was seen before, as after a lost answer, the vendor names in words what it made then.
  */
 export function readReversal({ status, body }: kit.Answered, payment: string): kit.ReversalStep {

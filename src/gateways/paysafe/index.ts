@@ -84,15 +84,15 @@ async function sendBack(subject: Subject, io: Io, account: string): Promise<bool
   const found = await search(io, account, "auths", subject.reference);
   const ids = responses.idsOf(found?.find((one) => kit.textAt(one, "status") === "COMPLETED"));
   if (ids === null) return false;
-  const step = async (request: GatewayRequest) => {
+  const step = async (request: GatewayRequest, kind: "cancellation" | "refund") => {
     const answer = await kit.ask(io, request);
-    return answer === null ? "unclear" : responses.readReversal(answer);
+    return answer === null ? "unclear" : responses.readReversal(answer, kind);
   };
-  const cancelled = await step(requests.cancel(settings, account, "settlements", ids.settlement));
+  const cancelled = await step(requests.cancel(settings, account, "settlements", ids.settlement), "cancellation");
   // Once it is cancelled no money can move; the hold would lapse by itself.
   if (cancelled === "done") await io.send(requests.voidAuth(subject, settings, account, ids.auth));
   if (cancelled !== "settled already") return cancelled === "done";
-  const refunded = await step(requests.refund(subject, settings, account, ids.settlement));
+  const refunded = await step(requests.refund(subject, settings, account, ids.settlement), "refund");
   // The refund's reference is the same at each try, and used whatever became of it: that it was made, the settlement tells.
   return refunded === "done" || (refunded === "none left" && ids.isRefunded);
 }

@@ -322,6 +322,13 @@ describe("paysafe responses", () => {
     assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([list(AUTH), list(AUTH), error(400, "3406")]))).outcome, "unknown");
   });
 
+  test("a settlement is out of the batch only when it says so", async () => {
+    for (const status of ["PENDING", "PROCESSING", "COMPLETED", undefined]) {
+      const io = ioWith([list(AUTH), list(AUTH), answered(200, { id: "x", status }), answered(200, { id: "y", status: "COMPLETED" })]);
+      assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, "unknown", String(status));
+    }
+  });
+
   test("a used reference of the refund counts as one that was made only where nothing is left to refund (R-422)", async () => {
     const left = (availableToRefund?: unknown) => list({ ...AUTH, settlements: [{ ...AUTH.settlements[0], availableToRefund }] });
     const [batched, used] = [error(400, "3415"), error(409, "5031")];

@@ -149,10 +149,15 @@ export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlem
   return auth === undefined || settlement === undefined ? null : { auth, settlement, isRefunded };
 }
 
-/** A cancelled settlement, or one that went out with the batch; the reference of a refund that was sent before, and perhaps refused. */
-export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
+/**
+ * A cancelled settlement, which then says so, or one that went out with the batch; a refund, which may be on its way; the reference of
+ * a refund that was sent before, and perhaps refused.
+ */
+export function readReversal({ status, body }: kit.Answered, kind: "cancellation" | "refund"): kit.ReversalStep {
   const read = kit.readJson(body);
-  const isMade = kit.textAt(read, "status") !== "FAILED" && kit.idAt(read ?? undefined, ID, "id") !== undefined;
+  const said = kit.textAt(read, "status");
+  const isSaid = kind === "cancellation" ? said === "CANCELLED" : said !== "FAILED" && said !== "CANCELLED";
+  const isMade = isSaid && kit.idAt(read ?? undefined, ID, "id") !== undefined;
   if (status < 300 && codeIn(read) === undefined && isMade) return "done";
   if (codeIn(read) === "5031") return "none left";
   return codeIn(read) === "3415" ? "settled already" : "unclear";

@@ -39,7 +39,7 @@ export const gateway = kit.defineGateway({
     "exist in the simulator only.",
   refusalOf(sum) {
     const amount = sum.mode === "charge" ? requests.stripeAmount(sum) : 0;
-    if (amount === null) return "Stripe takes no thousandths of this currency";
+    if (amount === null) return "Stripe takes no such part of this currency's unit";
     return amount > requests.LARGEST ? "Stripe takes amounts of eight digits at the most" : null;
   },
   charge,

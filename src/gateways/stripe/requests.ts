@@ -56,10 +56,11 @@ const cardOf = (order: Order, settings: Settings, paymentMethod: string) => ({
 export const LARGEST = 99_999_999;
 
 /**
- * Stripe counts the ISO zero-decimal currencies ISK and UGX in hundredths, and takes amounts with three decimals only when
- * the last one is 0; null for others.
+ * Stripe counts the ISO zero-decimal currencies ISK and UGX in hundredths, MGA in whole ones, and takes amounts with three decimals
+ * only when the last one is 0; null for what there is no room for.
  */
 export function stripeAmount(subject: Pick<Subject, "amountMinor" | "currency">): number | null {
+  if (subject.currency === "MGA") return kit.scaledAmount(subject, 0);
   const hundredths = kit.scaledAmount(subject, 2);
   return subject.currency === "ISK" || subject.currency === "UGX" || hundredths === null ? hundredths : subject.amountMinor;
 }

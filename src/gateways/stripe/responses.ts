@@ -156,10 +156,13 @@ export function isCancelled(answer: kit.Answered | null): boolean {
   return answer?.status === 200 && kit.textAt(kit.readJson(answer.body), "status") === "canceled";
 }
 
-/** Whether a refund, a cancellation or a deletion was done, or is on its way. */
+/** Whether a refund was made or is on its way, a hold was cancelled, or a customer deleted; what was refunded before is back as well. */
 export function isReversed({ status, body: bytes }: kit.Answered, mode: Subject["mode"]): boolean {
   if (mode === "tokenize") return status === 200 || status === 404;
-  return status === 200 && ["succeeded", "pending", "canceled"].includes(kit.textAt(kit.readJson(bytes), "status") ?? "");
+  const body = kit.readJson(bytes);
+  if (status === 400) return kit.textAt(body, "error", "code") === "charge_already_refunded";
+  const done = kit.textAt(body, "object") === "refund" ? ["succeeded", "pending"] : ["canceled"];
+  return status === 200 && done.includes(kit.textAt(body, "status") ?? "");
 }
 
 function readPaid(intent: kit.JsonObject, subject: Subject): Approved | Unknown {

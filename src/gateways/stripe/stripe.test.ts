@@ -115,11 +115,12 @@ describe("stripe requests", () => {
     assert.equal(without.sent.length, 0);
   });
 
-  test("ISK and UGX are counted in hundredths at Stripe, JPY in whole yen", async () => {
+  test("ISK and UGX are counted in hundredths at Stripe, JPY and MGA in whole ones", async () => {
     for (const [currency, amountMinor, sent] of [
       ["ISK", 500, 50_000],
       ["UGX", 700, 70_000],
       ["JPY", 500, 500],
+      ["MGA", 50_000, 500],
       ["BHD", 5000, 5000],
     ] as const) {
       const io = ioWith(() => answered(200, { ...PAID, currency: currency.toLowerCase(), amount_received: sent }));
@@ -128,8 +129,8 @@ describe("stripe requests", () => {
     }
   });
 
-  test("thousandths of a currency with three decimals are refused before anything is sent; Stripe rounds nothing", async () => {
-    for (const currency of ["KWD", "BHD", "TND"]) {
+  test("parts of a currency that Stripe does not count are refused before anything is sent; it rounds nothing", async () => {
+    for (const currency of ["KWD", "BHD", "TND", "MGA"]) {
       const io = ioWith(() => answered(200, PAID));
       const outcome = await stripe.charge(orderOf({ currency, amountMinor: 1_255 }), io);
       assert.equal(outcome.outcome === "declined" && outcome.code, "gateway_misconfigured");
@@ -429,21 +430,22 @@ describe("stripe, lost answers", () => {
     }
   });
 
-  test("a refund that Stripe says has failed sends nothing back", async () => {
-    for (const [status, outcome] of [
-      ["succeeded", "voided"],
-      ["pending", "voided"],
-      ["failed", "unknown"],
-      ["requires_action", "unknown"],
+  test("a refund that Stripe says has failed sends nothing back; of what was refunded before nothing is left", async () => {
+    const refund = (status: string) => answered(200, { id: "re_1", object: "refund", status });
+    const no = (code: string) => answered(400, { error: { type: "invalid_request_error", code } });
+    for (const [answer, outcome] of [
+      [refund("succeeded"), "voided"],
+      [refund("pending"), "voided"],
+      [refund("failed"), "unknown"],
+      [refund("canceled"), "unknown"],
+      [refund("requires_action"), "unknown"],
+      [no("charge_already_refunded"), "voided"],
+      [no("charge_disputed"), "unknown"],
     ] as const) {
       const io = testIo(settings, ({ url }) =>
-        Promise.resolve(
-          url.endsWith("/v1/refunds")
-            ? answered(200, { id: "re_1", object: "refund", status })
-            : answered(200, { object: "list", has_more: false, data: [PAID] }),
-        ),
+        Promise.resolve(url.endsWith("/v1/refunds") ? answer : answered(200, { object: "list", has_more: false, data: [PAID] })),
       );
-      assert.equal((await stripe.void!(traceOf(orderOf()), io)).outcome, outcome, status);
+      assert.equal((await stripe.void!(traceOf(orderOf()), io)).outcome, outcome, JSON.stringify(answer));
     }
   });
 

@@ -14,7 +14,7 @@ const codeOf = kit.codeTable({
   incorrect_cvc: "31001",
   invalid_expiry: "31002 31003 31004 10100",
   gateway_credentials_invalid: "6 30006 30008 60023 61002",
-  gateway_misconfigured: "10* 20* 30* 31* 40000 60012 60018 60019 60025 60027 60028 60029 60035 60038 60040",
+  gateway_misconfigured: "10* 20* 30* 31* 40000 60012 60018 60019 60025 60027 60028 60029 60035 60040",
   processing_error: "88000 79001 90007 60030",
 });
 const DECLINED = "70000";
@@ -126,7 +126,7 @@ function ofChecks(said: kit.JsonObject): DeclineCode | undefined {
   return kit.scalarAt(said, "securityresponsepostcode") === MISMATCH ? "incorrect_zip" : undefined;
 }
 
-/** Codes of 5xxxx, and of a bank that did not answer, leave open what became of the request. */
+/** Codes of 5xxxx, of a bank that did not answer, and 60038 leave open what became of the request. */
 function refusal(said: kit.JsonObject, code: string): Declined | Unknown {
   const field = kit.textAt(said, "errordata") ?? kit.textAt(said, "errordata", 0);
   const known = code === DECLINED ? declineOf(said) : ((code === INVALID_FIELD ? ofField(field) : undefined) ?? codeOf(code));
@@ -178,10 +178,14 @@ export function anyStored(found: readonly LookUpResult[]): LookUpResult {
   return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
+/** A transaction that can be updated no more, as one that is settled. */
+const NOT_UPDATABLE = "60017";
+
 /** A cancellation is refused once the payment is settled. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const said = status === 200 ? kit.objectsAt(kit.readJson(body) ?? undefined, "response")?.[0] : undefined;
   const code = kit.scalarAt(said, "errorcode") ?? "";
   if (code === "0") return "done";
+  if (code === NOT_UPDATABLE) return "settled already";
   return codeOf(code) === undefined || codeOf(code) === "gateway_credentials_invalid" ? "unclear" : "settled already";
 }

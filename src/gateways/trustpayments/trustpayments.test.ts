@@ -172,10 +172,10 @@ const CODES: Readonly<Record<string, string>> = {
   invalid_expiry: "31002 31003 31004 10100 30000:expirydate 30000:expirymonth 30000:expiryyear",
   incorrect_zip: "30000:billingpostcode",
   gateway_misconfigured:
-    "30000:sitereference 30000:constructor 30001 30003 30007 30009 30010 40000 60012 60018 60025 60027 60028 60029 60035 60038 60040 20008 10205",
+    "30000:sitereference 30000:constructor 30001 30003 30007 30009 30010 40000 60012 60018 60025 60027 60028 60029 60035 60040 20008 10205",
   gateway_credentials_invalid: "6 30006 30008 60023 61002",
   processing_error: "88000 79001 90007 60030",
-  unknown: "70001 60010 60034 60020 50000 50001 50012 50016 51000 79000 60039 99999 62000 12 constructor",
+  unknown: "70001 60010 60034 60038 60020 50000 50001 50012 50016 51000 79000 60039 99999 62000 12 constructor",
 };
 
 describe("trustpayments responses", () => {
@@ -339,7 +339,8 @@ describe("trustpayments look-ups", () => {
     };
     assert.equal((await reverse(orderOf(), records(PAID), said(UPDATED)))[0], "voided");
     const refund = { requesttypedescription: "REFUND", errorcode: "0", transactionreference: "57-9-123460" };
-    const [outcome, sent] = await reverse(orderOf(), records(PAID), said(error("20004")), said(refund));
+    // "Transaction not updatable" is the vendor's word for one that is settled.
+    const [outcome, sent] = await reverse(orderOf(), records(PAID), said(error("60017")), said(refund));
     assert.equal(outcome, "voided");
     assert.deepEqual(requestOf(sent[2]!.body), {
       requesttypedescriptions: ["REFUND"],

@@ -168,12 +168,16 @@ function refusedRequest(status: number, body: kit.JsonObject): Outcome {
 
 /** The last event of a payment, in small letters without blanks: two styles are in use. */
 const stateOf = kit.textTable<"captured" | "held" | "refused" | "waiting" | "taken back">([
-  [/^(settlement(requested|requestsubmitted|succeeded)|sentforsettlement|settled)$/, "captured"],
+  [/^(settlement(requested|requestsubmitted|succeeded)|sentforsettlement|settled|salesucceeded)$/, "captured"],
   [/^(authorizationsucceeded|authorized)$/, "held"],
-  [/^(authorizationrefused|authorizationfailed|refused)$/, "refused"],
-  [/^(authorizationrequested|sentforauthorization)$/, "waiting"],
-  // Not one that failed, was refused or took back a part: such a payment stands.
-  [/^(?!.*(fail|refus|reject|error|partial))(cancel|sentforcancel|refund|sentforrefund|revers|sentforrevers)/, "taken back"],
+  [/^((authorization|sale)(refused|failed)|refused|error)$/, "refused"],
+  // A cancellation, refund or reversal that is only asked for may still fail.
+  [/^((authorization|sale|cancellation|refund|reversal)requested|sentforauthorization)$/, "waiting"],
+  // Not one that failed, was refused, timed out or took back a part: such a payment stands.
+  [
+    /^(?!.*(fail|refus|reject|error|timedout|partial))(cancel|sentforcancel|refund|sentforrefund|revers|sentforrevers|expired$)/,
+    "taken back",
+  ],
 ]);
 /** As long a payment that is to settle by itself may show its approval alone. */
 const EVENTS_LAG_MS = 15 * 60_000;

@@ -259,7 +259,7 @@ describe("worldpay look-ups", () => {
   const LONG_AGO = Date.now() - 3_600_000;
 
   test("both styles of the last event are read; an approval that has yet to settle is waited for, and held when it never does", async () => {
-    for (const event of ["settlementRequestSubmitted", "Sent for Settlement", "settlementSucceeded"])
+    for (const event of ["settlementRequestSubmitted", "Sent for Settlement", "settlementSucceeded", "saleSucceeded"])
       assert.equal((await lookUp([rows(row(event))])).outcome, "approved", event);
     for (const event of ["authorizationSucceeded", "Authorized"]) {
       assert.equal((await lookUp([rows(row(event))])).outcome, "pending");
@@ -269,7 +269,19 @@ describe("worldpay look-ups", () => {
     for (const [event, code] of [
       ["authorizationRefused", "card_declined"],
       ["cancellationRequestSubmitted", "processing_error"],
-      ["refundRequested", "processing_error"],
+      ["saleRefused", "card_declined"],
+      ["saleFailed", "card_declined"],
+      ["Error", "card_declined"],
+      ["Expired", "processing_error"],
+      ["saleRequested", "pending"],
+      ["saleTimedOut", "unknown"],
+      // Asked for is not sent, and what timed out on its way may have left the money where it was.
+      ["cancellationRequested", "pending"],
+      ["refundRequested", "pending"],
+      ["reversalRequested", "pending"],
+      ["cancellationRequestSubmissionTimedOut", "unknown"],
+      ["refundRequestSubmissionTimedOut", "unknown"],
+      ["reversalRequestSubmissionTimedOut", "unknown"],
       ["cancellationFailed", "unknown"],
       ["Refund Failed", "unknown"],
       ["reversalRefused", "unknown"],
