@@ -139,7 +139,7 @@ describe("clover responses", () => {
       processing_error: "processing_error missing token_already_used resource_missing card_on_file_missing order_already_paid",
       gateway_misconfigured: "email_invalid",
       gateway_credentials_invalid: "api_key_expired authentication_error",
-      gateway_unavailable: "rate_limit api_connection_error api_error",
+      gateway_unavailable: "rate_limit",
     };
     for (const [ours, codes] of Object.entries(rows)) {
       for (const code of codes.split(" ")) {
@@ -178,6 +178,17 @@ describe("clover responses", () => {
   test("an error of the card whose code is not known is a decline, not a fault of the project's settings", async () => {
     for (const code of ["constructor", undefined]) assert.equal(codeOf(await charge(error(code, "", {}, 400))), "card_declined");
     assert.equal(codeOf(await charge(error("constructor", "Insufficient funds", {}, 400))), "insufficient_funds");
+  });
+
+  test("a fault of the vendor's own is no refusal, whatever its status: the charge is repeated under its key", async () => {
+    for (const fault of ["api_error", "api_connection_error"]) {
+      for (const answer of [error(fault, "", {}, 400), error(undefined, "", { type: fault }, 402)]) {
+        assert.equal((await charge(answer, paid())).outcome, "approved", fault);
+        assert.equal((await charge(answer)).outcome, "unknown", fault);
+      }
+      assert.equal(codeOf(await charge(paid({ status: "failed", paid: false, failure_code: fault }))), "gateway_unavailable");
+      assert.equal(codeOf(await clover.charge(orderOf(), ioWith([error(fault, "", {}, 400)]))), "gateway_unavailable", "no bank was asked");
+    }
   });
 
   test("a 402 without an error names no charge that could be read again, so that it is looked up", async () => {

@@ -59,10 +59,16 @@ function refusal(status: number, body: kit.JsonObject, processor: Record<string,
 export const isRecorded = ({ status, body }: kit.Answered): boolean =>
   status === 200 || status === 402 || kit.textAt(errorOf(kit.readJson(body)), "code") === "card_declined";
 
-/** A success that cannot be read is asked for again under its key. */
+/** Faults of the vendor's own, which say nothing of the charge. */
+const FAULTS: ReadonlySet<string | undefined> = new Set(["api_error", "api_connection_error"]);
+const isFault = (body: kit.JsonObject | null): boolean => ["code", "type"].some((name) => FAULTS.has(kit.textAt(errorOf(body), name)));
+
+/** What cannot be read, or is a fault, is asked for again under its key. */
 export function judge(answer: kit.Answered): kit.Repeat {
   const byStatus = kit.repeatByStatus(answer);
-  return byStatus === "final" && answer.status < 400 && kit.readJson(answer.body) === null ? "perhaps done" : byStatus;
+  if (byStatus !== "final") return byStatus;
+  const body = kit.readJson(answer.body);
+  return isFault(body) || (body === null && answer.status < 400) ? "perhaps done" : "final";
 }
 
 /** Why a request that moves no money was not fulfilled. */
