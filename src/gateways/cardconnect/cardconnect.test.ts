@@ -268,6 +268,18 @@ describe("cardconnect responses", () => {
     }
     assert.equal(codeOf(await look(TIMED_OUT)), "gateway_unavailable");
     assert.equal((await look({ ...TIMED_OUT, setlstat: undefined })).outcome, "unknown");
+    // Of the vendor's lists: First Data Omaha, DPS, Credorax, Rapid Connect.
+    for (const [respproc, respcode, respstat, resptext] of [
+      ["FOMA", "09", "B", "Timeout - retry"],
+      ["DPS", "U9", "B", "Timeout"],
+      ["CRDX", "04", "C", "Interchange timeout"],
+      ["CRDX", "08", "C", "Time-Out"],
+      ["RPCT", "911", "C", "Card issuer timed out"],
+    ] as const) {
+      const silent = { ...DECLINED, respproc, respcode, respstat, resptext };
+      assert.equal((await charge(silent)).outcome, "unknown", resptext);
+      assert.equal((await look({ ...silent, setlstat: "Declined" })).outcome, "declined", resptext);
+    }
   });
 
   test("any other sum, result, id or status is never approved (R-422)", async () => {

@@ -61,6 +61,8 @@ const ofWords = kit.textTable<DeclineCode>([
 ]);
 /** The gateway's own: the processor did not answer, and may have said yes. */
 const NOT_KNOWN = new Set(["62", "63", "64", "65", "66"]);
+/** A processor's own: it had no answer of the issuer. */
+const TIMED_OUT = /timed?[ -]?out/i;
 const NOT_FOUND = "29";
 /** The gateway's rules on amounts: a verification of 0 is not for this merchant. */
 const AMOUNT_REFUSED = new Set(["41", "43"]);
@@ -99,12 +101,13 @@ const ofStatus = (status: number): Declined | Unknown => {
   return code === undefined ? kit.unknown(`status ${status} with a body that says nothing`) : kit.declined(code);
 };
 
-const isUndecided = (body: kit.JsonObject) => field(body, "respproc") === "PPS" && NOT_KNOWN.has(field(body, "respcode") ?? "");
+const isUndecided = (body: kit.JsonObject) =>
+  (field(body, "respproc") === "PPS" && NOT_KNOWN.has(field(body, "respcode") ?? "")) || TIMED_OUT.test(field(body, "resptext") ?? "");
 
-/** `undecided`: the gateway itself has no answer of the processor, so that only a look-up tells. */
+/** `undecided`: somebody behind the gateway did not answer in time, so that only a look-up tells. */
 function stateOf(body: kit.JsonObject, subject: Subject, undecided: boolean): State {
   if (isOther(body, "orderId", orderId(subject))) return kit.unknown("a payment of another order id");
-  if (undecided) return kit.unknown("the gateway had no answer from the processor");
+  if (undecided) return kit.unknown("the gateway had no answer from the processor, or that none from the issuer");
   switch (field(body, "respstat") ?? "") {
     case "A":
       return paid(body, subject);

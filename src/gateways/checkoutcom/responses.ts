@@ -28,6 +28,8 @@ const codeOf = kit.codeTable(
 const UNCLEAR: ReadonlySet<string | undefined> = new Set(["20094", "20009", "20068"]);
 /** A part of the amount, in the old code and the present one. */
 const PARTIAL: ReadonlySet<string | undefined> = new Set(["10010", "20010"]);
+/** A rule of the risk engine: what it does, decline or only flag, is the merchant's setting, and `approved` says which. */
+const isRiskRules = (code: string | undefined): boolean => code?.startsWith("40") ?? false;
 /** Codes of a channel that may not take telephone orders. */
 const NO_MOTO: ReadonlySet<string | undefined> = new Set(["20058", "20157"]);
 
@@ -73,6 +75,8 @@ function refusedBy(status: number): Declined | undefined {
 /** The answer to a payment: a decline is status 201 as well. */
 export function readAnswer(answer: GatewayAnswer, subject: Subject): State {
   const approves = (body: kit.JsonObject) => kit.at(body, "approved") === true || standsAs(kit.textAt(body, "status")) === "stands";
+  // By the vendor's list "too many requests or duplicate request detected": the first one may be at work.
+  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
   const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: refusedBy });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
@@ -110,7 +114,7 @@ export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" |
   if (now === "is gone") return kit.takenBack({ checkoutcom_payment_id: id });
   if (now === undefined || (isApproved !== undefined && isApproved !== true))
     return kit.unknown("a status that Checkout.com does not document");
-  if (code !== undefined && !code.startsWith("10")) return kit.unknown("approved with the code of a refusal");
+  if (code !== undefined && !code.startsWith("10") && !isRiskRules(code)) return kit.unknown("approved with the code of a refusal");
   if (kit.minorOf(kit.at(body, "amount")) !== checkoutAmount(subject) || kit.textAt(body, "currency") !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
   return approved(body, id, subject, status === "Card Verified");
@@ -120,13 +124,14 @@ function approved(body: kit.JsonObject, id: string, { mode }: Subject, isVerific
   const source = kit.idAt(body, SOURCE, "source", "id");
   if (isVerification !== (mode === "tokenize")) return kit.unknown("a verification for a payment, or the other way round");
   if (mode === "tokenize" && source === undefined) return kit.unknown("verified without the stored card's id");
-  const isFlagged = kit.at(body, "risk", "flagged") === true || kit.textAt(body, "response_code") === "10100";
+  const code = kit.textAt(body, "response_code");
+  const isFlagged = kit.at(body, "risk", "flagged") === true || code === "10100" || isRiskRules(code);
   return kit.approved(
     { checkoutcom_payment_id: id, checkoutcom_source_id: mode === "tokenize" ? source : undefined },
     {
       webhook: {
         auth_code: kit.textAt(body, "auth_code"),
-        response_code: kit.textAt(body, "response_code"),
+        response_code: code,
         avs_result_code: kit.textAt(body, "source", "avs_check"),
         cvv_result_code: kit.textAt(body, "source", "cvv_check"),
         network_trans_id: kit.textAt(body, "scheme_id"),

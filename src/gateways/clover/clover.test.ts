@@ -139,7 +139,7 @@ describe("clover responses", () => {
       processing_error: "processing_error missing token_already_used resource_missing card_on_file_missing order_already_paid",
       gateway_misconfigured: "email_invalid",
       gateway_credentials_invalid: "api_key_expired authentication_error",
-      gateway_unavailable: "rate_limit api_connection_error api_error",
+      gateway_unavailable: "rate_limit",
     };
     for (const [ours, codes] of Object.entries(rows)) {
       for (const code of codes.split(" ")) {
@@ -147,7 +147,7 @@ describe("clover responses", () => {
         assert.equal(codeOf(await charge(paid({ status: "failed", paid: false, failure_code: code }))), ours, code);
       }
     }
-    assert.equal(codeOf(await charge(error("constructor", "", {}, 400))), "gateway_misconfigured");
+    assert.equal(codeOf(await charge(error("constructor", "", { type: "invalid_request_error" }, 400))), "gateway_misconfigured");
     assert.equal(codeOf(await charge(error(undefined))), "card_declined");
     assert.equal(codeOf(await charge(answered(401, { message: "401 Unauthorized" }))), "gateway_credentials_invalid");
     assert.equal(codeOf(await charge(answered(403, { message: "403 Forbidden" }))), "gateway_misconfigured");
@@ -173,6 +173,27 @@ describe("clover responses", () => {
     }
     assert.equal(codeOf(await charge(error("card_declined", "", { declineCode: "insufficient_funds" }))), "insufficient_funds");
     assert.equal(codeOf(await charge(error("card_declined", "", { decline_code: "issuer_declined" }, 400))), "card_declined");
+  });
+
+  test("an error of the card whose code is not known is a decline, not a fault of the project's settings", async () => {
+    for (const code of ["constructor", undefined]) assert.equal(codeOf(await charge(error(code, "", {}, 400))), "card_declined");
+    assert.equal(codeOf(await charge(error("constructor", "Insufficient funds", {}, 400))), "insufficient_funds");
+  });
+
+  test("a fault of the vendor's own is no refusal, whatever its status: the charge is repeated under its key", async () => {
+    for (const fault of ["api_error", "api_connection_error"]) {
+      for (const answer of [error(fault, "", {}, 400), error(undefined, "", { type: fault }, 402)]) {
+        assert.equal((await charge(answer, paid())).outcome, "approved", fault);
+        assert.equal((await charge(answer)).outcome, "unknown", fault);
+      }
+      assert.equal(codeOf(await charge(paid({ status: "failed", paid: false, failure_code: fault }))), "gateway_unavailable");
+      assert.equal(codeOf(await clover.charge(orderOf(), ioWith([error(fault, "", {}, 400)]))), "gateway_unavailable", "no bank was asked");
+    }
+  });
+
+  test("a 402 without an error names no charge that could be read again, so that it is looked up", async () => {
+    for (const body of [{}, { message: "402 Payment Required" }, { error: null }])
+      assert.equal((await charge(answered(402, body))).outcome, "unknown", JSON.stringify(body));
   });
 
   test("a charge that is failed and paid at once, or succeeded and not paid, is neither a decline nor an approval", async () => {
@@ -317,6 +338,21 @@ describe("clover responses", () => {
     assert.equal(pathsOf(released).includes("POST /v1/refunds"), false);
     const stuck = await clover.tokenize(storing(), ioWith([TOKEN, answered(200, CUSTOMER), answered(200, HOLD), answered(400, {})]));
     assert.match((stuck.outcome === "approved" && stuck.reason) || "", /will lapse/);
+  });
+
+  test("a verification that the vendor captured at once is sent back as a hold is, so that the payer is charged nothing", async () => {
+    const taken = { ...HOLD, captured: true };
+    const io = ioWith([TOKEN, answered(200, CUSTOMER), answered(200, taken), RELEASED]);
+    assert.equal((await clover.tokenize(storing(), io)).outcome, "approved");
+    assert.equal(io.sent[3]?.body, `{"charge":"${HOLD.id}","reason":"requested_by_customer"}`);
+    const trace = traceOf(storing(), { customer: "SSHHCDEXTF550", source: "ND2EFTHF8HM34" }, CHARGE.created);
+    const later = ioWith([page([taken]), RELEASED]);
+    assert.equal((await clover.lookUp!(trace, later)).outcome, "approved");
+    assert.deepEqual(pathsOf(later), ["GET /v1/charges", "POST /v1/refunds"]);
+    const refusal = error("card_declined", "fraud", { charge: HOLD.id });
+    const refused = ioWith([TOKEN, answered(200, CUSTOMER), refusal, answered(200, taken), RELEASED, answered(200, {})]);
+    assert.equal(codeOf(await clover.tokenize(storing(), refused)), "card_declined");
+    assert.ok(pathsOf(refused).includes("POST /v1/refunds"));
   });
 
   test("a lost verification is found by its hold, which is released once; a void takes the card away", async () => {

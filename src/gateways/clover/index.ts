@@ -124,7 +124,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return verified(order, io, await pay(order, io, stored.customer, ready.payerIp), stored);
 }
 
-/** A hold that verified a card and is released reads as captured: nothing is left to send back. */
+/** What verified a card and was sent back reads as captured: nothing of it is left. */
 const isReleased = ({ mode }: Pick<Subject, "mode">, state: ChargeState): boolean =>
   mode === "tokenize" && state.outcome === "approved" && state.capture === "captured";
 
@@ -141,7 +141,7 @@ async function verified(subject: Subject, io: Io, held: Outcome, { customer, sou
     return { ...held, processor: {} };
   }
   const released = isReleased({ mode: "tokenize" }, held) || (await refunded(subject, io, held.processor["clover_charge_id"] ?? ""));
-  return kept(customer, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
+  return kept(customer, released ? undefined : "the card is stored; the dollar that verified it was not sent back (a hold will lapse)");
 }
 
 /** By our reference, among the charges since shortly before the attempt began; for a stored card the hold that verified it. */

@@ -5,7 +5,7 @@ import { externalReference, VERIFICATION_MINOR } from "./requests.ts";
 
 /** `error.code`, else `error.type`; `failure_code` of a failed charge. */
 const codeOf = kit.codeTable({
-  card_declined: "card_declined",
+  card_declined: "card_declined card_error",
   expired_card: "expired_card",
   incorrect_number: "incorrect_number invalid_number",
   incorrect_cvc: "incorrect_cvc invalid_cvc",
@@ -50,8 +50,8 @@ function refusal(status: number, body: kit.JsonObject, processor: Record<string,
   const message = kit.textAt(error, "message");
   const words = [kit.textAt(error, "decline_code"), kit.textAt(error, "declineCode"), message].join(" ");
   const byStatus = status === 402 ? "card_declined" : kit.codeOfStatus(status);
-  const code =
-    status === 401 || status === 403 ? byStatus : (declineOf(kit.textAt(error, "code"), words) ?? codeOf(kit.textAt(error, "type")));
+  const byName = (name: string) => declineOf(kit.textAt(error, name), words);
+  const code = status === 401 || status === 403 ? byStatus : (byName("code") ?? byName("type"));
   return kit.declined(code ?? byStatus ?? "processing_error", { message, processor });
 }
 
@@ -59,10 +59,16 @@ function refusal(status: number, body: kit.JsonObject, processor: Record<string,
 export const isRecorded = ({ status, body }: kit.Answered): boolean =>
   status === 200 || status === 402 || kit.textAt(errorOf(kit.readJson(body)), "code") === "card_declined";
 
-/** A success that cannot be read is asked for again under its key. */
+/** Faults of the vendor's own, which say nothing of the charge. */
+const FAULTS: ReadonlySet<string | undefined> = new Set(["api_error", "api_connection_error"]);
+const isFault = (body: kit.JsonObject | null): boolean => ["code", "type"].some((name) => FAULTS.has(kit.textAt(errorOf(body), name)));
+
+/** What cannot be read, or is a fault, is asked for again under its key. */
 export function judge(answer: kit.Answered): kit.Repeat {
   const byStatus = kit.repeatByStatus(answer);
-  return byStatus === "final" && answer.status < 400 && kit.readJson(answer.body) === null ? "perhaps done" : byStatus;
+  if (byStatus !== "final") return byStatus;
+  const body = kit.readJson(answer.body);
+  return isFault(body) || (body === null && answer.status < 400) ? "perhaps done" : "final";
 }
 
 /** Why a request that moves no money was not fulfilled. */
@@ -88,10 +94,12 @@ export function readCharge(answer: GatewayAnswer, subject: Subject): ChargeState
   const { status, body } = read;
   if (status === 200) return errorOf(body) === undefined ? chargeState(body, subject) : kit.unknown("200 with an error");
   if (status < 400) return kit.unknown(`status ${status} without a charge`);
+  // A declined card names its charge, which may stand (`confirmed`).
+  if (status === 402 && errorOf(body) === undefined) return kit.unknown("402 without an error");
   return refusal(status, body, { clover_charge_id: kit.idAt(errorOf(body), ID, "charge") });
 }
 
-/** A charge object, from an answer or a list. Of a verification `authorized` says that its hold is not released yet. */
+/** A charge object, from an answer or a list. Of a verification `authorized` says that it is not sent back yet. */
 export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeState {
   const { mode, amountMinor, currency } = subject;
   const id = kit.idAt(charge, ID, "id");
@@ -115,7 +123,8 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   if (!isAsked || refunded > 0) return kit.unknown("another amount or currency than asked for");
   if (typeof charge["captured"] !== "boolean") return kit.unknown("a charge that does not say whether it was captured");
   return kit.approved(processor, {
-    capture: charge["captured"] ? "captured" : "authorized",
+    // A verification that was captured at once is money of the payer's, to be sent back like a hold.
+    capture: charge["captured"] && mode === "charge" ? "captured" : "authorized",
     webhook: {
       auth_code: kit.scalarAt(charge, "auth_code"),
       ref_num: kit.scalarAt(charge, "ref_num"),

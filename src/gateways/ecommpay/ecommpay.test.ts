@@ -189,7 +189,7 @@ const MAPPING: readonly (readonly [ours: string, codes: string])[] = [
   ["limit_exceeded", "309 1421 1422 1433 10101 10107 2642 3355 3357 3358"],
   ["authentication_required", "104 108 10104 10114 10205 10403 10709 10722"],
   ["card_declined", "100 603 10000 10100 10206 10704 10810 10812 301 10301"],
-  ["processing_error", "10202 10502 10602 10603 601 602 10501 10601 501 2147 3062 3081 3201 3027 3101 3221 3241 3181 3183 3184"],
+  ["processing_error", "10202 10502 10602 10603 601 602 10501 10601 2147 3062 3081 3201 3027 3101 3221 3241 3181 3183 3184"],
   ["gateway_unavailable", "314 10505"],
   ["gateway_credentials_invalid", "3261 3262 2442 3123 3124"],
   [
@@ -312,6 +312,19 @@ describe("ecommpay responses", () => {
       );
       assert.equal(outcome.outcome, "approved", String(code));
     }
+  });
+
+  test("an internal error of the vendor is no refusal, whatever its status: the payment may be in the queue, and is polled", async () => {
+    for (const code of ["501", 501]) {
+      for (const http of [200, 400]) {
+        const outcome = await charge(
+          () => status(),
+          () => refused(code, http),
+        );
+        assert.equal(outcome.outcome, "approved", `${http} ${code}`);
+      }
+    }
+    assert.equal(codeOf(await charge(() => declined("501"))), "processing_error");
   });
 
   test("states that wait for what a call cannot give end it (no money moves until it is given)", async () => {

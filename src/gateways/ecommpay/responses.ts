@@ -35,6 +35,8 @@ const USED_PAYMENT_ID = "3041";
 /** No results: the first request is at work, or has arrived. */
 const NO_RESULTS: readonly string[] = [USED_PAYMENT_ID, "9999", "19999", "29999"];
 const NO_SUCH_PAYMENT = "3061";
+/** An internal error, beside whatever status: the request may have been taken in before it. */
+const FAULT = "501";
 /** The issuer approved and the vendor did not process: it may still come right, so it is no decline before `FINAL_AFTER_MS`. */
 const NOT_PROCESSED = "10801";
 /** How long after sending an absence, or a decline that may come right, is final. */
@@ -63,6 +65,7 @@ export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcom
   const { status, body } = read;
   const { code, message } = errorIn(body);
   if (code === USED_PAYMENT_ID || (status === 200 && body["status"] === "success")) return { outcome: "queued" };
+  if (code === FAULT) return kit.unknown("an internal error of the vendor");
   const refused = body["status"] === "error" || (status >= 400 && code !== undefined);
   if (!refused) return kit.unknown("an answer that neither takes the payment nor refuses it");
   return kit.declined(codeOf(code) ?? "processing_error", { message });

@@ -87,7 +87,11 @@ describe("moneris requests", () => {
   test("the widget is crypt_type 7, a telephone too where moto is off; a store without fraud tools is sent neither ZIP nor code", async () => {
     const widget = ioWith([receipt(PAID)]);
     await moneris.charge(orderOf({ channel: "widget", description: "Büro <1001> & a very long text" }), widget);
-    assert.match(widget.sent[0]?.body ?? "", /<crypt_type>7<.*<dynamic_descriptor>Buro &lt;1001&gt; &amp; a very<\//);
+    assert.match(widget.sent[0]?.body ?? "", /<crypt_type>7<.*<dynamic_descriptor>Buro 1001 &amp; a very l<\//);
+    // Characters that the vendor asks to keep out of customer ids are in no other text either.
+    const marked = ioWith([receipt(VERIFIED), receipt(STORED)]);
+    await moneris.tokenize({ ...storing, description: "50% [off]? {a^b} \\ $5=five 漢" }, marked);
+    assert.match(marked.sent[1]?.body ?? "", /<note>50 off a b 5 five<\/note>/);
     const plain = ioWith([receipt(PAID)], { options: { avs_enabled: false, cvd_enabled: false, moto: false } });
     await moneris.charge(orderOf(), plain);
     assert.match(
@@ -207,6 +211,7 @@ describe("moneris responses", () => {
       declined("481", "05", { ReceiptId: "another" }),
       unasked("Global Error Receipt"),
       unasked("null"),
+      unasked("Cancelled: the request timed out"),
       declined("113"),
       declined("810"),
       answered(200, ""),

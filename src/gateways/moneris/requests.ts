@@ -43,6 +43,9 @@ function request({ endpoint, credentials }: Settings, transaction: kit.XmlNode, 
   return kit.postXml(`${endpoint}/gateway2/servlet/MpgRequest`, root, {}, TIMEOUT_MS);
 }
 
+/** Text without the characters that the vendor asks to keep out of customer ids: what it does with them in other texts it does not say. */
+const plainText = (text: string, limit: number) => kit.asciiText(kit.asciiText(text, Infinity).replace(/[<>$%=?^{}[\]\\]+/g, " "), limit);
+
 const customer = ({ sessionId }: Pick<Subject, "sessionId">): string => sessionId.replaceAll("-", "");
 
 /** The expiry is YYMM here. Type 1 is a single mail or telephone order, 7 e-commerce over TLS. */
@@ -71,7 +74,7 @@ export function purchase(order: Order, settings: Settings, amount: string, isChe
     cust_id: customer(order),
     amount,
     ...card(order, settings),
-    dynamic_descriptor: kit.optionalText(kit.asciiText, order.description, 20),
+    dynamic_descriptor: kit.optionalText(plainText, order.description, 20),
   });
   return request(settings, ["purchase", [...fields, address(order, settings), code(order, settings)]], isCheck);
 }
@@ -85,7 +88,7 @@ export function verify(order: Order, settings: Settings, isCheck: boolean): Gate
 
 /** Puts the card into the vault, with the id that its verification gave. The security code is never stored. */
 export function store(order: Order, settings: Settings, issuer_id: string | undefined): GatewayRequest {
-  const note = kit.asciiText(order.description ?? "", LONGEST_NOTE);
+  const note = plainText(order.description ?? "", LONGEST_NOTE);
   const fields = elements({ cust_id: customer(order), phone: "", email: "", note, ...card(order, settings) });
   const first: kit.XmlNode | null = issuer_id === undefined ? null : ["cof_info", elements({ issuer_id })];
   return request(settings, ["res_add_cc", [...fields, address(order, settings), first]]);

@@ -95,8 +95,8 @@ function resultOf(receipt: Receipt): "approved" | Declined | Unknown {
 }
 
 function refusedUnasked(message: string | undefined): Declined | Unknown {
-  // The words that the vendor's libraries make up for an empty answer.
-  if (message === undefined || /global error receipt/i.test(message)) return kit.unknown("refused without a word why");
+  // The words that the vendor's libraries make up for an empty answer; a time-out is none of a refusal.
+  if (message === undefined || /global error receipt|timed?[ -]?out/i.test(message)) return kit.unknown("refused without a word why");
   return kit.declined(ofMessage(message) ?? "gateway_misconfigured", { message });
 }
 

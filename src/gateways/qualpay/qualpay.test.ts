@@ -93,6 +93,10 @@ describe("qualpay requests", () => {
       profile_id: "21200001000300000978",
     });
     for (const name of ["cvv2", "avs_zip", "cardholder_name"]) assert.ok(!(name in body), name);
+    // The vendor's examples are dotted, and its simulator takes no other.
+    const sixth = ioWith([answered(200, APPROVED)]);
+    await qualpay.charge(orderOf({ channel: "widget", customerIp: "2001:db8::7" }), sixth);
+    assert.doesNotMatch(sixth.sent[0]?.body ?? "", /client_ip/);
   });
 
   test("an amount has two decimals in any currency; one that has no room in them, or no number, is refused unsent", async () => {

@@ -85,7 +85,7 @@ export const sale = (order: Order, settings: Settings, amount: string, currency:
     ...channelOf(order),
     purchase_id: kit.shortReference(order.reference, 25),
     merch_ref_num: merchRefNum(order),
-    client_ip: order.customerIp ?? undefined,
+    client_ip: kit.ipv4Of(order),
     duplicate_seconds: DUPLICATE_SECONDS,
     ...placeOf(settings),
   });

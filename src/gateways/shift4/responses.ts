@@ -47,7 +47,7 @@ export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; 
 /** The final answer to a charge: a charge object, or an error that took nothing. */
 export function readCharge({ status, body }: kit.Answered, subject: Subject): ChargeState {
   const read = kit.readJson(body);
-  if (read === null) return kit.unknown("Shift4's answer is not one JSON object");
+  if (read === null) return kit.shutOut(status) ?? kit.unknown("Shift4's answer is not one JSON object");
   if (status === 200) return kit.at(read, "error") === undefined ? chargeState(read, subject) : kit.unknown("200 with an error");
   return refusal(status, read) ?? kit.unknown(`status ${status} without a reason`);
 }

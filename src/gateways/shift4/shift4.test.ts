@@ -152,6 +152,7 @@ describe("shift4 responses", () => {
     assert.equal(codeOf(await charge(error("expired_card", { issuerDeclineCode: "51" }))), "expired_card");
     assert.equal(codeOf(await charge(error(undefined, {}, 400, "invalid_request"))), "gateway_misconfigured");
     assert.equal(codeOf(await charge(error(undefined, {}, 401, "invalid_request"))), "gateway_credentials_invalid");
+    for (const status of [401, 403]) assert.equal(codeOf(await charge(answered(status, ""))), "gateway_credentials_invalid");
   });
 
   test("a decline keeps the charge that the vendor made for it", async () => {

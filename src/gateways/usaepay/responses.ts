@@ -3,30 +3,40 @@ import type { DeclineCode } from "#src/kernel/payment.ts";
 import * as kit from "../kit/index.ts";
 import { invoiceOf } from "./requests.ts";
 
-/** `error_code` of a decline or an error, leading zeros dropped; codes of 102xx are FDMS', 65xxx Paymentech's, 89xxx Global's. */
+/**
+ * Faults between the gateway and the processor, who may have said yes: the connection broke, or the answer was late, blank or
+ * malformed. Faults of the gateway itself (4 to 19) come before anybody is asked.
+ */
+const FAULTS = "27 9001 10132 40007 40008 40009 40018 40409 59002 64668 65220 70002 70015 70016 81001 89191 89201 90909 900001";
+const NOT_KNOWN = new Set(FAULTS.split(" "));
+
+/**
+ * `error_code` of a decline or an error, leading zeros dropped; codes of 102xx are FDMS', 50xxx and 57xxx TSYS', 64xxx Vantiv's, 65xxx
+ * Paymentech's, 7xxxx Planet Payment's, 89xxx Global's.
+ */
 const codeOf = kit.codeTable({
-  incorrect_number: "11 12 13 14 10214 65204 65308 65310 65312 89114",
+  incorrect_number: "11 12 13 14 10214 50014 64614 65204 65308 65310 65312 89114 89406",
   invalid_expiry: "15 16 85 10005 65205 40452",
-  expired_card: "17 10280 89154",
-  incorrect_cvc: "10116 10282 10297 65248 65376 89612",
+  expired_card: "17 10280 50054 64654 89154",
+  incorrect_cvc: "10116 10282 10297 57855 64697 65248 65376 89612",
   incorrect_zip: "34 2034 120 10107 10109 10110",
-  insufficient_funds: "10251 203 303",
-  limit_exceeded: "10265 65217 89611 32 70 40011",
-  do_not_honor: "10205 65240",
-  lost_or_stolen: "10204 65202 65215",
-  card_not_supported: "10257 10262 10215 30001 30003 91 92 10003 10006 65358 65361 89613",
+  insufficient_funds: "10151 10251 203 303 50051 57852 64651 71051",
+  limit_exceeded: "10265 50061 50065 64661 64665 65217 71061 71065 89611 32 70 40011",
+  do_not_honor: "10205 50001 50002 50005 64601 64605 65240 71005",
+  lost_or_stolen: "10204 50004 50007 50041 50043 64604 64607 64641 64643 65202 65215",
+  card_not_supported:
+    "10257 10262 10215 30001 30003 91 92 10003 10004 10006 50015 50057 50058 64138 64615 64657 64658 64662 65358 65361 70013 71015 71057 71058 89613",
   card_declined: "10127 15000 15100 65200 65218 43 10225 10278",
   fraud_suspected: "10139 10106 10160 10115 10293",
-  duplicate_transaction: "31 93 50094 71094 89194",
+  duplicate_transaction: "31 93 50094 64694 71094 89194",
   authentication_required: "10117",
   gateway_credentials_invalid: "23 28 30 20002 20006 20008 21002 10118 10137 10138",
-  gateway_misconfigured: "6 7 80 112 109 156 20005 20007 20010 20036 40014 10026 10027 70010 70011 70012 59001 65313",
-  gateway_unavailable: "4 9 10 18 19 27 9001 10132 40007 40008 40018 89191 89201 90909 155",
+  gateway_misconfigured:
+    "6 7 80 112 109 156 15001 20005 20007 20010 20036 40012 40013 40014 10026 10027 50003 59001 64124 64603 65313 70003 70007 70010 70011 70012 89103 89158",
+  gateway_unavailable: `${FAULTS} 4 9 10 18 19 36 155 50028 50091 50096 64001 64628 64691 64692 64696 64712 65214 65602 89402`,
   processing_error: "20019 20001 71 10128",
 });
 
-/** Faults behind the gateway: the processor may have said yes. Those of the gateway itself (4 to 27) come before it is asked. */
-const NOT_KNOWN = new Set(["9001", "10132", "40007", "40008", "40018", "89191", "89201", "90909"]);
 /** "zero auth amount". */
 const ZERO_REFUSED = "81003";
 /** The reason of a verification that the processor has no way to make. */
