@@ -75,8 +75,8 @@ interface Customer {
 }
 
 type State = { customers: Map<string, Customer>; cards: Map<string, Card> };
-/** Members of a charge that never change. */
-type Details = { no: No | null; isCharge: boolean; members: Record<string, unknown> };
+/** Members of a charge that never change, and what was sent back of it. */
+type Details = { no: No | null; isCharge: boolean; members: Record<string, unknown>; refunds: object[] };
 
 type Shift4Call = Call<State, Details>;
 type Charge = Transaction<Details>;
@@ -212,7 +212,7 @@ function store(call: Shift4Call, card: Card, customer: Customer): Card {
     kind: "token",
     isApproved: true,
     card: card.number,
-    details: { no: null, isCharge: false, members: {} },
+    details: { no: null, isCharge: false, members: {}, refunds: [] },
     ledger: { customer: customer.id },
   });
   return stored;
@@ -298,7 +298,7 @@ function charge(call: Shift4Call): Answer {
     amountMinor,
     currency: unit,
     card: card.number,
-    details: { no, isCharge: true, members },
+    details: { no, isCharge: true, members, refunds: [] },
     ledger: { type: call.maybe("type") ?? "customer_initiated", merchantAccountId: call.maybe("merchantAccountId") ?? null },
   });
   if (no === null) return json(200, shown(made));
@@ -306,19 +306,22 @@ function charge(call: Shift4Call): Answer {
   return json(402, { error: { type: "card_error", code, message: MESSAGES[code], chargeId: id, issuerDeclineCode } });
 }
 
-function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, currency: unit, details: { no, members } }: Charge): object {
-  const isReleased = state === "voided";
+/** Refunds lessen the amount, and one in part makes it refunded too. */
+function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, currency: unit, details }: Charge): object {
+  const { no, members, refunds } = details;
+  const sentBack = state === "voided" ? amountMinor : refundedMinor;
   return {
     id,
     created: seconds(at),
     objectType: "charge",
-    amount: capturedMinor || amountMinor,
-    amountRefunded: isReleased ? amountMinor : refundedMinor,
+    amount: (capturedMinor || amountMinor) - sentBack,
+    amountRefunded: sentBack,
     currency: unit,
     status: no === null ? "successful" : "failed",
     ...members,
     captured: capturedMinor > 0,
-    refunded: isReleased || state === "refunded",
+    refunded: sentBack > 0,
+    ...(refunds.length > 0 && { refunds }),
     disputed: false,
     ...(no !== null && { failureCode: no[0], failureMessage: MESSAGES[no[0]], failureIssuerDeclineCode: no[1] }),
   };
@@ -359,9 +362,10 @@ function refund(call: Shift4Call, chargeId: string): { one: Charge; refund: obje
   if (one.state === "authorized" && amount !== undefined && amount !== left) throw refusal("An uncaptured charge is refunded as a whole");
   if (!call.transactions.void(one, ["authorized"])) {
     const against = call.transactions.refund(one, { id, from: ["captured", "settled"], amountMinor: amount });
-    if (against === "amount") throw refusal("amount is greater than the unrefunded amount");
-    if (against === "state") throw refusal("Charge cannot be refunded");
+    if (against !== null) throw refusal("Invalid Refund data");
   }
   const members = { amount: amount ?? left, currency: one.currency, charge: one.id, reason: call.maybe("reason"), status: "successful" };
-  return { one, refund: { id, created: seconds(call.tools.now()), objectType: "refund", ...members } };
+  const made = { id, created: seconds(call.tools.now()), objectType: "refund", ...members };
+  one.details.refunds.push(made);
+  return { one, refund: made };
 }

@@ -90,12 +90,16 @@ describe("the Shift4 simulator keeps to what Shift4 does", () => {
     assert.deepEqual([released.captured, released.refunded], [false, true]);
     const part = (await send(post("/refunds", { chargeId: captured.id, amount: 1000 }))).json;
     assert.deepEqual([part.charge, part.amount, part.status], [captured.id, 1000, "successful"]);
+    const left = (await send(ask(`/charges/${captured.id}`))).json;
+    assert.deepEqual([left.amount, left.amountRefunded, left.refunded, left.refunds], [3995, 1000, true, [part]]);
+    const tooMuch = await send(post("/refunds", { chargeId: captured.id, amount: 4995 }));
+    assert.deepEqual([tooMuch.status, tooMuch.json.error.message], [400, "Invalid Refund data"]);
     const rest = (await send(post(`/charges/${captured.id}/refund`))).json;
-    assert.deepEqual([rest.amountRefunded, rest.refunded], [4995, true]);
+    assert.deepEqual([rest.amount, rest.amountRefunded, rest.refunded, rest.refunds.length], [0, 4995, true, 2]);
     assert.equal((await send(post(`/charges/${captured.id}/refund`))).status, 400);
     assert.deepEqual(
-      (await ledger()).slice(-7).map(({ kind }) => kind),
-      ["authorization", "capture", "authorization", "void", "refund", "refund", "refused"],
+      (await ledger()).slice(-9).map(({ kind }) => kind),
+      ["authorization", "capture", "authorization", "void", "refund", "look-up", "refused", "refund", "refused"],
     );
   });
 });

@@ -127,7 +127,7 @@ export const wrongRequests: WrongRequests = {
     ["a charge of a stored card", { customerId: "cust_none" }, "404 Customer 'cust_none' does not exist"],
     ["a charge of a stored card", { card: "card_none" }, "404 Card 'card_none' does not exist"],
     ["a capture", { amount: 4996 }, "400 amount is greater than the charge amount"],
-    ["a refund", { amount: 4996 }, "400 amount is greater than the unrefunded amount"],
+    ["a refund", { amount: 4996 }, "400 Invalid Refund data"],
     ["a refund", { chargeId: undefined }, "400 chargeId is required"],
     ["a refund", { chargeId: "char_none" }, "404 Charge 'char_none' does not exist"],
     ["a release", { amount: 100 }, "400 An uncaptured charge is refunded as a whole"],

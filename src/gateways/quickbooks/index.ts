@@ -1,4 +1,4 @@
-import type { AccessToken, AttemptTrace, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AccessToken, AttemptTrace, GatewayAnswer, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -30,7 +30,8 @@ export const gateway = kit.defineGateway({
     "US dollars alone. A refresh token that is not used for about 100 days expires, and the merchant must then connect again: a worker " +
     "renews it after 30 days without use. Unconfirmed: how long Intuit keeps a Request-Id, its answer to a void of one that it never got " +
     "(taken for 404 with PMT-10305), and the statuses of fraud refusals. Intuit's sandbox settles at once, so a void by Request-Id may " +
-    "fail there.",
+    "fail there. A refund without a clear answer is not sent again: the charge's status tells of it, or the payment stays on the list of " +
+    "unmatched ones.",
   refusalOf: ({ mode, currency }) => (mode === "charge" && currency !== "USD" ? "QuickBooks takes US dollars alone" : null),
   charge,
   tokenize,
@@ -66,17 +67,27 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return kit.isOutcome(answer) ? answer : responses.readStored(answer);
 }
 
-/** By the Request-Id while it is not settled, else by the charge's id, where the answer gave it: such a charge is not absent either. */
+/**
+ * By the Request-Id while it is not settled, else by the charge's id, where the answer gave it: such a charge is not absent either. Intuit does
+ * not say that it would refuse a second refund, so that of one without a clear answer only the charge's own status tells.
+ */
 async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   const id = attempt.notes["quickbooks_charge_id"];
+  if (id !== undefined && responses.isTakenBack(await send(io, (token) => requests.readCharge(io.settings, token, id)), id))
+    return { outcome: "voided" };
   const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token)));
   if (voided === "done") return { outcome: "voided" };
   if (voided === "absent" && id === undefined) return { outcome: "nothing to void" };
-  const refunded =
-    id === undefined || voided === "unclear"
-      ? "unclear"
-      : responses.readReversal(await send(io, (token) => requests.refund(attempt, io.settings, token, id)));
-  return refunded === "done" ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
+  const isRefunded = id !== undefined && voided !== "unclear" && (await refund(attempt, io, id));
+  return isRefunded ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
+}
+
+function refund(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
+  const sending = async (): Promise<GatewayAnswer> => {
+    const answer = await send(io, (token) => requests.refund(attempt, io.settings, token, id));
+    return kit.isOutcome(answer) ? { kind: "not sent", reason: "no access token" } : answer;
+  };
+  return kit.refundOnce(io, sending, responses.readRefund, attempt.notes);
 }
 
 async function removeCards(attempt: AttemptTrace, io: Io): Promise<VoidResult> {

@@ -297,18 +297,47 @@ describe("quickbooks, reversals", () => {
     assert.deepEqual(await pathsAfter(NONE, NONE), ["unknown", true]);
   });
 
-  test("a refund whose answer was lost is asked for again under the same Request-Id (R-422)", async () => {
-    const ids: (string | undefined)[] = [];
-    const script =
-      (refund: GatewayAnswer): Script =>
-      ({ url, headers }) => {
-        if (url.endsWith("/void")) return errors("PMT-4000");
-        ids.push(headers["Request-Id"]);
-        return refund;
-      };
-    assert.equal((await reverse(script(LOST), KNOWN)).outcome, "unknown");
-    assert.deepEqual(await reverse(script(VOIDED), KNOWN), { outcome: "voided" });
-    assert.deepEqual(ids, [requestId(orderOf(), "-refund"), requestId(orderOf(), "-refund")]);
+  /** One reversal after the other, each with the notes that the ones before left: what came of it, and the requests it made. */
+  async function reversals(...tries: { status: string; refund?: GatewayAnswer }[]): Promise<[outcome: string, requests: string][]> {
+    const [results, notes]: [[string, string][], Record<string, string>] = [[], { ...KNOWN }];
+    for (const { status, refund = VOIDED } of tries) {
+      const io = ioWith(({ method, url }) => {
+        if (method === "GET") return answered(200, { ...PAID, status });
+        return url.endsWith("/void") ? errors("PMT-4000") : refund;
+      });
+      const { outcome } = await quickbooks.void!(traceOf(orderOf(), { ...notes }), io);
+      Object.assign(notes, io.notes);
+      const names = io.sent.map(({ request: { method, url } }) => (method === "GET" ? "read" : (/(void|refunds)$/.exec(url)?.[0] ?? "")));
+      results.push([outcome, names.filter(Boolean).join("+")]);
+    }
+    return results;
+  }
+
+  test("a refund without a clear answer is not sent again: Intuit does not say that it would refuse it, but the charge tells of it (R-422)", async () => {
+    for (const refund of [LOST, errors("PMT-6000"), answered(400, "")])
+      assert.deepEqual(await reversals({ status: "SETTLED", refund }, { status: "SETTLED" }, { status: "REFUNDED" }), [
+        ["unknown", "read+void+refunds"],
+        ["unknown", "read+void"],
+        ["voided", "read"],
+      ]);
+  });
+
+  test("a refund that was refused, or that these credentials may not make, is sent again", async () => {
+    for (const refund of [errors("PMT-4000"), EXPIRED, answered(403, {}), answered(201, { id: "R1", status: "DECLINED" })])
+      assert.deepEqual((await reversals({ status: "SETTLED", refund }, { status: "SETTLED" })).at(-1), ["voided", "read+void+refunds"]);
+  });
+
+  test("a charge that was cancelled or refunded is not asked for once more, and only its own status counts", async () => {
+    for (const status of ["CANCELLED", "REFUNDED"]) assert.deepEqual(await reversals({ status }), [["voided", "read"]]);
+    for (const other of [
+      LOST,
+      answered(200, { ...PAID, id: "OTHER", status: "REFUNDED" }),
+      answered(404, { ...PAID, status: "REFUNDED" }),
+    ]) {
+      const io = ioWith(({ method }) => (method === "GET" ? other : VOIDED));
+      await quickbooks.void!(traceOf(orderOf(), KNOWN), io);
+      assert.match(pathsOf(io).at(-1) ?? "", /\/void$/);
+    }
   });
 
   test("a stored card is deleted from the attempt's customer", async () => {

@@ -75,6 +75,9 @@ export const voidCharge = (subject: Subject, settings: Settings, token: AccessTo
 export const refund = (subject: Subject, settings: Settings, token: AccessToken, chargeId: string) =>
   post(settings, token, requestId(subject, "-refund"), `${PAYMENTS}/charges/${chargeId}/refunds`, { amount: kit.decimalAmount(subject) });
 
+export const readCharge = ({ endpoint }: Settings, token: AccessToken, chargeId: string) =>
+  kit.get(`${endpoint}${PAYMENTS}/charges/${chargeId}`, bearer(token), REQUEST_TIMEOUT_MS);
+
 const cardsUrl = (subject: Subject, { endpoint }: Settings) => `${endpoint}/quickbooks/v4/customers/${customerId(subject)}/cards`;
 
 export const listCards = (subject: Subject, settings: Settings, token: AccessToken) =>

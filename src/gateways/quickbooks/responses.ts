@@ -136,6 +136,20 @@ export function readReversal(answer: GatewayAnswer | Declined): "done" | "absent
   return error !== null && !isShutOut(status) && judge(answer) === "final" ? "refused" : "unclear";
 }
 
+/** What became of a refund. One that is declined, or that these credentials may not make, was not made. */
+export function readRefund(answer: kit.Answered): kit.ReversalStep {
+  const isDeclined = answer.status < 300 && kit.textAt(kit.readJson(answer.body), "status") === "DECLINED";
+  const said = isDeclined || isShutOut(answer.status) ? "refused" : readReversal(answer);
+  return said === "absent" || said === "refused" ? "settled already" : said;
+}
+
+/** Whether nothing of a charge that was read is left with the merchant: cancelled before it was settled, or refunded after. */
+export function isTakenBack(answer: GatewayAnswer | Declined, id: string): boolean {
+  if (kit.isOutcome(answer) || answer.kind !== "answered" || answer.status !== 200) return false;
+  const body = kit.readJson(answer.body);
+  return kit.textAt(body, "id") === id && ["CANCELLED", "REFUNDED"].includes(kit.textAt(body, "status") ?? "");
+}
+
 /** Ids of a customer's cards; null when Intuit did not say. */
 export function readCards(answer: GatewayAnswer | Declined): string[] | null {
   if (kit.isOutcome(answer) || answer.kind !== "answered" || answer.status !== 200) return null;

@@ -39,11 +39,9 @@ export const gateway = kit.defineGateway({
     kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
       const { shift4_charge_id: charge = "", shift4_customer_id: customer = "" } = processor;
       const { answer, final } = await kit.sendUntilFinal(io, () =>
-        attempt.mode === "charge"
-          ? requests.refund(attempt, io.settings, "refund", charge)
-          : requests.deleteCustomer(io.settings, customer),
+        attempt.mode === "charge" ? requests.refund(attempt, io.settings, charge) : requests.deleteCustomer(io.settings, customer),
       );
-      return final && (answer?.status === 200 || (attempt.mode === "tokenize" && answer?.status === 404));
+      return final && (attempt.mode === "charge" ? responses.isSentBack(answer) : answer?.status === 200 || answer?.status === 404);
     }),
 });
 
@@ -92,27 +90,36 @@ async function verified(subject: Subject, io: Shift4Io, held: Outcome, stored: {
     await io.send(requests.deleteCustomer(io.settings, stored.customer));
     return { ...held, processor: {} };
   }
-  const id = held.processor["shift4_charge_id"] ?? "";
-  const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, "release", id));
-  const released = final && answer?.status === 200;
+  const released = held.capture === "captured" || (await isReleased(subject, io, held.processor["shift4_charge_id"] ?? ""));
   return kept(stored, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
+}
+
+async function isReleased(subject: Subject, io: Shift4Io, hold: string): Promise<boolean> {
+  const { answer, final } = await kit.sendUntilFinal(io, () => requests.release(subject, io.settings, hold));
+  return final && responses.isSentBack(answer);
 }
 
 function kept({ customer, card }: { customer: string; card: string }, reason?: string): Outcome {
   return kit.approved({ shift4_customer_id: customer, shift4_card_id: card }, reason === undefined ? {} : { reason });
 }
 
-/** The attempt's one charge, by its metadata; for a stored card the hold that verified it. */
+/** The attempt's one charge, by its id where that is known, else by its metadata; for a stored card the hold that verified it. */
 async function lookUp(attempt: AttemptTrace, io: Shift4Io): Promise<LookUpResult> {
   const { customer, card } = attempt.notes;
   if (attempt.mode === "tokenize" && (customer === undefined || card === undefined)) return kit.absent;
-  const mine = await kit.allPages(undefined, async (cursor: string | undefined) =>
-    responses.readPage(await io.send(requests.listCharges(attempt, io.settings, cursor)), attempt),
-  );
+  const known = attempt.notes["shift4_charge_id"] ?? attempt.notes["charge"];
+  const mine =
+    known === undefined ? await listed(attempt, io) : responses.readKnown(await io.send(requests.readCharge(io.settings, known)), known);
   if (mine === null) return kit.unknown("Shift4 did not answer the look-up, or there are too many payments to look through");
   const states = mine.map((item) => responses.chargeState(item, attempt));
   const found = kit.theStanding(states.map((state) => (state.outcome === "pending" ? kit.pending : state)));
   const isDecided = found.outcome === "approved" || found.outcome === "declined";
   if (attempt.mode === "charge" || !isDecided) return found;
   return verified(attempt, io, found, { customer: customer ?? "", card: card ?? "" });
+}
+
+function listed(attempt: AttemptTrace, io: Shift4Io) {
+  return kit.allPages(undefined, async (cursor: string | undefined) =>
+    responses.readPage(await io.send(requests.listCharges(attempt, io.settings, cursor)), attempt),
+  );
 }

@@ -122,9 +122,14 @@ export function hold(order: Order, settings: Settings, customer: string, cardId:
   });
 }
 
-/** Sends a charge back, or releases a hold. */
-export function refund(subject: Subject, settings: Settings, step: "release" | "refund", chargeId: string): GatewayRequest {
-  return post(settings, subject, step, "/refunds", { chargeId });
+/** Sends a charge back: no more than is left of it is taken, so that a second refund of the whole is refused. */
+export function refund(subject: Subject, settings: Settings, chargeId: string): GatewayRequest {
+  return post(settings, subject, "refund", "/refunds", { chargeId, amount: subject.amountMinor });
+}
+
+/** Releases a hold. */
+export function release(subject: Subject, settings: Settings, chargeId: string): GatewayRequest {
+  return post(settings, subject, "release", "/refunds", { chargeId });
 }
 
 export function readCharge(settings: Settings, id: string): GatewayRequest {

@@ -71,14 +71,33 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   }
   if (kit.at(charge, "status") !== undefined && status !== "successful") return kit.unknown("a status that Shift4 does not document");
   const asked = subject.mode === "charge" ? subject.amountMinor : VERIFICATION_MINOR;
-  if (kit.minorOf(kit.at(charge, "amount")) !== asked || kit.textAt(charge, "currency")?.toUpperCase() !== subject.currency)
+  // The amount is what refunds have left of it.
+  const [amount, sentBack] = [kit.minorOf(kit.at(charge, "amount")), sentBackOf(charge)];
+  const isRefunded = charge["refunded"] === true;
+  if (!(amount === asked || (isRefunded && amount === 0)) || kit.textAt(charge, "currency")?.toUpperCase() !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
-  if (subject.mode === "charge" && charge["refunded"] === true)
-    return kit.minorOf(charge["amountRefunded"]) === asked
-      ? kit.takenBack({ shift4_charge_id: id })
-      : kit.unknown("a part of the charge was refunded");
-  return kit.approved({ shift4_charge_id: id }, { capture: charge["captured"] === false ? "authorized" : "captured" });
+  if (sentBack !== (isRefunded ? asked : 0)) return kit.unknown("a part of the charge was refunded, or a refund of it is at work");
+  if (subject.mode === "charge")
+    return isRefunded ? kit.takenBack({ shift4_charge_id: id }) : kit.approved({ shift4_charge_id: id }, { capture: captureOf(charge) });
+  // Of a verification `authorized` says that its hold is not released yet.
+  return kit.approved({ shift4_charge_id: id }, { capture: isRefunded ? "captured" : "authorized" });
 }
+
+const captureOf = (charge: kit.JsonObject) => (charge["captured"] === false ? "authorized" : "captured");
+
+/** What was sent back of a charge, minor units, told as a sum or one by one; null while it is not known what becomes of one. */
+function sentBackOf(charge: kit.JsonObject): number | null {
+  const refunds = (kit.objectsAt(charge, "refunds") ?? []).filter((refund) => kit.textAt(refund, "status") !== "failed");
+  // Old recordings of the vendor have no status.
+  if (refunds.some((refund) => kit.at(refund, "status") !== undefined && !isSuccessful(refund))) return null;
+  const amounts = refunds.map((refund) => kit.minorOf(refund["amount"]) ?? Number.NaN);
+  return kit.minorOf(charge["amountRefunded"]) ?? amounts.reduce((sum, amount) => sum + amount, 0);
+}
+
+const isSuccessful = (refund: kit.JsonObject | null): boolean => kit.textAt(refund, "status") === "successful";
+
+/** Whether a refund was made, or a hold released: one may be at work, or fail. */
+export const isSentBack = (answer: kit.Answered | null): boolean => answer?.status === 200 && isSuccessful(kit.readJson(answer.body));
 
 function declineOf(code: string | undefined, issuer: string | undefined): DeclineCode {
   const known = codeOf(code) ?? "card_declined";
@@ -108,6 +127,12 @@ export function readCustomer({ status, body }: kit.Answered): { customer: string
   const card = kit.idAt(read, CARD, "defaultCardId") ?? first;
   if (status === 200 && customer !== undefined && card !== undefined) return { customer, card };
   return (read && refusal(status, read)) ?? kit.declined(status >= 500 ? "gateway_unavailable" : "processing_error");
+}
+
+/** A charge that was read by its id; null when the vendor did not say. */
+export function readKnown(answer: GatewayAnswer, id: string): kit.JsonObject[] | null {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  return body !== null && kit.textAt(body, "id") === id ? [body] : null;
 }
 
 /** One page of a list: the attempt's own charges in it, and where the next page starts. Null when it is no list. */

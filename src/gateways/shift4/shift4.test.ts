@@ -25,6 +25,7 @@ const CUSTOMER = {
   defaultCardId: "card_8P7OWXA5xiTS1ISnyZcum1KV",
   cards: [{ id: "card_8P7OWXA5xiTS1ISnyZcum1KV" }],
 };
+const SENT_BACK = answered(200, { id: "re_1", objectType: "refund", status: "successful" });
 const STORED = { shift4_customer_id: CUSTOMER.id, shift4_card_id: CUSTOMER.defaultCardId };
 const error = (code: string | undefined, more: object = {}, status = 402, type = "card_error") =>
   answered(status, { error: { type, ...(code !== undefined && { code }), message: "The card was declined.", ...more } });
@@ -72,7 +73,7 @@ describe("shift4 requests", () => {
   });
 
   test("a card is stored with a customer, verified by a hold that is released, and deleted again when the issuer refuses it", async () => {
-    const io = ioWith([answered(200, CUSTOMER), answered(200, HOLD), answered(200, { id: "re_1" })]);
+    const io = ioWith([answered(200, CUSTOMER), answered(200, HOLD), SENT_BACK]);
     const outcome = await shift4.tokenize(storing, io);
     assert.deepEqual(outcome.outcome === "approved" && outcome.processor, STORED);
     assert.deepEqual(
@@ -219,10 +220,74 @@ describe("shift4 responses", () => {
 
   test("a stored card whose verification was lost is found by the hold, which is then released", async () => {
     const notes = { customer: CUSTOMER.id, card: CUSTOMER.defaultCardId };
-    const io = ioWith([answered(200, { list: [HOLD], hasMore: false }), answered(200, { id: "re_1" })]);
+    const io = ioWith([answered(200, { list: [HOLD], hasMore: false }), SENT_BACK]);
     const found = await shift4.lookUp!(traceOf(storing, notes), io);
     assert.deepEqual(found.outcome === "approved" && found.processor, STORED);
     assert.equal(io.sent[1]?.body, '{"chargeId":"char_hold"}');
     assert.equal((await shift4.lookUp!(traceOf(storing), io)).outcome, "absent");
+  });
+
+  test("a verification whose hold was released already is not released again", async () => {
+    const notes = { customer: CUSTOMER.id, card: CUSTOMER.defaultCardId };
+    const released = { ...HOLD, amount: 0, captured: true, refunded: true, refunds: [{ amount: 100, currency: "USD" }] };
+    const io = ioWith([answered(200, { list: [released], hasMore: false })]);
+    assert.deepEqual(await shift4.lookUp!(traceOf(storing, notes), io), { outcome: "approved", capture: "captured", processor: STORED });
+    assert.equal(io.sent.length, 1);
+  });
+});
+
+describe("shift4, reversals", () => {
+  const KNOWN = { shift4_charge_id: CHARGE.id };
+  const reverse = async (...answers: GatewayAnswer[]) => {
+    const io = ioWith(answers);
+    const { outcome } = await shift4.void!(traceOf(orderOf(), KNOWN), io);
+    return { outcome, requests: io.sent.map(({ request: { method, url }, body }) => `${method} ${new URL(url).pathname} ${body}`.trim()) };
+  };
+
+  test("the amount of a charge is what refunds have left of it: one that was sent back whole ends, and a part is for the operator (R-422)", async () => {
+    const cases: readonly (readonly [charge: object, outcome: string])[] = [
+      [{ refunded: true, amountRefunded: 4995 }, "nothing to void"],
+      [{ amount: 0, refunded: true, refunds: [{ created: 1_426_675_529_990, amount: 4995, currency: "USD" }] }, "nothing to void"],
+      [{ amount: 0, refunded: true, refunds: [1995, 3000].map((amount) => ({ amount, status: "successful" })) }, "nothing to void"],
+      [{ amount: 4695, refunded: true, refunds: [{ amount: 300 }] }, "unknown"],
+      [{ amount: 0, refunded: true, refunds: [{ amount: 300 }] }, "unknown"],
+      [{ amount: 0, refunded: true }, "unknown"],
+    ];
+    for (const [charge, outcome] of cases) {
+      const found = await reverse(answered(200, { ...CHARGE, ...charge }), SENT_BACK);
+      assert.deepEqual([found.outcome, found.requests.length], [outcome, 1], JSON.stringify(charge));
+    }
+  });
+
+  test("nothing is sent while a refund is at work, and one that failed is none (R-422)", async () => {
+    for (const status of ["pending", "another"])
+      for (const more of [{}, { amount: 0, refunded: true, amountRefunded: 4995 }]) {
+        const charge = { ...CHARGE, refunds: [{ amount: 4995, status }], ...more };
+        assert.deepEqual(await reverse(answered(200, charge), SENT_BACK), {
+          outcome: "unknown",
+          requests: [`GET /charges/${CHARGE.id}`],
+        });
+      }
+    const failed = { ...CHARGE, refunds: [{ amount: 4995, status: "failed" }] };
+    assert.equal((await reverse(answered(200, failed), SENT_BACK)).outcome, "voided");
+  });
+
+  test("a refund names its sum, so that Shift4 refuses a second one, and counts once it is called successful", async () => {
+    assert.deepEqual(await reverse(answered(200, CHARGE), SENT_BACK), {
+      outcome: "voided",
+      requests: [`GET /charges/${CHARGE.id}`, `POST /refunds {"chargeId":"${CHARGE.id}","amount":4995}`],
+    });
+    for (const status of ["pending", "failed", undefined, "constructor"])
+      assert.equal((await reverse(answered(200, CHARGE), answered(200, { id: "re_1", status }))).outcome, "unknown");
+  });
+
+  test("a payment whose id is known is read by it, however many the merchant has taken since", async () => {
+    const others = answered(200, { list: [{ ...CHARGE, id: "char_other", metadata: {} }], hasMore: true });
+    const io = testIo(settings, ({ method, url }) =>
+      Promise.resolve(method === "POST" ? SENT_BACK : url.endsWith(CHARGE.id) ? answered(200, CHARGE) : others),
+    );
+    assert.deepEqual(await shift4.void!(traceOf(orderOf(), KNOWN), io), { outcome: "voided" });
+    for (const answer of [LOST, answered(404, {}), answered(200, { ...CHARGE, id: "char_other" })])
+      assert.equal((await reverse(answer, SENT_BACK)).outcome, "unknown");
   });
 });
