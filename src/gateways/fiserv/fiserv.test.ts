@@ -106,7 +106,7 @@ describe("fiserv requests", () => {
     assert.deepEqual(outcome.outcome === "approved" && [outcome.processor, outcome.webhookProcessor], [
       { fiserv_payment_token: "234ljl124l12", fiserv_order_id: "R-44df6542" },
       {
-        fiserv_status: "SUCCESS",
+        fiserv_status: "APPROVED",
         response_code: "00",
         response_message: "Function performed error-free",
         ipg_transaction_id: "838916029301",

@@ -170,7 +170,8 @@ export function readToken(status: number, body: kit.JsonObject): Approved | Decl
   const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
   return kit.approved(
     { fiserv_payment_token: token, fiserv_order_id: kit.idAt(body, TEXT_ID, "orderId") },
-    { webhook: { ...details(body), ipg_transaction_id: id } },
+    // The interface has one word for success; a stored card's own is another (`requestStatus`).
+    { webhook: { ...details(body), fiserv_status: "APPROVED", ipg_transaction_id: id } },
   );
 }
 
