@@ -485,7 +485,8 @@ describe("ecommpay look-up and void", () => {
         traceOf(orderOf()),
         ioWith(() => answer),
       );
-    for (const answer of [ABSENT, declined("10105"), status({ payment: { status: "refunded" } })])
+    assert.equal((await reverse(ABSENT)).outcome, "absent");
+    for (const answer of [declined("10105"), status({ payment: { status: "refunded" } })])
       assert.equal((await reverse(answer)).outcome, "nothing to void");
     for (const answer of [WORKING, LOST]) assert.equal((await reverse(answer)).outcome, "unknown");
     const kept = ioWith(() => verified({ account: { id: 77 } }));

@@ -283,7 +283,7 @@ describe("qualpay look-ups and reversals", () => {
     assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), LOST]))).outcome, "unknown");
     for (const unclear of [LOST, refused(409, "402", "Refund failed"), refused(400, "104", "Invalid amount"), refused(500, "999", "Error")])
       assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), closed, unclear]))).outcome, "unknown");
-    assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([report()])), { outcome: "nothing to void" });
+    assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([report()])), { outcome: "absent" });
   });
 
   test("a refund without a clear answer is not sent again, one that never left is (R-422)", async () => {

@@ -77,7 +77,7 @@ async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
     return { outcome: "voided" };
   const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token)));
   if (voided === "done") return { outcome: "voided" };
-  if (voided === "absent" && id === undefined) return { outcome: "nothing to void" };
+  if (voided === "absent" && id === undefined) return kit.absent;
   const isRefunded = id !== undefined && voided !== "unclear" && (await refund(attempt, io, id));
   return isRefunded ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
 }

@@ -275,7 +275,7 @@ describe("quickbooks, reversals", () => {
 
   test("a charge is voided by its Request-Id, and refunded by its id once it has settled", async () => {
     assert.deepEqual(await reverse(() => VOIDED), { outcome: "voided" });
-    assert.deepEqual(await reverse(() => NONE), { outcome: "nothing to void" });
+    assert.deepEqual(await reverse(() => NONE), { outcome: "absent" });
     const settled: Script = (request) => (request.url.endsWith("/void") ? errors("PMT-4000") : VOIDED);
     assert.equal((await reverse(settled)).outcome, "unknown");
     assert.deepEqual(await reverse(settled, KNOWN), { outcome: "voided" });
