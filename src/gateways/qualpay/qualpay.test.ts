@@ -204,6 +204,19 @@ describe("qualpay responses", () => {
     }
   });
 
+  test("a sale that was refused as a duplicate says nothing of the first one, which the report may not show yet (R-422)", async () => {
+    const twin = { ...ROW, pg_id: PG_ID.replace("d", "e"), tran_status: "D", rcode: "094" };
+    const bySaid = { ...twin, tran_status: "F", rcode: "113", rmsg: "Possible duplicate transaction" };
+    for (const row of [twin, bySaid]) {
+      assert.equal((await find(report(row))).outcome, "absent");
+      assert.equal((await find(report(row, ROW))).outcome, "approved");
+      assert.equal((await find(report(row, { ...ROW, tran_status: "H" }))).outcome, "pending");
+      assert.equal(codeOf(await find(report({ ...ROW, tran_status: "D", rcode: "051" }, row))), "insufficient_funds");
+    }
+    const early = ioWith([refused(402, "094"), report(twin), report(twin, ROW)]);
+    assert.equal((await qualpay.charge(orderOf(), early)).outcome, "approved");
+  });
+
   test("a part of the amount is voided before the card is refused, and is unknown when that fails", async () => {
     const part = answered(200, { ...APPROVED, rcode: "010", amt_tran: 20 });
     const io = ioWith([part, answered(200, APPROVED)]);

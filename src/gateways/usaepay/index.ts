@@ -88,5 +88,5 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
     MOST_PAGES,
   );
   if (mine === null) return kit.unknown("USAePay did not answer the look-up, or there are too many payments to look through");
-  return kit.theStanding(mine.map((item) => responses.readListed(item, attempt)));
+  return responses.readFound(mine, attempt);
 }
