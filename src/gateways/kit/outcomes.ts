@@ -75,14 +75,18 @@ export function theOnly<T, R>(found: readonly T[], read: (only: T) => R): R | ty
   return others.length > 0 ? unknown("more than one payment carries this attempt") : read(only);
 }
 
-/**
- * The same for finds that are read: a refused twin does not hide the one that stands, and one refused as a duplicate says nothing
- * of the first, which may not be shown yet; of other refusals the last counts.
- */
+/** The same for finds that are read: a refused twin does not hide the one that stands; of refusals alone the last counts. */
 export function theStanding(found: readonly LookUpResult[]): LookUpResult {
-  const telling = found.filter((one) => one.outcome !== "declined" || one.code !== "duplicate_transaction");
-  const standing = telling.filter(({ outcome }) => outcome !== "declined");
-  return standing.length > 0 ? theOnly(standing, (only) => only) : (telling.at(-1) ?? absent);
+  const standing = found.filter(({ outcome }) => outcome !== "declined");
+  return standing.length > 0 ? theOnly(standing, (only) => only) : (found.at(-1) ?? absent);
+}
+
+/**
+ * The finds of a vendor that lists each request by itself, without those refused as duplicates: of the first one, which may not be
+ * shown yet, they say nothing.
+ */
+export function withoutDuplicates(found: readonly LookUpResult[]): LookUpResult[] {
+  return found.filter((one) => one.outcome !== "declined" || one.code !== "duplicate_transaction");
 }
 
 /**

@@ -62,7 +62,7 @@ function idOf(text: string | undefined): string | undefined {
 /** Fields of a response; any status but 200 says nothing about the payment. */
 function fieldsOf(answer: GatewayAnswer) {
   const approves = (fields: kit.Form) => fields.get("response") === "1";
-  return kit.triage(answer, { effect: "money", read: kit.readForm, readable: (status) => status === 200, approves });
+  return kit.triage(answer, { effect: "money", read: kit.readForm, readable: (status) => status === 200, approves, refused: kit.limited });
 }
 
 /** The vendor's words without their trace number. */
@@ -165,7 +165,7 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
     return actions.map((action) => readTransaction(transaction, action, subject));
   });
   if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
-  const standing = kit.theStanding(found);
+  const standing = kit.theStanding(kit.withoutDuplicates(found));
   const result = standing.outcome === "approved" && isSentBack(mine, subject) ? kit.takenBack() : standing;
   // Of a report of all orders this may be a part.
   return mine.length < all.length && result.outcome !== "approved"

@@ -74,5 +74,5 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
     responses.readPage(await io.send(requests.report(io.settings, page)), attempt, page),
   );
   if (mine === null) return kit.unknown("Qualpay did not answer the look-up, or there are too many payments to look through");
-  return kit.theStanding(mine.map((row) => responses.readRow(row, attempt)));
+  return kit.theStanding(kit.withoutDuplicates(mine.map((row) => responses.readRow(row, attempt))));
 }

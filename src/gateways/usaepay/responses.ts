@@ -53,7 +53,7 @@ export type State = Approved | Declined | Unknown | { outcome: "partial"; refnum
 
 /** The answer to a sale. Approved, declined and most errors alike come with status 200. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, refused: kit.limited });
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
@@ -107,7 +107,7 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
 
 /** The answer to storing a card, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, refused: kit.limited });
   if ("outcome" in read) return read;
   if (read.status === 200 && kit.textAt(read.body, "result_code") === "A") return stored(read.body);
   const refused = refusal(read.status, read.body);
@@ -125,7 +125,7 @@ const TOO_OLD_MS = 48 * 3_600_000;
  */
 export function readPage(
   answer: GatewayAnswer,
-  attempt: AttemptTrace,
+  attempt: Pick<AttemptTrace, "reference" | "startedAtMs">,
   offset: number,
 ): { items: kit.JsonObject[]; next: number | null } | null {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "data");
@@ -134,15 +134,19 @@ export function readPage(
   const items = all.filter((item) => kit.textAt(item, "orderid") === attempt.reference || kit.textAt(item, "invoice") === invoice);
   const [, day = "", time = ""] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(kit.textAt(all.at(-1), "created") ?? "") ?? [];
   const isOld = Date.parse(`${day}T${time}Z`) < attempt.startedAtMs - TOO_OLD_MS;
-  return { items, next: readFound(items, attempt).outcome !== "absent" || isOld || all.length < 100 ? null : offset + 100 };
+  return { items, next: items.some(isTelling) || isOld || all.length < 100 ? null : offset + 100 };
 }
 
 /** What the attempt's own transactions say: its one sale, taken back where a refund of the whole stands beside it. */
 export function readFound(items: readonly kit.JsonObject[], subject: Subject): LookUpResult {
-  const standing = kit.theStanding(items.filter((item) => !isRefund(item)).map((item) => readListed(item, subject)));
+  const sales = items.filter((item) => !isRefund(item)).map((item) => readListed(item, subject));
+  const standing = kit.theStanding(kit.withoutDuplicates(sales));
   const isBack = items.some((item) => isRefund(item) && kit.textAt(item, "result_code") === "A" && !isGone(item) && isOf(item, subject));
   return standing.outcome === "approved" && isBack ? kit.takenBack() : standing;
 }
+
+/** Neither a refund nor refused as a duplicate: of those the sale itself is older. */
+const isTelling = (item: kit.JsonObject): boolean => !isRefund(item) && codeOf(errorOf(item)) !== "duplicate_transaction";
 
 const isRefund = (item: kit.JsonObject): boolean => /refund/i.test(kit.textAt(item, "trantype") ?? "");
 
