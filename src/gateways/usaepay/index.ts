@@ -31,7 +31,7 @@ export const gateway = kit.defineGateway({
   refusalOf(sum) {
     if (sum.mode !== "charge") return null;
     const amount = requests.usaepayAmount(sum);
-    if (amount === null || requests.currencyNumber(sum) === undefined) return "USAePay takes two decimal places, and not this currency";
+    if (amount === null || !requests.isTaken(sum)) return "USAePay takes two decimal places, and not this currency";
     return Number(amount) > requests.LARGEST ? "USAePay takes 99,999.00 at the most" : null;
   },
   charge,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { CURRENCIES } from "#src/kernel/money.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
 import { shortReference } from "../kit/index.ts";
@@ -68,6 +69,10 @@ describe("usaepay requests", () => {
     assert.partialDeepStrictEqual(JSON.parse(io.sent[0]?.body ?? ""), { currency: "978", clientip: "203.0.113.7" });
     assert.doesNotMatch(io.sent[0]?.body ?? "", /cvc|avs_zip|description|ignore_duplicate/);
     assert.equal(new Set(io.sent.map(({ request }) => request.headers["Authorization"])).size, 2);
+    const taken = CURRENCIES.filter(
+      (currency) => usaepay.refusalOf!(orderOf({ currency, amountMinor: 1000 }), settingsOf(usaepay)) === null,
+    );
+    assert.equal(taken.length, 81, "of the vendor's list what is a currency today");
     const none = ioWith([answered(200, PAID)]);
     assert.equal(codeOf(await usaepay.charge(orderOf({ currency: "XAF" }), none)), "gateway_misconfigured");
     assert.equal(none.sent.length, 0);
