@@ -24,6 +24,9 @@ export interface AnswerRule<Body> {
 export const shutOut = (status: number): Declined | undefined =>
   status === 401 || status === 403 ? declined("gateway_credentials_invalid") : undefined;
 
+/** At vendors who say that a request over their limit was not processed. */
+export const limited = (status: number): Declined | undefined => (status === 429 ? declined("gateway_unavailable") : undefined);
+
 export interface Read<Body> {
   status: number;
   headers: Answered["headers"];
@@ -37,8 +40,7 @@ export interface Read<Body> {
  * |---|---|---|
  * | not sent | gateway_unavailable | gateway_unavailable |
  * | lost | gateway_unavailable | unknown |
- * | 429 | gateway_unavailable | gateway_unavailable (nothing ran) |
- * | 5xx, 408, 409, 425 | gateway_unavailable | unknown |
+ * | 5xx, 408, 409, 425, 429 | gateway_unavailable | unknown |
  * | 401, 403, body unreadable | by the status | by the status (who may not ask is told before anything runs) |
  * | other 4xx, body unreadable | by the status | unknown |
  * | other, body unreadable | processing_error | unknown |
@@ -64,7 +66,6 @@ export function triage<Body>(
   const told = refused?.(status);
   if (told !== undefined) return told;
   if (body !== null) return { status, headers, body };
-  if (status === 429) return declined("gateway_unavailable");
   if (effect === "money" && status !== 401 && status !== 403) return unknown(`status ${status} with a body that says nothing`);
   if (status >= 500 || !saysOutcome(status)) return declined("gateway_unavailable");
   return declined(codeOfStatus(status) ?? "processing_error");
