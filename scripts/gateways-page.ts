@@ -17,9 +17,14 @@ const seconds = (ms: number) => `${ms / 1000} s`;
 function lostAnswer({ lookUp, absenceIsProofAfterMs, voidBy }: Capabilities): string[] {
   if (lookUp === "by rule")
     return ["A lost answer fails the session, as the interface prescribes; nobody is asked. The vendor may have acted on the card."];
-  if (lookUp === "none" && voidBy !== "none")
+  if (lookUp === "none" && voidBy === "reference")
     return [
       "A lost answer cannot be looked up: what it took is released again, without the card, and the session fails; where even that fails it ends `outcome_unknown`.",
+    ];
+  if (lookUp === "none" && voidBy === "vendor id")
+    return [
+      "A lost answer cannot be looked up later, and what was taken can be reversed only by the id that an answer gave: a payment without any answer ends `outcome_unknown`, and a person must look at the vendor's.",
+      "Money that was taken under a known id for a session that has ended otherwise is reversed (void or refund).",
     ];
   if (lookUp === "none")
     return ["A lost answer cannot be looked up: the session ends `outcome_unknown`, and a person must look at the vendor's."];

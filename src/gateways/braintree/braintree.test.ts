@@ -208,7 +208,11 @@ describe("braintree responses", () => {
     assert.equal((await charge(euro, LOST)).outcome, "unknown");
     const refund = (status: string) => answered(200, { data: { reverseTransaction: { reversal: { __typename: "Refund", status } } } });
     assert.equal(codeOf(await charge(euro, refund("SUBMITTED_FOR_SETTLEMENT"))), "gateway_misconfigured");
-    for (const failed of [refund("PROCESSOR_DECLINED"), answered(200, { data: { reverseTransaction: { reversal: null } } })])
+    for (const failed of [
+      refund("PROCESSOR_DECLINED"),
+      refund("VOIDED"),
+      answered(200, { data: { reverseTransaction: { reversal: null } } }),
+    ])
       assert.equal((await charge(euro, failed)).outcome, "unknown");
   });
 
@@ -239,6 +243,18 @@ describe("braintree responses", () => {
     assert.equal(never.sent.length, 4);
   });
 
+  test("a charge that the front door turns away (429) is made again with its single-use id, and looked up when it never gets through", async () => {
+    const flood = answered(429, "too many requests");
+    const io = ioWith([flood, TOKEN, flood, flood, charged()]);
+    assert.equal((await braintree.charge(orderOf(), io)).outcome, "approved");
+    assert.equal(io.sent[4]?.body, io.sent[2]?.body);
+    const never = ioWith([TOKEN, flood]);
+    assert.equal((await braintree.charge(orderOf(), never)).outcome, "unknown");
+    assert.equal(never.sent.length, 4);
+    // No money can have moved before the card has its id.
+    assert.equal(codeOf(await braintree.charge(orderOf(), ioWith([flood]))), "gateway_unavailable");
+  });
+
   test("a merchant account without telephone payments is told of the switch; a ZIP code of nine digits is sent whole", async () => {
     const extensions = { errorClass: "VALIDATION", legacyCode: "99999", inputPath: ["input", "transaction", "paymentInitiator"] };
     const refused = await charge(answered(200, { data: null, errors: [{ message: "no", extensions }] }));
@@ -258,6 +274,9 @@ describe("braintree responses", () => {
       [[refund()], "unknown", 0],
       [[refund("PROCESSOR_DECLINED"), refund("FAILED"), refund("SETTLEMENT_DECLINED"), refund("VOIDED")], "voided", 1],
       [[refund("SETTLED", "9.95")], "voided", 1],
+      [[refund("SETTLED", "9.95"), refund("SETTLING", "40.00")], "nothing to void", 0],
+      [[refund("FAILED", "9.95"), refund("SETTLING", "40.00")], "voided", 1],
+      [[refund("SETTLED", "another")], "unknown", 0],
       [[], "voided", 1],
     ] as const) {
       const io = testIo(settingsOf(braintree), ({ body }) =>

@@ -69,7 +69,6 @@ const LEGACY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const TAKEN = new Set(["SUBMITTED_FOR_SETTLEMENT", "SETTLING", "SETTLED", "SETTLEMENT_PENDING", "SETTLEMENT_CONFIRMED"]);
 const NOT_TAKEN = new Set(["SETTLEMENT_DECLINED", "AUTHORIZATION_EXPIRED", "VOIDED"]);
 const REFUSED = new Set(["PROCESSOR_DECLINED", "GATEWAY_REJECTED", "FAILED"]);
-const SENT_BACK = new Set([...TAKEN, "VOIDED"]);
 const OTHER_CURRENCY = kit.declined("gateway_misconfigured", {
   reason: "the merchant account has another currency than the session: set merchant_account_id; the payment was sent back",
 });
@@ -88,6 +87,7 @@ export type PaymentState =
  * says that a field below it could not be read.
  */
 export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
+  if (effect === "money" && isFlood(answer)) return kit.unknown("status 429");
   const approves = (body: kit.JsonObject) => kit.isObject(kit.at(body, "data", operation, "transaction"));
   const rule = { read: kit.readJson, readable: (status: number) => status === 200 };
   const read = effect === "money" ? kit.triage(answer, { ...rule, effect, approves }) : kit.triage(answer, { ...rule, effect });
@@ -131,8 +131,12 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
   return kit.declined(known.find((code) => code !== "gateway_misconfigured") ?? "gateway_misconfigured", { message });
 }
 
-/** The vendor's engine is too busy: nothing was done, come again. */
+/** Of the front door, which has no words for it: the engine's answers have status 200. */
+const isFlood = (answer: GatewayAnswer) => answer.kind === "answered" && answer.status === 429;
+
+/** The vendor is too busy: come again, as a single-use id pays but once. */
 export function isTooBusy(answer: GatewayAnswer): boolean {
+  if (isFlood(answer)) return true;
   const errors = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "errors") ?? [];
   return errors.length > 0 && errors.every((error) => kit.textAt(error, "extensions", "errorClass") === "RESOURCE_LIMIT");
 }
@@ -198,14 +202,15 @@ function transactionState(transaction: Json, subject: Subject): PaymentState {
   return kit.approved(processor, { capture: status === "AUTHORIZED" ? "authorized" : "captured" });
 }
 
-/** Whether a refund of the whole stands, or one may come to. */
-function readRefunds(transaction: Json, { amountMinor, currency }: Subject): "none" | "whole" | "at work" {
-  const refunds = (kit.objectsAt(transaction, "refunds") ?? []).map((one) => ({
-    status: kit.textAt(one, "status") ?? "",
-    isWhole: kit.minorOfDecimal(kit.at(one, "amount", "value"), currency) === amountMinor,
-  }));
-  if (refunds.some(({ status, isWhole }) => isWhole && TAKEN.has(status))) return "whole";
-  return refunds.every(({ status }) => [TAKEN, NOT_TAKEN, REFUSED].some((known) => known.has(status))) ? "none" : "at work";
+/** Whether what was refunded, at once or in parts, is the whole, or may come to be. Refunds that failed are none. */
+function readRefunds(transaction: Json, { amountMinor, currency }: Subject): "not whole" | "whole" | "at work" {
+  const refunds = (kit.at(transaction, "refunds") ?? null) === null ? [] : kit.objectsAt(transaction, "refunds");
+  const standing = refunds?.filter((one) => ![NOT_TAKEN, REFUSED].some((failed) => failed.has(kit.textAt(one, "status") ?? "")));
+  if (!standing?.every((one) => TAKEN.has(kit.textAt(one, "status") ?? ""))) return "at work";
+  const amounts = standing.map((one) => kit.minorOfDecimal(kit.at(one, "amount", "value"), currency) ?? Number.NaN);
+  const sum = amounts.reduce((total, amount) => total + amount, 0);
+  if (sum < amountMinor) return "not whole";
+  return sum === amountMinor ? "whole" : "at work";
 }
 
 /** The event of the status history that says why. */
@@ -249,10 +254,11 @@ export function readCards(answer: GatewayAnswer): Approved | Unknown | undefined
   return edges[0] && storedCard(kit.at(edges[0], "node"));
 }
 
-/** Whether a reversal has gone through: a refund may be refused by the card's bank. */
+/** Whether a reversal has gone through: a refund may be refused by the card's bank, and a voided one sends nothing back. */
 export function isSentBack(answer: GatewayAnswer): boolean {
-  const status = kit.textAt(kit.lookUpBody(answer, kit.readJson), "data", "reverseTransaction", "reversal", "status");
-  return SENT_BACK.has(status ?? "");
+  const reversal = kit.at(kit.lookUpBody(answer, kit.readJson), "data", "reverseTransaction", "reversal");
+  const [kind, status] = [kit.textAt(reversal, "__typename"), kit.textAt(reversal, "status") ?? ""];
+  return kind === "Refund" ? TAKEN.has(status) : kind === "Transaction" && status === "VOIDED";
 }
 
 /** Whether a customer was removed. */

@@ -366,6 +366,25 @@ describe("cardconnect look-ups", () => {
       assert.equal((await look(answer)).outcome, "unknown");
   });
 
+  test("a second delivery that was refused as a duplicate is passed over: it neither hides the first one nor proves anything of it", async () => {
+    const found = { ...PAID, setlstat: "Queued for Capture" };
+    for (const [respproc, respcode] of [
+      ["PPS", "36"],
+      ["FNOR", "94"],
+      ["RPCT", "913"],
+    ] as const) {
+      const twin = { ...DECLINED, respproc, respcode, resptext: "Duplicate" };
+      for (const listed of [twin, { ...twin, setlstat: "Declined" }]) {
+        assert.equal((await look([found, listed])).outcome, "approved", respproc);
+        assert.equal((await look([listed, DECLINED])).outcome, "declined", respproc);
+        assert.equal((await look([listed])).outcome, "absent", respproc);
+      }
+      assert.equal((await look([{ ...twin, setlstat: "Declined" }, STORED], storing)).outcome, "approved");
+      assert.equal((await look({ ...twin, orderId: `${ORDER_ID}1` })).outcome, "unknown");
+      assert.equal((await look({ ...twin, setlstat: "Accepted" })).outcome, "unknown");
+    }
+  });
+
   test("a refusal of the inquiry itself decides nothing, nor does another order's payment or one that is approved and not settled", async () => {
     for (const [respcode, respstat] of [
       ["32", "C"],

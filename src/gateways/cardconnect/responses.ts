@@ -182,9 +182,11 @@ const [STANDING, REFUSED] = [/^(authorized|queued for capture|accepted|processed
 function readFound(body: kit.JsonObject, subject: Subject): State | typeof kit.absent {
   const [processor, settlement] = [field(body, "respproc"), field(body, "setlstat")];
   if (processor === "PPS" && field(body, "respcode") === NOT_FOUND) return kit.absent;
-  if (processor === "PPS" && !settlement) return kit.unknown("the inquiry was refused, or does not say what became of the payment");
   if (isOther(body, "orderId", orderId(subject))) return kit.unknown("a payment of another order id");
   const isRefused = field(body, "respstat") !== "A";
+  // A second delivery that was refused for the first one's sake: it says nothing of the first, which may not show yet.
+  if (isRefused && codeIn(body) === "duplicate_transaction" && !STANDING.test(settlement ?? "")) return kit.absent;
+  if (processor === "PPS" && !settlement) return kit.unknown("the inquiry was refused, or does not say what became of the payment");
   if ((isRefused ? STANDING : REFUSED).test(settlement ?? "")) return kit.unknown("the result and the settlement contradict each other");
   if (/^voided$/i.test(settlement ?? "")) return kit.takenBack();
   // What the processor did not answer in time the gateway has taken back by now, and says declined.

@@ -254,24 +254,26 @@ describe("checkoutcom responses", () => {
 
   test("a part of the amount is sent back and refused; where that is not confirmed it is unknown", async () => {
     const part = answered(201, { ...PAYMENT, response_code: "10010" });
+    const none = answered(200, []);
     const io = ioWith([
       part,
+      none,
       answered(202, { action_id: "act_1" }),
       answered(200, PAYMENT),
       answered(200, { ...PAYMENT, status: "Voided" }),
     ]);
     assert.equal(codeOf(await checkout.charge(orderOf(), io)), "card_declined");
-    const { request, body } = io.sent[1]!;
+    const { request, body } = io.sent[2]!;
     assert.deepEqual([request.url, body], [`${BASE}/payments/${PAYMENT.id}/reversals`, `{"reference":"${REFERENCE}"}`]);
     assert.equal(request.headers["Cko-Idempotency-Key"], `${SESSION}-1-reversal`);
-    assert.equal(codeOf(await charge(part, answered(204, ""))), "card_declined");
-    assert.equal((await charge(part, answered(403, ""))).outcome, "unknown");
+    assert.equal(codeOf(await charge(part, none, answered(204, ""))), "card_declined");
+    assert.equal((await charge(part, none, answered(403, ""))).outcome, "unknown");
     // Of a card that was declined nothing was taken, and there is nothing to send back.
     const declined = ioWith([answered(201, declinedWith("20010"))]);
     assert.equal(codeOf(await checkout.charge(orderOf(), declined)), "card_declined");
     assert.equal(declined.sent.length, 1);
     assert.equal((await charge(answered(201, { ...PAYMENT, status: "Declined" }))).outcome, "unknown");
-    assert.equal((await charge(part, answered(202, {}), answered(200, PAYMENT))).outcome, "unknown");
+    assert.equal((await charge(part, none, answered(202, {}), answered(200, PAYMENT))).outcome, "unknown");
   });
 
   test("a lost payment is found by its reference; a decline's code is read from its actions", async () => {
@@ -303,6 +305,31 @@ describe("checkoutcom responses", () => {
     assert.equal((await lookUp(orderOf(), answered(200, { total_count: 20, data: [PAYMENT] }))).outcome, "unknown");
     assert.equal((await lookUp(orderOf(), found(PAYMENT), answered(404, {}))).outcome, "unknown");
     for (const answer of [LOST, answered(500, {}), answered(200, "[]")]) assert.equal((await lookUp(orderOf(), answer)).outcome, "unknown");
+  });
+
+  test("a void or refund that was declined after it had been accepted is asked for again under a key of its own, one at work is not (R-422)", async () => {
+    const action = (type: string, more: object = {}) => ({ id: "act_1", type, ...more });
+    for (const [actions, key] of [
+      [[action("Authorization", { approved: true, response_code: "10000" })], "reversal"],
+      [[action("Refund")], "reversal"],
+      [[action("Refund", { approved: true, response_code: "10000" })], "reversal"],
+      [[action("Void", { approved: false })], "reversal-1"],
+      [[action("Refund", { approved: false, response_code: "20006" }), action("Void", { response_code: "20012" })], "reversal-2"],
+      [[action("Capture", { approved: false, response_code: "20006" })], "reversal"],
+    ] as const) {
+      let reads = 0;
+      const io = testIo(settingsOf(checkout), ({ url }) => {
+        if (url.endsWith("/actions")) return Promise.resolve(answered(200, actions));
+        if (url.endsWith("/reversals")) return Promise.resolve(answered(202, { action_id: "act_2" }));
+        return Promise.resolve(answered(200, { ...PAYMENT, status: reads++ === 0 ? "Captured" : "Refunded" }));
+      });
+      assert.equal((await checkout.void!(traceOf(orderOf(), { payment: PAYMENT.id }), io)).outcome, "voided");
+      const keys = io.sent.flatMap(({ request }) => request.headers["Cko-Idempotency-Key"] ?? []);
+      assert.deepEqual(keys, [`${SESSION}-1-${key}`], JSON.stringify(actions));
+    }
+    const io = ioWith([answered(200, PAYMENT), LOST]);
+    assert.equal((await checkout.void!(traceOf(orderOf(), { payment: PAYMENT.id }), io)).outcome, "unknown");
+    assert.equal(io.sent.length, 2);
   });
 
   test("a stored card is taken out of the vendor's keeping by its source", async () => {

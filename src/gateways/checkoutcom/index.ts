@@ -74,9 +74,14 @@ async function follow(subject: Subject, io: Io, first: State): Promise<Outcome> 
   return kit.releasedFirst(refused, () => sendBack(subject, io, id));
 }
 
-/** Asks for the reversal, and waits until the payment shows it. */
+/**
+ * Asks for the reversal, and waits until the payment shows it. One that was accepted may be declined later, a void that the capture
+ * came before, say; its key would answer "accepted" again and do nothing.
+ */
 async function sendBack(subject: Subject, io: Io, id: string): Promise<boolean> {
-  const asked = responses.readReversal(await io.send(requests.reverse(subject, io.settings, id)));
+  const declined = responses.declinedReversals(await io.send(requests.readActions(io.settings, id)));
+  if (declined === null) return false;
+  const asked = responses.readReversal(await io.send(requests.reverse(subject, io.settings, id, declined)));
   if (asked !== "accepted") return asked === "done";
   const read = async () => (responses.isReversed(await io.send(requests.readPayment(io.settings, id))) ? true : undefined);
   return (await read()) ?? (await kit.poll(io, read)) ?? false;

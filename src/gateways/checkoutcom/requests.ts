@@ -91,12 +91,14 @@ export const search = (subject: Subject, settings: Settings): GatewayRequest =>
 
 export const readPayment = (settings: Settings, id: string): GatewayRequest => read(settings, `/payments/${id}`);
 
-/** What happened to a payment: the issuer's code of a decline stands there. */
+/** What happened to a payment: the issuer's code of a decline stands there, and what became of a void or refund. */
 export const readActions = (settings: Settings, id: string): GatewayRequest => read(settings, `/payments/${id}/actions`);
 
-/** Voids what is not captured, refunds what is. */
-export const reverse = (subject: Subject, settings: Settings, id: string): GatewayRequest =>
-  post(settings, `/payments/${id}/reversals`, `${subject.reference}-reversal`, { reference: referenceOf(subject) });
+/** Voids what is not captured, refunds what is. `declined`: how many such were declined before. */
+export const reverse = (subject: Subject, settings: Settings, id: string, declined: number): GatewayRequest =>
+  post(settings, `/payments/${id}/reversals`, `${subject.reference}-reversal${declined > 0 ? `-${declined}` : ""}`, {
+    reference: referenceOf(subject),
+  });
 
 /** Takes a stored card out of the vendor's keeping. */
 export const deleteSource = (settings: Settings, id: string): GatewayRequest => ({

@@ -177,6 +177,14 @@ export function withAction(answer: GatewayAnswer, { processor, message }: Declin
   });
 }
 
+/** How many voids and refunds of the payment were declined; null when the vendor did not say. */
+export function declinedReversals(answer: GatewayAnswer): number | null {
+  const actions = answer.kind === "answered" && answer.status === 200 ? kit.readJsonList(answer.body) : null;
+  const isDeclined = (action: kit.JsonObject) =>
+    action["approved"] === false || !(kit.textAt(action, "response_code") ?? "10").startsWith("10");
+  return actions?.filter((action) => ["Void", "Refund"].includes(kit.textAt(action, "type") ?? "") && isDeclined(action)).length ?? null;
+}
+
 /** The reversal was taken to be worked on; `done`: it had been made before. */
 export function readReversal(answer: GatewayAnswer): "done" | "accepted" | "unclear" {
   if (answer.kind !== "answered") return "unclear";

@@ -281,7 +281,6 @@ describe("clover responses", () => {
     const found = async (...answers: GatewayAnswer[]) => codeOf(await clover.lookUp!(trace, ioWith(answers)));
     assert.equal(await found(page([other])), "absent");
     assert.equal(await found(page([{ ...CHARGE, status: "pending" }])), "pending");
-    assert.equal(await found(page([{ ...CHARGE, partial_auth: true }])), "unknown");
     assert.equal(await found(page([{ ...CHARGE, amount_refunded: 4995 }])), "processing_error");
     assert.equal(await found(page([{ ...CHARGE, amount_refunded: 100 }])), "unknown");
     assert.equal(await found(page([CHARGE, { ...CHARGE, id: "TWIN111111111" }])), "unknown");
@@ -364,5 +363,55 @@ describe("clover responses", () => {
     const removal = ioWith([page([{ ...HOLD, amount_refunded: 100 }]), answered(200, {})]);
     assert.equal((await clover.void!(trace, removal)).outcome, "voided");
     assert.deepEqual(pathsOf(removal), ["GET /v1/charges", "DELETE /v1/customers/SSHHCDEXTF550/sources/ND2EFTHF8HM34"]);
+  });
+});
+
+describe("clover, reversals", () => {
+  const trace = traceOf(orderOf(), {}, CHARGE.created);
+  const REFUND = { id: "REFUND1111111", object: "refund", amount: 4995, charge: ID, status: "succeeded" };
+
+  test("what refunds have left of a charge decides: failed, cancelled and voided ones sent nothing back, one at work leaves it open (R-422)", async () => {
+    const refunds = (...data: object[]) => ({ refunds: { object: "list", data: data.map((one) => ({ ...REFUND, ...one })) } });
+    for (const [change, outcome, sent] of [
+      [{ amount_refunded: 4995, ...refunds({}) }, "nothing to void", 0],
+      [{ amount_refunded: 4995, refunded: true }, "nothing to void", 0],
+      [{ amount_refunded: undefined, refunded: true, ...refunds({ amount: 995 }, { amount: 4000 }) }, "nothing to void", 0],
+      [{ amount_refunded: undefined, refunded: true }, "unknown", 0],
+      [{ amount_refunded: 995, ...refunds({ amount: 995 }) }, "unknown", 0],
+      [{ amount_refunded: 4995, ...refunds({ status: "pending" }) }, "unknown", 0],
+      [{ ...refunds({ status: "pending" }) }, "unknown", 0],
+      [{ amount_refunded: 4995, ...refunds({ status: "failed" }) }, "unknown", 0],
+      [{ amount_refunded: 4995, ...refunds({ voided: true }) }, "unknown", 0],
+      [{ ...refunds({ status: "failed" }, { status: "canceled" }, { voided: true }) }, "voided", 1],
+      [{ ...refunds() }, "voided", 1],
+    ] as const) {
+      const io = ioWith([page([{ ...CHARGE, ...change }]), answered(200, REFUND)]);
+      const found = await clover.void!(trace, io);
+      const made = pathsOf(io).filter((path) => path === "POST /v1/refunds").length;
+      assert.deepEqual([found.outcome, made], [outcome, sent], JSON.stringify(change));
+    }
+  });
+
+  test("a refund counts once it is called successful: it may be at work, have failed, or be another charge's", async () => {
+    for (const [answer, outcome] of [
+      [REFUND, "voided"],
+      [{ ...REFUND, status: undefined }, "voided"],
+      [{ ...REFUND, status: "pending" }, "unknown"],
+      [{ ...REFUND, status: "failed" }, "unknown"],
+      [{ ...REFUND, charge: "ANOTHER111111" }, "unknown"],
+      ["<html>", "unknown"],
+    ] as const)
+      assert.equal((await clover.void!(trace, ioWith([page([CHARGE]), answered(200, answer)]))).outcome, outcome, JSON.stringify(answer));
+  });
+
+  test("a part that a look-up finds is sent back and refused, and one that was sent back is not again", async () => {
+    const part = { ...CHARGE, amount: 2000, partial_auth: true };
+    const io = ioWith([page([part]), answered(200, REFUND)]);
+    assert.equal(codeOf((await clover.lookUp!(trace, io)) as Outcome), "insufficient_funds");
+    assert.deepEqual(pathsOf(io), ["GET /v1/charges", "POST /v1/refunds"]);
+    assert.equal((await clover.lookUp!(trace, ioWith([page([part]), LOST]))).outcome, "unknown");
+    const sentBack = ioWith([page([{ ...part, amount_refunded: 2000 }]), answered(200, REFUND)]);
+    assert.equal((await clover.lookUp!(trace, sentBack)).outcome, "declined");
+    assert.deepEqual(pathsOf(sentBack), ["GET /v1/charges"]);
   });
 });

@@ -77,7 +77,7 @@ async function pay(order: Order, io: Io, source: Secret | string, payerIp: strin
 }
 
 /** Reads a charge that is still at work until it is decided, and sends back a part that must not stay. */
-async function follow(order: Order, io: Io, first: ChargeState): Promise<Outcome> {
+async function follow(order: Subject, io: Io, first: ChargeState): Promise<Outcome> {
   if (first.outcome === "partial") {
     const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" });
     return kit.releasedFirst(refusal, () => refunded(order, io, first.id));
@@ -109,7 +109,7 @@ async function confirmed(order: Order, io: Io, refusal: Declined): Promise<Decli
 
 async function refunded(subject: Pick<Subject, "reference">, io: Io, id: string): Promise<boolean> {
   const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, id));
-  return final && answer?.status === 200;
+  return final && responses.isSentBack(answer, id);
 }
 
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
@@ -154,13 +154,13 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
     responses.readPage(await io.send(requests.listCharges(io.settings, cursor)), attempt),
   );
   if (mine === null) return kit.unknown("Clover did not answer the look-up, or there are too many payments to look through");
-  const found = kit.theStanding(mine.map((item) => shown(responses.chargeState(item, attempt))));
+  const states: LookUpResult[] = [];
+  for (const item of mine) {
+    const state = responses.chargeState(item, attempt);
+    states.push(state.outcome === "pending" ? kit.pending : await follow(attempt, io, state));
+  }
+  const found = kit.theStanding(states);
   const isDecided = found.outcome === "approved" || found.outcome === "declined";
   if (attempt.mode === "charge" || !isDecided) return found;
   return verified(attempt, io, found, { customer: customer ?? "", ...(source !== undefined && { source }) });
-}
-
-function shown(state: ChargeState): LookUpResult {
-  if (state.outcome === "pending") return kit.pending;
-  return state.outcome === "partial" ? kit.unknown("only a part was approved, and it stands") : state;
 }

@@ -115,12 +115,15 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
     return kit.declined(declineOf(code, message) ?? codeOfWords(message) ?? "card_declined", { message, processor });
   }
   if (status !== "succeeded" || paid !== true) return kit.unknown("a status that Clover does not document");
-  const refunded = kit.minorOf(charge["amount_refunded"]) ?? 0;
   const asked = mode === "charge" ? amountMinor : VERIFICATION_MINOR;
-  if (refunded >= asked) return mode === "charge" ? kit.takenBack(processor) : kit.approved(processor);
+  const [amount, refunded] = [kit.minorOf(charge["amount"]), refundedOf(charge)];
+  if (refunded === null) return kit.unknown("a refund of the charge is at work, or its refunds do not add up");
+  if (refunded > 0 && refunded >= Math.min(asked, amount ?? asked))
+    return mode === "charge" ? kit.takenBack(processor) : kit.approved(processor);
+  if (refunded > 0) return kit.unknown("a part of the charge was refunded");
   if (charge["partial_auth"] === true) return { outcome: "partial", id };
-  const isAsked = kit.minorOf(charge["amount"]) === asked && kit.textAt(charge, "currency")?.toUpperCase() === currency;
-  if (!isAsked || refunded > 0) return kit.unknown("another amount or currency than asked for");
+  if (amount !== asked || kit.textAt(charge, "currency")?.toUpperCase() !== currency)
+    return kit.unknown("another amount or currency than asked for");
   if (typeof charge["captured"] !== "boolean") return kit.unknown("a charge that does not say whether it was captured");
   return kit.approved(processor, {
     // A verification that was captured at once is money of the payer's, to be sent back like a hold.
@@ -132,6 +135,27 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
       cvv_result_code: kit.textAt(charge, "source", "cvc_check"),
     },
   });
+}
+
+const SENT_NOTHING: readonly (string | undefined)[] = ["failed", "canceled"];
+
+/** What was sent back of a charge, told as a sum, one by one, or both; null where that does not fit together, or a refund is at work. */
+function refundedOf(charge: kit.JsonObject): number | null {
+  const listed = kit.objectsAt(charge, "refunds", "data") ?? [];
+  const standing = listed.filter((one) => one["voided"] !== true && !SENT_NOTHING.includes(kit.textAt(one, "status")));
+  if (!standing.every(isMade)) return null;
+  const sum = standing.reduce((total, one) => total + (kit.minorOf(one["amount"]) ?? Number.NaN), 0);
+  const told = kit.minorOf(charge["amount_refunded"]) ?? sum;
+  const fits = listed.length === 0 || told === sum;
+  return fits && (told > 0 || charge["refunded"] !== true) ? told : null;
+}
+
+const isMade = (refund: kit.JsonObject): boolean => kit.at(refund, "status") === undefined || refund["status"] === "succeeded";
+
+/** Whether the charge was sent back: a refund may be at work, or fail. */
+export function isSentBack(answer: kit.Answered | null, id: string): boolean {
+  const refund = answer?.status === 200 ? kit.readJson(answer.body) : null;
+  return refund !== null && isMade(refund) && !kit.saysOther(refund, id, "charge");
 }
 
 /** A customer and its one card. */

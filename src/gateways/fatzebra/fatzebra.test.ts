@@ -172,6 +172,30 @@ describe("fatzebra responses", () => {
       for (const status of [200, 400, 422]) assert.equal(codeOf(await charge(wrong([text], {}, status))), ours, text);
   });
 
+  test("a refused field beside the code of a fault is looked up, and counts once nothing is found or the purchase is one that failed (R-417)", async () => {
+    for (const order of [orderOf(), storing()])
+      for (const [text, ours] of Object.entries({
+        "CVV is required": "incorrect_cvc",
+        "Currency XYZ is not valid for this merchant": "gateway_misconfigured",
+        "System error": "processing_error",
+      })) {
+        const io = ioWith([wrong([text], { response_code: "99", id: ID, successful: false, message: null })]);
+        assert.equal((await fatzebra[order.mode](order, io)).outcome, "unknown", text);
+        // Reconciliation ends an attempt that is proven absent by this note.
+        assert.equal(io.notes["refused_as"], ours === "processing_error" ? undefined : ours);
+        const trace = traceOf(order, io.notes);
+        const failed = refused("99", { id: ID, message: null });
+        assert.equal(codeOf(await fatzebra.lookUp!(trace, ioWith([failed]))), ours, text);
+        assert.equal(codeOf(await fatzebra.lookUp!(trace, ioWith([refused("51")]))), "insufficient_funds");
+        assert.equal((await fatzebra.lookUp!(trace, ioWith([MISSING]))).outcome, "absent");
+      }
+    const fault = ioWith([wrong(["x"], {}, 500)]);
+    assert.equal((await fatzebra.charge(orderOf(), fault)).outcome, "unknown");
+    assert.deepEqual(fault.notes, {});
+    const twin = traceOf(orderOf(), { refused_as: "duplicate_transaction" });
+    assert.equal(codeOf(await fatzebra.lookUp!(twin, ioWith([refused("99")]))), "processing_error");
+  });
+
   test("a fault and whatever says neither yes nor no is unknown, and so is status 429", async () => {
     for (const answer of [
       LOST,

@@ -1,3 +1,4 @@
+import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { AttemptTrace, Declined, GatewayAnswer, LookUpResult, Order, Outcome, Subject, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
@@ -41,7 +42,16 @@ function payerIpOf(order: Order, io: Io): string | Declined {
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const payerIp = payerIpOf(order, io);
   if (kit.isOutcome(payerIp)) return payerIp;
-  return whole(order, io, responses.readPurchase(await io.send(requests.purchase(order, io.settings, payerIp)), order));
+  return whole(order, io, (await purchased(order, io, payerIp)).state);
+}
+
+/** Sends a purchase; what it was refused for, where that is no proof, is noted for reconciliation. */
+async function purchased(order: Order, io: Io, payerIp: string): Promise<{ state: responses.PurchaseState; answer: GatewayAnswer }> {
+  const answer = await io.send(requests.purchase(order, io.settings, payerIp));
+  const state = responses.readPurchase(answer, order);
+  const field = state.outcome === "unknown" ? responses.refusedField(answer) : undefined;
+  if (field !== undefined) await io.note({ [kit.REFUSED_AS]: field });
+  return { state, answer };
 }
 
 /** A part of the amount must not stay. */
@@ -84,8 +94,8 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
     return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.store(order, io.settings))));
   const payerIp = payerIpOf(order, io);
   if (kit.isOutcome(payerIp)) return payerIp;
-  const answer = await io.send(requests.purchase(order, io.settings, payerIp));
-  return stored(io, responses.readPurchase(answer, order), answer);
+  const { state, answer } = await purchased(order, io, payerIp);
+  return stored(io, state, answer);
 }
 
 /** Releases the hold that has verified a card, and keeps the card's token. */
@@ -108,5 +118,12 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const answer = await io.send(requests.readPurchase(attempt, io.settings));
   const found = responses.readFound(answer, attempt);
   if (found.outcome === "absent") return found;
-  return attempt.mode === "charge" ? whole(attempt, io, found) : stored(io, found, answer);
+  const state = found.outcome === "declined" ? { ...found, code: codeOf(found, attempt) } : found;
+  return attempt.mode === "charge" ? whole(attempt, io, state) : stored(io, state, answer);
+}
+
+/** A purchase that failed without a reason may be one whose field was refused. */
+function codeOf({ code }: Declined, { notes }: AttemptTrace): Declined["code"] {
+  const field = notes[kit.REFUSED_AS] ?? "";
+  return code === "processing_error" && isDeclineCode(field) && field !== "duplicate_transaction" ? field : code;
 }

@@ -139,13 +139,26 @@ function taken(response: kit.JsonObject[string] | undefined, fraud: string | und
 
 /** Not processed: by the errors' texts. A fault may hide a payment; only the look-up tells. */
 function refused(body: kit.JsonObject, code: string | undefined, processor: Record<string, string | undefined>): Declined | Unknown {
-  const list = kit.at(body, "errors");
-  const errors = Array.isArray(list) ? list.filter((error) => typeof error === "string") : [];
-  const message = errors.join("; ");
-  const ours = codeOf(code) ?? codeOfText(message);
-  if (LEFT_OPEN.has(code) || errors.length === 0 || (ours === undefined && FAULT.test(message)))
+  const message = errorsIn(body);
+  const ours = codeOf(code) ?? codeOfErrors(message);
+  if (LEFT_OPEN.has(code) || message === "" || ours === undefined)
     return kit.unknown("a fault of the gateway that leaves the outcome open");
-  return kit.declined(ours ?? "gateway_misconfigured", { message, processor });
+  return kit.declined(ours, { message, processor });
+}
+
+function errorsIn(body: kit.JsonObject | undefined): string {
+  const list = kit.at(body, "errors");
+  return Array.isArray(list) ? list.filter((error) => typeof error === "string").join("; ") : "";
+}
+
+/** Nothing where the words are of a fault. */
+const codeOfErrors = (message: string): DeclineCode | undefined =>
+  codeOfText(message) ?? (message === "" || FAULT.test(message) ? undefined : "gateway_misconfigured");
+
+/** What the errors' texts mean beside the code of a fault: a refused field may come with one, and has to be looked up first. */
+export function refusedField(answer: GatewayAnswer): DeclineCode | undefined {
+  const body = (answer.kind === "answered" && kit.readJson(answer.body)) || undefined;
+  return LEFT_OPEN.has(kit.scalarAt(body, "response", "response_code")) ? codeOfErrors(errorsIn(body)) : undefined;
 }
 
 /** The answer to storing a card, which moves nothing: what is unclear may be asked again. */
