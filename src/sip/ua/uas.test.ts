@@ -399,6 +399,51 @@ test("over UDP a peer whose Contact cannot be sent to gets our BYE where its INV
   }
 });
 
+test("a Contact of a transport that is not spoken here is talked to where its INVITE came from, by UDP and TCP", async () => {
+  for (const transport of ["ws", "SCTP", "x-own"]) {
+    const contact = `sip:me@192.0.2.9;transport=${transport}`;
+    const { dialog, peer } = await called({}, { Contact: `<${contact}>` });
+    void dialog.bye();
+    const bye = await peer.requests.next();
+    assert.deepEqual([bye.method, bye.requestUri], ["BYE", contact]);
+  }
+  const made = await testAgent();
+  const peer = await rawTcp(made.port);
+  const call = { "Call-ID": "by-websocket", Contact: "<sip:me@192.0.2.9;transport=ws>" };
+  peer.send(requestText(peer, { method: "INVITE", headers: call, body: OFFER }));
+  const answering = (await made.calls.next()).answer(ANSWER);
+  const response = await peer.responses.next();
+  peer.send(requestText(peer, { method: "ACK", headers: { ...call, To: response.header("To") } }));
+  const leaving = (await answering).bye();
+  const bye = await peer.requests.next();
+  peer.send(respond(bye, 200, null).toBytes());
+  await leaving;
+  await peer.close();
+  await made.agent.stop();
+  // What asks for TLS on every hop goes by no other way.
+  const sips = await called({}, { Contact: "<sips:me@192.0.2.9;transport=ws>" });
+  await sips.dialog.bye();
+  assert.deepEqual(sips.peer.requests.waiting, []);
+});
+
+test("100 Trying has the Timestamp of its INVITE, with the delay; other responses have none (section 8.2.6.1)", async () => {
+  const clock = new ManualClock();
+  const { peer, calls } = await bench({ clock });
+  for (const [written, answered] of [
+    ["54", "54 0.2"],
+    ["1732.25 0.1", "1732.25 0.1"],
+    [null, null],
+  ]) {
+    peer.send(requestText(peer, { method: "INVITE", headers: { Timestamp: written ?? null }, body: OFFER }));
+    const call = await calls.next();
+    clock.advance(200);
+    const trying = await peer.responses.next();
+    assert.deepEqual([trying.status, trying.header("Timestamp")], [100, answered]);
+    call.reject(404);
+    assert.equal((await peer.responses.next()).header("Timestamp"), null);
+  }
+});
+
 test("pings on a connection are answered, and it is closed when a message does not end within 10 s", async () => {
   const clock = new ManualClock();
   const made = await testAgent({ clock });
