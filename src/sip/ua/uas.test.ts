@@ -294,20 +294,19 @@ test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () 
   assert.deepEqual(keys, [4, 11]);
 });
 
-test("a retransmitted INFO is one key", async () => {
-  const { dialog, peer, inside } = await called();
+test("a retransmitted INFO is one key, and one of a new transaction another, whatever its number in the dialog", async () => {
+  const { dialog, peer, ask, inside } = await called();
   const keys: number[] = [];
   dialog.onDtmfDigit = (key) => keys.push(key);
-  const text = requestText(peer, {
-    method: "INFO",
-    headers: { ...inside, "Content-Type": "application/dtmf-relay" },
-    body: "Signal=4",
-    cseq: 2,
-  });
+  const four: Changes = { method: "INFO", headers: { ...inside, "Content-Type": "application/dtmf-relay" }, body: "Signal=4", cseq: 2 };
+  const text = requestText(peer, four);
   peer.send(text);
   peer.send(text);
   const statuses = [(await peer.responses.next()).status, (await peer.responses.next()).status];
   assert.deepEqual([statuses, keys], [[200, 200], [4]]); // prettier-ignore
+  // Some peers count all their INFO requests alike.
+  for (const body of ["Signal=4", "Signal=7"]) assert.equal((await ask({ ...four, body })).status, 200);
+  assert.deepEqual(keys, [4, 4, 7]);
 });
 
 test("a request out of order in a dialog is answered 500 with Retry-After (section 12.2.2)", async () => {
