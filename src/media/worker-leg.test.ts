@@ -221,6 +221,57 @@ test("the same key pressed as an event long after its tones is another press (R-
   assert.deepEqual(digits(), [4, 4]);
 });
 
+for (const isEncrypted of [false, true]) {
+  test(`a peer that moves its media is sent to and heard there at once, what it had sent before too; ${isEncrypted ? "SRTP" : "RTP"} (RFC 3264 section 8.3.1, S-85)`, async (t) => {
+    const { clock, leg, peer, port, remote, digits, digitCame } = rig(t, { muted: false, capture: false, signallingHost: null });
+    const session = isEncrypted ? peersSide() : null;
+    const keys = () => (isEncrypted ? { srtp: agreed() } : {});
+    const dress = (datagram: Uint8Array) => session?.protect(datagram) ?? datagram;
+    const sent = (sequence: number, digit: number, ssrc: number) => {
+      const datagram = press(sequence, digit);
+      datagram[11] = ssrc;
+      return dress(datagram);
+    };
+    const other = createSocket("udp4");
+    const moved = other.bindSync({ address: HOST, port: 0 });
+    t.after(() => other.close());
+    leg.setRemote({ ...remote, ...keys() });
+    peer.send(sent(1, 1, 5), port, HOST);
+    await digitCame(1);
+    clock.advance(2_000);
+    leg.setRemote({ ...remote, port: moved.port, ...keys() });
+    peer.send(sent(2, 2, 5), port, HOST);
+    await digitCame(2);
+    const elsewhere = once(other, "message");
+    clock.advance(20);
+    await elsewhere;
+    other.send(sent(3, 3, 6), port, HOST);
+    await digitCame(3);
+    peer.send(sent(4, 9, 5), port, HOST);
+    other.send(sent(5, 4, 6), port, HOST);
+    await digitCame(4);
+    assert.deepEqual(digits(), [1, 2, 3, 4]);
+  });
+}
+
+test("reports follow a peer that moves, whatever came late from the former place", async (t) => {
+  const { clock, leg, port, remote, digit } = rig(t);
+  const [former, moved] = [createSocket("udp4"), createSocket("udp4")];
+  const ports = [former, moved].map((socket) => socket.bindSync({ address: HOST, port: 0 }).port);
+  t.after(() => [former, moved].forEach((socket) => socket.close()));
+  leg.setRemote({ ...remote, rtcp: { host: HOST, port: ports[0] ?? 0 } });
+  await digit();
+  leg.setRemote({ ...remote, port: remote.port + 2, rtcp: { host: HOST, port: ports[1] ?? 0 } });
+  for (const socket of [former, moved]) {
+    // By the RTP port, so that it is read before the digit.
+    socket.send(RTCP, port, HOST);
+    await digit();
+  }
+  const next = report(moved);
+  clock.advance(8_000);
+  await next;
+});
+
 /** The next datagram of RTCP. */
 async function report(socket: Socket): Promise<{ datagram: Buffer; port: number }> {
   for (;;) {

@@ -68,7 +68,7 @@ export class WorkerLeg implements RelayTarget {
   readonly #telephoneEvents = new TelephoneEventReceiver();
   readonly #statistics = new ReceiverStatistics();
   readonly #rtcp: RtcpSession;
-  /** Where the peer's RTCP came from first: behind NAT it is not where its description says. */
+  /** Where the peer's RTCP came from last: behind NAT it is not where its description says. */
   #rtcpSource: Address | null = null;
   readonly #arrivals: ArrivalTimes;
   /** The packet that is being read. */
@@ -85,6 +85,8 @@ export class WorkerLeg implements RelayTarget {
   /** Null: plain RTP. */
   #srtp: SrtpSession | null = null;
   readonly #ssrc = new SsrcCheck();
+  /** Whose stream `#ssrc` checks. */
+  #target: Address | null = null;
   #sourceState: SourceState = "foreign";
   #bridged: { other: WorkerLeg; relay: Relay } | null = null;
   /** How the peer's digits cross the bridge. */
@@ -144,10 +146,7 @@ export class WorkerLeg implements RelayTarget {
     this.#rtcpSource = null;
     this.#setKeys(remote);
     if (!this.#lock) this.#lock = new SourceLock(remote, this.#options.signallingHost);
-    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) {
-      this.#ssrc.reset();
-      this.#sendsEvents = false;
-    }
+    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) this.#sendsEvents = false;
     this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
@@ -347,7 +346,7 @@ export class WorkerLeg implements RelayTarget {
     const now = this.#deps.clock.monotonic();
     const rtcp = packet && this.#rtcp.receive(packet, now);
     if (!rtcp) return;
-    this.#rtcpSource ??= { host: address, port };
+    this.#rtcpSource = { host: address, port };
     for (const ssrc of rtcp.leaving) this.#ssrc.leave(ssrc);
     this.#notePacket(now);
   }
@@ -357,9 +356,16 @@ export class WorkerLeg implements RelayTarget {
     const lock = this.#lock;
     if (!this.#srtp || !lock) return datagram;
     const source = { host: address, port };
-    const packet = lock.ignores(source) ? null : this.#srtp.unprotect(datagram);
+    const packet = lock.ignores(source, this.#deps.clock.monotonic()) ? null : this.#srtp.unprotect(datagram);
     if (packet) lock.lockTo(source);
     return packet;
+  }
+
+  /** A peer that is somewhere else now has another stream: whatever comes first counts. */
+  #followTarget({ target }: SourceLock): void {
+    if (this.#target === target) return;
+    this.#target = target;
+    this.#ssrc.reset();
   }
 
   #notePacket(now: number): void {
@@ -378,7 +384,9 @@ export class WorkerLeg implements RelayTarget {
     if (!isEvent && !isAudio && payloadType !== COMFORT_NOISE && !this.#ssrc.isMain(packet.ssrc)) return false;
     const now = this.#deps.clock.monotonic();
     this.#sourceState = this.#lock.classify({ host: address, port }, packet, now);
-    if (this.#sourceState === "foreign" || !this.#ssrc.accepts(packet, isEvent, now, this.#arrivals.readUntil)) return false;
+    if (this.#sourceState === "foreign") return false;
+    this.#followTarget(this.#lock);
+    if (!this.#ssrc.accepts(packet, isEvent, now, this.#arrivals.readUntil)) return false;
     this.#notePacket(now);
     this.#statistics.note(packet, now, isAudio);
     if (!isEvent && !isAudio) {

@@ -1,6 +1,7 @@
 import { type Dialog, dialogKey } from "../dialog/dialog.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
+import type { Target } from "../transport/locate.ts";
 import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
 import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
@@ -335,9 +336,16 @@ export class CallDialog implements DialogOwner {
   }
 
   #draft(request: SipRequest): Draft | null {
-    const target = targetOf(this.#dialog.nextHop);
-    return target && { request, target, flow: this.#parts.flow, digest: this.#parts.digest };
+    const { flow, digest } = this.#parts;
+    const { nextHop } = this.#dialog;
+    // Of a transport that is not spoken here, WebSocket's among them, the peer is where the dialog came from; by sips on TLS alone.
+    const target = targetOf(nextHop) ?? (nextHop.scheme === "sips" && flow.protocol !== "tls" ? null : placeOf(flow));
+    return target && { request, target, flow, digest };
   }
+}
+
+function placeOf({ address: host, port, protocol }: Flow): Target {
+  return { host, port, protocol };
 }
 
 /** How to refresh a session with a peer that has sent this (RFC 4028 section 7.4). */
