@@ -87,10 +87,10 @@ export type PaymentState =
  * says that a field below it could not be read.
  */
 export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
-  if (effect === "money" && isFlood(answer)) return kit.unknown("status 429");
   const approves = (body: kit.JsonObject) => kit.isObject(kit.at(body, "data", operation, "transaction"));
   const rule = { read: kit.readJson, readable: (status: number) => status === 200 };
-  const read = effect === "money" ? kit.triage(answer, { ...rule, effect, approves }) : kit.triage(answer, { ...rule, effect });
+  const read =
+    effect === "money" ? kit.triage(answer, { ...rule, effect, approves, flood: "unclear" }) : kit.triage(answer, { ...rule, effect });
   if ("outcome" in read) return read;
   const data = kit.at(read.body, "data", operation);
   if (kit.isObject(data)) return data;
@@ -131,12 +131,9 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
   return kit.declined(known.find((code) => code !== "gateway_misconfigured") ?? "gateway_misconfigured", { message });
 }
 
-/** Of the front door, which has no words for it: the engine's answers have status 200. */
-const isFlood = (answer: GatewayAnswer) => answer.kind === "answered" && answer.status === 429;
-
-/** The vendor is too busy: come again, as a single-use id pays but once. */
+/** The vendor is too busy: come again, as a single-use id pays but once. Its front door has no words for it. */
 export function isTooBusy(answer: GatewayAnswer): boolean {
-  if (isFlood(answer)) return true;
+  if (answer.kind === "answered" && answer.status === 429) return true;
   const errors = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "errors") ?? [];
   return errors.length > 0 && errors.every((error) => kit.textAt(error, "extensions", "errorClass") === "RESOURCE_LIMIT");
 }

@@ -58,15 +58,12 @@ function errorIn(body: kit.JsonObject): { code: string | undefined; message: str
   return { code, message: kit.textAt(body, "message") ?? kit.textAt(body, "errors", 0, "message") };
 }
 
-/** The front door turns a request away. */
-const isFlood = (answer: GatewayAnswer) => answer.kind === "answered" && answer.status === 429;
-
-/** What the answer to a payment says. One that was turned away is asked for by its id like a lost one, and sent again under it. */
-export const readPayment = (answer: GatewayAnswer) => (isFlood(answer) ? kit.unknown("status 429") : readQueued(answer));
-
-/** What the answer to a request says: in the vendor's queue (perhaps since before), refused, or nothing certain. */
-export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcome: "queued" } {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+/**
+ * What the answer to a request says: in the vendor's queue (perhaps since before), refused, or nothing certain. `flood`: one that was
+ * turned away is asked for by its id like a lost one, and sent again under it.
+ */
+export function readQueued(answer: GatewayAnswer, flood?: "unclear"): Declined | Unknown | { outcome: "queued" } {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, ...(flood && { flood }) });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const { code, message } = errorIn(body);

@@ -16,6 +16,8 @@ export interface AnswerRule<Body> {
   readable?: (status: number) => boolean;
   /** Whether a body says that the request was granted. Beside a status that is no success it is neither a yes nor a no. */
   approves?: (body: Body) => boolean;
+  /** Where the vendor does not say that nothing ran: its 429 is looked up. */
+  flood?: "unclear";
   /** What a status says by itself, whatever else the body holds; undefined where the body says it. */
   refused?: (status: number) => Declined | undefined;
 }
@@ -37,7 +39,7 @@ export interface Read<Body> {
  * |---|---|---|
  * | not sent | gateway_unavailable | gateway_unavailable |
  * | lost | gateway_unavailable | unknown |
- * | 429 | gateway_unavailable | gateway_unavailable (nothing ran) |
+ * | 429 | gateway_unavailable | gateway_unavailable (nothing ran), or unknown by `flood` |
  * | 5xx, 408, 409, 425 | gateway_unavailable | unknown |
  * | 401, 403, body unreadable | by the status | by the status (who may not ask is told before anything runs) |
  * | other 4xx, body unreadable | by the status | unknown |
@@ -52,11 +54,12 @@ export function triage<Body>(
 export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body>): Read<Body> | Declined | Unknown;
 export function triage<Body>(
   answer: GatewayAnswer,
-  { effect, read, readable = saysOutcome, approves, refused }: AnswerRule<Body>,
+  { effect, read, readable = saysOutcome, approves, flood, refused }: AnswerRule<Body>,
 ): Read<Body> | Declined | Unknown {
   if (answer.kind === "not sent") return declined("gateway_unavailable");
   if (answer.kind === "lost") return effect === "money" ? unknown("the vendor's answer was lost") : declined("gateway_unavailable");
   const { status, headers } = answer;
+  if (status === 429 && effect === "money" && flood === "unclear") return unknown("status 429");
   const anyBody = read(answer.body);
   const body = readable(status) ? anyBody : null;
   const isContradiction = anyBody !== null && (status < 200 || status > 299) && (approves?.(anyBody) ?? false);
