@@ -130,7 +130,8 @@ const isOfThisAttempt = (body: kit.JsonObject, subject: Subject) => body["refId"
 /** The body of an answer to a payment or a card to store. The byte order mark in front of it is dropped by the reader. */
 function bodyOf(answer: GatewayAnswer, subject: Subject): kit.JsonObject | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.textAt(body, "transactionResponse", "responseCode") === "1";
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status === 200, approves });
+  const readable = (status: number) => status === 200;
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
   if (kit.isOutcome(read)) return read;
   return isOfThisAttempt(read.body, subject) ? read.body : kit.unknown("the answer belongs to another request");
 }

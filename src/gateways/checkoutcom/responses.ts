@@ -75,8 +75,7 @@ function refusedBy(status: number): Declined | undefined {
 /** The answer to a payment: a decline is status 201 as well. */
 export function readAnswer(answer: GatewayAnswer, subject: Subject): State {
   const approves = (body: kit.JsonObject) => kit.at(body, "approved") === true || standsAs(kit.textAt(body, "status")) === "stands";
-  // By the vendor's list "too many requests or duplicate request detected": the first one may be at work.
-  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
+  // 429 is "too many requests or duplicate request detected" by the vendor's list: the first one may be at work.
   const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: refusedBy });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;

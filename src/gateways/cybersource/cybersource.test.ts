@@ -340,6 +340,23 @@ describe("cybersource look-ups", () => {
       assert.equal((await lookUp(answer)).outcome, "unknown");
   });
 
+  test("a hold that the vendor's own rules refused is released when it is found, too; what the issuer refused holds nothing", async () => {
+    for (const [reasonCode, code, reversals] of [
+      ["200", "incorrect_zip", 1],
+      ["230", "incorrect_cvc", 1],
+      ["481", "fraud_suspected", 1],
+      ["203", "card_declined", 0],
+      ["480", "held_for_review", 0],
+    ] as const)
+      for (const answer of [REVERSED, LOST]) {
+        const io = ioWith([found(ran(reasonCode)), answer]);
+        assert.equal(codeOf(await cybersource.lookUp!(traceOf(orderOf()), io)), code);
+        const made = pathsOf(io).filter((path) => path === `/pts/v2/payments/${ID}/reversals`).length;
+        assert.equal(made, reversals, reasonCode);
+      }
+    assert.equal((await lookUp(found(ran("200"), summary()), REVERSED)).outcome, "approved");
+  });
+
   test("nothing found is no absence where the attempt is older than what the search shows", async () => {
     const days = (count: number) => traceOf(orderOf(), {}, Date.now() - count * 86_400_000);
     const none = () => ioWith([answered(201, { totalCount: 0 })]);

@@ -49,7 +49,7 @@ export const gateway = kit.defineGateway({
 });
 
 /** Gives up what must not stay: a part is sent back before it is refused, a refused hold lapses in any case. */
-async function follow(order: Order, io: Io, state: State): Promise<Outcome> {
+async function follow(subject: Subject, io: Io, state: State): Promise<Outcome> {
   if (state.outcome !== "partial" && state.outcome !== "refused") return state;
   await io.note({ payment: state.id });
   if (state.outcome === "partial") {
@@ -57,10 +57,10 @@ async function follow(order: Order, io: Io, state: State): Promise<Outcome> {
       processor: { cybersource_payment_id: state.id },
       reason: "only a part was approved; it was sent back",
     });
-    return kit.releasedFirst(refusal, () => released(order, io, state.id, state.amountMinor));
+    return kit.releasedFirst(refusal, () => released(subject, io, state.id, state.amountMinor));
   }
   // A card that is stored holds nothing.
-  const isReleased = order.mode === "tokenize" || (await released(order, io, state.id, order.amountMinor));
+  const isReleased = subject.mode === "tokenize" || (await released(subject, io, state.id, subject.amountMinor));
   return isReleased ? state.refusal : { ...state.refusal, reason: "the issuer's hold was not released and will lapse" };
 }
 
@@ -102,7 +102,11 @@ function tokenize(order: Order, io: Io): Promise<Outcome> {
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize")
     return kit.declined("gateway_unavailable", { reason: "a lost identifier is not in the search; no money moved" });
-  const found = responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
+  const states = responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
+  if (kit.isOutcome(states)) return states;
+  const settled: Outcome[] = [];
+  for (const state of states) settled.push(await follow(attempt, io, state));
+  const found = kit.theStanding(settled);
   const isShown = io.clock.now() - attempt.startedAtMs < (requests.SEARCHED_DAYS - 1) * DAY_MS;
   return found.outcome === "absent" && !isShown ? kit.unknown("the attempt is older than what the search shows") : found;
 }

@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { codeOf } from "./requests.ts";
 
@@ -165,20 +165,23 @@ function readInvalid(body: kit.JsonObject, { mode }: Subject): Declined | Unknow
   return kit.declined(codeOfReason(reason, "gateway_misconfigured"), { message: isAddress ? ADDRESS_WANTED : message });
 }
 
+/** Reason codes of the vendor's own rules: the issuer had approved, and his hold stands. */
+const HELD: ReadonlySet<string | undefined> = new Set(["200", "230", "481"]);
+
 /** What a search found; nothing found may have no list at all. */
-export function readSearch(answer: GatewayAnswer, subject: Subject): LookUpResult {
+export function readSearch(answer: GatewayAnswer, subject: Subject): State[] | Unknown {
   const body = kit.lookUpBody(answer, kit.readJson, [200, 201]);
   const all = kit.objectsAt(body, "_embedded", "transactionSummaries");
   const total = kit.minorOf(kit.at(body, "totalCount"));
-  if (all === null) return total === 0 ? kit.absent : kit.unknown("Cybersource did not answer the look-up");
+  if (all === null) return total === 0 ? [] : kit.unknown("Cybersource did not answer the look-up");
   if (total !== null && total > all.length) return kit.unknown("the search found more than it shows");
   if (all.some((item) => kit.textAt(item, "clientReferenceInformation", "code") !== codeOf(subject)))
     return kit.unknown("the search shows other payments than it was asked for");
-  return kit.theStanding(all.map((item) => readFound(item, subject)));
+  return all.map((item) => readFound(item, subject));
 }
 
 /** A summary: each application that ran (`ics_auth`, `ics_bill` for the capture) has a reason code, 100 for success. */
-function readFound(item: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
+function readFound(item: kit.JsonObject, subject: Subject): State {
   const id = kit.idAt(item, ID, "id");
   const applications = kit.objectsAt(item, "applicationInformation", "applications") ?? [];
   const codes = applications.map((ran) => kit.scalarAt(ran, "reasonCode"));
@@ -191,7 +194,9 @@ function readFound(item: kit.JsonObject, subject: Subject): Approved | Declined 
   if (refused !== undefined && did("ics_bill")) return kit.unknown("captured, but refused by another application");
   if (refused !== undefined || codes.includes(undefined)) {
     const code = ofReasonCode(refused);
-    return code === undefined ? kit.unknown("a reason code that decides nothing") : kit.declined(code, { processor });
+    if (code === undefined) return kit.unknown("a reason code that decides nothing");
+    const refusal = kit.declined(code, { processor });
+    return HELD.has(refused) ? { outcome: "refused", id, refusal } : refusal;
   }
   const details = kit.at(item, "orderInformation", "amountDetails");
   const isAsked = kit.minorOfDecimal(kit.at(details, "totalAmount"), subject.currency) === subject.amountMinor;

@@ -342,6 +342,9 @@ describe("ecommpay responses", () => {
     const older = { id: 1, type: "sale", status: "decline", code: "10105", created_date: "2026-11-20T20:00:00+0000" };
     const other = { id: 2, type: "refund", status: "decline", code: "10000", created_date: "2026-11-20T22:00:00+0000" };
     assert.equal((await charge(() => status({ operations: [older, other] }))).outcome, "approved");
+    // A second delivery that was refused for the first one's sake, should it be listed.
+    const twin = { id: 3, type: "sale", status: "decline", code: "3041", created_date: "2026-11-20T22:00:00+0000" };
+    assert.equal((await charge(() => status({ operations: [twin] }))).outcome, "approved");
   });
 
   test("a part of the amount is refunded, a hold is released, and then the payment is declined", async () => {
@@ -389,6 +392,21 @@ describe("ecommpay, lost answers", () => {
       assert.equal(new Set(sales.map(({ body }) => body)).size, 1);
       assert.ok(io.clock.monotonic() >= 30_000);
     }
+  });
+
+  test("a payment that the front door turns away (429) is sent again under its id, and unknown when it never gets through", async () => {
+    let sent = 0;
+    const io = ioWith(
+      () => (sent < 2 ? ABSENT : status()),
+      () => (++sent === 1 ? answered(429, "<html>") : QUEUED),
+    );
+    assert.equal((await ecommpay.charge(orderOf(), io)).outcome, "approved");
+    assert.equal(new Set(io.sent.filter(({ request }) => request.url.endsWith("/sale")).map(({ body }) => body)).size, 1);
+    const never = await charge(
+      () => ABSENT,
+      () => refused("309", 429),
+    );
+    assert.equal(never.outcome, "unknown");
   });
 
   test("our own id used before means that the first request arrived", async () => {
@@ -499,6 +517,7 @@ describe("ecommpay look-up and void", () => {
       [QUEUED, 0],
       [LOST, 0],
       [refused, 1],
+      [answered(429, ""), 0],
     ] as const) {
       const still = () => status();
       const io = ioWith(still, () => first);

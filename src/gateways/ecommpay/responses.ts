@@ -58,7 +58,10 @@ function errorIn(body: kit.JsonObject): { code: string | undefined; message: str
   return { code, message: kit.textAt(body, "message") ?? kit.textAt(body, "errors", 0, "message") };
 }
 
-/** What the answer to a payment request says: in the vendor's queue (perhaps since before), refused, or nothing certain. */
+/**
+ * What the answer to a request says: in the vendor's queue (perhaps since before), refused, or nothing certain: a payment that was turned
+ * away is asked for by its id like a lost one, and sent again under it.
+ */
 export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcome: "queued" } {
   const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if (kit.isOutcome(read)) return read;
@@ -137,8 +140,10 @@ function operationOf(body: kit.JsonObject, { mode }: Subject): kit.JsonObject | 
   const isMine = (type: string) => (mode === "charge" ? type === "sale" : !/sale|capture|refund|revers|cancel|chargeback/.test(type));
   const operations = Array.isArray(body["operations"]) ? body["operations"].filter(kit.isObject) : [];
   const madeAt = (operation: kit.JsonObject) => kit.textAt(operation, "created_date") ?? kit.textAt(operation, "date") ?? "";
-  return operations
-    .filter((operation) => isMine(kit.textAt(operation, "type") ?? ""))
+  const mine = operations.filter((operation) => isMine(kit.textAt(operation, "type") ?? ""));
+  // A second delivery that was refused for the first one's sake says nothing of the first.
+  const own = mine.filter((operation) => kit.scalarAt(operation, "code") !== USED_PAYMENT_ID);
+  return (own.length > 0 ? own : mine)
     .toSorted((one, other) => Number(madeAt(one) > madeAt(other)) - Number(madeAt(one) < madeAt(other)))
     .at(-1);
 }

@@ -259,6 +259,24 @@ describe("fiserv responses", () => {
     assert.equal((await charge(byGateway("5003", "The order already exists in the database."), answered(404, {}))).outcome, "unknown");
   });
 
+  test("a second delivery that was refused for the first one's sake does not hide it: the order shows what stands", async () => {
+    const twin = { ...SALE, ipgTransactionId: "2", transactionResult: "FAILED", transactionState: "DECLINED", processor: {} };
+    const listed = { ...twin, approvalCode: "N:-5003:The order already exists in the database.", error: { code: "5003" } };
+    const look = async (...transactions: object[]) => {
+      const io = ioWith([answered(409, listed), answered(200, { transactions })]);
+      const { outcome } = await fiserv.lookUp!(traceOf(orderOf()), io);
+      assert.match(io.sent[1]?.request.url ?? "", new RegExp(`/orders/${REFERENCE}`));
+      return outcome;
+    };
+    assert.equal(await look(listed, SALE), "approved");
+    assert.equal(await look(listed), "absent");
+    assert.equal(await look(listed, { ...SALE, transactionState: "VOIDED" }), "declined");
+    assert.equal(await look(listed, { ...twin, approvalCode: "N:05:Do not honour" }), "declined");
+    assert.equal(await look(SALE, { ...SALE, ipgTransactionId: "3" }), "unknown");
+    assert.equal(await look({ ...SALE, merchantTransactionId: "another" }), "unknown");
+    assert.equal((await fiserv.lookUp!(traceOf(orderOf()), ioWith([answered(409, listed), LOST]))).outcome, "unknown");
+  });
+
   test("a security code that does not match, a ZIP refused by the gateway's rules, FRAUD and 400 name the field at fault", async () => {
     const checks = (change: object) => refused(422, { processor: { responseCode: "05", responseMessage: "no", ...change } });
     assert.equal(codeOf(await charge(checks({ securityCodeResponse: "NOT_MATCHED" }))), "incorrect_cvc");

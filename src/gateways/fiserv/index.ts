@@ -107,6 +107,19 @@ async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult
     });
   }
   const found = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, attempt.reference)), attempt);
+  return responses.isDuplicate(found) ? ofOrder(attempt, io) : settled(attempt, io, found);
+}
+
+async function settled(attempt: AttemptTrace, io: FiservIo, found: PaymentState | typeof kit.absent): Promise<LookUpResult> {
   if (found.outcome === "absent") return found;
   return found.outcome === "waiting" ? kit.pending : follow(attempt, io, found, attempt.notes);
+}
+
+/** A second delivery that was refused for the first one's sake carries the attempt's ids too, and says nothing of the first. */
+async function ofOrder(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {
+  const sales = responses.readSales(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
+  if (sales === null) return kit.unknown("Fiserv did not show the order");
+  const found: LookUpResult[] = [];
+  for (const sale of sales) found.push(await settled(attempt, io, sale));
+  return kit.theStanding(found);
 }

@@ -184,6 +184,11 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
     return kit.textAt(body, "responseType") === "NotFound" || kit.isObject(kit.at(body, "error"))
       ? kit.absent
       : kit.unknown("a 404 that is not the vendor's");
+  return foundState(status, body, subject);
+}
+
+/** A payment that was read, or stands in a list. */
+function foundState(status: number, body: kit.JsonObject, subject: Subject): PaymentState {
   if (isAnothers(body, subject)) return ANOTHERS;
   const state = kit.textAt(body, "transactionState");
   if (status === 200 && state === "VOIDED") return kit.takenBack();
@@ -191,6 +196,16 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
   if (status === 200 && state === "DECLINED") return refusal(status, body);
   return stateOf(status, body, subject);
 }
+
+/** The sales of the attempt's order but those that were refused as duplicates, of others; null where the order was not shown. */
+export function readSales(answer: GatewayAnswer, subject: Subject): PaymentState[] | null {
+  const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
+  const states = all?.filter((one) => kit.textAt(one, "transactionType") === "SALE").map((one) => foundState(200, one, subject));
+  return states?.filter((state) => !isDuplicate(state)) ?? null;
+}
+
+export const isDuplicate = (state: { outcome: string; code?: DeclineCode }): boolean =>
+  state.outcome === "declined" && state.code === "duplicate_transaction";
 
 /** What an order says of returns; `unclear` where it was not shown, or one is neither whole nor refused. */
 export function readOrder(answer: GatewayAnswer, subject: Subject): "none" | "whole" | "unclear" {

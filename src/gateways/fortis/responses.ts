@@ -54,9 +54,9 @@ type Body = { status: number; data: kit.JsonObject };
  * else, a flood (429) and the host's own faults included, nothing is known.
  */
 function dataOf(answer: GatewayAnswer): Body | Declined | Unknown {
-  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
   const approves = (body: kit.JsonObject) => kit.scalarAt(body, "data", "status_code") === STATUS.approved;
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: () => true, approves, refused: kit.shutOut });
+  const readable = (status: number) => status !== 429;
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, refused: kit.shutOut });
   if ("outcome" in read) return read;
   const { status, body } = read;
   const data = kit.at(body, "data");

@@ -28,7 +28,7 @@ export const gateway = kit.defineGateway({
   sandbox: { app_id: "ExampleAppId00000000000000000001", app_key: "ExampleAppKey0001" },
   documentation:
     "A lost store cannot be looked up later; it takes nothing. Unconfirmed: the HTTP status beside each error code, results 107 to 111 " +
-    "and 2xx to 5xx, and the live host in the European Union.",
+    "and 2xx to 5xx, the live host in the European Union, and decimals of a currency other than ISO 4217's (HUF, IDR, ISK, CLP).",
   charge: async (order, io) => {
     const answer = await send(io, (token) => requests.sale(order, io.settings, token), "money");
     return kit.isOutcome(answer) ? answer : follow(order, io, responses.readSale(answer, order));

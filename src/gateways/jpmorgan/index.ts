@@ -51,16 +51,18 @@ export const gateway = kit.defineGateway({
   documentation:
     "A look-up goes by the request-id that was noted before the payment was sent. Unconfirmed: most names of responseCode (told apart by " +
     "their words), the body of a 409, the lengths of merchantOrderNumber and merchantPurchaseDescription, and whether a repeated " +
-    "request-id is refused. A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of " +
+    "request-id is refused, and decimals of a currency other than ISO 4217's (HUF, IDR, ISK, CLP). A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of " +
     "unmatched ones.",
   charge: (order, io) => submit(order, io, requests.pay),
   tokenize: (order, io) => submit(order, io, requests.verifyAndStore),
   authenticate: (io) => io.accessToken(mint(io)),
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), async ({ processor }) =>
-      attempt.mode === "tokenize" ? false : refund(attempt, io, processor["jpmorgan_transaction_id"] ?? ""),
-    ),
+    kit.reversal(await lookUp(attempt, io), async (approved) => {
+      const id = approved.processor["jpmorgan_transaction_id"] ?? "";
+      if (attempt.mode === "tokenize") return false;
+      return isUncaptured(approved) ? released(io, id) : refund(attempt, io, id);
+    }),
 });
 
 const mint = (io: JpmorganIo) => async (): Promise<AccessToken | Declined> =>
@@ -107,6 +109,12 @@ async function follow(subject: kit.Noted<Subject>, io: JpmorganIo, first: Paymen
 
 const isUncaptured = (state: PaymentState): state is Approved =>
   state.outcome === "approved" && state.processor["jpmorgan_state"] === "AUTHORIZED";
+
+/** A hold that is captured meanwhile is refunded the next time. */
+async function released(io: JpmorganIo, id: string): Promise<boolean> {
+  const answer = await send(io, (token) => requests.release(io.settings, token, io.random.uuid(), id));
+  return !kit.isOutcome(answer) && answer.kind === "answered" && responses.isReleased(answer);
+}
 
 /** One without a clear answer may be at work for as long as the vendor's time-out. */
 function refund(subject: kit.Noted<Subject>, io: JpmorganIo, id: string): Promise<boolean> {

@@ -216,6 +216,31 @@ describe("jpmorgan responses", () => {
     assert.equal(stateOf(await charge(authorized, authorized, answered(200, PAID))), "CLOSED");
   });
 
+  test("a payment that the vendor answers as one to be captured by hand is held, not taken; the hold is voided, and one that was voided is gone", async () => {
+    const held = { ...PAID, transactionState: "AUTHORIZED", captureMethod: "MANUAL", isVoid: false };
+    const captureOf = (outcome: { outcome: string; capture?: string }) =>
+      outcome.outcome === "approved" ? outcome.capture : outcome.outcome;
+    assert.equal(captureOf(await charge(answered(200, held))), "authorized");
+    assert.equal(captureOf(await charge(answered(200, { ...held, transactionState: "CLOSED" }))), "captured");
+    for (const captureMethod of ["NOW", "DELAYED", undefined])
+      assert.equal(captureOf(await charge(answered(200, { ...held, captureMethod }))), "captured");
+    const trace = traceOf(orderOf(), { request_id: "ours" });
+    const gone = { ...held, transactionState: "VOIDED", isVoid: true };
+    const reversals = async (...answers: GatewayAnswer[]) => {
+      const io = ioWith(answers);
+      const { outcome } = await jpmorgan.void!(trace, io);
+      const last = io.sent.at(-1);
+      return { outcome, last: `${last?.request.method} ${new URL(last?.request.url ?? "").pathname} ${last?.body}`.trim() };
+    };
+    const four = Array.from({ length: 4 }, () => answered(200, held));
+    const patch = `PATCH /api/v2/payments/${PAID.transactionId} {"isVoid":true}`;
+    assert.deepEqual(await reversals(...four, answered(200, gone)), { outcome: "voided", last: patch });
+    for (const answer of [LOST, answered(412, { responseStatus: "ERROR" }), answered(200, held), answered(400, gone)])
+      assert.deepEqual(await reversals(...four, answer), { outcome: "unknown", last: patch });
+    assert.equal((await reversals(answered(200, gone))).outcome, "nothing to void");
+    assert.equal((await reversals(answered(200, { ...gone, transactionState: "CLOSED" }))).outcome, "unknown");
+  });
+
   test("an answer that both refuses and approves is unknown", async () => {
     for (const change of [
       { responseStatus: "DENIED" },

@@ -216,6 +216,11 @@ export function readPayment(settings: Settings, token: AccessToken, requestId: s
   return request(settings, token, requestId, "GET", `/payments/${encodeURIComponent(id)}`);
 }
 
+/** Releases what is not captured. */
+export function release(settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
+  return request(settings, token, requestId, "PATCH", `/payments/${encodeURIComponent(id)}`, { isVoid: true });
+}
+
 /** Sends a captured payment back: J.P. Morgan voids no payment that was captured at once. */
 export function refund(subject: Subject, settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
   return request(settings, token, requestId, "POST", "/refunds", {

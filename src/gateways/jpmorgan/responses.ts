@@ -93,6 +93,8 @@ export function readFound(answer: GatewayAnswer, subject: Subject, requestIds?: 
   if (answer.status === 404) return kit.textAt(body, "responseStatus") === "ERROR" ? null : kit.unknown("a 404 that is not the vendor's");
   const told = kit.textAt(body, "requestId");
   if (requestIds && told !== undefined && !requestIds.includes(told)) return kit.unknown("the answer is another payment's");
+  const isVoid = kit.at(body, "isVoid") === true;
+  if (isVoid && subject.mode === "charge") return isVoided(body) ? kit.takenBack() : kit.unknown("voided, and in a state with money");
   const state = readPayment(body, subject);
   return (state.outcome === "approved" || state.outcome === "partial") && isSentBack(body) ? sentBack(state) : state;
 }
@@ -115,6 +117,11 @@ function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {
   return subject.mode === "tokenize" ? readStored(body, id) : readPaid(body, id, subject);
 }
 
+const isVoided = (body: kit.JsonObject | null): boolean => kit.textAt(body, "transactionState") === "VOIDED";
+
+/** Whether a hold was released. */
+export const isReleased = ({ status, body }: kit.Answered): boolean => status === 200 && isVoided(kit.readJson(body));
+
 /** Captured, and nothing is left to refund: by an earlier refund of ours. */
 const isSentBack = (body: kit.JsonObject): boolean => isCaptured(body) && kit.minorOf(kit.at(body, "remainingRefundableAmount")) === 0;
 
@@ -136,8 +143,9 @@ function readPaid(body: kit.JsonObject, id: string, subject: Subject): PaymentSt
   if (kit.minorOf(kit.at(body, "amount")) !== subject.amountMinor || kit.textAt(body, "currency") !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
   if (!isCaptured(body) && state !== "AUTHORIZED") return kit.unknown("approved, but in a state without money");
-  // AUTHORIZED after captureMethod NOW: J.P. Morgan captures it by itself.
-  return kit.approved({ jpmorgan_transaction_id: id, jpmorgan_state: state });
+  // AUTHORIZED after captureMethod NOW: J.P. Morgan captures it by itself. One that it calls MANUAL it does not.
+  const isHeld = !isCaptured(body) && kit.textAt(body, "captureMethod") === "MANUAL";
+  return kit.approved({ jpmorgan_transaction_id: id, jpmorgan_state: state }, { capture: isHeld ? "authorized" : "captured" });
 }
 
 /** A verified card is stored only when the profile's ids, or a Safetech token, have come with the answer. */
