@@ -80,8 +80,8 @@ async function settled(subject: kit.Noted<Subject>, io: PayflowIo, state: Paymen
 
 /** A void, or a credit of what is settled. A verification holds no money: nothing is credited for it. */
 async function takeBack(subject: kit.Noted<Subject>, io: PayflowIo, pnref: string): Promise<boolean> {
-  const refusals = subject.notes?.["reversal_refusals"];
-  const first = () => requests.voidPayment(subject, io.settings, pnref, refusals);
+  const end = kit.keyEnd(subject.notes);
+  const first = () => requests.voidPayment(subject, io.settings, pnref, end);
   if (subject.mode === "tokenize") {
     const answer = await kit.ask(io, first());
     return answer !== null && responses.readReversal(answer) === "done";
@@ -92,10 +92,9 @@ async function takeBack(subject: kit.Noted<Subject>, io: PayflowIo, pnref: strin
     isRefused = responses.isRefusal(answer);
     return answer;
   };
-  const steps = { void: first, refund: () => requests.credit(subject, io.settings, pnref, refusals), secondRefund: "harmless" } as const;
+  const steps = { void: first, refund: () => requests.credit(subject, io.settings, pnref, end), secondRefund: "harmless" } as const;
   const isDone = await kit.voidElseRefund({ send, note: io.note.bind(io) }, steps, responses.readReversal, subject.notes);
-  // A request id that was answered with a refusal is answered with it again.
-  if (isRefused) await io.note({ reversal_refusals: String(Number(refusals ?? 0) + 1) });
+  if (isRefused) await kit.nextKey(io, subject.notes);
   return isDone;
 }
 

@@ -125,14 +125,14 @@ export function inquire(subject: Subject, settings: Settings, requestId: string)
   return post(settings, requestId, ["I", ...fields]);
 }
 
-/** Takes a payment back before settlement. `refusals`: how many such requests were refused before. */
-export function voidPayment(subject: Subject, settings: Settings, pnref: string, refusals = ""): GatewayRequest {
-  return post(settings, requestIdOf(subject, `void${refusals}`), ["V", ["ORIGID", pnref]]);
+/** Takes a payment back before settlement. */
+export function voidPayment(subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest {
+  return post(settings, requestIdOf(subject, `void${keyEnd}`), ["V", ["ORIGID", pnref]]);
 }
 
 /** Gives a settled payment back. Without an amount of its own: just what was taken, be it all or a part. */
-export function credit(subject: Subject, settings: Settings, pnref: string, refusals = ""): GatewayRequest {
-  return post(settings, requestIdOf(subject, `credit${refusals}`), ["C", ["ORIGID", pnref]]);
+export function credit(subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest {
+  return post(settings, requestIdOf(subject, `credit${keyEnd}`), ["C", ["ORIGID", pnref]]);
 }
 
 /** What is wrong with the settings, or null. */

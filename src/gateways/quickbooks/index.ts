@@ -75,26 +75,20 @@ async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   const id = attempt.notes["quickbooks_charge_id"];
   if (id !== undefined && responses.isTakenBack(await send(io, (token) => requests.readCharge(io.settings, token, id)), id))
     return { outcome: "voided" };
-  const refusals = attempt.notes["void_refusals"];
-  const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token, refusals)));
-  if (voided === "absent" || voided === "refused") await io.note({ void_refusals: oneMore(refusals) });
+  const end = kit.keyEnd(attempt.notes);
+  const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token, end)));
+  if (voided === "absent" || voided === "refused") await kit.nextKey(io, attempt.notes);
   if (voided === "done") return { outcome: "voided" };
   if (voided === "absent" && id === undefined) return { outcome: "nothing to void" };
   const isRefunded = id !== undefined && voided !== "unclear" && (await refund(attempt, io, id));
   return isRefunded ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
 }
 
-/** A refusal is kept under its Request-Id: asked for again under it, a void or refund would be refused for ever. */
-const oneMore = (refusals = "0"): string => String(Number(refusals) + 1);
-
 function refund(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
-  const refusals = attempt.notes["refund_refusals"];
+  // Only a void that was refused leads here, so that the next reversal has other keys.
   const sending = async (): Promise<GatewayAnswer> => {
-    const answer = await send(io, (token) => requests.refund(attempt, io.settings, token, id, refusals));
-    if (kit.isOutcome(answer)) return { kind: "not sent", reason: "no access token" };
-    if (answer.kind === "answered" && responses.readRefund(answer) === "settled already")
-      await io.note({ refund_refusals: oneMore(refusals) });
-    return answer;
+    const answer = await send(io, (token) => requests.refund(attempt, io.settings, token, id, kit.keyEnd(attempt.notes)));
+    return kit.isOutcome(answer) ? { kind: "not sent", reason: "no access token" } : answer;
   };
   return kit.refundOnce(io, sending, responses.readRefund, attempt.notes);
 }

@@ -67,13 +67,13 @@ export const charge = (order: Order, settings: Settings, token: AccessToken) =>
 export const storeCard = (order: Order, settings: Settings, token: AccessToken) =>
   post(settings, token, requestId(order), `/quickbooks/v4/customers/${customerId(order)}/cards`, cardOf(order));
 
-/** Releases what the charge with the attempt's Request-Id took, while it is not settled. `refusals`: how often it was refused before. */
-export const voidCharge = (subject: Subject, settings: Settings, token: AccessToken, refusals = "") =>
-  post(settings, token, requestId(subject, `-void${refusals}`), `${PAYMENTS}/txn-requests/${requestId(subject)}/void`, {});
+/** Releases what the charge with the attempt's Request-Id took, while it is not settled. */
+export const voidCharge = (subject: Subject, settings: Settings, token: AccessToken, keyEnd = "") =>
+  post(settings, token, requestId(subject, `-void${keyEnd}`), `${PAYMENTS}/txn-requests/${requestId(subject)}/void`, {});
 
 /** Sends back a charge whose id is known; Intuit decides whether that is a void or a refund. */
-export const refund = (subject: Subject, settings: Settings, token: AccessToken, chargeId: string, refusals = "") => {
-  const id = requestId(subject, `-refund${refusals}`);
+export const refund = (subject: Subject, settings: Settings, token: AccessToken, chargeId: string, keyEnd: string) => {
+  const id = requestId(subject, `-refund${keyEnd}`);
   return post(settings, token, id, `${PAYMENTS}/charges/${chargeId}/refunds`, { amount: kit.decimalAmount(subject) });
 };
 
