@@ -262,7 +262,8 @@ describe("quickbooks responses", () => {
     assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : errors("PMT-4000")))), "unknown");
     assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : errors("PMT-20305")))), "unknown");
     assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : errors("PMT-5000")))), "card_declined");
-    assert.equal(codeOf(await charge(() => errors("PMT-6000"))), "unknown");
+    for (const answer of [errors("PMT-6000"), answered(429, ""), answered(503, "")])
+      assert.equal(codeOf(await charge(() => answer)), "unknown", JSON.stringify(answer));
   });
 
   test("any other amount, currency, status or id is never approved (R-422)", async () => {

@@ -52,8 +52,8 @@ const isShutOut = (status: number) => status === 401 || status === 403;
 const isFault = (error: Errors | null) => rangeOf(error?.code) === "PMT-6xxx";
 
 export function judge(answer: kit.Answered): kit.Repeat {
-  const byStatus = kit.repeatByStatus(answer);
-  if (byStatus !== "final") return byStatus;
+  // Of a flood (429) too Intuit does not say that nothing was done.
+  if (kit.repeatByStatus(answer) !== "final") return "perhaps done";
   const body = kit.readJson(answer.body);
   return (body === null && !isShutOut(answer.status)) || isFault(errorIn(body)) ? "perhaps done" : "final";
 }
