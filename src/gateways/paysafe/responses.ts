@@ -59,7 +59,7 @@ const ANOTHERS = kit.unknown("the answer is about another payment");
 
 /** The answer to a payment or a verification. A decline is status 402, a used reference 409. */
 export function readPayment(answer: GatewayAnswer, subject: Subject, currency: string): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const code = codeIn(body);
@@ -176,7 +176,7 @@ export const isCancelled = (answer: GatewayAnswer): boolean => kit.textAt(kit.lo
  * address. It moves no money, so that it may be asked again.
  */
 export function readStored(answer: GatewayAnswer, subject: Subject): Approved | Declined | Unknown | "stored before" | "no such address" {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const code = codeIn(body);

@@ -53,7 +53,7 @@ export type State = Approved | Declined | Unknown | { outcome: "partial"; refnum
 
 /** The answer to a sale. Approved, declined and most errors alike come with status 200. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
@@ -107,7 +107,7 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
 
 /** The answer to storing a card, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
   if (read.status === 200 && kit.textAt(read.body, "result_code") === "A") return stored(read.body);
   const refused = refusal(read.status, read.body);
