@@ -178,6 +178,6 @@ export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const [result, code] = [kit.textAt(read ?? undefined, "result_code"), errorOf(read)];
   if (status !== 200) return "unclear";
   if (result === "A") return "done";
-  const isUndecided = NOT_KNOWN.has(code ?? "") || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");
+  const isUndecided = (read !== null && isOpen(read)) || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");
   return !isUndecided && (result === "E" || result === "D" || code !== undefined) ? "settled already" : "unclear";
 }
