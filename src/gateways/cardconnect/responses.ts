@@ -91,7 +91,7 @@ const approves = (body: kit.JsonObject): boolean => field(body, "respstat") === 
 
 /** The answer to a sale. Business results alike come with status 200: `respstat` decides. */
 export function readSale(answer: GatewayAnswer, subject: Subject): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? stateOf(read.body, subject, isUndecided(read.body)) : ofStatus(read.status);
 }
@@ -149,7 +149,7 @@ function refusal(body: kit.JsonObject): Declined {
 
 /** The answer to a card's verification or storing, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? storedIn(read.body, isUndecided(read.body)) : ofStatus(read.status);
 }

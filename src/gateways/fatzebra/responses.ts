@@ -40,6 +40,7 @@ export type PurchaseState = Approved | Declined | Unknown | { outcome: "partial"
 
 /** The answer to a purchase. The status says nothing about the outcome: a decline is 200, and so may a refused field be. */
 export function readPurchase(answer: GatewayAnswer, subject: Subject): PurchaseState {
+  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429, of which the vendor does not say what it means");
   const body = bodyOf(answer);
   if (kit.isOutcome(body)) return body;
   const state = purchaseState(body, subject);

@@ -203,6 +203,7 @@ function readError(status: number, body: kit.JsonObject): Declined | Unknown {
   if (status === 401 || status === 403) return kit.declined("gateway_credentials_invalid");
   const words = [kit.textAt(body, "responseCode"), message].join(" ");
   if (status === 409 || ofWords(words) === "duplicate_transaction") return kit.declined("duplicate_transaction", { message });
+  if (status === 429) return kit.declined("gateway_unavailable");
   if (status >= 300 && status < 400) return kit.unknown(`status ${status}`);
   const errors = kit.at(body, "validationErrors");
   const entities = Array.isArray(errors) ? errors.map((error) => (kit.isObject(error) ? (kit.textAt(error, "entity") ?? "") : "")) : [];

@@ -55,6 +55,14 @@ export async function refundOnce(
   return !wasSent(notes, "refund") && (await sendNoted(io, "refund", send, read, notes)) === "done";
 }
 
+/**
+ * Ends a reversal's idempotency key. A vendor answers a key as it did before: a reversal that was answered and not made is asked for under
+ * another one, which `nextKey` notes; one whose answer was lost under its own.
+ */
+export const keyEnd = (notes: Notes = {}): string => notes["reversal_refusals"] ?? "";
+export const nextKey = (io: Pick<GatewayIo, "note">, notes: Notes = {}): Promise<void> =>
+  io.note({ reversal_refusals: String(Number(keyEnd(notes)) + 1) });
+
 export interface ReversalSteps {
   void: () => GatewayRequest;
   refund: () => GatewayRequest;

@@ -10,7 +10,6 @@ import {
   basicAuth,
   codeTable,
   hmac,
-  limited,
   minorOfDecimal,
   poll,
   readJson,
@@ -53,7 +52,7 @@ test("an answer means another thing for a request that can take money than for o
   const cases: readonly (readonly [GatewayAnswer, nothing: string, money: string])[] = [
     [NOT_SENT, "gateway_unavailable", "gateway_unavailable"],
     [LOST, "gateway_unavailable", "unknown"],
-    [answered(429, "{}"), "gateway_unavailable", "unknown"],
+    [answered(429, "{}"), "gateway_unavailable", "gateway_unavailable"],
     [answered(503, "{}"), "gateway_unavailable", "unknown"],
     [answered(409, "{}"), "gateway_unavailable", "unknown"],
     [answered(401, "<html>"), "gateway_credentials_invalid", "gateway_credentials_invalid"],
@@ -67,8 +66,8 @@ test("an answer means another thing for a request that can take money than for o
     assert.equal(codeOf(triage(answer, { effect: "nothing", read: readJson })), nothing);
     assert.equal(codeOf(triage(answer, { effect: "money", read: readJson })), money);
   }
-  // Where the vendor says so.
-  assert.equal(codeOf(triage(answered(429, "{}"), { effect: "money", read: readJson, refused: limited })), "gateway_unavailable");
+  // Where the vendor does not say that nothing ran.
+  assert.equal(codeOf(triage(answered(429, "{}"), { effect: "money", read: readJson, flood: "unclear" })), "unknown");
 });
 
 test("after a lost try only what the vendor keeps under the key counts, unless nothing can have been done", async () => {

@@ -16,6 +16,8 @@ export interface AnswerRule<Body> {
   readable?: (status: number) => boolean;
   /** Whether a body says that the request was granted. Beside a status that is no success it is neither a yes nor a no. */
   approves?: (body: Body) => boolean;
+  /** Where the vendor does not say that nothing ran: its 429 is looked up. */
+  flood?: "unclear";
   /** What a status says by itself, whatever else the body holds; undefined where the body says it. */
   refused?: (status: number) => Declined | undefined;
 }
@@ -23,9 +25,6 @@ export interface AnswerRule<Body> {
 /** Statuses of a caller who may not ask: told before anything runs. */
 export const shutOut = (status: number): Declined | undefined =>
   status === 401 || status === 403 ? declined("gateway_credentials_invalid") : undefined;
-
-/** At vendors who say that a request over their limit was not processed. */
-export const limited = (status: number): Declined | undefined => (status === 429 ? declined("gateway_unavailable") : undefined);
 
 export interface Read<Body> {
   status: number;
@@ -40,7 +39,8 @@ export interface Read<Body> {
  * |---|---|---|
  * | not sent | gateway_unavailable | gateway_unavailable |
  * | lost | gateway_unavailable | unknown |
- * | 5xx, 408, 409, 425, 429 | gateway_unavailable | unknown |
+ * | 429 | gateway_unavailable | gateway_unavailable (nothing ran), or unknown by `flood` |
+ * | 5xx, 408, 409, 425 | gateway_unavailable | unknown |
  * | 401, 403, body unreadable | by the status | by the status (who may not ask is told before anything runs) |
  * | other 4xx, body unreadable | by the status | unknown |
  * | other, body unreadable | processing_error | unknown |
@@ -54,11 +54,12 @@ export function triage<Body>(
 export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body>): Read<Body> | Declined | Unknown;
 export function triage<Body>(
   answer: GatewayAnswer,
-  { effect, read, readable = saysOutcome, approves, refused }: AnswerRule<Body>,
+  { effect, read, readable = saysOutcome, approves, flood, refused }: AnswerRule<Body>,
 ): Read<Body> | Declined | Unknown {
   if (answer.kind === "not sent") return declined("gateway_unavailable");
   if (answer.kind === "lost") return effect === "money" ? unknown("the vendor's answer was lost") : declined("gateway_unavailable");
   const { status, headers } = answer;
+  if (status === 429 && effect === "money" && flood === "unclear") return unknown("status 429");
   const anyBody = read(answer.body);
   const body = readable(status) ? anyBody : null;
   const isContradiction = anyBody !== null && (status < 200 || status > 299) && (approves?.(anyBody) ?? false);
@@ -66,6 +67,7 @@ export function triage<Body>(
   const told = refused?.(status);
   if (told !== undefined) return told;
   if (body !== null) return { status, headers, body };
+  if (status === 429) return declined("gateway_unavailable");
   if (effect === "money" && status !== 401 && status !== 403) return unknown(`status ${status} with a body that says nothing`);
   if (status >= 500 || !saysOutcome(status)) return declined("gateway_unavailable");
   return declined(codeOfStatus(status) ?? "processing_error");

@@ -62,7 +62,7 @@ function idOf(text: string | undefined): string | undefined {
 /** Fields of a response; any status but 200 says nothing about the payment. */
 function fieldsOf(answer: GatewayAnswer) {
   const approves = (fields: kit.Form) => fields.get("response") === "1";
-  return kit.triage(answer, { effect: "money", read: kit.readForm, readable: (status) => status === 200, approves, refused: kit.limited });
+  return kit.triage(answer, { effect: "money", read: kit.readForm, readable: (status) => status === 200, approves });
 }
 
 /** The vendor's words without their trace number. */

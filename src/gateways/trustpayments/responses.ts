@@ -62,7 +62,7 @@ const TYPES = { charge: "AUTH", tokenize: "ACCOUNTCHECK" } as const;
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   const approves = (body: kit.JsonObject) => responsesOf(body, TYPES[subject.mode]).some((one) => kit.scalarAt(one, "errorcode") === "0");
   const refused = (status: number) => (status === 401 ? kit.shutOut(status) : undefined);
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear", refused });
   if ("outcome" in read) return read;
   const said = read.status === 200 ? responseOf(read.body, TYPES[subject.mode]) : undefined;
   return said === undefined ? kit.unknown("no response to what was asked") : stateOf(said, subject);

@@ -53,7 +53,7 @@ export type State = Approved | Declined | Unknown | { outcome: "partial"; refnum
 
 /** The answer to a sale. Approved, declined and most errors alike come with status 200. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
@@ -107,7 +107,7 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
 
 /** The answer to storing a card, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, refused: kit.limited });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
   if (read.status === 200 && kit.textAt(read.body, "result_code") === "A") return stored(read.body);
   const refused = refusal(read.status, read.body);
@@ -178,6 +178,6 @@ export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const [result, code] = [kit.textAt(read ?? undefined, "result_code"), errorOf(read)];
   if (status !== 200) return "unclear";
   if (result === "A") return "done";
-  const isUndecided = NOT_KNOWN.has(code ?? "") || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");
+  const isUndecided = (read !== null && isOpen(read)) || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");
   return !isUndecided && (result === "E" || result === "D" || code !== undefined) ? "settled already" : "unclear";
 }

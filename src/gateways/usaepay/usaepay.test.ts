@@ -112,7 +112,8 @@ describe("usaepay reversals", () => {
     const settled = ioWith([listed(PAID), refused(10128, "E"), back]);
     assert.equal((await usaepay.void!(traceOf(orderOf()), settled)).outcome, "voided");
     assert.equal(settled.sent[2]?.body, '{"command":"refund","refnum":"3225593736"}');
-    for (const unclear of [refused(90909, "E"), refused(4, "E"), refused(23, "E"), answered(502, "<html>"), LOST]) {
+    const unnamed = answered(200, { ...PAID, result_code: "E" });
+    for (const unclear of [refused(90909, "E"), refused(4, "E"), refused(23, "E"), unnamed, answered(502, "<html>"), LOST]) {
       const doubtful = ioWith([listed(PAID), unclear, back]);
       assert.equal((await usaepay.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
       assert.equal(doubtful.sent.length, 2);
