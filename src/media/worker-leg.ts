@@ -307,6 +307,7 @@ export class WorkerLeg implements RelayTarget {
   #transmit(datagram: Uint8Array): boolean {
     const target = this.#lock?.target;
     if (target === undefined) return false;
+    if (this.#remote?.payloadTypes) rename(datagram, this.#remote.payloadTypes);
     if (!this.#srtp) return this.#sockets.send(datagram, target.port, target.host);
     const packet = this.#srtp.protect(datagram);
     if (packet) this.#sockets.send(packet, target.port, target.host);
@@ -377,7 +378,8 @@ export class WorkerLeg implements RelayTarget {
   #receive(datagram: Uint8Array, { address, port }: RemoteInfo): boolean {
     const packet = readRtp(datagram, this.#packet);
     if (!packet || !this.#lock) return false;
-    const { payloadType } = packet;
+    const payloadType = this.#codecOf(packet.payloadType);
+    packet.payloadType = payloadType;
     const isEvent = this.#isEvent(payloadType);
     const isAudio = payloadType === 0 || payloadType === 8;
     // What was not agreed on says that a peer lives and which sequence numbers it has used, but not who it is.
@@ -397,6 +399,13 @@ export class WorkerLeg implements RelayTarget {
       if (!isEvent || this.#keys.accepts("rtp")) this.#bridged.relay.forward(packet, isEvent, now);
     } else this.#hear(packet, isEvent, now);
     return true;
+  }
+
+  /** The codec's number in RFC 3551, where the peer gives it another one. */
+  #codecOf(payloadType: number): number {
+    const { payloadTypes } = this.#remote ?? {};
+    if (!payloadTypes) return payloadType;
+    return payloadType === payloadTypes[0] ? 0 : payloadType === payloadTypes[8] ? 8 : payloadType;
   }
 
   #isEvent(payloadType: number): boolean {
@@ -452,6 +461,12 @@ export class WorkerLeg implements RelayTarget {
   #onPeriod(now: number): void {
     if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
+}
+
+/** Puts the peer's number of the codec into a packet of ours. */
+function rename(datagram: Uint8Array, payloadTypes: Partial<Record<number, number>>): void {
+  const second = datagram[1] ?? 0;
+  datagram[1] = (second & 0x80) | (payloadTypes[second & 0x7f] ?? second & 0x7f);
 }
 
 /** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */
