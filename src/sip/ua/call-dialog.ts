@@ -151,6 +151,11 @@ export class CallDialog implements DialogOwner {
       });
   }
 
+  /** Runs the session timer that the 2xx to our INVITE has agreed to. */
+  keepTime(terms: SessionTerms): void {
+    this.#sessionTimer.restart(terms);
+  }
+
   /** Acknowledges the 2xx to `invite`, our own; the returned function does it again for each retransmission (section 13.2.2.4). */
   async acknowledge(invite: SipRequest): Promise<() => void> {
     const draft = this.#draft(this.#dialog.request("ACK", invite.cseq.number));
