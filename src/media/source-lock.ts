@@ -45,7 +45,7 @@ const [FORMER, UNKNOWN, NEAR, NEGOTIATED] = [0, 1, 2, 3];
  * the one before to be silent meanwhile. No other source counts.
  *
  * After a new description with another address what is still on its way from the former source counts as before (RFC 3264 section 8.3.1), but
- * we send to the new address. Some describe another one and stay where they are: whoever does, in order for a while, is answered there.
+ * we send to the new address. Some describe another one and stay where they are: whoever does, in order for a second, is answered there.
  */
 export class SourceLock {
   #negotiated: Address;
@@ -90,7 +90,8 @@ export class SourceLock {
       return isLocked || sureness !== UNKNOWN ? "locked" : "learning";
     }
     if (current && sureness <= this.#surenessOf(current)) return "foreign";
-    const since = sureness >= NEAR && !isLocked ? now : this.#provenSince(source, packet, now);
+    const since =
+      sureness >= NEAR && !isLocked ? now : this.#provenSince(source, packet, now, sureness === FORMER ? LEARNING_MS : PROBATION_MS);
     if (since === null) return sureness === FORMER ? "locked" : "foreign";
     this.#take(source, sureness === NEGOTIATED);
     this.#learningSince = since;
@@ -131,9 +132,9 @@ export class SourceLock {
   }
 
   /** When the stream of a source began, once it has come in order for long enough. */
-  #provenSince(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): number | null {
+  #provenSince(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number, probationMs: number): number | null {
     const { packets, since } = this.#note(source, packet, now);
-    return packets < PROBATION_PACKETS || now - since < PROBATION_MS ? null : since;
+    return packets < PROBATION_PACKETS || now - since < probationMs ? null : since;
   }
 
   #note(source: Address, { ssrc, sequence }: Pick<RtpPacket, "ssrc" | "sequence">, now: number): Candidate {

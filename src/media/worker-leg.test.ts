@@ -272,6 +272,25 @@ test("reports follow a peer that moves, whatever came late from the former place
   await next;
 });
 
+test("a codec under a number of the peer's own is sent and heard under that, and crosses a bridge as what it is (RFC 3551 section 6)", async (t) => {
+  const one = rig(t, { muted: false, capture: false, signallingHost: null });
+  const sent = once(one.peer, "message");
+  one.leg.setRemote({ ...one.remote, payloadTypes: { 0: 107 } });
+  const [first] = (await sent) as [Buffer];
+  assert.deepEqual([first.length, (first[1] ?? 0) & 0x7f], [172, 107]);
+  const other = rig(t);
+  other.leg.setRemote({ ...other.remote, payloadType: 8, payloadTypes: { 8: 96 } });
+  one.leg.bridge(other.leg);
+  const relayed = once(other.peer, "message");
+  one.peer.send(
+    writeRtp({ marker: false, payloadType: 107, sequence: 1, timestamp: 1, ssrc: 5, payload: new Uint8Array(160).fill(0xff) }),
+    one.port,
+    HOST,
+  );
+  const [datagram] = (await relayed) as [Buffer];
+  assert.deepEqual([(datagram[1] ?? 0) & 0x7f, datagram[12]], [96, 0xd5]);
+});
+
 /** The next datagram of RTCP. */
 async function report(socket: Socket): Promise<{ datagram: Buffer; port: number }> {
   for (;;) {

@@ -53,9 +53,15 @@ const COMFORT_NOISE = 13;
 /** No audio for this long: the peer has stopped sending because its caller is silent. */
 const QUIET_AFTER_MS = 100;
 
-/** A digit of INFO that crosses a bridge, which says nothing of how long it was held: as a telephone presses it. */
+/** A digit that crosses a bridge in another form, before it is known how long it is held: as a telephone presses it. */
 const RELAYED: DtmfTiming = { onMs: 120, gapMs: 60 };
 const RELAYED_ID = "relayed";
+
+/** The other end, and the way there. */
+interface Bridged {
+  other: WorkerLeg;
+  relay: Relay;
+}
 
 /** One call leg inside the media worker: its sockets, what it sends, what it hears. */
 export class WorkerLeg implements RelayTarget {
@@ -88,10 +94,10 @@ export class WorkerLeg implements RelayTarget {
   /** Whose stream `#ssrc` checks. */
   #target: Address | null = null;
   #sourceState: SourceState = "foreign";
-  #bridged: { other: WorkerLeg; relay: Relay } | null = null;
+  #bridged: Bridged | null = null;
   /** How the peer's digits cross the bridge. */
   readonly #keys: KeySource;
-  /** Digits of the other leg's INFO requests that are being sent, in place of its audio. */
+  /** Digits of the other leg, of INFO or as tones, that are being sent in place of its audio. */
   #relaying = 0;
   #ignored = 0;
   #lastAudio = 0;
@@ -307,6 +313,7 @@ export class WorkerLeg implements RelayTarget {
   #transmit(datagram: Uint8Array): boolean {
     const target = this.#lock?.target;
     if (target === undefined) return false;
+    if (this.#remote?.payloadTypes) rename(datagram, this.#remote.payloadTypes);
     if (!this.#srtp) return this.#sockets.send(datagram, target.port, target.host);
     const packet = this.#srtp.protect(datagram);
     if (packet) this.#sockets.send(packet, target.port, target.host);
@@ -377,7 +384,8 @@ export class WorkerLeg implements RelayTarget {
   #receive(datagram: Uint8Array, { address, port }: RemoteInfo): boolean {
     const packet = readRtp(datagram, this.#packet);
     if (!packet || !this.#lock) return false;
-    const { payloadType } = packet;
+    const payloadType = this.#codecOf(packet.payloadType);
+    packet.payloadType = payloadType;
     const isEvent = this.#isEvent(payloadType);
     const isAudio = payloadType === 0 || payloadType === 8;
     // What was not agreed on says that a peer lives and which sequence numbers it has used, but not who it is.
@@ -394,9 +402,23 @@ export class WorkerLeg implements RelayTarget {
       return payloadType === COMFORT_NOISE;
     }
     if (this.#bridged) {
-      if (!isEvent || this.#keys.accepts("rtp")) this.#bridged.relay.forward(packet, isEvent, now);
+      if (!isEvent || this.#keys.accepts("rtp")) this.#relay(packet, isEvent, now, this.#bridged);
     } else this.#hear(packet, isEvent, now);
     return true;
+  }
+
+  /** To the other end; a digit as tones where it agreed on no events. */
+  #relay(packet: RtpPacket, isEvent: boolean, now: number, { other, relay }: Bridged): void {
+    if (!isEvent || other.format?.eventPayloadType !== null) return relay.forward(packet, isEvent, now);
+    const digit = this.#telephoneEvents.receive(packet);
+    if (digit !== null) other.#sendRelayed(digit);
+  }
+
+  /** The codec's number in RFC 3551, where the peer gives it another one. */
+  #codecOf(payloadType: number): number {
+    const { payloadTypes } = this.#remote ?? {};
+    if (!payloadTypes) return payloadType;
+    return payloadType === payloadTypes[0] ? 0 : payloadType === payloadTypes[8] ? 8 : payloadType;
   }
 
   #isEvent(payloadType: number): boolean {
@@ -452,6 +474,12 @@ export class WorkerLeg implements RelayTarget {
   #onPeriod(now: number): void {
     if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
+}
+
+/** Puts the peer's number of the codec into a packet of ours. */
+function rename(datagram: Uint8Array, payloadTypes: Partial<Record<number, number>>): void {
+  const second = datagram[1] ?? 0;
+  datagram[1] = (second & 0x80) | (payloadTypes[second & 0x7f] ?? second & 0x7f);
 }
 
 /** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */

@@ -398,6 +398,34 @@ test("over UDP a peer whose Contact cannot be sent to gets our BYE where its INV
   }
 });
 
+test("a peer that comes back by another connection, or from another port of its router's, gets our BYE there", async () => {
+  const made = await testAgent({ mayReach: async () => false, trunks: ["127.0.0.0/8"] });
+  for (const open of [() => rawTcp(made.port), () => rawUdp(made.port)]) {
+    const [first, second] = [await open(), await open()];
+    const call = { "Call-ID": `moved-${first.protocol}`, Contact: `<sip:peer@127.0.0.1:1;transport=${first.protocol.toLowerCase()}>` };
+    first.send(requestText(first, { method: "INVITE", headers: call, body: OFFER }));
+    const answering = (await made.calls.next()).answer(ANSWER);
+    const response = await first.responses.next();
+    const inside = { ...call, To: response.header("To") };
+    first.send(requestText(first, { method: "ACK", headers: inside }));
+    const dialog = await answering;
+    if (first.protocol === "TCP") await first.close();
+    second.send(requestText(second, { method: "INFO", headers: inside, cseq: 2 }));
+    assert.equal((await second.responses.next()).status, 200);
+    // What is out of order is not followed.
+    const late = await open();
+    late.send(requestText(late, { method: "INFO", headers: inside, cseq: 1 }));
+    assert.equal((await late.responses.next()).status, 500);
+    const leaving = dialog.bye();
+    const bye = await second.requests.next();
+    assert.equal(bye.method, "BYE");
+    second.send(respond(bye, 200, null).toBytes());
+    await leaving;
+    await Promise.all([first.close(), second.close(), late.close()]);
+  }
+  await made.agent.stop();
+});
+
 test("a Contact of a transport that is not spoken here is talked to where its INVITE came from, by UDP and TCP", async () => {
   for (const transport of ["ws", "SCTP", "x-own"]) {
     const contact = `sip:me@192.0.2.9;transport=${transport}`;
