@@ -130,7 +130,7 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
   return kit.declined(known.find((code) => code !== "gateway_misconfigured") ?? "gateway_misconfigured", { message });
 }
 
-/** The vendor is too busy, its engine or the front door, which has no words for it: come again, as a single-use id pays but once. */
+/** The vendor is too busy, its engine, or what stands before it and has no words for it: come again, as a single-use id pays but once. */
 export function isTooBusy(answer: GatewayAnswer): boolean {
   if (answer.kind === "answered" && answer.status === 429) return true;
   const errors = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "errors") ?? [];

@@ -394,7 +394,7 @@ describe("ecommpay, lost answers", () => {
     }
   });
 
-  test("a payment that the front door turns away (429) is sent again under its id, and unknown when it never gets through", async () => {
+  test("a payment that is turned away (429) is sent again under its id, and unknown when it never gets through", async () => {
     let sent = 0;
     const io = ioWith(
       () => (sent < 2 ? ABSENT : status()),
