@@ -74,6 +74,7 @@ async function takeBack(attempt: AttemptTrace, io: OpayoIo, registered: requests
     const request = requests.transactionDetail(requests.refundCode(attempt), io.settings);
     const refunded = request === null ? "unclear" : responses.readRefund(await io.send(request), attempt);
     const refund = () => requests.refund(attempt, io.settings, registered);
+    if (refunded === "refused") await kit.nextKey(io, attempt.notes);
     if (refunded !== "absent") return refunded === "done";
     return kit.voidElseRefund(io, { void: first, refund, secondRefund: "harmless" }, responses.readReversal, attempt.notes);
   }

@@ -370,6 +370,18 @@ describe("opayo responses", () => {
     }
   });
 
+  test("a refund that the report shows as refused is made under another code the next time, as its own is used up (R-422)", async () => {
+    const declined = report({ ...KNOWN, vendortxcode: REFUND_CODE, txstateid: "18", status: "Transaction declined by the bank." });
+    const first = ioWith([report(KNOWN), declined]);
+    assert.equal((await opayo.void!(traceOf(orderOf()), first)).outcome, "unknown");
+    const made = lines({ Status: "OK", StatusDetail: "0000 : The Authorisation was Successful." });
+    const next = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), made]);
+    assert.equal((await opayo.void!(traceOf(orderOf(), first.notes), next)).outcome, "voided");
+    const codes = [1, 3].map((index) => /refund-[a-z]{24}/.exec(decodeURIComponent(next.sent[index]?.body ?? ""))?.[0]);
+    assert.equal(codes[0], codes[1]);
+    assert.notEqual(codes[0], REFUND_CODE);
+  });
+
   test("a refund that the bank refused is not known to be made, though its code was used up and an answer before was lost (R-422)", async () => {
     const declined = report({ ...KNOWN, vendortxcode: REFUND_CODE, txstateid: "18", status: "Transaction declined by the bank." });
     const io = testIo(settingsOf(opayo), ({ url, body }) => {

@@ -233,11 +233,15 @@ export function takeBack(subject: Subject, settings: Settings, { vpsTxId, securi
   ]);
 }
 
-/** The refund's own, the same at each try: a second refund is refused, and the first is found by it when its answer was lost. */
-export const refundCode = ({ reference }: Pick<Subject, "reference">) => `refund-${kit.shortReference(reference, 24)}`;
+/**
+ * The refund's own, the same until it is seen refused: a second refund is refused, and the first is found by it when its answer was
+ * lost.
+ */
+export const refundCode = ({ reference, notes }: kit.Noted<Pick<Subject, "reference">>) =>
+  `refund-${kit.shortReference(reference + kit.keyEnd(notes), 24)}`;
 
 /** Gives a settled payment back. */
-export function refund(subject: Subject, settings: Settings, { vpsTxId, securityKey, txAuthNo }: Registered): GatewayRequest {
+export function refund(subject: kit.Noted<Subject>, settings: Settings, { vpsTxId, securityKey, txAuthNo }: Registered): GatewayRequest {
   return post(settings, "/gateway/service/refund.vsp", [
     ...head(settings, "REFUND", refundCode(subject)),
     ["Amount", opayoAmount(subject)],

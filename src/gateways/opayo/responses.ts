@@ -136,12 +136,13 @@ export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
 }
 
 /** What became of the refund of the whole: one that was refused has used its code up, and gave nothing back. */
-export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "absent" | "unclear" {
+export function readRefund(answer: GatewayAnswer, subject: kit.Noted<Subject>): "done" | "absent" | "refused" | "unclear" {
   const found = reportOn(answer, refundCode(subject));
   if (found.outcome !== "reported") return found.outcome === "absent" ? "absent" : "unclear";
   const [state, status = ""] = [kit.childText(found.root, "txstateid"), kit.childText(found.root, "status")];
   const isNamed = kit.childText(found.root, "vendortxcode") === refundCode(subject);
-  return isNamed && state === AUTHORISED && !FAILED.test(status) && isAsked(found.root, subject) ? "done" : "unclear";
+  if (!isNamed || !isAsked(found.root, subject) || FAILED.test(status) === (state === AUTHORISED)) return "unclear";
+  return state === AUTHORISED ? "done" : "refused";
 }
 
 /** The amount and currency of a payment, which not every detail has; thousands may be set apart. */

@@ -25,7 +25,8 @@ export const gateway = kit.defineGateway({
   },
   sandbox: { api_key: "_ExampleKeyAAAABBBBCCCCDDDD12345", api_pin: "864213" },
   documentation:
-    "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions; beyond them its outcome stays unknown. Switch " +
+    "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions; beyond them its outcome stays unknown, and so does " +
+    "one that the list shows as an error without a code, or with that of a broken connection: look at the processor's. Switch " +
     "duplicate folding on at the key. Unconfirmed: the HTTP status of refused keys, the length of orderid, and holds of 0.00. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf(sum) {

@@ -64,8 +64,8 @@ export const invoiceOf = ({ reference }: Pick<Subject, "reference">) => kit.shor
 
 function payment(order: Order) {
   return {
-    // Dollars need none.
-    currency: order.currency === "USD" ? undefined : currencyNumber(order.currency),
+    // Dollars need none, and a card is stored whatever the currency.
+    currency: order.currency === "USD" || !isTaken(order) ? undefined : currencyNumber(order.currency),
     invoice: invoiceOf(order),
     orderid: order.reference,
     description: clean(order.description, 255),

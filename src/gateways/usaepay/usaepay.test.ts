@@ -87,6 +87,9 @@ describe("usaepay requests", () => {
     assert.equal((await usaepay.tokenize(storing, held)).outcome, "approved");
     assert.partialDeepStrictEqual(JSON.parse(held.sent[0]?.body ?? ""), { command: "authonly", amount: "0.00", save_card: true });
     assert.equal(held.sent[1]?.body, '{"command":"cc:void:release","refnum":"3225593737"}');
+    const francs = ioWith([answered(200, SAVED)]);
+    await usaepay.tokenize({ ...storing, currency: "XAF" }, francs);
+    assert.doesNotMatch(francs.sent[0]?.body ?? "", /"currency"/, "of no money in a currency that the vendor does not list");
     const cannot = ioWith([refused("81003", "E"), answered(200, SAVED)]);
     assert.equal((await usaepay.tokenize(storing, cannot)).outcome, "approved");
     assert.match(cannot.sent[1]?.body ?? "", /^\{"command":"cc:save"/);

@@ -221,7 +221,7 @@ export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: 
 }
 
 /** Statuses that say that a reversal was not taken. */
-const NOT_REVERSED = new Set([400, 401, 403, 404, 422, 429]);
+const NOT_REVERSED = new Set([400, 401, 403, 404, 422]);
 
 export const readReversal = ({ status }: kit.Answered): kit.ReversalStep =>
   status === 202 ? "done" : NOT_REVERSED.has(status) ? "settled already" : "unclear";

@@ -367,6 +367,7 @@ describe("worldpay look-ups", () => {
     for (const [link, first, again] of [
       [refund, LOST, 0],
       [refund, answered(500, {}), 0],
+      [refund, answered(429, {}), 0],
       [refund, answered(400, {}), 1],
       [cancel, LOST, 1],
     ] as const) {
