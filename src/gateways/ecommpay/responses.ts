@@ -74,10 +74,11 @@ export function readQueued(answer: GatewayAnswer, flood?: "unclear"): Declined |
   return kit.declined(codeOf(code) ?? "processing_error", { message });
 }
 
-/** What the answer to a refund says: it is in the queue, refused, or nothing certain. */
+/** What the answer to a refund says: it is in the queue, refused, or nothing certain, as a duplicate. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
-  const { outcome } = readQueued(answer);
-  return outcome === "queued" ? "done" : outcome === "declined" ? "settled already" : "unclear";
+  const said = readQueued(answer);
+  if (said.outcome === "queued") return "done";
+  return said.outcome === "declined" && said.code !== "duplicate_transaction" ? "settled already" : "unclear";
 }
 
 /** What a status answer says of a payment. */
