@@ -279,7 +279,10 @@ function follow(call: UsaepayCall, kind: "capture" | "void" | "refund"): Answer 
   if (one === undefined) return failNow("47", "Unable to locate the original transaction.");
   const id = tools.digits(10);
   const command = call.text("command").replace(/^cc:/, "");
-  if (transactions.change(kind, one, { id, amountMinor: call.minor("amount", "USD") }) !== null)
+  // A verification holds nothing; its saved card stays.
+  const isRelease = kind === "void" && one.state === "verified";
+  if (isRelease) one.state = "voided";
+  else if (transactions.change(kind, one, { id, amountMinor: call.minor("amount", "USD") }) !== null)
     failNow("10128", `The transaction is in no state for ${command}, or not with this amount.`);
   const said = { type: "transaction", key: one.details.key, refnum: kind === "refund" ? id : one.id, is_duplicate: "N" };
   return json(200, { ...said, result_code: "A", result: "Approved", authcode: String(one.details.body["authcode"]) });

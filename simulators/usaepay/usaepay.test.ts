@@ -72,6 +72,17 @@ describe("the USAePay simulator keeps to what USAePay does", () => {
     assert.equal((await send(await follow(send, "cc:void:release"))).json.result, "Approved");
   });
 
+  test("a verification of 0.00 is released once, and its card stays", async () => {
+    const check = { command: "authonly", amount: "0.00", save_card: true };
+    const { refnum, savedcard } = (await send(sale(check))).json;
+    const release = await follow(send, "cc:void:release", { refnum });
+    assert.deepEqual((await send(release)).json.result_code, "A");
+    assert.equal((await send(release)).json.error_code, "10128");
+    assert.equal((await send(sale({ creditcard: { number: savedcard.key } }))).json.result_code, "A");
+    const unsaved = await follow(send, "cc:void:release", {}, { ...check, save_card: false });
+    assert.equal((await send(unsaved)).json.result_code, "A");
+  });
+
   test("a card that was saved with a sale, or taken from one, is charged by its key", async () => {
     const saved = (await send(sale({ save_card: true }))).json as { key: string; savedcard: { key: string } };
     const { at, headers = {} } = sale();

@@ -282,8 +282,9 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
               const before = (await reversed(order)).length;
               assert.equal((await gateway.void!(traceOf(order, io.notes), openIo(gateway))).outcome, "voided");
               assert.equal((await reversed(order)).length, before + 1);
-              const ofNothing = column.voidsUnseen?.[mode] ? "unknown" : "nothing to void";
-              assert.equal((await gateway.void!(traceOf(newOrder(mode)), openIo(gateway))).outcome, ofNothing);
+              const ofNothing = column.voidsUnseen?.[mode] ? ["unknown"] : ["absent", "nothing to void"];
+              const { outcome } = await gateway.void!(traceOf(newOrder(mode)), openIo(gateway));
+              assert.ok(ofNothing.includes(outcome), outcome);
             });
           }
 

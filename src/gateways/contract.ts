@@ -231,7 +231,13 @@ export type LookUpResult =
   | { outcome: "pending" }
   | Unknown;
 
-export type VoidResult = { outcome: "voided" } | { outcome: "nothing to void" } | Unknown;
+export type VoidResult =
+  | { outcome: "voided" }
+  /** The vendor shows what became of the attempt, and nothing of it stands; or nothing that could be taken back was kept. */
+  | { outcome: "nothing to void" }
+  /** The vendor has no such transaction: as in a look-up, and no proof for one that it approved. */
+  | { outcome: "absent" }
+  | Unknown;
 
 /** What a gateway may touch. The smallest set that the 26 vendors need; `payments/` builds one per attempt. */
 export interface GatewayIo {

@@ -109,8 +109,8 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   },
   // The account's currency.
   paysafe: DOLLARS,
-  // Two decimals; dinars are written with three.
-  qualpay: refused(MISCONFIGURED, "999999.990 KWD; 0.010 KWD; 0.001 KWD"),
+  // Two decimals.
+  qualpay: THOUSANDTHS,
   quickbooks: DOLLARS,
   // Eight digits, and about half a dollar at the least.
   stripe: refused(MISCONFIGURED, "0.01 USD; 1 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD"),
@@ -130,10 +130,10 @@ const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
   opayo: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.001 KWD",
   payflow: "0.001 KWD",
   paysafe: OTHER_CURRENCIES,
-  qualpay: "999999.990 KWD; 0.010 KWD; 0.001 KWD",
+  qualpay: "0.001 KWD",
   quickbooks: OTHER_CURRENCIES,
   stripe: "999999.990 KWD; 0.001 KWD",
-  usaepay: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD; 999 CLP",
+  usaepay: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.001 KWD",
 };
 
 let simulators: Simulators;

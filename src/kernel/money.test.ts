@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decimalsOf, formatAmount, parseAmountText, parseNumberToken, toMinor } from "./money.ts";
+import { CURRENCIES, currencyNumber, decimalsOf, formatAmount, parseAmountText, parseNumberToken, toMinor } from "./money.ts";
 
 /** Distance that is forgiven in JSON numbers, in major units (table C2). */
 const NOISE = 1e-9;
@@ -104,4 +104,12 @@ test("currencies have their own decimals (R-112, R-115)", () => {
   assert.equal(ofText("500.00", "JPY"), 500);
   assert.equal(ofText("500.5", "JPY"), "fraction");
   assert.equal(ofText("1.234", "KWD"), 1234);
+});
+
+test("every currency has an ISO 4217 number of its own, three digits, leading zeros too", () => {
+  const numbers = CURRENCIES.map(currencyNumber);
+  assert.ok(numbers.every((number) => /^[0-9]{3}$/.test(number ?? "")));
+  assert.equal(new Set(numbers).size, CURRENCIES.length);
+  assert.deepEqual(["AUD", "JPY", "USD", "EUR", "ZWG"].map(currencyNumber), ["036", "392", "840", "978", "924"]);
+  assert.equal(currencyNumber("XTS"), undefined);
 });

@@ -5,7 +5,7 @@ import { EventEmitter, on, once } from "node:events";
 import { after, before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { MessageChannel } from "node:worker_threads";
-import { ULAW_SILENCE, encodeUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
+import { ULAW_SILENCE, alawToUlaw, decodeUlaw, encodeUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import type { MediaLeg, RemoteMedia } from "./index.ts";
@@ -13,7 +13,7 @@ import { createMediaEngine } from "./index.ts";
 import { eventPayload } from "./telephone-event.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { readRtp, sequenceDelta, timestampDelta, writeRtp } from "./rtp.ts";
-import { toneOf } from "./tones.ts";
+import { ToneReceiver, toneOf } from "./tones.ts";
 
 const HOST = "127.0.0.1";
 const engine = createMediaEngine({
@@ -325,6 +325,40 @@ test("a digit of INFO crosses a bridge as telephone event, or as tones where the
   caller.send(callerLeg.port, { payload: new Uint8Array(160).fill(0x33) });
   await agent.packets(1, ({ payload }) => payload[0] === 0x33);
   assert.equal(agent.received.filter(({ payloadType }) => payloadType === 101).length, agentsEvents, "the same key by RTP");
+});
+
+test("telephone events cross a bridge as tones to an end that agreed on none, one for each, and what is said after them follows (R-226, R-228)", async (t) => {
+  const caller = await Peer.open(t);
+  const agent = await Peer.open(t);
+  const callerLeg = await engine.open();
+  const agentLeg = await engine.open({ muted: true });
+  t.after(() => Promise.all([callerLeg.close(), agentLeg.close()]));
+  callerLeg.start(remote(caller.port));
+  agentLeg.start(remote(agent.port, { payloadType: 8, eventPayloadType: null }));
+  agent.send(agentLeg.port, { payloadType: 8 });
+  const emitter = events(callerLeg);
+  caller.digit(callerLeg.port, 3);
+  assert.deepEqual(await once(emitter, "digit"), [3]);
+  engine.bridge(callerLeg, agentLeg);
+  await workerHasRead();
+  for (const digit of [7, 7, 10]) caller.digit(callerLeg.port, digit);
+  const heard: number[] = [];
+  const receiver = new ToneReceiver();
+  let read = 0;
+  while (heard.length < 3) {
+    await agent.packets(read + 1);
+    for (const { payload, payloadType } of agent.received.slice(read)) {
+      assert.equal(payloadType, 8);
+      receiver.receive(decodeUlaw(alawToUlaw(payload), new Int16Array(payload.length)), (digit) => heard.push(digit));
+    }
+    read = agent.received.length;
+  }
+  assert.deepEqual(heard, [7, 7, 10]);
+  const spoken = new Uint8Array(160).fill(0x22);
+  while (!agent.received.some(({ payload }) => payload[0] === ulawToAlaw(spoken)[0])) {
+    caller.send(callerLeg.port, { payload: spoken });
+    await setTimeout(20);
+  }
 });
 
 test("when one end of a bridge closes, the other sends silence again in its own unbroken stream", async (t) => {

@@ -21,7 +21,7 @@ declare module "sdp-transform" {
     rtcp?: { port: number | string; ipVer?: number | string; address?: string | number };
     /** Put in by `sdp.ts` itself. */
     crypto?: CryptoLine[];
-    rtp: { payload: number | string; codec?: string | number; rate?: number | string }[];
+    rtp: { payload: number | string; codec?: string | number; rate?: number | string; encoding?: number | string }[];
   }
 
   export interface SdpSession {

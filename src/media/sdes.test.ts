@@ -45,6 +45,14 @@ test("an offer with keys is answered over TLS with a key of our own for the firs
   assert.notEqual(agree(savp(LINE)).answer, agree(savp(LINE)).answer);
 });
 
+test("SRTP with feedback is agreed to with a key, and not without one (RFC 5124)", () => {
+  const { answer, remote } = agree(sdp("m=audio 4000 RTP/SAVPF 0", LINE));
+  assert.deepEqual(linesOf(answer, "m="), ["m=audio 20002 RTP/SAVPF 0"]);
+  assert.equal(base64(remote.srtp?.receiveKey), KEY);
+  assert.equal(acceptOffer(sdp("m=audio 4000 RTP/SAVPF 0", "a=fingerprint:sha-256 00"), TLS).kind, "refused");
+  assert.equal(acceptOffer(sdp("m=audio 4000 UDP/TLS/RTP/SAVPF 0", LINE), TLS).kind, "refused");
+});
+
 for (const [what, line] of [
   ["no encryption", `${LINE} UNENCRYPTED_SRTP`],
   ["no encryption of RTCP, behind another parameter", `${LINE} WSH=128 UNENCRYPTED_SRTCP`],

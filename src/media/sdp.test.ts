@@ -57,6 +57,15 @@ for (const { formats, maps = [], answered, codec, event } of [
   },
   { formats: "0", maps: ["a=rtpmap:101 telephone-event/8000"], answered: "0", codec: 0, event: null },
   { formats: "0 8", maps: ["a=rtpmap:0 OPUS/48000/2"], answered: "8", codec: 8, event: null },
+  {
+    formats: "107 101",
+    maps: ["a=rtpmap:107 pcma/8000/1", "a=rtpmap:101 telephone-event/8000"],
+    answered: "107 101",
+    codec: 8,
+    event: 101,
+  },
+  { formats: "111 107", maps: ["a=rtpmap:111 PCMA/8000/2", "a=rtpmap:107 PCMU/8000"], answered: "107", codec: 0, event: null },
+  { formats: "96 0 97 8", maps: ["a=rtpmap:96 PCMU/8000", "a=rtpmap:97 PCMU/16000"], answered: "96 8", codec: 0, event: null },
 ]) {
   test(`formats ${formats} (${maps.join(", ")}) are answered with ${answered} in the offerer's order (R-227)`, () => {
     const { answer, remote } = agree(sdp([`m=audio 4000 RTP/AVP ${formats}`, ...maps]));
@@ -65,6 +74,27 @@ for (const { formats, maps = [], answered, codec, event } of [
     assert.equal(remote.eventPayloadType, event);
   });
 }
+
+test("a codec under a number of the peer's own is answered, sent and read under that (RFC 3551 section 6, RFC 3264 section 6.1)", () => {
+  const { answer, remote } = agree(sdp(["m=audio 4000 RTP/AVP 107 8", "a=rtpmap:107 PCMU/8000", "a=rtcp-mux"]));
+  assert.deepEqual([remote.payloadTypes, remote.rtcp], [{ 0: 107 }, "muxed"]);
+  assert.ok(answer.includes("a=rtpmap:107 PCMU/8000\r\na=rtpmap:8 PCMA/8000\r\n"));
+  const confused = agree(sdp(["m=audio 4000 RTP/AVP 72", "a=rtpmap:72 PCMU/8000", "a=rtcp-mux"]));
+  assert.equal(confused.remote.rtcp, undefined);
+});
+
+test("RTP with feedback is agreed to, without any being promised, and stays so in the dialog (RFC 4585 section 4.1)", () => {
+  const { answer } = agree(sdp(["m=audio 4000 RTP/AVPF 0", "a=rtcp-fb:* trr-int 5000"]));
+  assert.deepEqual(lines(answer, "m"), ["m=audio 20002 RTP/AVPF 0"]);
+  assert.ok(!answer.includes("rtcp-fb"));
+  assert.deepEqual(lines(createOffer({ ...LOCAL, previous: answer }), "m"), ["m=audio 20002 RTP/AVPF 0 8 101"]);
+});
+
+test("a blank behind a line of the peer's changes nothing of what it says", () => {
+  for (const line of ["a=sendonly ", "a=sendonly\t "]) assert.equal(agree(sdp([...AUDIO, line])).remote.direction, "recvonly");
+  const spaced = agree(sdp([...AUDIO, "a=rtcp-mux"]).replaceAll("\r\n", " \r\n"));
+  assert.deepEqual([spaced.remote.port, spaced.remote.eventPayloadType, spaced.remote.rtcp], [4000, 101, "muxed"]);
+});
 
 test("the first stream we can do is accepted, all others are refused with port 0 in their places", () => {
   const { answer, remote } = agree(

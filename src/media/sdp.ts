@@ -15,6 +15,8 @@ export interface RemoteMedia {
   port: number;
   /** The codec to send: 0 PCMU, 8 PCMA (RFC 3551 section 6). */
   payloadType: 0 | 8;
+  /** The peer's own numbers of the codecs. Absent: those of RFC 3551. */
+  payloadTypes?: Partial<Record<0 | 8, number>>;
   /** The peer's telephone-event payload type (RFC 4733); null: not negotiated. */
   eventPayloadType: number | null;
   direction: Direction;
@@ -73,6 +75,12 @@ const PORT_COUNT = /^(m=\S+ \d+)\/\d+(?= )/;
 /** Read by `sdes.ts`: sdp-transform keeps one session parameter of several. */
 const CRYPTO = "a=crypto:";
 const CODEC_NAMES: Record<0 | 8, string> = { 0: "PCMU", 8: "PCMA" };
+const CODECS: ReadonlyMap<string, 0 | 8> = new Map([
+  ["PCMU", 0],
+  ["PCMA", 8],
+]);
+/** RTP, and SRTP. What "F" adds (RFC 4585, RFC 5124) need not be used: we give no feedback, and pass over the peer's. */
+const PROFILES: ReadonlySet<string> = new Set(["RTP/AVP", "RTP/AVPF", "RTP/SAVP", "RTP/SAVPF"]);
 const MIRRORED: Record<Direction, Direction> = { sendrecv: "sendrecv", sendonly: "recvonly", recvonly: "sendonly", inactive: "inactive" };
 /** RFC 2543 hold: "do not send to me" (RFC 3264 section 8.4). */
 const WITHOUT_SENDING: Record<Direction, Direction> = {
@@ -101,7 +109,7 @@ export function acceptOffer(offer: string, local: LocalMedia): (SdpAgreement & {
     }
     const { ours, srtp } = key;
     if (isMuxed(media, stream.remote)) stream.remote.rtcp = "muxed";
-    const lines = session.media.map((other) => (other === media ? audioLines(local, stream, ours, profileOf(media)) : refusedLine(other)));
+    const lines = session.media.map((other) => (other === media ? audioLines(local, stream, ours, media.protocol) : refusedLine(other)));
     return { kind: "agreed", answer: describe(local, lines), remote: srtp ? { ...stream.remote, srtp } : stream.remote };
   }
   return refusal;
@@ -115,7 +123,10 @@ export function acceptOffer(offer: string, local: LocalMedia): (SdpAgreement & {
  */
 export function createOffer(local: LocalMedia, isOpportunistic = false): string {
   const ours: Stream = {
-    codecs: [0, 8],
+    codecs: [
+      { codec: 0, number: 0 },
+      { codec: 8, number: 8 },
+    ],
     remote: { host: "", port: 0, payloadType: 0, eventPayloadType: OFFERED_EVENT_PAYLOAD_TYPE, direction: "sendrecv" },
   };
   const { previous, srtp } = local;
@@ -125,7 +136,7 @@ export function createOffer(local: LocalMedia, isOpportunistic = false): string 
   const lines =
     before.length === 0
       ? [audioLines(local, ours, keys, keys.length > 0 && !isOpportunistic ? "RTP/SAVP" : "RTP/AVP")]
-      : before.map((media, index) => (index === at ? audioLines(local, ours, keys, profileOf(media)) : refusedLine(media)));
+      : before.map((media, index) => (index === at ? audioLines(local, ours, keys, media.protocol) : refusedLine(media)));
   return describe(local, lines);
 }
 
@@ -186,23 +197,26 @@ function keysInForce({ previous, srtp }: LocalMedia): CryptoLine[] {
   return previous === null || !srtp ? [] : ownKeys(previous);
 }
 
-function isEncrypted(media: SdpMedia): boolean {
-  return media.protocol === "RTP/SAVP";
+function isEncrypted({ protocol }: SdpMedia): boolean {
+  return protocol === "RTP/SAVP" || protocol === "RTP/SAVPF";
 }
 
-function profileOf(media: SdpMedia): Profile {
-  return isEncrypted(media) ? "RTP/SAVP" : "RTP/AVP";
+/** A codec under the number that the peer gives it. */
+interface NumberedCodec {
+  codec: 0 | 8;
+  number: number;
 }
 
 interface Stream {
   /** Codecs of both sides in the peer's order; the first is the one to send. */
-  codecs: (0 | 8)[];
+  codecs: NumberedCodec[];
   remote: RemoteMedia;
 }
 
 function readSession(text: string): SdpSession | SdpRefusal {
   if (text.length > MAX_SDP_BYTES) return malformed("longer than 16 KiB");
-  const lines = text.split(/\r\n|\r|\n/);
+  // Some end their lines with a blank.
+  const lines = text.split(/\r\n|\r|\n/).map((line) => line.trimEnd());
   if (lines.some((line) => line.length > MAX_LINE_BYTES)) return malformed("a line longer than 1 KiB");
   if (lines.filter((line) => line.startsWith("m=")).length > MAX_MEDIA_LINES) return malformed("more than 16 streams");
   // sdp-transform tries some sixty patterns on a line it does not know: 3,000 of those would cost 40 ms (S-84).
@@ -228,12 +242,13 @@ function readStream(session: SdpSession, media: SdpMedia, ownHost: string): Stre
   const port = media.port;
   if (typeof port !== "number" || port > 65_535) return malformed("a broken m= port");
   if (port === 0) return unacceptable("a refused stream");
-  if (media.protocol !== "RTP/AVP" && !isEncrypted(media)) return unacceptable("a transport other than RTP/AVP and RTP/SAVP");
+  if (!PROFILES.has(media.protocol ?? "")) return unacceptable("a transport other than RTP and SRTP");
 
   const formats = formatsOf(media);
-  const codecs = formats.filter((format): format is 0 | 8 => (format === 0 || format === 8) && isG711(media, format));
-  const [payloadType] = codecs;
+  const codecs = codecsOf(media, formats);
+  const payloadType = codecs[0]?.codec;
   if (payloadType === undefined) return unacceptable("neither PCMU nor PCMA");
+  const renamed = codecs.filter(({ codec, number }) => codec !== number);
 
   const connection = media.connection ?? session.connection;
   if (!connection) return malformed("no c= line");
@@ -246,6 +261,7 @@ function readStream(session: SdpSession, media: SdpMedia, ownHost: string): Stre
   const direction = MIRRORED[written as Direction] ?? "sendrecv";
   const eventPayloadType = formats.find((format) => isTelephoneEvent(media, format)) ?? null;
   const remote: RemoteMedia = { host, port, payloadType, eventPayloadType, direction: onHold ? WITHOUT_SENDING[direction] : direction };
+  if (renamed.length > 0) remote.payloadTypes = Object.fromEntries(renamed.map(({ codec, number }) => [codec, number]));
   const rtcp = rtcpAddress(media, host);
   return { codecs, remote: rtcp ? { ...remote, rtcp } : remote };
 }
@@ -259,8 +275,9 @@ function rtcpAddress({ rtcp }: SdpMedia, mediaHost: string): { host: string; por
 }
 
 /** RTCP on the RTP port, offered and possible: payload types 64 to 95 could not be told from it (RFC 5761 section 4). */
-function isMuxed({ rtcpMux }: SdpMedia, { eventPayloadType }: RemoteMedia): boolean {
-  return rtcpMux !== undefined && !(eventPayloadType !== null && eventPayloadType >= 64 && eventPayloadType <= 95);
+function isMuxed({ rtcpMux }: SdpMedia, { eventPayloadType, payloadTypes = {} }: RemoteMedia): boolean {
+  const numbers = [eventPayloadType ?? 0, ...Object.values(payloadTypes)];
+  return rtcpMux !== undefined && !numbers.some((number) => number >= 64 && number <= 95);
 }
 
 function formatsOf(media: SdpMedia): number[] {
@@ -271,10 +288,22 @@ function formatsOf(media: SdpMedia): number[] {
     .filter((format) => format < 128);
 }
 
-/** The static types need no rtpmap (RFC 3551 section 6); a wrong one takes the type for another codec. */
-function isG711(media: SdpMedia, format: 0 | 8): boolean {
+/** Each once, under the first number that it has, in the peer's order. */
+function codecsOf(media: SdpMedia, formats: number[]): NumberedCodec[] {
+  const codecs: NumberedCodec[] = [];
+  for (const number of formats) {
+    const codec = codecOf(media, number);
+    if (codec !== null && !codecs.some((other) => other.codec === codec)) codecs.push({ codec, number });
+  }
+  return codecs;
+}
+
+/** The static types need no rtpmap (RFC 3551 section 6); with one any type may be any codec. */
+function codecOf(media: SdpMedia, format: number): 0 | 8 | null {
   const map = media.rtp.find((entry) => entry.payload === format);
-  return !map || (String(map.codec).toUpperCase() === CODEC_NAMES[format] && map.rate === 8000);
+  if (!map) return format === 0 || format === 8 ? format : null;
+  const isMono = map.encoding === undefined || Number(map.encoding) === 1;
+  return map.rate === 8000 && isMono ? (CODECS.get(String(map.codec).toUpperCase()) ?? null) : null;
 }
 
 function isTelephoneEvent(media: SdpMedia, format: number): boolean {
@@ -300,15 +329,14 @@ function isActive(media: SdpMedia): boolean {
   return media.port !== 0;
 }
 
-type Profile = "RTP/AVP" | "RTP/SAVP";
-
-function audioLines(local: LocalMedia, { codecs, remote }: Stream, keys: CryptoLine[], profile: Profile): string[] {
+function audioLines(local: LocalMedia, { codecs, remote }: Stream, keys: CryptoLine[], profile = "RTP/AVP"): string[] {
   const event = remote.eventPayloadType;
-  const formats = event === null ? codecs : [...codecs, event];
+  const numbers = codecs.map(({ number }) => number);
+  const formats = event === null ? numbers : [...numbers, event];
   return [
     `m=audio ${local.port} ${profile} ${formats.join(" ")}`,
     ...keys.map(writeCryptoLine),
-    ...codecs.map((codec) => `a=rtpmap:${codec} ${CODEC_NAMES[codec]}/8000`),
+    ...codecs.map(({ codec, number }) => `a=rtpmap:${number} ${CODEC_NAMES[codec]}/8000`),
     ...(event === null ? [] : [`a=rtpmap:${event} telephone-event/8000`, `a=fmtp:${event} 0-15`]),
     "a=ptime:20",
     ...(remote.rtcp === "muxed" ? ["a=rtcp-mux"] : []),

@@ -86,6 +86,72 @@ test("a new description with another address is learned anew, one with the same 
   assert.equal(one(lock, NEGOTIATED, 3), "foreign");
 });
 
+test("what is still on its way from the former address counts, and leads nothing back there (RFC 3264 section 8.3.1)", () => {
+  for (const [what, former, moved, signalling] of [
+    ["another port", NEGOTIATED, { ...NEGOTIATED, port: 4002 }, null],
+    ["another host", NEGOTIATED, { host: "203.0.113.6", port: 5000 }, null],
+    ["behind NAT", { host: "192.0.2.10", port: 31_000 }, { host: "192.0.2.10", port: 31_002 }, "192.0.2.10"],
+    ["behind NAT, signalled for by another host", BEHIND_NAT, { ...BEHIND_NAT, port: 31_002 }, null],
+  ] as const) {
+    const lock = new SourceLock(NEGOTIATED, signalling);
+    stream(lock, former, 60);
+    assert.equal(one(lock, former, 1_200), "locked", what);
+    const described = what.startsWith("behind") ? { ...NEGOTIATED, port: 4002 } : moved;
+    assert.equal(lock.renegotiate(described), true);
+    assert.ok(
+      stream(lock, former, 40, 1_220).every((state) => state === "locked"),
+      what,
+    );
+    assert.deepEqual(lock.target, described, what);
+    stream(lock, moved, 60, 2_020);
+    assert.deepEqual([one(lock, moved, 3_220), one(lock, former, 3_240), lock.target], ["locked", "foreign", moved], what);
+  }
+});
+
+test("a peer that goes on sending from where it was, whatever its new description says, is answered there, until the new address is heard (S-85)", () => {
+  for (const moved of [{ ...NEGOTIATED, port: 4002 }, BEHIND_NAT]) {
+    const lock = new SourceLock(NEGOTIATED);
+    one(lock, NEGOTIATED, 0);
+    lock.renegotiate({ ...NEGOTIATED, port: 4002 });
+    assert.ok(stream(lock, NEGOTIATED, 100, 20).every((state) => state === "locked"));
+    assert.deepEqual(lock.target, NEGOTIATED);
+    stream(lock, moved, 10, 2_020);
+    assert.deepEqual(lock.target, moved);
+  }
+});
+
+for (const [what, source, surer] of [
+  ["another port of its host", { ...NEGOTIATED, port: 4002 }, NEGOTIATED],
+  ["an unknown address", BEHIND_NAT, NEGOTIATED],
+  ["an unknown address", BEHIND_NAT, { ...NEGOTIATED, port: 4002 }],
+] as const) {
+  test(`a peer that was heard from ${what} for long moves to a surer one, ${surer.port}: in order and while the former is silent (S-85)`, () => {
+    const lock = new SourceLock(NEGOTIATED);
+    stream(lock, source, 100);
+    for (let index = 0; index < 20; index++) {
+      assert.equal(lock.classify(surer, { ssrc: 9, sequence: index }, 2_000 + index * 20), "foreign", "while it is heard");
+      assert.equal(one(lock, source, 2_010 + index * 20), "locked");
+    }
+    const states = stream(lock, surer, 20, 2_410);
+    assert.deepEqual([...new Set(states)], ["foreign", "locked"]);
+    assert.ok(states.indexOf("locked") <= 10, "within 200 ms");
+    assert.deepEqual([one(lock, source, 2_900), lock.target], ["foreign", surer]);
+  });
+}
+
+test("an encrypted stream is answered where its newest surer source is, not where the one before the description was (S-85)", () => {
+  const lock = new SourceLock(NEGOTIATED);
+  lock.lockTo(BEHIND_NAT);
+  assert.equal(lock.ignores({ ...BEHIND_NAT, port: 9 }, 0), true, "no surer than the one that is heard");
+  lock.lockTo(NEGOTIATED);
+  assert.equal(lock.ignores(BEHIND_NAT, 0), true);
+  lock.renegotiate({ ...NEGOTIATED, port: 4002 });
+  lock.lockTo(NEGOTIATED);
+  assert.equal(lock.target.port, 4002);
+  lock.lockTo(BEHIND_NAT);
+  assert.deepEqual(lock.target, BEHIND_NAT);
+});
+
 for (const [what, source, signalling] of [
   ["another port of the host that the description names", { ...NEGOTIATED, port: 4002 }, null],
   ["the host that signals", { host: "192.0.2.10", port: 31_000 }, "192.0.2.10"],

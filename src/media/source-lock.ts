@@ -29,8 +29,11 @@ interface Candidate {
   since: number;
 }
 
-/** How sure it is that a source is the peer: its exact address, another port of its host or of the host that signals for it, or neither. */
-const [UNKNOWN, NEAR, NEGOTIATED] = [0, 1, 2];
+/**
+ * How sure it is that a source is the peer: the one that was before the latest description, any other, another port of its host or of the
+ * host that signals for it, its exact address.
+ */
+const [FORMER, UNKNOWN, NEAR, NEGOTIATED] = [0, 1, 2, 3];
 
 /**
  * Decides whose packets count, and where ours go (symmetric RTP, RFC 4961, with the narrow learning of S-85).
@@ -38,14 +41,19 @@ const [UNKNOWN, NEAR, NEGOTIATED] = [0, 1, 2];
  * The negotiated address locks at its first packet. A peer behind NAT sends from another one. From the host that its description names or
  * that its signalling comes from, it is believed at once, digits included: the caller's first words and keys count. From anywhere else it is
  * believed, and answered, once one stream of it has come in order for a while, as RFC 3550 appendix A.1 has new sources on probation. A
- * source that is surer, should it be heard within a second from then, takes the stream over. After that every other source is
- * ignored until a new description names another address.
+ * source that is surer, should it be heard within a second from then, takes the stream over; later it has to come in order for a while, and
+ * the one before to be silent meanwhile. No other source counts.
+ *
+ * After a new description with another address what is still on its way from the former source counts as before (RFC 3264 section 8.3.1), but
+ * we send to the new address. Some describe another one and stay where they are: whoever does, in order for a second, is answered there.
  */
 export class SourceLock {
   #negotiated: Address;
   readonly #signallingHost: string | null;
+  /** Where our packets went before the latest description. */
+  #former: Address | null = null;
   #current: Address | null = null;
-  #locked = false;
+  #isCertain = false;
   #learningSince = 0;
   #candidates: Candidate[] = [];
 
@@ -63,40 +71,43 @@ export class SourceLock {
   /** A new description: learning starts again when it names another address, and then the answer is true. */
   renegotiate(negotiated: Address): boolean {
     if (same(negotiated, this.#negotiated)) return false;
+    this.#former = this.target;
     this.#negotiated = negotiated;
     this.#current = null;
-    this.#locked = false;
+    this.#isCertain = false;
     this.#candidates = [];
     return true;
   }
 
   /** Classifies the source of one sound RTP packet at `now` (monotonic ms). */
   classify(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): SourceState {
-    if (!this.#locked && this.#current && now - this.#learningSince >= LEARNING_MS) this.#lock(this.#current);
-    if (this.#locked) return this.#current && same(source, this.#current) ? "locked" : "foreign";
+    const isLocked = this.#isLocked(now);
     const sureness = this.#surenessOf(source);
-    if (sureness === NEGOTIATED) {
-      this.#lock(source);
-      return "locked";
-    }
     const current = this.#current;
-    if (!current || (!same(source, current) && sureness > this.#surenessOf(current))) {
-      const since = sureness === NEAR ? now : this.#provenSince(source, packet, now);
-      if (since === null) return "foreign";
-      this.#current = source;
-      this.#learningSince = since;
-    } else if (!same(source, current)) return "foreign";
-    return sureness === NEAR ? "locked" : "learning";
+    if (current && same(source, current)) {
+      // While it is heard nobody takes its place.
+      if (isLocked) this.#candidates = [];
+      return isLocked || sureness !== UNKNOWN ? "locked" : "learning";
+    }
+    if (current && sureness <= this.#surenessOf(current)) return "foreign";
+    const since =
+      sureness >= NEAR && !isLocked ? now : this.#provenSince(source, packet, now, sureness === FORMER ? LEARNING_MS : PROBATION_MS);
+    if (since === null) return sureness === FORMER ? "locked" : "foreign";
+    this.#take(source, sureness === NEGOTIATED);
+    this.#learningSince = since;
+    return sureness === UNKNOWN ? "learning" : "locked";
   }
 
   /** Whether a packet of this source can only be ignored. */
-  ignores(source: Address): boolean {
-    return this.#locked && this.#current !== null && !same(source, this.#current);
+  ignores(source: Address, now: number): boolean {
+    const current = this.#current;
+    return current !== null && this.#isLocked(now) && !same(source, current) && this.#surenessOf(source) <= this.#surenessOf(current);
   }
 
-  /** A packet of this source was found to be encrypted by the peer: nothing needs to be learned. */
+  /** A packet of this source, which is not ignored, was found to be encrypted by the peer: nothing needs to be learned. */
   lockTo(source: Address): void {
-    if (!this.#locked) this.#lock(source);
+    if (this.#current && same(source, this.#current)) this.#isCertain = true;
+    else if (this.#surenessOf(source) !== FORMER) this.#take(source, true);
   }
 
   /** True when `host` may speak RTCP for the stream; its port is the peer's choice (RFC 3550 section 11). */
@@ -104,21 +115,26 @@ export class SourceLock {
     return host === this.target.host;
   }
 
+  #isLocked(now: number): boolean {
+    return this.#current !== null && (this.#isCertain || now - this.#learningSince >= LEARNING_MS);
+  }
+
   #surenessOf(source: Address): number {
     if (same(source, this.#negotiated)) return NEGOTIATED;
+    if (this.#former && same(source, this.#former)) return FORMER;
     return source.host === this.#negotiated.host || source.host === this.#signallingHost ? NEAR : UNKNOWN;
   }
 
-  /** When the stream of an unknown source began, once it has come in order for long enough. */
-  #provenSince(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): number | null {
-    const { packets, since } = this.#note(source, packet, now);
-    return packets < PROBATION_PACKETS || now - since < PROBATION_MS ? null : since;
+  #take(source: Address, isCertain: boolean): void {
+    this.#current = source;
+    this.#isCertain = isCertain;
+    this.#candidates = [];
   }
 
-  #lock(source: Address): void {
-    this.#current = source;
-    this.#locked = true;
-    this.#candidates = [];
+  /** When the stream of a source began, once it has come in order for long enough. */
+  #provenSince(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number, probationMs: number): number | null {
+    const { packets, since } = this.#note(source, packet, now);
+    return packets < PROBATION_PACKETS || now - since < probationMs ? null : since;
   }
 
   #note(source: Address, { ssrc, sequence }: Pick<RtpPacket, "ssrc" | "sequence">, now: number): Candidate {

@@ -221,6 +221,76 @@ test("the same key pressed as an event long after its tones is another press (R-
   assert.deepEqual(digits(), [4, 4]);
 });
 
+for (const isEncrypted of [false, true]) {
+  test(`a peer that moves its media is sent to and heard there at once, what it had sent before too; ${isEncrypted ? "SRTP" : "RTP"} (RFC 3264 section 8.3.1, S-85)`, async (t) => {
+    const { clock, leg, peer, port, remote, digits, digitCame } = rig(t, { muted: false, capture: false, signallingHost: null });
+    const session = isEncrypted ? peersSide() : null;
+    const keys = () => (isEncrypted ? { srtp: agreed() } : {});
+    const dress = (datagram: Uint8Array) => session?.protect(datagram) ?? datagram;
+    const sent = (sequence: number, digit: number, ssrc: number) => {
+      const datagram = press(sequence, digit);
+      datagram[11] = ssrc;
+      return dress(datagram);
+    };
+    const other = createSocket("udp4");
+    const moved = other.bindSync({ address: HOST, port: 0 });
+    t.after(() => other.close());
+    leg.setRemote({ ...remote, ...keys() });
+    peer.send(sent(1, 1, 5), port, HOST);
+    await digitCame(1);
+    clock.advance(2_000);
+    leg.setRemote({ ...remote, port: moved.port, ...keys() });
+    peer.send(sent(2, 2, 5), port, HOST);
+    await digitCame(2);
+    const elsewhere = once(other, "message");
+    clock.advance(20);
+    await elsewhere;
+    other.send(sent(3, 3, 6), port, HOST);
+    await digitCame(3);
+    peer.send(sent(4, 9, 5), port, HOST);
+    other.send(sent(5, 4, 6), port, HOST);
+    await digitCame(4);
+    assert.deepEqual(digits(), [1, 2, 3, 4]);
+  });
+}
+
+test("reports follow a peer that moves, whatever came late from the former place", async (t) => {
+  const { clock, leg, port, remote, digit } = rig(t);
+  const [former, moved] = [createSocket("udp4"), createSocket("udp4")];
+  const ports = [former, moved].map((socket) => socket.bindSync({ address: HOST, port: 0 }).port);
+  t.after(() => [former, moved].forEach((socket) => socket.close()));
+  leg.setRemote({ ...remote, rtcp: { host: HOST, port: ports[0] ?? 0 } });
+  await digit();
+  leg.setRemote({ ...remote, port: remote.port + 2, rtcp: { host: HOST, port: ports[1] ?? 0 } });
+  for (const socket of [former, moved]) {
+    // By the RTP port, so that it is read before the digit.
+    socket.send(RTCP, port, HOST);
+    await digit();
+  }
+  const next = report(moved);
+  clock.advance(8_000);
+  await next;
+});
+
+test("a codec under a number of the peer's own is sent and heard under that, and crosses a bridge as what it is (RFC 3551 section 6)", async (t) => {
+  const one = rig(t, { muted: false, capture: false, signallingHost: null });
+  const sent = once(one.peer, "message");
+  one.leg.setRemote({ ...one.remote, payloadTypes: { 0: 107 } });
+  const [first] = (await sent) as [Buffer];
+  assert.deepEqual([first.length, (first[1] ?? 0) & 0x7f], [172, 107]);
+  const other = rig(t);
+  other.leg.setRemote({ ...other.remote, payloadType: 8, payloadTypes: { 8: 96 } });
+  one.leg.bridge(other.leg);
+  const relayed = once(other.peer, "message");
+  one.peer.send(
+    writeRtp({ marker: false, payloadType: 107, sequence: 1, timestamp: 1, ssrc: 5, payload: new Uint8Array(160).fill(0xff) }),
+    one.port,
+    HOST,
+  );
+  const [datagram] = (await relayed) as [Buffer];
+  assert.deepEqual([(datagram[1] ?? 0) & 0x7f, datagram[12]], [96, 0xd5]);
+});
+
 /** The next datagram of RTCP. */
 async function report(socket: Socket): Promise<{ datagram: Buffer; port: number }> {
   for (;;) {

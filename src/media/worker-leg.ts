@@ -53,9 +53,15 @@ const COMFORT_NOISE = 13;
 /** No audio for this long: the peer has stopped sending because its caller is silent. */
 const QUIET_AFTER_MS = 100;
 
-/** A digit of INFO that crosses a bridge, which says nothing of how long it was held: as a telephone presses it. */
+/** A digit that crosses a bridge in another form, before it is known how long it is held: as a telephone presses it. */
 const RELAYED: DtmfTiming = { onMs: 120, gapMs: 60 };
 const RELAYED_ID = "relayed";
+
+/** The other end, and the way there. */
+interface Bridged {
+  other: WorkerLeg;
+  relay: Relay;
+}
 
 /** One call leg inside the media worker: its sockets, what it sends, what it hears. */
 export class WorkerLeg implements RelayTarget {
@@ -68,7 +74,7 @@ export class WorkerLeg implements RelayTarget {
   readonly #telephoneEvents = new TelephoneEventReceiver();
   readonly #statistics = new ReceiverStatistics();
   readonly #rtcp: RtcpSession;
-  /** Where the peer's RTCP came from first: behind NAT it is not where its description says. */
+  /** Where the peer's RTCP came from last: behind NAT it is not where its description says. */
   #rtcpSource: Address | null = null;
   readonly #arrivals: ArrivalTimes;
   /** The packet that is being read. */
@@ -85,11 +91,13 @@ export class WorkerLeg implements RelayTarget {
   /** Null: plain RTP. */
   #srtp: SrtpSession | null = null;
   readonly #ssrc = new SsrcCheck();
+  /** Whose stream `#ssrc` checks. */
+  #target: Address | null = null;
   #sourceState: SourceState = "foreign";
-  #bridged: { other: WorkerLeg; relay: Relay } | null = null;
+  #bridged: Bridged | null = null;
   /** How the peer's digits cross the bridge. */
   readonly #keys: KeySource;
-  /** Digits of the other leg's INFO requests that are being sent, in place of its audio. */
+  /** Digits of the other leg, of INFO or as tones, that are being sent in place of its audio. */
   #relaying = 0;
   #ignored = 0;
   #lastAudio = 0;
@@ -144,10 +152,7 @@ export class WorkerLeg implements RelayTarget {
     this.#rtcpSource = null;
     this.#setKeys(remote);
     if (!this.#lock) this.#lock = new SourceLock(remote, this.#options.signallingHost);
-    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) {
-      this.#ssrc.reset();
-      this.#sendsEvents = false;
-    }
+    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) this.#sendsEvents = false;
     this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
@@ -308,6 +313,7 @@ export class WorkerLeg implements RelayTarget {
   #transmit(datagram: Uint8Array): boolean {
     const target = this.#lock?.target;
     if (target === undefined) return false;
+    if (this.#remote?.payloadTypes) rename(datagram, this.#remote.payloadTypes);
     if (!this.#srtp) return this.#sockets.send(datagram, target.port, target.host);
     const packet = this.#srtp.protect(datagram);
     if (packet) this.#sockets.send(packet, target.port, target.host);
@@ -347,7 +353,7 @@ export class WorkerLeg implements RelayTarget {
     const now = this.#deps.clock.monotonic();
     const rtcp = packet && this.#rtcp.receive(packet, now);
     if (!rtcp) return;
-    this.#rtcpSource ??= { host: address, port };
+    this.#rtcpSource = { host: address, port };
     for (const ssrc of rtcp.leaving) this.#ssrc.leave(ssrc);
     this.#notePacket(now);
   }
@@ -357,9 +363,16 @@ export class WorkerLeg implements RelayTarget {
     const lock = this.#lock;
     if (!this.#srtp || !lock) return datagram;
     const source = { host: address, port };
-    const packet = lock.ignores(source) ? null : this.#srtp.unprotect(datagram);
+    const packet = lock.ignores(source, this.#deps.clock.monotonic()) ? null : this.#srtp.unprotect(datagram);
     if (packet) lock.lockTo(source);
     return packet;
+  }
+
+  /** A peer that is somewhere else now has another stream: whatever comes first counts. */
+  #followTarget({ target }: SourceLock): void {
+    if (this.#target === target) return;
+    this.#target = target;
+    this.#ssrc.reset();
   }
 
   #notePacket(now: number): void {
@@ -371,14 +384,17 @@ export class WorkerLeg implements RelayTarget {
   #receive(datagram: Uint8Array, { address, port }: RemoteInfo): boolean {
     const packet = readRtp(datagram, this.#packet);
     if (!packet || !this.#lock) return false;
-    const { payloadType } = packet;
+    const payloadType = this.#codecOf(packet.payloadType);
+    packet.payloadType = payloadType;
     const isEvent = this.#isEvent(payloadType);
     const isAudio = payloadType === 0 || payloadType === 8;
     // What was not agreed on says that a peer lives and which sequence numbers it has used, but not who it is.
     if (!isEvent && !isAudio && payloadType !== COMFORT_NOISE && !this.#ssrc.isMain(packet.ssrc)) return false;
     const now = this.#deps.clock.monotonic();
     this.#sourceState = this.#lock.classify({ host: address, port }, packet, now);
-    if (this.#sourceState === "foreign" || !this.#ssrc.accepts(packet, isEvent, now, this.#arrivals.readUntil)) return false;
+    if (this.#sourceState === "foreign") return false;
+    this.#followTarget(this.#lock);
+    if (!this.#ssrc.accepts(packet, isEvent, now, this.#arrivals.readUntil)) return false;
     this.#notePacket(now);
     this.#statistics.note(packet, now, isAudio);
     if (!isEvent && !isAudio) {
@@ -386,9 +402,23 @@ export class WorkerLeg implements RelayTarget {
       return payloadType === COMFORT_NOISE;
     }
     if (this.#bridged) {
-      if (!isEvent || this.#keys.accepts("rtp")) this.#bridged.relay.forward(packet, isEvent, now);
+      if (!isEvent || this.#keys.accepts("rtp")) this.#relay(packet, isEvent, now, this.#bridged);
     } else this.#hear(packet, isEvent, now);
     return true;
+  }
+
+  /** To the other end; a digit as tones where it agreed on no events. */
+  #relay(packet: RtpPacket, isEvent: boolean, now: number, { other, relay }: Bridged): void {
+    if (!isEvent || other.format?.eventPayloadType !== null) return relay.forward(packet, isEvent, now);
+    const digit = this.#telephoneEvents.receive(packet);
+    if (digit !== null) other.#sendRelayed(digit);
+  }
+
+  /** The codec's number in RFC 3551, where the peer gives it another one. */
+  #codecOf(payloadType: number): number {
+    const { payloadTypes } = this.#remote ?? {};
+    if (!payloadTypes) return payloadType;
+    return payloadType === payloadTypes[0] ? 0 : payloadType === payloadTypes[8] ? 8 : payloadType;
   }
 
   #isEvent(payloadType: number): boolean {
@@ -444,6 +474,12 @@ export class WorkerLeg implements RelayTarget {
   #onPeriod(now: number): void {
     if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
+}
+
+/** Puts the peer's number of the codec into a packet of ours. */
+function rename(datagram: Uint8Array, payloadTypes: Partial<Record<number, number>>): void {
+  const second = datagram[1] ?? 0;
+  datagram[1] = (second & 0x80) | (payloadTypes[second & 0x7f] ?? second & 0x7f);
 }
 
 /** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */

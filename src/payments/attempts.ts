@@ -23,6 +23,10 @@ export interface Attempt {
   deadlineMs: number;
   /** Its owner has written that the answer is lost: nobody waits for it any more. */
   isLost: boolean;
+  /** The gateway approved it, whatever became of its session. */
+  isApproved: boolean;
+  /** Approved or declined. */
+  isDecided: boolean;
   /** When the search for its outcome was given up; it may still be found for a while. */
   givenUp: boolean;
   trace: AttemptTrace;
@@ -52,6 +56,8 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
     ageMs: row.age_ms,
     deadlineMs: row.deadline_at.getTime() - row.started_at.getTime(),
     isLost: row.outcome === "unknown",
+    isApproved: row.outcome === "approved",
+    isDecided: row.outcome === "approved" || row.outcome === "declined",
     givenUp: row.finished_at !== null,
     trace: {
       sessionId: row.session_id,

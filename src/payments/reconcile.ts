@@ -79,15 +79,14 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   }
 
   async function search(id: string): Promise<void> {
-    const outcome = (await decisionOf(database.db, id))?.outcome;
-    if (outcome === "approved" || outcome === "declined") return;
-    const attempt = await findAttempt(database.db, id);
-    if (!attempt) return;
-    // Ages are counted on the monotonic clock from the database's figure: no clock that is set can end a search early.
-    const began = clock.monotonic() - attempt.ageMs;
-    let { givenUp } = attempt;
+    let began: number | null = null;
     for (let round = 0; ; round++) {
-      const age = () => clock.monotonic() - began;
+      // Anew each round: what the last one noted, a refund that was sent above all, says what this one may send.
+      const attempt = await findAttempt(database.db, id);
+      if (!attempt || attempt.isDecided) return;
+      // Ages are counted on the monotonic clock from the database's first figure: no clock that is set can end a search early.
+      const start = (began ??= clock.monotonic() - attempt.ageMs);
+      const age = () => clock.monotonic() - start;
       const known = await ask(attempt, age);
       if (known) {
         await decide(attempt, effectsOf(known, { brand: attempt.cardBrand, last4: attempt.cardLast4 }, false));
@@ -95,6 +94,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
       }
       const gateway = gateways[attempt.gateway];
       const left = ownerIsThroughAfter(attempt, gateway) - age();
+      let { givenUp } = attempt;
       if (!givenUp && (age() >= GIVE_UP_AFTER || (!canBeFound(gateway) && left <= 0))) {
         await giveUp(attempt);
         givenUp = true;

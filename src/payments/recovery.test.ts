@@ -117,6 +117,22 @@ describe("recovering a payment whose answer was lost", () => {
     await recover(process, async () => (await attemptOf(session)).outcome === "approved");
   });
 
+  test("what a look-up notes, such as a refund that it sent, is known to the next one", async () => {
+    const notes: Readonly<Record<string, string>>[] = [];
+    const gateway = fake.gateway({
+      async lookUp(attempt, io) {
+        notes.push({ ...attempt.notes });
+        if (notes.length === 3) return declined("card_declined");
+        await io.note({ [`look-up ${notes.length}`]: "sent" });
+        return { outcome: "unknown", reason: "money that must not stay could not be sent back" };
+      },
+    });
+    const process = testProcess(fixture, gateway);
+    const session = await lost(process);
+    await timePasses(process.clock, isFinal(session));
+    assert.deepEqual(notes, [{}, { "look-up 1": "sent" }, { "look-up 1": "sent", "look-up 2": "sent" }]);
+  });
+
   test("a refusal as a duplicate that nothing bears out counts once absence is proven", async () => {
     const process = testProcess(fixture, fake.gateway());
     fake.onCharge = async (_order, io) => {

@@ -132,6 +132,23 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     await janitor(process, async () => (await reversalOf(session)) === "done");
   });
 
+  for (const { mode, end } of [
+    { mode: "charge", end: "failed" },
+    { mode: "tokenize", end: "done" },
+  ] as const)
+    test(`a ${mode} that was approved and that the gateway does not show ends ${end}: only money may not be lost from sight`, async () => {
+      fake.onVoid = () => ({ outcome: "absent" });
+      const process = testProcess(fixture, fake.gateway());
+      const session = await approvedTooLate(process);
+      await fixture.database.db
+        .updateTable("payment_attempts")
+        .set({ mode, started_at: sql<Date>`started_at - interval '20 seconds'` })
+        .execute();
+      await secondsPass(24 * 3600);
+      await janitor(process, async () => (await reversalOf(session)) !== "due");
+      assert.equal(await reversalOf(session), end);
+    });
+
   describe("at a gateway that can void and not look up", () => {
     const blind = () => without(fake.gateway(), "lookUp");
 

@@ -15,12 +15,14 @@ export async function bridge({ session, leg, dialog, signal, joined }: Caller, t
   signal.addEventListener("abort", end, { once: true });
   target.dialog.onBye = end;
   target.leg.on.mediaLost = end;
-  // The target may hold the call, or move its audio: no further than its first answer could have sent it (S-50).
+  // The target may hold the call, or move its audio: no further than its first answer could have sent it (S-50). One at a time: what is looked
+  // at for long is not to undo what was described after it.
   const update = async (remote: RemoteMedia) => {
     if (!isSentTo(remote) || (await isReachable(remote, deps))) target.leg.update(remote);
     else end();
   };
-  followReoffers(target.dialog, { update: (remote) => void update(remote) }, target.local);
+  let updated = Promise.resolve();
+  followReoffers(target.dialog, { update: (remote) => void (updated = updated.then(() => update(remote)).catch(end)) }, target.local);
   if (signal.aborted || target.dialog.ended) end();
   try {
     // Before anything is written: the two talk, however long that takes and whether or not it can be.

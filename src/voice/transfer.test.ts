@@ -172,6 +172,28 @@ test("a target may hold the bridged call and move its audio, but not to where no
   assert.deepEqual([leg.remotes.length, leg.isClosed, dialog.ended], [3, true, true]);
 });
 
+test("a hold right behind a resume is not overtaken by it, however long the resume is looked at (R-226, S-50)", async () => {
+  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  userAgent.pickUp();
+  const { dialog } = userAgent;
+  while (!dialog.onReinvite) await turn();
+  const looked = Promise.withResolvers<boolean>();
+  userAgent.mayReach = () => looked.promise;
+  dialog.onReinvite(OFFER.replace("40000", "40002"));
+  dialog.onReinvite(OFFER.replace("40000", "40002").replace("m=audio", "a=sendonly\r\nm=audio"));
+  await turn();
+  looked.resolve(true);
+  while (leg.remotes.length < 3) await turn();
+  assert.deepEqual(
+    leg.remotes.map(({ direction }) => direction),
+    ["sendrecv", "sendrecv", "recvonly"],
+  );
+  dialog.hangUp();
+  await transferring;
+});
+
 test("a target over TLS is offered SRTP, and called again without it when it cannot; unless SRTP is required (S-86)", async () => {
   for (const [settings, offers] of [
     [{}, ["RTP/SAVP", "RTP/AVP"]],

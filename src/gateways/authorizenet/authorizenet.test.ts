@@ -402,7 +402,7 @@ describe("authorizenet never takes an odd answer for a success (R-422)", () => {
     ["two byte order marks", answered(200, `\ufeff\ufeff${JSON.stringify({ transactionResponse: APPROVAL, messages: OK })}`)],
     ["an approval with errors", paid({ errors: [{ errorCode: "2", errorText: "No." }] })],
     ["an answer to another request", answered(200, { refId: "another", transactionResponse: APPROVAL, messages: OK })],
-    ["a flood at the front door, which has no words of the vendor's", answered(429, "<html>Too many requests</html>")],
+    ["a flood, turned away without words of the vendor's", answered(429, "<html>Too many requests</html>")],
     ["another status than 200", answered(500, { refId: NAME, transactionResponse: APPROVAL, messages: OK })],
     [
       "a duplicate key",

@@ -204,10 +204,12 @@ test("what was taken, held or stored can be undone without the card, once", asyn
     const order = newOrder({ mode });
     assert.equal((await gateway[mode](order, io({ capture }))).outcome, "approved");
     assert.deepEqual(await gateway.void!(traceOf(order), io()), { outcome: "voided" });
-    assert.deepEqual(await gateway.void!(traceOf(order), io()), { outcome: "nothing to void" });
+    // A customer profile that was deleted leaves no trace.
+    const again = mode === "charge" ? "nothing to void" : "absent";
+    assert.deepEqual(await gateway.void!(traceOf(order), io()), { outcome: again });
     assert.equal(ledger.filter(({ kind, reference }) => kind === "void" && reference === nameOf(order)).length, 1);
   }
-  assert.deepEqual(await gateway.void!(traceOf(newOrder()), io()), { outcome: "nothing to void" });
+  assert.deepEqual(await gateway.void!(traceOf(newOrder()), io()), { outcome: "absent" });
 });
 
 test("a payment whose answer was lost is still found when it has settled a day later", async () => {

@@ -243,7 +243,7 @@ describe("braintree responses", () => {
     assert.equal(never.sent.length, 4);
   });
 
-  test("a charge that the front door turns away (429) is made again with its single-use id, and looked up when it never gets through", async () => {
+  test("a charge that is turned away (429) is made again with its single-use id, and looked up when it never gets through", async () => {
     const flood = answered(429, "too many requests");
     const io = ioWith([flood, TOKEN, flood, flood, charged()]);
     assert.equal((await braintree.charge(orderOf(), io)).outcome, "approved");

@@ -89,8 +89,7 @@ export type PaymentState =
 export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.isObject(kit.at(body, "data", operation, "transaction"));
   const rule = { read: kit.readJson, readable: (status: number) => status === 200 };
-  const read =
-    effect === "money" ? kit.triage(answer, { ...rule, effect, approves, flood: "unclear" }) : kit.triage(answer, { ...rule, effect });
+  const read = effect === "money" ? kit.triage(answer, { ...rule, effect, approves, flood: "unclear" }) : kit.triage(answer, { ...rule, effect });
   if ("outcome" in read) return read;
   const data = kit.at(read.body, "data", operation);
   if (kit.isObject(data)) return data;
@@ -131,7 +130,7 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
   return kit.declined(known.find((code) => code !== "gateway_misconfigured") ?? "gateway_misconfigured", { message });
 }
 
-/** The vendor is too busy: come again, as a single-use id pays but once. Its front door has no words for it. */
+/** The vendor is too busy, its engine, or what stands before it and has no words for it: come again, as a single-use id pays but once. */
 export function isTooBusy(answer: GatewayAnswer): boolean {
   if (answer.kind === "answered" && answer.status === 429) return true;
   const errors = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "errors") ?? [];

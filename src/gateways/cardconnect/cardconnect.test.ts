@@ -428,7 +428,7 @@ describe("cardconnect look-ups", () => {
     const reverse = (order: typeof storing, ...answers: object[]) =>
       cardconnect.void!(traceOf(order), ioWith(answers.map((answer) => answered(200, answer))));
     assert.deepEqual(await reverse(orderOf(), PAID, NOT_FOUND, VOIDED), { outcome: "voided" });
-    assert.deepEqual(await reverse(orderOf(), NOT_FOUND), { outcome: "nothing to void" });
+    assert.deepEqual(await reverse(orderOf(), NOT_FOUND), { outcome: "absent" });
     assert.equal((await reverse(orderOf(), PAID, NOT_FOUND, { ...DECLINED, respstat: "B" })).outcome, "unknown");
     assert.equal((await reverse(storing, STORED)).outcome, "unknown");
   });

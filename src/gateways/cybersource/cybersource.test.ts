@@ -371,7 +371,7 @@ describe("cybersource look-ups", () => {
     assert.deepEqual(pathsOf(io).slice(1), [`/pts/v2/payments/${ID}/voids`, `/pts/v2/payments/${ID}/refunds`]);
     assert.equal(io.sent[1]?.body, `{"clientReferenceInformation":{"code":"${CODE}v"}}`);
     assert.equal((await cybersource.void!(traceOf(orderOf()), ioWith([found(summary()), LOST]))).outcome, "unknown");
-    assert.equal((await cybersource.void!(traceOf(orderOf()), ioWith([answered(201, { totalCount: 0 })]))).outcome, "nothing to void");
+    assert.equal((await cybersource.void!(traceOf(orderOf()), ioWith([answered(201, { totalCount: 0 })]))).outcome, "absent");
   });
 
   test("a refund without a clear answer is not sent again, one that was refused or never sent is (R-422)", async () => {

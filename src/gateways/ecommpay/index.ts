@@ -74,7 +74,7 @@ const notKept = ({ processor }: { processor: Declined["processor"] }) =>
 async function follow(order: Order, io: Io, payerIp: string): Promise<Settled> {
   const begunMs = io.clock.monotonic();
   const trace = { ...order, startedAtMs: io.clock.now() };
-  const queued = responses.readQueued(await io.send(requests.pay(order, io.settings, payerIp)), "unclear");
+  const queued = responses.readQueued(await io.send(requests.pay(order, io.settings, payerIp)));
   if (queued.outcome === "declined") return queued;
   let sentMs = io.clock.monotonic();
   const state = await kit.poll(io, async () => {

@@ -59,11 +59,11 @@ function errorIn(body: kit.JsonObject): { code: string | undefined; message: str
 }
 
 /**
- * What the answer to a request says: in the vendor's queue (perhaps since before), refused, or nothing certain. `flood`: one that was
- * turned away is asked for by its id like a lost one, and sent again under it.
+ * What the answer to a request says: in the vendor's queue (perhaps since before), refused, or nothing certain: a payment that was turned
+ * away is asked for by its id like a lost one, and sent again under it.
  */
-export function readQueued(answer: GatewayAnswer, flood?: "unclear"): Declined | Unknown | { outcome: "queued" } {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, ...(flood && { flood }) });
+export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcome: "queued" } {
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, flood: "unclear" });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const { code, message } = errorIn(body);

@@ -309,7 +309,7 @@ describe("fortis look-ups", () => {
     assert.deepEqual(callsOf(io).slice(1), [`PUT /v1/transactions/${ID}/void`, `PATCH /v1/transactions/${ID}/refund`]);
     assert.equal(io.sent[2]?.body, '{"transaction_amount":4995}');
     assert.equal((await fortis.void!(traceOf(orderOf()), ioWith([list({}), LOST]))).outcome, "unknown");
-    assert.equal((await fortis.void!(traceOf(orderOf()), ioWith([list()]))).outcome, "nothing to void");
+    assert.equal((await fortis.void!(traceOf(orderOf()), ioWith([list()]))).outcome, "absent");
   });
 
   test("a refund without a clear answer is not sent again, one that was refused or never sent is (R-422)", async () => {

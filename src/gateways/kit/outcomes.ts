@@ -82,6 +82,14 @@ export function theStanding(found: readonly LookUpResult[]): LookUpResult {
 }
 
 /**
+ * The finds of a vendor that lists each request by itself, without those refused as duplicates: of the first one, which may not be
+ * shown yet, they say nothing.
+ */
+export function withoutDuplicates(found: readonly LookUpResult[]): LookUpResult[] {
+  return found.filter((one) => one.outcome !== "declined" || one.code !== "duplicate_transaction");
+}
+
+/**
  * A refusal of money that moved and must not stay, a part of the amount or a hold: sent back first, and unknown when that
  * cannot be done.
  */

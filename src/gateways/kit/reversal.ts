@@ -1,5 +1,5 @@
 import type { Approved, AttemptTrace, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
-import { unknown } from "./outcomes.ts";
+import { absent, unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
 
 /**
@@ -7,7 +7,8 @@ import type { Answered } from "./triage.ts";
  * never called for a payment that is not known to stand.
  */
 export async function reversal(found: LookUpResult, reverse: (approved: Approved) => Promise<boolean>): Promise<VoidResult> {
-  if (found.outcome === "absent" || found.outcome === "declined") return { outcome: "nothing to void" };
+  if (found.outcome === "absent") return absent;
+  if (found.outcome === "declined") return { outcome: "nothing to void" };
   if (found.outcome !== "approved") return unknown("what there is to void is not known");
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");
 }
@@ -53,6 +54,14 @@ export async function refundOnce(
 ): Promise<boolean> {
   return !wasSent(notes, "refund") && (await sendNoted(io, "refund", send, read, notes)) === "done";
 }
+
+/**
+ * Ends a reversal's idempotency key. A vendor answers a key as it did before: a reversal that was answered and not made is asked for under
+ * another one, which `nextKey` notes; one whose answer was lost under its own.
+ */
+export const keyEnd = (notes: Notes = {}): string => notes["reversal_refusals"] ?? "";
+export const nextKey = (io: Pick<GatewayIo, "note">, notes: Notes = {}): Promise<void> =>
+  io.note({ reversal_refusals: String(Number(keyEnd(notes)) + 1) });
 
 export interface ReversalSteps {
   void: () => GatewayRequest;

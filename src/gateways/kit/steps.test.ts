@@ -66,6 +66,8 @@ test("an answer means another thing for a request that can take money than for o
     assert.equal(codeOf(triage(answer, { effect: "nothing", read: readJson })), nothing);
     assert.equal(codeOf(triage(answer, { effect: "money", read: readJson })), money);
   }
+  // Where the vendor does not say that nothing ran.
+  assert.equal(codeOf(triage(answered(429, "{}"), { effect: "money", read: readJson, flood: "unclear" })), "unknown");
 });
 
 test("after a lost try only what the vendor keeps under the key counts, unless nothing can have been done", async () => {

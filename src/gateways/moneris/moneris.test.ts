@@ -245,6 +245,12 @@ describe("moneris and lost answers", () => {
     const again = ioWith([LOST, notFound, receipt(PAID)]);
     assert.equal((await moneris.charge(orderOf(), again)).outcome, "approved");
     assert.deepEqual(checks(again), [false, true, false]);
+    // Any status but 200 is a fault of the gateway.
+    for (const status of [429, 503]) {
+      const flooded = ioWith([answered(status, ""), found]);
+      assert.equal((await moneris.charge(orderOf(), flooded)).outcome, "approved");
+      assert.deepEqual(checks(flooded), [false, true]);
+    }
     const late = ioWith([LOST, notFound, unasked("The transaction was not sent to the host because of a duplicate order id"), found]);
     assert.equal((await moneris.charge(orderOf(), late)).outcome, "approved");
     assert.equal(codeOf(await charge(LOST, notFound, declined("481"))), "card_declined");

@@ -75,6 +75,7 @@ const receiptOf = (answer: GatewayAnswer) =>
     effect: "money",
     read: readReceipt,
     readable: (status) => status === 200,
+    flood: "unclear",
     approves: (receipt) => (numberAt(receipt, "ResponseCode") ?? APPROVED_BELOW) < APPROVED_BELOW,
   });
 

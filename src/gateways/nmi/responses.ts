@@ -159,17 +159,16 @@ export function readTransactions(answer: GatewayAnswer, subject: Subject): LookU
   if (report === null) return kit.unknown("the vendor did not answer the look-up");
   const wanted = subject.mode === "charge" ? "sale" : "validate";
   const all = kit.childrenOf(report, "transaction");
-  const ours = all.filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
-  const mine = ours.filter((transaction) => !isRefusedDuplicate(transaction));
+  const mine = all.filter((transaction) => kit.childText(transaction, "order_id") === orderId(subject));
   const found = mine.flatMap((transaction) => {
     const actions = kit.childrenOf(transaction, "action").filter((action) => kit.childText(action, "action_type") === wanted);
     return actions.map((action) => readTransaction(transaction, action, subject));
   });
   if (found.length === 0 && mine.length > 0) return kit.unknown("a transaction of another kind carries this order");
-  const standing = kit.theStanding(found);
+  const standing = kit.theStanding(kit.withoutDuplicates(found));
   const result = standing.outcome === "approved" && isSentBack(mine, subject) ? kit.takenBack() : standing;
   // Of a report of all orders this may be a part.
-  return ours.length < all.length && result.outcome !== "approved"
+  return mine.length < all.length && result.outcome !== "approved"
     ? kit.unknown("the report shows other orders, and perhaps not all")
     : result;
 }
@@ -180,12 +179,6 @@ function isSentBack(transactions: readonly kit.XmlElement[], subject: Subject): 
   const actions = standing.flatMap((transaction) => kit.childrenOf(transaction, "action"));
   const refunds = actions.filter((action) => kit.childText(action, "action_type") === "refund" && kit.childText(action, "success") === "1");
   return subject.mode === "charge" && refunds.some((action) => isAmount(kit.childText(action, "amount")?.replace(/^-/, ""), subject));
-}
-
-/** A request refused because it arrived twice: it says nothing about the first one, which the report may not show yet. */
-function isRefusedDuplicate(transaction: kit.XmlElement): boolean {
-  const texts = kit.childrenOf(transaction, "action").map((action) => kit.childText(action, "response_text") ?? "");
-  return kit.childText(transaction, "condition") === "failed" && texts.some((text) => codeOfText(text) === "duplicate_transaction");
 }
 
 function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, subject: Subject): LookUpResult {

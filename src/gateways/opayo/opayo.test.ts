@@ -261,6 +261,7 @@ describe("opayo responses", () => {
       { StatusDetail: "0000 : x" },
     ])
       assert.equal((await charge(lines(fields))).outcome, "unknown", JSON.stringify(fields));
+    for (const status of [429, 503]) assert.equal((await charge(answered(status, ""))).outcome, "unknown");
     assert.equal((await opayo.tokenize(storing, ioWith([lines(PAID)]))).outcome, "unknown");
   });
 

@@ -45,7 +45,8 @@ const SECURITY_KEY = /^[A-Za-z0-9]{1,64}$/;
 /** The answer to a registration. Judged by `Status` alone: the texts drift. */
 export function readRegistration(answer: GatewayAnswer, { mode, reference }: Subject): Approved | Declined | Unknown {
   const approves = (body: kit.Form) => /^(OK|REGISTERED|AUTHENTICATED)$/.test(body.get("Status") ?? "");
-  const read = kit.triage(answer, { effect: "money", read: kit.readLines, readable: (status) => status === 200, approves });
+  const readable = (status: number) => status === 200;
+  const read = kit.triage(answer, { effect: "money", read: kit.readLines, readable, approves, flood: "unclear" });
   if ("outcome" in read) return read;
   const { body } = read;
   const [status, code] = [body.get("Status") ?? "", body.get("DeclineCode")];

@@ -80,16 +80,22 @@ async function settled(subject: kit.Noted<Subject>, io: PayflowIo, state: Paymen
 
 /** A void, or a credit of what is settled. A verification holds no money: nothing is credited for it. */
 async function takeBack(subject: kit.Noted<Subject>, io: PayflowIo, pnref: string): Promise<boolean> {
-  const first = () => requests.voidPayment(subject, io.settings, pnref);
-  if (subject.mode === "charge")
-    return kit.voidElseRefund(
-      io,
-      { void: first, refund: () => requests.credit(subject, io.settings, pnref), secondRefund: "harmless" },
-      responses.readReversal,
-      subject.notes,
-    );
-  const answer = await kit.ask(io, first());
-  return answer !== null && responses.readReversal(answer) === "done";
+  const end = kit.keyEnd(subject.notes);
+  const first = () => requests.voidPayment(subject, io.settings, pnref, end);
+  if (subject.mode === "tokenize") {
+    const answer = await kit.ask(io, first());
+    return answer !== null && responses.readReversal(answer) === "done";
+  }
+  let isRefused = false;
+  const send = async (request: GatewayRequest) => {
+    const answer = await io.send(request);
+    isRefused = responses.isRefusal(answer);
+    return answer;
+  };
+  const steps = { void: first, refund: () => requests.credit(subject, io.settings, pnref, end), secondRefund: "harmless" } as const;
+  const isDone = await kit.voidElseRefund({ send, note: io.note.bind(io) }, steps, responses.readReversal, subject.notes);
+  if (isRefused) await kit.nextKey(io, subject.notes);
+  return isDone;
 }
 
 /** By our reference. The vendor tells of its latest transaction alone: where it may hold two, a refusal is not the whole truth. */

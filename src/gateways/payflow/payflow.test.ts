@@ -168,6 +168,26 @@ describe("payflow responses", () => {
     );
   });
 
+  test("a reversal that was refused is asked for under another request id, as its own would be answered with the refusal; a lost one is not (R-422)", async () => {
+    const found = answered(200, "RESULT=0&PNREF=VB0A00000001&ORIGPNREF=A10A6AE7042E&RESPMSG=Approved&ORIGRESULT=0&AMT=49.95");
+    const done = answered(200, "RESULT=0&PNREF=A10A6AE70431");
+    const notes: Record<string, string> = {};
+    const reverse = async (...answers: GatewayAnswer[]) => {
+      const io = ioWith([found, ...answers]);
+      const { outcome } = await payflow.void!(traceOf(orderOf(), { ...notes }), io);
+      Object.assign(notes, io.notes);
+      return [outcome, ...io.sent.slice(1).map(({ request }) => request.headers["X-VPS-REQUEST-ID"])];
+    };
+    const id = (step: string) => shortReference(`${orderOf().reference}/${step}`, 32);
+    // A request with wrong keys is none that the vendor remembers.
+    for (const open of [LOST, refused("104"), answered(502, "<html>"), refused("1")])
+      assert.deepEqual(await reverse(open), ["unknown", id("void")], JSON.stringify(open));
+    assert.deepEqual(await reverse(refused("115")), ["unknown", id("void")]);
+    assert.deepEqual(await reverse(refused("108"), LOST), ["unknown", id("void1"), id("credit1")]);
+    assert.deepEqual(await reverse(refused("108"), refused("102")), ["unknown", id("void1"), id("credit1")]);
+    assert.deepEqual(await reverse(refused("108"), done), ["voided", id("void2"), id("credit2")]);
+  });
+
   test("a repeat that the vendor could not compare with the first request decides nothing, and its refusal hides no payment", async () => {
     const found = "RESULT=0&PNREF=VB0A00000001&ORIGPNREF=A10A6AE7042E&AMT=49.95&ORIGRESULT=";
     for (const again of [PAID, "RESULT=12&PNREF=A10AA63244D1&RESPMSG=Declined"]) {

@@ -24,7 +24,7 @@ const TIMEOUT_MS = 50_000;
 export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
 
 /** Steps of an attempt: a second request with a step's id is answered with the first one's result. */
-type Step = "pay" | "upload" | "void" | "credit";
+type Step = "pay" | "upload" | `void${string}` | `credit${string}`;
 
 /** The attempt's reference for inquiries: 12 characters. */
 export const customerReference = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 12);
@@ -126,13 +126,13 @@ export function inquire(subject: Subject, settings: Settings, requestId: string)
 }
 
 /** Takes a payment back before settlement. */
-export function voidPayment(subject: Subject, settings: Settings, pnref: string): GatewayRequest {
-  return post(settings, requestIdOf(subject, "void"), ["V", ["ORIGID", pnref]]);
+export function voidPayment(subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest {
+  return post(settings, requestIdOf(subject, `void${keyEnd}`), ["V", ["ORIGID", pnref]]);
 }
 
 /** Gives a settled payment back. Without an amount of its own: just what was taken, be it all or a part. */
-export function credit(subject: Subject, settings: Settings, pnref: string): GatewayRequest {
-  return post(settings, requestIdOf(subject, "credit"), ["C", ["ORIGID", pnref]]);
+export function credit(subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest {
+  return post(settings, requestIdOf(subject, `credit${keyEnd}`), ["C", ["ORIGID", pnref]]);
 }
 
 /** What is wrong with the settings, or null. */

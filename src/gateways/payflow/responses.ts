@@ -118,6 +118,12 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
 /** The vendor could not look whether it had the request before: with an earlier one on its way, both may have been acted on. */
 export const isUnchecked = (answer: kit.Answered): boolean => read(answer)?.get("DUPLICATE") === "-1";
 
+/** Whether a void or credit was refused for itself: not for its keys, and not because a void came too late. */
+export function isRefusal(answer: GatewayAnswer): boolean {
+  const result = read(answer)?.get("RESULT") ?? "";
+  return /^\d{1,4}$/.test(result) && !["0", VOID_REFUSED, ...NOT_KNOWN, ...KEYS_REFUSED].includes(result);
+}
+
 /** A void is refused once the payment is settled; any other refusal of it says nothing of the payment and allows no credit. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const result = read(answer)?.get("RESULT");

@@ -57,7 +57,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** Waits for what is at work, and sends back what must not stay. */
-async function follow(subject: Subject, io: Io, account: string, first: State): Promise<Outcome> {
+async function follow(subject: kit.Noted<Subject>, io: Io, account: string, first: State): Promise<Outcome> {
   if (first.outcome === "received") {
     const read = async () => responses.readAgain(await io.send(requests.readAuth(io.settings, account, first.id)), subject, currencyOf(io));
     const decided = await kit.poll(io, read, POLL_MS);
@@ -79,7 +79,7 @@ const search = async (io: Io, account: string, kind: requests.Kind, reference: s
   responses.readSearch(await io.send(requests.search(io.settings, account, kind, reference)), kind, reference);
 
 /** Takes the settlement out of the batch and releases the hold; gives the money back where the batch is gone. */
-async function sendBack(subject: Subject, io: Io, account: string): Promise<boolean> {
+async function sendBack(subject: kit.Noted<Subject>, io: Io, account: string): Promise<boolean> {
   const { settings } = io;
   const found = await search(io, account, "auths", subject.reference);
   const ids = responses.idsOf(found?.find((one) => kit.textAt(one, "status") === "COMPLETED"));
@@ -92,8 +92,9 @@ async function sendBack(subject: Subject, io: Io, account: string): Promise<bool
   // Once it is cancelled no money can move; the hold would lapse by itself.
   if (cancelled === "done") await io.send(requests.voidAuth(subject, settings, account, ids.auth));
   if (cancelled !== "settled already") return cancelled === "done";
-  const refunded = await step(requests.refund(subject, settings, account, ids.settlement), "refund");
-  // The refund's reference is the same at each try, and used whatever became of it: that it was made, the settlement tells.
+  const refunded = await step(requests.refund(subject, settings, account, ids.settlement, kit.keyEnd(subject.notes)), "refund");
+  if (refunded === "refused") await kit.nextKey(io, subject.notes);
+  // A lost refund is tried again under its reference, which is used whatever became of it: that it was made, the settlement tells.
   return refunded === "done" || (refunded === "none left" && ids.isRefunded);
 }
 

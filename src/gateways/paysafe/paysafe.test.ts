@@ -348,6 +348,30 @@ describe("paysafe responses", () => {
     }
   });
 
+  test("a refund that was refused is made under another reference, since its own is used; one without a clear answer is not (R-422)", async () => {
+    const notes: Record<string, string> = {};
+    const refundAs = async (answer: GatewayAnswer) => {
+      const io = ioWith([list(AUTH), list(AUTH), error(400, "3415"), answer]);
+      const { outcome } = await paysafe.void!(traceOf(orderOf(), { ...notes }), io);
+      Object.assign(notes, io.notes);
+      return [outcome, (JSON.parse(io.sent[3]?.body ?? "") as { merchantRefNum: string }).merchantRefNum];
+    };
+    const reference = `${SESSION}-1-refund`;
+    for (const open of [
+      LOST,
+      error(500, "1007"),
+      error(429, "1200"),
+      error(401, "5279"),
+      error(409, "5031"),
+      error(402, "3417"),
+      answered(400, ""),
+    ])
+      assert.deepEqual(await refundAs(open), ["unknown", reference], JSON.stringify(open));
+    assert.deepEqual(await refundAs(error(402, "3406")), ["unknown", reference]);
+    assert.deepEqual(await refundAs(answered(200, { id: "r-1", status: "FAILED" })), ["unknown", `${reference}1`]);
+    assert.deepEqual(await refundAs(answered(200, { id: "r-2", status: "PENDING" })), ["voided", `${reference}2`]);
+  });
+
   test("a lost verification is looked up, and made again under another reference where it never arrived", async () => {
     const io = ioWith([LOST, answered(200, { verifications: [VERIFICATION] }), answered(200, PROFILE)]);
     assert.equal((await paysafe.tokenize(storing(), io)).outcome, "approved");

@@ -138,12 +138,11 @@ export const voidAuth = ({ reference, amountMinor: amount }: Subject, settings: 
   write(settings, "POST", cardPath(account, `auths/${id}/voidauths`), { merchantRefNum: `${reference}-void`, amount });
 
 /** Gives a settled payment back. */
-export const refund = ({ reference, amountMinor: amount }: Subject, settings: Settings, account: string, id: string): GatewayRequest =>
-  write(settings, "POST", cardPath(account, `settlements/${id}/refunds`), {
-    merchantRefNum: `${reference}-refund`,
-    amount,
-    dupCheck: true,
-  });
+export function refund(subject: Subject, settings: Settings, account: string, id: string, keyEnd: string): GatewayRequest {
+  const { reference, amountMinor: amount } = subject;
+  const body = { merchantRefNum: `${reference}-refund${keyEnd}`, amount, dupCheck: true };
+  return write(settings, "POST", cardPath(account, `settlements/${id}/refunds`), body);
+}
 
 /** The profile that was made for the attempt. */
 export const findProfile = ({ reference }: Subject, settings: Settings): GatewayRequest =>

@@ -150,17 +150,22 @@ export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlem
 }
 
 /**
- * A cancelled settlement, which then says so, or one that went out with the batch; a refund, which may be on its way; the reference of
- * a refund that was sent before, and perhaps refused.
+ * A cancelled settlement, which then says so, or one that went out with the batch; a refund, which may be on its way, or that was plainly
+ * refused; the reference of a refund that was sent before, and perhaps refused.
  */
-export function readReversal({ status, body }: kit.Answered, kind: "cancellation" | "refund"): kit.ReversalStep {
+export function readReversal({ status, body }: kit.Answered, kind: "cancellation" | "refund"): kit.ReversalStep | "refused" {
   const read = kit.readJson(body);
   const said = kit.textAt(read, "status");
   const isSaid = kind === "cancellation" ? said === "CANCELLED" : said !== "FAILED" && said !== "CANCELLED";
   const isMade = isSaid && kit.idAt(read ?? undefined, ID, "id") !== undefined;
   if (status < 300 && codeIn(read) === undefined && isMade) return "done";
-  if (codeIn(read) === "5031") return "none left";
-  return codeIn(read) === "3415" ? "settled already" : "unclear";
+  const code = codeIn(read);
+  if (code === "5031") return "none left";
+  if (code === "3415") return "settled already";
+  const isFailed = status < 300 && code === undefined && said === "FAILED";
+  const isTold = (status === 400 || status === 402) && code !== undefined;
+  const isRefused = isTold && !LEFT_OPEN.test(code) && codeOf(code) !== "duplicate_transaction";
+  return isFailed || isRefused ? "refused" : "unclear";
 }
 
 /** The confirmation that a held payment was cancelled. */

@@ -30,9 +30,7 @@ export const gateway = kit.defineGateway({
     "the gateway's codes above 111, and how soon the report shows a sale. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf: (sum) =>
-    sum.mode === "charge" && (requests.qualpayAmount(sum) === null || requests.currencyNumber(sum) === undefined)
-      ? "Qualpay takes two decimals and twelve digits, and not every currency"
-      : null,
+    sum.mode === "charge" && requests.qualpayAmount(sum) === null ? "Qualpay takes two decimals and twelve digits" : null,
   charge,
   tokenize,
   lookUp,
@@ -50,8 +48,8 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const [amount, currency] = [kit.unrefused(requests.qualpayAmount(order)), kit.unrefused(requests.currencyNumber(order))];
-  const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount, currency)));
+  const amount = kit.unrefused(requests.qualpayAmount(order));
+  const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount)));
   if (state.outcome !== "partial") return state;
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {
     const answer = await kit.ask(io, requests.voidSale(io.settings, state.pgId));
@@ -74,5 +72,5 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
     responses.readPage(await io.send(requests.report(io.settings, page)), attempt, page),
   );
   if (mine === null) return kit.unknown("Qualpay did not answer the look-up, or there are too many payments to look through");
-  return kit.theStanding(mine.map((row) => responses.readRow(row, attempt)));
+  return kit.theStanding(kit.withoutDuplicates(mine.map((row) => responses.readRow(row, attempt))));
 }

@@ -99,7 +99,7 @@ describe("qualpay requests", () => {
     assert.doesNotMatch(sixth.sent[0]?.body ?? "", /client_ip/);
   });
 
-  test("an amount has two decimals in any currency; one that has no room in them, or no number, is refused unsent", async () => {
+  test("an amount has two decimals in any currency; one that has no room in them is refused unsent", async () => {
     const amountOf = async (currency: string, amountMinor: number) => {
       const io = ioWith([answered(200, APPROVED)]);
       const outcome = await qualpay.charge(orderOf({ currency, amountMinor }), io);
@@ -109,7 +109,8 @@ describe("qualpay requests", () => {
     assert.equal(await amountOf("JPY", 500), '"amt_tran":500.00,"tran_currency":392');
     assert.equal(await amountOf("AUD", 1), '"amt_tran":0.01,"tran_currency":36');
     assert.equal(await amountOf("KWD", 1234), "gateway_misconfigured");
-    assert.equal(await amountOf("XOF", 500), "gateway_misconfigured");
+    assert.equal(await amountOf("KWD", 1230), '"amt_tran":1.23,"tran_currency":414');
+    assert.equal(await amountOf("XOF", 500), '"amt_tran":500.00,"tran_currency":952');
     assert.equal(await amountOf("USD", 1_000_000_000_000), "gateway_misconfigured");
   });
 
@@ -180,6 +181,8 @@ describe("qualpay responses", () => {
       [509, "998"],
       [504, "998"],
       [409, "401"],
+      [429, "100"],
+      [429, undefined],
       [400, "998"],
       [400, "051"],
       [400, "401"],
@@ -202,6 +205,19 @@ describe("qualpay responses", () => {
       assert.equal((await qualpay.charge(orderOf(), never)).outcome, "unknown");
       assert.equal(never.notes["refused_as"], "duplicate_transaction");
     }
+  });
+
+  test("a sale that was refused as a duplicate says nothing of the first one, which the report may not show yet (R-422)", async () => {
+    const twin = { ...ROW, pg_id: PG_ID.replace("d", "e"), tran_status: "D", rcode: "094" };
+    const bySaid = { ...twin, tran_status: "F", rcode: "113", rmsg: "Possible duplicate transaction" };
+    for (const row of [twin, bySaid]) {
+      assert.equal((await find(report(row))).outcome, "absent");
+      assert.equal((await find(report(row, ROW))).outcome, "approved");
+      assert.equal((await find(report(row, { ...ROW, tran_status: "H" }))).outcome, "pending");
+      assert.equal(codeOf(await find(report({ ...ROW, tran_status: "D", rcode: "051" }, row))), "insufficient_funds");
+    }
+    const early = ioWith([refused(402, "094"), report(twin), report(twin, ROW)]);
+    assert.equal((await qualpay.charge(orderOf(), early)).outcome, "approved");
   });
 
   test("a part of the amount is voided before the card is refused, and is unknown when that fails", async () => {
@@ -283,7 +299,7 @@ describe("qualpay look-ups and reversals", () => {
     assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), LOST]))).outcome, "unknown");
     for (const unclear of [LOST, refused(409, "402", "Refund failed"), refused(400, "104", "Invalid amount"), refused(500, "999", "Error")])
       assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), closed, unclear]))).outcome, "unknown");
-    assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([report()])), { outcome: "nothing to void" });
+    assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([report()])), { outcome: "absent" });
   });
 
   test("a refund without a clear answer is not sent again, one that never left is (R-422)", async () => {

@@ -1,3 +1,4 @@
+import { currencyNumber } from "#src/kernel/money.ts";
 import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
@@ -31,19 +32,6 @@ const DUPLICATE_SECONDS = 300;
 /** Rows of a report's page, the most that the vendor gives. */
 export const PAGE = 100;
 
-/** ISO 4217 numbers; JSON numbers have no leading zeros. */
-const NUMBERS: ReadonlyMap<string, number> = new Map(
-  (
-    "AED 784 AUD 036 BRL 986 CAD 124 CHF 756 CLP 152 CNY 156 CZK 203 DKK 208 EUR 978 GBP 826 HKD 344 HUF 348 IDR 360 ILS 376 INR 356 ISK 352 " +
-    "JPY 392 KRW 410 MXN 484 MYR 458 NOK 578 NZD 554 PHP 608 PLN 985 RON 946 SAR 682 SEK 752 SGD 702 THB 764 TRY 949 TWD 901 USD 840 ZAR 710 "
-  )
-    .match(/\w{3} \d{3}/g)
-    ?.map((pair) => [pair.slice(0, 3), Number(pair.slice(4))]),
-);
-
-/** The vendor's number of the currency; undefined for one that is not in the table. */
-export const currencyNumber = ({ currency }: Pick<Subject, "currency">): number | undefined => NUMBERS.get(currency);
-
 /** Major units with two decimals, twelve digits in all; null when the amount has no room in that. */
 export function qualpayAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
   const amount = kit.decimalAmount(subject, 2);
@@ -76,11 +64,12 @@ const placeOf = ({ credentials: { loc_id, profile_id } }: Settings) => ({ loc_id
 const channelOf = ({ channel }: Order) => ({ moto_ecomm_ind: channel === "voice" ? "1" : "7" });
 
 /** Takes the money at once. */
-export const sale = (order: Order, settings: Settings, amount: string, currency: number): GatewayRequest =>
+export const sale = (order: Order, settings: Settings, amount: string): GatewayRequest =>
   post(settings, "sale", {
     developer_id: "Voicetill",
     amt_tran: kit.jsonNumber(amount),
-    tran_currency: currency,
+    // As a JSON number it has no leading zeros.
+    tran_currency: Number(currencyNumber(order.currency)),
     ...card(order),
     ...channelOf(order),
     purchase_id: kit.shortReference(order.reference, 25),

@@ -50,7 +50,7 @@ export type State = Approved | Declined | Unknown | { outcome: "partial"; pgId: 
 /** The body of an answer. A refused key says so by the status; the body of a 403 is not documented. */
 function readAnswer(answer: GatewayAnswer): kit.Read<kit.JsonObject> | Declined | Unknown {
   const approves = (body: kit.JsonObject) => [APPROVED, PARTIAL].includes(kit.textAt(body, "rcode") ?? "");
-  return kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: kit.shutOut });
+  return kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear", refused: kit.shutOut });
 }
 
 /** The answer to a sale. Declines are 402; 400 never reached the issuer. Every answer has a pg_id, which says nothing of approval. */
@@ -88,12 +88,15 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
   if (status === 404) return kit.declined("gateway_misconfigured");
   const isIssuers = rcode.startsWith("0") && rcode !== APPROVED && rcode !== PARTIAL;
   const isSaid = (status === 402 && isIssuers) || (status === 400 && REFUSED_BY_GATEWAY.test(rcode));
-  if (/duplicate/i.test(rmsg ?? "") && (status === 400 || status === 402)) return kit.declined("duplicate_transaction", details);
+  const code = declineOf(rcode, rmsg);
+  if (code === "duplicate_transaction" && (status === 400 || status === 402)) return kit.declined(code, details);
   if (!isSaid) return kit.unknown(`status ${status} with a code that does not belong to it`);
-  return kit.declined(declineOf(rcode, rmsg), details);
+  return kit.declined(code, details);
 }
 
+/** The code of a duplicate is not published. */
 function declineOf(rcode: string, rmsg = ""): DeclineCode {
+  if (/duplicate/i.test(rmsg)) return "duplicate_transaction";
   if (rcode === "065" && /authenticat|\bSCA\b/i.test(rmsg)) return "authentication_required";
   return codeOf(rcode) ?? "processing_error";
 }

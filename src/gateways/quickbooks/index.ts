@@ -75,16 +75,19 @@ async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   const id = attempt.notes["quickbooks_charge_id"];
   if (id !== undefined && responses.isTakenBack(await send(io, (token) => requests.readCharge(io.settings, token, id)), id))
     return { outcome: "voided" };
-  const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token)));
+  const end = kit.keyEnd(attempt.notes);
+  const voided = responses.readReversal(await send(io, (token) => requests.voidCharge(attempt, io.settings, token, end)));
+  if (voided === "absent" || voided === "refused") await kit.nextKey(io, attempt.notes);
   if (voided === "done") return { outcome: "voided" };
-  if (voided === "absent" && id === undefined) return { outcome: "nothing to void" };
+  if (voided === "absent" && id === undefined) return kit.absent;
   const isRefunded = id !== undefined && voided !== "unclear" && (await refund(attempt, io, id));
   return isRefunded ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
 }
 
 function refund(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
+  // Only a void that was refused leads here, so that the next reversal has other keys.
   const sending = async (): Promise<GatewayAnswer> => {
-    const answer = await send(io, (token) => requests.refund(attempt, io.settings, token, id));
+    const answer = await send(io, (token) => requests.refund(attempt, io.settings, token, id, kit.keyEnd(attempt.notes)));
     return kit.isOutcome(answer) ? { kind: "not sent", reason: "no access token" } : answer;
   };
   return kit.refundOnce(io, sending, responses.readRefund, attempt.notes);

@@ -182,6 +182,11 @@ const CODES: readonly (readonly [ours: string, code: string, message?: string, d
   ["gateway_misconfigured", "PMT-4001"],
   ["gateway_misconfigured", "PMT-3000"],
   ["unknown", "PMT-7000"],
+  // Codes of five digits are of none of the ranges.
+  ["unknown", "PMT-10305", "No records found."],
+  ["unknown", "PMT-20305"],
+  ["unknown", "PMT-40305", "card.number is invalid.", "card.number"],
+  ["unknown", "PMT-500"],
   ["unknown", "constructor"],
 ];
 
@@ -241,6 +246,12 @@ describe("quickbooks responses", () => {
     }
   });
 
+  test("what is no code of an approval that could not be cancelled is not voided", async () => {
+    const io = ioWith((request) => (request.url.endsWith("/void") ? answered(201, { id: "V1", status: "ISSUED" }) : errors("PMT-10305")));
+    assert.equal(codeOf(await quickbooks.charge(orderOf(), io)), "unknown");
+    assert.ok(pathsOf(io).every((path) => !path.endsWith("/void")));
+  });
+
   test("a lost answer and a fault are asked again under the Request-Id; only what Intuit keeps under it counts after that", async () => {
     for (const first of [LOST, answered(503, ""), answered(200, "<html>"), errors("PMT-6000"), answered(429, "")]) {
       const io = ioWith((_request, count) => (count === 1 ? first : answered(201, PAID)));
@@ -249,8 +260,10 @@ describe("quickbooks responses", () => {
       assert.equal(new Set(sales.map(({ request, body }) => `${request.headers["Request-Id"]} ${body}`)).size, 1);
     }
     assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : errors("PMT-4000")))), "unknown");
+    assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : errors("PMT-20305")))), "unknown");
     assert.equal(codeOf(await charge((_request, count) => (count === 1 ? LOST : errors("PMT-5000")))), "card_declined");
-    assert.equal(codeOf(await charge(() => errors("PMT-6000"))), "unknown");
+    for (const answer of [errors("PMT-6000"), answered(429, ""), answered(503, "")])
+      assert.equal(codeOf(await charge(() => answer)), "unknown", JSON.stringify(answer));
   });
 
   test("any other amount, currency, status or id is never approved (R-422)", async () => {
@@ -275,7 +288,7 @@ describe("quickbooks, reversals", () => {
 
   test("a charge is voided by its Request-Id, and refunded by its id once it has settled", async () => {
     assert.deepEqual(await reverse(() => VOIDED), { outcome: "voided" });
-    assert.deepEqual(await reverse(() => NONE), { outcome: "nothing to void" });
+    assert.deepEqual(await reverse(() => NONE), { outcome: "absent" });
     const settled: Script = (request) => (request.url.endsWith("/void") ? errors("PMT-4000") : VOIDED);
     assert.equal((await reverse(settled)).outcome, "unknown");
     assert.deepEqual(await reverse(settled, KNOWN), { outcome: "voided" });
@@ -325,6 +338,32 @@ describe("quickbooks, reversals", () => {
   test("a refund that was refused, or that these credentials may not make, is sent again", async () => {
     for (const refund of [errors("PMT-4000"), EXPIRED, answered(403, {}), answered(201, { id: "R1", status: "DECLINED" })])
       assert.deepEqual((await reversals({ status: "SETTLED", refund }, { status: "SETTLED" })).at(-1), ["voided", "read+void+refunds"]);
+  });
+
+  test("a void or refund that was refused is asked for under another Request-Id: under its own the refusal would come back (R-422)", async () => {
+    // What a Request-Id was answered first it is answered ever after; a lost answer is kept as well.
+    const kept = new Map<string, GatewayAnswer>();
+    const notes: Record<string, string> = { ...KNOWN };
+    const next = async (voidAnswer: GatewayAnswer, refundAnswer: GatewayAnswer, isLost = false) => {
+      const io = ioWith(({ method, url, headers }) => {
+        if (method === "GET") return answered(200, PAID);
+        const key = headers["Request-Id"]!;
+        kept.set(key, kept.get(key) ?? (url.endsWith("/void") ? voidAnswer : refundAnswer));
+        return isLost ? LOST : kept.get(key)!;
+      });
+      const { outcome } = await quickbooks.void!(traceOf(orderOf(), { ...notes }), io);
+      Object.assign(notes, io.notes);
+      return outcome;
+    };
+    assert.equal(await next(NONE, errors("PMT-4000")), "unknown");
+    assert.equal(await next(errors("PMT-4000"), answered(201, { id: "R1", status: "DECLINED" })), "unknown");
+    assert.equal(await next(errors("PMT-4000"), VOIDED), "voided");
+    assert.equal(kept.size, 6);
+    kept.clear();
+    for (const name of Object.keys(notes)) if (!(name in KNOWN)) delete notes[name];
+    assert.equal(await next(VOIDED, NONE, true), "unknown");
+    assert.equal(await next(NONE, NONE), "voided");
+    assert.equal(kept.size, 1);
   });
 
   test("a charge that was cancelled or refunded is not asked for once more, and only its own status counts", async () => {

@@ -68,12 +68,14 @@ export const storeCard = (order: Order, settings: Settings, token: AccessToken) 
   post(settings, token, requestId(order), `/quickbooks/v4/customers/${customerId(order)}/cards`, cardOf(order));
 
 /** Releases what the charge with the attempt's Request-Id took, while it is not settled. */
-export const voidCharge = (subject: Subject, settings: Settings, token: AccessToken) =>
-  post(settings, token, requestId(subject, "-void"), `${PAYMENTS}/txn-requests/${requestId(subject)}/void`, {});
+export const voidCharge = (subject: Subject, settings: Settings, token: AccessToken, keyEnd = "") =>
+  post(settings, token, requestId(subject, `-void${keyEnd}`), `${PAYMENTS}/txn-requests/${requestId(subject)}/void`, {});
 
 /** Sends back a charge whose id is known; Intuit decides whether that is a void or a refund. */
-export const refund = (subject: Subject, settings: Settings, token: AccessToken, chargeId: string) =>
-  post(settings, token, requestId(subject, "-refund"), `${PAYMENTS}/charges/${chargeId}/refunds`, { amount: kit.decimalAmount(subject) });
+export const refund = (subject: Subject, settings: Settings, token: AccessToken, chargeId: string, keyEnd: string) => {
+  const id = requestId(subject, `-refund${keyEnd}`);
+  return post(settings, token, id, `${PAYMENTS}/charges/${chargeId}/refunds`, { amount: kit.decimalAmount(subject) });
+};
 
 export const readCharge = ({ endpoint }: Settings, token: AccessToken, chargeId: string) =>
   kit.get(`${endpoint}${PAYMENTS}/charges/${chargeId}`, bearer(token), REQUEST_TIMEOUT_MS);

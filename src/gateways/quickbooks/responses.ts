@@ -2,16 +2,19 @@ import { Secret } from "#src/kernel/secret.ts";
 import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
-/** Codes of the errors object in our words, by Intuit's ranges. */
-const codeOf = kit.codeTable({
+/** Codes of the errors object in our words, or Intuit's range of them. */
+const ofCode = kit.codeTable({
   incorrect_cvc: "PMT-2000 PMT-2001 PMT-1001",
   incorrect_zip: "PMT-2002 PMT-2003 PMT-1002 PMT-1003",
-  fraud_suspected: "PMT-1* PMT-2*",
+  fraud_suspected: "PMT-1xxx PMT-2xxx",
   card_not_supported: "PMT-5001",
-  card_declined: "PMT-5*",
-  gateway_misconfigured: "PMT-3* PMT-4*",
+  card_declined: "PMT-5xxx",
+  gateway_misconfigured: "PMT-3xxx PMT-4xxx",
   gateway_credentials_invalid: "AuthenticationFailed AuthorizationFailed invalid_grant invalid_client",
 });
+/** A code's range has four digits: PMT-10305, that there are no records, is of none. */
+const rangeOf = (code: string | undefined): string | undefined => code?.replace(/^(PMT-\d)\d{3}$/, "$1xxx");
+const codeOf = (code: string | undefined) => ofCode(code) ?? ofCode(rangeOf(code));
 /** A refused field, by its name or the words about it. */
 const codeOfField = kit.textTable([
   [/card[. ]?number|^number/i, "incorrect_number"],
@@ -46,11 +49,11 @@ function errorIn(body: kit.JsonObject | null): Errors | null {
 const isShutOut = (status: number) => status === 401 || status === 403;
 
 /** PMT-6xxx leaves it open what happened: the same Request-Id asks again. */
-const isFault = (error: Errors | null) => error?.code.startsWith("PMT-6") ?? false;
+const isFault = (error: Errors | null) => rangeOf(error?.code) === "PMT-6xxx";
 
 export function judge(answer: kit.Answered): kit.Repeat {
-  const byStatus = kit.repeatByStatus(answer);
-  if (byStatus !== "final") return byStatus;
+  // Of a flood (429) too Intuit does not say that nothing was done.
+  if (kit.repeatByStatus(answer) !== "final") return "perhaps done";
   const body = kit.readJson(answer.body);
   return (body === null && !isShutOut(answer.status)) || isFault(errorIn(body)) ? "perhaps done" : "final";
 }
@@ -58,7 +61,7 @@ export function judge(answer: kit.Answered): kit.Repeat {
 /** Answers that Intuit keeps under the Request-Id: a charge, or a refusal by whoever judged it. */
 export function isRecorded({ status, body }: kit.Answered): boolean {
   const error = errorIn(kit.readJson(body));
-  return error === null ? status < 300 : /^PMT-[125]/.test(error.code);
+  return error === null ? status < 300 : /^PMT-[125]xxx$/.test(rangeOf(error.code) ?? "");
 }
 
 /** The tokens of a refresh, or why there are none. */
@@ -83,11 +86,8 @@ function refused(body: kit.JsonObject | null, status: number): Declined | Unknow
   if (isShutOut(status)) return kit.declined("gateway_credentials_invalid", { reason: `Intuit answered ${status}: keys, scope or app` });
   if (error === null || isFault(error)) return kit.unknown(`status ${status} that says neither yes nor no`);
   const { code, message, detail } = error;
-  const more = code.startsWith("PMT-4")
-    ? codeOfField(`${detail ?? ""} ${message ?? ""}`)
-    : code === "PMT-5000"
-      ? codeOfWords(message)
-      : undefined;
+  const more =
+    rangeOf(code) === "PMT-4xxx" ? codeOfField(`${detail ?? ""} ${message ?? ""}`) : code === "PMT-5000" ? codeOfWords(message) : undefined;
   const ours = more ?? codeOf(code);
   return ours ? kit.declined(ours, { message }) : kit.unknown("an error that Intuit does not document");
 }
@@ -100,7 +100,7 @@ export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor,
   if (body === null) return refused(null, status);
   const error = errorIn(body);
   // Approved, and the cancellation that the merchant's own rules ask for failed.
-  if (error?.code.startsWith("PMT-1"))
+  if (error !== null && rangeOf(error.code) === "PMT-1xxx")
     return { outcome: "excess", refusal: kit.declined(codeOf(error.code) ?? "fraud_suspected", { message: error.message }) };
   const state = kit.textAt(body, "status");
   if (status >= 300 && (state === "CAPTURED" || state === "SETTLED" || state === "AUTHORIZED"))

@@ -36,7 +36,7 @@ export const VERIFICATION_MINOR = 100;
 export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "currency" | "amountMinor">;
 
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
-type Step = "charge" | "customer" | "hold" | "release" | "refund";
+type Step = "charge" | "customer" | "hold" | "release" | `refund${string}`;
 
 function post(settings: Settings, subject: Subject, step: Step, path: string, body: kit.JsonBody): GatewayRequest {
   return {
@@ -123,8 +123,8 @@ export function hold(order: Order, settings: Settings, customer: string, cardId:
 }
 
 /** Sends a charge back: no more than is left of it is taken, so that a second refund of the whole is refused. */
-export function refund(subject: Subject, settings: Settings, chargeId: string): GatewayRequest {
-  return post(settings, subject, "refund", "/refunds", { chargeId, amount: subject.amountMinor });
+export function refund(subject: AttemptTrace, settings: Settings, chargeId: string): GatewayRequest {
+  return post(settings, subject, `refund${kit.keyEnd(subject.notes)}`, "/refunds", { chargeId, amount: subject.amountMinor });
 }
 
 /** Releases a hold. */

@@ -281,6 +281,20 @@ describe("shift4, reversals", () => {
       assert.equal((await reverse(answered(200, CHARGE), answered(200, { id: "re_1", status }))).outcome, "unknown");
   });
 
+  test("a refund that was answered and not made is asked for under another key: its own would be answered the same (R-422)", async () => {
+    const notes: Record<string, string> = { ...KNOWN };
+    const keys = async (answer: GatewayAnswer) => {
+      const io = testIo(settings, ({ method }) => Promise.resolve(method === "POST" ? answer : answered(200, CHARGE)));
+      const { outcome } = await shift4.void!(traceOf(orderOf(), { ...notes }), io);
+      Object.assign(notes, io.notes);
+      return [outcome, ...new Set(io.sent.slice(1).map(({ request }) => request.headers["Idempotency-Key"]))];
+    };
+    assert.deepEqual(await keys(LOST), ["unknown", `${SESSION}-refund-1`]);
+    assert.deepEqual(await keys(answered(200, { id: "re_1", status: "failed" })), ["unknown", `${SESSION}-refund-1`]);
+    assert.deepEqual(await keys(answered(502, "<html>")), ["unknown", `${SESSION}-refund1-1`]);
+    assert.deepEqual(await keys(SENT_BACK), ["voided", `${SESSION}-refund2-1`]);
+  });
+
   test("a payment whose id is known is read by it, however many the merchant has taken since", async () => {
     const others = answered(200, { list: [{ ...CHARGE, id: "char_other", metadata: {} }], hasMore: true });
     const io = testIo(settings, ({ method, url }) =>

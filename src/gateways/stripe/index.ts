@@ -52,7 +52,11 @@ export const gateway = kit.defineGateway({
         () => requests.reverse(attempt, io.settings, processor, capture),
         responses.judge,
       );
-      return final && answer !== null && responses.isReversed(answer, attempt.mode);
+      if (answer === null) return false;
+      if (final && responses.isReversed(answer, attempt.mode)) return true;
+      // Of what was refunded after all Stripe refuses to refund any more.
+      await kit.nextKey(io, attempt.notes);
+      return false;
     }),
 });
 
@@ -100,7 +104,9 @@ async function follow(subject: Subject, io: Io, intent: Intent, first: IntentSta
   const state = first.outcome === "processing" ? await kit.poll(io, () => reread(subject, io, intent, first.id), POLL_MS) : first;
   if (state === null) return kit.unknown("Stripe is still processing the payment");
   if (state.outcome !== "waiting") return state;
-  const cancelled = responses.isCancelled(await kit.ask(io, requests.cancelIntent(subject, io.settings, intent, state.id)));
+  const cancelled = responses.isCancelled(
+    await kit.ask(io, requests.cancelIntent(subject, io.settings, intent, state.id, io.random.uuid())),
+  );
   return cancelled || !state.mayMove ? state.refusal : kit.unknown("an intent that waits could not be cancelled");
 }
 

@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 export type Intent = "payment_intent" | "setup_intent";
 
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
-type Step = "pm" | "cus" | "pi" | "si" | "cancel" | "refund";
+type Step = "pm" | "cus" | "pi" | "si" | `cancel${string}` | `refund${string}`;
 
 function headers(settings: Settings, { connectedAccount }: Subject): Record<string, string> {
   return {
@@ -124,9 +124,9 @@ export function listIntents(attempt: AttemptTrace, settings: Settings, intent: I
   return kit.listed(get(settings, attempt, `/v1/${intent}s?${query}`));
 }
 
-/** Ends an intent that took no money and never will. */
-export const cancelIntent = (subject: Subject, settings: Settings, intent: Intent, id: string) =>
-  post(settings, subject, "cancel", `/v1/${intent}s/${id}/cancel`, []);
+/** Ends an intent that took no money and never will. `keyEnd`: another one each time, so that an earlier fault is not what it is answered. */
+export const cancelIntent = (subject: Subject, settings: Settings, intent: Intent, id: string, keyEnd: string) =>
+  post(settings, subject, `cancel${keyEnd}`, `/v1/${intent}s/${id}/cancel`, []);
 
 /** Removes the customer and with it every card stored on it. Also tidies up after a refused tokenization. */
 export const deleteCustomer = (subject: Subject, settings: Settings, customer: string): GatewayRequest => ({
@@ -137,10 +137,11 @@ export const deleteCustomer = (subject: Subject, settings: Settings, customer: s
 
 /** Sends back what an approved attempt took or stored. */
 export function reverse(attempt: AttemptTrace, settings: Settings, taken: ProcessorFields, capture: Approved["capture"]): GatewayRequest {
+  const end = kit.keyEnd(attempt.notes);
   const { stripe_payment_intent_id: payment = "", stripe_customer_id: customer = "" } = taken;
   if (attempt.mode === "tokenize") return deleteCustomer(attempt, settings, customer);
-  if (capture === "authorized") return cancelIntent(attempt, settings, "payment_intent", payment);
-  return post(settings, attempt, "refund", "/v1/refunds", { payment_intent: payment, metadata: metadata(attempt) });
+  if (capture === "authorized") return cancelIntent(attempt, settings, "payment_intent", payment, end);
+  return post(settings, attempt, `refund${end}`, "/v1/refunds", { payment_intent: payment, metadata: metadata(attempt) });
 }
 
 /** Why the key is not one for these settings, or null. */

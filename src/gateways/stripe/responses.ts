@@ -165,13 +165,14 @@ export function isReversed({ status, body: bytes }: kit.Answered, mode: Subject[
   return status === 200 && done.includes(kit.textAt(body, "status") ?? "");
 }
 
-function readPaid(intent: kit.JsonObject, subject: Subject): Approved | Unknown {
+function readPaid(intent: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
   const capture = intent["status"] === "requires_capture" ? "authorized" : "captured";
   const amount = kit.scalarAt(intent, capture === "authorized" ? "amount_capturable" : "amount_received");
   if (amount !== String(stripeAmount(subject)) || intent["currency"] !== subject.currency.toLowerCase())
     return kit.unknown("another amount or currency than asked for");
   const ids = paymentIds(intent);
   if (ids["stripe_charge_id"] === undefined) return kit.unknown("a paid intent without its charge");
+  if (kit.at(intent, "latest_charge", "refunded") === true) return kit.takenBack(ids);
   const receipt = kit.textAt(intent, "latest_charge", "receipt_url");
   return kit.approved({ receipt_url: receipt?.startsWith("https://") ? receipt : undefined, ...ids }, { capture });
 }

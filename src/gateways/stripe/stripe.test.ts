@@ -449,6 +449,49 @@ describe("stripe, lost answers", () => {
     }
   });
 
+  test("a refund that was answered and not made is asked for under another key: for a day its own would be answered the same (R-422)", async () => {
+    const notes: Record<string, string> = {};
+    const keys = async (answer: GatewayAnswer) => {
+      const io = testIo(settings, ({ url }) =>
+        Promise.resolve(url.endsWith("/v1/refunds") ? answer : answered(200, { object: "list", has_more: false, data: [PAID] })),
+      );
+      const { outcome } = await stripe.void!(traceOf(orderOf(), { ...notes }), io);
+      Object.assign(notes, io.notes);
+      return [outcome, ...new Set(io.sent.slice(1).map(({ request }) => request.headers["Idempotency-Key"]))];
+    };
+    assert.deepEqual(await keys(LOST), ["unknown", `${SESSION}-refund-1`]);
+    assert.deepEqual(await keys(answered(500, { error: { type: "api_error" } })), ["unknown", `${SESSION}-refund-1`]);
+    assert.deepEqual(await keys(answered(200, { id: "re_1", object: "refund", status: "failed" })), ["unknown", `${SESSION}-refund1-1`]);
+    assert.deepEqual(await keys(answered(200, { id: "re_2", object: "refund", status: "succeeded" })), ["voided", `${SESSION}-refund2-1`]);
+  });
+
+  test("an intent whose cancellation was answered with a fault is cancelled under another key the next time", async () => {
+    const keys = new Set<string | undefined>();
+    const io = testIo(settings, ({ url, headers }) => {
+      const isCancel = url.endsWith("/cancel");
+      if (isCancel) keys.add(headers["Idempotency-Key"]);
+      const waiting = { ...PAID, status: "requires_action" };
+      return Promise.resolve(isCancel ? answered(500, { error: {} }) : answered(200, { object: "list", has_more: false, data: [waiting] }));
+    });
+    for (let round = 0; round < 2; round++) assert.equal((await stripe.lookUp!(traceOf(orderOf()), io)).outcome, "unknown");
+    assert.equal(keys.size, 2);
+  });
+
+  test("a payment that was refunded whole is taken back, whoever did it", async () => {
+    const found = (charge: object) =>
+      stripe.lookUp!(
+        traceOf(orderOf()),
+        ioWith(() =>
+          answered(200, { object: "list", has_more: false, data: [{ ...PAID, latest_charge: { ...PAID.latest_charge, ...charge } }] }),
+        ),
+      );
+    assert.partialDeepStrictEqual(await found({ refunded: true, amount_refunded: 4995 }), {
+      outcome: "declined",
+      code: "processing_error",
+    });
+    assert.equal((await found({ refunded: false, amount_refunded: 100 })).outcome, "approved");
+  });
+
   test("no try begins past the deadline", async () => {
     const io = ioWith(() => LOST, {}, 4_000);
     assert.equal((await stripe.charge(orderOf(), io)).outcome, "unknown");

@@ -60,10 +60,9 @@ const TYPES = { charge: "AUTH", tokenize: "ACCOUNTCHECK" } as const;
  * user; of any other status, a flood's (429) too, nothing is known.
  */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
-  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429");
   const approves = (body: kit.JsonObject) => responsesOf(body, TYPES[subject.mode]).some((one) => kit.scalarAt(one, "errorcode") === "0");
   const refused = (status: number) => (status === 401 ? kit.shutOut(status) : undefined);
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear", refused });
   if ("outcome" in read) return read;
   const said = read.status === 200 ? responseOf(read.body, TYPES[subject.mode]) : undefined;
   return said === undefined ? kit.unknown("no response to what was asked") : stateOf(said, subject);

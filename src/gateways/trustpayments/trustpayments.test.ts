@@ -355,7 +355,7 @@ describe("trustpayments look-ups", () => {
       assert.equal((await reverse(orderOf(), records(PAID, { ...made, ...other }), said(UPDATED)))[0], "voided");
     for (const answer of [LOST, said(error("50000")), said(error("30006")), answered(500, {})])
       assert.equal((await reverse(orderOf(), records(PAID), answer))[0], "unknown");
-    assert.equal((await reverse(orderOf(), records()))[0], "nothing to void");
+    assert.equal((await reverse(orderOf(), records()))[0], "absent");
     assert.equal((await reverse(storing, records(CHECKED)))[0], "unknown");
   });
 

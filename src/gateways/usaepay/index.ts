@@ -31,7 +31,7 @@ export const gateway = kit.defineGateway({
   refusalOf(sum) {
     if (sum.mode !== "charge") return null;
     const amount = requests.usaepayAmount(sum);
-    if (amount === null || requests.currencyNumber(sum) === undefined) return "USAePay takes two decimal places, and not this currency";
+    if (amount === null || !requests.isTaken(sum)) return "USAePay takes two decimal places, and not this currency";
     return Number(amount) > requests.LARGEST ? "USAePay takes 99,999.00 at the most" : null;
   },
   charge,
@@ -88,5 +88,5 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
     MOST_PAGES,
   );
   if (mine === null) return kit.unknown("USAePay did not answer the look-up, or there are too many payments to look through");
-  return kit.theStanding(mine.map((item) => responses.readListed(item, attempt)));
+  return responses.readFound(mine, attempt);
 }

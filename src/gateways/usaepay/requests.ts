@@ -1,3 +1,4 @@
+import { currencyNumber } from "#src/kernel/money.ts";
 import type { GatewayIo, GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
@@ -24,28 +25,12 @@ type Settings = kit.SettingsOf<typeof SETTINGS>;
 /** The gateway may wait 120 s for some processors; the vendor's own examples wait 60. */
 const TIMEOUT_MS = 60_000;
 
-/** ISO 4217 numbers of what USAePay's multi-currency merchants have; dollars need none. */
-const NUMBERS = new Map(
-  Object.entries({
-    AUD: "036",
-    CAD: "124",
-    CHF: "756",
-    DKK: "208",
-    EUR: "978",
-    GBP: "826",
-    HKD: "344",
-    JPY: "392",
-    MXN: "484",
-    NOK: "578",
-    NZD: "554",
-    SEK: "752",
-    SGD: "702",
-    ZAR: "710",
-  }),
-);
+/** What the vendor lists for multi-currency merchants, of today's currencies and under their own numbers. */
+const LISTED =
+  "AED ARS AUD AWG AZN BAM BBD BDT BOB BRL BSD CAD CHF CLP CNY COP CRC CZK DKK DOP EGP ERN EUR GBP GEL GIP GTQ HKD HNL HUF IDR ILS INR ISK JMD JPY KES KHR KPW KRW KWD KYD LBP LKR MGA MKD " +
+  "MOP MUR MXN MYR NGN NIO NOK NPR NZD OMR PEN PHP PKR PYG QAR RON RUB SAR SCR SEK SGD SRD THB TRY TTD TWD TZS UAH UGX USD UYU UZS VND XCD ZAR";
 
-/** The vendor's number of the currency, "" for dollars; undefined when it takes none of it. */
-export const currencyNumber = ({ currency }: Pick<Subject, "currency">) => (currency === "USD" ? "" : NUMBERS.get(currency));
+export const isTaken = ({ currency }: Pick<Subject, "currency">): boolean => LISTED.split(" ").includes(currency);
 
 /** In whole units (error 70). */
 export const LARGEST = 99_999;
@@ -78,9 +63,9 @@ const creditcard = ({ card }: Order) => ({
 export const invoiceOf = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 10);
 
 function payment(order: Order) {
-  const number = currencyNumber(order);
   return {
-    currency: number || undefined,
+    // Dollars need none.
+    currency: order.currency === "USD" ? undefined : currencyNumber(order.currency),
     invoice: invoiceOf(order),
     orderid: order.reference,
     description: clean(order.description, 255),

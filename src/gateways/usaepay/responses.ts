@@ -1,4 +1,4 @@
-import type { Approved, AttemptTrace, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import * as kit from "../kit/index.ts";
 import { invoiceOf } from "./requests.ts";
@@ -57,10 +57,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
-  if (result === undefined || REFUSED.has(result))
-    return NOT_KNOWN.has(errorOf(body) ?? "")
-      ? kit.unknown("a fault behind the gateway: the payment is looked for")
-      : refusal(status, body);
+  if (result === undefined || REFUSED.has(result)) return isOpen(body) ? kit.unknown("a fault behind the gateway") : refusal(status, body);
   if (status !== 200 || (result !== "A" && result !== "P")) return kit.unknown("a result that USAePay does not document");
   if (refnum === undefined) return kit.unknown("approved without a reference number");
   if (result === "P") return { outcome: "partial", refnum };
@@ -84,6 +81,12 @@ function stored(body: kit.JsonObject): Approved | Unknown {
 /** Codes come as text or number, padded or not, and under two names. */
 const errorOf = (body: kit.JsonObject | null) =>
   (kit.scalarAt(body ?? undefined, "error_code") ?? kit.scalarAt(body ?? undefined, "errorcode"))?.replace(/^0+(?=\d)/, "");
+
+/** An error that may have come after the processor said yes, or that is not named. */
+const isOpen = (body: kit.JsonObject): boolean => {
+  const code = errorOf(body);
+  return NOT_KNOWN.has(code ?? "") || (code === undefined && kit.textAt(body, "result_code") === "E");
+};
 
 /** Who may not ask is told by the status alone; a body without any of the vendor's words is none of its refusals. */
 function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
@@ -118,7 +121,7 @@ const TOO_OLD_MS = 48 * 3_600_000;
 
 /**
  * One page of the list, newest first: the attempt's own transactions, and where the next page starts. There is none after the
- * attempt was found, or where the transactions are older than it. Null when it is no list.
+ * sale was found, or where the transactions are older than it. Null when it is no list.
  */
 export function readPage(
   answer: GatewayAnswer,
@@ -131,19 +134,40 @@ export function readPage(
   const items = all.filter((item) => kit.textAt(item, "orderid") === attempt.reference || kit.textAt(item, "invoice") === invoice);
   const [, day = "", time = ""] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(kit.textAt(all.at(-1), "created") ?? "") ?? [];
   const isOld = Date.parse(`${day}T${time}Z`) < attempt.startedAtMs - TOO_OLD_MS;
-  return { items, next: items.length > 0 || isOld || all.length < 100 ? null : offset + 100 };
+  return { items, next: items.some(isTelling) || isOld || all.length < 100 ? null : offset + 100 };
 }
 
+/** What the attempt's own transactions say: its one sale, taken back where a refund of the whole stands beside it. */
+export function readFound(items: readonly kit.JsonObject[], subject: Subject): LookUpResult {
+  const sales = items.filter((item) => !isRefund(item)).map((item) => readListed(item, subject));
+  const standing = kit.theStanding(kit.withoutDuplicates(sales));
+  const isBack = items.some((item) => isRefund(item) && kit.textAt(item, "result_code") === "A" && !isGone(item) && isOf(item, subject));
+  return standing.outcome === "approved" && isBack ? kit.takenBack() : standing;
+}
+
+/** Neither a refund nor refused as a duplicate: of those the sale itself is older. */
+const isTelling = (item: kit.JsonObject): boolean => !isRefund(item) && codeOf(errorOf(item)) !== "duplicate_transaction";
+
+const isRefund = (item: kit.JsonObject): boolean => /refund/i.test(kit.textAt(item, "trantype") ?? "");
+
+/** Voided, or its funds released (status codes V and R). */
+const isGone = (item: kit.JsonObject): boolean =>
+  /void|released/i.test(`${kit.textAt(item, "trantype")} ${kit.textAt(item, "status")}`) ||
+  /^[VR]$/.test(kit.textAt(item, "status_code") ?? "");
+
+/** Of the sum that was asked for. */
+const isOf = (item: kit.JsonObject, { currency, amountMinor }: Subject): boolean =>
+  kit.minorOfDecimal(kit.at(item, "auth_amount") ?? kit.at(item, "amount"), currency) === amountMinor;
+
 /** A transaction as a list has it: a sale that stands, was refused, or was taken back. */
-export function readListed(item: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
-  const refnum = kit.idAt(item, REFNUM, "refnum");
-  const [result, type] = [kit.textAt(item, "result_code"), kit.textAt(item, "trantype") ?? ""];
+function readListed(item: kit.JsonObject, subject: Subject): Approved | Declined | Unknown {
+  const [result, refnum] = [kit.textAt(item, "result_code"), kit.idAt(item, REFNUM, "refnum")];
   // The vendor may cut it.
   if (!subject.reference.startsWith(kit.scalarAt(item, "orderid") ?? "")) return kit.unknown("another order with our invoice number");
-  if (/void/i.test(`${type} ${kit.textAt(item, "status") ?? ""}`)) return kit.takenBack();
-  if (result === "D" || result === "E") return refusal(200, item);
-  const amount = kit.at(item, "auth_amount") ?? kit.at(item, "amount");
-  const isAsked = amount !== undefined && kit.minorOfDecimal(amount, subject.currency) === subject.amountMinor;
+  if (isGone(item)) return kit.takenBack();
+  if (result === "D" || result === "E") return isOpen(item) ? kit.unknown("a fault behind the gateway") : refusal(200, item);
+  // Status code E: a fault after the processing.
+  const isAsked = isOf(item, subject) && kit.textAt(item, "status_code") !== "E";
   if (result !== "A" || refnum === undefined || !isAsked) return kit.unknown("a transaction of our order that is not the one asked for");
   return kit.approved({ usaepay_refnum: refnum });
 }
@@ -154,6 +178,6 @@ export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const [result, code] = [kit.textAt(read ?? undefined, "result_code"), errorOf(read)];
   if (status !== 200) return "unclear";
   if (result === "A") return "done";
-  const isUndecided = NOT_KNOWN.has(code ?? "") || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");
+  const isUndecided = (read !== null && isOpen(read)) || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");
   return !isUndecided && (result === "E" || result === "D" || code !== undefined) ? "settled already" : "unclear";
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { CURRENCIES } from "#src/kernel/money.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
 import { shortReference } from "../kit/index.ts";
@@ -68,6 +69,10 @@ describe("usaepay requests", () => {
     assert.partialDeepStrictEqual(JSON.parse(io.sent[0]?.body ?? ""), { currency: "978", clientip: "203.0.113.7" });
     assert.doesNotMatch(io.sent[0]?.body ?? "", /cvc|avs_zip|description|ignore_duplicate/);
     assert.equal(new Set(io.sent.map(({ request }) => request.headers["Authorization"])).size, 2);
+    const taken = CURRENCIES.filter(
+      (currency) => usaepay.refusalOf!(orderOf({ currency, amountMinor: 1000 }), settingsOf(usaepay)) === null,
+    );
+    assert.equal(taken.length, 81, "of the vendor's list what is a currency today");
     const none = ioWith([answered(200, PAID)]);
     assert.equal(codeOf(await usaepay.charge(orderOf({ currency: "XAF" }), none)), "gateway_misconfigured");
     assert.equal(none.sent.length, 0);
@@ -107,7 +112,8 @@ describe("usaepay reversals", () => {
     const settled = ioWith([listed(PAID), refused(10128, "E"), back]);
     assert.equal((await usaepay.void!(traceOf(orderOf()), settled)).outcome, "voided");
     assert.equal(settled.sent[2]?.body, '{"command":"refund","refnum":"3225593736"}');
-    for (const unclear of [refused(90909, "E"), refused(4, "E"), refused(23, "E"), answered(502, "<html>"), LOST]) {
+    const unnamed = answered(200, { ...PAID, result_code: "E" });
+    for (const unclear of [refused(90909, "E"), refused(4, "E"), refused(23, "E"), unnamed, answered(502, "<html>"), LOST]) {
       const doubtful = ioWith([listed(PAID), unclear, back]);
       assert.equal((await usaepay.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
       assert.equal(doubtful.sent.length, 2);
@@ -217,10 +223,44 @@ describe("usaepay responses", () => {
     const older = full.map((item) => ({ ...item, created: "2020-01-01 00:00:00" }));
     assert.equal((await look(listed(...older), LOST)).outcome, "absent", "older than the attempt: no older page is read");
     assert.equal((await look(listed())).outcome, "absent");
-    assert.equal(codeOf(await look(listed({ ...PAID, result_code: "E", error_code: "90909" }))), "gateway_unavailable");
     assert.equal((await look(listed(...full))).outcome, "unknown");
     assert.equal((await look(listed({ ...PAID, trantype: "Voided Sale" }))).outcome, "declined");
     assert.equal((await look(LOST)).outcome, "unknown");
+  });
+
+  test("a listed sale that was refused as a duplicate says nothing of the first one, on whatever page that is (R-422)", async () => {
+    const twin = { ...PAID, refnum: "3225593740", result_code: "E", error_code: "31" };
+    const look = (...answers: GatewayAnswer[]) => usaepay.lookUp!(traceOf(orderOf()), ioWith(answers));
+    assert.equal((await look(listed(twin))).outcome, "absent");
+    assert.equal((await look(listed(twin, PAID))).outcome, "approved");
+    assert.equal(codeOf(await look(listed({ ...PAID, result_code: "D", error_code: "10251" }, twin))), "insufficient_funds");
+    const others = Array.from({ length: 99 }, (_none, index) => ({ ...PAID, refnum: String(index), orderid: "another" }));
+    assert.equal((await look(listed(twin, ...others), listed(PAID))).outcome, "approved");
+  });
+
+  test("a refund that carries our order is no sale: of the whole, it took the sale back (R-422)", async () => {
+    const back = { ...PAID, refnum: "3225593999", trantype: "Credit Card Refund (Credit)", auth_amount: undefined, amount: "49.95" };
+    const look = (...answers: GatewayAnswer[]) => usaepay.lookUp!(traceOf(orderOf()), ioWith(answers));
+    assert.equal(codeOf(await look(listed(back, PAID))), "processing_error");
+    assert.equal((await look(listed({ ...back, amount: "1.00" }, PAID))).outcome, "approved");
+    assert.equal((await look(listed({ ...back, result_code: "E" }, PAID))).outcome, "approved");
+    assert.equal((await look(listed({ ...back, trantype: "Voided Credit Card Refund (Credit)" }, PAID))).outcome, "approved");
+    const others = Array.from({ length: 99 }, (_none, index) => ({ ...PAID, refnum: String(index), orderid: "another" }));
+    assert.equal(codeOf(await look(listed(back, ...others), listed(PAID))), "processing_error");
+  });
+
+  test("a fault behind the gateway, or none that is named, decides nothing, also where the list shows it (R-422)", async () => {
+    const look = (change: object) => usaepay.lookUp!(traceOf(orderOf()), ioWith([listed({ ...PAID, ...change })]));
+    for (const change of [{ result_code: "E", error_code: "90909" }, { result_code: "E", error_code: 27 }, { result_code: "E" }]) {
+      assert.equal((await look(change)).outcome, "unknown", JSON.stringify(change));
+      assert.equal((await charge(answered(200, { ...PAID, ...change }), listed())).outcome, "unknown", JSON.stringify(change));
+    }
+    assert.equal(codeOf(await look({ result_code: "E", error_code: "17" })), "expired_card");
+    assert.equal(codeOf(await look({ result_code: "D" })), "card_declined");
+    // The vendor's status codes: a fault after the processing, and a hold that was released.
+    assert.equal((await look({ status_code: "E", status: "Error" })).outcome, "unknown");
+    assert.equal(codeOf(await look({ status_code: "R", status: "Released" })), "processing_error");
+    assert.equal(codeOf(await look({ status_code: "V" })), "processing_error");
   });
 
   test("a lost store is sent again, since it takes nothing", async () => {

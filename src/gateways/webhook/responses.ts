@@ -18,7 +18,7 @@ export function readDecision(answer: GatewayAnswer, mode: Mode): Approved | Decl
   // What follows the head of such an answer is nothing (RFC 9110, sections 15.3.5 and 15.3.6), whatever it looks like.
   if (answer.status === 204 || answer.status === 205)
     return noDecision(`the endpoint answered with status ${answer.status}, which has no body`);
-  if ((answer.headers["content-encoding"] ?? "identity") !== "identity") return noDecision("the endpoint's answer is compressed");
+  if (!/^identity$/i.test(answer.headers["content-encoding"] ?? "identity")) return noDecision("the endpoint's answer is compressed");
   const body = kit.readJson(answer.body);
   if (body === null) return noDecision("the endpoint's answer is not one valid JSON object");
   if (body["success"] === false) return refused(body);

@@ -135,7 +135,11 @@ describe("card forwarding, the answer", () => {
     assert.equal(outcome.outcome, "approved");
   });
 
-  test("a compressed answer fails (R-253)", () => assertFailed(answered(200, { success: true }, { "content-encoding": "gzip" })));
+  test("a compressed answer fails; the name of no coding is written in any case (R-253)", async () => {
+    for (const coding of ["gzip", "identity, gzip"]) await assertFailed(answered(200, { success: true }, { "content-encoding": coding }));
+    const plain = await outcomeOf(answered(200, { success: true }, { "content-encoding": "Identity" }));
+    assert.equal(plain.outcome, "approved");
+  });
 
   test("invalid UTF-8, a key twice, NaN, arrays and text behind the object fail (R-254)", async () => {
     for (const text of ['{"success":false,"success":true}', '{"success":true,"x":NaN}', "[true]", '{"success":true} x', "true"]) {

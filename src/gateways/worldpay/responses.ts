@@ -64,7 +64,7 @@ const APPROVING: ReadonlySet<string | undefined> = new Set(["sentForSettlement",
 /** The answer to a payment or to the verification of a card. An approval at once has status 202, a decline 201. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   const approves = (body: kit.JsonObject) => APPROVING.has(kit.textAt(body, "outcome"));
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear" });
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (status !== 201 && status !== 202) return refusedRequest(status, body);

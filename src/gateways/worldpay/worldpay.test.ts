@@ -210,6 +210,7 @@ describe("worldpay responses", () => {
       answered(400, {}),
       answered(500, { errorName: "internalErrorOccurred" }),
       answered(503, ""),
+      answered(429, ""),
       LOST,
     ];
     for (const answer of odd) assert.equal((await charge(answer)).outcome, "unknown", JSON.stringify(answer));

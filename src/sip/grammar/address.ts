@@ -10,7 +10,11 @@ export interface Address {
   params: Params;
 }
 
-const DISPLAY_TOKENS = /[A-Za-z0-9\-.!%*_+`'~ \t\x80-\xff]*/y;
+/**
+ * Without quotes it should be tokens alone, but "AT&T" and "Bell, Alexander" are sent. What has a colon or a semicolon may be meant as a URI with
+ * its parameters instead.
+ */
+const DISPLAY = /[^<>":;\x00-\x08\x0a-\x1f\x7f]*/y;
 const BRACKETED = /<[^<>]*>/y;
 /** Without brackets a ";" begins the header's parameters, and "," and "?" may not stand in the URI at all. */
 const BARE = /[^\s<>;,?"]+/y;
@@ -22,7 +26,7 @@ export function parseAddress(value: string): Address {
   const quoted = scanner.quoted();
   const start = scanner.at;
   let display = quoted === null ? null : unquote(quoted);
-  if (quoted === null) display = trimBlank(scanner.match(DISPLAY_TOKENS) ?? "") || null;
+  if (quoted === null) display = trimBlank(scanner.match(DISPLAY) ?? "") || null;
   scanner.space();
   let target = scanner.match(BRACKETED)?.slice(1, -1);
   if (target === undefined && quoted === null) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseAddress } from "./address.ts";
 import { fieldKey, HeaderFields } from "./header-fields.ts";
+import { SipRequest } from "./message.ts";
 import { fromOctets, toOctets } from "./octets.ts";
 import { splitList } from "./scanner.ts";
 import { SipSyntaxError } from "./syntax-error.ts";
@@ -27,13 +28,29 @@ test("a display name needs neither quotes nor a space before the bracket (RFC 44
   assert.equal(parseAddress("<sip:c@example.com>").display, null);
 });
 
+test("what should be quoted in a display name is read without quotes too, as telephones write it", () => {
+  for (const display of ["Bell, Alexander", "AT&T", "Bell (home)", "#1 / [x] {y} @ $5?", "B\\e=ll|^"])
+    assert.deepEqual(
+      [parseAddress(`${display} <sip:a@b>;tag=1`).display, parseAddress(`${display} <sip:a@b>;tag=1`).params.get("tag")],
+      [display, "1"],
+    );
+  const contacts = new SipRequest("INVITE", "sip:x", new HeaderFields().add("Contact", "Bell, Alexander (home) <sip:a@b>"));
+  assert.deepEqual(
+    contacts.addresses("contact").map(({ uri }) => uri.toString()),
+    ["sip:a@b"],
+  );
+});
+
 test("a display name in UTF-8 is read as text", () => {
   assert.equal(parseAddress(toOctets('"Zoë" <sip:z@example.com>')).display, "Zoë");
 });
 
 for (const malformed of [
   '"unbalanced <sip:a@b>',
-  "Bell, Alexander <sip:a@b>",
+  "sip:c@d <sip:a@b>",
+  "sip:c@d;tag=1 <sip:a@b>",
+  "Bell; Alexander <sip:a@b>",
+  'Alexander "Bell" <sip:a@b>',
   "<sip:a@b",
   "<sip:a@b> junk",
   "<sip:a@b>;;",

@@ -26,7 +26,11 @@ export class ClientTransaction {
     this.request = request;
     this.flow = flow;
     this.#user = user;
-    this.#terminated = terminated;
+    const forget = flow.onClose(() => this.#run.handle("error"));
+    this.#terminated = () => {
+      forget();
+      terminated();
+    };
     const send = (message: SipRequest | SipResponse) => {
       flow.send(message.toBytes()).catch(() => this.#run.handle("error"));
     };
@@ -36,7 +40,7 @@ export class ClientTransaction {
       acknowledge: (message: SipRequest | SipResponse) => send(acknowledgement(request, message as SipResponse)),
       trying: () => {},
       failed: (why: "timeout" | "transport") => user.onFailed(why),
-      terminated,
+      terminated: this.#terminated,
     };
     const machine = request.method === "INVITE" ? INVITE_CLIENT : NON_INVITE_CLIENT;
     this.#run = new MachineRun(machine, actions, clock, flow.reliable);

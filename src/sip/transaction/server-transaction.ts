@@ -30,6 +30,7 @@ export class ServerTransaction {
     this.flow = flow;
     this.key = key;
     this.merged = merged;
+    const began = clock.monotonic();
     const send = (response: SipResponse) => {
       hooks.send(flow, request, response).catch(() => this.#run.handle("error"));
     };
@@ -37,7 +38,7 @@ export class ServerTransaction {
       send: (message: SipRequest | SipResponse) => send(message as SipResponse),
       deliver: (message: SipRequest | SipResponse) => (message === request ? hooks.onRequest(this) : hooks.onAck(message as SipRequest)),
       acknowledge: () => {},
-      trying: () => this.respond(respond(request, 100, null)),
+      trying: () => this.respond(respond(request, 100, null, { headers: timestamp(request, clock.monotonic() - began) })),
       failed: () => {},
       terminated: () => hooks.terminated(this),
     };
@@ -63,4 +64,11 @@ export class ServerTransaction {
   stop(): void {
     this.#run.stop();
   }
+}
+
+/** For the 100 (RFC 3261 section 8.2.6.1): the time that the request was sent at, in whatever units of the sender's, and our delay, which is in seconds. */
+function timestamp({ fields }: SipRequest, delayMs: number): [name: string, value: string][] {
+  const value = fields.first("timestamp");
+  if (value === null || !/^[0-9. \t]+$/.test(value)) return [];
+  return [["Timestamp", /^[0-9.]+$/.test(value) ? `${value} ${Math.round(delayMs) / 1_000}` : value]];
 }

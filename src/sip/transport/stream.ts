@@ -163,6 +163,8 @@ class StreamConnection implements Flow {
   readonly #owed = new Set<string>();
   #cancelIdle: () => void;
   #cancelMessage: (() => void) | null = null;
+  /** Who waits for something that it was to bring. */
+  readonly #onClose = new Set<() => void>();
   /** Dialogs that it is kept for. */
   #users = 0;
   /** Nothing more is read: it closes when nothing is owed. */
@@ -184,6 +186,7 @@ class StreamConnection implements Flow {
     socket.on("close", () => {
       this.#cancelIdle();
       this.#cancelMessage?.();
+      for (const task of this.#onClose) task();
     });
   }
 
@@ -194,6 +197,11 @@ class StreamConnection implements Flow {
   /** Whether the response to a request could be heard. */
   get listening(): boolean {
     return this.open && !this.#closing;
+  }
+
+  onClose(task: () => void): () => void {
+    this.#onClose.add(task);
+    return () => void this.#onClose.delete(task);
   }
 
   keep(): () => void {

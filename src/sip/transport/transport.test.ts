@@ -87,6 +87,7 @@ const flow: Flow = {
   port: 4321,
   open: true,
   listening: true,
+  onClose: () => () => {},
   keep: () => () => {},
   certified: false,
   settled: () => {},

@@ -24,6 +24,8 @@ export interface Flow {
   readonly certified: boolean;
   /** Whether a request may leave by it: what comes back is read. A datagram flow always. */
   readonly listening: boolean;
+  /** Calls `task` when the connection is gone, until the returned function is called. */
+  onClose(task: () => void): () => void;
   /** Keeps a silent connection open until the returned function is called: whoever is behind a router cannot be connected to. */
   keep(): () => void;
   /** The final response to `request` has left, or never will: a connection that is to be closed waits for it. */

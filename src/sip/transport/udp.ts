@@ -66,7 +66,7 @@ export class UdpTransport implements Transport {
   }
 
   #flow(address: string, port: number): Flow {
-    const keep = () => () => {};
+    const never = () => () => {};
     const flow: Flow = {
       protocol: "udp",
       reliable: false,
@@ -75,7 +75,8 @@ export class UdpTransport implements Transport {
       open: true,
       listening: true,
       certified: false,
-      keep,
+      onClose: never,
+      keep: never,
       settled: () => {},
       send: (bytes) => {
         this.#receiver.sends(bytes, flow);

@@ -1,6 +1,7 @@
 import { type Dialog, dialogKey } from "../dialog/dialog.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
+import type { Target } from "../transport/locate.ts";
 import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
 import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
@@ -56,7 +57,11 @@ export class CallDialog implements DialogOwner {
   readonly #parts: CallParts;
   readonly #sessionTimer: SessionTimer;
   readonly #refresh: SessionRefresh;
-  readonly #admissions: (() => void)[];
+  /** The way by which the peer spoke last: a router gives another port, a connection is made anew. */
+  #flow: Flow;
+  #admission: () => void;
+  /** Of the way that our ACK took, where it is another one. */
+  #acknowledgement: () => void = () => {};
   #ourSuccess: SuccessRetransmission | null = null;
   /** The INVITE whose 2xx has an offer that its ACK has not answered yet. */
   #offeredIn: ServerTransaction | null = null;
@@ -82,7 +87,8 @@ export class CallDialog implements DialogOwner {
       gone: () => void this.#leave("session-expired"),
       isOver: () => this.ended,
     });
-    this.#admissions = [admitResponses(agent, parts.flow)];
+    this.#flow = parts.flow;
+    this.#admission = admitResponses(agent, parts.flow);
     agent.dialogs.set(this.id, this);
   }
 
@@ -145,14 +151,20 @@ export class CallDialog implements DialogOwner {
       });
   }
 
+  /** Runs the session timer that the 2xx to our INVITE has agreed to. */
+  keepTime(terms: SessionTerms): void {
+    this.#sessionTimer.restart(terms);
+  }
+
   /** Acknowledges the 2xx to `invite`, our own; the returned function does it again for each retransmission (section 13.2.2.4). */
   async acknowledge(invite: SipRequest): Promise<() => void> {
     const draft = this.#draft(this.#dialog.request("ACK", invite.cseq.number));
     const sent = draft && (await dispatchAck(this.#agent, draft, invite));
     if (!sent) return () => {};
     const release = admitResponses(this.#agent, sent.flow);
+    this.#acknowledgement();
+    this.#acknowledgement = release;
     if (this.ended) release();
-    else this.#admissions.push(release);
     return sent.again;
   }
 
@@ -165,6 +177,7 @@ export class CallDialog implements DialogOwner {
     if (!this.#dialog.accepts(request)) return this.#respond(transaction, 500, RETRY_AFTER);
     // What is left of it: the subscription of a REFER, and a BYE that crosses ours (RFC 5407 section 3.2.1).
     if (this.ended && request.method !== "NOTIFY") return this.#respond(transaction, request.method === "BYE" ? 200 : 481);
+    this.#follow(transaction.flow);
     switch (request.method) {
       case "BYE":
         this.#respond(transaction, 200);
@@ -193,6 +206,16 @@ export class CallDialog implements DialogOwner {
 
   shutDown(): Promise<void> {
     return this.#leave("stopped");
+  }
+
+  #follow(flow: Flow): void {
+    const { address, port, protocol } = this.#flow;
+    if (this.#flow === flow || this.ended) return;
+    // Of datagrams each has a flow of its own.
+    if (!flow.reliable && flow.address === address && flow.port === port && flow.protocol === protocol) return;
+    this.#admission();
+    this.#flow = flow;
+    this.#admission = admitResponses(this.#agent, flow);
   }
 
   #reinvite(transaction: ServerTransaction): void {
@@ -325,7 +348,8 @@ export class CallDialog implements DialogOwner {
     else left();
     this.#sessionTimer.stop();
     this.#ourSuccess?.stop();
-    for (const release of this.#admissions) release();
+    this.#admission();
+    this.#acknowledgement();
     if (reason !== "ours") this.#onBye?.(reason);
   }
 
@@ -335,9 +359,16 @@ export class CallDialog implements DialogOwner {
   }
 
   #draft(request: SipRequest): Draft | null {
-    const target = targetOf(this.#dialog.nextHop);
-    return target && { request, target, flow: this.#parts.flow, digest: this.#parts.digest };
+    const flow = this.#flow;
+    const { nextHop } = this.#dialog;
+    // Of a transport that is not spoken here, WebSocket's among them, the peer is where the dialog came from; by sips on TLS alone.
+    const target = targetOf(nextHop) ?? (nextHop.scheme === "sips" && flow.protocol !== "tls" ? null : placeOf(flow));
+    return target && { request, target, flow, digest: this.#parts.digest };
   }
+}
+
+function placeOf({ address: host, port, protocol }: Flow): Target {
+  return { host, port, protocol };
 }
 
 /** How to refresh a session with a peer that has sent this (RFC 4028 section 7.4). */

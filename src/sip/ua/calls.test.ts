@@ -407,6 +407,9 @@ test("while it rings the callee may update the early dialog, and is not told tha
   assert.equal((await asked("UPDATE", 2, { body: OFFER })).status, 491, "two offers at once");
   assert.equal((await asked("INVITE", 3, { body: OFFER })).status, 491);
   assert.equal((await asked("UPDATE", 1)).status, 500, "out of order");
+  const timer = { Supported: "timer", "Session-Expires": "600" };
+  assert.equal((await asked("UPDATE", 3, { headers: timer })).header("Session-Expires"), "600;refresher=uac");
+  assert.equal((await asked("UPDATE", 3, { headers: { ...timer, "Session-Expires": "60" } })).status, 422);
   assert.equal((await asked("OPTIONS", 4)).status, 200);
   assert.equal((await asked("BYE", 5)).status, 481);
   const contact = ["Contact", `<sip:127.0.0.1:${callee.port}>`] as const;

@@ -13,7 +13,16 @@ test("every key of an INFO body is its RFC 4733 event code (R-226)", () => {
 });
 
 test("spaces, case, a bare key and an event code are understood", () => {
-  for (const body of ["Signal= 5\r\nDuration= 100", "\r\nSIGNAL = 5 \r\n", "signal=5", "5", "5\r\n", "Signal=05"])
+  for (const body of [
+    "Signal= 5\r\nDuration= 100",
+    "\r\nSIGNAL = 5 \r\n",
+    "signal=5",
+    "5",
+    "5\r\n",
+    "Signal=05",
+    "Duration=160\r\nSignal=5\r\n",
+    "Duration = 1\n signal = 5",
+  ])
     assert.equal(key(body), 5, body);
   assert.equal(key("Signal=11\r\nDuration=160"), 11);
   assert.equal(key("Signal=a"), 12);
@@ -31,6 +40,8 @@ test("anything else is no key", () => {
     "hello",
     "Signal=!",
     "Duration=160",
+    "Duration=160\r\nSignal=5x",
+    "Duration=160\r\nxSignal=5",
   ]) {
     assert.equal(key(body), null, body);
   }

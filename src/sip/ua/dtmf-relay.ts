@@ -1,6 +1,8 @@
 /** Media types of INFO bodies that carry a key. */
 export const DTMF_TYPES: readonly string[] = ["application/dtmf-relay", "application/dtmf"];
 
+const CR = 0x0d;
+const LF = 0x0a;
 const EQUALS = 0x3d;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -11,11 +13,11 @@ const EVENTS: ReadonlyMap<number, number> = new Map(Array.from(Buffer.from("*#AB
 
 /**
  * The key in an INFO body as RFC 4733 event code: 0-9, 10 = "*", 11 = "#", 12-15 = A-D; null when there is none.
- * `application/dtmf-relay` holds "Signal=5", `application/dtmf` the key alone. The key may be a card's digit, so the
+ * `application/dtmf-relay` holds "Signal=5" and "Duration=160", in either order, `application/dtmf` the key alone. The key may be a card's digit, so the
  * body is read as bytes and never becomes a string.
  */
 export function digitOf(body: Uint8Array): number | null {
-  let at = skipBlank(body, 0);
+  let at = lineAt(body);
   if (startsWithSignal(body, at)) {
     at = skipBlank(body, at + SIGNAL.length);
     if (body[at] !== EQUALS) return null;
@@ -30,6 +32,17 @@ export function digitOf(body: Uint8Array): number | null {
   let event = 0;
   for (const digit of body.subarray(at, end)) event = event * 10 + digit - ZERO;
   return event <= LAST_EVENT ? event : null;
+}
+
+/** Where the line that tells the signal begins; without one, the first line. */
+function lineAt(body: Uint8Array): number {
+  const first = skipBlank(body, 0);
+  let at = first;
+  while (at < body.length && !startsWithSignal(body, at)) {
+    while (at < body.length && body[at] !== CR && body[at] !== LF) at++;
+    at = skipBlank(body, at);
+  }
+  return at < body.length ? at : first;
 }
 
 function startsWithSignal(body: Uint8Array, at: number): boolean {

@@ -4,6 +4,7 @@ import { SipUri } from "../grammar/uri.ts";
 import type { ClientTransaction } from "../transaction/client-transaction.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
+import { earlyRefresh } from "./session-timer.ts";
 
 /** A dialog that a provisional response to an INVITE of ours has made (RFC 3261 section 12.1), until the final one: what the callee asks in it. */
 export class EarlyDialog implements DialogOwner {
@@ -28,7 +29,10 @@ export class EarlyDialog implements DialogOwner {
     const { method } = request;
     // Our offer is still unanswered (RFC 3261 section 14.2, RFC 3311 section 5.2).
     if (method === "INVITE" || (method === "UPDATE" && request.sdp !== null)) return reply(491);
-    if (method === "UPDATE") return reply(200, { headers: [["Contact", contact(this.#agent, flow.protocol, this.#contactUser, request)]] });
+    if (method === "UPDATE") {
+      const refreshed = earlyRefresh(request, contact(this.#agent, flow.protocol, this.#contactUser, request));
+      return reply(refreshed.status, refreshed);
+    }
     request.body.fill(0);
     reply(method === "OPTIONS" || method === "INFO" ? 200 : 481);
   }

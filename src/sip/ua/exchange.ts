@@ -57,9 +57,17 @@ export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}
   return outcome;
 }
 
+/** One server; twice, where the connection to it is given up at its end: one that was kept from before may have been so for long. */
 async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
-  const flow = await openFlow(agent, draft, hop);
-  if (!flow) return { status: 503, reason: "the target cannot be reached", response: null };
+  for (let isLast = false; ; isLast = true) {
+    const flow = await openFlow(agent, draft, hop);
+    if (!flow) return { status: 503, reason: "the target cannot be reached", response: null };
+    const outcome = await tryFlow(agent, draft, flow, watcher, hasNext);
+    if (isLast || outcome.response !== null || outcome.status !== 503 || !flow.reliable) return outcome;
+  }
+}
+
+async function tryFlow(agent: Agent, draft: Draft, flow: Flow, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
   const forget = admitResponses(agent, flow);
   let { request } = draft;
   try {

@@ -8,7 +8,7 @@ import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
 import { CallOver } from "./errors.ts";
 import { ReliableProvisional } from "./reliable-provisional.ts";
-import type { SessionTerms } from "./session-timer.ts";
+import { earlyRefresh, type SessionTerms } from "./session-timer.ts";
 
 /** An INVITE waiting for our answer: an early dialog (RFC 3261 sections 12 and 13.3). Answer or reject it. */
 export class IncomingCall implements DialogOwner {
@@ -131,8 +131,9 @@ export class IncomingCall implements DialogOwner {
     }
     if (request.method === "PRACK") return reply(this.#provisional?.receivePrack(request) === true ? 200 : 481);
     if (request.method === "UPDATE" && request.sdp === null) {
-      this.#dialog.refreshTarget(request);
-      return reply(200, { headers: [this.#contact] });
+      const refreshed = earlyRefresh(request, this.#contact[1]);
+      if (refreshed.status < 300) this.#dialog.refreshTarget(request);
+      return reply(refreshed.status, refreshed);
     }
     // The first offer, theirs or ours, is still unanswered (section 14.2, RFC 3311 section 5.2).
     if (request.method === "UPDATE" && this.offer === null) return reply(491);

@@ -17,6 +17,7 @@ import { type Credentials, DigestClient } from "./digest.ts";
 import { EarlyDialog } from "./early-dialog.ts";
 import { InviteFailed } from "./errors.ts";
 import { exchange, targetOf } from "./exchange.ts";
+import { agreedTerms } from "./session-timer.ts";
 
 export interface InviteOptions {
   /** SIP URI. Headers behind its "?" become headers of the INVITE when their names begin with X- or are User-to-User. */
@@ -128,6 +129,7 @@ export class OutgoingCall {
     const parts = { dialog: Dialog.uac(invite, response, target), flow, contactUser: this.#contactUser, digest: this.#digest };
     const dialog = new CallDialog(this.#agent, { ...parts, peer: response, callIdIs: "ours" });
     dialog.localSdp = invite.sdp;
+    dialog.keepTime(agreedTerms(response));
     const acknowledged = dialog.acknowledge(invite);
     this.#acknowledgements.set(tag, acknowledged);
     const isLate = transaction !== this.#transaction;
@@ -177,7 +179,8 @@ function invitation(callId: string, options: InviteOptions, tag: string): SipReq
     .add("To", `<${requestUri}>`)
     .add("Call-ID", callId)
     .add("CSeq", "1 INVITE")
-    .add("Allow", ALLOW);
+    .add("Allow", ALLOW)
+    .add("Supported", "timer");
   for (const [name, value] of options.headers ?? []) fields.addText(name, value);
   for (const [name, value] of target.headers) if (URI_HEADER.test(name)) fields.addText(name, value);
   fields.add("Content-Type", "application/sdp");

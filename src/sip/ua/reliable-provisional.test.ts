@@ -86,8 +86,13 @@ test("before the answer an UPDATE without an offer is served, and one that offer
   const refreshed = await ask({ method: "UPDATE", headers: inside, cseq: 2 });
   assert.deepEqual([refreshed.status, refreshed.header("Contact")], [200, progress.header("Contact")]);
   assert.equal((await ask({ method: "UPDATE", headers: inside, body: OFFER, cseq: 3 })).status, 491);
+  const timer = { ...inside, Supported: "timer", "Session-Expires": "600" };
+  const timed = await ask({ method: "UPDATE", headers: timer, cseq: 4 });
+  assert.deepEqual([timed.status, timed.header("Session-Expires"), timed.header("Require")], [200, "600;refresher=uac", "timer"]);
+  const short = await ask({ method: "UPDATE", headers: { ...timer, "Session-Expires": "60" }, cseq: 5 });
+  assert.deepEqual([short.status, short.header("Min-SE")], [422, "90"]);
   const sdp = { body: ANSWER, headers: { "Content-Type": "application/sdp" } };
-  const responses = [await prack({ ...sdp, cseq: 4 }, progress), await peer.responses.next()];
+  const responses = [await prack({ ...sdp, cseq: 6 }, progress), await peer.responses.next()];
   acknowledge(responses.find(({ cseq }) => cseq.method === "INVITE")!);
   await answering;
 });

@@ -168,3 +168,39 @@ test("a refresh of the peer's with a new Contact moves our requests there (RFC 3
   await leaving;
   assert.equal(peer.requests.waiting.length, 0);
 });
+
+test("a call of ours lets its callee ask for a session timer: we refresh where it says so, and hang up when it does not (RFC 4028 section 7.2)", async () => {
+  for (const refresher of ["uac", "uas"]) {
+    const clock = new ManualClock();
+    const { agent } = await testAgent({ clock });
+    const callee = await rawUdp(1);
+    closers.push(
+      () => {
+        const stopped = agent.stop();
+        clock.advance(500);
+        return stopped;
+      },
+      () => callee.close(),
+    );
+    const outgoing = agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+    const invite = await callee.requests.next();
+    assert.deepEqual([invite.header("Supported"), invite.header("Session-Expires")], ["timer", null]);
+    const headers = [
+      ["Contact", `<sip:127.0.0.1:${callee.port}>`],
+      ["Session-Expires", `600;refresher=${refresher}`],
+      ["Allow", "INVITE, ACK, BYE, UPDATE"],
+    ] as const;
+    callee.sendTo(invite.via.port ?? 0, respond(invite, 200, "callee", { headers, sdp: ANSWER }).toBytes());
+    const { dialog } = await outgoing.answered;
+    const ended = new Promise<EndReason>((resolve) => (dialog.onBye = resolve));
+    assert.equal((await callee.requests.next()).method, "ACK");
+    clock.advance(300_000);
+    if (refresher === "uac") {
+      const update = await callee.requests.next();
+      assert.deepEqual([update.method, update.header("Session-Expires")], ["UPDATE", "600;refresher=uac"]);
+    } else {
+      clock.advance(268_000);
+      assert.deepEqual([await ended, (await callee.requests.next()).method], ["session-expired", "BYE"]);
+    }
+  }
+});

@@ -37,6 +37,15 @@ export function sessionTerms(request: SipRequest): SessionTerms | Refusal {
   return { interval, ours: refresher === "uas", headers };
 }
 
+/**
+ * The response to an UPDATE without an offer before its call is answered: it refreshes the session and the target (RFC 3311 section 5.2). What is
+ * agreed to holds until then: the answer to the INVITE has terms of its own.
+ */
+export function earlyRefresh(request: SipRequest, contact: string): Refusal {
+  const terms = sessionTerms(request);
+  return "status" in terms ? terms : { status: 200, headers: [["Contact", contact], ...terms.headers] };
+}
+
 /** What a peer has agreed to in the 2xx to a request of ours (section 7.2). Without a Session-Expires no timer runs. */
 export function agreedTerms(response: SipResponse): SessionTerms {
   const value = response.fields.first("session-expires") ?? "";

@@ -4,8 +4,9 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { createIdentity } from "#simulators/tls.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
-import { respond } from "../grammar/message.ts";
-import { ANSWER, OFFER, rawTcp, rawTls, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
+import { respond, type SipRequest } from "../grammar/message.ts";
+import { StreamFramer } from "../grammar/stream-framer.ts";
+import { ANSWER, Inbox, OFFER, rawTcp, rawTls, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
 
 /** What a connection owes its peer, and how long it lasts. */
 
@@ -113,6 +114,45 @@ test("nothing is asked over a connection that no answer can come by any more", a
   assert.deepEqual(peer.requests.waiting, []);
   call.reject(486);
   await Promise.all([peer.closed, other.close()]);
+});
+
+test("a request over a connection that its server has given up is sent once more over a new one, and fails when that is given up too (RFC 3261 section 18.4)", async (t) => {
+  const requests = new Inbox<{ request: SipRequest; socket: Socket }>();
+  const server = createServer((socket) => {
+    const framer = new StreamFramer();
+    socket.on("error", () => {});
+    socket.on("data", (chunk: Buffer) => {
+      for (const frame of framer.feed(chunk))
+        if (frame.kind === "message" && frame.parsed.kind === "request") requests.put({ request: frame.parsed.request, socket });
+    });
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const made = await target();
+  const uri = `sip:127.0.0.1:${(server.address() as AddressInfo).port};transport=tcp`;
+  const asked = made.agent.options(uri);
+  const first = await requests.next();
+  first.socket.write(respond(first.request, 200, "t").toBytes());
+  assert.equal(await asked, 200);
+  const invite = () => made.agent.invite({ target: uri, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 60_000 });
+  const outgoing = invite();
+  const lost = await requests.next();
+  assert.equal(lost.socket, first.socket);
+  lost.socket.destroy();
+  const again = await requests.next();
+  assert.deepEqual([again.request.callId, again.request.method], [outgoing.callId, "INVITE"]);
+  again.socket.write(respond(again.request, 486, "t").toBytes());
+  await assert.rejects(outgoing.answered, { status: 486 });
+  const refused = invite();
+  for (let attempt = 0; attempt < 2; attempt++) {
+    for (;;) {
+      const { request, socket } = await requests.next();
+      if (request.method !== "INVITE") continue;
+      socket.destroy();
+      break;
+    }
+  }
+  await assert.rejects(refused.answered, { status: 503 });
 });
 
 test("an agent that stops gives up the connections that are being made", async (t) => {

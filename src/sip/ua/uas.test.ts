@@ -294,20 +294,19 @@ test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () 
   assert.deepEqual(keys, [4, 11]);
 });
 
-test("a retransmitted INFO is one key", async () => {
-  const { dialog, peer, inside } = await called();
+test("a retransmitted INFO is one key, and one of a new transaction another, whatever its number in the dialog", async () => {
+  const { dialog, peer, ask, inside } = await called();
   const keys: number[] = [];
   dialog.onDtmfDigit = (key) => keys.push(key);
-  const text = requestText(peer, {
-    method: "INFO",
-    headers: { ...inside, "Content-Type": "application/dtmf-relay" },
-    body: "Signal=4",
-    cseq: 2,
-  });
+  const four: Changes = { method: "INFO", headers: { ...inside, "Content-Type": "application/dtmf-relay" }, body: "Signal=4", cseq: 2 };
+  const text = requestText(peer, four);
   peer.send(text);
   peer.send(text);
   const statuses = [(await peer.responses.next()).status, (await peer.responses.next()).status];
   assert.deepEqual([statuses, keys], [[200, 200], [4]]); // prettier-ignore
+  // Some peers count all their INFO requests alike.
+  for (const body of ["Signal=4", "Signal=7"]) assert.equal((await ask({ ...four, body })).status, 200);
+  assert.deepEqual(keys, [4, 4, 7]);
 });
 
 test("a request out of order in a dialog is answered 500 with Retry-After (section 12.2.2)", async () => {
@@ -396,6 +395,79 @@ test("over UDP a peer whose Contact cannot be sent to gets our BYE where its INV
     const { dialog, peer } = await called(options, { Contact: `<sips:me@${place}>` });
     await dialog.bye();
     assert.deepEqual(peer.requests.waiting, [], place);
+  }
+});
+
+test("a peer that comes back by another connection, or from another port of its router's, gets our BYE there", async () => {
+  const made = await testAgent({ mayReach: async () => false, trunks: ["127.0.0.0/8"] });
+  for (const open of [() => rawTcp(made.port), () => rawUdp(made.port)]) {
+    const [first, second] = [await open(), await open()];
+    const call = { "Call-ID": `moved-${first.protocol}`, Contact: `<sip:peer@127.0.0.1:1;transport=${first.protocol.toLowerCase()}>` };
+    first.send(requestText(first, { method: "INVITE", headers: call, body: OFFER }));
+    const answering = (await made.calls.next()).answer(ANSWER);
+    const response = await first.responses.next();
+    const inside = { ...call, To: response.header("To") };
+    first.send(requestText(first, { method: "ACK", headers: inside }));
+    const dialog = await answering;
+    if (first.protocol === "TCP") await first.close();
+    second.send(requestText(second, { method: "INFO", headers: inside, cseq: 2 }));
+    assert.equal((await second.responses.next()).status, 200);
+    // What is out of order is not followed.
+    const late = await open();
+    late.send(requestText(late, { method: "INFO", headers: inside, cseq: 1 }));
+    assert.equal((await late.responses.next()).status, 500);
+    const leaving = dialog.bye();
+    const bye = await second.requests.next();
+    assert.equal(bye.method, "BYE");
+    second.send(respond(bye, 200, null).toBytes());
+    await leaving;
+    await Promise.all([first.close(), second.close(), late.close()]);
+  }
+  await made.agent.stop();
+});
+
+test("a Contact of a transport that is not spoken here is talked to where its INVITE came from, by UDP and TCP", async () => {
+  for (const transport of ["ws", "SCTP", "x-own"]) {
+    const contact = `sip:me@192.0.2.9;transport=${transport}`;
+    const { dialog, peer } = await called({}, { Contact: `<${contact}>` });
+    void dialog.bye();
+    const bye = await peer.requests.next();
+    assert.deepEqual([bye.method, bye.requestUri], ["BYE", contact]);
+  }
+  const made = await testAgent();
+  const peer = await rawTcp(made.port);
+  const call = { "Call-ID": "by-websocket", Contact: "<sip:me@192.0.2.9;transport=ws>" };
+  peer.send(requestText(peer, { method: "INVITE", headers: call, body: OFFER }));
+  const answering = (await made.calls.next()).answer(ANSWER);
+  const response = await peer.responses.next();
+  peer.send(requestText(peer, { method: "ACK", headers: { ...call, To: response.header("To") } }));
+  const leaving = (await answering).bye();
+  const bye = await peer.requests.next();
+  peer.send(respond(bye, 200, null).toBytes());
+  await leaving;
+  await peer.close();
+  await made.agent.stop();
+  // What asks for TLS on every hop goes by no other way.
+  const sips = await called({}, { Contact: "<sips:me@192.0.2.9;transport=ws>" });
+  await sips.dialog.bye();
+  assert.deepEqual(sips.peer.requests.waiting, []);
+});
+
+test("100 Trying has the Timestamp of its INVITE, with the delay; other responses have none (section 8.2.6.1)", async () => {
+  const clock = new ManualClock();
+  const { peer, calls } = await bench({ clock });
+  for (const [written, answered] of [
+    ["54", "54 0.2"],
+    ["1732.25 0.1", "1732.25 0.1"],
+    [null, null],
+  ]) {
+    peer.send(requestText(peer, { method: "INVITE", headers: { Timestamp: written ?? null }, body: OFFER }));
+    const call = await calls.next();
+    clock.advance(200);
+    const trying = await peer.responses.next();
+    assert.deepEqual([trying.status, trying.header("Timestamp")], [100, answered]);
+    call.reject(404);
+    assert.equal((await peer.responses.next()).header("Timestamp"), null);
   }
 });
 
