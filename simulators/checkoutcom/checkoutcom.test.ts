@@ -81,6 +81,9 @@ describe("the Checkout.com simulator keeps to what Checkout.com does", () => {
       if (capture) assert.equal((await send(post(`/payments/${id}/voids`))).status, 422);
       assert.equal((await send(post(`/payments/${id}/reversals`))).status, 202);
       assert.equal(await statusOf(id), status);
+      const actions = (await send(ask(`/payments/${id}/actions`))).json as unknown as { type: string; response_code: string }[];
+      const told = actions.map(({ type, response_code }) => `${type} ${response_code}`);
+      assert.deepEqual(told, [`${capture ? "Refund" : "Void"} 10000`, "Authorization 10000"]);
       assert.equal((await send(post(`/payments/${id}/reversals`))).status, 204);
     }
     const id = await idOf(send, payment());

@@ -42,6 +42,8 @@ const SCHEMES = table(
 interface Details {
   no: No | null;
   actionId: string;
+  /** Captures, voids and refunds that were asked for, the last one first. */
+  following: object[];
   /** Members that never change. */
   members: Record<string, unknown>;
 }
@@ -113,7 +115,7 @@ export const simulator = defineSimulator<State, Details>({
     "POST /payments": { rules: PAYMENT, run: pay },
     "GET /payments": { rules: rules`reference! 80, limit ${LIMIT}, skip ${SKIP}`, run: list },
     "GET /payments/:id": { run: readPayment },
-    "GET /payments/:id/actions": { run: (call) => json(200, [actionOf(read(call), true)]) },
+    "GET /payments/:id/actions": { run: listActions },
     "POST /payments/:id/captures": { rules: rules`${FOLLOW}, capture_type is Final|NonFinal`, run: (call) => follow(call, "capture") },
     "POST /payments/:id/voids": { rules: FOLLOW, run: (call) => follow(call, "void") },
     "POST /payments/:id/refunds": { rules: FOLLOW, run: (call) => follow(call, "refund") },
@@ -222,6 +224,7 @@ function pay(call: CheckoutCall): Answer {
     details: {
       no,
       actionId: tools.id("act_", 26),
+      following: [],
       members: {
         amount,
         currency: unit,
@@ -297,9 +300,14 @@ function read(call: CheckoutCall): Payment {
   return found ?? missing();
 }
 
+/** What was done with a payment, the last thing first. */
+function listActions(call: CheckoutCall): Answer {
+  const payment = read(call);
+  return json(200, [...payment.details.following, actionOf(payment, true)]);
+}
+
 const paymentOf = (call: CheckoutCall): Payment => call.transactions.get(call.param("id")) ?? missing();
-const accepted = (call: CheckoutCall): Answer =>
-  json(202, { action_id: call.tools.id("act_", 26), reference: call.maybe("reference"), _links: {} });
+const TYPES = { capture: "Capture", void: "Void", refund: "Refund" } as const;
 
 /** A void is possible before the capture alone, a refund before settlement as well. */
 function follow(call: CheckoutCall, kind: "capture" | "void" | "refund"): Answer {
@@ -307,7 +315,10 @@ function follow(call: CheckoutCall, kind: "capture" | "void" | "refund"): Answer
   const from = kind === "refund" ? (["captured", "settled"] as const) : (["authorized"] as const);
   const against = call.transactions.change(kind, payment, { id, amountMinor, from });
   if (against !== null) throw invalid(against === "amount" ? "amount_exceeds_balance" : undefined);
-  return accepted(call);
+  const said = { approved: true, response_code: "10000", response_summary: "Approved" };
+  const processed_on = new Date(call.tools.now()).toISOString();
+  payment.details.following.unshift({ id, type: TYPES[kind], processed_on, amount: amountMinor ?? payment.amountMinor, ...said });
+  return json(202, { action_id: id, reference: call.maybe("reference"), _links: {} });
 }
 
 /** Voids what is not captured, refunds what is; 204 when either was done before. */
@@ -334,7 +345,7 @@ function createInstrument(call: CheckoutCall): Answer {
   call.decide(ISSUER, number);
   const id = call.tools.id("src_", 26);
   call.state.sources.set(id, { number, expiry, paymentId: id });
-  const details = { no: null, actionId: "", members: { amount: 0 } };
+  const details = { no: null, actionId: "", following: [], members: { amount: 0 } };
   call.transactions.add({ id, reference: null, kind: "token", isApproved: true, card: number, details });
   return json(201, { id, type: "card", fingerprint: call.tools.id("", 26), ...expiry, last4: number.slice(-4), bin: number.slice(0, 6) });
 }

@@ -195,7 +195,7 @@ describe("authorizenet refunds", () => {
     // 54 is said of another currency and of what settled too long ago as well.
     for (const [first, again] of [
       ...["54", "39", "16"].map((reason) => [refused(reason), 1] as const),
-      ...[LOST, refused("11"), answer(error("E00007")), NOTHING].map((unclear) => [unclear, 0] as const),
+      ...[LOST, refused("11"), refused("36"), refused("152"), answer(error("E00007")), NOTHING].map((unclear) => [unclear, 0] as const),
     ]) {
       const { outcome, notes } = await reverse(first);
       assert.equal(outcome, "unknown");

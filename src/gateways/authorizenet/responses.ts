@@ -131,7 +131,7 @@ const isOfThisAttempt = (body: kit.JsonObject, subject: Subject) => body["refId"
 function bodyOf(answer: GatewayAnswer, subject: Subject): kit.JsonObject | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.textAt(body, "transactionResponse", "responseCode") === "1";
   const readable = (status: number) => status === 200;
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, flood: "unclear" });
   if (kit.isOutcome(read)) return read;
   return isOfThisAttempt(read.body, subject) ? read.body : kit.unknown("the answer belongs to another request");
 }
@@ -320,15 +320,15 @@ export function isReversed(answer: GatewayAnswer, subject: Subject): boolean {
   return kit.textAt(transaction, "responseCode") === "1" && kit.at(transaction, "errors") === undefined;
 }
 
-/** The reason of a refused duplicate: the first may have been taken. */
-const DUPLICATE = "11";
+/** Reasons of a refused refund that may have been made: a duplicate, whose first may have been, and what failed after an approval. */
+const LEFT_OPEN: readonly (string | undefined)[] = ["11", ...UNCLEAR];
 
 /** What became of a refund. */
 export function readRefund(answer: GatewayAnswer, subject: Subject): kit.ReversalStep {
   if (isReversed(answer, subject)) return "done";
   const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
-  const reasons = kit.objectsAt(transaction, "errors")?.map((error) => kit.textAt(error, "errorCode")) ?? [DUPLICATE];
-  const isRefused = /^[23]$/.test(kit.textAt(transaction, "responseCode") ?? "") && !reasons.includes(DUPLICATE);
+  const reasons = kit.objectsAt(transaction, "errors")?.map((error) => kit.textAt(error, "errorCode")) ?? LEFT_OPEN;
+  const isRefused = /^[23]$/.test(kit.textAt(transaction, "responseCode") ?? "") && !reasons.some((reason) => LEFT_OPEN.includes(reason));
   return isRefused ? "settled already" : "unclear";
 }
 

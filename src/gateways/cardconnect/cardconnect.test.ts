@@ -464,6 +464,9 @@ describe("cardconnect look-ups", () => {
     for (const [first, outcome, sent] of [
       [LOST, "unknown", 3],
       [answered(200, { ...DECLINED, respstat: "B" }), "unknown", 3],
+      [answered(200, { ...DECLINED, respproc: "CRDX", respcode: "04", resptext: "Interchange timeout" }), "unknown", 3],
+      [answered(200, { ...TIMED_OUT, respstat: "C" }), "unknown", 3],
+      [answered(200, { ...DECLINED, respproc: "PPS", respcode: "36" }), "unknown", 3],
       [tooLate, "voided", 4],
     ] as const) {
       const io = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, first]);

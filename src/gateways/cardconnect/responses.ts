@@ -208,8 +208,11 @@ export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "a
   return isWhole && field(body, "respstat") === "A" && STANDING.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
 }
 
-/** A void is refused once the batch is closed. */
+/** A void is refused once the batch is closed. A duplicate, or one that the processor did not answer, may have been made. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
-  const result = status === 200 ? field(kit.readJson(body), "respstat") : undefined;
-  return result === "A" ? "done" : result === "C" ? "settled already" : "unclear";
+  const read = status === 200 ? kit.readJson(body) : null;
+  const result = field(read, "respstat");
+  if (result === "A") return "done";
+  const isOpen = read === null || isUndecided(read) || codeIn(read) === "duplicate_transaction";
+  return result === "C" && !isOpen ? "settled already" : "unclear";
 }

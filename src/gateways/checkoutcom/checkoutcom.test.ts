@@ -313,7 +313,8 @@ describe("checkoutcom responses", () => {
       [[action("Authorization", { approved: true, response_code: "10000" })], "reversal"],
       [[action("Refund")], "reversal"],
       [[action("Refund", { approved: true, response_code: "10000" })], "reversal"],
-      [[action("Void", { approved: false })], "reversal-1"],
+      [[action("Void", { approved: false })], "reversal"],
+      [[action("Void", { approved: false, response_code: "20012" })], "reversal-1"],
       [[action("Refund", { approved: false, response_code: "20006" }), action("Void", { response_code: "20012" })], "reversal-2"],
       [[action("Capture", { approved: false, response_code: "20006" })], "reversal"],
     ] as const) {

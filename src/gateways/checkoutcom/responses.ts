@@ -76,7 +76,7 @@ function refusedBy(status: number): Declined | undefined {
 export function readAnswer(answer: GatewayAnswer, subject: Subject): State {
   const approves = (body: kit.JsonObject) => kit.at(body, "approved") === true || standsAs(kit.textAt(body, "status")) === "stands";
   // 429 is "too many requests or duplicate request detected" by the vendor's list: the first one may be at work.
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: refusedBy });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear", refused: refusedBy });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   if (status === 400 || status === 422) return invalid(body);
@@ -176,11 +176,10 @@ export function withAction(answer: GatewayAnswer, { processor, message }: Declin
   });
 }
 
-/** How many voids and refunds of the payment were declined; null when the vendor did not say. */
+/** How many voids and refunds of the payment were declined; null when the vendor did not say. One without a code is not decided yet. */
 export function declinedReversals(answer: GatewayAnswer): number | null {
   const actions = answer.kind === "answered" && answer.status === 200 ? kit.readJsonList(answer.body) : null;
-  const isDeclined = (action: kit.JsonObject) =>
-    action["approved"] === false || !(kit.textAt(action, "response_code") ?? "10").startsWith("10");
+  const isDeclined = (action: kit.JsonObject) => !(kit.textAt(action, "response_code") ?? "10").startsWith("10");
   return actions?.filter((action) => ["Void", "Refund"].includes(kit.textAt(action, "type") ?? "") && isDeclined(action)).length ?? null;
 }
 

@@ -404,6 +404,24 @@ describe("clover, reversals", () => {
       assert.equal((await clover.void!(trace, ioWith([page([CHARGE]), answered(200, answer)]))).outcome, outcome, JSON.stringify(answer));
   });
 
+  test("a refund that failed is asked for again under a key of its own, one at work or lost under its first (R-422)", async () => {
+    const keys: Record<string, string | undefined> = {};
+    for (const [name, first] of Object.entries({
+      failed: answered(200, { ...REFUND, status: "failed" }),
+      pending: answered(200, { ...REFUND, status: "pending" }),
+      lost: LOST,
+    })) {
+      const io = ioWith([page([CHARGE]), first]);
+      assert.equal((await clover.void!(trace, io)).outcome, "unknown");
+      const later = ioWith([page([CHARGE]), answered(200, REFUND)]);
+      assert.equal((await clover.void!({ ...trace, notes: io.notes }, later)).outcome, "voided");
+      const keyOf = (one: typeof io) => one.sent.at(-1)?.request.headers["idempotency-key"];
+      assert.equal(keyOf(later) === keyOf(io), name !== "failed", name);
+      keys[name] = keyOf(later);
+    }
+    assert.equal(keys["pending"], keys["lost"]);
+  });
+
   test("a part that a look-up finds is sent back and refused, and one that was sent back is not again", async () => {
     const part = { ...CHARGE, amount: 2000, partial_auth: true };
     const io = ioWith([page([part]), answered(200, REFUND)]);

@@ -77,7 +77,7 @@ async function pay(order: Order, io: Io, source: Secret | string, payerIp: strin
 }
 
 /** Reads a charge that is still at work until it is decided, and sends back a part that must not stay. */
-async function follow(order: Subject, io: Io, first: ChargeState): Promise<Outcome> {
+async function follow(order: kit.Noted<Subject>, io: Io, first: ChargeState): Promise<Outcome> {
   if (first.outcome === "partial") {
     const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was sent back" });
     return kit.releasedFirst(refusal, () => refunded(order, io, first.id));
@@ -107,8 +107,13 @@ async function confirmed(order: Order, io: Io, refusal: Declined): Promise<Decli
   return kit.unknown("a refused charge that may stand");
 }
 
-async function refunded(subject: Pick<Subject, "reference">, io: Io, id: string): Promise<boolean> {
-  const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, id));
+/** Note of refunds that failed: to the key of one it is answered again. */
+const REFUNDS_FAILED = "refunds_failed";
+
+async function refunded(subject: kit.Noted<Pick<Subject, "reference">>, io: Io, id: string): Promise<boolean> {
+  const failed = Number(subject.notes?.[REFUNDS_FAILED] ?? 0);
+  const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, id, failed));
+  if (responses.hasFailed(answer)) await io.note({ [REFUNDS_FAILED]: String(failed + 1) });
   return final && responses.isSentBack(answer, id);
 }
 
@@ -132,7 +137,7 @@ const kept = (customer: string, reason?: string): Outcome =>
   kit.approved({ clover_customer_id: customer }, reason === undefined ? {} : { reason });
 
 /** A verified card stays stored and its hold is released; a refused one is taken out of the vendor's keeping again. */
-async function verified(subject: Subject, io: Io, held: Outcome, { customer, source }: responses.Stored): Promise<Outcome> {
+async function verified(subject: kit.Noted<Subject>, io: Io, held: Outcome, { customer, source }: responses.Stored): Promise<Outcome> {
   if (held.outcome === "unknown") return held;
   if (held.outcome === "declined") {
     // A duplicate is looked up, and the first one may have verified the card.

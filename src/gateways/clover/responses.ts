@@ -137,6 +137,7 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
   });
 }
 
+/** Statuses of a refund that sends nothing back. */
 const SENT_NOTHING: readonly (string | undefined)[] = ["failed", "canceled"];
 
 /** What was sent back of a charge, told as a sum, one by one, or both; null where that does not fit together, or a refund is at work. */
@@ -157,6 +158,10 @@ export function isSentBack(answer: kit.Answered | null, id: string): boolean {
   const refund = answer?.status === 200 ? kit.readJson(answer.body) : null;
   return refund !== null && isMade(refund) && !kit.saysOther(refund, id, "charge");
 }
+
+/** Whether a refund has failed, and sent nothing back. */
+export const hasFailed = (answer: kit.Answered | null): boolean =>
+  answer?.status === 200 && SENT_NOTHING.includes(kit.textAt(kit.readJson(answer.body), "status") ?? "");
 
 /** A customer and its one card. */
 export type Stored = { customer: string; source?: string };

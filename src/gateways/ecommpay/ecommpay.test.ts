@@ -518,6 +518,7 @@ describe("ecommpay look-up and void", () => {
       [LOST, 0],
       [refused, 1],
       [answered(429, ""), 0],
+      [answered(400, { status: "error", code: "3613", message: "duplicate" }), 0],
     ] as const) {
       const still = () => status();
       const io = ioWith(still, () => first);

@@ -63,7 +63,7 @@ function errorIn(body: kit.JsonObject): { code: string | undefined; message: str
  * away is asked for by its id like a lost one, and sent again under it.
  */
 export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcome: "queued" } {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, flood: "unclear" });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const { code, message } = errorIn(body);
@@ -74,10 +74,11 @@ export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcom
   return kit.declined(codeOf(code) ?? "processing_error", { message });
 }
 
-/** What the answer to a refund says: it is in the queue, refused, or nothing certain. */
+/** What the answer to a refund says: it is in the queue, refused, or nothing certain, as a duplicate. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
-  const { outcome } = readQueued(answer);
-  return outcome === "queued" ? "done" : outcome === "declined" ? "settled already" : "unclear";
+  const said = readQueued(answer);
+  if (said.outcome === "queued") return "done";
+  return said.outcome === "declined" && said.code !== "duplicate_transaction" ? "settled already" : "unclear";
 }
 
 /** What a status answer says of a payment. */

@@ -40,7 +40,6 @@ export type PurchaseState = Approved | Declined | Unknown | { outcome: "partial"
 
 /** The answer to a purchase. The status says nothing about the outcome: a decline is 200, and so may a refused field be. */
 export function readPurchase(answer: GatewayAnswer, subject: Subject): PurchaseState {
-  if (answer.kind === "answered" && answer.status === 429) return kit.unknown("status 429, of which the vendor does not say what it means");
   const body = bodyOf(answer);
   if (kit.isOutcome(body)) return body;
   const state = purchaseState(body, subject);
@@ -51,7 +50,7 @@ export function readPurchase(answer: GatewayAnswer, subject: Subject): PurchaseS
 /** The body of an answer to a request that may have been acted on. Refused credentials are told by the status alone. */
 function bodyOf(answer: GatewayAnswer): kit.JsonObject | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.at(body, "response", "successful") === true;
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: kit.shutOut });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear", refused: kit.shutOut });
   return kit.isOutcome(read) ? read : read.body;
 }
 

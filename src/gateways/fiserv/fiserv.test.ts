@@ -229,6 +229,7 @@ describe("fiserv responses", () => {
       [order({ ...returned, transactionResult: "DECLINED" }), "voided", 3],
       [order({ ...returned, approvedAmount: { total: 1, currency: "USD" } }), "unknown", 2],
       [order({ ...returned, transactionResult: "WAITING" }), "unknown", 2],
+      [order({ ...returned, transactionResult: "FAILED", approvalCode: "N:-30053:Timeout" }), "unknown", 2],
       [answered(200, {}), "unknown", 2],
       [LOST, "unknown", 2],
     ] as const) {
@@ -247,10 +248,20 @@ describe("fiserv responses", () => {
       const later = ioWith([answered(200, SALE), order, no, answered(200, { transactionResult: "APPROVED" })]);
       return [(await fiserv.void!(traceOf(orderOf(), io.notes), later)).outcome, later.sent.length];
     };
-    for (const unclear of [LOST, answered(502, "<html>"), answered(200, { transactionResult: "WAITING" })])
+    const timedOut = byGateway("30053", "Timeout");
+    for (const unclear of [
+      LOST,
+      answered(502, "<html>"),
+      answered(200, { transactionResult: "WAITING" }),
+      timedOut,
+      byGateway("94", "Duplicate"),
+    ])
       assert.deepEqual(await again(unclear), ["unknown", 3], JSON.stringify(unclear));
     for (const plain of [no, { kind: "not sent", reason: "no connection" } as const])
       assert.deepEqual(await again(plain), ["voided", 4], JSON.stringify(plain));
+    // A void whose processor did not answer may have been made: no return follows it.
+    const io = ioWith([answered(200, SALE), order, timedOut, answered(200, { transactionResult: "APPROVED" })]);
+    assert.deepEqual([(await fiserv.void!(traceOf(orderOf()), io)).outcome, io.sent.length], ["unknown", 3]);
   });
 
   test("5005 is a duplicate or a fraud rule by its words, and a duplicate is looked up before it counts", async () => {

@@ -211,18 +211,24 @@ export const isDuplicate = (state: { outcome: string; code?: DeclineCode }): boo
 export function readOrder(answer: GatewayAnswer, subject: Subject): "none" | "whole" | "unclear" {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
   if (all === null) return "unclear";
-  const returns = all.filter(
-    (one) => kit.textAt(one, "transactionType") === "RETURN" && !REFUSED.has(kit.textAt(one, "transactionResult") ?? ""),
-  );
+  const returns = all.filter((one) => kit.textAt(one, "transactionType") === "RETURN" && !isPlainlyRefused(one));
   const isWhole = (one: kit.JsonObject) =>
     kit.textAt(one, "transactionResult") === "APPROVED" &&
     kit.minorOfDecimal(kit.at(one, "approvedAmount", "total"), subject.currency) === subject.amountMinor;
   return returns.length === 0 ? "none" : returns.every(isWhole) ? "whole" : "unclear";
 }
 
+const isPlainlyRefused = (one: kit.JsonObject) => REFUSED.has(kit.textAt(one, "transactionResult") ?? "") && !leavesOpen(one);
+
+/** A refusal that says that the processor did not answer, or that there was one like it before: it may have been made. */
+function leavesOpen(body: kit.JsonObject): boolean {
+  const code = refusalCode(body);
+  return NOT_KNOWN.has(code ?? "") || ourCode(body, code) === "duplicate_transaction";
+}
+
 /** A void that comes after the settlement is refused by the gateway's rules. */
 export function readReversal({ status, body }: Extract<GatewayAnswer, { kind: "answered" }>): kit.ReversalStep {
   const read = kit.readJson(body);
   if (status === 200 && kit.textAt(read, "transactionResult") === "APPROVED") return "done";
-  return status === 409 || status === 422 ? "settled already" : "unclear";
+  return (status === 409 || status === 422) && !(read && leavesOpen(read)) ? "settled already" : "unclear";
 }

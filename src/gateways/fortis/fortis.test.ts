@@ -322,7 +322,8 @@ describe("fortis look-ups", () => {
       const { outcome } = await fortis.void!(traceOf(orderOf(), io.notes), later);
       return [outcome, callsOf(later).filter((call) => call.endsWith("/refund")).length];
     };
-    for (const unclear of [LOST, answered(500, {}), declinedAs(1601, 500), transaction({ status_code: 102 }, 200)])
+    const twins = [declinedAs(1801), declinedAs(1609)];
+    for (const unclear of [LOST, answered(500, {}), declinedAs(1601, 500), transaction({ status_code: 102 }, 200), ...twins])
       assert.deepEqual(await again(unclear), ["unknown", 0], JSON.stringify(unclear));
     for (const refused of [closed, declinedAs(1601), { kind: "not sent", reason: "no connection" } as const])
       assert.deepEqual(await again(refused), ["voided", 1], JSON.stringify(refused));

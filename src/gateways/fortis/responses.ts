@@ -55,8 +55,8 @@ type Body = { status: number; data: kit.JsonObject };
  */
 function dataOf(answer: GatewayAnswer): Body | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.scalarAt(body, "data", "status_code") === STATUS.approved;
-  const readable = (status: number) => status !== 429;
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, refused: kit.shutOut });
+  const rule = { effect: "money", read: kit.readJson, readable: () => true, approves, flood: "unclear", refused: kit.shutOut } as const;
+  const read = kit.triage(answer, rule);
   if ("outcome" in read) return read;
   const { status, body } = read;
   const data = kit.at(body, "data");
@@ -159,9 +159,11 @@ export function readFound(answer: GatewayAnswer, subject: Subject): LookUpResult
   return kit.theStanding(states.map((state) => (state.outcome === "partial" ? kit.unknown("a part was approved") : state)));
 }
 
-/** A void is refused once the batch is closed, as a decline or as a refusal of our data. */
+/** A void is refused once the batch is closed, as a decline or as a refusal of our data. A duplicate may have been made before. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
-  const code = kit.scalarAt(kit.readJson(body), "data", "status_code");
+  const data = kit.at(kit.readJson(body) ?? undefined, "data");
+  const code = kit.scalarAt(data, "status_code");
+  if (code === STATUS.declined && codeOf(kit.scalarAt(data, "reason_code_id")) === "duplicate_transaction") return "unclear";
   if (status < 300 && (code === STATUS.voided || code === STATUS.refunded)) return "done";
   return status === 412 || (status < 500 && code === STATUS.declined) ? "settled already" : "unclear";
 }

@@ -233,6 +233,31 @@ describe("globalpayments responses", () => {
     assert.deepEqual(paths(late).slice(1), ["/ucp/transactions/TRN_BHZ1whvN/reversal", "/ucp/transactions/TRN_BHZ1whvN/refund"]);
   });
 
+  test("a reversal that a fault of the vendor answers may have been made, whatever the status: no refund follows it", async () => {
+    for (const fault of [error(400, "50013"), error(502, "50013"), answered(400, { error_code: "ACTION_FAILED" })]) {
+      const io = ioWith([answered(200, { transactions: [SALE] }), fault, answered(200, { ...SALE, id: "TRN_REFUND1" })]);
+      assert.equal((await globalpayments.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      assert.equal(paths(io).length, 2);
+    }
+  });
+
+  test("a refund that was declined is asked for again under a key of its own, one that is not decided is not (R-422)", async () => {
+    const seen = error(409, "40039", "Idempotency Key seen before: id=TRN_REFUND1, status=DECLINED");
+    const declined = answered(200, { ...SALE, id: "TRN_REFUND1", type: "REFUND", status: "DECLINED" });
+    for (const [first, key] of [
+      [declined, "refund2"],
+      [seen, "refund2"],
+      [answered(200, { ...SALE, id: "TRN_REFUND1", type: "REFUND", status: "PENDING" }), "refund"],
+      [LOST, "refund"],
+    ] as const) {
+      const io = ioWith([answered(200, { transactions: [SALE] }), error(400, "40044"), first]);
+      assert.equal((await globalpayments.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([answered(200, { transactions: [SALE] }), error(400, "40044"), answered(200, { ...SALE, id: "TRN_REFUND2" })]);
+      assert.equal((await globalpayments.void!(traceOf(orderOf(), io.notes), later)).outcome, "voided");
+      assert.equal(later.sent.at(-1)?.request.headers["x-gp-idempotency"], `${REFERENCE}-${key}`, JSON.stringify(first));
+    }
+  });
+
   test("a refund whose key was seen before counts as done where the vendor names the one that it made then (R-422)", async () => {
     const seen = (words: string) => error(409, "40039", `Idempotency Key seen before: ${words}`);
     for (const [answer, outcome] of [

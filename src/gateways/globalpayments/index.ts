@@ -107,15 +107,27 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 async function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   const token = await io.accessToken(mint(io));
   if (kit.isOutcome(token)) return false;
-  return kit.voidElseRefund(
-    io,
-    {
-      void: () => requests.takeBack(attempt, io.settings, token, id, "reversal"),
-      refund: () => requests.takeBack(attempt, io.settings, token, id, "refund"),
-      // It has a key of its own.
-      secondRefund: "harmless",
-    },
-    (answer) => responses.readReversal(answer, id),
-    attempt.notes,
-  );
+  const refused = Number(attempt.notes[REFUNDS_REFUSED] ?? 0);
+  let [isRefund, isRefused] = [false, false];
+  const refund = () => {
+    isRefund = true;
+    return requests.takeBack(attempt, io.settings, token, id, refused === 0 ? "refund" : `refund${refused + 1}`);
+  };
+  const read = (answer: kit.Answered) => {
+    const said = responses.readReversal(answer, id);
+    isRefused = isRefund && said === "settled already";
+    return said;
+  };
+  // A refund has a key of its own.
+  const steps = {
+    void: () => requests.takeBack(attempt, io.settings, token, id, "reverse"),
+    refund,
+    secondRefund: "harmless",
+  } as const;
+  const isDone = await kit.voidElseRefund(io, steps, read, attempt.notes);
+  if (isRefused) await io.note({ [REFUNDS_REFUSED]: String(refused + 1) });
+  return isDone;
 }
+
+/** Note of refunds that were refused: the key of one names it for a day, and makes no other. */
+const REFUNDS_REFUSED = "refunds_refused";

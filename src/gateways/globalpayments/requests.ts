@@ -31,8 +31,9 @@ const TOKEN_SECONDS = 3_600;
 const baseOf = ({ endpoint, side, options }: Settings) => `${options.region === "eu" ? side.eu : endpoint}/ucp`;
 
 /** Steps of an attempt; each has its own idempotency key, at most 50 characters. */
-const keyOf = ({ reference }: Pick<Subject, "reference">, step: "pay" | "verify" | "verify2" | "store" | "reverse" | "refund") =>
-  `${reference}-${step}`;
+type Step = "pay" | "verify" | "verify2" | "store" | TakeBack;
+type TakeBack = "reverse" | "refund" | `refund${number}`;
+const keyOf = ({ reference }: Pick<Subject, "reference">, step: Step) => `${reference}-${step}`;
 
 const bearer = ({ token }: AccessToken) => ({ Authorization: `Bearer ${token.reveal()}`, "X-GP-Version": VERSION });
 
@@ -128,8 +129,8 @@ export function findTransactions(subject: Subject, settings: Settings, token: Ac
   return kit.get(`${baseOf(settings)}/transactions?${query}`, bearer(token));
 }
 
-/** Takes a payment back before settlement (`reversal`), or gives it back afterwards. */
-export const takeBack = (subject: Subject, settings: Settings, token: AccessToken, id: string, how: "reversal" | "refund") =>
-  post(settings, token, keyOf(subject, how === "reversal" ? "reverse" : "refund"), `/transactions/${encodeURIComponent(id)}/${how}`, {
+/** Takes a payment back before settlement (`reverse`), or gives it back afterwards. */
+export const takeBack = (subject: Subject, settings: Settings, token: AccessToken, id: string, step: TakeBack) =>
+  post(settings, token, keyOf(subject, step), `/transactions/${encodeURIComponent(id)}/${step === "reverse" ? "reversal" : "refund"}`, {
     amount: String(subject.amountMinor),
   });

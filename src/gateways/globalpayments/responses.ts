@@ -122,6 +122,9 @@ function refusalOf(body: kit.JsonObject, processor: Readonly<Record<string, stri
   return kit.declined(known, { message, processor });
 }
 
+const mayHaveRun = (body: kit.JsonObject | null): boolean =>
+  MAY_HAVE_RUN.has(kit.scalarAt(body, "detailed_error_code") ?? "") || kit.textAt(body, "error_code") === "ACTION_FAILED";
+
 /** A refusal of the request itself; 409 names what the key made before. */
 function readError(status: number, body: kit.JsonObject, form: RegExp): Declined | Unknown | { outcome: "duplicate"; id: string } {
   const [code, message] = [kit.scalarAt(body, "detailed_error_code"), kit.textAt(body, "detailed_error_description")];
@@ -133,7 +136,7 @@ function readError(status: number, body: kit.JsonObject, form: RegExp): Declined
   if (status === 401) return kit.declined("gateway_credentials_invalid");
   if (status === 429) return kit.declined("gateway_unavailable");
   if (status >= 500 || status < 400) return kit.unknown(`status ${status} without an outcome`);
-  if (MAY_HAVE_RUN.has(code ?? "") || name === "ACTION_FAILED") return kit.unknown("a fault of the vendor after it may have acted");
+  if (mayHaveRun(body)) return kit.unknown("a fault of the vendor after it may have acted");
   if (status === 409 || name === "DUPLICATE_TRANSACTION") return kit.declined("duplicate_transaction", { message });
   if (code === "40041" && BRAND.test(message ?? "")) return kit.declined("card_not_supported", { message });
   return kit.declined(ofField(message) ?? ofError(code), { message });
@@ -183,5 +186,6 @@ export function readReversal({ status, body }: kit.Answered, payment: string): k
   const [state, id] = status === 409 ? [seenState ?? "", seenId] : [kit.textAt(read, "status") ?? "", kit.idAt(read, TRANSACTION_ID, "id")];
   if ((status === 200 || status === 409) && (TAKEN_BACK.has(state) || (CAPTURED.has(state) && id !== undefined && id !== payment)))
     return "done";
-  return status === 400 || status === 404 ? "settled already" : "unclear";
+  if ((status === 200 || status === 409) && REFUSED.has(state)) return "settled already";
+  return (status === 400 || status === 404) && !mayHaveRun(read) ? "settled already" : "unclear";
 }

@@ -341,6 +341,9 @@ describe("jpmorgan responses", () => {
         [answered(500, {}), 0],
         [answered(200, { responseStatus: "DENIED" }), 1],
         [answered(400, { responseStatus: "ERROR", responseCode: "INVALID" }), 1],
+        [answered(412, { responseStatus: "ERROR", responseCode: "INVALID_DATA" }), 1],
+        [answered(404, "<html>"), 0],
+        [answered(409, { responseStatus: "ERROR", responseMessage: "Duplicate transaction" }), 0],
       ] as const) {
         const { outcome, notes } = await refunds(verb, {}, found, first);
         assert.equal(outcome, "unknown");

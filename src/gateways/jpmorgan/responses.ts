@@ -210,12 +210,15 @@ function readError(status: number, body: kit.JsonObject): Declined | Unknown {
   return kit.declined(ofEntity(entities.join(" ")) ?? "gateway_misconfigured", { message });
 }
 
+/** Statuses of a request that was refused before anything was made of it; 412 is of a payment in another state. */
+const REFUSING = new Set([400, 404, 412, 422]);
+
 /** What became of a refund. A duplicate may have been made. */
 export function readRefund(answer: kit.Answered): kit.ReversalStep {
   const body = kit.readJson(answer.body);
   const said = kit.textAt(body, "responseStatus");
   if (said === "SUCCESS" && answer.status === 200) return "done";
-  const isRefused = (said === "DENIED" && answer.status < 300) || (said === "ERROR" && answer.status === 400);
+  const isRefused = (said === "DENIED" && answer.status < 300) || (said === "ERROR" && REFUSING.has(answer.status));
   return isRefused && ofWords([kit.textAt(body, "responseCode"), kit.textAt(body, "responseMessage")].join(" ")) !== "duplicate_transaction"
     ? "settled already"
     : "unclear";
