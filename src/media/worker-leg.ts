@@ -53,6 +53,9 @@ const COMFORT_NOISE = 13;
 /** No audio for this long: the peer has stopped sending because its caller is silent. */
 const QUIET_AFTER_MS = 100;
 
+/** Without a packet towards one end of a bridge; RFC 6263 section 5 has 15 s, some time-outs are shorter. */
+const LONGEST_SILENCE_MS = 1_000;
+
 /** A digit that crosses a bridge in another form, before it is known how long it is held: as a telephone presses it. */
 const RELAYED: DtmfTiming = { onMs: 120, gapMs: 60 };
 const RELAYED_ID = "relayed";
@@ -99,6 +102,8 @@ export class WorkerLeg implements RelayTarget {
   readonly #keys: KeySource;
   /** Digits of the other leg, of INFO or as tones, that are being sent in place of its audio. */
   #relaying = 0;
+  /** When a packet was sent to this end of a bridge. */
+  #sentAt = 0;
   #ignored = 0;
   #lastAudio = 0;
   #lastPacketAt = 0;
@@ -227,8 +232,9 @@ export class WorkerLeg implements RelayTarget {
     other.#join(this);
   }
 
-  /** Declares the media lost, once, after a long silence on the wire; called about every second. */
+  /** Declares the media lost, once, after a long silence on the wire, and breaks ours; called about every second. */
   watch(now: number): void {
+    this.#breakSilence(now);
     // Who holds us promises no audio, whatever he may send (RFC 3264 section 8.4): the call lives until its own limits.
     if (this.#remote?.direction !== "sendrecv") {
       this.#lastPacketAt = now;
@@ -262,18 +268,29 @@ export class WorkerLeg implements RelayTarget {
     };
   }
 
+  /** Routers and peers take a stream without packets for a dead one, also while the other end of the bridge holds or has nothing to say. */
+  #breakSilence(now: number): void {
+    const { format } = this;
+    if (!this.#bridged || !format || this.#relaying > 0 || now - this.#sentAt < LONGEST_SILENCE_MS) return;
+    this.#sender.sendSilence(format);
+    this.#sentAt = now;
+    this.#bridged.other.#bridged?.relay.rejoin();
+  }
+
   joint(now: number): { sequence: number; timestamp: number } {
     return this.#sender.joint(now);
   }
 
   forward(packet: StreamPacket): void {
     if (this.#relaying > 0) return;
+    this.#sentAt = this.#deps.clock.monotonic();
     this.#sender.forward(packet);
   }
 
   #join(other: WorkerLeg): void {
     if (this.#bridged?.other !== other) this.#partBoth();
     this.#bridged = { other, relay: new Relay(other, this.#telephoneEvents.newest) };
+    this.#sentAt = this.#deps.clock.monotonic();
     this.#sender.stopPlayback();
     this.#sender.pause();
     this.#dropAudio();
