@@ -16,6 +16,7 @@ import { Listener } from "./listener.ts";
 import type { Pacer } from "./pacer.ts";
 import type { PlaylistPart } from "./playlist.ts";
 import type { DtmfTiming, LegEvent, LegOptions, LegStats } from "./protocol.ts";
+import { codecOf, rename } from "./payload-types.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay } from "./relay.ts";
 import type { RelayTarget } from "./relay.ts";
@@ -401,7 +402,7 @@ export class WorkerLeg implements RelayTarget {
   #receive(datagram: Uint8Array, { address, port }: RemoteInfo): boolean {
     const packet = readRtp(datagram, this.#packet);
     if (!packet || !this.#lock) return false;
-    const payloadType = this.#codecOf(packet.payloadType);
+    const payloadType = codecOf(packet.payloadType, this.#remote?.payloadTypes);
     packet.payloadType = payloadType;
     const isEvent = this.#isEvent(payloadType);
     const isAudio = payloadType === 0 || payloadType === 8;
@@ -429,13 +430,6 @@ export class WorkerLeg implements RelayTarget {
     if (!isEvent || other.format?.eventPayloadType !== null) return relay.forward(packet, isEvent, now);
     const digit = this.#telephoneEvents.receive(packet);
     if (digit !== null) other.#sendRelayed(digit);
-  }
-
-  /** The codec's number in RFC 3551, where the peer gives it another one. */
-  #codecOf(payloadType: number): number {
-    const { payloadTypes } = this.#remote ?? {};
-    if (!payloadTypes) return payloadType;
-    return payloadType === payloadTypes[0] ? 0 : payloadType === payloadTypes[8] ? 8 : payloadType;
   }
 
   #isEvent(payloadType: number): boolean {
@@ -491,12 +485,6 @@ export class WorkerLeg implements RelayTarget {
   #onPeriod(now: number): void {
     if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
-}
-
-/** Puts the peer's number of the codec into a packet of ours. */
-function rename(datagram: Uint8Array, payloadTypes: Partial<Record<number, number>>): void {
-  const second = datagram[1] ?? 0;
-  datagram[1] = (second & 0x80) | (payloadTypes[second & 0x7f] ?? second & 0x7f);
 }
 
 /** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */
