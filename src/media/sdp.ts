@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { parse } from "sdp-transform";
 import type { SdpConnection, SdpMedia, SdpSession } from "sdp-transform";
+import type { PayloadTypes } from "./payload-types.ts";
 import type { CryptoLine } from "./sdes.ts";
 import { OFFERED_SUITES, keyOf, newKey, readCryptoLine, writeCryptoLine } from "./sdes.ts";
 import type { SrtpAgreement } from "./srtp-session.ts";
@@ -16,7 +17,7 @@ export interface RemoteMedia {
   /** The codec to send: 0 PCMU, 8 PCMA (RFC 3551 section 6). */
   payloadType: 0 | 8;
   /** The peer's own numbers of the codecs. Absent: those of RFC 3551. */
-  payloadTypes?: Partial<Record<0 | 8, number>>;
+  payloadTypes?: PayloadTypes;
   /** The peer's telephone-event payload type (RFC 4733); null: not negotiated. */
   eventPayloadType: number | null;
   direction: Direction;

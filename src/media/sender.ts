@@ -135,6 +135,16 @@ export class Sender implements Paced {
     this.#options.transmit(writeRtp({ ...packet, ssrc: this.ssrc }));
   }
 
+  /** Sends one packet of silence between those that are forwarded. */
+  sendSilence({ payloadType }: OutgoingFormat): void {
+    this.#skipTo(this.#options.clock.monotonic());
+    this.#skipped = false;
+    datagrams.audio.fill(SILENCE[payloadType], HEADER_BYTES);
+    this.#send("audio", true, payloadType, this.#timestamp);
+    this.#timestamp = (this.#timestamp + SAMPLES_PER_PACKET) >>> 0;
+    this.#due += PERIOD_MS;
+  }
+
   onSlot(now: number, slot: number): number | null {
     this.lateness.note(now - slot);
     this.#options.onPeriod(now);

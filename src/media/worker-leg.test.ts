@@ -11,7 +11,8 @@ import { eventPayload } from "./telephone-event.ts";
 import { Pacer } from "./pacer.ts";
 import type { LegEvent, LegOptions, LegStats } from "./protocol.ts";
 import { readRtcp, writeRtcp } from "./rtcp.ts";
-import { isRtcp, writeRtp } from "./rtp.ts";
+import type { RtpPacket } from "./rtp.ts";
+import { isRtcp, readRtp, timestampDelta, writeRtp } from "./rtp.ts";
 import type { RemoteMedia } from "./sdp.ts";
 import { toneOf } from "./tones.ts";
 import { SrtpSession } from "./srtp-session.ts";
@@ -289,6 +290,43 @@ test("a codec under a number of the peer's own is sent and heard under that, and
   );
   const [datagram] = (await relayed) as [Buffer];
   assert.deepEqual([(datagram[1] ?? 0) & 0x7f, datagram[12]], [96, 0xd5]);
+});
+
+test("an end of a bridge gets a packet of silence each second while the other end sends none, in one unbroken stream, and none while it holds (RFC 6263)", async (t) => {
+  const [one, other] = [rig(t), rig(t)];
+  for (const { leg, remote } of [one, other]) leg.setRemote(remote);
+  one.leg.bridge(other.leg);
+  const spoken = (sequence: number) =>
+    writeRtp({ marker: false, payloadType: 0, sequence, timestamp: sequence * 160, ssrc: 5, payload: new Uint8Array(160).fill(0x22) });
+  const received: Buffer[] = [];
+  const next = async (cause: () => void) => {
+    const came = once(other.peer, "message");
+    cause();
+    const [datagram] = (await came) as [Buffer];
+    received.push(datagram);
+    return datagram[12];
+  };
+  const pass = (ms: number) => {
+    other.clock.advance(ms);
+    other.leg.watch(other.clock.monotonic());
+  };
+  const say = (sequence: number) => () => one.peer.send(spoken(sequence), one.port, HOST);
+  assert.equal(await next(say(1)), 0x22);
+  pass(900);
+  assert.equal(await next(say(2)), 0x22);
+  assert.equal(await next(() => pass(1_000)), 0xff);
+  pass(900);
+  assert.equal(await next(() => pass(1_000)), 0xff);
+  assert.equal(await next(say(3)), 0x22);
+  other.leg.setRemote({ ...other.remote, direction: "inactive" });
+  for (let second = 0; second < 3; second++) pass(1_000);
+  other.leg.setRemote(other.remote);
+  assert.equal(await next(say(4)), 0x22);
+  for (const [index, datagram] of received.entries()) {
+    const [before, now] = [received[index - 1] ?? datagram, datagram].map((bytes) => readRtp(bytes)!) as [RtpPacket, RtpPacket];
+    if (index > 0) assert.equal((now.sequence - before.sequence) & 0xffff, 1);
+    assert.ok(timestampDelta(now.timestamp, before.timestamp) >= (index > 0 ? 160 : 0), `${index}`);
+  }
 });
 
 /** The next datagram of RTCP. */

@@ -16,6 +16,7 @@ import { Listener } from "./listener.ts";
 import type { Pacer } from "./pacer.ts";
 import type { PlaylistPart } from "./playlist.ts";
 import type { DtmfTiming, LegEvent, LegOptions, LegStats } from "./protocol.ts";
+import { codecOf, rename } from "./payload-types.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay } from "./relay.ts";
 import type { RelayTarget } from "./relay.ts";
@@ -52,6 +53,9 @@ const MOST_LOST = 2;
 const COMFORT_NOISE = 13;
 /** No audio for this long: the peer has stopped sending because its caller is silent. */
 const QUIET_AFTER_MS = 100;
+
+/** Without a packet towards one end of a bridge; RFC 6263 section 5 has 15 s, some time-outs are shorter. */
+const LONGEST_SILENCE_MS = 1_000;
 
 /** A digit that crosses a bridge in another form, before it is known how long it is held: as a telephone presses it. */
 const RELAYED: DtmfTiming = { onMs: 120, gapMs: 60 };
@@ -99,6 +103,8 @@ export class WorkerLeg implements RelayTarget {
   readonly #keys: KeySource;
   /** Digits of the other leg, of INFO or as tones, that are being sent in place of its audio. */
   #relaying = 0;
+  /** When a packet was sent to this end of a bridge. */
+  #sentAt = 0;
   #ignored = 0;
   #lastAudio = 0;
   #lastPacketAt = 0;
@@ -227,8 +233,9 @@ export class WorkerLeg implements RelayTarget {
     other.#join(this);
   }
 
-  /** Declares the media lost, once, after a long silence on the wire; called about every second. */
+  /** Declares the media lost, once, after a long silence on the wire, and breaks ours; called about every second. */
   watch(now: number): void {
+    this.#breakSilence(now);
     // Who holds us promises no audio, whatever he may send (RFC 3264 section 8.4): the call lives until its own limits.
     if (this.#remote?.direction !== "sendrecv") {
       this.#lastPacketAt = now;
@@ -262,18 +269,29 @@ export class WorkerLeg implements RelayTarget {
     };
   }
 
+  /** Routers and peers take a stream without packets for a dead one, also while the other end of the bridge holds or has nothing to say. */
+  #breakSilence(now: number): void {
+    const { format } = this;
+    if (!this.#bridged || !format || this.#relaying > 0 || now - this.#sentAt < LONGEST_SILENCE_MS) return;
+    this.#sender.sendSilence(format);
+    this.#sentAt = now;
+    this.#bridged.other.#bridged?.relay.rejoin();
+  }
+
   joint(now: number): { sequence: number; timestamp: number } {
     return this.#sender.joint(now);
   }
 
   forward(packet: StreamPacket): void {
     if (this.#relaying > 0) return;
+    this.#sentAt = this.#deps.clock.monotonic();
     this.#sender.forward(packet);
   }
 
   #join(other: WorkerLeg): void {
     if (this.#bridged?.other !== other) this.#partBoth();
     this.#bridged = { other, relay: new Relay(other, this.#telephoneEvents.newest) };
+    this.#sentAt = this.#deps.clock.monotonic();
     this.#sender.stopPlayback();
     this.#sender.pause();
     this.#dropAudio();
@@ -384,7 +402,7 @@ export class WorkerLeg implements RelayTarget {
   #receive(datagram: Uint8Array, { address, port }: RemoteInfo): boolean {
     const packet = readRtp(datagram, this.#packet);
     if (!packet || !this.#lock) return false;
-    const payloadType = this.#codecOf(packet.payloadType);
+    const payloadType = codecOf(packet.payloadType, this.#remote?.payloadTypes);
     packet.payloadType = payloadType;
     const isEvent = this.#isEvent(payloadType);
     const isAudio = payloadType === 0 || payloadType === 8;
@@ -412,13 +430,6 @@ export class WorkerLeg implements RelayTarget {
     if (!isEvent || other.format?.eventPayloadType !== null) return relay.forward(packet, isEvent, now);
     const digit = this.#telephoneEvents.receive(packet);
     if (digit !== null) other.#sendRelayed(digit);
-  }
-
-  /** The codec's number in RFC 3551, where the peer gives it another one. */
-  #codecOf(payloadType: number): number {
-    const { payloadTypes } = this.#remote ?? {};
-    if (!payloadTypes) return payloadType;
-    return payloadType === payloadTypes[0] ? 0 : payloadType === payloadTypes[8] ? 8 : payloadType;
   }
 
   #isEvent(payloadType: number): boolean {
@@ -474,12 +485,6 @@ export class WorkerLeg implements RelayTarget {
   #onPeriod(now: number): void {
     if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
-}
-
-/** Puts the peer's number of the codec into a packet of ours. */
-function rename(datagram: Uint8Array, payloadTypes: Partial<Record<number, number>>): void {
-  const second = datagram[1] ?? 0;
-  datagram[1] = (second & 0x80) | (payloadTypes[second & 0x7f] ?? second & 0x7f);
 }
 
 /** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */

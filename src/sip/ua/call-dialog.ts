@@ -88,7 +88,7 @@ export class CallDialog implements DialogOwner {
       isOver: () => this.ended,
     });
     this.#flow = parts.flow;
-    this.#admission = admitResponses(agent, parts.flow);
+    this.#admission = admitResponses(agent, parts.flow, dialog.nextHop);
     agent.dialogs.set(this.id, this);
   }
 
@@ -213,9 +213,14 @@ export class CallDialog implements DialogOwner {
     if (this.#flow === flow || this.ended) return;
     // Of datagrams each has a flow of its own.
     if (!flow.reliable && flow.address === address && flow.port === port && flow.protocol === protocol) return;
-    this.#admission();
     this.#flow = flow;
-    this.#admission = admitResponses(this.#agent, flow);
+    this.#admit();
+  }
+
+  #admit(): void {
+    this.#admission();
+    this.#admission = admitResponses(this.#agent, this.#flow, this.#dialog.nextHop);
+    if (this.ended) this.#admission();
   }
 
   #reinvite(transaction: ServerTransaction): void {
@@ -279,6 +284,7 @@ export class CallDialog implements DialogOwner {
   /** A target refresh request (section 12.2): its Contact, and its Allow where it has one. */
   #refreshTarget(message: SipRequest | SipResponse): void {
     this.#dialog.refreshTarget(message);
+    this.#admit();
     if (message.fields.first("allow") !== null) this.#refresh.method = refreshMethod(message);
   }
 

@@ -372,6 +372,25 @@ test("each copy of a 2xx is acknowledged again, and a fork's second 2xx is ackno
   await callee.close();
 });
 
+test("a 2xx without a session description means the one that its own branch of a fork rang with", async () => {
+  const caller = await agent();
+  const callee = await rawUdp(caller.port);
+  const outgoing = caller.agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+  const invite = await callee.requests.next();
+  const headers = [["Contact", `<sip:127.0.0.1:${callee.port}>`]] as const;
+  for (const [tag, sdp] of [
+    ["one", ANSWER],
+    ["two", ANSWER.replace("50000", "60000")],
+  ] as const) {
+    const ringing = new Promise((resolve) => (outgoing.onRinging = resolve));
+    callee.send(respond(invite, 183, tag, { headers, sdp }).toBytes());
+    await ringing;
+  }
+  callee.send(respond(invite, 200, "one", { headers }).toBytes());
+  assert.equal((await outgoing.answered).sdp, ANSWER);
+  await callee.close();
+});
+
 test("a call answered while it is being cancelled is acknowledged and ended", async () => {
   const caller = await agent();
   const callee = await rawUdp(caller.port);

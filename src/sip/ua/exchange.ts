@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
@@ -119,9 +120,13 @@ function complete(agent: Agent, draft: Draft, request: SipRequest, flow: Flow): 
   return new SipRequest(request.method, request.requestUri, fields.add("User-Agent", agent.userAgent), request.body);
 }
 
-/** Lets the peer's packets in and keeps its connection; the returned function stops that once late retransmissions have died out. */
-export function admitResponses(agent: Agent, flow: Flow): () => void {
+/**
+ * Lets the peer's packets in and keeps its connection; the returned function stops that once late retransmissions have died out. `from`: its
+ * requests may come from there too. A trunk balances its INVITEs and speaks inside the call by itself.
+ */
+export function admitResponses(agent: Agent, flow: Flow, from: Uri | null = null): () => void {
   const releases = [agent.access.expect(flow.address), flow.keep()];
+  if (from instanceof SipUri && isIP(from.host)) releases.push(agent.access.expect(from.host));
   return () => void agent.clock.after(TRANSACTION_LIFE, () => releases.forEach((release) => release()));
 }
 

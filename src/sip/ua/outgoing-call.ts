@@ -69,7 +69,8 @@ export class OutgoingCall {
   #givenUp = false;
   /** INVITEs that a CANCEL was sent for. */
   readonly #cancelled = new Set<ClientTransaction>();
-  #earlySdp: string | null = null;
+  /** By the same tag: some name their session description while it rings and not again. */
+  readonly #earlySdp = new Map<string, string>();
 
   /** Throws SipSyntaxError for a malformed target or from, TypeError for a header that would break the message (S-87). */
   constructor(agent: Agent, options: InviteOptions) {
@@ -116,7 +117,7 @@ export class OutgoingCall {
     if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_EARLY_DIALOGS) {
       this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, this.#contactUser));
     }
-    this.#earlySdp = response.sdp ?? this.#earlySdp;
+    if (response.sdp !== null && this.#earlySdp.size < MAX_EARLY_DIALOGS) this.#earlySdp.set(toTag ?? "", response.sdp);
     if (response.status > 100) this.onRinging?.(response.status);
   }
 
@@ -133,7 +134,7 @@ export class OutgoingCall {
     const acknowledged = dialog.acknowledge(invite);
     this.#acknowledgements.set(tag, acknowledged);
     const isLate = transaction !== this.#transaction;
-    const sdp = response.sdp ?? this.#earlySdp;
+    const sdp = response.sdp ?? this.#earlySdpOf(tag);
     if (this.#settled || isLate || sdp === null) {
       // Nobody waits for this one: given up meanwhile, a second branch of a fork, a server that was silent for too long, or nothing to talk by.
       void acknowledged.then(() => dialog.bye());
@@ -143,6 +144,11 @@ export class OutgoingCall {
     this.#settled = true;
     dialog.remoteSdp = sdp;
     void acknowledged.then(() => this.#settle.resolve({ dialog, sdp }));
+  }
+
+  #earlySdpOf(tag: string): string | null {
+    const [only, another] = this.#earlySdp.values();
+    return this.#earlySdp.get(tag) ?? (another === undefined ? (only ?? null) : null);
   }
 
   #giveUp(status: number, reason: string): void {

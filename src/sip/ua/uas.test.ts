@@ -426,6 +426,33 @@ test("a peer that comes back by another connection, or from another port of its 
   await made.agent.stop();
 });
 
+test("whoever an answered call's Contact names may speak inside of it, also when a refresh has named him, and nobody else (S-82)", async () => {
+  const made = await bench({ trunks: ["127.0.0.1"] });
+  const [balanced, second, unknown] = await Promise.all(["127.0.0.2", "127.0.0.3", "127.0.0.4"].map((host) => rawUdp(made.port, host)));
+  assert.ok(balanced && second && unknown);
+  const call = { "Call-ID": "balanced", Contact: `<sip:node@127.0.0.2:${balanced.port}>` };
+  made.peer.send(requestText(made.peer, { method: "INVITE", headers: call, body: OFFER }));
+  const answering = (await made.calls.next()).answer(ANSWER);
+  const inside = { ...call, To: (await made.peer.responses.next()).header("To") };
+  made.peer.send(requestText(made.peer, { method: "ACK", headers: inside }));
+  const dialog = await answering;
+  balanced.send(requestText(balanced, { method: "INFO", headers: inside, cseq: 2 }));
+  assert.equal((await balanced.responses.next()).status, 200);
+  const moved = { ...inside, Contact: `<sip:node@127.0.0.3:${second.port}>` };
+  balanced.send(requestText(balanced, { method: "UPDATE", headers: moved, cseq: 3 }));
+  assert.equal((await balanced.responses.next()).status, 200);
+  for (const peer of [balanced, second, unknown]) peer.send(requestText(peer, { method: "OPTIONS" }));
+  unknown.send(requestText(unknown, { method: "BYE", headers: moved, cseq: 4 }));
+  second.send(requestText(second, { method: "BYE", headers: moved, cseq: 5 }));
+  assert.equal((await second.responses.next()).cseq.method, "BYE");
+  assert.equal(dialog.ended, true);
+  assert.deepEqual(
+    [balanced, second, unknown].map(({ responses }) => responses.waiting.length),
+    [0, 0, 0],
+  );
+  await Promise.all([balanced.close(), second.close(), unknown.close()]);
+});
+
 test("a Contact of a transport that is not spoken here is talked to where its INVITE came from, by UDP and TCP", async () => {
   for (const transport of ["ws", "SCTP", "x-own"]) {
     const contact = `sip:me@192.0.2.9;transport=${transport}`;
