@@ -245,8 +245,8 @@ describe("globalpayments responses", () => {
     const seen = error(409, "40039", "Idempotency Key seen before: id=TRN_REFUND1, status=DECLINED");
     const declined = answered(200, { ...SALE, id: "TRN_REFUND1", type: "REFUND", status: "DECLINED" });
     for (const [first, key] of [
-      [declined, "refund2"],
-      [seen, "refund2"],
+      [declined, "refund1"],
+      [seen, "refund1"],
       [answered(200, { ...SALE, id: "TRN_REFUND1", type: "REFUND", status: "PENDING" }), "refund"],
       [LOST, "refund"],
     ] as const) {
