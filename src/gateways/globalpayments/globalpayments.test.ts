@@ -249,6 +249,7 @@ describe("globalpayments responses", () => {
       [seen, "refund1"],
       [answered(200, { ...SALE, id: "TRN_REFUND1", type: "REFUND", status: "PENDING" }), "refund"],
       [LOST, "refund"],
+      [error(400, "40044"), "refund"],
     ] as const) {
       const io = ioWith([answered(200, { transactions: [SALE] }), error(400, "40044"), first]);
       assert.equal((await globalpayments.void!(traceOf(orderOf()), io)).outcome, "unknown");
