@@ -107,13 +107,10 @@ async function confirmed(order: Order, io: Io, refusal: Declined): Promise<Decli
   return kit.unknown("a refused charge that may stand");
 }
 
-/** Note of refunds that failed: to the key of one it is answered again. */
-const REFUNDS_FAILED = "refunds_failed";
-
 async function refunded(subject: kit.Noted<Pick<Subject, "reference">>, io: Io, id: string): Promise<boolean> {
-  const failed = Number(subject.notes?.[REFUNDS_FAILED] ?? 0);
-  const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, id, failed));
-  if (responses.hasFailed(answer)) await io.note({ [REFUNDS_FAILED]: String(failed + 1) });
+  const end = kit.keyEnd(subject.notes);
+  const { answer, final } = await kit.sendUntilFinal(io, () => requests.refund(subject, io.settings, id, end));
+  if (responses.hasFailed(answer)) await kit.nextKey(io, subject.notes);
   return final && responses.isSentBack(answer, id);
 }
 

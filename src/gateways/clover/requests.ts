@@ -120,12 +120,9 @@ export const readCharge = (settings: Settings, id: string) => read(settings, `ch
 export const listCharges = (settings: Settings, after: string | undefined) =>
   kit.listed(read(settings, `charges?limit=100${after === undefined ? "" : `&starting_after=${after}`}`));
 
-/** Sends the whole charge back; before settlement it acts as a void. `failed`: how many such failed before. */
-export const refund = ({ reference }: Pick<Subject, "reference">, settings: Settings, id: string, failed: number) =>
-  post(settings, { reference: failed > 0 ? `${reference}-${failed}` : reference }, "refunds", {
-    charge: id,
-    reason: "requested_by_customer",
-  });
+/** Sends the whole charge back; before settlement it acts as a void. */
+export const refund = ({ reference }: Pick<Subject, "reference">, settings: Settings, id: string, keyEnd: string) =>
+  post(settings, { reference: `${reference}${keyEnd}` }, "refunds", { charge: id, reason: "requested_by_customer" });
 
 /** Takes the stored card away from its customer. */
 export const deleteSource = (settings: Settings, customer: string, source: string): GatewayRequest => ({

@@ -299,6 +299,22 @@ describe("fatzebra responses", () => {
     assert.equal((await charge(said(GONE))).outcome, "unknown", "no answer to a payment");
   });
 
+  test("a refund that the bank declined is asked for again under a reference of its own, one that a fault left open is not (R-422)", async () => {
+    const closed = said({ successful: false, message: "Not Voided" }, {}, 422);
+    for (const [first, second] of [
+      [refused("05"), "r2"],
+      [refused("99"), "r1"],
+      [refused("09"), "r1"],
+      [LOST, "r1"],
+    ] as const) {
+      const io = ioWith([said(), closed, first]);
+      assert.equal((await fatzebra.void!(traceOf(orderOf()), io)).outcome, "unknown");
+      const later = ioWith([said(), closed, said({ message: "Approved" })]);
+      assert.equal((await fatzebra.void!(traceOf(orderOf(), io.notes), later)).outcome, "voided");
+      assert.match(later.sent.at(-1)?.body ?? "", new RegExp(`"reference":"${REFERENCE}-${second}"`), JSON.stringify(first));
+    }
+  });
+
   test("a used reference of the refund means that it was made only while an answer is missing: a refusal that came ends that (R-422)", async () => {
     const closed = said({ successful: false, message: "Not Voided" }, {}, 422);
     const used = wrong(["Reference has already been taken"]);

@@ -72,6 +72,10 @@ export const readPurchase = ({ reference }: Pick<Subject, "reference">, settings
 /** Before settlement; also releases a hold. */
 export const voidPurchase = (settings: Settings, id: string) => post(settings, `purchases/void?id=${id}`, {});
 
-/** After settlement. */
-export const refund = ({ reference, amountMinor }: Pick<Subject, "reference" | "amountMinor">, settings: Settings, id: string) =>
-  post(settings, "refunds", { transaction_id: id, amount: amountMinor, reference: `${reference}-r1` });
+/** After settlement. `declined`: how many such were declined before. */
+export const refund = (
+  { reference, amountMinor }: Pick<Subject, "reference" | "amountMinor">,
+  settings: Settings,
+  id: string,
+  declined: number,
+) => post(settings, "refunds", { transaction_id: id, amount: amountMinor, reference: `${reference}-r${declined + 1}` });

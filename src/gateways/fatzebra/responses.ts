@@ -178,6 +178,14 @@ export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown
 export const tokenOf = (answer: GatewayAnswer) =>
   kit.idAt(kit.lookUpBody(answer, kit.readJson, [200, 201]) ?? undefined, TOKEN, "response", "card_token");
 
+/** Whether the bank said no to a refund, and no fault leaves open what became of it. */
+export function isDeclined({ status, body }: kit.Answered): boolean {
+  const read = kit.readJson(body) ?? undefined;
+  const isNo = status < 500 && kit.at(read, "successful") === true && kit.at(read, "response", "successful") === false;
+  const code = kit.scalarAt(read, "response", "response_code");
+  return isNo && code !== undefined && code !== "00" && !LEFT_OPEN.has(code);
+}
+
 /** A void is refused once the purchase is settled. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);

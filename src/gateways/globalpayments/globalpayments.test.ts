@@ -245,10 +245,11 @@ describe("globalpayments responses", () => {
     const seen = error(409, "40039", "Idempotency Key seen before: id=TRN_REFUND1, status=DECLINED");
     const declined = answered(200, { ...SALE, id: "TRN_REFUND1", type: "REFUND", status: "DECLINED" });
     for (const [first, key] of [
-      [declined, "refund2"],
-      [seen, "refund2"],
+      [declined, "refund1"],
+      [seen, "refund1"],
       [answered(200, { ...SALE, id: "TRN_REFUND1", type: "REFUND", status: "PENDING" }), "refund"],
       [LOST, "refund"],
+      [error(400, "40044"), "refund"],
     ] as const) {
       const io = ioWith([answered(200, { transactions: [SALE] }), error(400, "40044"), first]);
       assert.equal((await globalpayments.void!(traceOf(orderOf()), io)).outcome, "unknown");

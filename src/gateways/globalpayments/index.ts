@@ -107,16 +107,14 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 async function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   const token = await io.accessToken(mint(io));
   if (kit.isOutcome(token)) return false;
-  const refused = Number(attempt.notes[REFUNDS_REFUSED] ?? 0);
-  let [isRefund, isRefused] = [false, false];
+  let [isRefund, isDeclined] = [false, false];
   const refund = () => {
     isRefund = true;
-    return requests.takeBack(attempt, io.settings, token, id, refused === 0 ? "refund" : `refund${refused + 1}`);
+    return requests.takeBack(attempt, io.settings, token, id, `refund${kit.keyEnd(attempt.notes)}`);
   };
   const read = (answer: kit.Answered) => {
-    const said = responses.readReversal(answer, id);
-    isRefused = isRefund && said === "settled already";
-    return said;
+    isDeclined = isRefund && responses.isDeclined(answer);
+    return responses.readReversal(answer, id);
   };
   // A refund has a key of its own.
   const steps = {
@@ -125,9 +123,6 @@ async function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<bool
     secondRefund: "harmless",
   } as const;
   const isDone = await kit.voidElseRefund(io, steps, read, attempt.notes);
-  if (isRefused) await io.note({ [REFUNDS_REFUSED]: String(refused + 1) });
+  if (isDeclined) await kit.nextKey(io, attempt.notes);
   return isDone;
 }
-
-/** Note of refunds that were refused: the key of one names it for a day, and makes no other. */
-const REFUNDS_REFUSED = "refunds_refused";

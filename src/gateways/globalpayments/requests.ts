@@ -32,7 +32,7 @@ const baseOf = ({ endpoint, side, options }: Settings) => `${options.region === 
 
 /** Steps of an attempt; each has its own idempotency key, at most 50 characters. */
 type Step = "pay" | "verify" | "verify2" | "store" | TakeBack;
-type TakeBack = "reverse" | "refund" | `refund${number}`;
+type TakeBack = "reverse" | `refund${string}`;
 const keyOf = ({ reference }: Pick<Subject, "reference">, step: Step) => `${reference}-${step}`;
 
 const bearer = ({ token }: AccessToken) => ({ Authorization: `Bearer ${token.reveal()}`, "X-GP-Version": VERSION });

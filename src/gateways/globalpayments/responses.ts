@@ -175,17 +175,23 @@ export function readList(answer: GatewayAnswer, subject: Subject): State[] | nul
     : null;
 }
 
-/**
- * A reversal is refused once the payment is settled. A refund has an id of its own: it is never the payment, still captured. To a
- * key that was seen before, as after a lost answer, the vendor names in words what it made then.
- */
-export function readReversal({ status, body }: kit.Answered, payment: string): kit.ReversalStep {
+/** State and id of what a reversal made. To a key that was seen before, as after a lost answer, the vendor names in words what it made then. */
+function reversalIn({ status, body }: kit.Answered): { state: string; id: string | undefined } {
   const read = kit.readJson(body);
-  const seen = kit.scalarAt(read, "detailed_error_code") === SEEN ? kit.textAt(read, "detailed_error_description") : undefined;
-  const [, seenId, seenState] = /\bid=([A-Za-z0-9_-]+), status=([A-Z]+)/.exec(seen ?? "") ?? [];
-  const [state, id] = status === 409 ? [seenState ?? "", seenId] : [kit.textAt(read, "status") ?? "", kit.idAt(read, TRANSACTION_ID, "id")];
-  if ((status === 200 || status === 409) && (TAKEN_BACK.has(state) || (CAPTURED.has(state) && id !== undefined && id !== payment)))
-    return "done";
-  if ((status === 200 || status === 409) && REFUSED.has(state)) return "settled already";
-  return (status === 400 || status === 404) && !mayHaveRun(read) ? "settled already" : "unclear";
+  if (status === 200) return { state: kit.textAt(read, "status") ?? "", id: kit.idAt(read, TRANSACTION_ID, "id") };
+  const isSeen = status === 409 && kit.scalarAt(read, "detailed_error_code") === SEEN;
+  const seen = isSeen ? kit.textAt(read, "detailed_error_description") : undefined;
+  const [, id, state = ""] = /\bid=([A-Za-z0-9_-]+), status=([A-Z]+)/.exec(seen ?? "") ?? [];
+  return { state, id };
+}
+
+/** Whether what the key made was declined: it makes no other. */
+export const isDeclined = (answer: kit.Answered): boolean => REFUSED.has(reversalIn(answer).state);
+
+/** A reversal is refused once the payment is settled. A refund has an id of its own: it is never the payment, still captured. */
+export function readReversal(answer: kit.Answered, payment: string): kit.ReversalStep {
+  const { state, id } = reversalIn(answer);
+  if (TAKEN_BACK.has(state) || (CAPTURED.has(state) && id !== undefined && id !== payment)) return "done";
+  const isRefused = [400, 404].includes(answer.status) && !mayHaveRun(kit.readJson(answer.body));
+  return isDeclined(answer) || isRefused ? "settled already" : "unclear";
 }
