@@ -82,13 +82,14 @@ export class SourceLock {
   /** Classifies the source of one sound RTP packet at `now` (monotonic ms). */
   classify(source: Address, packet: Pick<RtpPacket, "ssrc" | "sequence">, now: number): SourceState {
     const isLocked = this.#isLocked(now);
-    const sureness = this.#surenessOf(source);
     const current = this.#current;
     if (current && same(source, current)) {
+      if (!isLocked) return this.#surenessOf(source) === UNKNOWN ? "learning" : "locked";
       // While it is heard nobody takes its place.
-      if (isLocked) this.#candidates = [];
-      return isLocked || sureness !== UNKNOWN ? "locked" : "learning";
+      if (this.#candidates.length > 0) this.#candidates = [];
+      return "locked";
     }
+    const sureness = this.#surenessOf(source);
     if (current && sureness <= this.#surenessOf(current)) return "foreign";
     const since =
       sureness >= NEAR && !isLocked ? now : this.#provenSince(source, packet, now, sureness === FORMER ? LEARNING_MS : PROBATION_MS);

@@ -24,6 +24,9 @@ export const STATUS_OF: Readonly<Record<number, Unanswered>> = {
   487: "no_answer",
 };
 
+/** What a description is refused with (RFC 3261 sections 21.4.26 and 21.6.4). */
+const NOT_ACCEPTABLE: ReadonlySet<number> = new Set([488, 606]);
+
 /** What the INVITE said of the caller's side. */
 export interface Peer {
   /** It takes REFER: its Allow says so. */
@@ -87,7 +90,7 @@ export async function dial(
   try {
     const { dialog, sdp } = await invite().catch((error: unknown) => {
       // Who cannot do SRTP says so, and is called without it: nothing of the collection is heard over this leg.
-      if ((error as { status?: number }).status !== 488 || !local.srtp || local.srtp.required) throw error;
+      if (!NOT_ACCEPTABLE.has((error as { status?: number }).status ?? 0) || !local.srtp || local.srtp.required) throw error;
       delete local.srtp;
       local.previous = null;
       return invite();

@@ -195,13 +195,14 @@ test("a hold right behind a resume is not overtaken by it, however long the resu
 });
 
 test("a target over TLS is offered SRTP, and called again without it when it cannot; unless SRTP is required (S-86)", async () => {
-  for (const [settings, offers] of [
-    [{}, ["RTP/SAVP", "RTP/AVP"]],
-    [{ srtpRequired: true }, ["RTP/SAVP"]],
+  for (const [status, settings, offers] of [
+    [488, {}, ["RTP/SAVP", "RTP/AVP"]],
+    [606, {}, ["RTP/SAVP", "RTP/AVP"]],
+    [488, { srtpRequired: true }, ["RTP/SAVP"]],
   ] as const) {
     const { userAgent, failed } = await rig("sips:agent@pbx.example", settings);
     await userAgent.events.until("invited");
-    userAgent.refuse(488);
+    userAgent.refuse(status);
     await failed();
     assert.deepEqual(
       userAgent.invitations.map(({ offer }) => /RTP\/\w+/.exec(offer)?.[0]),

@@ -46,7 +46,7 @@ export class CallDialog implements DialogOwner {
   remoteSdp: string | null = null;
   /** Ours, offered again when a refresh has to be an INVITE. */
   localSdp: string | null = null;
-  /** A new offer (null: the peer wants ours) -> our answer, or offer; null refuses with 488 and leaves the session as it was. */
+  /** A new offer (null: the peer wants ours) -> our answer, or offer; null refuses with 488 and leaves the session as it was. Before it is set the peer is asked to try again. */
   onReinvite: ((offer: string | null) => string | null) | null = null;
   /** The peer's answer to an offer `onReinvite` made. */
   onAnswer: ((sdp: string) => void) | null = null;
@@ -258,11 +258,11 @@ export class CallDialog implements DialogOwner {
     transaction.respond(this.#success(transaction, terms, sdp));
   }
 
-  /** Our side of a new session description; null when the request has been refused with 488. */
+  /** Our side of a new session description; null when the request has been refused: with 491 as long as nobody looks after the call yet, else with 488. */
   #negotiate(transaction: ServerTransaction, offer: string | null): string | null {
     const sdp = this.onReinvite?.(offer) ?? null;
     if (sdp === null) {
-      this.#respond(transaction, 488);
+      this.#respond(transaction, this.onReinvite ? 488 : 491);
       return null;
     }
     this.#refreshTarget(transaction.request);

@@ -252,6 +252,18 @@ test("a key and a new description that overtake the ACK are taken (RFC 5407 sect
   }
 });
 
+test("a new description that comes before anybody looks after the call is answered 491, so that it is sent again (section 14.2)", async () => {
+  const { dialog, ask, inside } = await called();
+  for (const [method, cseq] of [
+    ["INVITE", 2],
+    ["UPDATE", 3],
+  ] as const)
+    // prettier-ignore
+    assert.equal((await ask({ method, headers: inside, body: OFFER, cseq })).status, 491, method);
+  dialog.onReinvite = () => ANSWER;
+  assert.equal((await ask({ method: "UPDATE", headers: inside, body: OFFER, cseq: 4 })).status, 200);
+});
+
 test("a new offer is answered 491 while ours awaits its answer in the ACK (section 14.2)", async () => {
   const { peer, ask, calls } = await bench({ clock: new ManualClock() });
   const call = { "Call-ID": "two-offers" };
