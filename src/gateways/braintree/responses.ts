@@ -89,7 +89,8 @@ export type PaymentState =
 export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.isObject(kit.at(body, "data", operation, "transaction"));
   const rule = { read: kit.readJson, readable: (status: number) => status === 200 };
-  const read = effect === "money" ? kit.triage(answer, { ...rule, effect, approves, flood: "unclear" }) : kit.triage(answer, { ...rule, effect });
+  const read =
+    effect === "money" ? kit.triage(answer, { ...rule, effect, approves, flood: "unclear" }) : kit.triage(answer, { ...rule, effect });
   if ("outcome" in read) return read;
   const data = kit.at(read.body, "data", operation);
   if (kit.isObject(data)) return data;
