@@ -172,6 +172,30 @@ test("a target may hold the bridged call and move its audio, but not to where no
   assert.deepEqual([leg.remotes.length, leg.isClosed, dialog.ended], [3, true, true]);
 });
 
+test("a target that holds the call from where nothing may be sent is sent nothing there, reports neither (S-50, R-260)", async () => {
+  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  userAgent.pickUp();
+  const { dialog } = userAgent;
+  while (!dialog.onReinvite) await turn();
+  userAgent.unreachable.add("192.0.2.9");
+  for (const host of ["192.0.2.9", "0.0.0.0", "192.0.2.8"])
+    dialog.onReinvite(OFFER.replaceAll("192.0.2.7", host).replace("m=audio", "a=sendonly\r\nm=audio"));
+  while (leg.remotes.length < 4) await turn();
+  assert.deepEqual(
+    leg.remotes.map(({ host, direction }) => [host, direction]),
+    [
+      ["192.0.2.7", "sendrecv"],
+      ["0.0.0.0", "recvonly"],
+      ["0.0.0.0", "recvonly"],
+      ["192.0.2.8", "recvonly"],
+    ],
+  );
+  dialog.hangUp();
+  await transferring;
+});
+
 test("a hold right behind a resume is not overtaken by it, however long the resume is looked at (R-226, S-50)", async () => {
   const { userAgent, transferring } = await rig("sip:agent@pbx.example");
   await userAgent.events.until("invited");
