@@ -54,8 +54,8 @@ const COMFORT_NOISE = 13;
 /** No audio for this long: the peer has stopped sending because its caller is silent. */
 const QUIET_AFTER_MS = 100;
 
-/** Without a packet towards one end of a bridge; RFC 6263 section 5 has 15 s, some time-outs are shorter. */
-const LONGEST_SILENCE_MS = 1_000;
+/** Without a packet towards one end of a bridge, looked at each second; RFC 6263 section 5 has 15 s, some time-outs are shorter. */
+const LONGEST_SILENCE_MS = 900;
 
 /** A digit that crosses a bridge in another form, before it is known how long it is held: as a telephone presses it. */
 const RELAYED: DtmfTiming = { onMs: 120, gapMs: 60 };
