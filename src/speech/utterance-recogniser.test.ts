@@ -136,6 +136,7 @@ test("a month said digit by digit is not taken for its first digit (R-229)", () 
   for (const [spoken, month, year] of [
     ["one oh two zero three three", 10, 2033],
     ["one oh two nine", 10, 2029],
+    ["one oh two zero three one", 10, 2031],
   ] as const) {
     const results = recognise("expiry", spoken, { ...SPEAKERS[0], beforeMs: 1_500, afterMs: 3_000 });
     const wrong = results.filter(
