@@ -190,6 +190,10 @@ test('the test word after "it\'s" is no date that sounds like it (R-232)', () =>
   assert.ok(recognise("expiry", "mango", speaking).every(({ kind }) => kind !== "expiry"));
 });
 
+test("a ZIP code with what sounds like the test word in it is a ZIP code (R-232)", () => {
+  assert.deepEqual(recognise("zip", "nine oh nine, one one", { ...SPEAKERS[4], lengths: [5], testWord: true }), [digits("90911", WHOLE)]);
+});
+
 test("a word between lost or suppressed packets, which are digital silence, is heard", () => {
   const results: RecognitionResult[] = [];
   const recogniser = new UtteranceRecogniser({ ...decoders, onResult: (result) => results.push(result) });
