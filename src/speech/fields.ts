@@ -40,12 +40,12 @@ const MISCOUNT = 2;
 const LEAST_LEAD = { quiet: 220, noisy: 330 };
 /**
  * By how much a whole answer must lead to be certain: in the caller's own voice, or in his and the better of two others together, or in each of
- * the three. `followed`: the decoding that followed the speech heard the same digits. Of 686 codes and ZIP codes spoken to choose them, wrong
- * ones led by up to 374, 689 and 51 on a quiet line, 282, 746 and 161 in noise, and 348, 795 and 348 there alone.
+ * the three. `followed`: the decoding that followed the speech heard the same digits. Of 1,106 codes and ZIP codes spoken to choose them, wrong
+ * ones led by up to 487, 858 and 112 on a quiet line, 433, 780 and 228 in noise, and 348, 795 and 348 there alone.
  */
 const CERTAIN_LEAD = {
-  quiet: { followed: { own: 450, two: 725, each: 100 }, alone: { own: Infinity, two: 850, each: Infinity } },
-  noisy: { followed: { own: 330, two: 800, each: Infinity }, alone: { own: 500, two: 900, each: Infinity } },
+  quiet: { followed: { own: 500, two: 725, each: 150 }, alone: { own: Infinity, two: 850, each: Infinity } },
+  noisy: { followed: { own: 500, two: 800, each: Infinity }, alone: { own: 500, two: 900, each: Infinity } },
 };
 /** Where no other digits were found, and as much as any lead counts. */
 const LARGEST_LEAD = 500;
