@@ -9,8 +9,8 @@ const DATE = "march thirty";
 const OTHER = "may thirty";
 const FRAMES = 10;
 
-/** Hears these words in the three voices, so much likelier than phones in each frame; other dates by `lead` less in the caller's own. */
-function hearing(heard: readonly (readonly [words: string, margin: number])[], lead: number): Pick<Decoder, "use" | "score"> {
+/** A decoder that gives these words in the three voices, so much likelier than phones in each frame; other dates by `lead` less in the caller's own. */
+function decoderOf(heard: readonly (readonly [words: string, margin: number])[], lead: number): Pick<Decoder, "use" | "score"> {
   const voices = heard.map(([words, margin]) => ({ words: words.split(" "), score: margin * FRAMES, frames: FRAMES }));
   const own = voices[0]?.score ?? 0;
   let grammar: unknown = null;
@@ -105,7 +105,7 @@ for (const [isTaken, what, heard, lead] of [
   ],
 ] as const) {
   test(`a date that ${what} is ${isTaken ? "taken" : "asked again"}`, () => {
-    const result = understandDate(hearing(heard, lead) as Decoder, new Float32Array(8_000), true);
+    const result = understandDate(decoderOf(heard, lead) as Decoder, new Float32Array(8_000), true);
     assert.deepEqual(result, isTaken ? { kind: "expiry", month: 3, year: 2030, certain: true } : { kind: "nothing" });
   });
 }

@@ -7,8 +7,8 @@ const ZIP = "two two nine three eight";
 const OTHER = "two two nine oh eight";
 const DIGITS = [2, 2, 9, 3, 8];
 
-/** Hears the ZIP code in the caller's voice, in a smaller and in a larger person's, with such leads over all others; with none, another one. */
-function hearing(...leads: readonly number[]): Decoders {
+/** Decoders that give the ZIP code in the caller's voice, in a smaller and in a larger person's, with such leads over all others; with none, another one. */
+function decodersOf(...leads: readonly number[]): Decoders {
   const scores = leads.flatMap((lead) =>
     lead === 0 ? [{ words: OTHER, score: 0 }] : [ZIP, OTHER].map((words, at) => ({ words, score: -at * lead })),
   );
@@ -35,6 +35,6 @@ for (const [isCertain, line, leads] of [
   const led = `${leads.join(", ")} on a ${line} line`;
   test(`a ZIP code that leads all others by ${led} is ${isCertain ? "taken" : "asked again"}`, () => {
     const utterance = { samples: new Float32Array(8_000), free: DIGITS, line };
-    assert.deepEqual(UNDERSTAND.zip(hearing(...leads), utterance, { have: 0, lengths: [5] }), digitsResult(DIGITS, true, isCertain));
+    assert.deepEqual(UNDERSTAND.zip(decodersOf(...leads), utterance, { have: 0, lengths: [5] }), digitsResult(DIGITS, true, isCertain));
   });
 }
