@@ -6,7 +6,7 @@
  * activity detector and the recogniser that a call's audio goes through, and what comes out is joined as the conversation does.
  *
  * right   taken, and what was said
- * again   asked again
+ * again   asked again: doubtful, or refused by the conversation, as a date in the past is
  * wrong   taken, and not what was said: each is named below the table
  *
  * Each cell reads right/again/wrong. `--quick`: three utterances a cell in place of ten. `--again` names those asked again too.
@@ -16,13 +16,13 @@
  * `npm run bench -- speech-delay`.
  */
 import { parseArgs } from "node:util";
-import { Cell, isCompleteNumber } from "#src/kernel/card.ts";
+import { Cell, isCompleteNumber, isUnexpired } from "#src/kernel/card.ts";
 import { decodeUlaw } from "#src/kernel/g711.ts";
 import { loadVoiceActivity } from "#src/media/voice-activity.ts";
 import { SPEAKERS } from "#src/speech/answer-samples.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
 import { type Chance, FIELD_FORMS, type FieldSample, chanceOf } from "#src/speech/field-samples.ts";
-import type { RecognitionResult } from "#src/speech/recognition-result.ts";
+import type { ListenFor, RecognitionResult } from "#src/speech/recognition-result.ts";
 import { framesOf } from "#src/speech/testing.ts";
 import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
 import { audioOf } from "./field-audio.ts";
@@ -40,6 +40,9 @@ const { values } = parseArgs({
 });
 const COUNT = Number(values.count ?? (values.quick ? 3 : SPEAKERS.length));
 const isChosen = (list: string | undefined, name: string) => list === undefined || list.split(",").includes(name);
+
+/** When the cards of the corpus are paid with: none of them has expired. */
+const TODAY = Date.UTC(2026, 0, 1);
 
 /** Noise whose power falls by 3 dB an octave: the sum of random walks renewed at halving rates (Voss and McCartney). */
 function pinkNoise(length: number, chance: Chance): Float64Array {
@@ -95,8 +98,7 @@ function outcomeOf({ what, said, lengths }: FieldSample, samples: Int16Array): O
     const text = textOf(result);
     const isTaken = result.kind !== "nothing" && !("certain" in result && !result.certain);
     const whole = taken + text;
-    // The conversation checks a number before it takes it.
-    if (isTaken && (what !== "number" || result.kind !== "digits" || isCompleteNumber(Cell.from(Array.from(whole, Number))))) taken = whole;
+    if (isTaken && isAccepted(what, result, whole)) taken = whole;
     else [taken, doubted] = ["", whole];
   };
   recogniser.listenFor(null);
@@ -112,6 +114,12 @@ function outcomeOf({ what, said, lengths }: FieldSample, samples: Int16Array): O
   if (said === "" && (!isAnswer || taken !== "mango") && what === "number" && taken.length < 12)
     return { kind: "right", recognised: taken };
   return { kind: "wrong", recognised: taken };
+}
+
+/** The conversation checks a number and a date before it takes them: what fails is asked again. */
+function isAccepted(what: ListenFor, result: RecognitionResult, whole: string): boolean {
+  if (result.kind === "expiry") return isUnexpired(result.month, result.year, TODAY);
+  return what !== "number" || result.kind !== "digits" || isCompleteNumber(Cell.from(Array.from(whole, Number)));
 }
 
 function textOf(result: RecognitionResult): string {

@@ -1,11 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
+import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { DIGIT_WORDS, TEEN_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
 import { phraseAcceptor } from "./acceptor.ts";
-import { LEAST_MARGIN, certainMeaning } from "./certainty.ts";
+import { LEAST_MARGIN, opinion } from "./certainty.ts";
 import type { Decoder } from "./decoder.ts";
 import { COMMANDS } from "./phrases.ts";
 import type { RecognitionResult } from "./recognition-result.ts";
 import { isVoice } from "./voicing.ts";
-import { SMALLER_SPEAKER } from "./warp.ts";
+import { SMALLER_SPEAKER, warp } from "./warp.ts";
 
 /**
  * Yes or no, where a wrong yes takes money (R-441). A grammar of answers finds one in anything that is said, so an answer counts when it
@@ -58,11 +60,16 @@ const UNSURE = "yes";
 /** The slowest answer takes four seconds. */
 const LONGEST_SECONDS = 5;
 
+const NOTHING: RecognitionResult = { kind: "nothing" };
+
 /** What `samples` answer. `decoder` must be one whose scores can be compared. */
 export function understandAnswer(decoder: Decoder, samples: Float32Array): RecognitionResult {
   const meaningOf = (words: readonly string[]) => (words.join(" ") === UNSURE ? null : (MEANING.get(words.join(" ")) ?? null));
   const leastMargin = (words: readonly string[]) =>
     words.length === 1 && !Object.hasOwn(COMMANDS, words.join()) ? LEAST_MARGIN_ALONE : LEAST_MARGIN;
-  const question = { grammar: ANSWERS, meaningOf, leastMargin, voices: [SMALLER_SPEAKER], longestSeconds: LONGEST_SECONDS };
-  return (isVoice(samples) && certainMeaning(decoder, samples, question)) || { kind: "nothing" };
+  const question = { grammar: ANSWERS, meaningOf, leastMargin };
+  if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ || !isVoice(samples)) return NOTHING;
+  const own = opinion(decoder, samples, question);
+  const other = own && opinion(decoder, warp(samples, SMALLER_SPEAKER), question);
+  return own && isDeepStrictEqual(own.meaning, other?.meaning) ? own.meaning : NOTHING;
 }

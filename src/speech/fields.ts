@@ -2,13 +2,14 @@ import { Cell, isCompleteNumber } from "#src/kernel/card.ts";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { ANY_DIGITS, type Acceptor, type DigitRule, cardRule, digitAcceptor, exceptRule, lengthRule, takes } from "./acceptor.ts";
 import { ANSWERS, understandAnswer } from "./answers.ts";
-import { ANYTHING, LEAST_MARGIN, certainMeaning } from "./certainty.ts";
+import { ANYTHING } from "./certainty.ts";
 import type { Decoder, Decoders, Scored } from "./decoder.ts";
 import { byLeftContext } from "./left-context.ts";
+import { understandDate } from "./dates.ts";
 import { EXPIRY } from "./phrases.ts";
 import { NUMBER_PRELUDE, withoutPrelude } from "./prelude.ts";
 import { type ListenFor, type ListenTask, type RecognitionResult } from "./recognition-result.ts";
-import { digitsOf, expiryOf, hasRegularPairs } from "./spoken-numbers.ts";
+import { digitsOf, hasRegularPairs } from "./spoken-numbers.ts";
 import { LARGER_SPEAKER, SMALLER_SPEAKER, warp } from "./warp.ts";
 
 /** An utterance and what the decoder that followed it made of it. */
@@ -39,12 +40,12 @@ const MISCOUNT = 2;
 const LEAST_LEAD = { quiet: 220, noisy: 330 };
 /**
  * By how much a whole answer must lead to be certain: in the caller's own voice, or in his and the better of two others together, or in each of
- * the three. `followed`: the decoding that followed the speech heard the same digits. Of 686 codes and ZIP codes spoken to choose them, wrong
- * ones led by up to 374, 689 and 51 on a quiet line, 282, 746 and 161 in noise, and 348, 795 and 348 there alone.
+ * the three. `followed`: the decoding that followed the speech heard the same digits. Of 1,106 codes and ZIP codes spoken to choose them, wrong
+ * ones led by up to 487, 858 and 112 on a quiet line, 433, 780 and 228 in noise, and 348, 795 and 348 there alone.
  */
 const CERTAIN_LEAD = {
-  quiet: { followed: { own: 450, two: 725, each: 100 }, alone: { own: Infinity, two: 850, each: Infinity } },
-  noisy: { followed: { own: 330, two: 800, each: Infinity }, alone: { own: 500, two: 900, each: Infinity } },
+  quiet: { followed: { own: 500, two: 725, each: 150 }, alone: { own: Infinity, two: 850, each: Infinity } },
+  noisy: { followed: { own: 500, two: 800, each: Infinity }, alone: { own: 500, two: 900, each: Infinity } },
 };
 /** Where no other digits were found, and as much as any lead counts. */
 const LARGEST_LEAD = 500;
@@ -222,24 +223,10 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   return digitsResult(digits, true, isRepeated && (isFollowed || isLeading(best)));
 };
 
-const DATE = {
-  grammar: EXPIRY,
-  meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)),
-  leastMargin: () => LEAST_MARGIN,
-  voices: [SMALLER_SPEAKER, LARGER_SPEAKER],
-  // A date that was begun anew takes seven.
-  longestSeconds: 8,
-};
-
-const understandExpiry: Understand = ({ scoring }, { samples, line }) => {
-  const date = certainMeaning(scoring, samples, DATE);
-  return date ? { kind: "expiry", ...date, certain: line !== "bad" } : NOTHING;
-};
-
 /** How each question's answer is understood. */
 export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   number: understandNumber,
-  expiry: understandExpiry,
+  expiry: ({ scoring }, { samples, line }) => understandDate(scoring, samples, line !== "bad"),
   cvv: understandDigits(LENGTHS.cvv),
   zip: understandDigits(LENGTHS.zip),
   // No model knows names: commands alone are understood.

@@ -1,8 +1,9 @@
 import type { Command } from "#src/kernel/language.ts";
 import { DIGIT_WORDS, MONTH_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
-import { type Acceptor, PRELUDE_WEIGHT, tableAcceptor } from "./acceptor.ts";
+import { type Acceptor, PRELUDE_WEIGHT, type Row, tableAcceptor } from "./acceptor.ts";
 import { byLeftContext } from "./left-context.ts";
 import { DATE_PRELUDE } from "./prelude.ts";
+import { type Expiry, expiryOf } from "./spoken-numbers.ts";
 
 /** Grammars of dates, commands and the test word, and what their words mean. Every word must stand in `telephone.dict`. */
 
@@ -16,26 +17,50 @@ const CENTURIES = ["", "twenty", "two zero", "two oh", "two thousand", "two thou
 /** How much likelier a date is than one that was broken off. */
 const BROKEN_WEIGHT = 0.01;
 
-/** Month and year. Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine", and "nine two oh" sounds like "mango". */
-export const EXPIRY = byLeftContext(
-  tableAcceptor([
-    ["start", "start", DATE_PRELUDE.fillers, PRELUDE_WEIGHT],
-    ["start", "date", DATE_PRELUDE.introductions, PRELUDE_WEIGHT],
-    ["start", "date", [""]],
-    ["start", "broken", [...DIGITS, ...MONTH_NUMBERS, ...MONTH_WORDS, "twenty", "thirty"], BROKEN_WEIGHT],
-    ["broken", "broken", [...DIGITS, ...TENS_WORDS.filter(isWord), "slash"]],
-    ["broken", "start", DATE_PRELUDE.corrections],
-    // "Of" comes after a name alone: after "one" it would be heard in place of "oh".
-    ["date", "name", MONTH_WORDS],
-    ["name", "name", ["slash", "of"]],
-    ["name", "year", CENTURIES],
-    ["date", "month", [...UNITS, ...MONTH_NUMBERS, ...after(["oh", "zero"], UNITS), ...after(["one"], ["zero", "oh", "one", "two"])]],
-    ["month", "month", ["slash"]],
-    ["month", "year", CENTURIES],
-    ["year", "end", [...after(["twenty", "two"], DIGIT_WORDS.slice(2)), ...after(["three", "four"], DIGITS)]],
-    ["year", "end", ["thirty", "forty", ...after(["thirty", "forty"], UNITS)]],
-  ]),
-);
+const MONTHS = [...UNITS, ...MONTH_NUMBERS, ...after(["oh", "zero"], UNITS), ...after(["one"], ["zero", "oh", "one", "two"])];
+const YEARS = [
+  ...after(["twenty", "two"], DIGIT_WORDS.slice(2)),
+  ...after(["three", "four"], DIGITS),
+  "thirty",
+  "forty",
+  ...after(["thirty", "forty"], UNITS),
+];
+
+const dateOf = (text: string) => expiryOf(text.split(" "));
+
+/**
+ * Month and year, all but `except`. Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine", and "nine
+ * two oh" sounds like "mango".
+ */
+export function expiryAcceptor(except: Expiry | null = null): Acceptor {
+  // The months of one kind of words lead to any year, that of `except` to any but its own.
+  const rows = (kind: string, months: readonly string[], between: readonly string[]): Row[] =>
+    [false, true].flatMap((isExcept): Row[] => {
+      const state = isExcept ? `${kind} except` : kind;
+      return [
+        ["date", state, months.filter((month) => (dateOf(`${month} thirty`)?.month === except?.month) === isExcept)],
+        [state, state, between],
+        [state, isExcept ? "year except" : "year", CENTURIES],
+      ];
+    });
+  return byLeftContext(
+    tableAcceptor([
+      ["start", "start", DATE_PRELUDE.fillers, PRELUDE_WEIGHT],
+      ["start", "date", DATE_PRELUDE.introductions, PRELUDE_WEIGHT],
+      ["start", "date", [""]],
+      ["start", "broken", [...DIGITS, ...MONTH_NUMBERS, ...MONTH_WORDS, "twenty", "thirty"], BROKEN_WEIGHT],
+      ["broken", "broken", [...DIGITS, ...TENS_WORDS.filter(isWord), "slash"]],
+      ["broken", "start", DATE_PRELUDE.corrections],
+      // "Of" comes after a name alone: after "one" it would be heard in place of "oh".
+      ...rows("name", MONTH_WORDS, ["slash", "of"]),
+      ...rows("month", MONTHS, ["slash"]),
+      ["year", "end", YEARS],
+      ["year except", "end", YEARS.filter((year) => dateOf(`march ${year}`)?.year !== except?.year)],
+    ]),
+  );
+}
+
+export const EXPIRY = expiryAcceptor();
 
 const YES_WORDS = ["yes", "yeah", "yep", "yup", "correct", "right", "sure", "okay"] as const;
 const NO_WORDS = ["no", "nope", "nah", "wrong", "incorrect"] as const;

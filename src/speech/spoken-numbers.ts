@@ -79,11 +79,17 @@ export function hasRegularPairs(words: readonly string[], groups: readonly numbe
 
 const JOINTS: ReadonlySet<string> = new Set(["slash", "of", "and", "thousand"]);
 
+/** Month 1-12, year in four digits. */
+export interface Expiry {
+  month: number;
+  year: number;
+}
+
 /**
  * Month and four-digit year of a spoken expiry date: "march twenty thirty", "oh three thirty", "three slash thirty",
  * "zero three two zero three zero", "december two thousand thirty one". Null when it is none.
  */
-export function expiryOf(words: readonly string[]): { month: number; year: number } | null {
+export function expiryOf(words: readonly string[]): Expiry | null {
   const [first = "", ...rest] = words;
   const named = (MONTH_WORDS as readonly string[]).indexOf(first) + 1;
   const thousand = words.includes("thousand");

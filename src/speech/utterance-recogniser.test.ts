@@ -136,6 +136,7 @@ test("a month said digit by digit is not taken for its first digit (R-229)", () 
   for (const [spoken, month, year] of [
     ["one oh two zero three three", 10, 2033],
     ["one oh two nine", 10, 2029],
+    ["one oh two zero three one", 10, 2031],
   ] as const) {
     const results = recognise("expiry", spoken, { ...SPEAKERS[0], beforeMs: 1_500, afterMs: 3_000 });
     const wrong = results.filter(
@@ -187,6 +188,10 @@ test('the test word after "it\'s" is no date that sounds like it (R-232)', () =>
   const speaking = { voice: "awb", stretch: 1.1 } as const;
   assert.deepEqual(recognise("expiry", "it's mango", { ...speaking, testWord: true }), [{ kind: "test_word" }]);
   assert.ok(recognise("expiry", "mango", speaking).every(({ kind }) => kind !== "expiry"));
+});
+
+test("a ZIP code with what sounds like the test word in it is a ZIP code (R-232)", () => {
+  assert.deepEqual(recognise("zip", "nine oh nine, one one", { ...SPEAKERS[4], lengths: [5], testWord: true }), [digits("90911", WHOLE)]);
 });
 
 test("a word between lost or suppressed packets, which are digital silence, is heard", () => {

@@ -9,6 +9,8 @@ import { digitsOf } from "./spoken-numbers.ts";
 
 /** Commands and the test word are short; in longer speech they are not looked for (docs/decisions/0012). */
 const LONGEST_KEYWORD_MS = 2_000;
+/** As how many digits the test word is heard, at most. A ZIP code has more, and may hold a "nine oh nine" that sounds like it. */
+const TEST_WORD_DIGITS = 4;
 /** Under this level of speech over background nothing is certain. */
 const CLEAR_DB = 10;
 
@@ -125,6 +127,7 @@ export class UtteranceRecogniser {
 
   #testWord(samples: Float32Array): RecognitionResult | null {
     if (!this.#task?.testWord || !this.#isKeyword) return null;
+    if (this.#task.what === "zip" && (this.#free()?.length ?? 0) > TEST_WORD_DIGITS) return null;
     this.#deps.batch.use(SPOT_TEST_WORD);
     return this.#deps.batch.decode(samples).includes(TEST_WORD) ? { kind: "test_word" } : null;
   }

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { ANYTHING } from "./certainty.ts";
+import { understandDate } from "./dates.ts";
+import type { Decoder } from "./decoder.ts";
+import { EXPIRY } from "./phrases.ts";
+
+const DATE = "march thirty";
+const OTHER = "may thirty";
+const FRAMES = 10;
+
+/** A decoder that gives these words in the three voices, so much likelier than phones in each frame; other dates by `lead` less in the caller's own. */
+function decoderOf(heard: readonly (readonly [words: string, margin: number])[], lead: number): Pick<Decoder, "use" | "score"> {
+  const voices = heard.map(([words, margin]) => ({ words: words.split(" "), score: margin * FRAMES, frames: FRAMES }));
+  const own = voices[0]?.score ?? 0;
+  let grammar: unknown = null;
+  return {
+    use: (next) => void (grammar = next),
+    score() {
+      if (grammar === EXPIRY) return voices.shift() ?? null;
+      return { words: [], score: grammar === ANYTHING ? 0 : own - lead, frames: FRAMES };
+    },
+  };
+}
+
+for (const [isTaken, what, heard, lead] of [
+  [
+    true,
+    "fits its sound and is heard in all three voices",
+    [
+      [DATE, -1],
+      [DATE, -8],
+      [DATE, -8],
+    ],
+    0,
+  ],
+  [
+    true,
+    "fits its sound in the caller's voice and in another",
+    [
+      [DATE, -1],
+      [OTHER, 5],
+      [DATE, -1],
+    ],
+    0,
+  ],
+  [
+    false,
+    "fits less in the other voice that hears it",
+    [
+      [DATE, 5],
+      [OTHER, 5],
+      [DATE, -1.1],
+    ],
+    0,
+  ],
+  [
+    true,
+    "fits less, is heard in all three and leads all others",
+    [
+      [DATE, -1.1],
+      [DATE, 5],
+      [DATE, 5],
+    ],
+    400,
+  ],
+  [
+    false,
+    "fits less and leads by little",
+    [
+      [DATE, -1.1],
+      [DATE, 5],
+      [DATE, 5],
+    ],
+    399,
+  ],
+  [
+    false,
+    "fits less and is another one in another voice",
+    [
+      [DATE, -1.1],
+      [DATE, 5],
+      [OTHER, -8],
+    ],
+    Infinity,
+  ],
+  [
+    false,
+    "is no date in another voice",
+    [
+      [DATE, 5],
+      [DATE, 5],
+    ],
+    Infinity,
+  ],
+  [
+    false,
+    "is heard in the caller's voice alone",
+    [
+      [DATE, 5],
+      [OTHER, 5],
+      [OTHER, 5],
+    ],
+    Infinity,
+  ],
+] as const) {
+  test(`a date that ${what} is ${isTaken ? "taken" : "asked again"}`, () => {
+    const result = understandDate(decoderOf(heard, lead) as Decoder, new Float32Array(8_000), true);
+    assert.deepEqual(result, isTaken ? { kind: "expiry", month: 3, year: 2030, certain: true } : { kind: "nothing" });
+  });
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Decoder, Decoders } from "./decoder.ts";
+import { UNDERSTAND, digitsResult } from "./fields.ts";
+
+const ZIP = "two two nine three eight";
+const OTHER = "two two nine oh eight";
+const DIGITS = [2, 2, 9, 3, 8];
+
+/** Decoders that give the ZIP code in the caller's voice, in a smaller and in a larger person's, with such leads over all others; with none, another one. */
+function decodersOf(...leads: readonly number[]): Decoders {
+  const scores = leads.flatMap((lead) =>
+    lead === 0 ? [{ words: OTHER, score: 0 }] : [ZIP, OTHER].map((words, at) => ({ words, score: -at * lead })),
+  );
+  const scoring: Pick<Decoder, "use" | "score"> = {
+    use: () => {},
+    score() {
+      const next = scores.shift();
+      return next ? { words: next.words.split(" "), score: next.score, frames: 100 } : null;
+    },
+  };
+  return { scoring, batch: scoring, streaming: scoring } as Decoders;
+}
+
+for (const [isCertain, line, leads] of [
+  [true, "quiet", [500]],
+  [false, "quiet", [487, 0, 84]],
+  [true, "quiet", [487, 0, 238]],
+  [false, "quiet", [181, 112, 219]],
+  [true, "quiet", [181, 150, 150]],
+  [true, "noisy", [500]],
+  [false, "noisy", [433, 228, 347]],
+  [true, "noisy", [433, 228, 367]],
+] as const) {
+  const led = `${leads.join(", ")} on a ${line} line`;
+  test(`a ZIP code that leads all others by ${led} is ${isCertain ? "taken" : "asked again"}`, () => {
+    const utterance = { samples: new Float32Array(8_000), free: DIGITS, line };
+    assert.deepEqual(UNDERSTAND.zip(decodersOf(...leads), utterance, { have: 0, lengths: [5] }), digitsResult(DIGITS, true, isCertain));
+  });
+}
