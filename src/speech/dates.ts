@@ -21,7 +21,7 @@ const QUESTION = {
   leastMargin: () => LEAST_MARGIN,
 };
 
-/** The expiry date in \`samples\`, or nothing. \`decoder\` must be one whose scores can be compared. Three opinions, for a doubtful date a decoding more. */
+/** The expiry date in `samples`, or nothing. `decoder` must be one whose scores can be compared. Three opinions, for a doubtful date a decoding more. */
 export function understandDate(decoder: Decoder, samples: Float32Array, isClear: boolean): RecognitionResult {
   if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return { kind: "nothing" };
   const own = opinion(decoder, samples, QUESTION);
