@@ -57,10 +57,11 @@ const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphon
 }).sort();
 /** Most files are over before V8's optimising of PGlite's program has paid for itself; the recogniser's programs run long enough. */
 const UNOPTIMISED = "--liftoff-only";
-const onDatabase = globSync([
-  "src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts",
-  "src/voice/statements.test.ts",
-]).sort();
+const onDatabase = globSync(
+  ["src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts", "src/voice/statements.test.ts"],
+  // What takes long there and is the same on any database.
+  { exclude: ["src/platform/db/embedded.test.ts", "src/api/openapi/page.test.ts"] },
+).sort();
 /** Those that take minutes begin first, so that none of them is left alone at the end. */
 const LONG_JOURNEYS = ["calls", "demo", "kill", "widget", "crash", "every-gateway", "transfer-back", "authorizenet"];
 const journeyOf = (file: string) => basename(file, ".test.ts");
