@@ -21,12 +21,8 @@ export interface Attempt {
   ageMs: number;
   /** How old it is when its owner, if alive, has stopped waiting for the gateway, ms. */
   deadlineMs: number;
-  /** Its owner has written that the answer is lost: nobody waits for it any more. */
-  isLost: boolean;
-  /** The gateway approved it, whatever became of its session. */
-  isApproved: boolean;
-  /** Approved or declined. */
-  isDecided: boolean;
+  /** null: its owner waits for the answer, or has died. `unknown`: it has written that the answer is lost, and waits no more. */
+  outcome: AttemptResult["outcome"] | null;
   /** When the search for its outcome was given up; it may still be found for a while. */
   givenUp: boolean;
   trace: AttemptTrace;
@@ -55,9 +51,7 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
     cardLast4: row.card_last4,
     ageMs: row.age_ms,
     deadlineMs: row.deadline_at.getTime() - row.started_at.getTime(),
-    isLost: row.outcome === "unknown",
-    isApproved: row.outcome === "approved",
-    isDecided: row.outcome === "approved" || row.outcome === "declined",
+    outcome: row.outcome,
     givenUp: row.finished_at !== null,
     trace: {
       sessionId: row.session_id,

@@ -83,7 +83,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     for (let round = 0; ; round++) {
       // Anew each round: what the last one noted, a refund that was sent above all, says what this one may send.
       const attempt = await findAttempt(database.db, id);
-      if (!attempt || attempt.isDecided) return;
+      if (!attempt || attempt.outcome === "approved" || attempt.outcome === "declined") return;
       // Ages are counted on the monotonic clock from the database's first figure: no clock that is set can end a search early.
       const start = (began ??= clock.monotonic() - attempt.ageMs);
       const age = () => clock.monotonic() - start;
@@ -173,8 +173,8 @@ function isAskable(gateway: Gateway | undefined): boolean {
 }
 
 /** The attempt's age from which its owner, if it lives after all, has no answer that it could still write down, ms. */
-function ownerIsThroughAfter({ isLost, deadlineMs }: Attempt, gateway: Gateway | undefined): number {
-  return isLost ? 0 : deadlineMs + (isAskable(gateway) ? GRACE : GRACE_UNASKABLE);
+function ownerIsThroughAfter({ outcome, deadlineMs }: Attempt, gateway: Gateway | undefined): number {
+  return outcome === "unknown" ? 0 : deadlineMs + (isAskable(gateway) ? GRACE : GRACE_UNASKABLE);
 }
 
 /**

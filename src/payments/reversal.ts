@@ -64,12 +64,12 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
     const tried = gateway?.void && (await withAttempt(deps, tokens, attempt, async (io) => gateway.void?.(attempt.trace, io)));
     const answer = tried?.answer;
     let result: Result = null;
-    // Before that the gateway may only not show it yet.
-    const showsWhatItHas = tried?.unchanged === true && attempt.ageMs >= gateway!.capabilities.absenceIsProofAfterMs;
-    if (answer?.outcome === "voided") result = { reversal: "done", reason: DONE };
-    else if (answer?.outcome === "nothing to void" && showsWhatItHas) result = { reversal: "done", reason: NOTHING };
     // A stored card that is gone was taken out; money that the gateway took is somewhere, though its look-up has not found it.
-    else if (answer?.outcome === "absent" && showsWhatItHas && !(attempt.isApproved && attempt.trace.mode === "charge"))
+    const tookMoney = attempt.outcome === "approved" && attempt.trace.mode === "charge";
+    const isNothing = answer?.outcome === "nothing to void" || (answer?.outcome === "absent" && !tookMoney);
+    if (answer?.outcome === "voided") result = { reversal: "done", reason: DONE };
+    // Before that the gateway may only not show it yet.
+    else if (isNothing && tried?.unchanged && attempt.ageMs >= gateway!.capabilities.absenceIsProofAfterMs)
       result = { reversal: "done", reason: NOTHING };
     else if (gateway?.void === undefined || ageMs >= GIVE_UP_AFTER) result = { reversal: "failed", reason: FAILED };
     if (!result) return await postponeReversal(database.db, id, WAITS[tries - 1] ?? WAITS.at(-1)!);
