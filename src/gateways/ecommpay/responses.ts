@@ -78,7 +78,7 @@ export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcom
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const said = readQueued(answer);
   if (said.outcome === "queued") return "done";
-  return said.outcome === "declined" && said.code !== "duplicate_transaction" ? "settled already" : "unclear";
+  return said.outcome === "declined" && !kit.isDuplicate(said) ? "settled already" : "unclear";
 }
 
 /** What a status answer says of a payment. */

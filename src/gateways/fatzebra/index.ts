@@ -76,21 +76,18 @@ async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
 }
 
 /** A refund has a reference of its own: a second one is refused, or answered as the first. One that was declined needs another. */
-async function reversed(subject: kit.Noted<Subject>, io: Io, id: string): Promise<boolean> {
-  let [isRefund, isDeclined] = [false, false];
-  const refund = () => {
-    isRefund = true;
-    return requests.refund(subject, io.settings, id, Number(kit.keyEnd(subject.notes)));
-  };
-  const read = (answer: kit.Answered) => {
-    isDeclined = isRefund && responses.isDeclined(answer);
-    return responses.readReversal(answer);
-  };
-  const steps = { void: () => requests.voidPurchase(io.settings, id), refund, secondRefund: "harmless" } as const;
-  const isDone = await kit.voidElseRefund(io, steps, read, subject.notes);
-  if (isDeclined) await kit.nextKey(io, subject.notes);
-  return isDone;
-}
+const reversed = (subject: kit.Noted<Subject>, io: Io, id: string): Promise<boolean> =>
+  kit.voidElseRefund(
+    io,
+    {
+      void: () => requests.voidPurchase(io.settings, id),
+      refund: () => requests.refund(subject, io.settings, id, Number(kit.keyEnd(subject.notes))),
+      secondRefund: "harmless",
+      isKept: (answer, step) => step === "refund" && responses.isDeclined(answer),
+    },
+    responses.readReversal,
+    subject.notes,
+  );
 
 /** The issuer is asked by a hold, whose answer has the card's token; without one the card is stored unseen. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {

@@ -107,7 +107,7 @@ async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult
     });
   }
   const found = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, attempt.reference)), attempt);
-  return responses.isDuplicate(found) ? ofOrder(attempt, io) : settled(attempt, io, found);
+  return kit.isDuplicate(found) ? ofOrder(attempt, io) : settled(attempt, io, found);
 }
 
 async function settled(attempt: AttemptTrace, io: FiservIo, found: PaymentState | typeof kit.absent): Promise<LookUpResult> {
@@ -121,5 +121,5 @@ async function ofOrder(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResul
   if (sales === null) return kit.unknown("Fiserv did not show the order");
   const found: LookUpResult[] = [];
   for (const sale of sales) found.push(await settled(attempt, io, sale));
-  return kit.theStanding(found);
+  return kit.theStanding(kit.withoutDuplicates(found));
 }

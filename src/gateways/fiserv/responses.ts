@@ -197,15 +197,11 @@ function foundState(status: number, body: kit.JsonObject, subject: Subject): Pay
   return stateOf(status, body, subject);
 }
 
-/** The sales of the attempt's order but those that were refused as duplicates, of others; null where the order was not shown. */
+/** The sales of the attempt's order; null where the order was not shown. */
 export function readSales(answer: GatewayAnswer, subject: Subject): PaymentState[] | null {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
-  const states = all?.filter((one) => kit.textAt(one, "transactionType") === "SALE").map((one) => foundState(200, one, subject));
-  return states?.filter((state) => !isDuplicate(state)) ?? null;
+  return all?.filter((one) => kit.textAt(one, "transactionType") === "SALE").map((one) => foundState(200, one, subject)) ?? null;
 }
-
-export const isDuplicate = (state: { outcome: string; code?: DeclineCode }): boolean =>
-  state.outcome === "declined" && state.code === "duplicate_transaction";
 
 /** What an order says of returns; `unclear` where it was not shown, or one is neither whole nor refused. */
 export function readOrder(answer: GatewayAnswer, subject: Subject): "none" | "whole" | "unclear" {

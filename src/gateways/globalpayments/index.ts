@@ -107,22 +107,16 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 async function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   const token = await io.accessToken(mint(io));
   if (kit.isOutcome(token)) return false;
-  let [isRefund, isDeclined] = [false, false];
-  const refund = () => {
-    isRefund = true;
-    return requests.takeBack(attempt, io.settings, token, id, `refund${kit.keyEnd(attempt.notes)}`);
-  };
-  const read = (answer: kit.Answered) => {
-    isDeclined = isRefund && responses.isDeclined(answer);
-    return responses.readReversal(answer, id);
-  };
-  // A refund has a key of its own.
-  const steps = {
-    void: () => requests.takeBack(attempt, io.settings, token, id, "reverse"),
-    refund,
-    secondRefund: "harmless",
-  } as const;
-  const isDone = await kit.voidElseRefund(io, steps, read, attempt.notes);
-  if (isDeclined) await kit.nextKey(io, attempt.notes);
-  return isDone;
+  return kit.voidElseRefund(
+    io,
+    {
+      void: () => requests.takeBack(attempt, io.settings, token, id, "reverse"),
+      refund: () => requests.takeBack(attempt, io.settings, token, id, `refund${kit.keyEnd(attempt.notes)}`),
+      // It has a key of its own.
+      secondRefund: "harmless",
+      isKept: (answer, step) => step === "refund" && responses.isDeclined(answer),
+    },
+    (answer) => responses.readReversal(answer, id),
+    attempt.notes,
+  );
 }

@@ -86,8 +86,12 @@ export function theStanding(found: readonly LookUpResult[]): LookUpResult {
  * shown yet, they say nothing.
  */
 export function withoutDuplicates(found: readonly LookUpResult[]): LookUpResult[] {
-  return found.filter((one) => one.outcome !== "declined" || one.code !== "duplicate_transaction");
+  return found.filter((one) => !isDuplicate(one));
 }
+
+/** Refused because it came twice. */
+export const isDuplicate = (state: { outcome: string; code?: DeclineCode }): boolean =>
+  state.outcome === "declined" && state.code === "duplicate_transaction";
 
 /**
  * A refusal of money that moved and must not stay, a part of the amount or a hold: sent back first, and unknown when that

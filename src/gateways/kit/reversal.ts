@@ -68,6 +68,8 @@ export interface ReversalSteps {
   refund: () => GatewayRequest;
   /** The vendor says that it refuses a second refund of ours or answers it as the first. Absent: it is never sent. */
   secondRefund?: "harmless";
+  /** Whether an answer is a refusal that the vendor keeps under the request's key: the next reversal has another (`keyEnd`). */
+  isKept?: (answer: Answered, step: Step) => boolean;
 }
 
 /**
@@ -80,10 +82,15 @@ export async function voidElseRefund(
   read: (answer: Answered) => ReversalStep,
   notes: Notes = {},
 ): Promise<boolean> {
-  const voided = await sendNoted(io, "void", () => io.send(steps.void()), read, notes);
+  const send = async (step: Step) => {
+    const answer = await io.send(steps[step]());
+    if (answer.kind === "answered" && steps.isKept?.(answer, step)) await nextKey(io, notes);
+    return answer;
+  };
+  const voided = await sendNoted(io, "void", () => send("void"), read, notes);
   if (voided !== "settled already" && voided !== "none left") return voided === "done";
   if (wasSent(notes, "refund") && steps.secondRefund !== "harmless") return false;
-  const refunded = await sendNoted(io, "refund", () => io.send(steps.refund()), read, notes);
+  const refunded = await sendNoted(io, "refund", () => send("refund"), read, notes);
   if (refunded === "settled already") await io.note({ void: "refused", refund: "refused", reversal: "refused" });
   return refunded === "done" || (refunded === "none left" && (wasSent(notes, "void") || wasSent(notes, "refund")));
 }

@@ -86,16 +86,9 @@ async function takeBack(subject: kit.Noted<Subject>, io: PayflowIo, pnref: strin
     const answer = await kit.ask(io, first());
     return answer !== null && responses.readReversal(answer) === "done";
   }
-  let isRefused = false;
-  const send = async (request: GatewayRequest) => {
-    const answer = await io.send(request);
-    isRefused = responses.isRefusal(answer);
-    return answer;
-  };
-  const steps = { void: first, refund: () => requests.credit(subject, io.settings, pnref, end), secondRefund: "harmless" } as const;
-  const isDone = await kit.voidElseRefund({ send, note: io.note.bind(io) }, steps, responses.readReversal, subject.notes);
-  if (isRefused) await kit.nextKey(io, subject.notes);
-  return isDone;
+  const refund = () => requests.credit(subject, io.settings, pnref, end);
+  const steps = { void: first, refund, secondRefund: "harmless", isKept: responses.isRefusal } as const;
+  return kit.voidElseRefund(io, steps, responses.readReversal, subject.notes);
 }
 
 /** By our reference. The vendor tells of its latest transaction alone: where it may hold two, a refusal is not the whole truth. */

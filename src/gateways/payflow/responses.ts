@@ -119,7 +119,7 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
 export const isUnchecked = (answer: kit.Answered): boolean => read(answer)?.get("DUPLICATE") === "-1";
 
 /** Whether a void or credit was refused for itself: not for its keys, and not because a void came too late. */
-export function isRefusal(answer: GatewayAnswer): boolean {
+export function isRefusal(answer: kit.Answered): boolean {
   const result = read(answer)?.get("RESULT") ?? "";
   return /^\d{1,4}$/.test(result) && !["0", VOID_REFUSED, ...NOT_KNOWN, ...KEYS_REFUSED].includes(result);
 }
