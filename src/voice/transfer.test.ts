@@ -69,6 +69,18 @@ async function rig(
 const NOT_CHARGED = "You haven't been charged. To try again, please call back later. Goodbye.";
 const SORRY = `Sorry, I couldn't connect you. ${NOT_CHARGED}`;
 
+/** A caller who is joined to a target that may describe its side anew. */
+async function joined() {
+  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  userAgent.pickUp();
+  const { dialog } = userAgent;
+  while (!dialog.onReinvite) await turn();
+  const reinvite = (sdp: string) => dialog.onReinvite?.(sdp) ?? null;
+  return { userAgent, transferring, leg, dialog, reinvite };
+}
+
 test("the caller is joined to the target until one side hangs up, and each end is told (R-320, R-321)", async () => {
   const { userAgent, caller, transferring, status } = await rig("sip:agent@pbx.example");
   await userAgent.events.until("invited");
@@ -149,14 +161,9 @@ test("the two are joined though it can not be written yet that they are (R-320)"
 });
 
 test("a target may hold the bridged call and move its audio, but not to where nothing may be sent (R-226, S-50)", async () => {
-  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
-  await userAgent.events.until("invited");
-  const leg = fixture.media.legs.at(-1)!;
-  userAgent.pickUp();
-  const { dialog } = userAgent;
-  while (!dialog.onReinvite) await turn();
-  assert.match(dialog.onReinvite(OFFER.replace("m=audio", "a=sendonly\r\nm=audio")) ?? "", /a=recvonly/);
-  assert.match(dialog.onReinvite(OFFER.replace("40000", "40002")) ?? "", /a=sendrecv/);
+  const { userAgent, transferring, leg, dialog, reinvite } = await joined();
+  assert.match(reinvite(OFFER.replace("m=audio", "a=sendonly\r\nm=audio")) ?? "", /a=recvonly/);
+  assert.match(reinvite(OFFER.replace("40000", "40002")) ?? "", /a=sendrecv/);
   while (leg.remotes.length < 3) await turn();
   assert.deepEqual(
     leg.remotes.map(({ direction, port }) => [direction, port]),
@@ -167,21 +174,16 @@ test("a target may hold the bridged call and move its audio, but not to where no
     ],
   );
   userAgent.unreachable.add("192.0.2.9");
-  dialog.onReinvite(OFFER.replaceAll("192.0.2.7", "192.0.2.9"));
+  reinvite(OFFER.replaceAll("192.0.2.7", "192.0.2.9"));
   await transferring;
   assert.deepEqual([leg.remotes.length, leg.isClosed, dialog.ended], [3, true, true]);
 });
 
 test("a target that holds the call from where nothing may be sent is sent nothing there, reports neither (S-50, R-260)", async () => {
-  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
-  await userAgent.events.until("invited");
-  const leg = fixture.media.legs.at(-1)!;
-  userAgent.pickUp();
-  const { dialog } = userAgent;
-  while (!dialog.onReinvite) await turn();
+  const { userAgent, transferring, leg, dialog, reinvite } = await joined();
   userAgent.unreachable.add("192.0.2.9");
   for (const host of ["192.0.2.9", "0.0.0.0", "192.0.2.8"])
-    dialog.onReinvite(OFFER.replaceAll("192.0.2.7", host).replace("m=audio", "a=sendonly\r\nm=audio"));
+    reinvite(OFFER.replaceAll("192.0.2.7", host).replace("m=audio", "a=sendonly\r\nm=audio"));
   while (leg.remotes.length < 4) await turn();
   assert.deepEqual(
     leg.remotes.map(({ host, direction }) => [host, direction]),
@@ -197,16 +199,11 @@ test("a target that holds the call from where nothing may be sent is sent nothin
 });
 
 test("a hold right behind a resume is not overtaken by it, however long the resume is looked at (R-226, S-50)", async () => {
-  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
-  await userAgent.events.until("invited");
-  const leg = fixture.media.legs.at(-1)!;
-  userAgent.pickUp();
-  const { dialog } = userAgent;
-  while (!dialog.onReinvite) await turn();
+  const { userAgent, transferring, leg, dialog, reinvite } = await joined();
   const looked = Promise.withResolvers<boolean>();
   userAgent.mayReach = () => looked.promise;
-  dialog.onReinvite(OFFER.replace("40000", "40002"));
-  dialog.onReinvite(OFFER.replace("40000", "40002").replace("m=audio", "a=sendonly\r\nm=audio"));
+  reinvite(OFFER.replace("40000", "40002"));
+  reinvite(OFFER.replace("40000", "40002").replace("m=audio", "a=sendonly\r\nm=audio"));
   await turn();
   looked.resolve(true);
   while (leg.remotes.length < 3) await turn();
