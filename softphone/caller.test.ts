@@ -8,7 +8,7 @@ import { turnsOfDigits, turnsOfScript } from "./script.ts";
 function noise(seed: number, length: number): Uint8Array {
   let state = seed;
   return Uint8Array.from({ length }, () => {
-    state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
     return (state >> 16) & 0xff;
   });
 }
@@ -20,6 +20,17 @@ test("a known prompt is heard once each time it is played, however the packets c
   const stream = Buffer.concat([new Uint8Array(777).fill(0xff), noise(2, 4000), noise(9, 500), noise(1, 4000), noise(2, 4000)]);
   for (let at = 0; at < stream.length; at += 160) detector.push(stream.subarray(at, at + 160));
   assert.deepEqual(heard, ["second", "first", "second"]);
+});
+
+test("a prompt is heard when the packets with the words that tell it apart are lost in one place", () => {
+  const prompt = noise(1, 16_000);
+  for (const lost of [0, 3200, 4800, 8000]) {
+    const heard: string[] = [];
+    const detector = new PromptDetector(fingerprintOf("first", true, prompt), ({ text }) => heard.push(text));
+    const stream = Buffer.concat([prompt.subarray(0, lost), prompt.subarray(lost + 800), prompt]);
+    for (let at = 0; at < stream.length; at += 160) detector.push(stream.subarray(at, at + 160));
+    assert.deepEqual(heard, ["first", "first"], `without ${lost} to ${lost + 800}`);
+  }
 });
 
 test("an amount is heard when every word of its sentence behind the first ones is, and no other amount is", () => {

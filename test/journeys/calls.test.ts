@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CallOptions, type CallReport, openTelephone } from "#softphone/caller.ts";
 import { type Turn, turnsOfDigits } from "#softphone/script.ts";
-import { CARD, keyedPayment } from "./paying.ts";
+import { CARD, during, keyedPayment } from "./paying.ts";
 import { API_KEY, organization, PROMPT_CACHE } from "./installation.ts";
 import { openStream } from "./processes.ts";
 import { chargesOf, fault, ledger, shared, startService } from "./service.ts";
@@ -108,7 +108,7 @@ test("a second call for a session being collected gets 486 and the first goes on
   const first = call(sip_uri, [{ do: "wait for a prompt" }, { do: "wait", seconds: 1 }, ...keyedPayment().slice(1)], {
     onEvent: (what) => what.startsWith("heard") && asked.resolve(),
   });
-  await asked.promise;
+  await during(first, asked.promise);
   assert.equal((await call(sip_uri, [])).status, 486);
   await first;
   assert.equal((await service.session(session_id))["status"], "payment-success");
@@ -140,9 +140,9 @@ test("a caller whose session is cancelled in mid-call is told, never charged, an
   const calling = call(sip_uri, [{ do: "wait for", text: "cancelled" }], {
     onEvent: (what) => what.startsWith("heard") && asked.resolve(),
   });
-  await asked.promise;
+  await during(calling, asked.promise);
   assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
-  const agent = await answered;
+  const agent = await during(calling, answered);
   const headers = Object.fromEntries(Object.entries(agent.headers).map(([name, value]) => [name.toLowerCase(), value]));
   assert.equal(headers["x-payment-status"], "cancelled");
   await agent.hangUp();
@@ -183,7 +183,7 @@ test("the caller is handed back to the callback with the result in the headers, 
   const answered = telephone.answerNext();
   const { session_id, sip_uri } = await service.create({ callback: telephone.address, memory: "order 118" });
   const calling = call(sip_uri, keyedPayment());
-  const agent = await answered;
+  const agent = await during(calling, answered);
   const headers = Object.fromEntries(Object.entries(agent.headers).map(([name, value]) => [name.toLowerCase(), value]));
   assert.deepEqual(
     [headers["x-session-id"], headers["x-payment-status"], headers["x-memory"], headers["x-payment_card_last4"]],

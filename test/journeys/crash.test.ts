@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { PROMPT_CACHE, run, stripeAt } from "./installation.ts";
-import { keyedPayment } from "./paying.ts";
+import { during, keyedPayment } from "./paying.ts";
 import { approvedCharges, fault, ledger, shared, startService, type Service, untilCharged } from "./service.ts";
 
 /** kill -9 of the service at the worst moments. The gateway is a process's worth apart: it keeps its ledger. */
@@ -28,7 +28,7 @@ describe("a service that is killed", { concurrency: true }, () => {
       await fault(simulators.url, "stripe", "hang", "/v1/payment_intents");
       const line = new AbortController();
       const calling = telephone.call({ target: sip_uri, turns: keyedPayment(), signal: line.signal });
-      await untilCharged(simulators.url, session_id);
+      await during(calling, untilCharged(simulators.url, session_id));
       await service.end("SIGKILL");
       line.abort();
       await calling;
@@ -57,7 +57,7 @@ describe("a service that is killed", { concurrency: true }, () => {
         onEvent: (what) => what.startsWith("keyed") && keyed.resolve(),
         signal: line.signal,
       });
-      await keyed.promise;
+      await during(calling, keyed.promise);
       await service.end("SIGKILL");
       line.abort();
       await calling;

@@ -6,7 +6,7 @@ import { openTelephone } from "#softphone/caller.ts";
 import { startSimulators } from "#simulators/index.ts";
 import { startDatabaseProxy } from "./database-proxy.ts";
 import { PROMPT_CACHE, stripeAt } from "./installation.ts";
-import { keyedPayment } from "./paying.ts";
+import { during, keyedPayment } from "./paying.ts";
 import { approvedCharges, fault, shared, startService, untilCharged } from "./service.ts";
 
 /** PostgreSQL going away, falling silent and losing the answers to commits, in the middle of a payment (E2). */
@@ -54,7 +54,7 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
     const { session_id, sip_uri } = await service.create();
     await fault(simulators.url, "stripe", "slow", "/v1/payment_intents");
     const calling = pay(sip_uri);
-    await untilCharged(simulators.url, session_id);
+    await during(calling, untilCharged(simulators.url, session_id));
     proxy.cut();
     const away = await service.request("GET", `/v1/sessions/${session_id}`);
     assert.deepEqual([away.status, away.body], [503, { detail: "Service unavailable" }]);
@@ -74,7 +74,7 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
       const { session_id, sip_uri } = await service.create();
       const lost = proxy.loseAnswerTo(statement);
       const calling = pay(sip_uri);
-      await lost;
+      await during(calling, lost);
       await assertPaidOnce(session_id);
       await calling;
     });
@@ -84,7 +84,7 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
     const { session_id, sip_uri } = await service.create();
     await fault(simulators.url, "stripe", "slow", "/v1/payment_intents");
     const calling = pay(sip_uri);
-    await untilCharged(simulators.url, session_id);
+    await during(calling, untilCharged(simulators.url, session_id));
     proxy.silence();
     await untilLogged("database_silent");
     await assertPaidOnce(session_id);

@@ -9,7 +9,7 @@ import { startSimulators } from "#simulators/index.ts";
 import { ask, openStream, type Shown } from "./processes.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
 import { API_KEY, organization, PROMPT_CACHE, type Serving, stripeAt, WEBHOOK_SECRET } from "./installation.ts";
-import { keyedPayment } from "./paying.ts";
+import { during, keyedPayment } from "./paying.ts";
 import { chargesOf, shared } from "./service.ts";
 
 /** SIGTERM while a card is being charged: what was begun is finished, nothing new begins. */
@@ -88,7 +88,7 @@ async function inMidCharge(act: (fixture: Fixture) => Promise<void>): Promise<vo
       turns: [...keyedPayment(), { do: "confirm if asked" }],
       signal: caller.signal,
     });
-    await Promise.race([gateway.charged, call.then(() => assert.fail("the call ended before the charge"))]);
+    await during(call, gateway.charged);
     await act({ fleet, service, gateway, paying: { id, call, drop: () => caller.abort() }, send, create, webhook: webhook.promise });
     await call.catch(() => undefined);
   } finally {

@@ -147,5 +147,10 @@ export async function serve(env: Record<string, string>): Promise<Serving> {
 }
 
 function start(args: string[], env: Record<string, string>) {
-  return spawn(process.execPath, [PROGRAM, ...args], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  // A test that was given up leaves nothing behind.
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.removeListener("exit", kill));
+  return child;
 }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { Turn } from "#softphone/script.ts";
 import type { Shown } from "./processes.ts";
 
@@ -9,6 +10,11 @@ export function keyedPayment(card: string = CARD): Turn[] {
     { do: "wait for", text: "payment line" },
     { do: "dtmf", digits: `${card}#1230#123#94105#1` },
   ];
+}
+
+/** What happens in a call. Fails when the call ends before it: nobody waits for what cannot come any more. */
+export async function during<Happened>(call: Promise<unknown>, event: Promise<Happened>): Promise<Happened> {
+  return await Promise.race([event, call.then(() => assert.fail("the call ended before"))]);
 }
 
 /** A card as a widget's frame posts it. */

@@ -6,7 +6,7 @@ import type { Turn } from "#softphone/script.ts";
 import { createSynthesiser } from "#src/speech/index.ts";
 import { headersOf, type Sipp, startSipp, withoutSipp } from "../peers/sipp.ts";
 import { PROMPT_CACHE, ROOT } from "./installation.ts";
-import { keyedPayment } from "./paying.ts";
+import { during, keyedPayment } from "./paying.ts";
 import type { Shown } from "./processes.ts";
 import { shared, startService } from "./service.ts";
 
@@ -111,7 +111,7 @@ test(
         const { session_id, sip_uri } = await create("refuses");
         const asked = Promise.withResolvers<void>();
         const calling = telephone.call({ target: sip_uri, turns: [], onEvent: (what) => what.startsWith("heard") && asked.resolve() });
-        await asked.promise;
+        await during(calling, asked.promise);
         assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
         const back = { report: await calling, session: await service.session(session_id), told: told(session_id) };
         assert.deepEqual([ends(back), back.told], [["cancelled", "failed", "service"], CANCELLED]);
