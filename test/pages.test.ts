@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import { signatureHeaders } from "../src/webhooks/signature.ts";
@@ -108,4 +108,18 @@ test("the unit for systemd starts a file that is there and waits longer than a d
   assert.equal(unit.get("KillMode"), "mixed");
   assert.ok(Number(unit.get("TimeoutStopSec")) * 1000 > DRAIN_MS + 10_000);
   assert.match(read(unit.get("ExecStart")?.split(" ")[1] ?? ""), /^#!.*node/);
+});
+
+test("the container image has the Node.js that the project pins and every folder that its program reads", () => {
+  const lines = read("deploy/docker/Dockerfile").split("\n");
+  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: { node: string } };
+  for (const line of lines.filter((line) => line.startsWith("FROM")))
+    assert.match(line, new RegExp(`^FROM node:${dependencies.node.split(".")[0]}-`));
+  const copied = lines.filter((line) => /^COPY (?!--from)/.test(line)).flatMap((line) => line.split(" ").slice(1, -1));
+  const { imports } = JSON.parse(read("package.json")) as { imports: Record<string, string> };
+  const folders = Object.values(imports).map((path) => path.split("/")[1] ?? "");
+  for (const needed of ["migrations", "scripts/voicetill.mjs", "scripts/runtime.mjs", ...folders])
+    assert.ok(copied.includes(needed), needed);
+  const kept = read("deploy/docker/Dockerfile.dockerignore").split("\n");
+  for (const path of copied) assert.ok(existsSync(path) && kept.includes(`!${path.split("/")[0]}`), path);
 });
