@@ -37,6 +37,8 @@ const LONG_WAIT = 30 * SECOND;
 /** After this long the session ends as outcome_unknown; the attempt is still looked for, at this distance. */
 const GIVE_UP_AFTER = 10 * MINUTE;
 const LATE_WAIT = 10 * MINUTE;
+/** Then it is the operator's alone. Janitors take up nothing older either. */
+const END_AFTER = GIVE_UP_AFTER + 24 * 60 * MINUTE;
 /** After a fault of our own side, mostly the database. */
 const OUTAGE_WAIT = 5 * SECOND;
 /** What a living owner may need after the deadline to write its answer down. */
@@ -99,7 +101,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
         await giveUp(attempt);
         givenUp = true;
       }
-      if (givenUp && !canBeFound(gateway)) return;
+      if (givenUp && (!canBeFound(gateway) || age() >= END_AFTER)) return;
       const wait = givenUp ? LATE_WAIT : (WAITS[round] ?? LONG_WAIT);
       await sleep(clock, left > 0 && !isAskable(gateway) ? Math.min(wait, left) : wait, stopping.signal);
     }

@@ -160,6 +160,19 @@ describe("recovering a payment whose answer was lost", () => {
     assert.deepEqual(errors, [["payment_outcome_unknown", { session: session.id, gateway: "stripe", attempt: 1 }]]);
   });
 
+  test("a search that was given up ends after a day: the gateway is not asked for ever", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const session = await lost(process);
+    const begin = process.clock.monotonic();
+    await timePasses(process.clock, isFinal(session));
+    let isOver = false;
+    process.clock.after(48 * 60 * MINUTE, () => (isOver = true));
+    await timePasses(process.clock, () => isOver);
+    const last = fake.lookUps.at(-1)! - begin;
+    assert.ok(last >= 23 * 60 * MINUTE && last <= 26 * 60 * MINUTE, `${last / MINUTE} min`);
+    assert.equal((await attemptOf(session)).outcome, "unknown");
+  });
+
   test("money found after the session has failed is given back, and the status stays", async () => {
     const process = testProcess(fixture, fake.gateway());
     const session = await lost(process);
