@@ -22,9 +22,11 @@ export const gateway = kit.defineGateway({
     deadlineMs: 90_000,
   },
   sandbox: { username: "TEST", token: "TEST", ip_address: "203.0.113.10" },
+  refusalOf: kit.disputedDecimals,
   documentation:
     "The vendor demands the payer's IPv4 address; for telephone payments this service's own is sent. Storing a card asks no issuer: its " +
-    "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, and the wording of refused fields.",
+    "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, and the wording of refused fields. " +
+    kit.DISPUTED_NOTE,
   charge,
   tokenize,
   lookUp,

@@ -26,9 +26,11 @@ export const gateway = kit.defineGateway({
     deadlineMs: 90_000,
   },
   sandbox: { app_id: "ExampleAppId00000000000000000001", app_key: "ExampleAppKey0001" },
+  refusalOf: kit.disputedDecimals,
   documentation:
     "A lost store cannot be looked up later; it takes nothing. Unconfirmed: the HTTP status beside each error code, results 107 to 111 " +
-    "and 2xx to 5xx, the live host in the European Union, and decimals of a currency other than ISO 4217's (HUF, IDR, ISK, CLP).",
+    "and 2xx to 5xx, and the live host in the European Union. " +
+    kit.DISPUTED_NOTE,
   charge: async (order, io) => {
     const answer = await send(io, (token) => requests.sale(order, io.settings, token), "money");
     return kit.isOutcome(answer) ? answer : follow(order, io, responses.readSale(answer, order));

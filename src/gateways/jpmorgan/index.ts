@@ -48,11 +48,13 @@ export const gateway = kit.defineGateway({
     certificate_thumbprint: SIMULATOR_THUMBPRINT,
   },
   checkSettings: requests.settingsFault,
+  refusalOf: kit.disputedDecimals,
   documentation:
     "A look-up goes by the request-id that was noted before the payment was sent. Unconfirmed: most names of responseCode (told apart by " +
     "their words), the body of a 409, the lengths of merchantOrderNumber and merchantPurchaseDescription, and whether a repeated " +
-    "request-id is refused, and decimals of a currency other than ISO 4217's (HUF, IDR, ISK, CLP). A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of " +
-    "unmatched ones.",
+    "request-id is refused. " +
+    kit.DISPUTED_NOTE +
+    "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge: (order, io) => submit(order, io, requests.pay),
   tokenize: (order, io) => submit(order, io, requests.verifyAndStore),
   authenticate: (io) => io.accessToken(mint(io)),

@@ -1,5 +1,6 @@
 import { JsonNumber } from "#src/kernel/json.ts";
 import type { JsonValue } from "#src/kernel/json.ts";
+import type { Mode } from "#src/kernel/payment.ts";
 import { decimalsOf, formatAmount, parseAmountText, parseNumberToken, toMinor } from "#src/kernel/money.ts";
 
 /** Amounts as vendors write them. Ours are whole minor units; none ever becomes a double with a fraction. */
@@ -40,3 +41,12 @@ export function minorOf(value: JsonValue | undefined): number | null {
   const text = value instanceof JsonNumber ? value.text : value;
   return typeof text === "string" && /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
 }
+
+/** Vendors that publish their table, and others by what is known of them, count these otherwise than ISO 4217 does. */
+const DISPUTED = "BIF CLP CVE DJF HUF IDR ISK MGA UGX VUV".split(" ");
+
+/** For a vendor whose table of decimals is not known: a wrong guess charges a hundred times too much or too little. */
+export const disputedDecimals = ({ mode, currency }: { mode: Mode; currency: string }): string | null =>
+  mode === "charge" && DISPUTED.includes(currency) ? `nobody says in which decimals the vendor counts ${currency}` : null;
+
+export const DISPUTED_NOTE = `Refused, because vendors count them otherwise than ISO 4217 does, and how this one does is not known: ${DISPUTED.join(", ")}. `;
