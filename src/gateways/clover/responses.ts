@@ -140,10 +140,16 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
 /** Statuses of a refund that sends nothing back. */
 const SENT_NOTHING: readonly (string | undefined)[] = ["failed", "canceled"];
 
+const refundsOf = (charge: kit.JsonObject) => kit.objectsAt(charge, "refunds", "data") ?? [];
+const isFallen = (refund: kit.JsonObject): boolean => refund["voided"] === true || SENT_NOTHING.includes(kit.textAt(refund, "status"));
+
+/** How many refunds of a charge sent nothing back. */
+export const fallenRefunds = (charge: kit.JsonObject): number => refundsOf(charge).filter(isFallen).length;
+
 /** What was sent back of a charge, told as a sum, one by one, or both; null where that does not fit together, or a refund is at work. */
 function refundedOf(charge: kit.JsonObject): number | null {
-  const listed = kit.objectsAt(charge, "refunds", "data") ?? [];
-  const standing = listed.filter((one) => one["voided"] !== true && !SENT_NOTHING.includes(kit.textAt(one, "status")));
+  const listed = refundsOf(charge);
+  const standing = listed.filter((one) => !isFallen(one));
   if (!standing.every(isMade)) return null;
   const sum = standing.reduce((total, one) => total + (kit.minorOf(one["amount"]) ?? Number.NaN), 0);
   const told = kit.minorOf(charge["amount_refunded"]) ?? sum;

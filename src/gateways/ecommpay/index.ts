@@ -1,4 +1,4 @@
-import type { AttemptTrace, Declined, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import type { AttemptTrace, Declined, GatewayAnswer, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -104,20 +104,35 @@ async function closed(subject: kit.Noted<Subject>, io: Io, state: Settled): Prom
 
 /**
  * Refunds the amount, or releases the hold, and follows that to its end. A refund that was queued, or may have been, is not sent again:
- * the vendor does not say that it would refuse the second.
+ * the vendor does not say that it would refuse the second. One that it shows to have been declined is.
  */
 async function released(subject: kit.Noted<Subject>, io: Io, amount: number | "hold"): Promise<boolean> {
   const ask = () => io.send(requests.release(subject, io.settings, amount));
-  const isQueued =
-    amount === "hold"
-      ? responses.readQueued(await ask()).outcome === "queued"
-      : await kit.refundOnce(io, ask, responses.readReversal, subject.notes);
-  if (!isQueued) return false;
+  const read = () => io.send(requests.readStatusOf(subject, io.settings));
+  let notes = subject.notes ?? {};
+  if (amount === "hold") {
+    if (responses.readQueued(await ask()).outcome !== "queued") return false;
+  } else {
+    if (Object.keys(notes).length > 0) notes = await withoutDeclined(subject, io, notes, await read());
+    if (!(await kit.refundOnce(io, ask, responses.readReversal, notes))) return false;
+  }
   const done = await kit.poll(io, async () => {
-    const answer = await io.send(requests.readStatusOf(subject, io.settings));
-    return responses.isReturned(answer, subject, io.settings) ? true : undefined;
+    const answer = await read();
+    if (responses.isReturned(answer, subject, io.settings)) return true;
+    return (await withoutDeclined(subject, io, notes, answer)) === notes ? undefined : false;
   });
   return done ?? false;
+}
+
+const DECLINED_REFUNDS = "refunds_declined";
+
+/** The notes, without the refund that was sent, where the vendor shows a declined one more than when it was. */
+async function withoutDeclined(subject: Subject, io: Io, notes: AttemptTrace["notes"], answer: GatewayAnswer): Promise<typeof notes> {
+  const declined = responses.declinedRefunds(answer, subject, io.settings);
+  if (declined <= Number(notes[DECLINED_REFUNDS] ?? 0)) return notes;
+  const changed = { [DECLINED_REFUNDS]: String(declined), refund: "refused", reversal: "refused" };
+  await io.note(changed);
+  return { ...notes, ...changed };
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
