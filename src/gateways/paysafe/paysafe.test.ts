@@ -322,6 +322,22 @@ describe("paysafe responses", () => {
     assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([list(AUTH), list(AUTH), error(400, "3406")]))).outcome, "unknown");
   });
 
+  test("a payment that the merchant refunded by hand is not refunded again, as a whole or in part (R-422)", async () => {
+    for (const [status, availableToRefund, outcome, refunds] of [
+      ["COMPLETED", 0, "nothing to void", 0],
+      ["COMPLETED", 1000, "unknown", 0],
+      ["COMPLETED", 4995, "voided", 1],
+      ["COMPLETED", undefined, "voided", 1],
+      // Nothing can have been refunded before the batch.
+      ["PENDING", 0, "voided", 1],
+    ] as const) {
+      const shown = list({ ...AUTH, settlements: [{ ...AUTH.settlements[0], status, availableToRefund }] });
+      const io = ioWith([shown, shown, error(400, "3415"), answered(200, { id: "r-1", status: "PENDING" })]);
+      assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, outcome);
+      assert.equal(io.sent.filter(({ request }) => request.url.endsWith("/refunds")).length, refunds);
+    }
+  });
+
   test("a settlement is out of the batch only when it says so", async () => {
     for (const status of ["PENDING", "PROCESSING", "COMPLETED", undefined]) {
       const io = ioWith([list(AUTH), list(AUTH), answered(200, { id: "x", status }), answered(200, { id: "y", status: "COMPLETED" })]);
