@@ -191,6 +191,8 @@ describe("fiserv responses", () => {
     const order = orderOf({ mode: "tokenize", amountMinor: 0 });
     const busy = answered(429, { responseType: "TooManyRequests", error: { code: "429", message: "slow down" } });
     assert.equal(codeOf(await fiserv.tokenize(order, ioWith([busy]))), "gateway_unavailable");
+    // Nobody says that nothing ran.
+    assert.equal((await charge(busy)).outcome, "unknown");
     assert.equal(codeOf(await fiserv.tokenize(order, ioWith([answered(202, {})]))), "gateway_unavailable");
   });
 

@@ -49,7 +49,7 @@ export const readable = (status: number) => status < 500 && status !== 408 && st
 
 /** The answer to a sale, or to reading one that was ours. */
 export function readSale(answer: GatewayAnswer, subject: Subject): PaymentState {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, flood: "unclear" });
   return "outcome" in read ? read : stateOf(read.status, read.body, subject);
 }
 
