@@ -31,8 +31,6 @@ const codeOfWords = kit.textTable([
 
 const ID = /^[A-Za-z0-9]{5,64}$/;
 const TOKEN = /^clv_[A-Za-z0-9]{5,64}$/;
-/** The attempt's clock and the vendor's may differ by so much. */
-const CLOCKS_MS = 5 * 60_000;
 
 /** What a charge says. `pending` is read again; a part of the amount must not stay. */
 export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; id: string } | { outcome: "partial"; id: string };
@@ -195,7 +193,7 @@ export function readPage(answer: GatewayAnswer, attempt: AttemptTrace): { items:
   const items = all.filter((item) => isOf(attempt, item));
   const times = all.map((item) => kit.minorOf(item["created"]) ?? Number.NaN);
   const isNewestFirst = times.every((time, index) => time <= (times[index - 1] ?? time));
-  if (!more || (isNewestFirst && (times.at(-1) ?? Number.NaN) < attempt.startedAtMs - CLOCKS_MS)) return { items, next: null };
+  if (!more || (isNewestFirst && (times.at(-1) ?? Number.NaN) < attempt.startedAtMs - kit.CLOCKS_APART_MS)) return { items, next: null };
   const after = kit.idAt(all.at(-1), ID, "id");
   return after === undefined ? null : { items, next: after };
 }

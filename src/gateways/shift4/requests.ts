@@ -136,12 +136,9 @@ export function readCharge(settings: Settings, id: string): GatewayRequest {
   return bare(settings, "GET", `/charges/${id}`);
 }
 
-/** `created` is the vendor's clock, the attempt's start ours: a clock that is minutes off must not hide a charge. */
-const CLOCK_MARGIN_MS = 900_000;
-
 /** A page of the charges made since shortly before the attempt began, newest first: metadata cannot be searched for. */
 export function listCharges(attempt: AttemptTrace, settings: Settings, after?: string): GatewayRequest {
-  const since = Math.floor((attempt.startedAtMs - CLOCK_MARGIN_MS) / 1000);
+  const since = Math.floor((attempt.startedAtMs - kit.CLOCKS_APART_MS) / 1000);
   const cursor = after === undefined ? "" : `&startingAfterId=${after}`;
   return kit.listed(bare(settings, "GET", `/charges?created%5Bgte%5D=${since}&limit=100${cursor}`));
 }
