@@ -72,6 +72,7 @@ const THOUSANDTHS = { "0.001 KWD": MISCONFIGURED };
 /** Nobody tells in which decimals the vendor counts them. */
 const UNCERTAIN = "999 CLP; 25.00 HUF";
 const DISPUTED = refused(MISCONFIGURED, UNCERTAIN);
+const THIRDS = "999999.990 KWD; 0.010 KWD; 0.001 KWD";
 const NO_12_DIGITS = { "maestro of 12 digits": "incorrect_number" };
 
 const NO_19_DIGITS = (code: string) => refused(code, "visa of 19 digits; unionpay of 19 digits; maestro of 19 digits");
@@ -96,11 +97,13 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   },
   // US and Canadian dollars.
   clover: DOLLARS,
+  // The vendor's own programs count in hundredths what ISO 4217 counts in thousandths.
+  ecommpay: refused(MISCONFIGURED, THIRDS),
   fatzebra: DISPUTED,
   fiserv: { ...THOUSANDTHS, ...NO_12_DIGITS },
   // The products' currency; 13 to 19 digits.
   fortis: { ...DOLLARS, ...NO_12_DIGITS },
-  globalpayments: DISPUTED,
+  globalpayments: { "999 CLP": MISCONFIGURED },
   jpmorgan: DISPUTED,
   // The store settles in one currency.
   moneris: DOLLARS,
@@ -121,7 +124,6 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   // Two decimals.
   qualpay: THOUSANDTHS,
   quickbooks: DOLLARS,
-  shift4: DISPUTED,
   // Eight digits, and about half a dollar at the least.
   stripe: refused(MISCONFIGURED, "0.01 USD; 1 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD"),
   trustpayments: DISPUTED,
@@ -136,10 +138,11 @@ const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
   cardconnect: "0.001 KWD",
   checkoutcom: "0.001 KWD",
   clover: OTHER_CURRENCIES,
+  ecommpay: THIRDS,
   fatzebra: UNCERTAIN,
   fiserv: "0.001 KWD",
   fortis: OTHER_CURRENCIES,
-  globalpayments: UNCERTAIN,
+  globalpayments: "999 CLP",
   jpmorgan: UNCERTAIN,
   moneris: OTHER_CURRENCIES,
   nmi: "0.001 KWD",
@@ -148,7 +151,6 @@ const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
   paysafe: OTHER_CURRENCIES,
   qualpay: "0.001 KWD",
   quickbooks: OTHER_CURRENCIES,
-  shift4: UNCERTAIN,
   stripe: "999999.990 KWD; 0.001 KWD",
   trustpayments: UNCERTAIN,
   usaepay: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.001 KWD",

@@ -14,6 +14,9 @@ const ARRIVES_WITHIN_MS = 30_000;
 /** No repeat begins later, so that it can still be followed before the deadline. */
 const LAST_REPEAT_MS = DEADLINE_MS - ARRIVES_WITHIN_MS;
 
+/** The vendor's own programs count these in hundredths. */
+const DECIMALS = kit.uncertainDecimals("BHD IQD JOD KWD LYD OMR TND");
+
 /** ecommpay Gate API v2: every payment is queued, its outcome is polled; all messages are signed. */
 export const gateway = kit.defineGateway({
   name: "ecommpay",
@@ -32,12 +35,14 @@ export const gateway = kit.defineGateway({
     deadlineMs: DEADLINE_MS,
   },
   sandbox: { project_id: "12345", secret_key: "demo-secret-key", ip_address: "203.0.113.10" },
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "The account manager enables MO/TO for telephone payments and, to store cards, card verification and tokens; where the project lists " +
     "addresses, this service's own must be among them. A later charge of a stored card names the same customer id, the session's. " +
     "Unconfirmed: the amount 0 of a verification, a post code without a street, the longest payment id and how refused requests look. " +
     "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 " +
     "declines. In the simulator the common table wins for the first; the second declines in both. " +
+    DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge: async (order, io) => withPayer(order, io, async (payerIp) => closed(order, io, await follow(order, io, payerIp))),
   tokenize,

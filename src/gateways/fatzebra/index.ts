@@ -6,6 +6,8 @@ import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
+const DECIMALS = kit.uncertainDecimals(kit.DISPUTED);
+
 /** Fat Zebra (PMNTS) Gateway API v1.0: purchases that are found by our reference, and card tokens. */
 export const gateway = kit.defineGateway({
   name: "fatzebra",
@@ -22,11 +24,11 @@ export const gateway = kit.defineGateway({
     deadlineMs: 90_000,
   },
   sandbox: { username: "TEST", token: "TEST", ip_address: "203.0.113.10" },
-  refusalOf: kit.disputedDecimals,
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "The vendor demands the payer's IPv4 address; for telephone payments this service's own is sent. Storing a card asks no issuer: its " +
     "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, and the wording of refused fields. " +
-    kit.DISPUTED_NOTE,
+    DECIMALS.note,
   charge,
   tokenize,
   lookUp,

@@ -42,11 +42,15 @@ export function minorOf(value: JsonValue | undefined): number | null {
   return typeof text === "string" && /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** Vendors that publish their table, and others by what is known of them, count these otherwise than ISO 4217 does. */
-const DISPUTED = "BIF CLP CVE DJF HUF IDR ISK MGA UGX VUV".split(" ");
+/** Vendors whose table is known, and others by what is known of them, count these otherwise than ISO 4217 does. */
+export const DISPUTED = "BIF CLP CVE DJF HUF IDR ISK MGA UGX VUV";
 
-/** For a vendor whose table of decimals is not known: a wrong guess charges a hundred times too much or too little. */
-export const disputedDecimals = ({ mode, currency }: { mode: Mode; currency: string }): string | null =>
-  mode === "charge" && DISPUTED.includes(currency) ? `nobody says in which decimals the vendor counts ${currency}` : null;
-
-export const DISPUTED_NOTE = `Refused, because vendors count them otherwise than ISO 4217 does, and how this one does is not known: ${DISPUTED.join(", ")}. `;
+/** For a vendor that does not say in which decimals it counts some currencies: a wrong guess charges a hundred times too much or too little. */
+export function uncertainDecimals(currencies: string) {
+  const all = currencies.split(" ");
+  return {
+    refusalOf: ({ mode, currency }: { mode: Mode; currency: string }): string | null =>
+      mode === "charge" && all.includes(currency) ? `nobody says in which decimals the vendor counts ${currency}` : null,
+    note: `Refused, because vendors count them otherwise than ISO 4217 does, and how this one does is not known: ${all.join(", ")}. `,
+  };
+}

@@ -145,6 +145,12 @@ describe("paysafe requests", () => {
     const io = ioWith([answered(200, AUTH)]);
     assert.equal(codeOf(await paysafe.charge(orderOf({ currency: "CAD" }), io)), "gateway_misconfigured");
     assert.equal(codeOf(await paysafe.tokenize(storing({ currency: "CAD" }), io)), "gateway_misconfigured");
+    // The vendor's own programs do not count them as ISO 4217 does.
+    for (const currency of ["ISK", "XOF", "IQD"]) {
+      const other = ioWith([answered(200, AUTH)], withCredentials({ currency }));
+      assert.equal(codeOf(await paysafe.charge(orderOf({ currency }), other)), "gateway_misconfigured");
+      assert.equal(other.sent.length, 0);
+    }
     const dinars = ioWith([answered(200, AUTH)], withCredentials({ currency: "KWD" }));
     assert.equal(codeOf(await paysafe.charge(orderOf({ currency: "KWD", amountMinor: 1005 }), dinars)), "gateway_misconfigured");
     assert.deepEqual([io.sent.length, dinars.sent.length], [0, 0]);

@@ -29,11 +29,9 @@ export const gateway = kit.defineGateway({
   },
   sandbox: { secret_key: "sk_test_SIMULATORsecretshift40042" },
   checkSettings: requests.settingsFault,
-  refusalOf: kit.disputedDecimals,
   documentation:
     "Shift4 must accept the merchant's PCI level for card numbers sent to it, or payments are refused as invalid requests. Telephone orders are marked by the merchant account (merchant_account_id), not by the request. Unconfirmed: how long an " +
-    "Idempotency-Key is remembered, and whether a customer without an e-mail address is refused. " +
-    kit.DISPUTED_NOTE,
+    "Idempotency-Key is remembered, and whether a customer without an e-mail address is refused.",
   charge,
   tokenize,
   lookUp,
