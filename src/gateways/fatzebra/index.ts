@@ -108,7 +108,7 @@ async function stored(io: Io, held: responses.PurchaseState, answer: GatewayAnsw
   if (held.outcome === "declined") return { ...held, processor: {} };
   if (held.outcome === "unknown") return held;
   const id = held.outcome === "partial" ? held.id : (held.processor["fatzebra_purchase_id"] ?? "");
-  const voided = await kit.ask(io, requests.voidPurchase(io.settings, id));
+  const { answer: voided } = await kit.sendUntilFinal(io, () => requests.voidPurchase(io.settings, id));
   const token = responses.tokenOf(answer);
   if (held.outcome === "partial") return kit.declined("insufficient_funds", { reason: "only a part of the verifying hold was approved" });
   if (token === undefined) return kit.declined("processing_error", { reason: "the card was verified, and the answer has no token of it" });

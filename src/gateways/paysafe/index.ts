@@ -93,8 +93,8 @@ async function sendBack(subject: kit.Noted<Subject>, io: Io, account: string): P
     return answer === null ? "unclear" : responses.readReversal(answer, kind);
   };
   const cancelled = await step(requests.cancel(settings, account, "settlements", ids.settlement), "cancellation");
-  // Once it is cancelled no money can move; the hold would lapse by itself.
-  if (cancelled === "done") await io.send(requests.voidAuth(subject, settings, account, ids.auth));
+  // Once it is cancelled no money can move; the hold would lapse by itself, and one that is gone is refused.
+  if (cancelled === "done") await kit.sendUntilFinal(io, () => requests.voidAuth(subject, settings, account, ids.auth));
   if (cancelled !== "settled already") return cancelled === "done";
   const refunded = await step(requests.refund(subject, settings, account, ids.settlement, kit.keyEnd(subject.notes)), "refund");
   if (refunded === "refused") await kit.nextKey(io, subject.notes);

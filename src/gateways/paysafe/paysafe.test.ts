@@ -328,6 +328,13 @@ describe("paysafe responses", () => {
     assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([list(AUTH), list(AUTH), error(400, "3406")]))).outcome, "unknown");
   });
 
+  test("the release of a hold whose settlement was cancelled is asked for until it is answered", async () => {
+    const cancelled = answered(200, { id: "x", status: "CANCELLED" });
+    const io = ioWith([list(AUTH), list(AUTH), cancelled, LOST, answered(503, "busy"), answered(200, { id: "y", status: "COMPLETED" })]);
+    assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, "voided");
+    assert.equal(io.sent.filter(({ request }) => request.url.endsWith("/voidauths")).length, 3);
+  });
+
   test("a payment that the merchant refunded by hand is not refunded again, as a whole or in part (R-422)", async () => {
     for (const [status, availableToRefund, outcome, refunds] of [
       ["COMPLETED", 0, "nothing to void", 0],
