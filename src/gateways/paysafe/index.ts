@@ -92,9 +92,14 @@ async function sendBack(subject: kit.Noted<Subject>, io: Io, account: string): P
     const answer = await kit.ask(io, request);
     return answer === null ? "unclear" : responses.readReversal(answer, kind);
   };
+  const release = () => kit.sendUntilFinal(io, () => requests.voidAuth(subject, settings, account, ids.auth));
+  if (ids.settlement === undefined) {
+    const { answer } = await release();
+    return answer !== null && responses.readReversal(answer, "refund") === "done";
+  }
   const cancelled = await step(requests.cancel(settings, account, "settlements", ids.settlement), "cancellation");
   // Once it is cancelled no money can move; the hold would lapse by itself, and one that is gone is refused.
-  if (cancelled === "done") await kit.sendUntilFinal(io, () => requests.voidAuth(subject, settings, account, ids.auth));
+  if (cancelled === "done") await release();
   if (cancelled !== "settled already") return cancelled === "done";
   const refunded = await step(requests.refund(subject, settings, account, ids.settlement, kit.keyEnd(subject.notes)), "refund");
   if (refunded === "refused") await kit.nextKey(io, subject.notes);

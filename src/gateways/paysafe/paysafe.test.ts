@@ -335,6 +335,15 @@ describe("paysafe responses", () => {
     assert.equal(io.sent.filter(({ request }) => request.url.endsWith("/voidauths")).length, 3);
   });
 
+  test("a payment whose settlement is gone, as its cancellation's answer was lost, is a hold and released (R-422)", async () => {
+    const held = list({ ...AUTH, settlements: [], availableToSettle: 4995 });
+    const io = ioWith([held, held, answered(200, { id: "y", status: "COMPLETED" })]);
+    assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, "voided");
+    assert.match(io.sent[2]?.request.url ?? "", /\/voidauths$/);
+    assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([held, held, error(409, "5031")]))).outcome, "unknown");
+    assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([held, held, LOST]))).outcome, "unknown");
+  });
+
   test("a payment that the merchant refunded by hand is not refunded again, as a whole or in part (R-422)", async () => {
     for (const [status, availableToRefund, outcome, refunds] of [
       ["COMPLETED", 0, "nothing to void", 0],

@@ -145,11 +145,11 @@ export function readAgain(answer: GatewayAnswer, subject: Subject, currency: str
   return state?.outcome === "received" || state?.outcome === "unknown" ? undefined : state;
 }
 
-/** The ids by which a payment is sent back, and whether all of it was. */
-export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlement: string; isRefunded: boolean } | null {
+/** The ids by which a payment is sent back, a hold having no settlement, and whether all of it was. */
+export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlement: string | undefined; isRefunded: boolean } | null {
   const [auth, settlement] = [kit.idAt(body, ID, "id"), kit.idAt(body, ID, "settlements", 0, "id")];
   const isRefunded = kit.minorOf(kit.at(body, "settlements", 0, "availableToRefund")) === 0;
-  return auth === undefined || settlement === undefined ? null : { auth, settlement, isRefunded };
+  return auth === undefined ? null : { auth, settlement, isRefunded };
 }
 
 /**
