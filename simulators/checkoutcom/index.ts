@@ -188,7 +188,7 @@ function pay(call: CheckoutCall): Answer {
   const { tools, state } = call;
   const [amount, unit] = [call.number("amount"), call.text("currency")];
   if (!isAccepted(call.text("processing_channel_id"))) throw invalid("processing_channel_id_invalid");
-  if (unit === "CLP" && amount % 100 !== 0) throw invalid("amount_invalid");
+  if ((unit === "CLP" && amount % 100 !== 0) || (decimalsOf(unit) === 3 && amount % 10 !== 0)) throw invalid("amount_invalid");
   const storedId = call.maybe("source.id");
   const source = storedId === undefined ? typedCard(call, "source.") : (state.sources.get(storedId) ?? invalidSource());
   if (brandOf(source.number) === "amex" && call.text("reference").length > 30) throw invalid("reference_invalid");

@@ -105,6 +105,7 @@ export const wrongRequests: WrongRequests = {
     ["a sale", { amount: 12.34 }, "422 amount_invalid"],
     ["a sale", { amount: -1 }, "422 amount_invalid"],
     ["a sale", { currency: "CLP" }, "422 amount_invalid"],
+    ["a sale", { currency: "KWD", amount: 1001 }, "422 amount_invalid"],
     ["a sale", { currency: undefined }, "422 currency_required"],
     ["a sale", { currency: "usd" }, "422 currency_invalid"],
     ["a sale", { payment_type: "Moto" }, "422 payment_type_invalid"],

@@ -103,10 +103,11 @@ export function isExpired(month: number, year: number, nowMs: number): boolean {
   return full * 12 + month - 1 < thisYear * 12 + now.getUTCMonth();
 }
 
-/** ISO 4217: how many decimals the currency has. */
-export function decimalsOf(currency: string): number {
-  return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
-}
+const WHOLE = new Set("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split(" "));
+const THOUSANDTHS = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
+
+/** ISO 4217: how many decimals the currency has. `Intl` knows those that are in use, which for HUF and IDR are none. */
+export const decimalsOf = (currency: string): number => (WHOLE.has(currency) ? 0 : THOUSANDTHS.has(currency) ? 3 : 2);
 
 /** "12.34" in minor units of the currency. */
 export function minorOf(amount: string, currency: string): number {

@@ -30,6 +30,7 @@ const CASES: Readonly<Record<string, Partial<Order> | (() => Partial<Order>)>> =
   "0.010 KWD": sum(10, "KWD"),
   "0.001 KWD": sum(1, "KWD"),
   "999 CLP": sum(999, "CLP"),
+  "25.00 HUF": sum(2500, "HUF"),
   "500 emoji": described("😀".repeat(500)),
   "250 emoji of two characters": described("🎟️".repeat(250)),
   "500 Han characters": described("漢".repeat(500)),
@@ -66,8 +67,12 @@ const refused = (code: string, cases: string): Record<string, string> =>
   Object.fromEntries(cases.split(";").map((name) => [name.trim(), code]));
 const MISCONFIGURED = "gateway_misconfigured";
 /** The account is in dollars, and every other currency a fault of the project's settings. */
-const DOLLARS = refused(MISCONFIGURED, "49.95 EUR; 999999 JPY; 1 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD; 999 CLP");
+const DOLLARS = refused(MISCONFIGURED, "49.95 EUR; 999999 JPY; 1 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD; 999 CLP; 25.00 HUF");
 const THOUSANDTHS = { "0.001 KWD": MISCONFIGURED };
+/** Nobody tells in which decimals the vendor counts them. */
+const UNCERTAIN = "999 CLP; 25.00 HUF";
+const DISPUTED = refused(MISCONFIGURED, UNCERTAIN);
+const THIRDS = "999999.990 KWD; 0.010 KWD; 0.001 KWD";
 const NO_12_DIGITS = { "maestro of 12 digits": "incorrect_number" };
 
 const NO_19_DIGITS = (code: string) => refused(code, "visa of 19 digits; unionpay of 19 digits; maestro of 19 digits");
@@ -76,6 +81,8 @@ const NO_19_DIGITS = (code: string) => refused(code, "visa of 19 digits; unionpa
 const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = {
   // The account's currency alone (reason 39), two decimals, card numbers of 13 to 16 digits.
   authorizenet: { ...DOLLARS, "0.001 KWD": "processing_error", ...NO_19_DIGITS("card_not_supported") },
+  // Two decimals of a currency with three, the last digit is 0.
+  checkoutcom: THOUSANDTHS,
   // The merchant account decides the currency.
   braintree: DOLLARS,
   // The merchant's own currency (PPS 32); the emulator's prefixes, and 13 digits at least.
@@ -90,9 +97,14 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   },
   // US and Canadian dollars.
   clover: DOLLARS,
+  // The vendor's own programs count in hundredths what ISO 4217 counts in thousandths.
+  ecommpay: refused(MISCONFIGURED, THIRDS),
+  fatzebra: DISPUTED,
   fiserv: { ...THOUSANDTHS, ...NO_12_DIGITS },
   // The products' currency; 13 to 19 digits.
   fortis: { ...DOLLARS, ...NO_12_DIGITS },
+  globalpayments: { "999 CLP": MISCONFIGURED },
+  jpmorgan: DISPUTED,
   // The store settles in one currency.
   moneris: DOLLARS,
   // Test mode declines whatever is below 1.00.
@@ -114,17 +126,24 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   quickbooks: DOLLARS,
   // Eight digits, and about half a dollar at the least.
   stripe: refused(MISCONFIGURED, "0.01 USD; 1 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD"),
+  trustpayments: DISPUTED,
   // 99,999 at the most; other currencies for multi-currency merchants alone; 13 to 16 digits.
   usaepay: { ...DOLLARS, ...refused(MISCONFIGURED, "999999.99 USD; 999999 JPY"), ...NO_19_DIGITS("incorrect_number") },
+  worldpay: DISPUTED,
 };
 
 const OTHER_CURRENCIES = Object.keys(DOLLARS).join("; ");
 /** What can be known without the vendor: no session is made for it. */
 const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
   cardconnect: "0.001 KWD",
+  checkoutcom: "0.001 KWD",
   clover: OTHER_CURRENCIES,
+  ecommpay: THIRDS,
+  fatzebra: UNCERTAIN,
   fiserv: "0.001 KWD",
   fortis: OTHER_CURRENCIES,
+  globalpayments: "999 CLP",
+  jpmorgan: UNCERTAIN,
   moneris: OTHER_CURRENCIES,
   nmi: "0.001 KWD",
   opayo: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.001 KWD",
@@ -133,7 +152,9 @@ const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
   qualpay: "0.001 KWD",
   quickbooks: OTHER_CURRENCIES,
   stripe: "999999.990 KWD; 0.001 KWD",
+  trustpayments: UNCERTAIN,
   usaepay: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.001 KWD",
+  worldpay: UNCERTAIN,
 };
 
 let simulators: Simulators;

@@ -34,6 +34,8 @@ export const gateway = kit.defineGateway({
     api_key: "AQEsimulatorsKey+AbCdEfGhIjKlMnOpQrStUvWxYz/aBcDeFgHiJkLmNoPqRsTuVwXyZ=-SIMULATORexampleKEYofTHEsheet.example=",
     merchant_account: "YourCompanyECOM",
   },
+  refusalOf: (sum) =>
+    sum.mode === "charge" && requests.amountOf(sum) === null ? "Adyen has no place for all decimals of this amount" : null,
   documentation:
     'Needs the role "API PCI Payments" and, to store cards, "Recurring details" under Additional data. An approval is an authorisation ' +
     "that Adyen captures by itself; what cannot be captured only its webhook tells, and so what came of a reversal, which counts once Adyen has " +
@@ -47,8 +49,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const value = requests.amountOf(order);
-  if (value === null) return kit.declined("gateway_misconfigured", { reason: "Adyen has no place for all decimals of this amount" });
+  const value = kit.unrefused(requests.amountOf(order));
   const state = await send(order, io, () => requests.charge(order, io.settings, value));
   if (state.outcome !== "partial") return kit.noted(io, state);
   await io.note({ adyen_psp_reference: state.pspReference });

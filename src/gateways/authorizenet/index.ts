@@ -7,8 +7,6 @@ type Io = kit.Io<typeof requests.SETTINGS>;
 
 /** Longest card number that the vendor's schema takes. */
 const LONGEST_NUMBER = 16;
-/** For the difference between the database's clock and the vendor's. */
-const CLOCK_MARGIN_MS = 10 * 60_000;
 
 /** Authorize.Net API (JSON): createTransaction for a charge, a customer profile with one payment profile to store a card. */
 export const gateway = kit.defineGateway({
@@ -85,7 +83,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 /** Settled transactions leave the unsettled list once a day, so an old attempt is in a batch. */
 async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[] | null> {
   // Whole seconds are sent: what settled in this one would be absent.
-  const [from, to] = [attempt.startedAtMs - CLOCK_MARGIN_MS, io.clock.now() + 1000];
+  const [from, to] = [attempt.startedAtMs - kit.CLOCKS_APART_MS, io.clock.now() + 1000];
   const batches = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, to)), attempt);
   const found: responses.Listed[] = [];
   for (const batch of batches ?? []) {
@@ -98,7 +96,7 @@ async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[
 
 /** The attempt's own transactions of a list, newest first; null when it could not be read to the attempt's begin. */
 const listed = (attempt: AttemptTrace, io: Io, build: (page: number) => GatewayRequest) =>
-  kit.allPages(1, async (page) => responses.readList(await io.send(build(page)), attempt, attempt.startedAtMs - CLOCK_MARGIN_MS, page));
+  kit.allPages(1, async (page) => responses.readList(await io.send(build(page)), attempt, attempt.startedAtMs - kit.CLOCKS_APART_MS, page));
 
 /** Voids a transaction; false when it is not known to be void. */
 const voided = (subject: Subject, io: Io, transId: string) =>

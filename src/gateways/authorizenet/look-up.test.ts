@@ -75,7 +75,7 @@ describe("authorizenet look-up", () => {
     });
     const found = await gateway.lookUp!(trace, once);
     assert.equal(found.outcome === "approved" && found.capture, "captured");
-    assert.match(once.sent[1]?.body ?? "", /"firstSettlementDate":"2026-11-20T09:50:00Z","lastSettlementDate":"20/);
+    assert.match(once.sent[1]?.body ?? "", /"firstSettlementDate":"2026-11-20T09:45:00Z","lastSettlementDate":"20/);
   });
 
   const STATUSES: readonly (readonly [status: string, outcome: string])[] = [

@@ -109,7 +109,7 @@ describe("checkoutcom requests", () => {
   test("amounts are counted as the vendor counts them, and one that does not fit is refused before anything is sent", async () => {
     const amount = (currency: string, amountMinor: number) => checkoutAmount({ ...orderOf({ currency, amountMinor }), mode: "charge" });
     assert.deepEqual([amount("USD", 4995), amount("JPY", 500), amount("KWD", 1250)], [4995, 500, 1250]);
-    assert.deepEqual([amount("CLP", 500), amount("ISK", 500), amount("TND", 1005), amount("CLF", 12345)], [50_000, 500, 1005, null]);
+    assert.deepEqual([amount("CLP", 500), amount("ISK", 500), amount("TND", 1005), amount("CLF", 12345)], [50_000, 500, null, null]);
     const io = ioWith([answered(201, PAYMENT)]);
     assert.equal(codeOf(await checkout.charge(orderOf({ currency: "CLF", amountMinor: 12345 }), io)), "gateway_misconfigured");
     assert.equal(io.sent.length, 0);

@@ -35,6 +35,7 @@ export const gateway = kit.defineGateway({
   },
   checkSettings: requests.settingsFault,
   supportHeader: "cko-request-id",
+  refusalOf: (sum) => (requests.checkoutAmount(sum) === null ? "Checkout.com does not take all decimals of this amount" : null),
   documentation:
     "Checkout.com must switch on full card numbers for the account, and MOTO for the processing channel of telephone payments. Keys of the " +
     "previous platform and OAuth clients are not taken. The capture follows the authorization by itself within seconds. Unconfirmed: the answers to " +
@@ -51,8 +52,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function pay(order: Order, io: Io): Promise<Outcome> {
-  const amount = requests.checkoutAmount(order);
-  if (amount === null) return kit.declined("gateway_misconfigured", { reason: "Checkout.com does not take all decimals of this amount" });
+  const amount = kit.unrefused(requests.checkoutAmount(order));
   return follow(order, io, responses.readAnswer(await io.send(requests.payment(order, io.settings, amount)), order));
 }
 

@@ -33,11 +33,14 @@ const REFERENCE_LENGTH = 24;
 const WHOLE = new Set("BIF CLF DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split(" "));
 const THOUSANDTHS = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
 
-/** The amount as the vendor counts it, nothing where the card is only stored; null when a decimal that is in use does not fit. */
+/**
+ * The amount as the vendor counts it, nothing where the card is only stored; null when a decimal that is in use does not fit: the third
+ * one is always 0.
+ */
 export function checkoutAmount(subject: Pick<Subject, "mode" | "amountMinor" | "currency">): number | null {
   if (subject.mode === "tokenize") return 0;
-  const places = WHOLE.has(subject.currency) ? 0 : THOUSANDTHS.has(subject.currency) ? 3 : 2;
-  return kit.scaledAmount(subject, places);
+  if (THOUSANDTHS.has(subject.currency)) return subject.amountMinor % 10 === 0 ? subject.amountMinor : null;
+  return kit.scaledAmount(subject, WHOLE.has(subject.currency) ? 0 : 2);
 }
 
 /** What the vendor is told of our reference. */

@@ -422,6 +422,22 @@ describe("clover, reversals", () => {
     assert.equal(keys["pending"], keys["lost"]);
   });
 
+  test("a refund that failed after it was at work, or was taken back since, is asked for again under another key (R-422)", async () => {
+    const first = ioWith([page([CHARGE]), answered(200, { ...REFUND, status: "pending" })]);
+    assert.equal((await clover.void!(trace, first)).outcome, "unknown");
+    const keyOf = (one: typeof first) => one.sent.at(-1)?.request.headers["idempotency-key"];
+    for (const since of [{ status: "failed" }, { voided: true }]) {
+      const shown = { ...CHARGE, refunds: { object: "list", data: [{ ...REFUND, ...since }] } };
+      const later = ioWith([page([shown]), answered(200, { ...REFUND, status: "pending" })]);
+      await clover.void!({ ...trace, notes: first.notes }, later);
+      assert.notEqual(keyOf(later), keyOf(first));
+      // Of the second one, which the list does not show yet, nothing is known: it keeps its key.
+      const last = ioWith([page([shown]), answered(200, REFUND)]);
+      assert.equal((await clover.void!({ ...trace, notes: { ...first.notes, ...later.notes } }, last)).outcome, "voided");
+      assert.equal(keyOf(last), keyOf(later));
+    }
+  });
+
   test("a part that a look-up finds is sent back and refused, and one that was sent back is not again", async () => {
     const part = { ...CHARGE, amount: 2000, partial_auth: true };
     const io = ioWith([page([part]), answered(200, REFUND)]);

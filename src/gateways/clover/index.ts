@@ -37,15 +37,17 @@ export const gateway = kit.defineGateway({
   refusalOf: ({ currency }) => (requests.CURRENCIES.includes(currency) ? null : "Clover takes US and Canadian dollars alone"),
   charge,
   tokenize,
-  lookUp,
-  void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
-      if (attempt.mode === "charge") return refunded(attempt, io, processor["clover_charge_id"] ?? "");
-      const { customer = "", source } = attempt.notes;
+  lookUp: async (attempt, io) => (await search(attempt, io)).found,
+  void: async (attempt, io) => {
+    const { found, notes } = await search(attempt, io);
+    return kit.reversal(found, async ({ processor }) => {
+      if (attempt.mode === "charge") return refunded({ ...attempt, notes }, io, processor["clover_charge_id"] ?? "");
+      const { customer = "", source } = notes;
       if (source === undefined) return false;
       const answer = await kit.ask(io, requests.deleteSource(io.settings, customer, source));
       return answer !== null && [200, 204, 404].includes(answer.status);
-    }),
+    });
+  },
 });
 
 /** What every attempt needs: the payer's address, then the card's token. Asking for one moves nothing, so it may be asked for again. */
@@ -146,16 +148,25 @@ async function verified(subject: kit.Noted<Subject>, io: Io, held: Outcome, { cu
   return kept(customer, released ? undefined : "the card is stored; the dollar that verified it was not sent back (a hold will lapse)");
 }
 
-/** By our reference, among the charges since shortly before the attempt began; for a stored card the hold that verified it. */
-async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
-  const { customer, source } = attempt.notes;
+/** What is found of the attempt, and its notes with the key that the next refund has. */
+async function search(attempt: AttemptTrace, io: Io): Promise<{ found: LookUpResult; notes: AttemptTrace["notes"] }> {
+  const { customer } = attempt.notes;
+  const ended = (found: LookUpResult) => ({ found, notes: attempt.notes });
   // A lost customer cannot be found again; no money moved.
-  if (attempt.mode === "tokenize" && customer === undefined) return kit.absent;
-  if (attempt.mode === "tokenize" && !io.settings.options.verify) return kept(customer ?? "");
+  if (attempt.mode === "tokenize" && customer === undefined) return ended(kit.absent);
+  if (attempt.mode === "tokenize" && !io.settings.options.verify) return ended(kept(customer ?? ""));
   const mine = await kit.allPages(undefined, async (cursor: string | undefined) =>
     responses.readPage(await io.send(requests.listCharges(io.settings, cursor)), attempt),
   );
-  if (mine === null) return kit.unknown("Clover did not answer the look-up, or there are too many payments to look through");
+  if (mine === null) return ended(kit.unknown("Clover did not answer the look-up, or there are too many payments to look through"));
+  const fallen = Math.max(0, ...mine.map(responses.fallenRefunds));
+  const notes = await kit.keyPast(fallen, io, attempt.notes);
+  return { found: await stateOf(mine, { ...attempt, notes }, io), notes };
+}
+
+/** By our reference, among the charges since shortly before the attempt began; for a stored card the hold that verified it. */
+async function stateOf(mine: readonly kit.JsonObject[], attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
+  const { customer, source } = attempt.notes;
   const states: LookUpResult[] = [];
   for (const item of mine) {
     const state = responses.chargeState(item, attempt);

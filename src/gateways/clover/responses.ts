@@ -31,8 +31,6 @@ const codeOfWords = kit.textTable([
 
 const ID = /^[A-Za-z0-9]{5,64}$/;
 const TOKEN = /^clv_[A-Za-z0-9]{5,64}$/;
-/** The attempt's clock and the vendor's may differ by so much. */
-const CLOCKS_MS = 5 * 60_000;
 
 /** What a charge says. `pending` is read again; a part of the amount must not stay. */
 export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; id: string } | { outcome: "partial"; id: string };
@@ -140,10 +138,16 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
 /** Statuses of a refund that sends nothing back. */
 const SENT_NOTHING: readonly (string | undefined)[] = ["failed", "canceled"];
 
+const refundsOf = (charge: kit.JsonObject) => kit.objectsAt(charge, "refunds", "data") ?? [];
+const isFallen = (refund: kit.JsonObject): boolean => refund["voided"] === true || SENT_NOTHING.includes(kit.textAt(refund, "status"));
+
+/** How many refunds of a charge sent nothing back. */
+export const fallenRefunds = (charge: kit.JsonObject): number => refundsOf(charge).filter(isFallen).length;
+
 /** What was sent back of a charge, told as a sum, one by one, or both; null where that does not fit together, or a refund is at work. */
 function refundedOf(charge: kit.JsonObject): number | null {
-  const listed = kit.objectsAt(charge, "refunds", "data") ?? [];
-  const standing = listed.filter((one) => one["voided"] !== true && !SENT_NOTHING.includes(kit.textAt(one, "status")));
+  const listed = refundsOf(charge);
+  const standing = listed.filter((one) => !isFallen(one));
   if (!standing.every(isMade)) return null;
   const sum = standing.reduce((total, one) => total + (kit.minorOf(one["amount"]) ?? Number.NaN), 0);
   const told = kit.minorOf(charge["amount_refunded"]) ?? sum;
@@ -189,7 +193,7 @@ export function readPage(answer: GatewayAnswer, attempt: AttemptTrace): { items:
   const items = all.filter((item) => isOf(attempt, item));
   const times = all.map((item) => kit.minorOf(item["created"]) ?? Number.NaN);
   const isNewestFirst = times.every((time, index) => time <= (times[index - 1] ?? time));
-  if (!more || (isNewestFirst && (times.at(-1) ?? Number.NaN) < attempt.startedAtMs - CLOCKS_MS)) return { items, next: null };
+  if (!more || (isNewestFirst && (times.at(-1) ?? Number.NaN) < attempt.startedAtMs - kit.CLOCKS_APART_MS)) return { items, next: null };
   const after = kit.idAt(all.at(-1), ID, "id");
   return after === undefined ? null : { items, next: after };
 }

@@ -530,6 +530,47 @@ describe("ecommpay look-up and void", () => {
   });
 });
 
+describe("ecommpay, refunds that are declined", () => {
+  const refundOf = (...states: string[]) =>
+    status({
+      operations: states.map((state, index) => ({
+        id: index + 7,
+        type: "refund",
+        status: state,
+        created_date: "2026-11-21T21:00:00+0000",
+      })),
+    });
+  const refunds = (io: ReturnType<typeof ioWith>) => io.sent.filter(({ request }) => request.url.endsWith("/refund")).length;
+  const later = async (notes: Record<string, string>, ...shown: string[]) => {
+    const io = ioWith(() => refundOf(...shown));
+    assert.equal((await ecommpay.void!(traceOf(orderOf(), notes), io)).outcome, "unknown");
+    return { notes: { ...notes, ...io.notes }, sent: refunds(io) };
+  };
+
+  test("a refund that was queued and then declined is queued again, once for each decline (R-422)", async () => {
+    const first = await later({});
+    assert.equal(first.sent, 1);
+    const waiting = await later(first.notes, "processing");
+    assert.equal(waiting.sent, 0);
+    const second = await later(waiting.notes, "decline");
+    assert.equal(second.sent, 1);
+    // The status does not show the second one yet, then at work, then declined as well.
+    const third = await later(second.notes, "decline");
+    assert.equal(third.sent, 0);
+    assert.equal((await later(third.notes, "decline", "processing")).sent, 0);
+    assert.equal((await later(third.notes, "decline", "success")).sent, 0);
+    assert.equal((await later(third.notes, "decline", "decline")).sent, 1);
+  });
+
+  test("a refund that is declined while it is followed is not waited for any longer", async () => {
+    const io = ioWith((_request, count) => (count === 1 ? status() : refundOf("decline")));
+    const begun = io.clock.monotonic();
+    assert.equal((await ecommpay.void!(traceOf(orderOf()), io)).outcome, "unknown");
+    assert.ok(io.clock.monotonic() - begun < 5_000);
+    assert.equal((await later(io.notes, "decline")).sent, 1);
+  });
+});
+
 describe("ecommpay never takes an odd answer for a success (R-422)", () => {
   const body = (answer: GatewayAnswer) => (answer.kind === "answered" ? Buffer.from(answer.body).toString() : "");
   const SIGNED = body(status());

@@ -1,4 +1,4 @@
-import type { AttemptTrace, Declined, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import type { AttemptTrace, Declined, GatewayAnswer, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -13,6 +13,9 @@ const DEADLINE_MS = 90_000;
 const ARRIVES_WITHIN_MS = 30_000;
 /** No repeat begins later, so that it can still be followed before the deadline. */
 const LAST_REPEAT_MS = DEADLINE_MS - ARRIVES_WITHIN_MS;
+
+/** The vendor's own programs count these in hundredths. */
+const DECIMALS = kit.uncertainDecimals("BHD IQD JOD KWD LYD OMR TND");
 
 /** ecommpay Gate API v2: every payment is queued, its outcome is polled; all messages are signed. */
 export const gateway = kit.defineGateway({
@@ -32,12 +35,14 @@ export const gateway = kit.defineGateway({
     deadlineMs: DEADLINE_MS,
   },
   sandbox: { project_id: "12345", secret_key: "demo-secret-key", ip_address: "203.0.113.10" },
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "The account manager enables MO/TO for telephone payments and, to store cards, card verification and tokens; where the project lists " +
     "addresses, this service's own must be among them. A later charge of a stored card names the same customer id, the session's. " +
     "Unconfirmed: the amount 0 of a verification, a post code without a street, the longest payment id and how refused requests look. " +
     "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 " +
     "declines. In the simulator the common table wins for the first; the second declines in both. " +
+    DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge: async (order, io) => withPayer(order, io, async (payerIp) => closed(order, io, await follow(order, io, payerIp))),
   tokenize,
@@ -104,20 +109,35 @@ async function closed(subject: kit.Noted<Subject>, io: Io, state: Settled): Prom
 
 /**
  * Refunds the amount, or releases the hold, and follows that to its end. A refund that was queued, or may have been, is not sent again:
- * the vendor does not say that it would refuse the second.
+ * the vendor does not say that it would refuse the second. One that it shows to have been declined is.
  */
 async function released(subject: kit.Noted<Subject>, io: Io, amount: number | "hold"): Promise<boolean> {
   const ask = () => io.send(requests.release(subject, io.settings, amount));
-  const isQueued =
-    amount === "hold"
-      ? responses.readQueued(await ask()).outcome === "queued"
-      : await kit.refundOnce(io, ask, responses.readReversal, subject.notes);
-  if (!isQueued) return false;
+  const read = () => io.send(requests.readStatusOf(subject, io.settings));
+  let notes = subject.notes ?? {};
+  if (amount === "hold") {
+    if (responses.readQueued(await ask()).outcome !== "queued") return false;
+  } else {
+    if (Object.keys(notes).length > 0) notes = await withoutDeclined(subject, io, notes, await read());
+    if (!(await kit.refundOnce(io, ask, responses.readReversal, notes))) return false;
+  }
   const done = await kit.poll(io, async () => {
-    const answer = await io.send(requests.readStatusOf(subject, io.settings));
-    return responses.isReturned(answer, subject, io.settings) ? true : undefined;
+    const answer = await read();
+    if (responses.isReturned(answer, subject, io.settings)) return true;
+    return (await withoutDeclined(subject, io, notes, answer)) === notes ? undefined : false;
   });
   return done ?? false;
+}
+
+const DECLINED_REFUNDS = "refunds_declined";
+
+/** The notes, without the refund that was sent, where the vendor shows a declined one more than when it was. */
+async function withoutDeclined(subject: Subject, io: Io, notes: AttemptTrace["notes"], answer: GatewayAnswer): Promise<typeof notes> {
+  const declined = responses.declinedRefunds(answer, subject, io.settings);
+  if (declined <= Number(notes[DECLINED_REFUNDS] ?? 0)) return notes;
+  const changed = { [DECLINED_REFUNDS]: String(declined), refund: "refused", reversal: "refused" };
+  await io.note(changed);
+  return { ...notes, ...changed };
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {

@@ -106,6 +106,13 @@ export function isReturned(answer: GatewayAnswer, subject: Subject, settings: Se
   return !kit.isOutcome(body) && RETURNED.includes(kit.textAt(body, "payment", "status") ?? "");
 }
 
+/** How many refunds of the payment were declined; none where another one was made or is at work, or nobody says. */
+export function declinedRefunds(answer: GatewayAnswer, subject: Subject, settings: Settings): number {
+  const body = paymentIn(answer, subject, settings);
+  const refunds = kit.isOutcome(body) ? [] : operationsIn(body).filter((one) => kit.textAt(one, "type") === "refund");
+  return refunds.every((one) => ["decline", "error"].includes(kit.textAt(one, "status") ?? "")) ? refunds.length : 0;
+}
+
 /** `ageMs`: how long ago the attempt began. */
 export function readStatus(answer: GatewayAnswer, subject: Subject, settings: Settings, ageMs: number): PaymentState {
   const body = paymentIn(answer, subject, settings);
@@ -136,12 +143,13 @@ export function readStatus(answer: GatewayAnswer, subject: Subject, settings: Se
   return readApproval(body, operation, processor, subject);
 }
 
+const operationsIn = (body: kit.JsonObject): kit.JsonObject[] => kit.objectsAt(body, "operations") ?? [];
+
 /** The newest operation of the attempt. Its type is documented for sales alone: a verification's is any that moves no money. */
 function operationOf(body: kit.JsonObject, { mode }: Subject): kit.JsonObject | undefined {
   const isMine = (type: string) => (mode === "charge" ? type === "sale" : !/sale|capture|refund|revers|cancel|chargeback/.test(type));
-  const operations = Array.isArray(body["operations"]) ? body["operations"].filter(kit.isObject) : [];
   const madeAt = (operation: kit.JsonObject) => kit.textAt(operation, "created_date") ?? kit.textAt(operation, "date") ?? "";
-  const mine = operations.filter((operation) => isMine(kit.textAt(operation, "type") ?? ""));
+  const mine = operationsIn(body).filter((operation) => isMine(kit.textAt(operation, "type") ?? ""));
   // A second delivery that was refused for the first one's sake says nothing of the first.
   const own = mine.filter((operation) => kit.scalarAt(operation, "code") !== USED_PAYMENT_ID);
   return (own.length > 0 ? own : mine)

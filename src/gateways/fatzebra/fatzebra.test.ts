@@ -275,6 +275,16 @@ describe("fatzebra responses", () => {
     assert.equal(codeOf(await charge(refused("94"), refused("94"))), "duplicate_transaction");
   });
 
+  test("the release of the hold that verified a card is asked for until it is answered", async () => {
+    const io = ioWith([said(HOLD), LOST, answered(502, "<html>"), VOIDED]);
+    const outcome = await fatzebra.tokenize(storing(), io);
+    assert.deepEqual(outcome.outcome === "approved" && [outcome.processor, outcome.reason], [
+      { fatzebra_card_token: PURCHASE.card_token },
+      undefined,
+    ]);
+    assert.deepEqual(pathsOf(io).slice(1), Array(3).fill("POST /v1.0/purchases/void"));
+  });
+
   test("a lost hold is found by its reference, released, and its card kept", async () => {
     assert.equal((await fatzebra.tokenize(storing(), ioWith([LOST]))).outcome, "unknown");
     const io = ioWith([said(HOLD), VOIDED]);

@@ -6,6 +6,8 @@ import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
+const DECIMALS = kit.uncertainDecimals(kit.DISPUTED);
+
 /** Fat Zebra (PMNTS) Gateway API v1.0: purchases that are found by our reference, and card tokens. */
 export const gateway = kit.defineGateway({
   name: "fatzebra",
@@ -22,9 +24,11 @@ export const gateway = kit.defineGateway({
     deadlineMs: 90_000,
   },
   sandbox: { username: "TEST", token: "TEST", ip_address: "203.0.113.10" },
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "The vendor demands the payer's IPv4 address; for telephone payments this service's own is sent. Storing a card asks no issuer: its " +
-    "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, and the wording of refused fields.",
+    "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, and the wording of refused fields. " +
+    DECIMALS.note,
   charge,
   tokenize,
   lookUp,
@@ -104,7 +108,7 @@ async function stored(io: Io, held: responses.PurchaseState, answer: GatewayAnsw
   if (held.outcome === "declined") return { ...held, processor: {} };
   if (held.outcome === "unknown") return held;
   const id = held.outcome === "partial" ? held.id : (held.processor["fatzebra_purchase_id"] ?? "");
-  const voided = await kit.ask(io, requests.voidPurchase(io.settings, id));
+  const { answer: voided } = await kit.sendUntilFinal(io, () => requests.voidPurchase(io.settings, id));
   const token = responses.tokenOf(answer);
   if (held.outcome === "partial") return kit.declined("insufficient_funds", { reason: "only a part of the verifying hold was approved" });
   if (token === undefined) return kit.declined("processing_error", { reason: "the card was verified, and the answer has no token of it" });

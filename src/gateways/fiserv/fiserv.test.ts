@@ -191,6 +191,11 @@ describe("fiserv responses", () => {
     const order = orderOf({ mode: "tokenize", amountMinor: 0 });
     const busy = answered(429, { responseType: "TooManyRequests", error: { code: "429", message: "slow down" } });
     assert.equal(codeOf(await fiserv.tokenize(order, ioWith([busy]))), "gateway_unavailable");
+    // The request came twice, and this is the answer to the second.
+    const used = answered(401, { responseType: "Unauthenticated", error: { code: "401", message: "Client-Request-Id was used before" } });
+    assert.equal((await fiserv.charge(orderOf(), ioWith([used, answered(200, { ...SALE })]))).outcome, "approved");
+    // Nobody says that nothing ran.
+    assert.equal((await charge(busy)).outcome, "unknown");
     assert.equal(codeOf(await fiserv.tokenize(order, ioWith([answered(202, {})]))), "gateway_unavailable");
   });
 

@@ -49,7 +49,7 @@ export const readable = (status: number) => status < 500 && status !== 408 && st
 
 /** The answer to a sale, or to reading one that was ours. */
 export function readSale(answer: GatewayAnswer, subject: Subject): PaymentState {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, flood: "unclear" });
   return "outcome" in read ? read : stateOf(read.status, read.body, subject);
 }
 
@@ -120,7 +120,8 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
   const message = kit.textAt(body, "processor", "responseMessage") ?? kit.textAt(body, "error", "message");
   const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
   const processor = { fiserv_transaction_id: id, fiserv_order_id: id && kit.idAt(body, TEXT_ID, "orderId") };
-  const byStatus = ofStatus(String(status));
+  // A request id counts once: the first one may be ours, and have taken the money.
+  const byStatus = status === 401 && /request-?id/i.test(message ?? "") ? "duplicate_transaction" : ofStatus(String(status));
   if (byStatus !== undefined) return kit.declined(byStatus, { message });
   if (status === 400) return kit.declined(ofField(faultyFields(body)) ?? "gateway_misconfigured", { message });
   if (status === 404 || status === 415) return kit.declined("gateway_misconfigured", { message });

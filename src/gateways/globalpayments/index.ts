@@ -6,6 +6,9 @@ import type { State } from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
+/** The vendor's own programs disagree with each other on CLP, KRW and PYG, and do not know the others. */
+const DECIMALS = kit.uncertainDecimals("BIF CLP CVE DJF KRW MGA PYG UGX VUV");
+
 /** Global Payments' GP-API (UCP): transactions, verifications and payment methods, with access tokens that a hash asks for. */
 export const gateway = kit.defineGateway({
   name: "globalpayments",
@@ -26,9 +29,11 @@ export const gateway = kit.defineGateway({
     deadlineMs: 90_000,
   },
   sandbox: { app_id: "ExampleAppId00000000000000000001", app_key: "ExampleAppKey0001" },
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "A lost store cannot be looked up later; it takes nothing. Unconfirmed: the HTTP status beside each error code, results 107 to 111 " +
-    "and 2xx to 5xx, the live host in the European Union, and decimals of a currency other than ISO 4217's (HUF, IDR, ISK, CLP).",
+    "and 2xx to 5xx, and the live host in the European Union. " +
+    DECIMALS.note,
   charge: async (order, io) => {
     const answer = await send(io, (token) => requests.sale(order, io.settings, token), "money");
     return kit.isOutcome(answer) ? answer : follow(order, io, responses.readSale(answer, order));

@@ -23,6 +23,8 @@ const DEADLINE_MS = 85_000;
 const POLL_MS = [2_000] as const;
 const CAPTURE_READS = 3;
 
+const DECIMALS = kit.uncertainDecimals(kit.DISPUTED);
+
 /** J.P. Morgan Online Payments API v2: `payments` for a charge, `verifications` with a consumer profile to store a card. */
 export const gateway = kit.defineGateway({
   name: "jpmorgan",
@@ -48,11 +50,13 @@ export const gateway = kit.defineGateway({
     certificate_thumbprint: SIMULATOR_THUMBPRINT,
   },
   checkSettings: requests.settingsFault,
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "A look-up goes by the request-id that was noted before the payment was sent. Unconfirmed: most names of responseCode (told apart by " +
     "their words), the body of a 409, the lengths of merchantOrderNumber and merchantPurchaseDescription, and whether a repeated " +
-    "request-id is refused, and decimals of a currency other than ISO 4217's (HUF, IDR, ISK, CLP). A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of " +
-    "unmatched ones.",
+    "request-id is refused. " +
+    DECIMALS.note +
+    "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge: (order, io) => submit(order, io, requests.pay),
   tokenize: (order, io) => submit(order, io, requests.verifyAndStore),
   authenticate: (io) => io.accessToken(mint(io)),

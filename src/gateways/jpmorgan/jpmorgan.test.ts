@@ -241,6 +241,10 @@ describe("jpmorgan responses", () => {
     assert.equal((await reversals(answered(200, { ...gone, transactionState: "CLOSED" }))).outcome, "unknown");
   });
 
+  test("a payment that met a flood is looked up: nobody says that nothing ran", async () => {
+    assert.equal((await charge(answered(429, { responseStatus: "ERROR", responseCode: "RATE_LIMIT" }))).outcome, "unknown");
+  });
+
   test("an answer that both refuses and approves is unknown", async () => {
     for (const change of [
       { responseStatus: "DENIED" },

@@ -1,5 +1,6 @@
 import { JsonNumber } from "#src/kernel/json.ts";
 import type { JsonValue } from "#src/kernel/json.ts";
+import type { Mode } from "#src/kernel/payment.ts";
 import { decimalsOf, formatAmount, parseAmountText, parseNumberToken, toMinor } from "#src/kernel/money.ts";
 
 /** Amounts as vendors write them. Ours are whole minor units; none ever becomes a double with a fraction. */
@@ -39,4 +40,17 @@ export function minorOfDecimal(value: JsonValue | undefined, currency: string): 
 export function minorOf(value: JsonValue | undefined): number | null {
   const text = value instanceof JsonNumber ? value.text : value;
   return typeof text === "string" && /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** Vendors whose table is known, and others by what is known of them, count these otherwise than ISO 4217 does. */
+export const DISPUTED = "BIF CLP CVE DJF HUF IDR ISK MGA UGX VUV";
+
+/** For a vendor that does not say in which decimals it counts some currencies: a wrong guess charges a hundred times too much or too little. */
+export function uncertainDecimals(currencies: string) {
+  const all = currencies.split(" ");
+  return {
+    refusalOf: ({ mode, currency }: { mode: Mode; currency: string }): string | null =>
+      mode === "charge" && all.includes(currency) ? `nobody says in which decimals the vendor counts ${currency}` : null,
+    note: `Refused, because vendors count them otherwise than ISO 4217 does, and how this one does is not known: ${all.join(", ")}. `,
+  };
 }

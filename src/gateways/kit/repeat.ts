@@ -120,6 +120,9 @@ export async function ofDuplicate(
 /** The note of an attempt that ended in a refusal which is no proof: reconciliation ends it so once absence is proven. */
 export const REFUSED_AS = "refused_as";
 
+/** How far the vendor's clock may be from the database's, by which an attempt began: a look-up among what was made since then allows for it. */
+export const CLOCKS_APART_MS = 15 * 60_000;
+
 /** Pages of a list, from `first` on; null when one could not be read, or there are more than `most`: no guess. */
 export async function allPages<Cursor, Item>(
   first: Cursor,

@@ -63,6 +63,14 @@ export const keyEnd = (notes: Notes = {}): string => notes["reversal_refusals"] 
 export const nextKey = (io: Pick<GatewayIo, "note">, notes: Notes = {}): Promise<void> =>
   io.note({ reversal_refusals: String(Number(keyEnd(notes)) + 1) });
 
+/** The notes with the key past those of reversals that the vendor shows to have come to nothing. */
+export async function keyPast(fallen: number, io: Pick<GatewayIo, "note">, notes: Notes): Promise<Notes> {
+  if (fallen <= Number(keyEnd(notes))) return notes;
+  const changed = { reversal_refusals: String(fallen) };
+  await io.note(changed);
+  return { ...notes, ...changed };
+}
+
 export interface ReversalSteps {
   void: () => GatewayRequest;
   refund: () => GatewayRequest;

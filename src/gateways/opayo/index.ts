@@ -42,10 +42,13 @@ export const gateway = kit.defineGateway({
   },
   charge: (order, io) => register(order, io, kit.unrefused(requests.opayoAmount(order))),
   tokenize: (order, io) => register(order, io, kit.unrefused(requests.ceilingAmount(order, io.settings))),
-  lookUp: async (attempt, io) => outcomeOf(await find(attempt, io)),
+  lookUp: async (attempt, io) => {
+    const found = await find(attempt, io);
+    return found.outcome === "stands" && found.isRefunded ? kit.unknown("the payment, or a part of it, was refunded") : outcomeOf(found);
+  },
   void: async (attempt, io) => {
     const found = await find(attempt, io);
-    return kit.reversal(outcomeOf(found), async () => found.outcome === "stands" && takeBack(attempt, io, found.registered));
+    return kit.reversal(outcomeOf(found), async () => found.outcome === "stands" && takeBack(attempt, io, found));
   },
 });
 
@@ -68,14 +71,18 @@ function outcomeOf(found: Found): LookUpResult {
 }
 
 /** A void until the day's end, a refund afterwards, which is looked for first: its answer may have been lost. A registration is cancelled. */
-async function takeBack(attempt: AttemptTrace, io: OpayoIo, registered: requests.Registered): Promise<boolean> {
+async function takeBack(
+  attempt: AttemptTrace,
+  io: OpayoIo,
+  { registered, isRefunded }: Extract<Found, { outcome: "stands" }>,
+): Promise<boolean> {
   const first = () => requests.takeBack(attempt, io.settings, registered);
   if (attempt.mode === "charge") {
     const request = requests.transactionDetail(requests.refundCode(attempt), io.settings);
     const refunded = request === null ? "unclear" : responses.readRefund(await io.send(request), attempt);
     const refund = () => requests.refund(attempt, io.settings, registered);
     if (refunded === "refused") await kit.nextKey(io, attempt.notes);
-    if (refunded !== "absent") return refunded === "done";
+    if (refunded !== "absent" || isRefunded) return refunded === "done";
     return kit.voidElseRefund(io, { void: first, refund, secondRefund: "harmless" }, responses.readReversal, attempt.notes);
   }
   const answer = await kit.ask(io, first());

@@ -370,6 +370,17 @@ describe("opayo responses", () => {
     }
   });
 
+  test("a payment that the merchant refunded by hand, a part or all, is neither refunded again nor taken for one that stands (R-422)", async () => {
+    const refunded = report({ ...KNOWN, refunded: "YES" });
+    const io = ioWith([refunded, UNKNOWN_CODE, invalid("4045")]);
+    assert.equal((await opayo.void!(traceOf(orderOf()), io)).outcome, "unknown");
+    assert.equal(io.sent.length, 2);
+    const own = report({ ...KNOWN, vendortxcode: REFUND_CODE, amount: "49.95", currency: "USD", refunded: "NO" });
+    assert.equal((await opayo.void!(traceOf(orderOf()), ioWith([refunded, own]))).outcome, "voided");
+    assert.equal((await opayo.lookUp!(traceOf(orderOf()), ioWith([refunded]))).outcome, "unknown");
+    assert.equal((await opayo.lookUp!(traceOf(orderOf()), ioWith([report({ ...KNOWN, refunded: "NO" })]))).outcome, "approved");
+  });
+
   test("a refund that the report shows as refused is made under another code the next time, as its own is used up (R-422)", async () => {
     const declined = report({ ...KNOWN, vendortxcode: REFUND_CODE, txstateid: "18", status: "Transaction declined by the bank." });
     const first = ioWith([report(KNOWN), declined]);

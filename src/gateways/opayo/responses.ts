@@ -94,11 +94,22 @@ function byChecks(body: kit.Form): DeclineCode {
 }
 
 /** What the Reporting API knows of a transaction, and what a reversal of it needs. */
-export type Found = Declined | Unknown | typeof kit.absent | { outcome: "stands"; registered: Registered };
+export type Found = Declined | Unknown | typeof kit.absent | { outcome: "stands"; registered: Registered; isRefunded: boolean };
 
 const NOT_FOUND = "0043";
 /** What a report is read for: each stands there once. */
-const READ = ["errorcode", "vendortxcode", "txstateid", "status", "vpstxid", "securitykey", "vpsauthcode", "amount", "currency"];
+const READ = [
+  "errorcode",
+  "vendortxcode",
+  "txstateid",
+  "status",
+  "vpstxid",
+  "securitykey",
+  "vpsauthcode",
+  "amount",
+  "currency",
+  "refunded",
+];
 /** In the words of a state. */
 const FAILED = /\b(fail|declin|cancel|void|abort|reject|expir)/i;
 const AUTHORISED = "16";
@@ -129,7 +140,9 @@ export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
     if (FAILED.test(status)) return kit.unknown("an authorised transaction that failed");
     const isWhole = VPS_TX_ID.test(vpsTxId) && SECURITY_KEY.test(securityKey);
     const registered = { vpsTxId, securityKey, txAuthNo: kit.childText(root, "vpsauthcode") ?? "" };
-    return isWhole ? { outcome: "stands", registered } : kit.unknown("a transaction without the ids that a refund needs");
+    // The vendor does not say how much of it.
+    const isRefunded = !["NO", ""].includes(kit.childText(root, "refunded") ?? "");
+    return isWhole ? { outcome: "stands", registered, isRefunded } : kit.unknown("a transaction without the ids that a refund needs");
   }
   if (FAILED.test(status)) return kit.declined("card_declined", { message: status });
   return kit.unknown("a state of the transaction that the vendor's documents do not name");

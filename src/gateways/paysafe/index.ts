@@ -8,6 +8,9 @@ type Io = kit.Io<typeof requests.SETTINGS>;
 
 const POLL_MS = [2_000, 4_000, 8_000, 16_000, 30_000];
 
+/** The vendor's own programs count in whole ones JPY, KRW, PYG and VND alone, and do not know these. */
+const DECIMALS = kit.uncertainDecimals("BIF CLP DJF GNF IQD ISK KMF RWF UGX VUV XAF XOF XPF");
+
 /** Paysafe's Card Payments API v1, and the Customer Vault API v1 for stored cards. */
 export const gateway = kit.defineGateway({
   name: "paysafe",
@@ -28,10 +31,11 @@ export const gateway = kit.defineGateway({
     "An account has one currency, and a session in another one is refused before anything is sent. Telephone payments need an account that is " +
     "set up for them (moto_account_id), or entryMode where Paysafe allows it. Merchants who charge stored cards without the holder set " +
     "stored_credential_type. Unconfirmed: whether a ZIP code without a street passes on every account with address checks, whether the vault " +
-    "takes a ZIP code and country alone, and whether a declined reference may be used again (each card has its own).",
+    "takes a ZIP code and country alone, and whether a declined reference may be used again (each card has its own). " +
+    DECIMALS.note,
   refusalOf(sum, { credentials }) {
     if (sum.currency !== credentials.currency.reveal()) return "the session's currency is not the account's: set currency and account_id";
-    return sum.mode === "charge" && !requests.fits(sum) ? "Paysafe takes two decimal places" : null;
+    return sum.mode === "charge" && !requests.fits(sum) ? "Paysafe takes two decimal places" : DECIMALS.refusalOf(sum);
   },
   charge,
   tokenize,
@@ -88,9 +92,14 @@ async function sendBack(subject: kit.Noted<Subject>, io: Io, account: string): P
     const answer = await kit.ask(io, request);
     return answer === null ? "unclear" : responses.readReversal(answer, kind);
   };
+  const release = () => kit.sendUntilFinal(io, () => requests.voidAuth(subject, settings, account, ids.auth));
+  if (ids.settlement === undefined) {
+    const { answer } = await release();
+    return answer !== null && responses.readReversal(answer, "refund") === "done";
+  }
   const cancelled = await step(requests.cancel(settings, account, "settlements", ids.settlement), "cancellation");
-  // Once it is cancelled no money can move; the hold would lapse by itself.
-  if (cancelled === "done") await io.send(requests.voidAuth(subject, settings, account, ids.auth));
+  // Once it is cancelled no money can move; the hold would lapse by itself, and one that is gone is refused.
+  if (cancelled === "done") await release();
   if (cancelled !== "settled already") return cancelled === "done";
   const refunded = await step(requests.refund(subject, settings, account, ids.settlement, kit.keyEnd(subject.notes)), "refund");
   if (refunded === "refused") await kit.nextKey(io, subject.notes);

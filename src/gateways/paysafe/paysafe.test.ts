@@ -145,6 +145,12 @@ describe("paysafe requests", () => {
     const io = ioWith([answered(200, AUTH)]);
     assert.equal(codeOf(await paysafe.charge(orderOf({ currency: "CAD" }), io)), "gateway_misconfigured");
     assert.equal(codeOf(await paysafe.tokenize(storing({ currency: "CAD" }), io)), "gateway_misconfigured");
+    // The vendor's own programs do not count them as ISO 4217 does.
+    for (const currency of ["ISK", "XOF", "IQD"]) {
+      const other = ioWith([answered(200, AUTH)], withCredentials({ currency }));
+      assert.equal(codeOf(await paysafe.charge(orderOf({ currency }), other)), "gateway_misconfigured");
+      assert.equal(other.sent.length, 0);
+    }
     const dinars = ioWith([answered(200, AUTH)], withCredentials({ currency: "KWD" }));
     assert.equal(codeOf(await paysafe.charge(orderOf({ currency: "KWD", amountMinor: 1005 }), dinars)), "gateway_misconfigured");
     assert.deepEqual([io.sent.length, dinars.sent.length], [0, 0]);
@@ -320,6 +326,38 @@ describe("paysafe responses", () => {
     assert.equal(io.sent[3]?.request.url, `${ACCOUNT}/settlements/${AUTH.settlements[0]?.id}/refunds`);
     assert.equal(io.sent[3]?.body, `{"merchantRefNum":"${SESSION}-1-refund","amount":4995,"dupCheck":true}`);
     assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([list(AUTH), list(AUTH), error(400, "3406")]))).outcome, "unknown");
+  });
+
+  test("the release of a hold whose settlement was cancelled is asked for until it is answered", async () => {
+    const cancelled = answered(200, { id: "x", status: "CANCELLED" });
+    const io = ioWith([list(AUTH), list(AUTH), cancelled, LOST, answered(503, "busy"), answered(200, { id: "y", status: "COMPLETED" })]);
+    assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, "voided");
+    assert.equal(io.sent.filter(({ request }) => request.url.endsWith("/voidauths")).length, 3);
+  });
+
+  test("a payment whose settlement is gone, as its cancellation's answer was lost, is a hold and released (R-422)", async () => {
+    const held = list({ ...AUTH, settlements: [], availableToSettle: 4995 });
+    const io = ioWith([held, held, answered(200, { id: "y", status: "COMPLETED" })]);
+    assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, "voided");
+    assert.match(io.sent[2]?.request.url ?? "", /\/voidauths$/);
+    assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([held, held, error(409, "5031")]))).outcome, "unknown");
+    assert.equal((await paysafe.void!(traceOf(orderOf()), ioWith([held, held, LOST]))).outcome, "unknown");
+  });
+
+  test("a payment that the merchant refunded by hand is not refunded again, as a whole or in part (R-422)", async () => {
+    for (const [status, availableToRefund, outcome, refunds] of [
+      ["COMPLETED", 0, "nothing to void", 0],
+      ["COMPLETED", 1000, "unknown", 0],
+      ["COMPLETED", 4995, "voided", 1],
+      ["COMPLETED", undefined, "voided", 1],
+      // Nothing can have been refunded before the batch.
+      ["PENDING", 0, "voided", 1],
+    ] as const) {
+      const shown = list({ ...AUTH, settlements: [{ ...AUTH.settlements[0], status, availableToRefund }] });
+      const io = ioWith([shown, shown, error(400, "3415"), answered(200, { id: "r-1", status: "PENDING" })]);
+      assert.equal((await paysafe.void!(traceOf(orderOf()), io)).outcome, outcome);
+      assert.equal(io.sent.filter(({ request }) => request.url.endsWith("/refunds")).length, refunds);
+    }
   });
 
   test("a settlement is out of the batch only when it says so", async () => {

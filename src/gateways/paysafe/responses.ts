@@ -103,7 +103,10 @@ function completed(body: kit.JsonObject, id: string, { amountMinor }: Subject, c
   const settled = kit.textAt(settlement, "status");
   if (others.length > 0 || settled === "FAILED" || kit.saysOther(settlement, String(amountMinor), "amount"))
     return kit.unknown("approved, and not settled as a whole");
-  if (settled === "CANCELLED") return kit.takenBack(processor);
+  // Before the batch is gone nothing can be refunded.
+  const left = settled === "PENDING" ? null : kit.minorOf(kit.at(settlement, "availableToRefund"));
+  if (settled === "CANCELLED" || left === 0) return kit.takenBack(processor);
+  if (left !== null && left < amountMinor) return kit.unknown("a part was refunded");
   const unit = kit.at(body, "currencyCode") ?? currency;
   if (unit !== currency) return typeof unit === "string" ? { outcome: "another currency", id } : kit.unknown("a currency that is no text");
   // Nothing is left to settle of a sale.
@@ -142,11 +145,11 @@ export function readAgain(answer: GatewayAnswer, subject: Subject, currency: str
   return state?.outcome === "received" || state?.outcome === "unknown" ? undefined : state;
 }
 
-/** The ids by which a payment is sent back, and whether all of it was. */
-export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlement: string; isRefunded: boolean } | null {
+/** The ids by which a payment is sent back, a hold having no settlement, and whether all of it was. */
+export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlement: string | undefined; isRefunded: boolean } | null {
   const [auth, settlement] = [kit.idAt(body, ID, "id"), kit.idAt(body, ID, "settlements", 0, "id")];
   const isRefunded = kit.minorOf(kit.at(body, "settlements", 0, "availableToRefund")) === 0;
-  return auth === undefined || settlement === undefined ? null : { auth, settlement, isRefunded };
+  return auth === undefined ? null : { auth, settlement, isRefunded };
 }
 
 /**

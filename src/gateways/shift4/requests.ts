@@ -35,6 +35,10 @@ export const VERIFICATION_MINOR = 100;
 /** Which attempt a request belongs to: an order, or what is left of one. */
 export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "currency" | "amountMinor">;
 
+/** The amount as the vendor counts it: as ISO 4217 does, but for UGX in hundredths. */
+export const amountOf = ({ amountMinor, currency }: Pick<Subject, "amountMinor" | "currency">): number =>
+  currency === "UGX" ? amountMinor * 100 : amountMinor;
+
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "charge" | "customer" | "hold" | "release" | `refund${string}`;
 
@@ -89,7 +93,7 @@ function card(order: Order): kit.JsonBody {
 /** Takes the money at once. */
 export function charge(order: Order, settings: Settings): GatewayRequest {
   return post(settings, order, "charge", "/charges", {
-    amount: order.amountMinor,
+    amount: amountOf(order),
     currency: order.currency,
     description: kit.optionalText(kit.unicodeText, order.description, 255),
     captured: true,
@@ -124,7 +128,7 @@ export function hold(order: Order, settings: Settings, customer: string, cardId:
 
 /** Sends a charge back: no more than is left of it is taken, so that a second refund of the whole is refused. */
 export function refund(subject: AttemptTrace, settings: Settings, chargeId: string): GatewayRequest {
-  return post(settings, subject, `refund${kit.keyEnd(subject.notes)}`, "/refunds", { chargeId, amount: subject.amountMinor });
+  return post(settings, subject, `refund${kit.keyEnd(subject.notes)}`, "/refunds", { chargeId, amount: amountOf(subject) });
 }
 
 /** Releases a hold. */
@@ -136,12 +140,9 @@ export function readCharge(settings: Settings, id: string): GatewayRequest {
   return bare(settings, "GET", `/charges/${id}`);
 }
 
-/** `created` is the vendor's clock, the attempt's start ours: a clock that is minutes off must not hide a charge. */
-const CLOCK_MARGIN_MS = 900_000;
-
 /** A page of the charges made since shortly before the attempt began, newest first: metadata cannot be searched for. */
 export function listCharges(attempt: AttemptTrace, settings: Settings, after?: string): GatewayRequest {
-  const since = Math.floor((attempt.startedAtMs - CLOCK_MARGIN_MS) / 1000);
+  const since = Math.floor((attempt.startedAtMs - kit.CLOCKS_APART_MS) / 1000);
   const cursor = after === undefined ? "" : `&startingAfterId=${after}`;
   return kit.listed(bare(settings, "GET", `/charges?created%5Bgte%5D=${since}&limit=100${cursor}`));
 }

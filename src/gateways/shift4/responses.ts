@@ -1,7 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import { VERIFICATION_MINOR } from "./requests.ts";
+import { amountOf, VERIFICATION_MINOR } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 
 /** `error.code`, or a failed charge's `failureCode`. */
@@ -70,7 +70,7 @@ export function chargeState(charge: kit.JsonObject, subject: Subject): ChargeSta
     return kit.textAt(charge, "flow", "nextAction") === "redirect" ? kit.declined("authentication_required") : { outcome: "pending", id };
   }
   if (kit.at(charge, "status") !== undefined && status !== "successful") return kit.unknown("a status that Shift4 does not document");
-  const asked = subject.mode === "charge" ? subject.amountMinor : VERIFICATION_MINOR;
+  const asked = subject.mode === "charge" ? amountOf(subject) : VERIFICATION_MINOR;
   // The amount is what refunds have left of it.
   const [amount, sentBack] = [kit.minorOf(kit.at(charge, "amount")), sentBackOf(charge)];
   const isRefunded = charge["refunded"] === true;

@@ -39,6 +39,22 @@ const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
 const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
 
 describe("shift4 requests", () => {
+  test("the vendor counts shillings of Uganda in hundredths, though ISO 4217 knows none, and all else as that does", async () => {
+    for (const [currency, amountMinor, amount] of [
+      ["UGX", 5000, 500_000],
+      ["ISK", 5000, 5000],
+      ["JPY", 5000, 5000],
+      ["KWD", 5000, 5000],
+    ] as const) {
+      const io = ioWith([answered(200, { ...CHARGE, currency, amount })]);
+      assert.equal((await shift4.charge(orderOf({ currency, amountMinor }), io)).outcome, "approved", currency);
+      assert.match(io.sent[0]?.body ?? "", new RegExp(`"amount":${amount},"currency":"${currency}"`));
+      const back = ioWith([answered(200, { hasMore: false, list: [{ ...CHARGE, currency, amount }] }), SENT_BACK]);
+      assert.equal((await shift4.void!(traceOf(orderOf({ currency, amountMinor })), back)).outcome, "voided", currency);
+      assert.match(back.sent[1]?.body ?? "", new RegExp(`"amount":${amount}}`));
+    }
+  });
+
   test("a charge is one JSON body under an idempotency key, the secret key as the user of Basic authentication", async () => {
     const io = ioWith([answered(200, CHARGE)]);
     await shift4.charge(orderOf({ card: cardOf("4111111111111111", { year: "2030", name: "Ada Byron" }) }), io);

@@ -114,11 +114,11 @@ export const readIntent = (subject: Subject, settings: Settings, intent: Intent,
 
 /**
  * One page, newest first, of the intents made while the attempt ran. Listing sees a new object at once; Stripe's search
- * lags by a minute. The margins allow for the difference between the database's clock and Stripe's.
+ * lags by a minute.
  */
 export function listIntents(attempt: AttemptTrace, settings: Settings, intent: Intent, ranMs: number, after?: string): GatewayRequest {
-  const from = Math.floor(attempt.startedAtMs / 1000) - 60;
-  const to = Math.ceil((attempt.startedAtMs + ranMs) / 1000) + 60;
+  const from = Math.floor((attempt.startedAtMs - kit.CLOCKS_APART_MS) / 1000);
+  const to = Math.ceil((attempt.startedAtMs + ranMs + kit.CLOCKS_APART_MS) / 1000);
   const cursor = after === undefined ? "" : `&starting_after=${after}`;
   const query = `created%5Bgte%5D=${from}&created%5Blte%5D=${to}&limit=100${cursor}&${expansion(intent, "data.")}`;
   return kit.listed(get(settings, attempt, `/v1/${intent}s?${query}`));

@@ -504,12 +504,24 @@ describe("stripe look-up", () => {
     answered(200, { object: "list", url: "/v1/payment_intents", has_more: more, data: items });
   const lookUp = (script: Script, notes = {}) => stripe.lookUp!(traceOf(orderOf(), notes, 1_795_000_000_000), ioWith(script));
 
+  test("a payment is found where the vendor's clock is minutes from the database's, one way or the other (R-288)", async () => {
+    const began = 1_795_000_000_000;
+    for (const apartS of [-840, 0, 840]) {
+      const created = began / 1000 + apartS;
+      const io = ioWith(({ url }) => {
+        const bound = (name: string) => Number(new URL(url).searchParams.get(`created[${name}]`));
+        return list(created >= bound("gte") && created <= bound("lte") ? [{ ...PAID, created }] : []);
+      });
+      assert.equal((await stripe.lookUp!(traceOf(orderOf(), {}, began), io)).outcome, "approved", String(apartS));
+    }
+  });
+
   test("asks for the intents made while the attempt ran", async () => {
     const io = ioWith(() => list([]));
     assert.deepEqual(await stripe.lookUp!(traceOf(orderOf(), {}, 1_795_000_000_000), io), { outcome: "absent" });
     assert.equal(
       io.sent[0]?.request.url,
-      "https://api.stripe.com/v1/payment_intents?created%5Bgte%5D=1794999940&created%5Blte%5D=1795000120&limit=100&expand%5B%5D=data.latest_charge",
+      "https://api.stripe.com/v1/payment_intents?created%5Bgte%5D=1794999100&created%5Blte%5D=1795000960&limit=100&expand%5B%5D=data.latest_charge",
     );
     assert.equal(io.sent[0]?.request.headers["Idempotency-Key"], undefined);
   });

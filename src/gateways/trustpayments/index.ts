@@ -6,6 +6,8 @@ import type { State } from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
+const DECIMALS = kit.uncertainDecimals(kit.DISPUTED);
+
 /** Trust Payments (formerly Secure Trading), Webservices API 1.00: AUTH, ACCOUNTCHECK, and TRANSACTIONQUERY for what was lost. */
 export const gateway = kit.defineGateway({
   name: "trustpayments",
@@ -26,11 +28,12 @@ export const gateway = kit.defineGateway({
   },
   sandbox: { username: "webservices@merchant.com", password: "Passw0rd1^", sitereference: "test_site12345" },
   checkSettings: requests.settingsFault,
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "Trust Payments must enable account type MOTO for telephone payments and ECOM for the widget, whose cards may ask for an authentication " +
     "that it cannot show. An authorization that a rule of the account suspends is cancelled and refused. Stored cards need an acquirer that " +
-    "supports ACCOUNTCHECK. Merchants of financial services (MCC 6012) are refused with 60025. Unconfirmed: the host of the United " +
-    "States, and whether CLP, HUF, IDR and ISK have the decimals of ISO 4217 (0, 2, 2 and 0), in which amounts are told: pay a small sum first. " +
+    "supports ACCOUNTCHECK. Merchants of financial services (MCC 6012) are refused with 60025. Unconfirmed: the host of the United States. " +
+    DECIMALS.note +
     "A refund whose answer was lost, and that no query shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge: async (order, io) => {
     const site = await siteOf(order, io);

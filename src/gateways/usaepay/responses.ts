@@ -57,7 +57,10 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
-  if (result === undefined || REFUSED.has(result)) return isOpen(body) ? kit.unknown("a fault behind the gateway") : refusal(status, body);
+  // Of an error that the vendor does not list, its own list of payments tells whether it was the end.
+  const isUnlisted = result === "E" && codeOf(errorOf(body)) === undefined;
+  if (result === undefined || REFUSED.has(result))
+    return isOpen(body) || isUnlisted ? kit.unknown("a fault behind the gateway") : refusal(status, body);
   if (status !== 200 || (result !== "A" && result !== "P")) return kit.unknown("a result that USAePay does not document");
   if (refnum === undefined) return kit.unknown("approved without a reference number");
   if (result === "P") return { outcome: "partial", refnum };
@@ -82,7 +85,7 @@ function stored(body: kit.JsonObject): Approved | Unknown {
 const errorOf = (body: kit.JsonObject | null) =>
   (kit.scalarAt(body ?? undefined, "error_code") ?? kit.scalarAt(body ?? undefined, "errorcode"))?.replace(/^0+(?=\d)/, "");
 
-/** An error that may have come after the processor said yes, or that is not named. */
+/** An error that may have come after the processor said yes, or that has no code. */
 const isOpen = (body: kit.JsonObject): boolean => {
   const code = errorOf(body);
   return NOT_KNOWN.has(code ?? "") || (code === undefined && kit.textAt(body, "result_code") === "E");

@@ -166,7 +166,7 @@ describe("usaepay responses", () => {
       }
     }
     assert.equal(codeOf(await charge(refused("99999"))), "card_declined");
-    assert.equal(codeOf(await charge(refused("99999", "E"))), "processing_error");
+    assert.equal(codeOf(await charge(refused("99999", "E"))), "unknown", "an error that the vendor does not list may follow a yes");
     assert.equal(codeOf(await charge(refused("99999", "V"))), "authentication_required");
     assert.equal(codeOf(await charge(refused("99999", "D", { cvc: { result_code: "N" } }))), "incorrect_cvc");
   });
@@ -259,6 +259,7 @@ describe("usaepay responses", () => {
       assert.equal((await charge(answered(200, { ...PAID, ...change }), listed())).outcome, "unknown", JSON.stringify(change));
     }
     assert.equal(codeOf(await look({ result_code: "E", error_code: "17" })), "expired_card");
+    assert.equal(codeOf(await look({ result_code: "E", error_code: "99999" })), "processing_error", "the list shows its end");
     assert.equal(codeOf(await look({ result_code: "D" })), "card_declined");
     // The vendor's status codes: a fault after the processing, and a hold that was released.
     assert.equal((await look({ status_code: "E", status: "Error" })).outcome, "unknown");

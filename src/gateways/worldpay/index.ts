@@ -5,6 +5,8 @@ import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
+const DECIMALS = kit.uncertainDecimals(kit.DISPUTED);
+
 /**
  * Access Worldpay: Payments API 2024-06-01, the Payment Queries API, and its links into the Card Payments API.
  * Length: three interfaces, each with its own words for the state of a payment; two of them have to agree that there is none.
@@ -30,11 +32,12 @@ export const gateway = kit.defineGateway({
   },
   sandbox: { username: "ExampleUser01", password: "ExamplePass01", entity: "default", narrative: "Example Store" },
   supportHeader: "wp-correlationid",
+  refusalOf: DECIMALS.refusalOf,
   documentation:
     "Telephone payments go as channel moto. A ZIP code alone cannot be sent, so no address is checked. The stored card is charged by " +
     "its link (token href); where that has more than 255 characters the token's id is kept, whose namespace is the session's id and " +
-    "the attempt. Unconfirmed: channel moto together with a stored card, the full list of refusal codes, and whether CLP, HUF, IDR and ISK " +
-    "have the decimals of ISO 4217 (0, 2, 2 and 0), in which amounts are told: pay a small sum first. " +
+    "the attempt. Unconfirmed: channel moto together with a stored card, and the full list of refusal codes. " +
+    DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge,
   tokenize,
