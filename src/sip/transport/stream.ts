@@ -65,7 +65,7 @@ export class StreamTransport implements Transport {
     if (existing) return existing;
     if (!this.#server) throw new Error("the transport is closed");
     const connecting = this.#connect(address, port, name)
-      .then((socket) => this.#adopt(socket, key, false))
+      .then((socket) => this.#adopt(socket, key, () => this.flowTo(address, port, name)))
       .finally(() => this.#connecting.delete(key));
     this.#connecting.set(key, connecting);
     return connecting;
@@ -91,7 +91,7 @@ export class StreamTransport implements Transport {
     if (admission === "guest") this.#keep(this.#guests, socket);
     this.#keep(this.#sockets, socket);
     if (this.#tls) this.#tls.accept(socket);
-    else this.#adopt(socket, `${address} ${socket.remotePort}`, true);
+    else this.#adopt(socket, `${address} ${socket.remotePort}`, null);
   }
 
   #mayConnect(address: string): boolean {
@@ -104,7 +104,7 @@ export class StreamTransport implements Transport {
     const isAdmitted = socket.authorized || this.#receiver.admits(plainAddress(socket.remoteAddress ?? "")) !== "refused";
     if (!isAdmitted) return void socket.destroy();
     this.#keep(this.#sockets, socket);
-    this.#adopt(socket, null, true);
+    this.#adopt(socket, null, null);
   }
 
   #connect(address: string, port: number, name: string): Promise<Socket> {
@@ -125,8 +125,8 @@ export class StreamTransport implements Transport {
     });
   }
 
-  #adopt(socket: Socket, key: string | null, isIncoming: boolean): StreamConnection {
-    const connection = new StreamConnection(socket, { protocol: this.protocol, receiver: this.#receiver, clock: this.#clock, isIncoming });
+  #adopt(socket: Socket, key: string | null, reconnect: ConnectionParts["reconnect"]): StreamConnection {
+    const connection = new StreamConnection(socket, { protocol: this.protocol, receiver: this.#receiver, clock: this.#clock, reconnect });
     if (key === null) return connection;
     this.#usable.set(key, connection);
     socket.once("close", () => {
@@ -145,8 +145,8 @@ interface ConnectionParts {
   protocol: "tcp" | "tls";
   receiver: Receiver;
   clock: Clock;
-  /** The peer connected to us, so it has something to say. */
-  isIncoming: boolean;
+  /** Null: the peer connected to us, so it has something to say. */
+  reconnect: (() => Promise<Flow>) | null;
 }
 
 class StreamConnection implements Flow {
@@ -158,6 +158,7 @@ class StreamConnection implements Flow {
   readonly #socket: Socket;
   readonly #receiver: Receiver;
   readonly #clock: Clock;
+  readonly #reconnect: ConnectionParts["reconnect"];
   readonly #framer = new StreamFramer();
   /** Requests without their final response, by `answerKey`. */
   readonly #owed = new Set<string>();
@@ -170,7 +171,8 @@ class StreamConnection implements Flow {
   /** Nothing more is read: it closes when nothing is owed. */
   #closing = false;
 
-  constructor(socket: Socket, { protocol, receiver, clock, isIncoming }: ConnectionParts) {
+  constructor(socket: Socket, { protocol, receiver, clock, reconnect }: ConnectionParts) {
+    const isIncoming = reconnect === null;
     this.protocol = protocol;
     this.address = plainAddress(socket.remoteAddress ?? "");
     this.port = socket.remotePort ?? 0;
@@ -178,6 +180,7 @@ class StreamConnection implements Flow {
     this.#socket = socket;
     this.#receiver = receiver;
     this.#clock = clock;
+    this.#reconnect = reconnect;
     this.#cancelIdle = this.#idle();
     if (isIncoming) this.#expectMessage();
     socket.on("data", (chunk: Buffer) => this.#received(chunk));
@@ -202,6 +205,12 @@ class StreamConnection implements Flow {
   onClose(task: () => void): () => void {
     this.#onClose.add(task);
     return () => void this.#onClose.delete(task);
+  }
+
+  async renewed(): Promise<Flow> {
+    if (this.listening) return this;
+    if (!this.#reconnect) throw new Error("the connection was the peer's");
+    return await this.#reconnect();
   }
 
   keep(): () => void {

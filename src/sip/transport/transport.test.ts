@@ -88,6 +88,7 @@ const flow: Flow = {
   open: true,
   listening: true,
   onClose: () => () => {},
+  renewed: () => Promise.reject(new Error("not asked for")),
   keep: () => () => {},
   certified: false,
   settled: () => {},

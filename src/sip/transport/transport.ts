@@ -26,6 +26,8 @@ export interface Flow {
   readonly listening: boolean;
   /** Calls `task` when the connection is gone, until the returned function is called. */
   onClose(task: () => void): () => void;
+  /** Itself while a request may leave by it, else another connection to the same server. Rejects where there is none to be had. */
+  renewed(): Promise<Flow>;
   /** Keeps a silent connection open until the returned function is called: whoever is behind a router cannot be connected to. */
   keep(): () => void;
   /** The final response to `request` has left, or never will: a connection that is to be closed waits for it. */

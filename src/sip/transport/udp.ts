@@ -76,6 +76,7 @@ export class UdpTransport implements Transport {
       listening: true,
       certified: false,
       onClose: never,
+      renewed: () => Promise.resolve(flow),
       keep: never,
       settled: () => {},
       send: (bytes) => {

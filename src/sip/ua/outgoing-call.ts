@@ -162,7 +162,11 @@ export class OutgoingCall {
   #sendCancel(invite: ClientTransaction): void {
     if (this.#cancelled.has(invite)) return;
     this.#cancelled.add(invite);
-    this.#agent.transactions.request(cancellation(invite.request), invite.flow, { onResponse: () => {}, onFailed: () => {} });
+    const cancel = cancellation(invite.request);
+    void invite.flow.renewed().then(
+      (flow) => this.#agent.transactions.request(cancel, flow, { onResponse: () => {}, onFailed: () => {} }),
+      (error: unknown) => this.#agent.log.warn("sip_not_connected", { method: cancel.method, host: invite.flow.address, error }),
+    );
     this.#agent.clock.after(TRANSACTION_LIFE, () => invite.abandon());
   }
 
