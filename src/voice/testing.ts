@@ -153,6 +153,7 @@ export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadCli
 export class TestDialog {
   readonly events = new Events();
   ended = false;
+  isTakenOver = false;
   remoteSdp: string | null = null;
   onBye: CallDialog["onBye"] = null;
   onReinvite: CallDialog["onReinvite"] = null;

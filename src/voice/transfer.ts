@@ -62,12 +62,15 @@ async function attempt(callback: string, caller: Caller, deps: CallDeps): Promis
   }
   try {
     const outcome = referred === null ? "bridge" : await refer(referred, project.country, caller, deps);
-    if (outcome === "completed") await handOver(caller, deps);
-    if (outcome !== "bridge") return outcome;
-    if (destination === "no trunk") return "failed";
-    const target = await reach(destination, project, referred !== null, caller, deps);
-    if (typeof target === "string") return target;
-    await bridge(caller, target, deps);
+    const target =
+      outcome !== "bridge"
+        ? outcome
+        : destination === "no trunk"
+          ? "failed"
+          : await reach(destination, project, referred !== null, caller, deps);
+    if (typeof target !== "string") await bridge(caller, target, deps);
+    else if (target === "completed" || caller.dialog.isTakenOver) await handOver(caller, deps);
+    else return target;
     return "completed";
   } finally {
     await endTransfer(database, transfer.id).catch((error: unknown) =>
