@@ -93,7 +93,7 @@ async function handOver({ session, dialog }: Caller, { sessions, log }: CallDeps
  */
 async function reach(
   destination: Destination,
-  { country }: Project,
+  project: Project,
   isTold: boolean,
   caller: Caller,
   deps: CallDeps,
@@ -102,8 +102,8 @@ async function reach(
   const clips = await deps.prompts.clips(isTold ? [] : connectingWords(speaking));
   await spoken;
   if (signal.aborted) return "caller_hung_up";
-  leg.play("connecting", [...clips.map((clip) => ({ clip })), ...ringingTone(country, RING_MS)]);
-  const target = await dial(destination, caller, deps);
+  leg.play("connecting", [...clips.map((clip) => ({ clip })), ...ringingTone(project.country, RING_MS)]);
+  const target = await dial(destination, project, caller, deps);
   leg.stopPlayback();
   return target;
 }
