@@ -172,7 +172,8 @@ function agreeOnKeys(media: SdpMedia, local: LocalMedia): { ours: CryptoLine[]; 
     return local.srtp?.required ? unacceptable("plain RTP where SRTP is required") : { ours: [] };
   }
   if (!local.srtp) return unacceptable("SRTP whose keys did not come over TLS");
-  const [theirs] = media.crypto ?? [];
+  // With one key at a time an identifier says nothing: a line without one rather.
+  const [theirs] = (media.crypto ?? []).toSorted((one, other) => Number("mkiBytes" in one) - Number("mkiBytes" in other));
   if (!theirs) return unacceptable("no crypto line that can be done");
   const { tag, suite } = theirs;
   // Our own key stays as it is through new descriptions of the peer's.
@@ -181,7 +182,8 @@ function agreeOnKeys(media: SdpMedia, local: LocalMedia): { ours: CryptoLine[]; 
 }
 
 function agreement(own: CryptoLine, theirs: CryptoLine): SrtpAgreement {
-  return { suite: own.suite, sendKey: keyOf(own), receiveKey: keyOf(theirs) };
+  const { mkiBytes } = theirs;
+  return { suite: own.suite, sendKey: keyOf(own), receiveKey: keyOf(theirs), ...(mkiBytes !== undefined && { mkiBytes }) };
 }
 
 function offeredKeys(srtp: LocalSrtp): CryptoLine[] {
