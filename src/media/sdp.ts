@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { canonicalHost } from "#src/kernel/host-port.ts";
 import { parse } from "sdp-transform";
 import type { SdpConnection, SdpMedia, SdpSession } from "sdp-transform";
 import type { PayloadTypes } from "./payload-types.ts";
@@ -320,7 +321,7 @@ function hostOf(connection: SdpConnection): string | null {
   const text = String(connection.ip);
   if (connection.version === 4 && isIP(text) === 4) return Number(text.split(".")[0]) < 224 ? text : null;
   if (connection.version !== 6 || isIP(text) !== 6 || text.includes("%")) return null;
-  const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  const canonical = canonicalHost(text);
   return canonical.startsWith("ff") ? null : canonical;
 }
 

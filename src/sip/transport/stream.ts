@@ -1,10 +1,11 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Clock } from "#src/kernel/clock.ts";
+import { plainAddress } from "#src/kernel/host-port.ts";
 import type { SipRequest } from "../grammar/message.ts";
 import { type Frame, StreamFramer } from "../grammar/stream-framer.ts";
 import type { TlsEndpoint } from "./tls.ts";
-import { type Flow, plainAddress, type Receiver, type Transport } from "./transport.ts";
+import type { Flow, Receiver, Transport } from "./transport.ts";
 
 const CONNECT_TIMEOUT_MS = 4_000;
 /** A message that has begun, and the first one of a connection, must be complete within this time. */

@@ -66,15 +66,3 @@ export interface Transport {
   isAlive(token: Uint8Array): Promise<boolean>;
   close(): Promise<void>;
 }
-
-const MAPPED = "::ffff:";
-
-/** An address without the IPv6 mapping that dual-stack sockets add to IPv4 peers. */
-export function plainAddress(address: string): string {
-  return address.startsWith(MAPPED) && address.includes(".") ? address.slice(MAPPED.length) : address;
-}
-
-/** An IPv4 address as a dual-stack socket sends to it. */
-export function mappedAddress(address: string): string {
-  return MAPPED + address;
-}

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { canonicalHost } from "#src/kernel/host-port.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
@@ -141,7 +142,7 @@ function complete(agent: Agent, draft: Draft, request: SipRequest, branch: strin
  */
 export function admitResponses(agent: Agent, flow: Flow, from: Uri | null = null): () => void {
   const releases = [agent.access.expect(flow.address), flow.keep()];
-  if (from instanceof SipUri && isIP(from.host)) releases.push(agent.access.expect(from.host));
+  if (from instanceof SipUri && isIP(from.host)) releases.push(agent.access.expect(canonicalHost(from.host)));
   return () => void agent.clock.after(TRANSACTION_LIFE, () => releases.forEach((release) => release()));
 }
 
