@@ -31,7 +31,14 @@ after(async () => {
  */
 async function rig(
   outcome: Outcome,
-  { callback = "sip:agent@pbx.example", acceptsRefer = true, hangsUp = false, isLate = false, hasTrunk = true } = {},
+  {
+    callback = "sip:agent@pbx.example",
+    acceptsRefer = true,
+    hangsUp = false,
+    isLate = false,
+    hasTrunk = true,
+    domain = "carrier.example",
+  } = {},
 ) {
   const { id } = await fixture.create({ callback, memory: "order 118" });
   await fixture.sessions.claim(id, { owner: "process-1", callId: "call-1" });
@@ -51,7 +58,7 @@ async function rig(
   });
   const trunks = hasTrunk ? fixture.deps.settings.trunks : createTrunks({ sipTrunks: [], sipOutbound: null }, async () => []);
   const deps = { ...fixture.deps, userAgent, settings: { ...fixture.deps.settings, trunks } };
-  const peer = { acceptsRefer, domain: "carrier.example" };
+  const peer = { acceptsRefer, domain };
   const spoken = Promise.resolve();
   const late =
     isLate &&
@@ -128,6 +135,9 @@ test("a number is called at the caller's own domain, without a trunk of ours, an
   const { status, referrals } = await rig({ kind: "called", status: 200 }, { callback: "+14155550111", hasTrunk: false });
   assert.equal(status, "completed");
   assert.match(referrals[0]?.to ?? "", /^sip:\+14155550111@carrier\.example\?/);
+  // A caller who withholds his number is at no domain at all (RFC 3323 section 4.1.1.3).
+  const anonymous = await rig({ kind: "called", status: 404 }, { callback: "+14155550111", domain: "anonymous.invalid" });
+  assert.deepEqual([anonymous.referrals, anonymous.dialled], [[], 1]);
   for (const callback of ["+19005551234", "sip:+19005551234@192.0.2.70"]) {
     const refused = await rig({ kind: "called", status: 200 }, { callback });
     assert.deepEqual([refused.status, refused.referrals, refused.dialled], ["failed", [], 0], callback);

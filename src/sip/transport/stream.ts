@@ -234,8 +234,7 @@ class StreamConnection implements Flow {
   }
 
   settled(request: SipRequest): void {
-    this.#owed.delete(answerKey(request));
-    if (this.#closing) this.#closeWhenAnswered();
+    if (this.#owed.delete(answerKey(request)) && this.#closing) this.#closeWhenAnswered();
   }
 
   destroy(): void {

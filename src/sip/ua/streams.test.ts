@@ -204,6 +204,30 @@ test("a phone whose connection is lost while it rings is told by another one tha
   assert.equal((await requests.next()).request.method, "ACK");
 });
 
+test("a caller whose connection is lost before the answer, and who sends his INVITE again by a new one, is answered there", async () => {
+  const made = await target();
+  const first = await rawTcp(made.port);
+  // Nobody listens where its Via says: it can be answered by its own connection alone.
+  const Via = "SIP/2.0/TCP 127.0.0.1:9;branch=z9hG4bKlost;rport";
+  const invite = requestText(first, { method: "INVITE", headers: { Via, "Call-ID": "lost-before-the-answer" }, body: OFFER });
+  first.send(invite);
+  const call = await made.calls.next();
+  first.end();
+  await Promise.race([first.closed, first.close()]);
+  const again = await rawTcp(made.port);
+  again.send(invite + requestText(again));
+  assert.equal((await again.responses.next()).status, 200, "to the OPTIONS behind it");
+  const answering = call.answer(ANSWER);
+  const answered = await again.responses.next();
+  assert.deepEqual([answered.status, answered.callId], [200, "lost-before-the-answer"]);
+  again.send(requestText(again, { method: "ACK", headers: { "Call-ID": answered.callId, To: answered.header("To") } }));
+  const dialog = await answering;
+  const leaving = dialog.bye();
+  again.send(respond(await again.requests.next(), 200, null).toBytes());
+  await leaving;
+  assert.equal(made.calls.waiting.length, 0);
+});
+
 test("an agent that stops gives up the connections that are being made", async (t) => {
   const connected = Promise.withResolvers<Socket>();
   const mute = createServer((socket) => connected.resolve(socket)).listen(0, "127.0.0.1");
