@@ -10,6 +10,8 @@ import type { Flow, Receiver, Transport } from "./transport.ts";
 const CONNECT_TIMEOUT_MS = 4_000;
 /** A message that has begun, and the first one of a connection, must be complete within this time. */
 const MESSAGE_TIMEOUT_MS = 10_000;
+/** Routers forget a connection without packets after a few minutes, and what is sent over it then is lost without a word: the kernel asks after it. */
+const KEEP_ALIVE_MS = 30_000;
 /** For connections that no dialog is kept by. */
 const IDLE_TIMEOUT_MS = 600_000;
 /** How long a connection that nothing more can be read from waits for the answers it still owes: 64*T1. */
@@ -178,7 +180,7 @@ class StreamConnection implements Flow {
     this.address = plainAddress(socket.remoteAddress ?? "");
     this.port = socket.remotePort ?? 0;
     this.certified = isIncoming && socket instanceof TLSSocket && socket.authorized;
-    this.#socket = socket;
+    this.#socket = socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#receiver = receiver;
     this.#clock = clock;
     this.#reconnect = reconnect;

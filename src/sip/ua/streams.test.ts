@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, test, type TestContext } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { createIdentity } from "#simulators/tls.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { Secret } from "#src/kernel/secret.ts";
@@ -101,6 +103,38 @@ for (const [name, open] of STREAMS) {
     await peer.closed;
   });
 }
+
+/** Whether the kernel asks after the other end of this connection from time to time: its timer is that (02) when all that was sent is acknowledged (01). */
+async function isKeptAlive(local: number, remote: number): Promise<boolean> {
+  const end = (port: number) => `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  for (;;) {
+    const [, line = ""] = readFileSync("/proc/net/tcp", "latin1").split(`${end(local)} ${end(remote)} 01 `);
+    const timer = line.split(" ", 2)[1]?.slice(0, 2);
+    if (timer !== "01") return timer === "02";
+    await turn();
+  }
+}
+
+test(
+  "a silent connection is asked after, so that a router keeps it and a dead one is known before a BYE is given to it",
+  { skip: existsSync("/proc/net/tcp") ? false : "needs Linux" },
+  async (t) => {
+    for (const [name, open] of STREAMS) {
+      const made = await target();
+      const peer = await open(made);
+      peer.send(requestText(peer));
+      assert.equal((await peer.responses.next()).status, 200);
+      const port = name === "TCP" ? made.port : made.tlsPort;
+      assert.ok(await isKeptAlive(port, peer.port), name);
+      await peer.close();
+    }
+    const { requests, invite } = await askedServer(t);
+    const outgoing = invite();
+    const { socket } = await requests.next();
+    assert.ok(await isKeptAlive(socket.remotePort!, socket.localPort!), "ours");
+    outgoing.cancel();
+  },
+);
 
 test("nothing is asked over a connection that no answer can come by any more", async () => {
   const made = await target();
