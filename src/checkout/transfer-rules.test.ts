@@ -125,6 +125,14 @@ test("a local number in a tel: callback is read behind its phone-context, and is
     assert.equal(parseCallback(bad), null, bad);
 });
 
+test("an address of a trunk is one however it is spelled (R-330)", () => {
+  const trunks = createTrunks({ sipTrunks: [], sipOutbound: new Secret("sip:[2001:DB8::1]:5060") }, async () => []);
+  for (const host of ["[2001:db8:0::1]", "[2001:0db8:0:0:0:0:0:1]"]) assert.equal(trunks.isTrunkHost(host), true, host);
+  const ipv4 = createTrunks({ sipTrunks: [], sipOutbound: new Secret("sip:198.51.100.9") }, async () => []);
+  assert.equal(ipv4.isTrunkHost("[::ffff:198.51.100.9]"), true);
+  assert.equal(isTrunkHost("[::ffff:192.0.2.1]"), true);
+});
+
 test("a sip callback at a trunk obeys the rules for numbers when its user part reads as one (R-330)", () => {
   const rows: [string, boolean][] = [
     ["sip:+19005551234@trunk.example", false],

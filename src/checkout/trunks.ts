@@ -1,5 +1,5 @@
 import { OperatorError } from "#src/kernel/errors.ts";
-import { unbracketed } from "#src/kernel/host-port.ts";
+import { canonicalHost, unbracketed } from "#src/kernel/host-port.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import { parseTrunk, type Trunk } from "#src/kernel/sip-trunk.ts";
 import { isInside, parseCidrs } from "#src/platform/index.ts";
@@ -37,7 +37,7 @@ export function createTrunks({ sipTrunks, sipOutbound }: TrunkSettings, addresse
   };
 }
 
-/** Without case, brackets and the dot that ends an absolute name. */
+/** Without case, brackets and the dot that ends an absolute name, an address in its one spelling. */
 function plainHost(host: string): string {
-  return unbracketed(host.toLowerCase().replace(/\.$/, ""));
+  return canonicalHost(unbracketed(host.toLowerCase().replace(/\.$/, "")));
 }

@@ -58,7 +58,8 @@ for (const [what, line] of [
   ["no encryption of RTCP, behind another parameter", `${LINE} WSH=128 UNENCRYPTED_SRTCP`],
   ["no authentication", `${LINE} UNAUTHENTICATED_SRTP`],
   ["keys derived again", `${LINE} KDR=20`],
-  ["a key identifier", `${LINE}|2^20|1:4`],
+  ["a key identifier of no length", `${LINE}|2^20|1:0`],
+  ["a key identifier of more octets than there may be", `${LINE}|1:129`],
   ["two keys", `${LINE};inline:${OTHER_KEY}`],
   ["a key for fewer packets than a call has", `${LINE}|2^10`],
   ["a key that is too short", "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:AAAA"],
@@ -79,6 +80,18 @@ test("what may be ignored in a line is, and what we write is read as it was", ()
     assert.deepEqual(read, { tag: "1", suite: "AES_CM_128_HMAC_SHA1_80", key: KEY });
     assert.equal(writeCryptoLine(read), LINE);
   }
+});
+
+test("a key with an identifier is taken, a line without one rather, and our own has none (RFC 4568 section 6.1)", () => {
+  for (const written of [`${LINE}|2^31|1:4`, `${LINE}|1:4`]) {
+    const { answer, remote } = agree(savp(written));
+    assert.deepEqual([remote.srtp?.mkiBytes, base64(remote.srtp?.receiveKey)], [4, KEY]);
+    assert.match(linesOf(answer, "a=crypto")[0] ?? "", /inline:[\w+/]{40}$/);
+    const plainer = agree(savp(written, LINE.replace(KEY, OTHER_KEY).replace(":1 ", ":2 ")));
+    assert.deepEqual([plainer.remote.srtp?.mkiBytes, base64(plainer.remote.srtp?.receiveKey)], [undefined, OTHER_KEY]);
+  }
+  const answered = readAnswer(savp(`${LINE}|2^31|7:1`), createOffer(TLS));
+  assert.equal(answered.kind === "agreed" && answered.remote.srtp?.mkiBytes, 1);
 });
 
 test("keys that came in the clear are not used: SRTP alone is refused over UDP and TCP, plain RTP beside it is taken (S-85, S-86)", () => {

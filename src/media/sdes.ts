@@ -7,26 +7,30 @@ export interface CryptoLine {
   suite: SrtpSuite;
   /** Master key and master salt in base64. Never log it. */
   key: string;
+  /** Octets of the key's identifier (MKI) in each packet. Absent: none. */
+  mkiBytes?: number;
 }
 
 /** The suites of our offers, the better one first. */
 export const OFFERED_SUITES: readonly SrtpSuite[] = ["AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32"];
 
-/** 30 octets in base64 need no padding. An optional lifetime, a power of two or a count; an MKI, behind a colon, we do not know. */
-const CRYPTO = /^a=crypto:(\d{1,9}) +(\w{1,40}) +inline:([A-Za-z0-9+/]{40})(?:\|(2\^)?(\d{1,15}))?((?: +\S+){0,8}) *$/;
+/** 30 octets in base64 need no padding. An optional lifetime, a power of two or a count; an optional MKI with its length, up to 128 octets. */
+const CRYPTO =
+  /^a=crypto:(\d{1,9}) +(\w{1,40}) +inline:([A-Za-z0-9+/]{40})(?:\|(2\^)?(\d{1,15}))?(?:\|\d{1,99}:([1-9]\d?|1[01]\d|12[0-8]))?((?: +\S+){0,8}) *$/;
 /** Packets under one key that a call of ours may take: two hours have less than half of this. */
 const LEAST_LIFETIME = 2 ** 20;
 
 /**
- * Reads a line; null when we cannot do what it asks for (RFC 4568 section 6.3.7): another suite, several keys, an MKI, a lifetime shorter
+ * Reads a line; null when we cannot do what it asks for (RFC 4568 section 6.3.7): another suite, several keys, a lifetime shorter
  * than a call, and every session parameter that matters, those above all that leave out encryption or authentication (S-86).
  */
 export function readCryptoLine(line: string): CryptoLine | null {
-  const [, tag, suite, key, power, lifetime, parameters] = CRYPTO.exec(line) ?? [];
+  const [, tag, suite, key, power, lifetime, mkiBytes, parameters] = CRYPTO.exec(line) ?? [];
   if (!tag || !key || !isKnown(suite)) return null;
   if (lifetime !== undefined && (power ? 2 ** Number(lifetime) : Number(lifetime)) < LEAST_LIFETIME) return null;
   const isIgnorable = (parameter: string) => parameter === "" || parameter.startsWith("-") || /^WSH=\d{1,9}$/.test(parameter);
-  return (parameters ?? "").split(" ").every(isIgnorable) ? { tag, suite, key } : null;
+  if (!(parameters ?? "").split(" ").every(isIgnorable)) return null;
+  return mkiBytes === undefined ? { tag, suite, key } : { tag, suite, key, mkiBytes: Number(mkiBytes) };
 }
 
 export function writeCryptoLine({ tag, suite, key }: CryptoLine): string {

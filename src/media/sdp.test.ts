@@ -189,6 +189,13 @@ for (const [reason, name, offer] of [
   });
 }
 
+test("what is written loosely and means nothing else is read: the origin, which we do not use, and a blank in front of a value", () => {
+  for (const origin of ["Cisco Systems 1 1 IN IP4 203.0.113.5", "- -1 -1 IN IP4 203.0.113.5", "- 1 1.5 IN IP4 gw.example"]) {
+    assert.equal(agree(sdp(AUDIO).replace(/o=.*/, `o=${origin}`)).remote.eventPayloadType, 101, origin);
+  }
+  assert.equal(agree(sdp([AUDIO[0]!, "a=rtpmap: 101 telephone-event/8000"])).remote.eventPayloadType, 101);
+});
+
 test("bare LF and CR line ends are read too", () => {
   for (const end of ["\n", "\r"]) assert.equal(agree(sdp(AUDIO).replaceAll("\r\n", end)).remote.port, 4000);
 });

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { canonicalHost } from "#src/kernel/host-port.ts";
 import { parse } from "sdp-transform";
 import type { SdpConnection, SdpMedia, SdpSession } from "sdp-transform";
 import type { PayloadTypes } from "./payload-types.ts";
@@ -71,6 +72,8 @@ const MAX_LINE_BYTES = 1_024;
 const MAX_MEDIA_LINES = 16;
 const MAX_RELEVANT_LINES = 200;
 const RELEVANT = /^(?:[vocm]=|a=(?:rtpmap:|crypto:|rtcp:|(?:rtcp-mux|sendrecv|sendonly|recvonly|inactive)$))/;
+/** A blank in front of an attribute's value. */
+const LOOSE_VALUE = /^(a=[a-z-]+:)[ \t]+/;
 /** "/2" behind the port (RFC 8866 section 5.14): the first one is used. sdp-transform does not know it. */
 const PORT_COUNT = /^(m=\S+ \d+)\/\d+(?= )/;
 /** Read by `sdes.ts`: sdp-transform keeps one session parameter of several. */
@@ -172,7 +175,8 @@ function agreeOnKeys(media: SdpMedia, local: LocalMedia): { ours: CryptoLine[]; 
     return local.srtp?.required ? unacceptable("plain RTP where SRTP is required") : { ours: [] };
   }
   if (!local.srtp) return unacceptable("SRTP whose keys did not come over TLS");
-  const [theirs] = media.crypto ?? [];
+  // With one key at a time an identifier says nothing: a line without one rather.
+  const [theirs] = (media.crypto ?? []).toSorted((one, other) => Number("mkiBytes" in one) - Number("mkiBytes" in other));
   if (!theirs) return unacceptable("no crypto line that can be done");
   const { tag, suite } = theirs;
   // Our own key stays as it is through new descriptions of the peer's.
@@ -181,7 +185,8 @@ function agreeOnKeys(media: SdpMedia, local: LocalMedia): { ours: CryptoLine[]; 
 }
 
 function agreement(own: CryptoLine, theirs: CryptoLine): SrtpAgreement {
-  return { suite: own.suite, sendKey: keyOf(own), receiveKey: keyOf(theirs) };
+  const { mkiBytes } = theirs;
+  return { suite: own.suite, sendKey: keyOf(own), receiveKey: keyOf(theirs), ...(mkiBytes !== undefined && { mkiBytes }) };
 }
 
 function offeredKeys(srtp: LocalSrtp): CryptoLine[] {
@@ -216,8 +221,8 @@ interface Stream {
 
 function readSession(text: string): SdpSession | SdpRefusal {
   if (text.length > MAX_SDP_BYTES) return malformed("longer than 16 KiB");
-  // Some end their lines with a blank.
-  const lines = text.split(/\r\n|\r|\n/).map((line) => line.trimEnd());
+  // Some end their lines with a blank, or begin a value with one.
+  const lines = text.split(/\r\n|\r|\n/).map((line) => line.trimEnd().replace(LOOSE_VALUE, "$1"));
   if (lines.some((line) => line.length > MAX_LINE_BYTES)) return malformed("a line longer than 1 KiB");
   if (lines.filter((line) => line.startsWith("m=")).length > MAX_MEDIA_LINES) return malformed("more than 16 streams");
   // sdp-transform tries some sixty patterns on a line it does not know: 3,000 of those would cost 40 ms (S-84).
@@ -226,7 +231,7 @@ function readSession(text: string): SdpSession | SdpRefusal {
   const plain = relevant.filter((line) => !line.startsWith(CRYPTO));
   const session = parse(plain.map((line) => line.replace(PORT_COUNT, "$1")).join("\r\n"));
   if (session.version !== 0) return malformed("v=0 is missing");
-  if (!session.origin) return malformed("o= is missing or broken");
+  if (!relevant.some((line) => line.startsWith("o="))) return malformed("o= is missing");
   if (session.media.some((media) => media.type === undefined)) return malformed("a broken m= line");
   let at = -1;
   for (const line of relevant) {
@@ -318,7 +323,7 @@ function hostOf(connection: SdpConnection): string | null {
   const text = String(connection.ip);
   if (connection.version === 4 && isIP(text) === 4) return Number(text.split(".")[0]) < 224 ? text : null;
   if (connection.version !== 6 || isIP(text) !== 6 || text.includes("%")) return null;
-  const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  const canonical = canonicalHost(text);
   return canonical.startsWith("ff") ? null : canonical;
 }
 

@@ -8,6 +8,8 @@ export interface SrtpAgreement {
   sendKey: Uint8Array;
   /** The peer's, for what it sends. */
   receiveKey: Uint8Array;
+  /** Octets of its identifier in each of the peer's packets. Absent: none. */
+  mkiBytes?: number;
 }
 
 /** Both directions of one leg, through all keys that its descriptions agree on. */
@@ -21,12 +23,12 @@ export class SrtpSession {
   constructor(agreement: SrtpAgreement) {
     this.#agreement = agreement;
     this.#sender = new SrtpSender(agreement.suite, agreement.sendKey);
-    this.#receiver = new SrtpReceiver(agreement.suite, agreement.receiveKey);
+    this.#receiver = new SrtpReceiver(agreement.suite, agreement.receiveKey, agreement.mkiBytes);
   }
 
   /** A new description: a key that is in it as before goes on as before. */
   renew(agreement: SrtpAgreement): void {
-    const { suite, sendKey, receiveKey } = agreement;
+    const { suite, sendKey, receiveKey, mkiBytes } = agreement;
     const before = this.#agreement;
     this.#agreement = agreement;
     if (suite !== before.suite || !same(sendKey, before.sendKey)) {
@@ -34,10 +36,10 @@ export class SrtpSession {
       this.#sender.wipe();
       this.#sender = sender;
     }
-    if (suite !== before.suite || !same(receiveKey, before.receiveKey)) {
+    if (suite !== before.suite || mkiBytes !== before.mkiBytes || !same(receiveKey, before.receiveKey)) {
       this.#former?.wipe();
       this.#former = this.#receiver;
-      this.#receiver = new SrtpReceiver(suite, receiveKey, this.#former);
+      this.#receiver = new SrtpReceiver(suite, receiveKey, mkiBytes, this.#former);
     }
     wipe(before);
   }

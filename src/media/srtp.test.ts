@@ -83,6 +83,33 @@ for (const suite of SUITES) {
   });
 }
 
+for (const suite of SUITES) {
+  test(`${suite}: a key identifier before each tag is passed over, whatever it says, and none is sent (RFC 3711 section 3.1)`, () => {
+    const peer = new SrtpSession({ suite, sendKey: copy(MASTER), receiveKey: copy(OTHER_MASTER) });
+    const ours = () => new SrtpSession({ suite, sendKey: copy(OTHER_MASTER), receiveKey: copy(MASTER), mkiBytes: 4 });
+    const session = ours();
+    const marked = (datagram: Uint8Array | null, tagBytes: number) => {
+      const [sent, at] = [Buffer.from(datagram!), datagram!.length - tagBytes];
+      return new Uint8Array(Buffer.concat([sent.subarray(0, at), Buffer.of(0, 0, 0, 1), sent.subarray(at)]));
+    };
+    const tagBytes = suite === SHA1_80 ? 10 : 4;
+    for (let sequence = 1; sequence < 4; sequence++) {
+      const datagram = marked(peer.protect(packet(sequence)), tagBytes);
+      assert.deepEqual(payloadOf(session.unprotect(copy(datagram))), [1, 2, 3, 4]);
+      for (let at = 0; at < datagram.length; at++) {
+        const isMki = at >= datagram.length - tagBytes - 4 && at < datagram.length - tagBytes;
+        const other = copy(datagram);
+        other[at] = (other[at] ?? 0) ^ 1;
+        assert.equal(ours().unprotect(other) !== null, isMki, `octet ${at}`);
+      }
+    }
+    assert.equal(session.unprotect(copy(peer.protect(packet(9))!)), null, "without one");
+    const report = Buffer.alloc(12, 7);
+    assert.deepEqual(Buffer.from(session.unprotectRtcp(marked(peer.protectRtcp(report), 10))!), report);
+    assert.deepEqual(payloadOf(peer.unprotect(session.protect(packet(1))!)), [1, 2, 3, 4]);
+  });
+}
+
 test("the counter of roll-overs goes on with the 65,536th packet, lost and reordered ones around it included (RFC 3711 section 3.3.1)", () => {
   const [sender, receiver] = [new SrtpSender(SHA1_80, MASTER), new SrtpReceiver(SHA1_80, MASTER)];
   const sent = Array.from({ length: 8 }, (_, index) => sender.protect(packet(65_532 + index))!);

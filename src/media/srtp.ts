@@ -70,22 +70,25 @@ export class SrtpReceiver {
   readonly #rtp: SessionKeys;
   readonly #rtcp: SessionKeys;
   readonly #tagBytes: number;
+  readonly #mkiBytes: number;
   /** By SSRC. */
   readonly #streams = new Map<number, ReplayWindow>();
   readonly #rtcpStreams = new Map<number, ReplayWindow>();
   /** The streams as they were under the former keys: their roll-over counters go on (RFC 3711 section 3.3.1). */
   readonly #former: ReadonlyMap<number, ReplayWindow>;
 
-  constructor(suite: SrtpSuite, master: Uint8Array, former?: SrtpReceiver) {
+  /** `mkiBytes`: of the key's identifier in front of each tag, which says nothing where there is one key. */
+  constructor(suite: SrtpSuite, master: Uint8Array, mkiBytes = 0, former?: SrtpReceiver) {
     this.#rtp = new SessionKeys(deriveKeys(master, "rtp"));
     this.#rtcp = new SessionKeys(deriveKeys(master, "rtcp"));
     this.#tagBytes = TAG_BYTES[suite];
+    this.#mkiBytes = mkiBytes;
     this.#former = former ? new Map([...former.#former, ...former.#streams]) : new Map();
   }
 
   /** Decrypts in place: the RTP packet within `datagram`, or null when it is forged, replayed or none; `datagram` is then as it was. */
   unprotect(datagram: Uint8Array): Uint8Array | null {
-    const end = datagram.length - this.#tagBytes;
+    const end = datagram.length - this.#tagBytes - this.#mkiBytes;
     if (datagram.length > LONGEST_DATAGRAM || end < HEADER_BYTES) return null;
     const packet = bufferOf(datagram);
     const start = payloadStart(packet);
@@ -111,7 +114,7 @@ export class SrtpReceiver {
   /** The compound RTCP packet within `datagram`, decrypted in place; null when it is forged, replayed or none. */
   unprotectRtcp(datagram: Uint8Array): Uint8Array | null {
     const tagAt = datagram.length - RTCP_TAG_BYTES;
-    const end = tagAt - INDEX_BYTES;
+    const end = tagAt - this.#mkiBytes - INDEX_BYTES;
     if (datagram.length > LONGEST_DATAGRAM || end < RTCP_HEADER_BYTES) return null;
     const packet = bufferOf(datagram);
     const ssrc = packet.readUInt32BE(4);
@@ -119,7 +122,7 @@ export class SrtpReceiver {
     const index = word & LAST_RTCP_INDEX;
     const window = this.#rtcpStreams.get(ssrc) ?? new ReplayWindow();
     if (!window.isNew(index) || (!this.#rtcpStreams.has(ssrc) && this.#rtcpStreams.size >= MAX_STREAMS)) return null;
-    const tag = this.#rtcp.authenticate(packet.subarray(0, tagAt)).subarray(0, RTCP_TAG_BYTES);
+    const tag = this.#rtcp.authenticate(packet.subarray(0, end + INDEX_BYTES)).subarray(0, RTCP_TAG_BYTES);
     if (!timingSafeEqual(tag, packet.subarray(tagAt))) return null;
     window.note(index);
     this.#rtcpStreams.set(ssrc, window);
@@ -132,13 +135,13 @@ export class SrtpReceiver {
     this.#rtcp.wipe();
   }
 
-  /** The tag covers the packet and the roll-over counter, which is put in the tag's place for as long as it is computed. */
+  /** The tag covers the packet and the roll-over counter, which is put behind the packet for as long as it is computed. */
   #isGenuine(packet: Buffer, end: number, roc: number): boolean {
-    const tag = Buffer.from(packet.subarray(end));
+    const trailer = Buffer.from(packet.subarray(end));
     packet.writeUInt32BE(roc, end);
     const expected = this.#rtp.authenticate(packet.subarray(0, end + ROLLOVER_BYTES)).subarray(0, this.#tagBytes);
-    tag.copy(packet, end);
-    return timingSafeEqual(expected, tag);
+    trailer.copy(packet, end);
+    return timingSafeEqual(expected, trailer.subarray(this.#mkiBytes));
   }
 }
 

@@ -1,15 +1,17 @@
+import type { TransferPolicy } from "#src/checkout/index.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Speaking } from "#src/conversation/index.ts";
 import { createOffer, type LocalMedia, type MediaLeg, readAnswer, type RemoteMedia } from "#src/media/index.ts";
 import type { Session } from "#src/sessions/index.ts";
-import { type CallDialog, isOverTls, type OutgoingCall } from "#src/sip/index.ts";
-import type { Destination } from "./destination.ts";
+import type { CallDialog, InviteFailed, OutgoingCall } from "#src/sip/index.ts";
+import { type Destination, isEncrypted, redirection } from "./destination.ts";
 import { newLocalMedia } from "./local-media.ts";
 import { transferHeaders } from "./transfer-headers.ts";
 import type { CallDeps } from "./types.ts";
 
-/** How long the target may ring (R-330). */
+/** How long the target may ring (R-330), wherever it is redirected to. */
 export const RING_MS = 60_000;
+const MOST_REDIRECTIONS = 3;
 
 /** Why there is no target: values of `transfer_status` (R-321). */
 export type Unanswered = "no_answer" | "busy" | "failed" | "caller_hung_up";
@@ -58,18 +60,49 @@ export interface Target {
   local: LocalMedia;
 }
 
-/** Calls the destination and waits for its answer, as long as it may ring and the caller stays. */
+/**
+ * Calls the destination and waits for its answer, as long as it may ring and the caller stays; where it is redirected to, as far as the
+ * project's rules let it.
+ */
 export async function dial(
-  { target, via, avoidsTrunks }: Destination,
-  { session, signal }: Caller,
+  destination: Destination,
+  project: TransferPolicy,
+  caller: Caller,
   deps: CallDeps,
 ): Promise<Target | Unanswered> {
+  const { clock, settings, log } = deps;
+  const end = clock.monotonic() + RING_MS;
+  let answer = await call(destination, RING_MS, caller, deps);
+  for (let redirections = 0; typeof answer === "object" && "contacts" in answer; redirections++) {
+    const next = redirections < MOST_REDIRECTIONS ? redirection(answer.contacts, answer.from, project, settings.trunks) : null;
+    if (!next) {
+      const { id, projectId } = caller.session;
+      log.warn("transfer_not_allowed", { session: id, project: projectId, reason: "redirected" });
+      return "failed";
+    }
+    answer = await call(next, end - clock.monotonic(), caller, deps);
+  }
+  return answer;
+}
+
+/** The destination is somewhere else: at one of these URIs. */
+interface Redirected {
+  from: Destination;
+  contacts: readonly string[];
+}
+
+async function call(
+  destination: Destination,
+  ringTimeoutMs: number,
+  { session, signal }: Caller,
+  deps: CallDeps,
+): Promise<Target | Unanswered | Redirected> {
   const { settings, media, userAgent } = deps;
   const { trunks } = settings;
+  const { target, via, avoidsTrunks } = destination;
   const from = await presentedAs(session.projectId, deps);
-  const isTls = via ? via.transport === "tls" : isOverTls(target);
   const leg = await media.open();
-  const local = newLocalMedia(leg.port, isTls, deps);
+  const local = newLocalMedia(leg.port, isEncrypted(destination), deps);
   let outgoing: OutgoingCall | null = null;
   const invite = () => {
     local.previous = createOffer(local);
@@ -78,7 +111,7 @@ export async function dial(
       from,
       offer: local.previous,
       headers: transferHeaders(session),
-      ringTimeoutMs: RING_MS,
+      ringTimeoutMs,
       ...(avoidsTrunks ? { mayReach: async (address) => !(await trunks.isTrunkAddress(address)) } : {}),
       ...(via ? { transport: via.transport, ...(via.credentials ? { credentials: via.credentials } : {}) } : {}),
     });
@@ -90,7 +123,7 @@ export async function dial(
   try {
     const { dialog, sdp } = await invite().catch((error: unknown) => {
       // Who cannot do SRTP says so, and is called without it: nothing of the collection is heard over this leg.
-      if (!NOT_ACCEPTABLE.has((error as { status?: number }).status ?? 0) || !local.srtp || local.srtp.required) throw error;
+      if (!NOT_ACCEPTABLE.has((error as Partial<InviteFailed>).status ?? 0) || !local.srtp || local.srtp.required) throw error;
       delete local.srtp;
       local.previous = null;
       return invite();
@@ -105,7 +138,9 @@ export async function dial(
     return { leg, dialog, local };
   } catch (error) {
     await leg.close();
-    return signal.aborted ? "caller_hung_up" : (STATUS_OF[(error as { status?: number }).status ?? 0] ?? "failed");
+    if (signal.aborted) return "caller_hung_up";
+    const { status = 0, contacts = [] } = error as Partial<InviteFailed>;
+    return contacts.length > 0 ? { from: destination, contacts } : (STATUS_OF[status] ?? "failed");
   } finally {
     signal.removeEventListener("abort", giveUp);
   }

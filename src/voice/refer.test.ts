@@ -25,14 +25,27 @@ after(async () => {
   await fixture.close();
 });
 
-/** A caller of a project that wants REFER, whose side ends it so; `hangsUp`: the caller is gone then. */
-async function rig(outcome: Outcome, { callback = "sip:agent@pbx.example", acceptsRefer = true, hangsUp = false, hasTrunk = true } = {}) {
+/**
+ * A caller of a project that wants REFER, whose side ends it so; `hangsUp`: the caller is gone then; `isLate`: his side has him with the target
+ * when we are calling it ourselves.
+ */
+async function rig(
+  outcome: Outcome,
+  {
+    callback = "sip:agent@pbx.example",
+    acceptsRefer = true,
+    hangsUp = false,
+    isLate = false,
+    hasTrunk = true,
+    domain = "carrier.example",
+  } = {},
+) {
   const { id } = await fixture.create({ callback, memory: "order 118" });
   await fixture.sessions.claim(id, { owner: "process-1", callId: "call-1" });
   await fixture.sessions.apply(id, "abandon");
   const session = (await fixture.sessions.find(fixture.database.db, id))!;
   const userAgent = new TestUserAgent();
-  userAgent.refuse(486);
+  if (!isLate) userAgent.refuse(486);
   const leg = new TestLeg(1);
   const hangUp = new AbortController();
   const referrals: ReferOptions[] = [];
@@ -45,8 +58,14 @@ async function rig(outcome: Outcome, { callback = "sip:agent@pbx.example", accep
   });
   const trunks = hasTrunk ? fixture.deps.settings.trunks : createTrunks({ sipTrunks: [], sipOutbound: null }, async () => []);
   const deps = { ...fixture.deps, userAgent, settings: { ...fixture.deps.settings, trunks } };
-  const peer = { acceptsRefer, domain: "carrier.example" };
+  const peer = { acceptsRefer, domain };
   const spoken = Promise.resolve();
+  const late =
+    isLate &&
+    userAgent.events.until("invited").then(() => {
+      dialog.isTakenOver = true;
+      hangUp.abort();
+    });
   await transferBack(
     {
       session,
@@ -60,9 +79,10 @@ async function rig(outcome: Outcome, { callback = "sip:agent@pbx.example", accep
     },
     deps,
   );
-  await turn();
+  await Promise.all([turn(), late]);
   const { transferStatus } = (await fixture.sessions.find(fixture.database.db, id))!;
-  return { status: transferStatus, referrals, dialled: userAgent.invitations.length, isLetGo: dialog.ended, heard: leg.played, id };
+  const { invitations, events } = userAgent;
+  return { status: transferStatus, referrals, dialled: invitations.length, did: events.seen, isLetGo: dialog.ended, heard: leg.played, id };
 }
 
 test("by REFER the caller's own side calls the target, with the payment's headers, and lets us go when it is answered (R-320, R-325)", async () => {
@@ -106,10 +126,18 @@ test("a REFER that is refused, or that nothing is known of, is followed by a cal
   assert.deepEqual([referrals, dialled], [[], 1]);
 });
 
+test("a caller whose side reaches the target while we are calling it too is with that one, and ours is cancelled (R-321)", async () => {
+  const { status, did } = await rig({ kind: "silent", ringing: false }, { isLate: true });
+  assert.deepEqual([status, did], ["completed", ["invited", "cancelled"]]);
+});
+
 test("a number is called at the caller's own domain, without a trunk of ours, and only where the project allows it (R-330, R-432)", async () => {
   const { status, referrals } = await rig({ kind: "called", status: 200 }, { callback: "+14155550111", hasTrunk: false });
   assert.equal(status, "completed");
   assert.match(referrals[0]?.to ?? "", /^sip:\+14155550111@carrier\.example\?/);
+  // A caller who withholds his number is at no domain at all (RFC 3323 section 4.1.1.3).
+  const anonymous = await rig({ kind: "called", status: 404 }, { callback: "+14155550111", domain: "anonymous.invalid" });
+  assert.deepEqual([anonymous.referrals, anonymous.dialled], [[], 1]);
   for (const callback of ["+19005551234", "sip:+19005551234@192.0.2.70"]) {
     const refused = await rig({ kind: "called", status: 200 }, { callback });
     assert.deepEqual([refused.status, refused.referrals, refused.dialled], ["failed", [], 0], callback);

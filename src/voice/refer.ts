@@ -20,7 +20,7 @@ export function referTarget(callback: string, destination: Destination | "no tru
   if (!target || !peer.acceptsRefer) return null;
   // What we would keep from our trunks the peer's trunk is not to dial either.
   if (target.kind === "sip") return destination !== "no trunk" && destination.avoidsTrunks ? null : callback;
-  return peer.domain === null ? null : `sip:${target.number}@${peer.domain}`;
+  return peer.domain === null || peer.domain.endsWith(".invalid") ? null : `sip:${target.number}@${peer.domain}`;
 }
 
 /**

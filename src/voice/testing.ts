@@ -153,6 +153,7 @@ export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadCli
 export class TestDialog {
   readonly events = new Events();
   ended = false;
+  isTakenOver = false;
   remoteSdp: string | null = null;
   onBye: CallDialog["onBye"] = null;
   onReinvite: CallDialog["onReinvite"] = null;
@@ -265,8 +266,14 @@ export class TestUserAgent implements Pick<UserAgent, "mayReach"> {
     await setImmediate();
   }
 
-  refuse(status: number): void {
-    this.#answer.reject(Object.assign(new Error("refused"), { status }));
+  /** `contacts`: where it is to be called instead; the call to there has an answer of its own. */
+  refuse(status: number, contacts: readonly string[] = []): void {
+    const { reject } = this.#answer;
+    if (contacts.length > 0) {
+      this.#answer = Promise.withResolvers();
+      this.#answer.promise.catch(() => {});
+    }
+    reject(Object.assign(new Error("refused"), { status, contacts }));
   }
 }
 

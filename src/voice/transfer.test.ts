@@ -316,6 +316,62 @@ test("a number under a name that leads to a trunk reaches no trunk (R-330)", asy
   await transferring;
 });
 
+/** What is dialled after the first one, when each time these are the Contacts of a 302; the last one is busy. */
+async function redirected(callback: string, answers: readonly (readonly string[])[], settings: Partial<CallDeps["settings"]> = {}) {
+  const { userAgent, transferring, status, warnings } = await rig(callback, settings);
+  const over = new AbortController();
+  void transferring.then(() => over.abort());
+  for (const [at, contacts] of [...answers, null].entries()) {
+    while (!over.signal.aborted && userAgent.invitations.length <= at) await turn();
+    if (contacts) userAgent.refuse(302, contacts);
+    else userAgent.refuse(486);
+  }
+  await transferring;
+  const dialled = userAgent.invitations.slice(1).map(({ target, credentials, transport }) => [target, transport, credentials?.username]);
+  return { dialled, status: await status(), reasons: warnings.map(({ reason }) => reason) };
+}
+
+test("a target that has moved is called where it is now, if the project allows that too: the first such place, three times at most (R-330)", async () => {
+  const elsewhere = "sip:desk@branch.example;transport=tcp";
+  const moved = await redirected("sip:agent@pbx.example", [
+    ["sip:+19005551234@192.0.2.70", "mailto:a@b", elsewhere, "sip:late@pbx.example"],
+  ]);
+  assert.deepEqual(moved, { dialled: [[elsewhere, undefined, undefined]], status: "busy", reasons: [] });
+  const toNumber = await redirected("sip:agent@pbx.example", [["tel:+14155550111"]]);
+  assert.deepEqual(toNumber.dialled, [["sip:+14155550111@trunk.example", "udp", "shop"]]);
+  for (const [callback, contact] of [
+    ["sip:agent@pbx.example", "sip:+19005551234@192.0.2.70"],
+    ["+14155550111", "sip:+19005551234@other.trunk.example?Replaces=x"],
+    ["sips:agent@pbx.example", "sip:agent@pbx.example"],
+    ["sip:agent@pbx.example;transport=tls", "sip:agent@pbx.example;transport=tcp"],
+  ] as const) {
+    assert.deepEqual(await redirected(callback, [[contact]]), { dialled: [], status: "failed", reasons: ["redirected"] }, contact);
+  }
+  const loop = await redirected("sip:a@pbx.example", [
+    ["sip:b@pbx.example"],
+    ["sip:a@pbx.example"],
+    ["sip:b@pbx.example"],
+    ["sip:a@pbx.example"],
+  ]);
+  assert.deepEqual([loop.dialled.length, loop.status, loop.reasons], [3, "failed", ["redirected"]]);
+});
+
+test("a trunk may name another place for the number that it was asked to call, encrypted where it was, and its password stays with it (R-330)", async () => {
+  const voice = JSON.stringify({ transfer: { allow: ["+1415"] } });
+  const { db } = fixture.database;
+  await db.updateTable("projects").set({ voice }).execute();
+  const place = "sip:+14155550111;npdi@sbc2.carrier.example:5070";
+  assert.deepEqual((await redirected("+14155550111", [[place]])).dialled, [[place, undefined, undefined]]);
+  const other = await redirected("+14155550111", [["sip:+14155550112@sbc2.carrier.example"]]);
+  assert.deepEqual([other.dialled, other.status], [[], "failed"]);
+  const trunks = createTrunks({ sipTrunks: [], sipOutbound: new Secret("sip:shop:geheim@trunk.example;transport=tls") }, async () => []);
+  assert.deepEqual((await redirected("+14155550111", [[place]], { trunks })).dialled, [[place, "tls", undefined]]);
+  await db
+    .updateTable("projects")
+    .set({ voice: JSON.stringify({}) })
+    .execute();
+});
+
 for (const [what, sdp] of [
   ["an address that signalling may not reach", OFFER],
   ["a port of another service", OFFER.replaceAll("192.0.2.7", "192.0.2.8").replace("40000", "53")],

@@ -62,12 +62,15 @@ async function attempt(callback: string, caller: Caller, deps: CallDeps): Promis
   }
   try {
     const outcome = referred === null ? "bridge" : await refer(referred, project.country, caller, deps);
-    if (outcome === "completed") await handOver(caller, deps);
-    if (outcome !== "bridge") return outcome;
-    if (destination === "no trunk") return "failed";
-    const target = await reach(destination, project, referred !== null, caller, deps);
-    if (typeof target === "string") return target;
-    await bridge(caller, target, deps);
+    const target =
+      outcome !== "bridge"
+        ? outcome
+        : destination === "no trunk"
+          ? "failed"
+          : await reach(destination, project, referred !== null, caller, deps);
+    if (typeof target !== "string") await bridge(caller, target, deps);
+    else if (target === "completed" || caller.dialog.isTakenOver) await handOver(caller, deps);
+    else return target;
     return "completed";
   } finally {
     await endTransfer(database, transfer.id).catch((error: unknown) =>
@@ -90,7 +93,7 @@ async function handOver({ session, dialog }: Caller, { sessions, log }: CallDeps
  */
 async function reach(
   destination: Destination,
-  { country }: Project,
+  project: Project,
   isTold: boolean,
   caller: Caller,
   deps: CallDeps,
@@ -99,8 +102,8 @@ async function reach(
   const clips = await deps.prompts.clips(isTold ? [] : connectingWords(speaking));
   await spoken;
   if (signal.aborted) return "caller_hung_up";
-  leg.play("connecting", [...clips.map((clip) => ({ clip })), ...ringingTone(country, RING_MS)]);
-  const target = await dial(destination, caller, deps);
+  leg.play("connecting", [...clips.map((clip) => ({ clip })), ...ringingTone(project.country, RING_MS)]);
+  const target = await dial(destination, project, caller, deps);
   leg.stopPlayback();
   return target;
 }

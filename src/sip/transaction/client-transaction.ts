@@ -31,13 +31,16 @@ export class ClientTransaction {
       forget();
       terminated();
     };
-    const send = (message: SipRequest | SipResponse) => {
-      flow.send(message.toBytes()).catch(() => this.#run.handle("error"));
-    };
+    const failed = () => this.#run.handle("error");
     const actions = {
-      send,
+      send: (message: SipRequest | SipResponse) => void flow.send(message.toBytes()).catch(failed),
       deliver: (message: SipRequest | SipResponse) => user.onResponse(message as SipResponse),
-      acknowledge: (message: SipRequest | SipResponse) => send(acknowledgement(request, message as SipResponse)),
+      // The response may have come by another connection than the request left by.
+      acknowledge: (message: SipRequest | SipResponse) =>
+        void flow
+          .renewed()
+          .then((way) => way.send(acknowledgement(request, message as SipResponse).toBytes()))
+          .catch(failed),
       trying: () => {},
       failed: (why: "timeout" | "transport") => user.onFailed(why),
       terminated: this.#terminated,

@@ -41,7 +41,7 @@ export class TransactionLayer {
   receiveRequest(request: SipRequest, flow: Flow): void {
     const key = serverTransactionKey(request, flow.protocol);
     const known = this.#servers.get(key);
-    if (known) known.receive(request);
+    if (known) known.receive(request, flow);
     else if (request.method === "ACK") this.#user.onAck(request);
     else this.#create(request, flow, key);
   }

@@ -17,22 +17,22 @@ export interface ServerHooks {
 /** A request received and the responses sent to it. */
 export class ServerTransaction {
   readonly request: SipRequest;
-  readonly flow: Flow;
   readonly key: string;
   /** Whether the same request is being served under another branch (RFC 3261 section 8.2.2.2): answer 482. */
   readonly merged: boolean;
   /** The final status sent, null before. */
   finalStatus: number | null = null;
+  #flow: Flow;
   readonly #run: MachineRun<SipRequest | SipResponse>;
 
   constructor(request: SipRequest, flow: Flow, key: string, merged: boolean, hooks: ServerHooks, clock: Clock) {
     this.request = request;
-    this.flow = flow;
+    this.#flow = flow;
     this.key = key;
     this.merged = merged;
     const began = clock.monotonic();
     const send = (response: SipResponse) => {
-      hooks.send(flow, request, response).catch(() => this.#run.handle("error"));
+      hooks.send(this.#flow, request, response).catch(() => this.#run.handle("error"));
     };
     const actions = {
       send: (message: SipRequest | SipResponse) => send(message as SipResponse),
@@ -46,12 +46,18 @@ export class ServerTransaction {
     this.#run = new MachineRun(machine, actions, clock, flow.reliable);
   }
 
+  /** The way of the responses. */
+  get flow(): Flow {
+    return this.#flow;
+  }
+
   begin(): void {
     this.#run.begin(this.request);
   }
 
-  /** A retransmission, or the ACK. */
-  receive(request: SipRequest): void {
+  /** A retransmission, or the ACK. Whoever has lost his connection sends the request again by another one, and is answered there. */
+  receive(request: SipRequest, flow: Flow): void {
+    this.#flow = flow;
     this.#run.handle(request.method === "ACK" ? "ack" : "request", request);
   }
 

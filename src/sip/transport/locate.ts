@@ -1,6 +1,6 @@
 import { lookup, Resolver as DnsResolver } from "node:dns/promises";
 import { isIP } from "node:net";
-import { unbracketed } from "#src/kernel/host-port.ts";
+import { canonicalHost, unbracketed } from "#src/kernel/host-port.ts";
 import { systemRandom, type Random } from "#src/kernel/random.ts";
 import { DEFAULT_PORTS, type Protocol } from "./transport.ts";
 
@@ -45,7 +45,7 @@ const SERVICES: Readonly<Record<Protocol, string>> = { udp: "_sip._udp", tcp: "_
 export async function locate(target: Target, resolver: Resolver, random: Random): Promise<Hop[]> {
   const { host: name, port } = target;
   const protocol = target.protocol ?? "udp";
-  if (isIP(name)) return [{ protocol, address: name, port: port ?? DEFAULT_PORTS[protocol], name }];
+  if (isIP(name)) return [{ protocol, address: canonicalHost(name), port: port ?? DEFAULT_PORTS[protocol], name }];
   if (port === null && name.includes(".")) {
     for (const protocol of target.protocol ? [target.protocol] : (["udp", "tcp"] as const)) {
       const records = await resolver.services(`${SERVICES[protocol]}.${name}`);

@@ -1,14 +1,17 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Clock } from "#src/kernel/clock.ts";
+import { plainAddress } from "#src/kernel/host-port.ts";
 import type { SipRequest } from "../grammar/message.ts";
 import { type Frame, StreamFramer } from "../grammar/stream-framer.ts";
 import type { TlsEndpoint } from "./tls.ts";
-import { type Flow, plainAddress, type Receiver, type Transport } from "./transport.ts";
+import type { Flow, Receiver, Transport } from "./transport.ts";
 
 const CONNECT_TIMEOUT_MS = 4_000;
 /** A message that has begun, and the first one of a connection, must be complete within this time (R-438). */
 const MESSAGE_TIMEOUT_MS = 10_000;
+/** Routers forget a connection without packets after a few minutes, and what is sent over it then is lost without a word: the kernel asks after it. */
+const KEEP_ALIVE_MS = 30_000;
 /** For connections that no dialog is kept by. */
 const IDLE_TIMEOUT_MS = 600_000;
 /** How long a connection that nothing more can be read from waits for the answers it still owes: 64*T1. */
@@ -65,7 +68,7 @@ export class StreamTransport implements Transport {
     if (existing) return existing;
     if (!this.#server) throw new Error("the transport is closed");
     const connecting = this.#connect(address, port, name)
-      .then((socket) => this.#adopt(socket, key, false))
+      .then((socket) => this.#adopt(socket, key, () => this.flowTo(address, port, name)))
       .finally(() => this.#connecting.delete(key));
     this.#connecting.set(key, connecting);
     return connecting;
@@ -91,7 +94,7 @@ export class StreamTransport implements Transport {
     if (admission === "guest") this.#keep(this.#guests, socket);
     this.#keep(this.#sockets, socket);
     if (this.#tls) this.#tls.accept(socket);
-    else this.#adopt(socket, `${address} ${socket.remotePort}`, true);
+    else this.#adopt(socket, `${address} ${socket.remotePort}`, null);
   }
 
   #mayConnect(address: string): boolean {
@@ -104,7 +107,7 @@ export class StreamTransport implements Transport {
     const isAdmitted = socket.authorized || this.#receiver.admits(plainAddress(socket.remoteAddress ?? "")) !== "refused";
     if (!isAdmitted) return void socket.destroy();
     this.#keep(this.#sockets, socket);
-    this.#adopt(socket, null, true);
+    this.#adopt(socket, null, null);
   }
 
   #connect(address: string, port: number, name: string): Promise<Socket> {
@@ -125,8 +128,8 @@ export class StreamTransport implements Transport {
     });
   }
 
-  #adopt(socket: Socket, key: string | null, isIncoming: boolean): StreamConnection {
-    const connection = new StreamConnection(socket, { protocol: this.protocol, receiver: this.#receiver, clock: this.#clock, isIncoming });
+  #adopt(socket: Socket, key: string | null, reconnect: ConnectionParts["reconnect"]): StreamConnection {
+    const connection = new StreamConnection(socket, { protocol: this.protocol, receiver: this.#receiver, clock: this.#clock, reconnect });
     if (key === null) return connection;
     this.#usable.set(key, connection);
     socket.once("close", () => {
@@ -145,8 +148,8 @@ interface ConnectionParts {
   protocol: "tcp" | "tls";
   receiver: Receiver;
   clock: Clock;
-  /** The peer connected to us, so it has something to say. */
-  isIncoming: boolean;
+  /** Null: the peer connected to us, so it has something to say. */
+  reconnect: (() => Promise<Flow>) | null;
 }
 
 class StreamConnection implements Flow {
@@ -158,6 +161,7 @@ class StreamConnection implements Flow {
   readonly #socket: Socket;
   readonly #receiver: Receiver;
   readonly #clock: Clock;
+  readonly #reconnect: ConnectionParts["reconnect"];
   readonly #framer = new StreamFramer();
   /** Requests without their final response, by `answerKey`. */
   readonly #owed = new Set<string>();
@@ -170,14 +174,16 @@ class StreamConnection implements Flow {
   /** Nothing more is read: it closes when nothing is owed. */
   #closing = false;
 
-  constructor(socket: Socket, { protocol, receiver, clock, isIncoming }: ConnectionParts) {
+  constructor(socket: Socket, { protocol, receiver, clock, reconnect }: ConnectionParts) {
+    const isIncoming = reconnect === null;
     this.protocol = protocol;
     this.address = plainAddress(socket.remoteAddress ?? "");
     this.port = socket.remotePort ?? 0;
     this.certified = isIncoming && socket instanceof TLSSocket && socket.authorized;
-    this.#socket = socket;
+    this.#socket = socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#receiver = receiver;
     this.#clock = clock;
+    this.#reconnect = reconnect;
     this.#cancelIdle = this.#idle();
     if (isIncoming) this.#expectMessage();
     socket.on("data", (chunk: Buffer) => this.#received(chunk));
@@ -204,6 +210,12 @@ class StreamConnection implements Flow {
     return () => void this.#onClose.delete(task);
   }
 
+  async renewed(): Promise<Flow> {
+    if (this.listening) return this;
+    if (!this.#reconnect) throw new Error("the connection was the peer's");
+    return await this.#reconnect();
+  }
+
   keep(): () => void {
     this.#users++;
     let isKept = true;
@@ -224,8 +236,7 @@ class StreamConnection implements Flow {
   }
 
   settled(request: SipRequest): void {
-    this.#owed.delete(answerKey(request));
-    if (this.#closing) this.#closeWhenAnswered();
+    if (this.#owed.delete(answerKey(request)) && this.#closing) this.#closeWhenAnswered();
   }
 
   destroy(): void {

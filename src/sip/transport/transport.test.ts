@@ -9,7 +9,8 @@ import { Access, type AccessOptions } from "./access.ts";
 import { stampVia } from "./layer.ts";
 import { SourceLimit } from "./source-limit.ts";
 import { addressesOf, locate, type Resolver, type Target } from "./locate.ts";
-import { type Flow, plainAddress } from "./transport.ts";
+import type { Flow } from "./transport.ts";
+import { plainAddress } from "#src/kernel/host-port.ts";
 
 const accessOf = (trunks: readonly string[], more: Partial<AccessOptions> = {}, clock = new ManualClock()) =>
   new Access({ trunks, byPassword: false, byCertificate: false, ...more }, clock);
@@ -78,6 +79,7 @@ test("a server's addresses are those that its service records and its own name l
   assert.deepEqual((await all("trunk.example", null)).toSorted(), ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
   assert.deepEqual([...new Set(await all("trunk.example", 5060))], ["192.0.2.4"]);
   assert.deepEqual([await all("[2001:db8::1]", null), await all("nowhere.example", null)], [["2001:db8::1"], []]);
+  assert.deepEqual([await all("[2001:DB8:0:0::01]", null), await all("[::ffff:192.0.2.9]", null)], [["2001:db8::1"], ["192.0.2.9"]]);
 });
 
 const flow: Flow = {
@@ -88,6 +90,7 @@ const flow: Flow = {
   open: true,
   listening: true,
   onClose: () => () => {},
+  renewed: () => Promise.reject(new Error("not asked for")),
   keep: () => () => {},
   certified: false,
   settled: () => {},

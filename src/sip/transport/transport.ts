@@ -26,6 +26,8 @@ export interface Flow {
   readonly listening: boolean;
   /** Calls `task` when the connection is gone, until the returned function is called. */
   onClose(task: () => void): () => void;
+  /** Itself while a request may leave by it, else another connection to the same server. Rejects where there is none to be had. */
+  renewed(): Promise<Flow>;
   /** Keeps a silent connection open until the returned function is called: whoever is behind a router cannot be connected to. */
   keep(): () => void;
   /** The final response to `request` has left, or never will: a connection that is to be closed waits for it. */
@@ -63,16 +65,4 @@ export interface Transport {
   /** Whether it is bound and reads what comes; `token`: 16 random bytes that it may send to itself. It may take for ever. */
   isAlive(token: Uint8Array): Promise<boolean>;
   close(): Promise<void>;
-}
-
-const MAPPED = "::ffff:";
-
-/** An address without the IPv6 mapping that dual-stack sockets add to IPv4 peers. */
-export function plainAddress(address: string): string {
-  return address.startsWith(MAPPED) && address.includes(".") ? address.slice(MAPPED.length) : address;
-}
-
-/** An IPv4 address as a dual-stack socket sends to it. */
-export function mappedAddress(address: string): string {
-  return MAPPED + address;
 }

@@ -1,7 +1,8 @@
 import { createSocket, type Socket } from "node:dgram";
 import { isIPv4, isIPv6 } from "node:net";
+import { mappedAddress, plainAddress } from "#src/kernel/host-port.ts";
 import { parseDatagram } from "../grammar/parse.ts";
-import { type Flow, mappedAddress, plainAddress, type Receiver, type Transport } from "./transport.ts";
+import type { Flow, Receiver, Transport } from "./transport.ts";
 
 /** Room for a burst of calls while the thread is busy; the host may grant less. */
 const RECEIVE_BUFFER_BYTES = 1 << 20;
@@ -76,6 +77,7 @@ export class UdpTransport implements Transport {
       listening: true,
       certified: false,
       onClose: never,
+      renewed: () => Promise.resolve(flow),
       keep: never,
       settled: () => {},
       send: (bytes) => {

@@ -14,8 +14,11 @@ import { SuccessRetransmission } from "./success-retransmission.ts";
 import { type RefreshMethod, SessionRefresh } from "./session-refresh.ts";
 import { type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.ts";
 
-/** Why a call ended without our doing: BYE, no ACK to the answer of a re-INVITE, no session refresh (RFC 4028), the agent stopping. */
-export type EndReason = "bye" | "no-ack" | "session-expired" | "stopped";
+/**
+ * Why a call ended without our doing: BYE, no ACK to the answer of a re-INVITE, no session refresh (RFC 4028), a peer that knows nothing of it,
+ * one that has been referred and has connected its side elsewhere, the agent stopping.
+ */
+export type EndReason = "bye" | "no-ack" | "session-expired" | "gone" | "referred" | "stopped";
 
 export interface CallParts {
   dialog: Dialog;
@@ -96,6 +99,11 @@ export class CallDialog implements DialogOwner {
     return this.#ended !== null;
   }
 
+  /** Whom the peer was referred to has answered it after the time of `refer`. */
+  get isTakenOver(): boolean {
+    return this.#ended === "referred";
+  }
+
   /** Called once when the call ends by anything but `bye`; at once when it has ended so before the handler was set. */
   set onBye(handler: ((reason: EndReason) => void) | null) {
     this.#onBye = handler;
@@ -117,10 +125,10 @@ export class CallDialog implements DialogOwner {
 
   /**
    * Asks the peer to call `to`, a SIP URI, and follows how that goes, for `timeoutMs` in all (RFC 3515). The call stays up: whoever sees
-   * success ends it. `by`: the URI of Referred-By (RFC 3892). Throws TypeError for a URI that would break the message (S-87).
+   * success ends it. Success that is told of later ends it by itself. `by`: the URI of Referred-By (RFC 3892). Throws TypeError for a URI that would break the message (S-87).
    */
   async refer({ to, by, timeoutMs }: ReferOptions): Promise<ReferOutcome> {
-    const referral = new Referral(this.#agent.clock, timeoutMs);
+    const referral = new Referral(this.#agent.clock, timeoutMs, () => void this.#leave("referred"));
     const request = this.#dialog.request("REFER");
     request.fields.addText("Refer-To", `<${to}>`).addText("Referred-By", `<${by}>`).add("Allow", ALLOW);
     const draft = this.ended ? null : this.#draft(request);
@@ -129,6 +137,8 @@ export class CallDialog implements DialogOwner {
     const sent = { ...draft, contactUser: this.#parts.contactUser };
     void exchange(this.#agent, sent, { givenUp: () => this.ended }).then(({ status, response }) => {
       if (response) this.#dialog.sent(response.cseq.number);
+      // RFC 3261 section 12.2.1.2.
+      if (status === 481) void this.#leave("gone");
       if (referral.isOpen) referral.answered(status);
     });
     return await referral.outcome;

@@ -258,6 +258,27 @@ test("a re-INVITE and an UPDATE change the session, and 488 leaves it as it was 
   await peer.close();
 });
 
+test("a 300, 301 or 302 fails with the places that it names, the best first (RFC 3261 section 8.1.3.4)", async () => {
+  const caller = await agent();
+  const callee = await rawUdp(caller.port);
+  for (const [status, contacts] of [
+    [302, ["sip:b@192.0.2.2;transport=tcp", "tel:+15550001111", "sip:a@192.0.2.1"]],
+    [305, []],
+    [486, []],
+  ] as const) {
+    const outgoing = caller.agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+    const invite = await callee.requests.next();
+    const Contact = '<sip:a@192.0.2.1>;q=0.1, "B" <sip:b@192.0.2.2;transport=tcp>, <tel:+15550001111>;q=0.7';
+    callee.send(respond(invite, status, "t", { headers: [["Contact", Contact]] }).toBytes());
+    await assert.rejects(
+      outgoing.answered,
+      (error) => failed(status)(error) && (assert.deepEqual((error as InviteFailed).contacts, contacts), true),
+    );
+    assert.equal((await callee.requests.next()).method, "ACK");
+  }
+  await callee.close();
+});
+
 test("digest credentials answer a challenge, in the transaction after the ACK, and only once", async () => {
   const caller = await agent();
   const trunk = await rawUdp(caller.port);

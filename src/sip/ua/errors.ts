@@ -4,14 +4,17 @@ import { fromOctets } from "../grammar/octets.ts";
 export class InviteFailed extends Error {
   readonly status: number;
   readonly reason: string;
+  /** Of a 300, 301 or 302: the URIs of its Contacts, the best first. Whether to call one of them is for the caller to say. */
+  readonly contacts: readonly string[];
 
   /** `reason`: octet string of the peer's reason phrase, or our own words. */
-  constructor(status: number, reason: string) {
+  constructor(status: number, reason: string, contacts: readonly string[] = []) {
     const words = fromOctets(reason);
     super(`INVITE failed: ${status}`);
     this.name = "InviteFailed";
     this.status = status;
     this.reason = words;
+    this.contacts = contacts;
   }
 }
 

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { canonicalHost } from "#src/kernel/host-port.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
@@ -58,26 +59,37 @@ export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}
   return outcome;
 }
 
-/** One server; twice, where the connection to it is given up at its end: one that was kept from before may have been so for long. */
+/** What one server was sent last: the transaction is the same by whatever connection. */
+interface Sending {
+  request: SipRequest;
+  branch: string;
+}
+
+/**
+ * One server; twice, where the connection to it is given up at its end: one that was kept from before may have been so for long. The very
+ * request as before: a server that has read it takes it for a retransmission, where a new one of this number would be a loop (RFC 3261
+ * section 8.2.2.2), or asked for twice.
+ */
 async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
+  const sending = { request: draft.request, branch: newBranch(agent) };
   for (let isLast = false; ; isLast = true) {
     const flow = await openFlow(agent, draft, hop);
     if (!flow) return { status: 503, reason: "the target cannot be reached", response: null };
-    const outcome = await tryFlow(agent, draft, flow, watcher, hasNext);
+    const outcome = await tryFlow(agent, draft, sending, flow, watcher, hasNext);
     if (isLast || outcome.response !== null || outcome.status !== 503 || !flow.reliable) return outcome;
   }
 }
 
-async function tryFlow(agent: Agent, draft: Draft, flow: Flow, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
+async function tryFlow(agent: Agent, draft: Draft, sending: Sending, flow: Flow, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
   const forget = admitResponses(agent, flow);
-  let { request } = draft;
   try {
     for (;;) {
       if (watcher.givenUp?.()) return { status: 487, reason: "given up", response: null };
-      const outcome = await send(agent, complete(agent, draft, request, flow), flow, watcher, hasNext);
+      const { request, branch } = sending;
+      const outcome = await send(agent, complete(agent, draft, request, branch, flow), flow, watcher, hasNext);
       const again = draft.digest && outcome.response && draft.digest.authorize(request, outcome.response, flow.address);
       if (!again) return outcome;
-      request = again;
+      Object.assign(sending, { request: again, branch: newBranch(agent) });
     }
   } finally {
     forget();
@@ -113,9 +125,13 @@ async function openFlow(agent: Agent, draft: Draft, hop: Hop): Promise<Flow | nu
   });
 }
 
-/** The request as it leaves: our Via with a new branch on top, and our Contact for this transport. */
-function complete(agent: Agent, draft: Draft, request: SipRequest, flow: Flow): SipRequest {
-  const fields = request.fields.clone().prepend("Via", agent.transports.via(flow, BRANCH_COOKIE + randomToken(agent.random)));
+function newBranch({ random }: Agent): string {
+  return BRANCH_COOKIE + randomToken(random);
+}
+
+/** The request as it leaves: our Via on top, and our Contact for this transport. */
+function complete(agent: Agent, draft: Draft, request: SipRequest, branch: string, flow: Flow): SipRequest {
+  const fields = request.fields.clone().prepend("Via", agent.transports.via(flow, branch));
   if (draft.contactUser !== undefined) fields.add("Contact", contact(agent, flow.protocol, draft.contactUser, request));
   return new SipRequest(request.method, request.requestUri, fields.add("User-Agent", agent.userAgent), request.body);
 }
@@ -126,7 +142,7 @@ function complete(agent: Agent, draft: Draft, request: SipRequest, flow: Flow): 
  */
 export function admitResponses(agent: Agent, flow: Flow, from: Uri | null = null): () => void {
   const releases = [agent.access.expect(flow.address), flow.keep()];
-  if (from instanceof SipUri && isIP(from.host)) releases.push(agent.access.expect(from.host));
+  if (from instanceof SipUri && isIP(from.host)) releases.push(agent.access.expect(canonicalHost(from.host)));
   return () => void agent.clock.after(TRANSACTION_LIFE, () => releases.forEach((release) => release()));
 }
 
@@ -139,7 +155,7 @@ export async function dispatchAck(agent: Agent, draft: Draft, invite: SipRequest
   const flow = hop && (await openFlow(agent, draft, hop));
   if (!flow) return null;
   if (draft.digest?.isFor(flow.address)) draft.digest.repeat(draft.request, invite);
-  const bytes = complete(agent, draft, draft.request, flow).toBytes();
+  const bytes = complete(agent, draft, draft.request, newBranch(agent), flow).toBytes();
   const again = () => void flow.send(bytes).catch(() => {});
   again();
   return { flow, again };

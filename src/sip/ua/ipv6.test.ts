@@ -25,6 +25,20 @@ test("a call is made and ended over IPv6, its addresses in brackets wherever a p
   await Promise.all([caller.agent.stop(), callee.agent.stop()]);
 });
 
+test("an IPv6 address may be spelled in any way: whoever answers from it is who was asked", async () => {
+  const LONG = "[0:0:0:0:0:0:0:1]";
+  const callee = await testAgent({ host: "::1", publicHost: "::1", trunks: ["::1"] });
+  const caller = await testAgent({ host: "::1", publicHost: "::1", trunks: [] });
+  for (const transport of ["udp", "tcp"] as const) {
+    const target = `sip:pay@${LONG}:${callee.port};transport=${transport}`;
+    const { answered } = caller.agent.invite({ target, from: `sip:a@${LONG}`, offer: OFFER, ringTimeoutMs: 20_000 });
+    const [theirs] = await Promise.all([(await callee.calls.next()).answer(ANSWER), answered]);
+    await theirs.bye();
+    assert.equal(await caller.agent.options(target), 200);
+  }
+  await Promise.all([caller.agent.stop(), callee.agent.stop()]);
+});
+
 test("a listener on :: takes calls of both families, and answers an IPv4 peer by its IPv4 address", async () => {
   const callee = await testAgent({ host: "::", publicHost: "127.0.0.1", trunks: ["::1/128", "127.0.0.1"] });
   const caller = await testAgent();

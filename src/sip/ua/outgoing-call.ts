@@ -1,6 +1,6 @@
 import { unbracketed } from "#src/kernel/host-port.ts";
 import { contactOf, Dialog } from "../dialog/dialog.ts";
-import { parseAddress } from "../grammar/address.ts";
+import { type Address, parseAddress } from "../grammar/address.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
@@ -106,7 +106,7 @@ export class OutgoingCall {
     });
     stopRinging();
     for (const early of this.#early.values()) early.end();
-    if (outcome.status >= 300) this.#fail(outcome.status, outcome.reason);
+    if (outcome.status >= 300) this.#fail(outcome.status, outcome.reason, contactsOf(outcome.response));
   }
 
   #receiveProvisional(response: SipResponse, transaction: ClientTransaction): void {
@@ -162,14 +162,18 @@ export class OutgoingCall {
   #sendCancel(invite: ClientTransaction): void {
     if (this.#cancelled.has(invite)) return;
     this.#cancelled.add(invite);
-    this.#agent.transactions.request(cancellation(invite.request), invite.flow, { onResponse: () => {}, onFailed: () => {} });
+    const cancel = cancellation(invite.request);
+    void invite.flow.renewed().then(
+      (flow) => this.#agent.transactions.request(cancel, flow, { onResponse: () => {}, onFailed: () => {} }),
+      (error: unknown) => this.#agent.log.warn("sip_not_connected", { method: cancel.method, host: invite.flow.address, error }),
+    );
     this.#agent.clock.after(TRANSACTION_LIFE, () => invite.abandon());
   }
 
-  #fail(status: number, reason: string): void {
+  #fail(status: number, reason: string, contacts: readonly string[] = []): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#settle.reject(new InviteFailed(status, reason));
+    this.#settle.reject(new InviteFailed(status, reason, contacts));
   }
 }
 
@@ -191,6 +195,14 @@ function invitation(callId: string, options: InviteOptions, tag: string): SipReq
   for (const [name, value] of target.headers) if (URI_HEADER.test(name)) fields.addText(name, value);
   fields.add("Content-Type", "application/sdp");
   return new SipRequest("INVITE", requestUri, fields, Buffer.from(options.offer, "utf8"));
+}
+
+/** Where a response says that the target is (RFC 3261 sections 8.1.3.4 and 20.10); those of others are something else. */
+function contactsOf(response: SipResponse | null): string[] {
+  if (!response || response.status > 302) return [];
+  const preference = ({ params }: Address) => Number(params.get("q") ?? 1);
+  const contacts = response.addresses("contact").toSorted((one, other) => preference(other) - preference(one));
+  return contacts.map(({ uri }) => uri.toString());
 }
 
 /** Where the INVITE goes; null when the target or its transport is none we speak. */

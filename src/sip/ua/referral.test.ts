@@ -10,11 +10,16 @@ const closing: (() => Promise<void>)[] = [];
 after(() => Promise.all(closing.map((close) => close())));
 
 /** A call from a peer that is asked to call somebody else; the response to the REFER is `status`. */
-async function referred(status: number) {
-  const { agent, port, calls } = await testAgent();
+async function referred(status: number, timeoutMs = 30_000) {
+  const clock = new ManualClock();
+  const { agent, port, calls } = await testAgent({ clock });
   const peer = await rawUdp(port);
   closing.push(
-    () => agent.stop(),
+    () => {
+      const stopped = agent.stop();
+      clock.advance(500);
+      return stopped;
+    },
     () => peer.close(),
   );
   const callId = systemRandom.uuid();
@@ -24,7 +29,7 @@ async function referred(status: number) {
   peer.send(requestText(peer, { method: "ACK", headers: { "Call-ID": callId, To } }));
   const dialog = await answering;
   const to = "sip:agent@pbx.example?X-Payment-Status=payment-success";
-  const outcome = dialog.refer({ to, by: "sip:+15550001111@till.example", timeoutMs: 30_000 });
+  const outcome = dialog.refer({ to, by: "sip:+15550001111@till.example", timeoutMs });
   const request = await peer.requests.next();
   peer.send(respond(request, status, null).toBytes());
   let cseq = 1;
@@ -35,7 +40,7 @@ async function referred(status: number) {
     return (await peer.responses.next()).status;
   };
   const notify = (line: string, state = "active;expires=60") => send("NOTIFY", line, { Event: "refer", "Subscription-State": state });
-  return { dialog, request, outcome, notify, send };
+  return { clock, peer, dialog, request, outcome, notify, send };
 }
 
 test("a REFER names whom to call and who asks, and its NOTIFYs are followed to the end of that call (R-320)", async () => {
@@ -59,9 +64,49 @@ test("a REFER that is not taken, and a call that fails, are told apart (R-321)",
   const busy = await referred(202);
   await busy.notify("SIP/2.0 486 Busy Here\r\n", "terminated;reason=noresource");
   assert.deepEqual(await busy.outcome, { kind: "called", status: 486 });
-  const ended = await referred(202);
-  await ended.notify("SIP/2.0 180 Ringing\r\n", "terminated;reason=timeout");
-  assert.deepEqual(await ended.outcome, { kind: "silent", ringing: true });
+});
+
+test("a subscription that ends before the peer's call does says nothing of that call: it is waited for, and a peer that leaves has taken over", async () => {
+  for (const [line, ringing] of [
+    ["SIP/2.0 100 Trying", false],
+    ["SIP/2.0 180 Ringing", true],
+  ] as const) {
+    const rings = await referred(202);
+    await rings.notify(line, "terminated;reason=timeout");
+    rings.clock.advance(29_999);
+    assert.equal(await Promise.race([rings.outcome, Promise.resolve("waiting")]), "waiting");
+    rings.clock.advance(1);
+    assert.deepEqual(await rings.outcome, { kind: "silent", ringing });
+    const left = await referred(202);
+    await left.notify(line, "terminated;reason=noresource");
+    assert.equal(await left.send("BYE"), 200);
+    left.clock.advance(3_000);
+    assert.deepEqual(await left.outcome, { kind: "left", accepted: true, ringing: false });
+  }
+});
+
+test("a peer that knows nothing of the call any more has no caller: the call is over (RFC 3261 section 12.2.1.2)", async () => {
+  const { dialog, outcome } = await referred(481);
+  assert.deepEqual(await outcome, { kind: "left", accepted: false, ringing: false });
+  assert.deepEqual([await new Promise((resolve) => (dialog.onBye = resolve)), dialog.isTakenOver], ["gone", false]);
+});
+
+test("a peer that tells after its time that its call was answered has the caller: ours to him ends, and only then", async () => {
+  const { clock, peer, dialog, outcome, notify } = await referred(202);
+  await notify("SIP/2.0 100 Trying\r\n");
+  clock.advance(30_000);
+  assert.deepEqual(await outcome, { kind: "silent", ringing: false });
+  assert.equal(await notify("SIP/2.0 180 Ringing\r\n"), 200);
+  assert.deepEqual([dialog.ended, dialog.isTakenOver], [false, false]);
+  const ended = new Promise((resolve) => (dialog.onBye = resolve));
+  assert.equal(await notify("SIP/2.0 200 OK\r\n", "terminated;reason=noresource"), 200);
+  assert.deepEqual([await ended, dialog.isTakenOver], ["referred", true]);
+  assert.equal((await peer.requests.next()).method, "BYE");
+  const failed = await referred(202);
+  await failed.notify("SIP/2.0 100 Trying\r\n");
+  failed.clock.advance(30_000);
+  assert.equal(await failed.notify("SIP/2.0 404 Not Found\r\n", "terminated;reason=noresource"), 200);
+  assert.deepEqual([failed.dialog.ended, await failed.notify("SIP/2.0 200 OK\r\n")], [false, 481]);
 });
 
 test("the last NOTIFY counts also behind the BYE, and nothing else does (RFC 5057)", async () => {
@@ -77,18 +122,19 @@ test("the last NOTIFY counts also behind the BYE, and nothing else does (RFC 505
 
 test("silence after a REFER ends: unanswered it was refused, taken it is not known, and a peer that left has taken over", async () => {
   const clock = new ManualClock();
-  const unanswered = new Referral(clock, 30_000);
-  const taken = new Referral(clock, 30_000);
+  const referral = () => new Referral(clock, 30_000, assert.fail);
+  const unanswered = referral();
+  const taken = referral();
   taken.answered(202);
   clock.advance(30_000);
   assert.deepEqual(await unanswered.outcome, { kind: "refused", status: 408 });
   assert.deepEqual(await taken.outcome, { kind: "silent", ringing: false });
-  const left = new Referral(clock, 30_000);
+  const left = referral();
   left.answered(202);
   left.left(() => {});
   clock.advance(3_000);
   assert.deepEqual(await left.outcome, { kind: "left", accepted: true, ringing: false });
-  const gone = new Referral(clock, 30_000);
+  const gone = referral();
   gone.left(() => {});
   assert.deepEqual(await gone.outcome, { kind: "left", accepted: false, ringing: false });
   assert.equal(clock.pending, 0);

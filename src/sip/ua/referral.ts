@@ -9,7 +9,7 @@ export type ReferOutcome =
   | { kind: "called"; status: number }
   /** Taken, and no word of an end in time. `ringing`: a provisional status beyond 100 was the last one. */
   | { kind: "silent"; ringing: boolean }
-  /** The peer hung up: before it had taken the REFER, or after that without a word of how its call went. `ringing`: as above. */
+  /** The peer hung up: before it had taken the REFER, or after that without a word of how its call went. `ringing`: as above, and it would have told of more. */
   | { kind: "left"; accepted: boolean; ringing: boolean };
 
 /** The final NOTIFY may come behind the BYE: the subscription outlives the call (RFC 5057 section 4.1), ms. */
@@ -21,17 +21,25 @@ export class Referral {
   readonly outcome: Promise<ReferOutcome>;
   readonly #clock: Clock;
   readonly #resolve: (outcome: ReferOutcome) => void;
+  readonly #onLate: () => void;
   #cancelTimer: () => void;
   #accepted = false;
   #status = 100;
+  /** The peer has ended the subscription before its call. */
+  #isMute = false;
+  #isLate = false;
   #isOver = false;
 
-  /** `timeoutMs`: for the answer and the peer's call together. */
-  constructor(clock: Clock, timeoutMs: number) {
+  /**
+   * `timeoutMs`: for the answer and the peer's call together. A REFER that was taken cannot be taken back: `onLate` is called when that
+   * call is answered after its time.
+   */
+  constructor(clock: Clock, timeoutMs: number, onLate: () => void) {
     const { promise, resolve } = Promise.withResolvers<ReferOutcome>();
     this.outcome = promise;
     this.#clock = clock;
     this.#resolve = resolve;
+    this.#onLate = onLate;
     this.#cancelTimer = clock.after(timeoutMs, () => this.#fallSilent());
   }
 
@@ -52,8 +60,11 @@ export class Referral {
     this.#accepted = true;
     const body = Buffer.from(request.body.subarray(0, 64)).toString("latin1");
     this.#status = Number(STATUS_LINE.exec(body)?.[1] ?? this.#status);
-    if (this.#status >= 200) this.#end({ kind: "called", status: this.#status });
-    else if (/^terminated\b/i.test(request.header("subscription-state") ?? "")) this.#fallSilent();
+    // Some tell of no more than the beginning: what becomes of it then is told by their BYE, or by nothing (RFC 3515 section 2.4.5).
+    this.#isMute ||= /^terminated\b/i.test(request.header("subscription-state") ?? "");
+    if (this.#status < 200) return 200;
+    if (this.#isLate && this.#status < 300) this.#onLate();
+    this.#end({ kind: "called", status: this.#status });
     return 200;
   }
 
@@ -62,11 +73,14 @@ export class Referral {
     void this.outcome.then(after);
     if (!this.#accepted) return this.#end({ kind: "left", accepted: false, ringing: false });
     this.#cancelTimer();
-    this.#cancelTimer = this.#clock.after(AFTER_BYE_MS, () => this.#end({ kind: "left", accepted: true, ringing: this.#status > 100 }));
+    const ringing = this.#status > 100 && !this.#isMute;
+    this.#cancelTimer = this.#clock.after(AFTER_BYE_MS, () => this.#end({ kind: "left", accepted: true, ringing }));
   }
 
   #fallSilent(): void {
-    this.#end(this.#accepted ? { kind: "silent", ringing: this.#status > 100 } : { kind: "refused", status: 408 });
+    if (!this.#accepted) return this.#end({ kind: "refused", status: 408 });
+    this.#isLate = true;
+    this.#resolve({ kind: "silent", ringing: this.#status > 100 });
   }
 
   #end(outcome: ReferOutcome): void {

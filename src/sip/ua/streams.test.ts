@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { after, test } from "node:test";
+import { after, test, type TestContext } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { createIdentity } from "#simulators/tls.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
+import { Secret } from "#src/kernel/secret.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import { StreamFramer } from "../grammar/stream-framer.ts";
+import type { InviteOptions } from "./outgoing-call.ts";
 import { ANSWER, Inbox, OFFER, rawTcp, rawTls, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
 
 /** What a connection owes its peer, and how long it lasts. */
@@ -100,6 +104,38 @@ for (const [name, open] of STREAMS) {
   });
 }
 
+/** Whether the kernel asks after the other end of this connection from time to time: its timer is that (02) when all that was sent is acknowledged (01). */
+async function isKeptAlive(local: number, remote: number): Promise<boolean> {
+  const end = (port: number) => `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  for (;;) {
+    const [, line = ""] = readFileSync("/proc/net/tcp", "latin1").split(`${end(local)} ${end(remote)} 01 `);
+    const timer = line.split(" ", 2)[1]?.slice(0, 2);
+    if (timer !== "01") return timer === "02";
+    await turn();
+  }
+}
+
+test(
+  "a silent connection is asked after, so that a router keeps it and a dead one is known before a BYE is given to it",
+  { skip: existsSync("/proc/net/tcp") ? false : "needs Linux" },
+  async (t) => {
+    for (const [name, open] of STREAMS) {
+      const made = await target();
+      const peer = await open(made);
+      peer.send(requestText(peer));
+      assert.equal((await peer.responses.next()).status, 200);
+      const port = name === "TCP" ? made.port : made.tlsPort;
+      assert.ok(await isKeptAlive(port, peer.port), name);
+      await peer.close();
+    }
+    const { requests, invite } = await askedServer(t);
+    const outgoing = invite();
+    const { socket } = await requests.next();
+    assert.ok(await isKeptAlive(socket.remotePort!, socket.localPort!), "ours");
+    outgoing.cancel();
+  },
+);
+
 test("nothing is asked over a connection that no answer can come by any more", async () => {
   const made = await target();
   const peer = await rawTcp(made.port);
@@ -116,7 +152,8 @@ test("nothing is asked over a connection that no answer can come by any more", a
   await Promise.all([peer.closed, other.close()]);
 });
 
-test("a request over a connection that its server has given up is sent once more over a new one, and fails when that is given up too (RFC 3261 section 18.4)", async (t) => {
+/** A server that reads what is asked of it, by whichever connection. */
+async function askedServer(t: TestContext) {
   const requests = new Inbox<{ request: SipRequest; socket: Socket }>();
   const server = createServer((socket) => {
     const framer = new StreamFramer();
@@ -130,17 +167,25 @@ test("a request over a connection that its server has given up is sent once more
   await once(server, "listening");
   const made = await target();
   const uri = `sip:127.0.0.1:${(server.address() as AddressInfo).port};transport=tcp`;
+  const invite = (more: Partial<InviteOptions> = {}) =>
+    made.agent.invite({ target: uri, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 60_000, ...more });
+  return { made, requests, uri, invite };
+}
+
+test("a request over a connection that its server has given up is sent once more over a new one, and fails when that is given up too (RFC 3261 section 18.4)", async (t) => {
+  const { made, requests, uri, invite } = await askedServer(t);
   const asked = made.agent.options(uri);
   const first = await requests.next();
   first.socket.write(respond(first.request, 200, "t").toBytes());
   assert.equal(await asked, 200);
-  const invite = () => made.agent.invite({ target: uri, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 60_000 });
   const outgoing = invite();
   const lost = await requests.next();
   assert.equal(lost.socket, first.socket);
   lost.socket.destroy();
   const again = await requests.next();
-  assert.deepEqual([again.request.callId, again.request.method], [outgoing.callId, "INVITE"]);
+  assert.equal(outgoing.callId, again.request.callId);
+  // To a server that had read it, it is one that it knows: under another branch it would be a loop (section 8.2.2.2).
+  assert.deepEqual(again.request.toBytes(), lost.request.toBytes());
   again.socket.write(respond(again.request, 486, "t").toBytes());
   await assert.rejects(outgoing.answered, { status: 486 });
   const refused = invite();
@@ -153,6 +198,68 @@ test("a request over a connection that its server has given up is sent once more
     }
   }
   await assert.rejects(refused.answered, { status: 503 });
+});
+
+test("what is sent once more is the request with its credentials, where those were asked for before the connection was lost", async (t) => {
+  const { requests, invite } = await askedServer(t);
+  const outgoing = invite({ credentials: { username: "shop", password: new Secret("geheim"), md5: false } });
+  const nextInvite = async () => {
+    for (;;) {
+      const asked = await requests.next();
+      if (asked.request.method === "INVITE") return asked;
+    }
+  };
+  const first = await nextInvite();
+  const challenge = ["Proxy-Authenticate", 'Digest realm="t", nonce="n", qop="auth", algorithm=SHA-256'] as const;
+  first.socket.write(respond(first.request, 407, "t", { headers: [challenge] }).toBytes());
+  const proved = await nextInvite();
+  proved.socket.destroy();
+  const again = await nextInvite();
+  assert.deepEqual(again.request.toBytes(), proved.request.toBytes());
+  again.socket.write(respond(again.request, 486, "t").toBytes());
+  await assert.rejects(outgoing.answered, { status: 486 });
+});
+
+test("a phone whose connection is lost while it rings is told by another one that the call is cancelled, and gets its ACK (RFC 3261 section 9.1)", async (t) => {
+  const { requests, invite } = await askedServer(t);
+  const outgoing = invite();
+  const ringing = new Promise((resolve) => (outgoing.onRinging = resolve));
+  const first = await requests.next();
+  first.socket.write(respond(first.request, 180, "t").toBytes());
+  await ringing;
+  first.socket.end();
+  await once(first.socket, "close");
+  outgoing.cancel();
+  await assert.rejects(outgoing.answered, { status: 487 });
+  const { request: cancel, socket } = await requests.next();
+  assert.deepEqual([cancel.method, cancel.fields.first("via")], ["CANCEL", first.request.fields.first("via")]);
+  assert.notEqual(socket, first.socket);
+  socket.write(Buffer.concat([respond(cancel, 200, "t").toBytes(), respond(first.request, 487, "t").toBytes()]));
+  assert.equal((await requests.next()).request.method, "ACK");
+});
+
+test("a caller whose connection is lost before the answer, and who sends his INVITE again by a new one, is answered there", async () => {
+  const made = await target();
+  const first = await rawTcp(made.port);
+  // Nobody listens where its Via says: it can be answered by its own connection alone.
+  const Via = "SIP/2.0/TCP 127.0.0.1:9;branch=z9hG4bKlost;rport";
+  const invite = requestText(first, { method: "INVITE", headers: { Via, "Call-ID": "lost-before-the-answer" }, body: OFFER });
+  first.send(invite);
+  const call = await made.calls.next();
+  first.end();
+  await Promise.race([first.closed, first.close()]);
+  const again = await rawTcp(made.port);
+  again.send(invite + requestText(again));
+  assert.equal((await again.responses.next()).status, 200, "to the OPTIONS behind it");
+  const answering = call.answer(ANSWER);
+  const answered = await again.responses.next();
+  assert.deepEqual([answered.status, answered.callId], [200, "lost-before-the-answer"]);
+  again.send(requestText(again, { method: "ACK", headers: { "Call-ID": answered.callId, To: answered.header("To") } }));
+  const dialog = await answering;
+  const leaving = dialog.bye();
+  again.send(respond(await again.requests.next(), 200, null).toBytes());
+  await leaving;
+  assert.equal(made.calls.waiting.length, 0);
 });
 
 test("an agent that stops gives up the connections that are being made", async (t) => {
