@@ -418,6 +418,15 @@ describe("charging", () => {
     assert.equal(fake.charges.length, 0);
   });
 
+  test("tries that were no cards after a decline fail the session with that decline's error (R-192, R-275)", async () => {
+    const { create, page, charge, read } = service();
+    const id = await create();
+    fake.onCharge = async () => declined("card_declined");
+    await charge(id, await page(id));
+    for (let attempt = 2; attempt <= 5; attempt++) assert.equal((await charge(id, await page(id), { card: {} })).statusCode, 422);
+    assert.partialDeepStrictEqual(await read(id), { status: "payment-failed", error: { code: "card_declined" } });
+  });
+
   test("a body of exactly 32 KiB is read, and one byte more is refused (R-023)", async () => {
     const { create, page, charge } = service();
     const id = await create();
