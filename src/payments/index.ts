@@ -26,8 +26,11 @@ export interface Payments {
   settle(input: SettleInput): Promise<SettleResult>;
   /** The test word: success without the gateway, for a test session that is being collected. */
   skip(session: Session): Promise<SettleResult>;
-  /** The caller left: payment-failed when the last card was declined (R-275), else abandoned. A running charge goes on (R-274). */
-  giveUp(session: Session): Promise<Session | null>;
+  /**
+   * No card comes any more: payment-failed when the last one was declined (R-275), else `isExhausted` says whether the tries are used up
+   * or the payer left (abandoned). A running charge goes on (R-274).
+   */
+  giveUp(session: Session, isExhausted?: boolean): Promise<Session | null>;
   /** Asks the vendor, without a card, whether it takes the project's credentials. */
   checkCredentials(scope: CheckScope): Promise<CredentialsCheck>;
   /** Starts recovery; answers its stop. Needs the lease of `owner`. */
@@ -41,10 +44,11 @@ export function createPayments(deps: PaymentsDeps): Payments {
   return {
     settle: (input) => settle(deps, tokens, search, reversals, input),
     skip: (session) => skip(deps, session),
-    async giveUp(session) {
+    async giveUp(session, isExhausted = false) {
       const declined = await lastDecline(deps.database.db, session.id);
-      if (declined === null || !isDeclineCode(declined)) return await deps.sessions.apply(session.id, "abandon");
-      return await deps.sessions.apply(session.id, "fail", { ...errorOf({ code: declined, message: null }), from: "collecting" });
+      const code = declined !== null && isDeclineCode(declined) ? declined : isExhausted ? "attempts_exhausted" : null;
+      if (code === null) return await deps.sessions.apply(session.id, "abandon");
+      return await deps.sessions.apply(session.id, "fail", { ...errorOf({ code, message: null }), from: "collecting" });
     },
     checkCredentials: (scope) => checkCredentials(deps, tokens, scope),
     startJanitor: () => startJanitor(deps, search, reversals),

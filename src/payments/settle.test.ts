@@ -489,6 +489,18 @@ describe("settling a payment", () => {
       assert.deepEqual([failed.status, failed.errorCode, failed.cardLast4], ["payment-failed", "card_declined", "4242"]);
     });
 
+    test("with all tries used up fails the session with the last card's decline, without one as attempts_exhausted (R-192)", async () => {
+      for (const code of ["card_declined", "attempts_exhausted"] as const) {
+        fake.onCharge = async () => declined("card_declined");
+        const session = await collecting(fixture);
+        const { payments } = testProcess(fixture, fake.gateway());
+        if (code === "card_declined") await payments.settle({ session, card: testCard(), mayRetry: true });
+        await payments.giveUp(session, true);
+        const failed = await read(session);
+        assert.deepEqual([failed.status, failed.errorCode, failed.errorMessage], ["payment-failed", code, DECLINES[code].message]);
+      }
+    });
+
     test("before any card abandons it (R-194)", async () => {
       const session = await collecting(fixture);
       await testProcess(fixture, fake.gateway()).payments.giveUp(session);

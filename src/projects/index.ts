@@ -82,7 +82,7 @@ export interface Projects {
   /** Credentials that their vendor replaces with each use, and that were neither renewed nor saved for so many days. */
   unrenewedCredentials(db: Db, days: number): Promise<Unrenewed[]>;
   webhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<WebhookEndpoint | null>;
-  disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
+  disableWebhookEndpoint(db: Db, projectId: string, environment: Environment, url: string): Promise<boolean>;
   enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
   integrationSecrets(db: Db, projectId: string): Promise<IntegrationSecrets>;
   /** Carries out one change, in a transaction of its own; throws CommandFault, which names the path of the value at fault. */

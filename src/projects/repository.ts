@@ -197,17 +197,28 @@ export async function webhookEndpoint(db: Db, vault: Vault, projectId: string, e
   return both ?? own ?? null;
 }
 
-/** Stops deliveries until the endpoint is applied again or an event of it is resent: the receiver answered 410 (R-349). */
-export async function disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void> {
-  const stopped = await db
+/**
+ * Stops deliveries until the endpoint is applied again or an event of it is resent: the receiver at `url` answered 410 (R-349). False
+ * when the endpoint is at another address by now.
+ */
+export async function disableWebhookEndpoint(db: Db, projectId: string, environment: Environment, url: string): Promise<boolean> {
+  const asked = await db
+    .selectFrom("webhook_endpoints")
+    .select(["environment", "disabled_at"])
+    .where("project_id", "=", projectId)
+    .where("environment", "in", ["both", environment])
+    .where("url", "=", url)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!asked || asked.disabled_at) return asked !== undefined;
+  await db
     .updateTable("webhook_endpoints")
     .set({ disabled_at: sql<Date>`clock_timestamp()` })
     .where("project_id", "=", projectId)
-    .where("environment", "in", ["both", environment])
-    .where("disabled_at", "is", null)
-    .returning("project_id")
+    .where("environment", "=", asked.environment)
     .execute();
-  if (stopped.length > 0) await auditEndpoint(db, projectId, "service", "disabled");
+  await auditEndpoint(db, projectId, "service", "disabled");
+  return true;
 }
 
 export async function enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void> {

@@ -2,7 +2,6 @@ import { isIPv6 } from "node:net";
 import type { FinishReason } from "#src/conversation/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import { spokenLanguage } from "#src/kernel/language.ts";
-import { DECLINES } from "#src/kernel/payment.ts";
 import { readAnswer } from "#src/media/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { CallDialog, IncomingCall, SipRequest } from "#src/sip/index.ts";
@@ -185,15 +184,10 @@ const END: Readonly<Record<FinishReason, (id: string, deps: CallDeps) => Promise
   cancelled: async () => undefined,
   abandoned: giveUp,
   hung_up: giveUp,
-  exhausted: (id, { sessions }) =>
-    sessions.apply(id, "fail", {
-      errorCode: "attempts_exhausted",
-      errorMessage: DECLINES.attempts_exhausted.message,
-      from: "collecting",
-    }),
+  exhausted: (id, deps) => giveUp(id, deps, true),
 };
 
-async function giveUp(id: string, { sessions, payments, database }: CallDeps): Promise<void> {
+async function giveUp(id: string, { sessions, payments, database }: CallDeps, isExhausted = false): Promise<void> {
   const session = await sessions.find(database.db, id);
-  if (session && !isTerminal(session.status)) await payments.giveUp(session);
+  if (session && !isTerminal(session.status)) await payments.giveUp(session, isExhausted);
 }

@@ -86,6 +86,7 @@ const ENDINGS: readonly {
   hears: Parameters<typeof inCall>[0];
   told: string;
   status?: string;
+  error?: string;
   /** How fast time goes by until the callback is dialled, ms a turn. */
   ms?: number;
   lastWords: RegExp;
@@ -117,6 +118,7 @@ const ENDINGS: readonly {
     what: "too many tries",
     hears: (words, leg) => /card number/i.test(words) && press(leg, "4242424242424241#"),
     told: "payment-failed",
+    error: "attempts_exhausted",
     ms: 600,
     lastWords: /haven't been charged/,
   },
@@ -135,7 +137,7 @@ const ENDINGS: readonly {
   },
 ];
 
-for (const { what, gateway, hears, told, status = told, ms, lastWords } of ENDINGS) {
+for (const { what, gateway, hears, told, status = told, error, ms, lastWords } of ENDINGS) {
   test(`after ${what} the caller is taken back, and when nobody is there he hears how it ended and goodbye (R-323, R-325)`, async () => {
     if (gateway) fixture.gateway.onCharge = gateway;
     const { call, leg, userAgent, isDialled, over, current } = await inCall(hears);
@@ -145,6 +147,7 @@ for (const { what, gateway, hears, told, status = told, ms, lastWords } of ENDIN
     assert.deepEqual([headers["X-Session-Id"], headers["X-Payment-Status"], headers["X-Memory"]], [id, told, "order 118"]);
     // What became of the payment is written before anybody is called (R-324).
     assert.deepEqual([(await current()).status, (await current()).transferStatus], [status, null]);
+    if (error !== undefined) assert.equal((await current()).errorCode, error);
     userAgent.refuse(486);
     await over();
     assert.equal((await current()).transferStatus, "busy");

@@ -19,7 +19,8 @@ export interface WebhookEndpoint {
 /** Where a project wants the webhooks of an environment's sessions, as far as this module needs to know it. */
 export interface Endpoints {
   webhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<WebhookEndpoint | null>;
-  disableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
+  /** False when the endpoint is at another address than `url`, which then is not disabled. */
+  disableWebhookEndpoint(db: Db, projectId: string, environment: Environment, url: string): Promise<boolean>;
   enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
 }
 
@@ -134,7 +135,9 @@ export function createDelivery(deps: DeliveryDeps) {
       await database.transaction(async (tx) => {
         // The event's row first, as for a resend: the other way round each could wait for the other.
         await markDead(tx, event.id, outcome);
-        await projects.disableWebhookEndpoint(tx, event.projectId, event.environment);
+        const isDisabled = await projects.disableWebhookEndpoint(tx, event.projectId, event.environment, endpoint.url);
+        // Another address was applied meanwhile, and the next try goes there (R-291).
+        if (!isDisabled) await markWaiting(tx, event.id, outcome, 0);
       });
       return;
     }

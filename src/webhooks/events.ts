@@ -120,7 +120,7 @@ export async function markDead(db: Db, id: string, status: string): Promise<void
 export async function markWaiting(db: Db, id: string, status: string, waitMs: number): Promise<void> {
   await db
     .updateTable("webhook_events")
-    .set({ next_try_at: milliseconds(waitMs), last_status: status })
+    .set({ dead_at: null, next_try_at: milliseconds(waitMs), last_status: status })
     .where("id", "=", id)
     .execute();
 }

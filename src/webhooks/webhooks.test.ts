@@ -91,8 +91,10 @@ describe("the status webhook", () => {
       database: fixture.database,
       projects: {
         webhookEndpoint: async () => endpoint,
-        disableWebhookEndpoint: async () => {
-          if (endpoint) endpoint = { ...endpoint, disabledAt: new Date() };
+        disableWebhookEndpoint: async (_db, _projectId, _environment, url) => {
+          if (endpoint?.url !== url) return false;
+          endpoint = { ...endpoint, disabledAt: new Date() };
+          return true;
         },
         enableWebhookEndpoint: async () => {
           if (endpoint) endpoint = { ...endpoint, disabledAt: null };
@@ -322,6 +324,21 @@ describe("the status webhook", () => {
     await finalSession();
     await tryDue();
     assert.equal(receiver.received.length, count);
+  });
+
+  test("a 410 of an address that was replaced while it was asked stops nothing: the event goes to the new one (R-291, R-349)", async () => {
+    const moved = new Receiver();
+    await moved.listen();
+    receiver.answer = (response) => {
+      endpoint = { url: moved.url, secrets: [new Secret(SECRET)], amountUnit: "dollars", disabledAt: null };
+      status(410)(response);
+    };
+    const session = await finalSession();
+    await tryDue();
+    assert.equal(endpoint?.disabledAt, null);
+    assert.equal(moved.received.length, 1);
+    assert.partialDeepStrictEqual(await eventOf(session), { dead_at: null, last_status: "200" });
+    await moved.close();
   });
 
   test("a try goes to the address of that moment, with the secrets of that moment (R-291)", async () => {

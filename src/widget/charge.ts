@@ -8,12 +8,11 @@ import type { Charge, ChargeResult, WidgetDeps } from "./types.ts";
 
 /** Who moved the session, for the audit log. */
 const ACTOR = "widget";
-const EXHAUSTED: DeclineCode = "attempts_exhausted";
 
 /** `claimed`: no call has this voice session; the try gives it back. */
 type Begun = { kind: "begun"; number: number; session: Session; claimed: boolean };
-/** Its time is over, and nobody has ended it yet. */
-type Late = { kind: "late"; session: Session };
+/** Its time is over or its tries are used up, and nobody has ended it yet. */
+type Over = { kind: "over"; session: Session; isExhausted: boolean };
 
 /**
  * One try: counted and its nonce used first, in one commit with the claim of the session; then the charge protocol. The
@@ -26,16 +25,16 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
   const begun = await database.transaction((tx) => begin(deps, tx, sessionId, name));
   if (begun === "ended") return await endedResult(deps, nonces, sessionId);
   if (typeof begun === "string") return { kind: begun };
-  if (begun.kind === "late") {
-    // As the sweeper will: what the shopper is told is then how it ended.
-    await payments.giveUp(begun.session);
+  if (begun.kind === "over") {
+    // What the shopper is told is then how it ended.
+    await payments.giveUp(begun.session, begun.isExhausted);
     return await endedResult(deps, nonces, sessionId);
   }
   try {
     if (charge.card) return await settle(deps, nonces, charge, charge.card, begun);
     if (begun.number < MAX_TRIES) return { kind: "malformed", nonce: nonces.issue(sessionId) };
     // A link is used up by tries that were no cards; the call that the session is for may go on.
-    if (begun.session.channel === "widget") await sessions.apply(sessionId, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
+    if (begun.session.channel === "widget") await payments.giveUp(begun.session, true);
     return { kind: "malformed", nonce: nonces.issue(sessionId) };
   } finally {
     if (begun.claimed)
@@ -55,7 +54,7 @@ async function begin(
   tx: Db,
   id: string,
   nonce: string | null,
-): Promise<Begun | Late | "missing" | "ended" | "busy" | "invalid nonce"> {
+): Promise<Begun | Over | "missing" | "ended" | "busy" | "invalid nonce"> {
   const found = await sessions.find(tx, id);
   if (!found || !isPaidByPage(found, nonce !== null)) return "missing";
   if (isTerminal(found.status)) return "ended";
@@ -75,11 +74,8 @@ async function begin(
   if (busy) return "busy";
   // Of a voice session only the link is used up; and its time is the call's, or it expires.
   if (found.channel === "voice") return used >= MAX_TRIES ? "ended" : spent ? "invalid nonce" : "busy";
-  if (used >= MAX_TRIES) {
-    await sessions.transition(tx, id, "fail", { ...errorOf(EXHAUSTED), actor: ACTOR });
-    return "ended";
-  }
-  if (await isLate(tx, id)) return { kind: "late", session: claimed };
+  const isExhausted = used >= MAX_TRIES;
+  if (isExhausted || (await isLate(tx, id))) return { kind: "over", session: claimed, isExhausted };
   // Not spent: the try that kept this one out has ended since.
   return spent ? "invalid nonce" : "busy";
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
+import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { declined, FakeGateway, LOST, APPROVED } from "#src/payments/testing.ts";
@@ -70,6 +71,16 @@ const expireIn = (id: string, ms: number) =>
     .set({ expires_at: sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000})` })
     .where("id", "=", id)
     .execute();
+async function untilPaid(id: string, read: (id: string) => Promise<Record<string, unknown>>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = async () => {
+    if ((await read(id))["status"] === "payment-success") resolve();
+  };
+  const unwatch = api.sessions.watch(id, () => void look());
+  await look();
+  await promise;
+  unwatch();
+}
 /** Settings of the project's widget. */
 const setWidget = (widget: object) =>
   api.database.db
@@ -407,6 +418,15 @@ describe("charging", () => {
     assert.equal(fake.charges.length, 0);
   });
 
+  test("tries that were no cards after a decline fail the session with that decline's error (R-192, R-275)", async () => {
+    const { create, page, charge, read } = service();
+    const id = await create();
+    fake.onCharge = async () => declined("card_declined");
+    await charge(id, await page(id));
+    for (let attempt = 2; attempt <= 5; attempt++) assert.equal((await charge(id, await page(id), { card: {} })).statusCode, 422);
+    assert.partialDeepStrictEqual(await read(id), { status: "payment-failed", error: { code: "card_declined" } });
+  });
+
   test("a body of exactly 32 KiB is read, and one byte more is refused (R-023)", async () => {
     const { create, page, charge } = service();
     const id = await create();
@@ -529,6 +549,27 @@ describe("charging", () => {
     assert.equal(fake.charges.length, 1);
   });
 
+  test("a charge whose outcome is not known after 110 s is answered, and goes on: its connection would be dropped unanswered (R-030, R-283)", async () => {
+    for (const { name, capabilities } of Object.values(GATEWAYS_BUILT)) assert.ok(capabilities.deadlineMs < 105_000, name);
+    const clock = new ManualClock();
+    const { create, page, charge, read } = service({ deps: { clock } });
+    const id = await create();
+    const held = Promise.withResolvers<void>();
+    fake.onCharge = async (order) => {
+      await held.promise;
+      assert.equal(order.card.last4, "4242", "wiped before it was sent");
+      return APPROVED;
+    };
+    const nonce = await page(id);
+    const slow = charge(id, nonce);
+    await fake.called();
+    clock.advance(110_000);
+    assert.deepEqual(brief(await slow), BUSY);
+    held.resolve();
+    await untilPaid(id, read);
+    assert.deepEqual(brief(await charge(id, nonce)), OVER);
+  });
+
   test("cancel and charge at once: one of them wins, and no cancelled session is charged (R-284)", async () => {
     for (let round = 0; round < 10; round++) {
       fresh();
@@ -584,14 +625,7 @@ describe("charging", () => {
     socket.destroy();
     await once(socket, "close");
     held.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const look = async () => {
-      if ((await read(id))["status"] === "payment-success") resolve();
-    };
-    const unwatch = api.sessions.watch(id, () => void look());
-    await look();
-    await promise;
-    unwatch();
+    await untilPaid(id, read);
     await app.close();
   });
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { within } from "#src/kernel/clock.ts";
 import { AppError, type ErrorCode } from "#src/kernel/errors.ts";
 import { type ChargeResult, type Found, readCardBody, type Widget } from "#src/widget/index.ts";
 import type { TrafficAudit } from "../traffic-audit.ts";
@@ -18,6 +19,11 @@ const CHARGE_BODY_LIMIT = 32 * 1024;
 /** Requests a minute from one address. */
 const READS = 60;
 const CHARGES = 10;
+/**
+ * How long a charge is waited for: longer than a gateway may take, and shorter than a connection may be silent. Only a database that is
+ * away makes it take longer; the page then looks what became of it.
+ */
+const CHARGE_MS = 110_000;
 /** What a page of this service, and no other, may ask leave for. */
 const PREFLIGHTS = [
   ["/v1/widget-sessions/:session_id", "GET"],
@@ -71,17 +77,14 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     const { acceptedBrands } = project;
     const sent = await readCard(request, reply, { nowMs: deps.clock.now(), cvvNeeded, acceptedBrands });
     const card = sent instanceof Error ? null : sent;
-    try {
-      const result = await widget.charge({ sessionId: id, nonce, card, customerIp: request.client.address() });
-      // It counted as a try; now it is told what is wrong.
-      if (result.kind === "malformed" && sent instanceof Error) {
-        reply.header(NONCE_HEADER, result.nonce);
-        throw sent;
-      }
-      return answerTo(result, reply);
-    } finally {
-      card?.wipe();
+    const charged = widget.charge({ sessionId: id, nonce, card, customerIp: request.client.address() }).finally(() => card?.wipe());
+    const result = await within(deps.clock, CHARGE_MS, charged, () => ({ kind: "busy" }) as const);
+    // It counted as a try; now it is told what is wrong.
+    if (result.kind === "malformed" && sent instanceof Error) {
+      reply.header(NONCE_HEADER, result.nonce);
+      throw sent;
     }
+    return answerTo(result, reply);
   });
 
   app.get("/widget/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {

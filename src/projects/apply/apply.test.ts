@@ -370,7 +370,10 @@ organizations:
 
   test("an endpoint that its receiver switched off is on again once it is applied", async () => {
     const { id, projects } = await shop();
-    await projects.disableWebhookEndpoint(database.db, id, "test");
+    const { url } = (await projects.webhookEndpoint(database.db, id, "test")) ?? assert.fail();
+    assert.equal(await projects.disableWebhookEndpoint(database.db, id, "test", "https://former.example/hook"), false);
+    assert.equal((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt, null, "another address was gone");
+    for (const _ of ["first", "again"]) assert.equal(await projects.disableWebhookEndpoint(database.db, id, "test", url), true);
     assert.ok((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt);
     const text = project("status_webhook: { url: https://new.example/hook }");
     assert.deepEqual((await apply(text)).changes, [{ object: "status webhook of acme/shop", action: "enabled" }]);
@@ -428,7 +431,8 @@ organizations:
     test("a 410 to one switches only that one off", async () => {
       const { id, projects } = await shop();
       await hook(`{ test: { url: "${TEST}" }, live: { url: ${LIVE} } }`);
-      await projects.disableWebhookEndpoint(database.db, id, "test");
+      assert.equal(await projects.disableWebhookEndpoint(database.db, id, "test", LIVE), false);
+      await projects.disableWebhookEndpoint(database.db, id, "test", TEST);
       assert.ok((await projects.webhookEndpoint(database.db, id, "test"))?.disabledAt);
       assert.equal((await projects.webhookEndpoint(database.db, id, "live"))?.disabledAt, null);
       await hook(`{ live: { url: ${LIVE} } }`);
