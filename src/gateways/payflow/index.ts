@@ -70,6 +70,11 @@ async function submit(order: Order, io: PayflowIo, build: () => GatewayRequest):
 /** What is held for a review, or approved in part, is not what was asked for: it is voided. */
 async function settled(subject: kit.Noted<Subject>, io: PayflowIo, state: PaymentState): Promise<Outcome> {
   if (state.outcome === "cannot verify") return kit.declined("gateway_misconfigured", { reason: "the processor stores no cards" });
+  if (state.outcome === "refused") {
+    // Nothing settles such a hold: where it cannot be voided it lapses.
+    await io.send(requests.voidPayment(subject, io.settings, state.pnref, ""));
+    return state.refusal;
+  }
   if (state.outcome !== "held" && state.outcome !== "partial") return state;
   await io.note({ pnref: state.pnref });
   if (!(await takeBack(subject, io, state.pnref)))

@@ -159,6 +159,20 @@ describe("payflow responses", () => {
     );
   });
 
+  test("what the merchant's rules refuse after the bank's approval is voided, so that no hold stays, and refused whatever comes of that", async () => {
+    for (const [result, code] of [
+      ["112", "incorrect_zip"],
+      ["114", "incorrect_cvc"],
+      ["117", "limit_exceeded"],
+    ] as const)
+      for (const voided of [answered(200, "RESULT=0&PNREF=A10A6AE70999"), refused("108"), LOST]) {
+        const io = ioWith([refused(result), voided]);
+        assert.equal(codeOf(await payflow.charge(orderOf(), io)), code);
+        assert.match(io.sent[1]?.body ?? "", /^TRXTYPE\[1\]=V&.*&ORIGID\[12\]=A10AA63244D1$/);
+        assert.equal(io.sent.length, 2);
+      }
+  });
+
   test("a held verification is voided, and no money is ever credited for it", async () => {
     const io = ioWith([refused("126"), refused("108"), answered(200, "RESULT=0&PNREF=A10A6AE70431")]);
     assert.equal((await payflow.tokenize(orderOf({ mode: "tokenize" }), io)).outcome, "unknown");

@@ -26,6 +26,8 @@ const codeOf = kit.codeTable({
 const NOT_KNOWN = new Set(["11", "103", "104", "106", "107", "109", "150", "151"]);
 /** Held for a review, or not screened: not settled until somebody looks. */
 const HELD = new Set(["126", "127"]);
+/** Refused by the merchant's own rules after the bank had approved, whose hold may stay. */
+const AFTER_APPROVAL = new Set(["112", "114", "117"]);
 /** A plain decline can be told apart by the processor's own words. */
 const ofWords = kit.textTable<DeclineCode>([
   [/expired/i, "expired_card"],
@@ -41,13 +43,14 @@ export const CANNOT_VERIFY = "4";
 
 const PNREF = /^[A-Za-z0-9]{12}$/;
 
-/** What an answer says; `held` and `partial` must be voided. */
+/** What an answer says; `held` and `partial` must be voided, `refused` should be. */
 export type PaymentState =
   | Approved
   | Declined
   | Unknown
   | { outcome: "held"; pnref: string }
   | { outcome: "partial"; pnref: string }
+  | { outcome: "refused"; pnref: string; refusal: Declined }
   | { outcome: "cannot verify" };
 
 /** Status is 200 for everything that the vendor says: `RESULT` counts. */
@@ -82,9 +85,10 @@ function stateOf(form: kit.Form, result: string, pnref: string, subject: Subject
   if (result !== "0") {
     const code = declineOf(form, result);
     const processor = { payflow_pnref: PNREF.test(pnref) ? pnref : undefined };
-    return code === undefined
-      ? kit.unknown("a RESULT that Payflow does not document")
-      : kit.declined(code, { message: form.get("RESPMSG"), processor });
+    if (code === undefined) return kit.unknown("a RESULT that Payflow does not document");
+    const refusal = kit.declined(code, { message: form.get("RESPMSG"), processor });
+    const isHeld = subject.mode === "charge" && AFTER_APPROVAL.has(result) && PNREF.test(pnref);
+    return isHeld ? { outcome: "refused", pnref, refusal } : refusal;
   }
   if (!PNREF.test(pnref)) return kit.unknown("approved without a PNREF");
   if (form.get("RESPMSG") === "Partial Approval") return { outcome: "partial", pnref };
