@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ERRORS, type ErrorCode } from "#src/kernel/errors.ts";
 import type { Clock } from "#src/kernel/clock.ts";
@@ -29,6 +29,9 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 };
 
 const LOG_FULL_MS = 60_000;
+
+/** The response to a connection's last request. */
+const lastResponses = new WeakMap<Socket, ServerResponse>();
 
 interface Connection {
   /** Null: counts for no address. */
@@ -92,6 +95,7 @@ export function limitConnections(
     return undefined;
   });
   server.prependListener("request", ({ socket }, response) => {
+    lastResponses.set(socket, response);
     const connection = open.get(socket);
     if (!connection) return;
     connection.requests++;
@@ -118,6 +122,9 @@ export function refuseConnection(
   clock: Clock,
 ): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
+  const last = lastResponses.get(socket);
+  // It is what comes behind a whole request, whose answer goes first and is the last one (RFC 9112 section 9.3.2).
+  if (last?.req.complete && !last.headersSent) return void (last.shouldKeepAlive = false);
   const status = error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : ERRORS[parserFault(error)].status;
   const body = JSON.stringify({ detail: REASONS[status] });
   socket.end(

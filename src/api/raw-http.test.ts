@@ -104,6 +104,18 @@ test("what could be read as two requests is refused and the connection closed (R
   }
 });
 
+test("what follows a request and is none does not take its answer, and ends the connection behind it (R-030, RFC 9112 section 9.3.2)", async () => {
+  for (const after of ["}", "GARBAGE\r\n\r\n"]) {
+    const { text, closed } = await exchange((socket) => socket.write(`${POST}Content-Length: ${body.length}\r\n\r\n${body}${after}`));
+    assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}|connection: close|"status":"created"/gi), [
+      "HTTP/1.1 201",
+      "Connection: close",
+      '"status":"created"',
+    ]);
+    assert.ok(closed);
+  }
+});
+
 test("nobody is connected elsewhere, and who asks for it is answered; an upgrade is a request like any other (R-030)", async () => {
   for (const target of ["x:443", "/v1/sessions"]) {
     const { text, closed } = await exchange((socket) => socket.write(`CONNECT ${target} HTTP/1.1\r\n${AUTHORIZED}\r\n`));
