@@ -166,8 +166,11 @@ export const exceptRule = (rule: DigitRule, digits: readonly number[]): DigitRul
 export const PRELUDE_WEIGHT = 0.05;
 const RESTART_WEIGHT = 0.01;
 
-/** The grammar of digit strings of a rule, spoken digit by digit or in `groups` too: "double four", "triple four", "forty two", "fifteen". */
-export function digitAcceptor(rule: DigitRule, { groups, prelude }: { groups: boolean; prelude?: Prelude }): Acceptor {
+/** The grammar of digit strings of a rule, spoken digit by digit or in `groups` too: "double four", "triple four", "forty two", "fifteen"; or one of `phrases`. */
+export function digitAcceptor(
+  rule: DigitRule,
+  { groups, prelude, phrases = [] }: { groups: boolean; prelude?: Prelude; phrases?: readonly string[] },
+): Acceptor {
   const ids = new Map<string, number>();
   const arcs = new Map<string, Arc>();
   const waiting: string[] = [];
@@ -244,6 +247,7 @@ export function digitAcceptor(rule: DigitRule, { groups, prelude }: { groups: bo
     const broken = idOf("broken off");
     const others = groups ? [...TEEN_WORDS, ...TENS_WORDS, ...REPEATS.map(([word]) => word)].filter((word) => word !== "") : [];
     add(START, begin, null);
+    for (const phrase of phrases) addPhrase(START, FINAL, phrase, 1);
     for (const filler of prelude.fillers) addPhrase(START, START, filler, PRELUDE_WEIGHT);
     for (const introduction of prelude.introductions) addPhrase(START, begin, introduction, PRELUDE_WEIGHT);
     for (const word of [...DIGIT_WORDS, "oh", ...others]) {

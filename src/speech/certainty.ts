@@ -38,9 +38,13 @@ export function opinion<Meaning>(
   const best = decoder.score(samples);
   const meaning = best && meaningOf(best.words);
   if (!best || meaning === null) return null;
+  const margin = marginOf(decoder, samples, best);
+  return margin >= leastMargin(best.words) ? { ...best, meaning, margin } : null;
+}
+
+/** How much likelier than phones the best words are, in each of their frames. */
+export function marginOf(decoder: Decoder, samples: Float32Array, best: Scored): number {
   decoder.use(ANYTHING);
   const anything = decoder.score(samples);
-  if (!anything) return null;
-  const margin = (best.score - anything.score) / Math.max(1, best.frames);
-  return margin >= leastMargin(best.words) ? { ...best, meaning, margin } : null;
+  return anything ? (best.score - anything.score) / Math.max(1, best.frames) : -Infinity;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { ANYTHING } from "./certainty.ts";
 import { understandDate } from "./dates.ts";
-import type { Decoder } from "./decoder.ts";
+import type { Decoder, Decoders } from "./decoder.ts";
 import { EXPIRY } from "./phrases.ts";
 
 const DATE = "march thirty";
@@ -105,7 +105,12 @@ for (const [isTaken, what, heard, lead] of [
   ],
 ] as const) {
   test(`a date that ${what} is ${isTaken ? "taken" : "asked again"}`, () => {
-    const result = understandDate(decoderOf(heard, lead) as Decoder, new Float32Array(8_000), true);
+    const scoring = decoderOf(heard, lead) as Decoder;
+    const aside: Decoders["aside"] = (_, grammar, samples) => () => {
+      scoring.use(grammar);
+      return scoring.score(samples);
+    };
+    const result = understandDate({ scoring, aside }, new Float32Array(8_000), true);
     assert.deepEqual(result, isTaken ? { kind: "expiry", month: 3, year: 2030, certain: true } : { kind: "nothing" });
   });
 }

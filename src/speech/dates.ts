@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
-import { LEAST_MARGIN, type Opinion, opinion } from "./certainty.ts";
-import type { Decoder } from "./decoder.ts";
+import { LEAST_MARGIN, type Opinion, marginOf, opinion } from "./certainty.ts";
+import type { Decoder, Decoders, Scored } from "./decoder.ts";
 import { EXPIRY, expiryAcceptor } from "./phrases.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { RecognitionResult } from "./recognition-result.ts";
@@ -21,22 +21,36 @@ const QUESTION = {
   leastMargin: () => LEAST_MARGIN,
 };
 
-/** The expiry date in `samples`, or nothing. `decoder` must be one whose scores can be compared. Three opinions, for a doubtful date a decoding more. */
-export function understandDate(decoder: Decoder, samples: Float32Array, isClear: boolean): RecognitionResult {
-  if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return { kind: "nothing" };
-  const own = opinion(decoder, samples, QUESTION);
-  if (!own) return { kind: "nothing" };
-  const others: Opinion<Expiry>[] = [];
-  for (const speaker of [SMALLER_SPEAKER, LARGER_SPEAKER]) {
-    const other = opinion(decoder, warp(samples, speaker), QUESTION);
-    if (!other) return { kind: "nothing" };
-    others.push(other);
+/**
+ * The expiry date in `samples`, or nothing. The other two voices are decoded aside, and how well a date fits its sound in them is measured where
+ * that decides.
+ */
+export function understandDate(
+  { scoring, aside }: Pick<Decoders, "scoring" | "aside">,
+  samples: Float32Array,
+  isClear: boolean,
+): RecognitionResult {
+  const nothing: RecognitionResult = { kind: "nothing" };
+  if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return nothing;
+  const voices = [SMALLER_SPEAKER, LARGER_SPEAKER].map((speaker) => {
+    const voice = warp(samples, speaker);
+    return { voice, heard: aside("scoring", EXPIRY, voice) };
+  });
+  const own = opinion(scoring, samples, QUESTION);
+  if (!own) return nothing;
+  const others: { voice: Float32Array; best: Scored; isSame: boolean }[] = [];
+  for (const { voice, heard } of voices) {
+    const best = heard();
+    const meaning = best && QUESTION.meaningOf(best.words);
+    if (!meaning) return nothing;
+    others.push({ voice, best, isSame: isDeepStrictEqual(meaning, own.meaning) });
   }
-  const same = others.filter(({ meaning }) => isDeepStrictEqual(meaning, own.meaning));
-  const isAgreed = same.length === others.length;
-  const fits = ({ margin }: Opinion<Expiry>) => margin >= FITTING_MARGIN;
-  const isCertain = fits(own) ? isAgreed || same.some(fits) : isAgreed && leadOf(decoder, samples, own) >= LEAST_LEAD;
-  return isCertain ? { kind: "expiry", ...own.meaning, certain: isClear } : { kind: "nothing" };
+  const isAgreed = others.every(({ isSame }) => isSame);
+  const isCertain =
+    own.margin >= FITTING_MARGIN
+      ? isAgreed || others.some(({ voice, best, isSame }) => isSame && marginOf(scoring, voice, best) >= FITTING_MARGIN)
+      : isAgreed && leadOf(scoring, samples, own) >= LEAST_LEAD;
+  return isCertain ? { kind: "expiry", ...own.meaning, certain: isClear } : nothing;
 }
 
 /** By how much a date is likelier than any other: infinitely where those were given up on the way. */

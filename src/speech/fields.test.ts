@@ -19,7 +19,9 @@ function decodersOf(...leads: readonly number[]): Decoders {
       return next ? { words: next.words.split(" "), score: next.score, frames: 100 } : null;
     },
   };
-  return { scoring, batch: scoring, streaming: scoring } as Decoders;
+  // Aside and in line, a voice's digits are asked for before what else they could be.
+  const aside = () => () => scoring.score(new Float32Array());
+  return { scoring, batch: scoring, streaming: scoring, aside } as Pick<Decoders, "aside"> as Decoders;
 }
 
 for (const [isCertain, line, leads] of [

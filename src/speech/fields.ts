@@ -2,13 +2,13 @@ import { Cell, isCompleteNumber } from "#src/kernel/card.ts";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { ANY_DIGITS, type Acceptor, type DigitRule, cardRule, digitAcceptor, exceptRule, lengthRule, takes } from "./acceptor.ts";
 import { ANSWERS, understandAnswer } from "./answers.ts";
-import { ANYTHING } from "./certainty.ts";
+import { ANYTHING, marginOf } from "./certainty.ts";
 import type { Decoder, Decoders, Scored } from "./decoder.ts";
 import { byLeftContext } from "./left-context.ts";
 import { understandDate } from "./dates.ts";
-import { EXPIRY } from "./phrases.ts";
+import { COMMAND_PHRASES, EXPIRY } from "./phrases.ts";
 import { NUMBER_PRELUDE, withoutPrelude } from "./prelude.ts";
-import { type ListenFor, type ListenTask, type RecognitionResult } from "./recognition-result.ts";
+import { type ListenFor, type ListenTask, type RecognitionResult, isWhole } from "./recognition-result.ts";
 import { digitsOf, hasRegularPairs } from "./spoken-numbers.ts";
 import { LARGER_SPEAKER, SMALLER_SPEAKER, warp } from "./warp.ts";
 
@@ -54,7 +54,8 @@ const LEAST_LEAD_CARD = 100;
 /** Less likely than phones by more than this in each frame, it was no digits. */
 const LEAST_MARGIN_DIGITS = -12;
 
-const spokenDigits = (rule: DigitRule) => byLeftContext(digitAcceptor(rule, { groups: true, prelude: NUMBER_PRELUDE }));
+const spokenDigits = (rule: DigitRule, phrases: readonly string[] = []) =>
+  byLeftContext(digitAcceptor(rule, { groups: true, prelude: NUMBER_PRELUDE, phrases }));
 
 /** Any string of digits, groups and what comes before an answer included. */
 export const FREE_DIGITS = spokenDigits(ANY_DIGITS);
@@ -80,22 +81,33 @@ interface ScoredDigits extends Scored {
   digits: number[];
 }
 
-function scoreDigits(decoder: Decoder, samples: Float32Array, grammar: Acceptor): ScoredDigits | null {
-  decoder.use(grammar);
-  const best = decoder.score(samples);
-  const digits = best && digitsIn(best.words);
-  return digits && { ...best, digits };
+function withDigits(scored: Scored | null): ScoredDigits | null {
+  const digits = scored && digitsIn(scored.words);
+  return digits && { ...scored, digits };
 }
 
-/** The second likeliest digits of these lengths, and how far `best` leads: infinitely where they were given up on the way. */
-function alternativeTo(
-  decoder: Decoder,
-  samples: Float32Array,
-  best: ScoredDigits,
-  lengths: readonly number[],
-): { digits: number[]; lead: number } {
-  const alternative = scoreDigits(decoder, samples, spokenDigits(exceptRule(lengthRule(lengths), best.digits)));
-  return { digits: alternative?.digits ?? [], lead: alternative ? best.score - alternative.score : Infinity };
+function scoreDigits(decoder: Decoder, samples: Float32Array, grammar: Acceptor): ScoredDigits | null {
+  decoder.use(grammar);
+  return withDigits(decoder.score(samples));
+}
+
+/** Any digits of these lengths but these, or a command: three of ten voices said "say again" like a code. */
+const othersThan = (digits: readonly number[], lengths: readonly number[]) =>
+  spokenDigits(exceptRule(lengthRule(lengths), digits), COMMAND_PHRASES);
+
+/** How far `best` leads the second likeliest: infinitely where that was given up on the way. */
+const leadOver = (alternative: Scored | null, best: Scored): number => (alternative ? best.score - alternative.score : Infinity);
+
+/** The likeliest digits but these, as many or fewer, or a command. */
+function scoreOthers(decoder: Decoder, samples: Float32Array, digits: readonly number[]): Scored | null {
+  decoder.use(othersThan(digits, upTo(digits.length)));
+  return decoder.score(samples);
+}
+
+/** How far `best` leads any other digits of these lengths, and the commands. */
+function leadOf(decoder: Decoder, samples: Float32Array, best: ScoredDigits, lengths: readonly number[]): number {
+  decoder.use(othersThan(best.digits, lengths));
+  return leadOver(decoder.score(samples), best);
 }
 
 /** So many digits and fewer: what was asked for and is not all there has a shorter alternative. */
@@ -112,18 +124,33 @@ export const digitsResult = (digits: readonly number[], final: boolean, certain:
 export const missingDigits = (usual: readonly number[], { have, lengths }: Pick<ListenTask, "have" | "lengths">): number[] =>
   (lengths ?? usual).map((length) => length - have).filter((length) => length > 0);
 
-/** Digits were heard, fewer than the shortest answer has. */
-export function isIncomplete(task: ListenTask, free: readonly number[] | null): boolean {
-  if (task.what !== "number" && task.what !== "cvv" && task.what !== "zip") return false;
-  return free !== null && free.length > 0 && free.length < Math.min(...missingDigits(LENGTHS[task.what], task));
+/** Where digits were heard, how many fewer than the shortest answer has. */
+export function missingOf(task: ListenTask, free: readonly number[] | null): number {
+  if (!free || free.length === 0 || (task.what !== "number" && task.what !== "cvv" && task.what !== "zip")) return 0;
+  return Math.max(0, Math.min(...missingDigits(LENGTHS[task.what], task)) - free.length);
+}
+
+/** Nothing can come behind this answer: it is certain and has all the digits that it can have. "Thirty" may be the beginning of "thirty one". */
+export function isFull(task: ListenTask, result: RecognitionResult): boolean {
+  if (!isWhole(result)) return false;
+  if (result.kind === "expiry") return result.year % 10 !== 0;
+  if (result.kind !== "digits" || (task.what !== "number" && task.what !== "cvv" && task.what !== "zip")) return false;
+  const missing = missingDigits(LENGTHS[task.what], task);
+  return result.digits.length === Math.max(...missing) || (task.what === "number" && missing.includes(result.digits.length));
 }
 
 /** By how much `digits` lead, up to `LARGEST_LEAD`, when a smaller or a larger person says them; 0 where other digits are heard. */
-function leadAs(speaker: number, scoring: Decoder, samples: Float32Array, digits: readonly number[], lengths: readonly number[]): number {
+function leadAs(
+  speaker: number,
+  { scoring, aside }: Decoders,
+  samples: Float32Array,
+  digits: readonly number[],
+  lengths: readonly number[],
+): number {
   const voice = warp(samples, speaker);
+  const alternative = aside("scoring", othersThan(digits, upTo(digits.length)), voice);
   const best = scoreDigits(scoring, voice, acceptor(lengths));
-  if (!best || !isSame(digits, best.digits)) return 0;
-  return Math.min(alternativeTo(scoring, voice, best, upTo(digits.length)).lead, LARGEST_LEAD);
+  return best && isSame(digits, best.digits) ? Math.min(leadOver(alternative(), best), LARGEST_LEAD) : 0;
 }
 
 /** Whether the leads in a smaller and a larger person's voice make up for that in the caller's own. The caller waits: none is decoded in vain. */
@@ -139,27 +166,33 @@ function isCertainInOthers(own: number, { two, each }: { two: number; each: numb
 
 /**
  * The likeliest digits of these lengths, certain when all others and all shorter ones are much less likely, in the caller's voice or as a
- * smaller and a larger person would say it too. Two decodings for each voice, each 0.05 seconds of work for a second.
+ * smaller and a larger person would say it too. Two decodings for each voice, side by side, each 0.05 seconds of work for a second.
  */
-function likeliestDigits({ scoring }: Decoders, { samples, free, line }: UtteranceAudio, lengths: readonly number[]): RecognitionResult {
+function likeliestDigits(decoders: Decoders, { samples, free, line }: UtteranceAudio, lengths: readonly number[]): RecognitionResult {
+  const { scoring, aside } = decoders;
+  // The second likeliest are mostly those besides the ones that the free grammar heard.
+  const besidesFree =
+    line !== "bad" && free && lengths.includes(free.length) ? aside("scoring", othersThan(free, upTo(free.length)), samples) : null;
   const best = scoreDigits(scoring, samples, acceptor(lengths));
   if (!best) return NOTHING;
   const { digits } = best;
   if (line === "bad") return digitsResult(digits, true, false);
-  const alternative = alternativeTo(scoring, samples, best, upTo(digits.length));
-  if (alternative.lead < 0 && alternative.digits.length < digits.length) return digitsResult(alternative.digits, false, false);
   const isFollowed = isSame(digits, free);
+  const alternative = isFollowed && besidesFree ? besidesFree() : scoreOthers(scoring, samples, digits);
+  const lead = leadOver(alternative, best);
+  if (alternative && lead < 0) {
+    const others = digitsIn(alternative.words);
+    if (!others) return NOTHING;
+    if (others.length < digits.length) return digitsResult(others, false, false);
+  }
   const least = CERTAIN_LEAD[line][isFollowed ? "followed" : "alone"];
-  if (alternative.lead < least.own) {
-    const own = Math.min(alternative.lead, LARGEST_LEAD);
-    const leads = (speaker: number) => leadAs(speaker, scoring, samples, digits, lengths);
+  if (lead < least.own) {
+    const own = Math.min(lead, LARGEST_LEAD);
+    const leads = (speaker: number) => leadAs(speaker, decoders, samples, digits, lengths);
     if (!isCertainInOthers(own, least, leads)) return digitsResult(digits, true, false);
   }
   if (isFollowed) return digitsResult(digits, true, true);
-  scoring.use(ANYTHING);
-  const anything = scoring.score(samples);
-  const isSpoken = anything !== null && (best.score - anything.score) / Math.max(1, best.frames) >= LEAST_MARGIN_DIGITS;
-  return digitsResult(digits, true, isSpoken);
+  return digitsResult(digits, true, marginOf(scoring, samples, best) >= LEAST_MARGIN_DIGITS);
 }
 
 /** A whole answer of one of `usual` lengths or those that the conversation knows: certain when other digits are much less likely. Or a part of one: certain when two decodings agree as well. */
@@ -175,7 +208,7 @@ function understandDigits(usual: readonly number[]): Understand {
       return digitsResult(
         part.digits,
         false,
-        isAgreed && alternativeTo(decoders.batch, samples, part, upTo(part.digits.length)).lead >= LEAST_LEAD[line],
+        isAgreed && leadOf(decoders.batch, samples, part, upTo(part.digits.length)) >= LEAST_LEAD[line],
       );
     }
     return likeliestDigits(decoders, utterance, missing);
@@ -199,34 +232,33 @@ const isCard = ({ digits, words }: ScoredDigits): boolean =>
  * of its length are nearly as likely.
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
-  const { batch } = decoders;
+  const { batch, aside } = decoders;
   const { samples, free, line } = utterance;
   const [shortest = 0] = LENGTHS.number;
   const count = free?.length ?? 0;
   if (options.have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
     return understandDigits(LENGTHS.number)(decoders, utterance, options);
 
-  const isLeading = (best: ScoredDigits) => alternativeTo(batch, samples, best, [best.digits.length]).lead >= LEAST_LEAD_CARD;
+  const isLeading = (best: ScoredDigits) => leadOf(batch, samples, best, [best.digits.length]) >= LEAST_LEAD_CARD;
   if (line !== "bad" && OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) return digitsResult(free, true, isLeading(again));
   }
+  const repeated = aside("batch", acceptor(LENGTHS.number), warp(samples, SMALLER_SPEAKER));
   const best = scoreDigits(batch, samples, acceptor(LENGTHS.number));
   if (!best) return NOTHING;
   const { digits } = best;
   // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
   if (line === "bad" || !isCard(best) || count < digits.length - 1) return digitsResult(digits, true, false);
   const isFollowed = isSame(digits, free);
-  if (isFollowed && isLeading(best)) return digitsResult(digits, true, true);
-  const repeated = scoreDigits(batch, warp(samples, SMALLER_SPEAKER), acceptor(LENGTHS.number));
-  const isRepeated = isSame(digits, repeated?.digits ?? null);
-  return digitsResult(digits, true, isRepeated && (isFollowed || isLeading(best)));
+  const isRepeated = isSame(digits, withDigits(repeated())?.digits ?? null);
+  return digitsResult(digits, true, (isFollowed && isRepeated) || ((isFollowed || isRepeated) && isLeading(best)));
 };
 
 /** How each question's answer is understood. */
 export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   number: understandNumber,
-  expiry: ({ scoring }, { samples, line }) => understandDate(scoring, samples, line !== "bad"),
+  expiry: (decoders, { samples, line }) => understandDate(decoders, samples, line !== "bad"),
   cvv: understandDigits(LENGTHS.cvv),
   zip: understandDigits(LENGTHS.zip),
   // No model knows names: commands alone are understood.
@@ -235,10 +267,11 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
 };
 
 /** Builds the grammars and runs the decoders once, which no caller should wait for. */
-export function prepare({ streaming, batch, scoring }: Decoders): void {
+export function prepare({ streaming, batch, scoring, aside }: Decoders): void {
   batch.use(acceptor(LENGTHS.number));
   batch.decode(new Float32Array(SAMPLE_RATE_HZ / 2));
   // The one that follows speech has heard no silence: it would take the first words for louder than they are.
   streaming.use(FREE_DIGITS);
   for (const grammar of [EXPIRY, ANSWERS, ANYTHING]) scoring.use(grammar);
+  for (const grammar of [EXPIRY, acceptor(LENGTHS.number)]) aside("batch", grammar, new Float32Array(SAMPLE_RATE_HZ / 2))();
 }

@@ -1,3 +1,4 @@
+import { startAside } from "./aside.ts";
 import { loadDecoders } from "./decoder.ts";
 import { prepare } from "./fields.ts";
 import { serveCall, tellResult } from "./listening.ts";
@@ -7,7 +8,8 @@ import { UtteranceRecogniser } from "./utterance-recogniser.ts";
  * The thread of one call's embedded recogniser: audio comes on a port of its own, results go to the main thread. Spoken digits are
  * JavaScript strings in speech workers and nowhere else; the thread is ended with the call, which gives its memory back (docs/security.md, Memory).
  */
-const decoders = await loadDecoders();
+const [own, { aside }] = await Promise.all([loadDecoders(), startAside()]);
+const decoders = { ...own, aside };
 prepare(decoders);
 
 serveCall(new UtteranceRecogniser({ ...decoders, onResult: tellResult }));

@@ -77,6 +77,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   operator: "operator",
 };
 
+/** Each command, alone and with a "please". */
+export const COMMAND_PHRASES: readonly string[] = Object.keys(COMMANDS).flatMap((command) => [command, `${command} please`]);
+
 /** Words as near to the test word as English has them, and every phone: without alternatives a grammar finds its keyword in everything. */
 const NEAR_WORDS = ["mangoes", "mang", "mangle", "manga", "tango", "bingo", "mongoose", "cargo", "man"];
 /** How `telephone.dict` names words of a single phone. */

@@ -98,7 +98,7 @@ export async function tryEngine(engine: SpeechEngine): Promise<string | null> {
   return fault;
 }
 
-/** A worker that waits holds some 65 MiB: none does when no call has begun for so long. */
+/** A worker that waits holds some 120 MiB: none does when no call has begun for so long. */
 const QUIET_MS = 300_000;
 
 /** A pool of speech workers, some started ahead while there are calls: each serves one call, is ended with it and replaced. */

@@ -272,3 +272,26 @@ for (const [what, sound] of [
     assert.ok(results.every(({ kind }) => kind !== "yes" && kind !== "no"));
   });
 }
+
+test("a command at the security code is no code that it sounds like (R-229)", () => {
+  for (const speaking of [SPEAKERS[0], SPEAKERS[2], SPEAKERS[5]])
+    assert.deepEqual(recognise("cvv", "say again", { ...speaking, lengths: [3] }), [{ kind: "command", command: "repeat" }]);
+});
+
+test("what can have nothing behind it is answered 360 ms after its end, what may go on after half a second", () => {
+  for (const [what, text, lengths, isAnswered] of [
+    ["cvv", "seven three nine", [3], true],
+    ["cvv", "seven three nine", [3, 4], false],
+    ["zip", "nine four one oh five", [5], true],
+    ["zip", "nine four one oh five", [5, 9], false],
+    ["number", "four two four two, four two four two, four two four two, four two four two", null, true],
+    ["expiry", "march twenty thirty one", null, true],
+    ["expiry", "march twenty thirty", null, false],
+  ] as const) {
+    for (const [afterMs, isHeard] of [
+      [340, isAnswered],
+      [600, true],
+    ] as const)
+      assert.equal(recognise(what, text, { lengths, afterMs }).length, isHeard ? 1 : 0, `${what} ${text} ${afterMs}`);
+  }
+});

@@ -1,5 +1,5 @@
 import type { Decoders } from "./decoder.ts";
-import { FREE_DIGITS, UNDERSTAND, isIncomplete } from "./fields.ts";
+import { FREE_DIGITS, UNDERSTAND, isFull, missingOf } from "./fields.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { type ListenTask, type RecognitionResult, hasDigits, isWhole } from "./recognition-result.ts";
@@ -14,9 +14,8 @@ const TEST_WORD_DIGITS = 4;
 /** Under this level of speech over background nothing is certain. */
 const CLEAR_DB = 10;
 
-/** Digits of the shortest card number, and of one that is likely whole. */
-const SHORTEST_NUMBER = 12;
-const LIKELY_NUMBER = 14;
+/** By event, digits of a card number from which on it may be whole, and how many of another answer may be missing: the free grammar loses one now and then. */
+const PLAUSIBLE = { pause: { number: 14, missing: 0 }, complete: { number: 12, missing: 1 }, rest: { number: 12, missing: Infinity } };
 
 export interface UtteranceRecogniserDeps extends Decoders {
   onResult(result: RecognitionResult, task: number): void;
@@ -55,11 +54,10 @@ export class UtteranceRecogniser {
     if (event === "begin") this.#begin();
     else if (this.#isStreaming) this.#deps.streaming.feed(this.#utterance.latest());
     if (event === "noise") this.#close();
-    if (event === "pause" && this.#isPlausible(LIKELY_NUMBER, true)) this.#result = this.#understand();
-    if (event === "rest") {
-      this.#result ??= this.#isPlausible(SHORTEST_NUMBER) ? this.#understand() : null;
-      if (this.#result && (isWhole(this.#result) || this.#isDoubtful(this.#result))) this.#answer(this.#result);
-    }
+    if (event === "pause" || event === "complete" || event === "rest")
+      this.#result ??= this.#isPlausible(event) ? this.#understand() : null;
+    if (event === "complete" && this.#result && isFull(this.#task, this.#result)) this.#answer(this.#result);
+    if (event === "rest" && this.#result && (isWhole(this.#result) || this.#isDoubtful(this.#result))) this.#answer(this.#result);
     if (event === "end") {
       this.#result ??= this.#understand();
       if (!this.#mayGoOn(this.#result)) this.#answer(this.#result);
@@ -90,23 +88,21 @@ export class UtteranceRecogniser {
     if (!this.#task || isWhole(result)) return false;
     if (this.#task.what === "expiry") return result.kind === "nothing";
     if (result.kind === "digits" && !result.final) return true;
-    return isIncomplete(this.#task, this.#free());
+    return missingOf(this.#task, this.#free()) > 0;
   }
 
   /** As many digits were said as the answer has, and it has to be asked again: waiting makes nothing of it certain. */
   #isDoubtful(result: RecognitionResult): boolean {
-    return this.#task !== null && result.kind === "digits" && result.final && !isIncomplete(this.#task, this.#free());
+    return this.#task !== null && result.kind === "digits" && result.final && missingOf(this.#task, this.#free()) === 0;
   }
 
-  /**
-   * A decoding begun between two groups delays the one that counts: a card number waits for so many digits, other digits at a `pause` for as
-   * many as the answer has.
-   */
-  #isPlausible(least: number, pause = false): boolean {
+  /** A decoding begun between two groups delays the one that counts: none is begun while digits are missing. */
+  #isPlausible(event: keyof typeof PLAUSIBLE): boolean {
     if (!this.#task) return false;
-    if (this.#task.what !== "number") return !pause || !isIncomplete(this.#task, this.#free());
+    const { number, missing } = PLAUSIBLE[event];
+    if (this.#task.what !== "number") return missingOf(this.#task, this.#free()) <= missing;
     const count = this.#free()?.length ?? 0;
-    return count + this.#task.have >= least || this.#utterance.durationMs <= LONGEST_KEYWORD_MS;
+    return count + this.#task.have >= number || (event !== "pause" && this.#utterance.durationMs <= LONGEST_KEYWORD_MS);
   }
 
   #understand(): RecognitionResult {
@@ -120,8 +116,8 @@ export class UtteranceRecogniser {
     const testWord = task.what === "yes_no" ? null : this.#testWord(samples);
     if (testWord) return testWord;
     const result = UNDERSTAND[task.what](this.#deps, { samples, free, line }, task);
-    // A sure answer is no keyword: the caller waits less.
-    if (isWhole(result)) return result;
+    // A sure answer is no keyword: the caller waits less. Nor are digits that were compared with the commands, sure or not.
+    if (isWhole(result) || (result.kind === "digits" && result.final && line !== "bad")) return result;
     return (task.what === "yes_no" ? this.#testWord(samples) : this.#command(samples)) ?? result;
   }
 

@@ -23,11 +23,12 @@ test("an utterance begins after 60 ms of speech and keeps 300 ms from before", (
   assert.equal(utterance.samples().length, 640 * 8);
 });
 
-test("silence is a pause at 200 ms, a rest at 500 ms, the end at 900 ms, and no more to wait for at 2 s", () => {
+test("silence is a pause at 200 ms, completes an answer at 360 ms, is a rest at 500 ms, the end at 900 ms, and no more to wait for at 2 s", () => {
   const utterance = new Utterance();
   feed(utterance, true, 400);
   assert.deepEqual(feed(utterance, false, 2_000), [
     ["pause", 200],
+    ["complete", 360],
     ["rest", 500],
     ["end", 900],
     ["timeout", 2_000],

@@ -27,15 +27,19 @@ const LONGEST = frames(20_000);
  */
 const HISS = 8;
 
-/** Silence after which there is time to decode ahead, after which a whole answer ends, and after which any does (docs/decisions/0012). */
+/**
+ * Silence after which there is time to decode ahead, after which an answer ends that can have nothing behind it, after which a whole one does,
+ * and after which any does (docs/decisions/0012).
+ */
 const PAUSE = frames(200);
+const COMPLETE = frames(360);
 const REST = frames(500);
 const END = frames(900);
 /** Silence after which an answer ends of which only a part was heard: group by group, people pause longer. */
 const TIMEOUT = frames(2_000);
 
-/** What the latest frame brought: the caller began, paused, rested, or ended; `noise`: what had begun was no speech. */
-export type EndpointingEvent = "begin" | "pause" | "rest" | "end" | "timeout" | "noise" | null;
+/** What the latest frame brought: the caller began, paused, completed, rested, or ended; `noise`: what had begun was no speech. */
+export type EndpointingEvent = "begin" | "pause" | "complete" | "rest" | "end" | "timeout" | "noise" | null;
 
 function join(parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.length * SAMPLES_PER_PACKET);
@@ -71,6 +75,7 @@ export class Utterance {
     this.#silence = speech ? 0 : this.#silence + 1;
     if (this.#frames.length >= LONGEST) return "timeout";
     if (this.#silence === PAUSE) return this.#spoken() < SHORTEST ? "noise" : "pause";
+    if (this.#silence === COMPLETE) return "complete";
     if (this.#silence === REST) return "rest";
     if (this.#silence === END) return "end";
     return this.#silence === TIMEOUT ? "timeout" : null;
