@@ -62,12 +62,7 @@ async function attempt(callback: string, caller: Caller, deps: CallDeps): Promis
   }
   try {
     const outcome = referred === null ? "bridge" : await refer(referred, project.country, caller, deps);
-    const target =
-      outcome !== "bridge"
-        ? outcome
-        : destination === "no trunk"
-          ? "failed"
-          : await reach(destination, project, referred !== null, caller, deps);
+    const target = outcome === "bridge" ? await reach(destination, project, referred !== null, caller, deps) : outcome;
     if (typeof target !== "string") await bridge(caller, target, deps);
     else if (target === "completed" || caller.dialog.isTakenOver) await handOver(caller, deps);
     else return target;
@@ -92,12 +87,13 @@ async function handOver({ session, dialog }: Caller, { sessions, log }: CallDeps
  * words of being connected and the ringing tone. `isTold`: the caller has heard those words already.
  */
 async function reach(
-  destination: Destination,
+  destination: Destination | "no trunk",
   project: Project,
   isTold: boolean,
   caller: Caller,
   deps: CallDeps,
 ): Promise<Target | Unanswered> {
+  if (destination === "no trunk") return "failed";
   const { speaking, leg, spoken, signal } = caller;
   const clips = await deps.prompts.clips(isTold ? [] : connectingWords(speaking));
   await spoken;

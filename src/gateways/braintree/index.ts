@@ -96,7 +96,7 @@ async function tokenize(order: Order, io: BraintreeIo): Promise<Outcome> {
   await io.note({ customer });
   const outcome = responses.readVault(await send(io, () => requests.vault(order, io.settings, card, customer)));
   // A customer without a card is of no use to anybody.
-  if (outcome.outcome === "declined" && outcome.code !== "duplicate_transaction") await remove(io, customer);
+  if (outcome.outcome === "declined" && !kit.isDuplicate(outcome)) await remove(io, customer);
   return outcome;
 }
 

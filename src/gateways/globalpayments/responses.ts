@@ -151,7 +151,7 @@ export function readVerification({ status, body }: kit.Answered): Declined | "ag
   if (read === null) return kit.declined("gateway_unavailable");
   if (status === 200) return kit.textAt(read, "status") === "VERIFIED" ? null : refusalOf(read);
   const error = readError(status, read, /^VER_[A-Za-z0-9_-]{1,80}$|^TRN_[A-Za-z0-9_-]{1,80}$/);
-  if (error.outcome === "duplicate" || (error.outcome === "declined" && error.code === "duplicate_transaction"))
+  if (error.outcome === "duplicate" || kit.isDuplicate(error))
     return /\bstatus=VERIFIED\b/.test(kit.textAt(read, "detailed_error_description") ?? "") ? null : "again";
   return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
 }

@@ -58,7 +58,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 async function sendOnce(io: Io, build: (isCheck: boolean) => GatewayRequest, meaning: responses.Meaning): Promise<Outcome> {
   for (let attempt = 1; attempt <= MOST_TRIES; attempt++) {
     const outcome = responses.readAnswer(await io.send(build(false)), meaning);
-    const isOpen = outcome.outcome === "unknown" || (outcome.outcome === "declined" && outcome.code === "duplicate_transaction");
+    const isOpen = outcome.outcome === "unknown" || kit.isDuplicate(outcome);
     // A refusal that never came to the host says nothing of the first request.
     const isBlind = attempt > 1 && outcome.outcome === "declined" && !outcome.processor["moneris_txn_id"];
     if (!isOpen) return isBlind ? kit.unknown(LOST) : outcome;
@@ -73,7 +73,7 @@ async function sendOnce(io: Io, build: (isCheck: boolean) => GatewayRequest, mea
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const { settings } = io;
   const verified = await sendOnce(io, (isCheck) => requests.verify(order, settings, isCheck), responses.ofVerification);
-  if (verified.outcome === "declined" && verified.code !== "duplicate_transaction") return verified;
+  if (verified.outcome === "declined" && !kit.isDuplicate(verified)) return verified;
   if (verified.outcome !== "approved")
     return kit.declined("gateway_unavailable", { reason: "no answer to verifying the card; no money can have moved" });
   const issuerId = verified.webhookProcessor?.["issuer_id"];
