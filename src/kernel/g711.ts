@@ -31,15 +31,21 @@ function expandAlaw(code: number): number {
 const ULAW_TO_LINEAR = Int16Array.from({ length: 256 }, (_, code) => expandUlaw(code));
 const ALAW_TO_LINEAR = Int16Array.from({ length: 256 }, (_, code) => expandAlaw(code));
 
+/** The code nearest to each sample, at the index that its 16 bits are when read without a sign. */
 function nearestCodes(expand: Int16Array): Uint8Array {
-  const order = [...expand.keys()].sort((a, b) => (expand[a] ?? 0) - (expand[b] ?? 0));
-  const codes = new Uint8Array(65536);
-  let at = 0;
-  for (let sample = -32768; sample <= 32767; sample++) {
-    const level = (index: number) => expand[order[index] ?? 0] ?? 0;
-    while (at + 1 < order.length && Math.abs(level(at + 1) - sample) <= Math.abs(level(at) - sample)) at++;
-    codes[sample & 0xffff] = order[at] ?? 0;
+  const order = [...expand.keys()].sort((a, b) => expand[a]! - expand[b]!);
+  const ascending = new Uint8Array(65536);
+  let [from, below] = [0, expand[order[0]!]!];
+  for (const code of order) {
+    const level = expand[code]!;
+    // Halfway between two levels the higher one; mu-law has two codes for 0.
+    if (level !== below) from = Math.ceil((below + level) / 2) + 32768;
+    ascending.fill(code, from);
+    below = level;
   }
+  const codes = new Uint8Array(65536);
+  codes.set(ascending.subarray(32768));
+  codes.set(ascending.subarray(0, 32768), 32768);
   return codes;
 }
 
