@@ -138,7 +138,6 @@ test("a statement is prepared once a connection and takes part in its handle's t
     rows.map(({ slug }) => slug),
     ["one", "two"],
   );
-  if (database.kind === "pglite") return;
   const names = statement<{ name: string }>("test_names", "select name from pg_prepared_statements where name like 'test_p%'");
   assert.deepEqual(await names(database.db), [{ name: "test_put" }]);
 });

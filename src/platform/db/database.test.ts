@@ -85,6 +85,25 @@ test("an error carries its SQLSTATE", async () => {
   await assert.rejects(database.db.insertInto("organizations").values(row).execute(), { code: "23505" });
 });
 
+test("a prepared statement takes and gives the values that any takes, and goes on after its error", async () => {
+  const values = statement<{ row: object }>(
+    "test_values",
+    `select json_build_object('text', $1::text, 'number', $2::int, 'flag', $3::boolean, 'at', $4::timestamptz at time zone 'UTC',
+      'list', $5::text[], 'json', $6::jsonb, 'bytes', encode($7::bytea, 'hex')) as row`,
+  );
+  const at = new Date("2026-11-20T11:00:00.500Z");
+  const given = ["\uFEFF'x'", 7, false, at, ["a", 'b"c', null], { d: [1] }, Buffer.from([0, 255])];
+  const row = { text: given[0], number: 7, flag: false, at: "2026-11-20T11:00:00.5", list: given[4], json: given[5], bytes: "00ff" };
+  assert.deepEqual(await values(database.db, ...given), [{ row }]);
+  const nothing = Object.fromEntries(Object.keys(row).map((key) => [key, null]));
+  assert.deepEqual(await values(database.db, ...given.map(() => null)), [{ row: nothing }]);
+
+  const put = statement<{ slug: string }>("test_insert", "insert into organizations (id, slug, name) values ($1, $2, $2) returning slug");
+  assert.deepEqual(await put(database.db, randomUUID(), "put"), [{ slug: "put" }]);
+  await assert.rejects(put(database.db, randomUUID(), "put"), { code: "23505", constraint: "organizations_slug_key" });
+  assert.deepEqual(await put(database.db, randomUUID(), "put again"), [{ slug: "put again" }]);
+});
+
 test("transactions of many callers all succeed, one after another or side by side", async () => {
   await Promise.all(
     Array.from({ length: 30 }, (_, index) =>

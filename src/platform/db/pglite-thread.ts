@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { preparedName } from "./statement.ts";
 import type { TransactionScope } from "./transaction-scope.ts";
 import type { Answer, QueryResult, Request, WireError, WorkerOptions } from "./pglite-worker.ts";
 
@@ -67,7 +68,7 @@ export class PGliteThread {
     this.#free = promise;
     await before;
     return {
-      query: (sql, parameters = []) => this.#send({ kind: "query", sql, parameters }) as Promise<QueryResult>,
+      query: (sql, parameters = []) => this.#send({ kind: "query", name: preparedName(sql), sql, parameters }) as Promise<QueryResult>,
       exec: (sql) => this.#send({ kind: "exec", sql }) as Promise<QueryResult[]>,
       release: resolve,
     };

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
+import { PreparedStatements } from "./pglite-prepared.ts";
 
 /**
  * The thread PGlite lives in. It blocks its thread while a query runs and its promises starve timers, so it must not
@@ -16,7 +17,7 @@ export interface WorkerOptions {
 }
 
 export type Request =
-  | { kind: "query"; sql: string; parameters: readonly unknown[] }
+  | { kind: "query"; name: string | undefined; sql: string; parameters: readonly unknown[] }
   | { kind: "exec"; sql: string }
   | { kind: "listen" | "unlisten"; channel: string }
   | { kind: "dump" }
@@ -63,12 +64,16 @@ const lite = new PGlite({
 });
 lite.onNotification((channel, payload) => reply({ kind: "notification", channel, payload }));
 await lite.waitReady;
+const statements = new PreparedStatements(lite);
 
 // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive
 async function run(request: Request): Promise<unknown> {
   switch (request.kind) {
     case "query": {
-      const { rows, affectedRows, command } = await lite.query<Record<string, unknown>>(request.sql, [...request.parameters]);
+      const { name, sql, parameters } = request;
+      const { rows, affectedRows, command } = await (name === undefined
+        ? lite.query<Record<string, unknown>>(sql, [...parameters])
+        : statements.query(name, sql, parameters));
       return { rows, affectedRows, command };
     }
     case "exec":
