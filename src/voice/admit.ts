@@ -75,8 +75,8 @@ class Attempt {
   readonly #call: IncomingCall;
   readonly #deps: CallDeps;
   readonly #claims = new Map<string, ReturnType<CallDeps["sessions"]["claim"]>>();
-  /** Being opened since the first claim. */
-  #leg: Promise<MediaLeg> | null = null;
+  /** Being opened since the first claim, and described while the database is at it. */
+  #media: Promise<CallMedia> | null = null;
 
   constructor(call: IncomingCall, deps: CallDeps) {
     this.#call = call;
@@ -96,32 +96,37 @@ class Attempt {
     if (claim.kind === "busy") return { status: 486, why: "the session is being collected by another call" };
 
     const { session } = claim;
-    const leg = await this.#leg?.catch(async (error: unknown) => await this.#release(session.id).then(() => Promise.reject(error)));
-    if (call.cancelled || !leg) {
+    const media = await this.#media?.catch(async (error: unknown) => await this.#release(session.id).then(() => Promise.reject(error)));
+    if (call.cancelled || !media) {
       await this.#release(session.id);
       return { status: 487, why: "cancelled before the answer" };
     }
-    return { session, project: deps.projects.fromJson(claim.project), rule: match.rule, leg, ...describe(call, deps, leg.port) };
+    return { session, project: deps.projects.fromJson(claim.project), rule: match.rule, ...media };
   }
 
   /** Gives the port back. */
   async close(): Promise<void> {
-    const leg = await this.#leg?.catch(() => null);
-    await leg?.close();
+    const media = await this.#media?.catch(() => null);
+    await media?.leg.close();
   }
 
   async #release(sessionId: string): Promise<void> {
     await this.#deps.sessions.apply(sessionId, "release");
   }
 
+  async #open(): Promise<CallMedia> {
+    const leg = await this.#deps.media.open({ signallingHost: this.#call.source.address });
+    return { leg, ...describe(this.#call, this.#deps, leg.port) };
+  }
+
   #claim(id: string): ReturnType<CallDeps["sessions"]["claim"]> {
-    const { sessions, settings, media } = this.#deps;
+    const { sessions, settings } = this.#deps;
     const claim = this.#claims.get(id) ?? sessions.claim(id, { owner: settings.owner, callId: this.#call.callId });
     this.#claims.set(id, claim);
-    if (!this.#leg) {
-      this.#leg = media.open({ signallingHost: this.#call.source.address });
+    if (!this.#media) {
+      this.#media = this.#open();
       // Whoever waits for it hears of its failure.
-      this.#leg.catch(() => {});
+      this.#media.catch(() => {});
     }
     return claim;
   }
