@@ -1,5 +1,5 @@
 import { brandOf, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, json } from "../kit/index.ts";
-import { matching, oneOf, READERS, Refusal, rules, table, textOf } from "../kit/index.ts";
+import { matching, oneOf, READERS, Refusal, rules, table, textOf, unixSeconds } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
@@ -189,15 +189,13 @@ function avsOf(call: FortisCall): readonly [string | null, string | null] {
   return zip && line ? ["GOOD", "Y"] : zip ? ["ZIP", "Z"] : line ? ["STREET", "A"] : [null, null];
 }
 
-const seconds = (ms: number): number => Math.floor(ms / 1000);
-
 function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
   const { tools, transactions } = call;
   const card = call.has("account_number") ? checkedCard(call) : storedCard(call);
   const amountMinor = call.number("transaction_amount");
   const reason = reasonOf(call, card, amountMinor);
   const isApproved = reason === APPROVED || reason === PARTIAL;
-  const [transactionId, apiId, now] = [idOf(call), call.maybe("transaction_api_id") ?? null, seconds(tools.now())];
+  const [transactionId, apiId, now] = [idOf(call), call.maybe("transaction_api_id") ?? null, unixSeconds(tools.now())];
   const taken = reason === PARTIAL ? Math.floor(amountMinor / 2) : isApproved ? amountMinor : 0;
   const [avs, enhanced] = avsOf(call);
   const body = {
@@ -290,7 +288,7 @@ function changed(call: FortisCall, kind: "capture" | "void" | "refund", id?: str
   if (one === undefined) throw missing(call);
   const against = call.transactions.change(kind, one, { id: id ?? one.id, amountMinor: call.maybeNumber("transaction_amount") });
   if (against !== null) throw precondition(call, "Transaction is in the wrong state");
-  Object.assign(one.details.body, { modified_ts: seconds(call.tools.now()) });
+  Object.assign(one.details.body, { modified_ts: unixSeconds(call.tools.now()) });
   return one;
 }
 
@@ -343,7 +341,7 @@ function tokenAnswer(status: number, token: Token, now: number, title: string | 
     token_api_id: token.apiId,
     title,
     billing_address: { postal_code: token.postalCode },
-    created_ts: seconds(now),
+    created_ts: unixSeconds(now),
   };
   return json(status, { type: "Token", data });
 }

@@ -1,4 +1,4 @@
-import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
+import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, isoSeconds, json, Refusal } from "../kit/index.ts";
 import type { Answer, FieldFault, Fields, Incoming } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
 import { AVS_RISKS, BY_HOLDER, CVC_RISKS, EXPIRED, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
@@ -222,7 +222,7 @@ function tokenOf(call: WorldpayCall, { number, month, year }: Card, namespace: s
     expiry: { month, year },
   };
   state.tokens.push(token);
-  const tokenExpiryDateTime = new Date(tools.now() + 4 * 365 * 86_400_000).toISOString().replace(/\.\d+/, "");
+  const tokenExpiryDateTime = isoSeconds(tools.now() + 4 * 365 * 86_400_000);
   return {
     href: token.href,
     tokenId: token.tokenId,
