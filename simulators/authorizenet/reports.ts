@@ -1,4 +1,4 @@
-import { isoSeconds } from "../kit/index.ts";
+import { isoSeconds, refuseWith } from "../kit/index.ts";
 import type { Answer } from "../kit/index.ts";
 import { answer, notFound, OK, refusal } from "./replies.ts";
 import type { Result } from "./replies.ts";
@@ -81,8 +81,7 @@ export function listBatches(call: AuthnetCall): Answer {
 
 export function getDetails(call: AuthnetCall): Answer {
   settleDue(call);
-  const [transaction] = call.lookUp(null, ({ id }) => id === call.text("transId"));
-  if (transaction === undefined) throw notFound();
+  const transaction = call.lookUpById(call.text("transId")) ?? refuseWith(notFound());
   const { card, reference, amountMinor, state, details } = transaction;
   const { judged, authCode, cavv, networkTransId, type } = details;
   return answer(OK, {

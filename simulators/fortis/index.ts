@@ -1,5 +1,5 @@
 import { brandOf, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, json } from "../kit/index.ts";
-import { matching, oneOf, READERS, Refusal, rules, table, textOf, unixSeconds } from "../kit/index.ts";
+import { matching, oneOf, READERS, Refusal, refuseWith, rules, table, textOf, unixSeconds } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
@@ -247,12 +247,7 @@ function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
 
 const transactionAnswer = (status: number, data: Details["body"]): Answer => json(status, { type: "Transaction", data });
 
-function found(call: FortisCall): Payment {
-  const wanted = pathId(call, "transaction_id");
-  const [one] = call.lookUp(null, (other) => other.id === wanted);
-  if (one === undefined) throw missing(call);
-  return one;
-}
+const found = (call: FortisCall): Payment => call.lookUpById(pathId(call, "transaction_id")) ?? refuseWith(missing(call));
 
 /** Filters as they stand in the query, or in one parameter that is a list in JSON. */
 function filtersOf(call: FortisCall): { key: string; operator: string; value: string }[] {
@@ -284,8 +279,7 @@ function list(call: FortisCall): Answer {
 
 /** The payment that is changed; its record is new. */
 function changed(call: FortisCall, kind: "capture" | "void" | "refund", id?: string): Payment {
-  const one = call.transactions.get(pathId(call, "transaction_id"));
-  if (one === undefined) throw missing(call);
+  const one = call.transactions.get(pathId(call, "transaction_id")) ?? refuseWith(missing(call));
   const against = call.transactions.change(kind, one, { id: id ?? one.id, amountMinor: call.maybeNumber("transaction_amount") });
   if (against !== null) throw precondition(call, "Transaction is in the wrong state");
   Object.assign(one.details.body, { modified_ts: unixSeconds(call.tools.now()) });
@@ -361,11 +355,7 @@ function storePrevious(call: FortisCall): Answer {
   return keep(call, one.details.card, call.maybe("token_api_id") ?? one.reference);
 }
 
-function tokenOf(call: FortisCall): Token {
-  const token = call.state.tokens.get(pathId(call, "token_id"));
-  if (token === undefined) throw missing(call);
-  return token;
-}
+const tokenOf = (call: FortisCall): Token => call.state.tokens.get(pathId(call, "token_id")) ?? refuseWith(missing(call));
 
 function deleteToken(call: FortisCall): Answer {
   const token = tokenOf(call);
