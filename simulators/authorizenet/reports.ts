@@ -1,3 +1,4 @@
+import { isoSeconds, refuseWith } from "../kit/index.ts";
 import type { Answer } from "../kit/index.ts";
 import { answer, notFound, OK, refusal } from "./replies.ts";
 import type { Result } from "./replies.ts";
@@ -8,8 +9,6 @@ import type { AuthnetCall, Payment } from "./transactions.ts";
 
 const NO_RECORDS: Result = { code: "I00004", text: "No records found." };
 const DAY_MS = 24 * 3_600_000;
-
-const utc = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
 const STATUSES: Readonly<Record<Payment["state"], string>> = {
   declined: "declined",
@@ -26,8 +25,8 @@ function shown({ id, at, state, card, details }: Payment): object {
   const isHeld = state === "authorized" && details.judged.responseCode === "4";
   return {
     transId: id,
-    submitTimeUTC: utc(at),
-    submitTimeLocal: utc(at).slice(0, -1),
+    submitTimeUTC: isoSeconds(at),
+    submitTimeLocal: isoSeconds(at).slice(0, -1),
     transactionStatus: isHeld ? "FDSAuthorizedPendingReview" : STATUSES[state],
     accountType: accountTypeOf(card),
     accountNumber: shownNumber(card),
@@ -63,8 +62,8 @@ export const listBatch = (call: AuthnetCall): Answer =>
 export function listBatches(call: AuthnetCall): Answer {
   settleDue(call);
   const now = call.tools.now();
-  const from = Date.parse(call.maybe("firstSettlementDate") ?? utc(now - DAY_MS));
-  const to = Date.parse(call.maybe("lastSettlementDate") ?? utc(now));
+  const from = Date.parse(call.maybe("firstSettlementDate") ?? isoSeconds(now - DAY_MS));
+  const to = Date.parse(call.maybe("lastSettlementDate") ?? isoSeconds(now));
   if (from > to) throw refusal("E00003", "firstSettlementDate must not be later than lastSettlementDate.");
   if (to - from > 31 * DAY_MS) throw refusal("E00003", "The specified date range cannot be more than 31 days.");
   const found = call.lookUp(null, ({ settledAt }) => settledAt !== null && settledAt >= from && settledAt <= to);
@@ -72,8 +71,8 @@ export function listBatches(call: AuthnetCall): Answer {
   const batches = new Map(found.map((transaction) => [batchIdOf(transaction), transaction.settledAt ?? 0]));
   const batchList = [...batches].map(([batchId, settledMs]) => ({
     batchId,
-    settlementTimeUTC: utc(settledMs),
-    settlementTimeLocal: utc(settledMs).slice(0, -1),
+    settlementTimeUTC: isoSeconds(settledMs),
+    settlementTimeLocal: isoSeconds(settledMs).slice(0, -1),
     settlementState: "settledSuccessfully",
     paymentMethod: "creditCard",
   }));
@@ -82,8 +81,7 @@ export function listBatches(call: AuthnetCall): Answer {
 
 export function getDetails(call: AuthnetCall): Answer {
   settleDue(call);
-  const [transaction] = call.lookUp(null, ({ id }) => id === call.text("transId"));
-  if (transaction === undefined) throw notFound();
+  const transaction = call.lookUpById(call.text("transId")) ?? refuseWith(notFound());
   const { card, reference, amountMinor, state, details } = transaction;
   const { judged, authCode, cavv, networkTransId, type } = details;
   return answer(OK, {

@@ -1,5 +1,5 @@
 import { basic, brandOf, byState, defineSimulator, digitTime, forbiddenIf, hash, isAccepted, isCardNumber } from "../kit/index.ts";
-import { isExpired, json, majorOf, mask, matching, oneOf, plain, Refusal, rules, table, text, textOf } from "../kit/index.ts";
+import { isExpired, json, majorOf, mask, matching, oneOf, plain, Refusal, refuseWith, rules, table, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 import { AVS, BY_CODE, CVV, ISSUER, KNOWN, no, PARTIAL, PPS, said } from "./words.ts";
 import type { No } from "./words.ts";
@@ -178,11 +178,7 @@ function cardIn(call: CardconnectCall): { number: string; expiry: string } {
   return { number, expiry: month.padStart(2, "0") + year.slice(2) };
 }
 
-function profileOf({ state }: CardconnectCall, id: string): Profile {
-  const one = state.profiles.find((other) => other.id === id);
-  if (one === undefined) throw pps("96");
-  return one;
-}
+const profileOf = ({ state }: CardconnectCall, id: string): Profile => state.profiles.find((one) => one.id === id) ?? refuseWith(pps("96"));
 
 /** The profile that has all of this already, or a new one. */
 function keep(call: CardconnectCall, number: string, expiry: string): Profile {

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { bearer, brandOf, byState, decimalsOf, defineSimulator, digits, email, header, isAccepted, json, matching } from "../kit/index.ts";
-import { onlyIf, orNull, Refusal, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
+import { onlyIf, orNull, Refusal, refuseWith, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
 import type { Answer, Call, CardFault, Fields, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
@@ -190,7 +190,8 @@ function pay(call: CheckoutCall): Answer {
   if (!isAccepted(call.text("processing_channel_id"))) throw invalid("processing_channel_id_invalid");
   if ((unit === "CLP" && amount % 100 !== 0) || (decimalsOf(unit) === 3 && amount % 10 !== 0)) throw invalid("amount_invalid");
   const storedId = call.maybe("source.id");
-  const source = storedId === undefined ? typedCard(call, "source.") : (state.sources.get(storedId) ?? invalidSource());
+  const source =
+    storedId === undefined ? typedCard(call, "source.") : (state.sources.get(storedId) ?? refuseWith(invalid("source_id_invalid")));
   if (brandOf(source.number) === "amex" && call.text("reference").length > 30) throw invalid("reference_invalid");
   const id = tools.id("pay_", 26);
   if (call.text("3ds.enabled") === "true") {
@@ -246,10 +247,6 @@ function pay(call: CheckoutCall): Answer {
   return json(201, { ...shown(made), action_id: made.details.actionId, status, auth_code, response_code, response_summary });
 }
 
-function invalidSource(): never {
-  throw invalid("source_id_invalid");
-}
-
 const STATUSES = byState(
   "authorized Authorized, captured/settled Captured, voided Voided, refunded Refunded, verified Card Verified, declined Declined",
 );
@@ -296,8 +293,7 @@ function readPayment(call: CheckoutCall): Answer {
 function read(call: CheckoutCall): Payment {
   const id = call.param("id");
   if (!id.startsWith("pay_")) missing();
-  const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id);
-  return found ?? missing();
+  return call.lookUpById(id) ?? missing();
 }
 
 /** What was done with a payment, the last thing first. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { bearer, brandOf, checkCredential, defineSimulator, forbiddenIf, header, json, matching, pageBetween } from "../kit/index.ts";
-import { Refusal, rules, table, text } from "../kit/index.ts";
+import { Refusal, refuseWith, rules, table, text } from "../kit/index.ts";
 import type { Answer, Call, Card as PlainCard, CardFault, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
 
 /**
@@ -290,11 +290,7 @@ function refund(call: CloverCall): Answer {
   return json(200, { id, object: "refund", amount, charge: one.id, created: call.tools.now(), status: "succeeded" });
 }
 
-function customerOf({ state }: CloverCall, id: string): Customer {
-  const customer = state.customers.get(id);
-  if (customer === undefined) throw missing("customer");
-  return customer;
-}
+const customerOf = ({ state }: CloverCall, id: string): Customer => state.customers.get(id) ?? refuseWith(missing("customer"));
 
 /** The token's card is kept with the customer: its name in the ledger is what stands before the @ of the address. */
 function keep(call: CloverCall, customer: Customer): void {

@@ -1,5 +1,5 @@
 import { brandOf, codeLength, currency, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, header, hmac, isAccepted } from "../kit/index.ts";
-import { isCardNumber, isExpired, isSame, json, matching, minorOf, Refusal, rule, rules, textOf, uuid } from "../kit/index.ts";
+import { isCardNumber, isExpired, isSame, json, matching, minorOf, Refusal, rule, rules, textOf, unixSeconds, uuid } from "../kit/index.ts";
 import type { Answer, Call, Card, Endpoint, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
@@ -251,7 +251,7 @@ function pay(call: FiservCall): Answer {
     terminalId: "1588390",
     merchantId: "939650001886",
     merchantTransactionId: reference,
-    transactionTime: Math.floor(tools.now() / 1000),
+    transactionTime: unixSeconds(tools.now()),
     ...(no === null && { approvedAmount: { ...amount, components: { subtotal: total } } }),
     transactionAmount: amount,
     transactionStatus: status,

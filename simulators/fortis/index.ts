@@ -1,5 +1,5 @@
 import { brandOf, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, json } from "../kit/index.ts";
-import { matching, oneOf, READERS, Refusal, rules, table, textOf } from "../kit/index.ts";
+import { matching, oneOf, READERS, Refusal, refuseWith, rules, table, textOf, unixSeconds } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Rule, Transaction } from "../kit/index.ts";
 
 /**
@@ -189,15 +189,13 @@ function avsOf(call: FortisCall): readonly [string | null, string | null] {
   return zip && line ? ["GOOD", "Y"] : zip ? ["ZIP", "Z"] : line ? ["STREET", "A"] : [null, null];
 }
 
-const seconds = (ms: number): number => Math.floor(ms / 1000);
-
 function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
   const { tools, transactions } = call;
   const card = call.has("account_number") ? checkedCard(call) : storedCard(call);
   const amountMinor = call.number("transaction_amount");
   const reason = reasonOf(call, card, amountMinor);
   const isApproved = reason === APPROVED || reason === PARTIAL;
-  const [transactionId, apiId, now] = [idOf(call), call.maybe("transaction_api_id") ?? null, seconds(tools.now())];
+  const [transactionId, apiId, now] = [idOf(call), call.maybe("transaction_api_id") ?? null, unixSeconds(tools.now())];
   const taken = reason === PARTIAL ? Math.floor(amountMinor / 2) : isApproved ? amountMinor : 0;
   const [avs, enhanced] = avsOf(call);
   const body = {
@@ -249,12 +247,7 @@ function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
 
 const transactionAnswer = (status: number, data: Details["body"]): Answer => json(status, { type: "Transaction", data });
 
-function found(call: FortisCall): Payment {
-  const wanted = pathId(call, "transaction_id");
-  const [one] = call.lookUp(null, (other) => other.id === wanted);
-  if (one === undefined) throw missing(call);
-  return one;
-}
+const found = (call: FortisCall): Payment => call.lookUpById(pathId(call, "transaction_id")) ?? refuseWith(missing(call));
 
 /** Filters as they stand in the query, or in one parameter that is a list in JSON. */
 function filtersOf(call: FortisCall): { key: string; operator: string; value: string }[] {
@@ -286,11 +279,10 @@ function list(call: FortisCall): Answer {
 
 /** The payment that is changed; its record is new. */
 function changed(call: FortisCall, kind: "capture" | "void" | "refund", id?: string): Payment {
-  const one = call.transactions.get(pathId(call, "transaction_id"));
-  if (one === undefined) throw missing(call);
+  const one = call.transactions.get(pathId(call, "transaction_id")) ?? refuseWith(missing(call));
   const against = call.transactions.change(kind, one, { id: id ?? one.id, amountMinor: call.maybeNumber("transaction_amount") });
   if (against !== null) throw precondition(call, "Transaction is in the wrong state");
-  Object.assign(one.details.body, { modified_ts: seconds(call.tools.now()) });
+  Object.assign(one.details.body, { modified_ts: unixSeconds(call.tools.now()) });
   return one;
 }
 
@@ -343,7 +335,7 @@ function tokenAnswer(status: number, token: Token, now: number, title: string | 
     token_api_id: token.apiId,
     title,
     billing_address: { postal_code: token.postalCode },
-    created_ts: seconds(now),
+    created_ts: unixSeconds(now),
   };
   return json(status, { type: "Token", data });
 }
@@ -363,11 +355,7 @@ function storePrevious(call: FortisCall): Answer {
   return keep(call, one.details.card, call.maybe("token_api_id") ?? one.reference);
 }
 
-function tokenOf(call: FortisCall): Token {
-  const token = call.state.tokens.get(pathId(call, "token_id"));
-  if (token === undefined) throw missing(call);
-  return token;
-}
+const tokenOf = (call: FortisCall): Token => call.state.tokens.get(pathId(call, "token_id")) ?? refuseWith(missing(call));
 
 function deleteToken(call: FortisCall): Answer {
   const token = tokenOf(call);

@@ -1,5 +1,5 @@
 import { bearer, brandOf, cards, currency, defineSimulator, hash, header, isAccepted, isSame, json, mask, matching } from "../kit/index.ts";
-import { Refusal, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
+import { Refusal, refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
 import type { Answer, Call, Card, Issuer, Transaction } from "../kit/index.ts";
 
 /**
@@ -192,9 +192,8 @@ function cardIn(call: GpCall, path: string): Card {
   const [number, code] = [`${path}.number`, `${path}.cvv`];
   if (id !== undefined) {
     if (call.text(number) !== "") throw unexpected("payment_method.card");
-    const stored = call.state.methods.get(id);
-    if (stored === undefined) throw refusal(404, "RESOURCE_NOT_FOUND", "40116", `payment_method ${id} not found at this location.`);
-    return stored;
+    const unknown = () => refusal(404, "RESOURCE_NOT_FOUND", "40116", `payment_method ${id} not found at this location.`);
+    return call.state.methods.get(id) ?? refuseWith(unknown());
   }
   if (call.text(number) === "") throw missing("number");
   const card = call.card({ number, month: `${path}.expiry_month`, year: `${path}.expiry_year`, code }, (fault) => {
@@ -354,8 +353,8 @@ function store(call: GpCall): Answer {
 }
 
 function read(call: GpCall): Answer {
-  const [found] = call.lookUp(null, ({ id }) => id === call.param("id"));
-  return json(200, found?.details.body ?? notFound(call));
+  const { details } = call.lookUpById(call.param("id")) ?? notFound(call);
+  return json(200, details.body);
 }
 
 /** Capture, reversal before settlement, refund after. */

@@ -1,6 +1,6 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { basic, bearer, brandOf, defineSimulator, header, isAccepted, json, matching, oneOf, Refusal, rules, table } from "../kit/index.ts";
-import { uuid } from "../kit/index.ts";
+import { refuseWith, uuid } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
 /**
@@ -293,15 +293,11 @@ function verify(call: JpmCall): Answer {
 function find(call: JpmCall, resource: Details["resource"]): Answer {
   const asked = call.text("requestIdentifier").toLowerCase();
   const [found] = call.lookUp(asked, ({ details }) => details.resource === resource && details.requestId === asked);
-  if (found === undefined) throw refusal(404, "NOT_FOUND", "No transaction").unrecorded();
-  return json(200, found.details.body);
+  return json(200, (found ?? refuseWith(notFound().unrecorded())).details.body);
 }
 
-function existing(call: JpmCall, id: string): Transaction<Details> {
-  const found = call.transactions.get(id);
-  if (found === undefined) throw refusal(404, "NOT_FOUND", "No transaction");
-  return found;
-}
+const notFound = (): Refusal => refusal(404, "NOT_FOUND", "No transaction");
+const existing = (call: JpmCall, id: string): Transaction<Details> => call.transactions.get(id) ?? refuseWith(notFound());
 
 function capture(call: JpmCall): Answer {
   const payment = existing(call, call.param("id"));

@@ -27,6 +27,8 @@ export const htmlNotFound = (isKnown: boolean): Refusal =>
 export const table = (rows: string): ReadonlyMap<string, string> =>
   new Map(rows.split(/,\s*/).map((row) => [row.replace(/ .*/, ""), row.slice(row.indexOf(" ") + 1)]));
 
+/** Seconds since the epoch, whole. */
+export const unixSeconds = (ms: number): number => Math.floor(ms / 1000);
 /** UTC without milliseconds: 2026-02-10T18:34:58Z. */
 export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 /** 2026-02-10 18:34:58 */

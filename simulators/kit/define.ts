@@ -194,6 +194,11 @@ export class Call<State extends object, Details extends object> {
     return this.transactions.lookUp(this.request.lookUpLag(), reference, isMeant);
   }
 
+  /** The same by the vendor's own id. */
+  lookUpById(id: string): Transaction<Details> | undefined {
+    return this.lookUp(this.transactions.get(id)?.reference ?? null, (transaction) => transaction.id === id)[0];
+  }
+
   /** A card that is kept without being a transaction: the ledger has it as a token. */
   recordStored(id: string | null, reference: string | null, number: string): void {
     this.tools.record({ kind: "token", id, reference, outcome: "approved", card: mask(number) });

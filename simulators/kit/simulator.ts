@@ -73,5 +73,10 @@ export class Refusal extends Error {
   }
 }
 
+/** Throws a refusal in the midst of an expression: `tokens.get(id) ?? refuseWith(unknownToken())`. */
+export function refuseWith(refusal: Refusal): never {
+  throw refusal;
+}
+
 /** Thrown when the connection is reset and nothing is recorded. */
 export class ConnectionReset extends Error {}

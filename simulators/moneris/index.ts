@@ -1,6 +1,6 @@
 import { amountText, brandOf, defineSimulator, element, faultIn, htmlNotFound, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
 import { isoSeconds, matching, minorOf, parseXml, plain, READERS, Refusal, rules, table, textOf, under } from "../kit/index.ts";
-import { UNIFORM_CARDS } from "../kit/index.ts";
+import { refuseWith, UNIFORM_CARDS } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Issuer, Rules } from "../kit/index.ts";
 
 /**
@@ -195,9 +195,7 @@ function receiptOf(call: MonerisCall, transType: string, amount: string, no: No 
 function cardOf(call: MonerisCall): { pan: string; expdate: string } {
   const value = valueIn(call);
   if (call.request.operation !== "res_purchase_cc") return { pan: value("pan"), expdate: value("expdate") };
-  const stored = call.state.cards.get(value("data_key"));
-  if (stored === undefined) throw refused("Cancelled: Invalid data key");
-  return stored;
+  return call.state.cards.get(value("data_key")) ?? refuseWith(refused("Cancelled: Invalid data key"));
 }
 
 /** The vendor's amounts decide, unless the card does. */

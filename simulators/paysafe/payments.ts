@@ -1,4 +1,4 @@
-import { json } from "../kit/index.ts";
+import { isoSeconds, json } from "../kit/index.ts";
 import type { Answer } from "../kit/index.ts";
 import {
   BY_AMOUNT,
@@ -12,11 +12,9 @@ import {
   fieldError,
   missing,
   newId,
-  param,
   refusal,
   shownCard,
   storedCard,
-  timeOf,
   useReference,
 } from "./shared.ts";
 import type { Kind, Made, No, PaysafeCall } from "./shared.ts";
@@ -24,7 +22,7 @@ import type { Kind, Made, No, PaysafeCall } from "./shared.ts";
 /** Authorizations, verifications and settlements. */
 
 export function pay(call: PaysafeCall, kind: "auths" | "verifications"): Answer {
-  const account = param(call, "account");
+  const account = call.param("account");
   if (call.has("keywords[10]")) throw fieldError("keywords", "must have at most 10 items");
   const stored = call.has("card.paymentToken") ? storedCard(call) : null;
   const number = stored?.number ?? checkCard(call, "card.", "3002");
@@ -80,7 +78,7 @@ const linksOf = ({ id, details: { kind, account } }: Made): object[] => [
 /** Money states in the vendor's words; a captured sale waits for the end-of-day batch. */
 function shown(one: Made): object {
   const { id, reference: merchantRefNum, at, state, amountMinor, capturedMinor, refundedMinor, details } = one;
-  const head = { id, merchantRefNum, txnTime: timeOf(at) };
+  const head = { id, merchantRefNum, txnTime: isoSeconds(at) };
   const links = linksOf(one);
   if (details.no !== null)
     return {
@@ -111,7 +109,7 @@ function shown(one: Made): object {
 const settlementOf = ({ reference, at, state, capturedMinor, details: { settlementId, account } }: Made) => ({
   id: settlementId,
   merchantRefNum: reference,
-  txnTime: timeOf(at),
+  txnTime: isoSeconds(at),
   status: state === "captured" ? "PENDING" : "COMPLETED",
   amount: capturedMinor,
   links: [{ rel: "self", href: `https://api.test.paysafe.com/cardpayments/v1/accounts/${account}/settlements/${settlementId}` }],
@@ -126,17 +124,17 @@ export function find(call: PaysafeCall, kind: Kind): Answer {
 }
 
 const isOn = (call: PaysafeCall, { details }: Made, kind: Kind): boolean =>
-  details.kind === kind && details.account === param(call, "account");
+  details.kind === kind && details.account === call.param("account");
 
 export function read(call: PaysafeCall, kind: Kind): Answer {
-  const id = param(call, "id");
+  const id = call.param("id");
   const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id && isOn(call, one, kind));
   return json(200, shown(found ?? missing()));
 }
 
 /** The authorization of the path, or the one whose settlement the path names. */
 function target(call: PaysafeCall, by: "auth" | "settlement"): Made {
-  const id = param(call, "id");
+  const id = call.param("id");
   const isMeant = (one: Made) => (by === "auth" ? one.id === id : one.capturedMinor > 0 && one.details.settlementId === id);
   return call.transactions.all().find((one) => isMeant(one) && isOn(call, one, "auths")) ?? missing();
 }
@@ -164,7 +162,7 @@ export function release(call: PaysafeCall): Answer {
   checkReference(call);
   if (!call.transactions.void(one, ["authorized"])) throw refusal("3502");
   useReference(call);
-  const members = { merchantRefNum: call.text("merchantRefNum"), txnTime: timeOf(call.tools.now()), amount: one.amountMinor };
+  const members = { merchantRefNum: call.text("merchantRefNum"), txnTime: isoSeconds(call.tools.now()), amount: one.amountMinor };
   return json(200, { id: newId(call), ...members, status: "COMPLETED" });
 }
 
@@ -176,5 +174,5 @@ export function refund(call: PaysafeCall): Answer {
   if (call.transactions.refund(one, { id, amountMinor: amount }) !== null)
     throw fieldError("amount", "is more than is available to refund");
   useReference(call);
-  return json(200, { id, merchantRefNum: call.text("merchantRefNum"), txnTime: timeOf(call.tools.now()), status: "PENDING", amount });
+  return json(200, { id, merchantRefNum: call.text("merchantRefNum"), txnTime: isoSeconds(call.tools.now()), status: "PENDING", amount });
 }

@@ -48,7 +48,6 @@ export const VAULT_CARD = rules`
   cardNum! ${CARD_NUMBER}, cardExpiry.month! whole 1-12, cardExpiry.year! whole 1000-9999, holderName! 160, accountId 40
   billingAddress?: street/street2 50, city/state 40, zip! 10, country! country2
 `;
-export const isWithCard = (fields: Fields): boolean => [...fields.keys()].some((name) => name.startsWith("card."));
 const LIMIT = matching(/^([1-9]|[1-4]\d|50)$/, "1 to 50");
 const OFFSET = matching(/^\d{1,9}$/, "a number");
 const TIME = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "a date and time");

@@ -126,10 +126,8 @@ export function missing(): never {
 
 /** In the form of a UUID, of letters alone. */
 export const newId = ({ tools }: PaysafeCall): string => tools.id("", 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-export const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-export const param = ({ params }: PaysafeCall, name: string): string => params[name] ?? "";
 
-const referenceOf = (call: PaysafeCall): string => `${param(call, "account")} ${call.text("merchantRefNum")}`;
+const referenceOf = (call: PaysafeCall): string => `${call.param("account")} ${call.text("merchantRefNum")}`;
 
 /** Refuses a reference of the last 90 days, unless the sender waives the check. */
 export function checkReference(call: PaysafeCall): void {
@@ -154,7 +152,7 @@ export function checkCard(call: PaysafeCall, path: "card." | "", luhn: string): 
 export function storedCard(call: PaysafeCall): StoredCard {
   const token = call.text("card.paymentToken");
   const card = [...call.state.cards.values()].find(({ paymentToken }) => paymentToken === token);
-  if (card === undefined || ![param(call, "account"), ""].includes(card.accountId)) throw refusal(token.startsWith("P") ? "5502" : "5501");
+  if (card === undefined || ![call.param("account"), ""].includes(card.accountId)) throw refusal(token.startsWith("P") ? "5502" : "5501");
   return card;
 }
 

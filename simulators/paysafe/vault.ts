@@ -1,6 +1,6 @@
 import { brandOf, json } from "../kit/index.ts";
 import type { Answer } from "../kit/index.ts";
-import { ISSUER, checkCard, missing, newId, param, refusal, TYPES, WORDS } from "./shared.ts";
+import { ISSUER, checkCard, missing, newId, refusal, TYPES, WORDS } from "./shared.ts";
 import type { PaysafeCall, Profile, StoredCard } from "./shared.ts";
 
 /** Profiles and their cards. */
@@ -54,7 +54,7 @@ function store(call: PaysafeCall, profile: Profile, number: string, path: "card.
   return card;
 }
 
-const profileOf = (call: PaysafeCall): Profile => call.state.profiles.get(param(call, "id")) ?? missing();
+const profileOf = (call: PaysafeCall): Profile => call.state.profiles.get(call.param("id")) ?? missing();
 const cardsOf = ({ state }: PaysafeCall, { id }: Profile): StoredCard[] =>
   [...state.cards.values()].filter(({ profileId }) => profileId === id);
 
@@ -81,7 +81,7 @@ export function findProfile(call: PaysafeCall): Answer {
   return seen(call, profile, "");
 }
 
-export const readProfile = (call: PaysafeCall): Answer => seen(call, call.state.profiles.get(param(call, "id")), call.text("fields"));
+export const readProfile = (call: PaysafeCall): Answer => seen(call, call.state.profiles.get(call.param("id")), call.text("fields"));
 
 /** Removes one card, or the profile with all of its. */
 export function remove(call: PaysafeCall): Answer {

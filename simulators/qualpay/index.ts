@@ -1,5 +1,6 @@
 import { basic, brandOf, byState, CURRENCY_BY_NUMBER, decimal, decimalsOf, defineSimulator, forbiddenIf } from "../kit/index.ts";
 import { isAccepted, isCardNumber, isExpired, json, majorOf, matching, minorOf, Refusal, rule, rules, table } from "../kit/index.ts";
+import { refuseWith } from "../kit/index.ts";
 import type { Answer, Call, Card, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
@@ -257,8 +258,7 @@ function expireToken(call: QualpayCall): Answer {
 
 /** Capture, void and refund: the rcode of failure, the words of success. */
 function follow(call: QualpayCall, kind: "capture" | "void" | "refund", [rcode, words]: readonly [string, string]): Answer {
-  const one = call.transactions.get(call.param("pg_id"));
-  if (one === undefined) throw refused(call, "102");
+  const one = call.transactions.get(call.param("pg_id")) ?? refuseWith(refused(call, "102"));
   const id = kind === "refund" ? call.tools.id("", 32) : one.id;
   const against = call.transactions.change(kind, one, { id, amountMinor: call.minor("amt_tran", one.currency) });
   if (against === "amount" && kind === "refund") throw refused(call, "104");

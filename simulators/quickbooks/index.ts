@@ -1,5 +1,5 @@
 import { amountText, basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, json } from "../kit/index.ts";
-import { majorOf, mask, minorOf, oneOf, Refusal, rules, table } from "../kit/index.ts";
+import { majorOf, mask, minorOf, oneOf, Refusal, refuseWith, rules, table } from "../kit/index.ts";
 import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
 
 /**
@@ -246,16 +246,10 @@ const TYPES = table("visa Visa, mastercard MC, amex AMEX, discover DISC, diners 
 const masked = (number: string): string => number.slice(-4).padStart(number.length, "x");
 const notFound = (): Refusal => refusal("PMT-10305", "invalid_request", "No records found.", undefined, 404).unrecorded();
 
-function known(call: QuickbooksCall): Charge {
-  const charge = call.transactions.get(call.param("id"));
-  if (charge === undefined) throw notFound();
-  return charge;
-}
+const known = (call: QuickbooksCall): Charge => call.transactions.get(call.param("id")) ?? refuseWith(notFound());
 
 function readCharge(call: QuickbooksCall): Answer {
-  const [charge] = call.lookUp(null, ({ id }) => id === call.param("id"));
-  if (charge === undefined) throw notFound();
-  return json(200, shown(charge));
+  return json(200, shown(call.lookUpById(call.param("id")) ?? refuseWith(notFound())));
 }
 
 function capture(call: QuickbooksCall): Answer {
@@ -283,8 +277,8 @@ function reverse(call: QuickbooksCall, charge: Charge, amountMinor: number): Ans
 
 /** By the Request-Id of the charge, before settlement. */
 function voidRequest(call: QuickbooksCall): Answer {
-  const charge = call.transactions.find(({ details }) => details.requestId === call.param("requestId"));
-  if (charge === undefined) throw notFound();
+  const isMeant = ({ details }: Charge) => details.requestId === call.param("requestId");
+  const charge = call.transactions.find(isMeant) ?? refuseWith(notFound());
   if (!call.transactions.void(charge)) refuse("The transaction cannot be voided.", "request");
   const id = call.tools.id("V", 11).toUpperCase();
   return json(201, { id, status: "ISSUED", type: "VOID", amount: majorOf(charge.amountMinor, "USD") });
@@ -324,9 +318,7 @@ function shownCard({ id, number, customerId, ...card }: Stored): object {
 }
 
 function storedIn(call: QuickbooksCall): Stored {
-  const card = cardsOf(call).find(({ id }) => id === call.params["id"]);
-  if (card === undefined) throw notFound();
-  return card;
+  return cardsOf(call).find(({ id }) => id === call.param("id")) ?? refuseWith(notFound());
 }
 
 function remove(call: QuickbooksCall): Answer {

@@ -1,4 +1,5 @@
-import { basic, brandOf, defineSimulator, header, isAccepted, json, matching, pageBetween, Refusal, rules, table } from "../kit/index.ts";
+import { basic, brandOf, defineSimulator, header, isAccepted, json, matching, pageBetween } from "../kit/index.ts";
+import { Refusal, rules, table, unixSeconds } from "../kit/index.ts";
 import type { Answer, Call, Fields, Issuer, Transaction } from "../kit/index.ts";
 
 /**
@@ -188,7 +189,6 @@ function storeCard(call: Shift4Call): Answer {
 }
 
 const customerOf = ({ state }: Shift4Call, id: string): Customer => state.customers.get(id) ?? missing("Customer", id);
-const seconds = (ms: number): number => Math.floor(ms / 1000);
 
 const shownCard = ({ number, ...card }: Card): object => ({
   ...card,
@@ -224,7 +224,7 @@ function createCustomer(call: Shift4Call): Answer {
   const card = call.has("card.number") ? cardIn(call, "card.") : null;
   const customer: Customer = {
     id: tools.id("cust_"),
-    created: seconds(tools.now()),
+    created: unixSeconds(tools.now()),
     email: call.text("email"),
     description: call.maybe("description"),
     defaultCardId: null,
@@ -312,7 +312,7 @@ function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, curre
   const sentBack = state === "voided" ? amountMinor : refundedMinor;
   return {
     id,
-    created: seconds(at),
+    created: unixSeconds(at),
     objectType: "charge",
     amount: (capturedMinor || amountMinor) - sentBack,
     amountRefunded: sentBack,
@@ -336,7 +336,7 @@ function readCharge(call: Shift4Call): Answer {
 function list(call: Shift4Call): Answer {
   const customerId = call.maybe("customerId");
   const isMeant = ({ at, details: { isCharge, members } }: Charge): boolean =>
-    isCharge && call.isWithin("created", seconds(at)) && (customerId === undefined || members["customerId"] === customerId);
+    isCharge && call.isWithin("created", unixSeconds(at)) && (customerId === undefined || members["customerId"] === customerId);
   const bounds = { after: call.maybe("startingAfterId"), before: call.maybe("endingBeforeId"), limit: call.number("limit") || 10 };
   const { page, hasMore } = pageBetween(call.lookUp(null, isMeant), bounds, (id) => missing("Charge", id));
   return json(200, { list: page.map(shown), hasMore });
@@ -365,7 +365,7 @@ function refund(call: Shift4Call, chargeId: string): { one: Charge; refund: obje
     if (against !== null) throw refusal("Invalid Refund data");
   }
   const members = { amount: amount ?? left, currency: one.currency, charge: one.id, reason: call.maybe("reason"), status: "successful" };
-  const made = { id, created: seconds(call.tools.now()), objectType: "refund", ...members };
+  const made = { id, created: unixSeconds(call.tools.now()), objectType: "refund", ...members };
   one.details.refunds.push(made);
   return { one, refund: made };
 }

@@ -1,4 +1,4 @@
-import { brandOf, codeLength, isCardNumber, isExpired, json, mask, Refusal } from "../kit/index.ts";
+import { brandOf, codeLength, isCardNumber, isExpired, json, mask, Refusal, unixSeconds } from "../kit/index.ts";
 import type { Answer, Call, Issuer } from "../kit/index.ts";
 
 /** What a Stripe account holds and what can be done with it: PaymentMethods, PaymentIntents, Customers, SetupIntents, Refunds. */
@@ -95,7 +95,7 @@ function make(call: StripeCall, kind: Kind, members: Record<string, unknown>): I
   if (Object.keys(metadata).length > 50) refuse("You can only specify up to 50 keys of metadata.", "metadata_too_many_keys", "metadata");
   const long = Object.keys(metadata).find((key) => key.length > 40);
   if (long !== undefined) refuse("Metadata keys must be at most 40 characters.", "metadata_key_too_long", `metadata[${long}]`);
-  const created = Math.floor(tools.now() / 1000);
+  const created = unixSeconds(tools.now());
   const item: Item = { id: tools.id(PREFIXES[kind]), object: NAMES[kind], created, livemode: false, metadata, ...members };
   state[kind].set(item.id, item);
   return item;

@@ -1,4 +1,5 @@
-import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, json, Refusal } from "../kit/index.ts";
+import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, isoSeconds, json, Refusal } from "../kit/index.ts";
+import { refuseWith } from "../kit/index.ts";
 import type { Answer, FieldFault, Fields, Incoming } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
 import { AVS_RISKS, BY_HOLDER, CVC_RISKS, EXPIRED, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
@@ -222,7 +223,7 @@ function tokenOf(call: WorldpayCall, { number, month, year }: Card, namespace: s
     expiry: { month, year },
   };
   state.tokens.push(token);
-  const tokenExpiryDateTime = new Date(tools.now() + 4 * 365 * 86_400_000).toISOString().replace(/\.\d+/, "");
+  const tokenExpiryDateTime = isoSeconds(tools.now() + 4 * 365 * 86_400_000);
   return {
     href: token.href,
     tokenId: token.tokenId,
@@ -266,9 +267,8 @@ function links({ state, details: { linkData } }: Payment): object {
 
 /** The payment of a link; its data are percent-encoded once. */
 function linked(call: WorldpayCall): Payment {
-  const payment = call.transactions.get(call.state.links.get(call.param("linkData")) ?? "");
-  if (payment === undefined) throw refusal(404, "endpointNotFound", "The endpoint does not exist.");
-  return payment;
+  const id = call.state.links.get(call.param("linkData")) ?? "";
+  return call.transactions.get(id) ?? refuseWith(refusal(404, "endpointNotFound", "The endpoint does not exist."));
 }
 
 function follow(call: WorldpayCall, action: string): Answer {

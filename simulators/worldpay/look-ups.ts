@@ -1,8 +1,11 @@
-import { brandOf, json, Refusal } from "../kit/index.ts";
+import { brandOf, json, Refusal, refuseWith } from "../kit/index.ts";
 import type { Answer } from "../kit/index.ts";
 import type { Payment, WorldpayCall } from "./outcomes.ts";
 
 /** Payment Queries and the events of the Card Payments API; their links are relative. */
+
+const notFound = (): Refusal =>
+  new Refusal(json(404, { errorName: "paymentNotFound", message: "The payment was not found." }), "paymentNotFound").unrecorded();
 
 function row({ id, at, reference, amountMinor, currency: unit, card, details: { lastEvent } }: Payment): object {
   return {
@@ -42,12 +45,7 @@ function cardLinks({ state, details: { linkData } }: Payment): object {
 }
 
 export function queryOne(call: WorldpayCall): Answer {
-  const id = call.params["paymentId"] ?? "";
-  const [payment] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id);
-  if (payment === undefined) {
-    const answer = json(404, { errorName: "paymentNotFound", message: "The payment was not found." });
-    throw new Refusal(answer, "paymentNotFound", { isRecorded: false });
-  }
+  const payment = call.lookUpById(call.param("paymentId")) ?? refuseWith(notFound());
   const { lastEvent } = payment.details;
   return json(200, {
     ...row(payment),
@@ -68,9 +66,6 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
 
 export function events(call: WorldpayCall): Answer {
   const reference = call.text("transactionRef");
-  const [payment] = call.lookUp(reference, (one) => one.reference === reference);
-  if (payment !== undefined) return json(200, { lastEvent: EVENT_WORDS[payment.details.lastEvent], _links: cardLinks(payment) });
-  throw new Refusal(json(404, { errorName: "paymentNotFound", message: "The payment was not found." }), "paymentNotFound", {
-    isRecorded: false,
-  });
+  const [payment = refuseWith(notFound())] = call.lookUp(reference, (one) => one.reference === reference);
+  return json(200, { lastEvent: EVENT_WORDS[payment.details.lastEvent], _links: cardLinks(payment) });
 }

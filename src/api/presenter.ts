@@ -52,8 +52,6 @@ export function widgetView({ session, project, processing, triesLeft }: Opened) 
   };
 }
 
-export type SessionView = ReturnType<typeof sessionView>;
-
 /** The same with what the stream leaves out: the step and, absent where there is none, the link to pay. */
 export function detailView(session: Session, step: Step | null, payUrl: string | null = null) {
   return { ...sessionView(session), step, ...(payUrl !== null && { pay_url: payUrl }) };
