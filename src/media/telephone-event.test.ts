@@ -108,6 +108,31 @@ test("a digit held for over 8 s is one digit although its timestamp moves on (RF
   assert.deepEqual(received(packets), [6]);
 });
 
+for (const [name, cut, step] of [
+  ["50 packets a second", 160, 65_440],
+  ["20 packets a second", 400, 65_200],
+  ["10 packets a second", 800, 64_800],
+] as const) {
+  test(`a digit held for over 8 s is one digit where its segment is cut at a whole packet, of ${name} (RFC 4733 section 2.5.1.3)`, () => {
+    const packet = (timestamp: number, duration: number, marker = false) => ({
+      ...(press(6, timestamp)[0] as RtpPacket),
+      marker,
+      payload: eventPayload(6, duration, false),
+    });
+    const [first, next] = [packet(1_000, cut, true), packet(1_000 + step, cut)];
+    assert.deepEqual(received([first, packet(1_000, step), next]), [6]);
+    // The last of the segment is lost.
+    assert.deepEqual(received([first, packet(1_000, step - cut), next]), [6]);
+    // Pressed anew: a marker.
+    assert.deepEqual(received([first, packet(1_000, step), { ...next, marker: true }]), [6, 6]);
+  });
+}
+
+test("a digit pressed again 8 s later counts though its first packet and every end before it are lost", () => {
+  const again = press(6, 1_000 + 65_440).slice(1);
+  assert.deepEqual(received([...press(6, 1_000).slice(0, 2), ...again]), [6, 6]);
+});
+
 test("a sender that moves the timestamp with every packet presses one digit", () => {
   const packets = press(8, 1_000).map((packet, index) => ({ ...packet, timestamp: 1_000 + (DURATIONS[index] ?? 0) }));
   assert.deepEqual(received(packets), [8]);

@@ -9,6 +9,10 @@ export const HASH: DtmfDigit = 11;
 const EVENT_BYTES = 4;
 const END_BIT = 0x80;
 const LONGEST_SEGMENT = 0xffff;
+/** A segment is cut at a whole packet: of 100 ms at most. */
+const SHORTEST_SEGMENT = LONGEST_SEGMENT - 800;
+/** How much of a segment's end may be lost, in samples: 1 s. */
+const LOST_OF_SEGMENT = 8_000;
 /** Events remembered: more than a call has, so that one which is sent again never counts, however late. */
 const REMEMBERED = 1_000;
 const FORGOTTEN = -1;
@@ -95,7 +99,8 @@ export class TelephoneEventReceiver {
     const last = this.#events.at(-1);
     if (!last || marker || last.ended || last.code !== event.code || last.ssrc !== event.ssrc) return false;
     const step = timestampDelta(event.timestamp, last.timestamp);
-    return step === LONGEST_SEGMENT || (step > 0 && step === event.duration - last.duration);
+    const isNextSegment = step >= SHORTEST_SEGMENT && step <= LONGEST_SEGMENT && last.duration >= step - LOST_OF_SEGMENT;
+    return isNextSegment || (step > 0 && step === event.duration - last.duration);
   }
 }
 
