@@ -543,7 +543,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
 
   test("who leaves the page and comes back finds no card in it: before the payment an empty form, after it the receipt and nothing to pay", async () => {
     const { session_id, widget_url } = await create();
-    const { page, close } = await open(widget_url);
+    const { page, faults, close } = await open(widget_url, [service.baseUrl, shop]);
     await type(page, PAID);
     await page.goto(`${shop}/`);
     await page.goBack();
@@ -556,6 +556,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await type(page, PAID);
     await page.getByRole("button").click();
     await page.getByText("Your payment of $49.95 has been made").waitFor();
+    await page.evaluate("dispatchEvent(new Event('pagehide'))");
     await page.goto(`${shop}/`);
     await page.goBack();
     await page.getByText("Your payment of $49.95 has been made").waitFor();
@@ -563,6 +564,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.equal(await page.locator("input, button").count(), 0);
     assert.doesNotMatch(await page.content(), /4539/);
     assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    assert.deepEqual(faults, []);
     await close();
   });
 
@@ -719,7 +721,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
-  test("when the answer is lost the shopper is told to wait, not to pay again, and then how it ended (R-283)", async () => {
+  test("when the answer is lost the shopper is told to wait, not to pay again, after a reload too, and then how it ended (R-283)", async () => {
     const { session_id, widget_url } = await create();
     const { page, close } = await open(widget_url);
     await type(page, LOST);
@@ -727,6 +729,9 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await page.getByText("Still checking with your bank").waitFor({ timeout: 60_000 });
     await screenshot(page, "checking");
     assert.equal(await page.getByRole("button").isDisabled(), true);
+    await page.reload();
+    await page.getByText("Still checking with your bank").waitFor();
+    assert.equal(await page.locator("input:enabled, button:enabled").count(), 0, "who reloads meanwhile is not asked to pay");
     await page.getByText("Your payment of $49.95 has been made").waitFor({ timeout: 60_000 });
     assert.equal((await service.session(session_id))["status"], "payment-success");
     assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);

@@ -63,3 +63,13 @@ test("ten wrong keys a minute are answered 401, more are refused; the right key 
   assert.equal((await callerOf(app)("GET", "/v1/auth/check")).statusCode, 200);
   await app.close();
 });
+
+test("the refusal of a wrong key tells of the limit that refused it: none is left, until Retry-After has passed (R-062, R-066)", async () => {
+  const app = limited();
+  const wrong = () => callerOf(app)("GET", "/v1/auth/check", { key: KEYS.expired });
+  for (let n = 0; n < 10; n++) await wrong();
+  const { statusCode, headers } = await wrong();
+  assert.deepEqual([statusCode, headers["ratelimit-limit"], headers["ratelimit-remaining"]], [429, "10", "0"]);
+  assert.equal(headers["ratelimit-reset"], headers["retry-after"]);
+  await app.close();
+});

@@ -22,6 +22,12 @@ export function createRateLimiter({ perMinute, counter, clock }: { perMinute: nu
   if (perMinute === 0) return { request: async () => {}, wrongKey: async () => {}, stop: () => {} };
 
   const seconds = ({ resetMs }: Count) => Math.max(1, Math.ceil(resetMs / 1000));
+  const tell = (count: Count, limit: number, reply: FastifyReply) =>
+    reply.headers({
+      "ratelimit-limit": limit,
+      "ratelimit-remaining": Math.max(0, limit - count.used),
+      "ratelimit-reset": seconds(count),
+    });
   const refuse = (count: Count, reply: FastifyReply) => {
     reply.header("retry-after", seconds(count));
     throw new AppError("rate_limited");
@@ -33,16 +39,15 @@ export function createRateLimiter({ perMinute, counter, clock }: { perMinute: nu
   return {
     async request(endpoint, client, reply, limit = perMinute) {
       const count = await counter.count(`${endpoint}|${client}`, limit);
-      reply.headers({
-        "ratelimit-limit": limit,
-        "ratelimit-remaining": Math.max(0, limit - count.used),
-        "ratelimit-reset": seconds(count),
-      });
+      tell(count, limit, reply);
       if (!count.allowed) refuse(count, reply);
     },
     async wrongKey(client, reply) {
       const count = await counter.count(`wrong key|${client}`, WRONG_KEYS);
-      if (!count.allowed) refuse(count, reply);
+      if (count.allowed) return;
+      // The 401s before it tell of the endpoint's limit: this one of what refused it.
+      tell(count, WRONG_KEYS, reply);
+      refuse(count, reply);
     },
     stop() {
       void end();

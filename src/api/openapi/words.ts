@@ -259,6 +259,6 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   "X-Widget-Nonce": "The nonce of the frame's page, or the one that the last answer brought.",
   response_status: "The status to answer instead of 201, for platforms that accept only 200: 200 to 299, but not 204 or 205.",
   "Idempotency-Key":
-    "Any text of your own that is new for each payment. A repeat within 24 hours gets the first answer, with `Idempotent-Replayed: true`; with another body it is a 422.",
+    "Any text of your own that is new for each payment. A repeat within 24 hours gets the first answer, with `Idempotent-Replayed: true`; with another body it is a 422. Each API key has its own: sent with another API key it makes another session.",
   "Last-Event-ID": "The id of the last event that was seen: sent by browsers' EventSource when it reconnects.",
 };

@@ -70,7 +70,8 @@ export function formOf(opened: Opened, { language, basePath, data }: View): stri
   const { texts } = languageOf(language);
   const { labels, fields } = project.widget.appearance;
   const amount = amountOf(session, language);
-  const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, ...scriptData(opened, language, amount) };
+  const underWay = opened.processing ? { processing: "" } : {};
+  const attributes = { ...data, ...underWay, api: `${basePath}/v1/widget-sessions/${session.id}`, ...scriptData(opened, language, amount) };
   const isStored = session.mode === "tokenize";
   const button = isStored ? texts.store : fill(texts.pay, { amount });
   return `<main${attributesOf(attributes)} class="labels-${labels}">
