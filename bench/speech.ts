@@ -129,6 +129,18 @@ function textOf(result: RecognitionResult): string {
   return result.kind === "test_word" ? "mango" : "";
 }
 
+const choices = {
+  fields: Object.keys(FIELD_FORMS),
+  forms: Object.values(FIELD_FORMS).flatMap((forms) => Object.keys(forms)),
+  lines: Object.keys(LINES),
+} as const;
+for (const [option, there] of Object.entries(choices)) {
+  const unknown = values[option as keyof typeof choices]?.split(",").find((name) => !there.includes(name));
+  if (unknown === undefined) continue;
+  console.error(`--${option}: there is no "${unknown}"; there are ${[...new Set(there)].join(", ")}.`);
+  process.exit(1);
+}
+
 const names: string[] = [];
 const cell = (outcomes: readonly Outcome[]) =>
   (["right", "again", "wrong"] as const).map((kind) => String(outcomes.filter((outcome) => outcome.kind === kind).length)).join("/");
