@@ -114,7 +114,7 @@ export class OutgoingCall {
   #receiveProvisional(response: SipResponse, transaction: ClientTransaction): void {
     if (transaction !== this.#transaction) return this.#sendCancel(transaction);
     this.#provisional = true;
-    if (this.#givenUp) return this.#sendCancel(transaction);
+    if (this.#givenUp || this.#settled) return this.#sendCancel(transaction);
     const { toTag } = response;
     if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_EARLY_DIALOGS) {
       this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, this.#contactUser));
