@@ -273,6 +273,26 @@ test("before the bridge the other leg gets 0 packets, after it only what came af
   assert.equal(answered?.payloadType, 0);
 });
 
+test("a caller hears what his callee says before it answers, and is not heard there (RFC 3960)", async (t) => {
+  const [caller, callee] = [await Peer.open(t), await Peer.open(t)];
+  const [callerLeg, calleeLeg] = [await engine.open(), await engine.open()];
+  t.after(() => Promise.all([callerLeg.close(), calleeLeg.close()]));
+  const emitter = events(callerLeg);
+  callerLeg.start(remote(caller.port));
+  calleeLeg.start(remote(callee.port));
+  engine.relayEarlyMedia(calleeLeg, callerLeg);
+  await workerHasRead();
+  callee.send(calleeLeg.port, { payload: new Uint8Array(160).fill(0x22) });
+  await caller.packets(1, ({ payload }) => payload[0] === 0x22);
+  caller.send(callerLeg.port, { payload: new Uint8Array(160).fill(0x11) });
+  caller.digit(callerLeg.port, 7);
+  assert.deepEqual(await once(emitter, "digit"), [7]);
+  assert.deepEqual(
+    callee.received.filter(({ payloadType, payload }) => payloadType !== 0 || payload[0] !== ULAW_SILENCE),
+    [],
+  );
+});
+
 test("a digit of INFO crosses a bridge as telephone event, or as tones where there are none, in one unbroken stream, and once when RTP brings it too (R-226, R-228)", async (t) => {
   const caller = await Peer.open(t);
   const agent = await Peer.open(t);

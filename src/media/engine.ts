@@ -34,6 +34,11 @@ export interface MediaEngine {
   open(options?: Partial<LegOptions>): Promise<MediaLeg>;
   /** Joins two legs until one closes: each peer hears the other, digits included, and nothing from before (R-425). */
   bridge(a: MediaLeg, b: MediaLeg): void;
+  /**
+   * Whoever is on `to` hears the peer of `from`, who rings still, while audio comes from there, in place of what is played to him; nothing goes the
+   * other way. Until `bridge`, or until one closes.
+   */
+  relayEarlyMedia(from: MediaLeg, to: MediaLeg): void;
   /** Closes all legs and ends the thread. */
   stop(): Promise<void>;
 }
@@ -107,6 +112,10 @@ class Engine implements MediaEngine {
 
   bridge(a: MediaLeg, b: MediaLeg): void {
     this.tell({ type: "bridge", leg: (a as Leg).number, other: (b as Leg).number });
+  }
+
+  relayEarlyMedia(from: MediaLeg, to: MediaLeg): void {
+    this.tell({ type: "earlyMedia", leg: (from as Leg).number, other: (to as Leg).number });
   }
 
   async stop(): Promise<void> {

@@ -77,6 +77,7 @@ export type ToWorker =
   | { type: "listen"; leg: number; port: MessagePort }
   | { type: "stopListening"; leg: number }
   | { type: "bridge"; leg: number; other: number }
+  | { type: "earlyMedia"; leg: number; other: number }
   | { type: "catchUp"; leg: number }
   | { type: "close"; leg: number };
 

@@ -327,7 +327,8 @@ function hostOf(connection: SdpConnection): string | null {
   return canonical.startsWith("ff") ? null : canonical;
 }
 
-function isUnspecified(host: string): boolean {
+/** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */
+export function isUnspecified(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 

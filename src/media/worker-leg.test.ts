@@ -7,6 +7,7 @@ import { encodeUlaw } from "#src/kernel/g711.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { ReadingTurns } from "./arrival-times.ts";
+import { Clip } from "./clip.ts";
 import { eventPayload } from "./telephone-event.ts";
 import { Pacer } from "./pacer.ts";
 import type { LegEvent, LegOptions, LegStats } from "./protocol.ts";
@@ -20,6 +21,8 @@ import { WorkerLeg } from "./worker-leg.ts";
 
 const HOST = "127.0.0.1";
 const OPTIONS: LegOptions = { muted: true, capture: false, signallingHost: null };
+
+const SENDING: LegOptions = { ...OPTIONS, muted: false };
 
 /** A leg on a standing clock and a peer on a plain socket. */
 function rig(t: { after(task: () => void): void }, options = OPTIONS, host = HOST) {
@@ -148,7 +151,7 @@ test("an encrypted leg hears digits under the agreed key alone, each once, and l
 });
 
 test("an encrypted leg sends nothing in clear, and its RTCP counts only under the key (S-86)", async (t) => {
-  const { clock, leg, peer, port, remote, lost } = rig(t, { muted: false, capture: false, signallingHost: null });
+  const { clock, leg, peer, port, remote, lost } = rig(t, SENDING);
   const came = once(peer, "message");
   leg.setRemote({ ...remote, srtp: agreed() });
   const [datagram] = (await came) as [Buffer];
@@ -224,7 +227,7 @@ test("the same key pressed as an event long after its tones is another press (R-
 
 for (const isEncrypted of [false, true]) {
   test(`a peer that moves its media is sent to and heard there at once, what it had sent before too; ${isEncrypted ? "SRTP" : "RTP"} (RFC 3264 section 8.3.1, S-85)`, async (t) => {
-    const { clock, leg, peer, port, remote, digits, digitCame } = rig(t, { muted: false, capture: false, signallingHost: null });
+    const { clock, leg, peer, port, remote, digits, digitCame } = rig(t, SENDING);
     const session = isEncrypted ? peersSide() : null;
     const keys = () => (isEncrypted ? { srtp: agreed() } : {});
     const dress = (datagram: Uint8Array) => session?.protect(datagram) ?? datagram;
@@ -274,7 +277,7 @@ test("reports follow a peer that moves, whatever came late from the former place
 });
 
 test("a codec under a number of the peer's own is sent and heard under that, and crosses a bridge as what it is (RFC 3551 section 6)", async (t) => {
-  const one = rig(t, { muted: false, capture: false, signallingHost: null });
+  const one = rig(t, SENDING);
   const sent = once(one.peer, "message");
   one.leg.setRemote({ ...one.remote, payloadTypes: { 0: 107 } });
   const [first] = (await sent) as [Buffer];
@@ -327,6 +330,80 @@ test("an end of a bridge gets a packet of silence each second while the other en
     if (index > 0) assert.equal((now.sequence - before.sequence) & 0xffff, 1);
     assert.ok(timestampDelta(now.timestamp, before.timestamp) >= (index > 0 ? 160 : 0), `${index}`);
   }
+});
+
+test("early media is heard from its first packet on, in place of what is played, which goes on when it ends; nothing goes the other way (RFC 3960)", async (t) => {
+  const [callee, caller] = [rig(t, SENDING), rig(t, SENDING)];
+  const heard: Buffer[] = [];
+  const next = async (cause: () => void) => {
+    const came = once(caller.peer, "message");
+    cause();
+    heard.push(((await came) as [Buffer])[0]);
+    return heard.at(-1)?.[12];
+  };
+  const spoken = (sequence: number, payloadType = 0) =>
+    writeRtp({ marker: false, payloadType, sequence, timestamp: sequence * 160, ssrc: 5, payload: new Uint8Array(160).fill(0x22) });
+  const say = (sequence: number) => () => callee.peer.send(spoken(sequence), callee.port, HOST);
+  const pass = (ms: number) => {
+    for (const { clock, leg } of [callee, caller]) {
+      clock.advance(ms);
+      leg.watch(clock.monotonic());
+    }
+  };
+  const toCallee = new Set<number | undefined>();
+  callee.peer.on("message", (datagram: Buffer) => void toCallee.add(datagram[12]));
+  assert.equal(await next(() => caller.leg.setRemote(caller.remote)), 0xff);
+  assert.equal(await next(() => caller.leg.play("ringing", [{ clip: new Clip(new Uint8Array(16_000).fill(0x33)) }])), 0x33);
+  callee.leg.setRemote(callee.remote);
+  callee.leg.sendEarlyMediaTo(caller.leg);
+  // Still the ringing tone: a description alone is no audio.
+  assert.equal(await next(() => pass(20)), 0x33);
+  assert.equal(await next(say(1)), 0x22);
+  pass(100);
+  assert.equal(await next(say(2)), 0x22);
+  // The caller's voice and keys stay here, the callee's keys there.
+  caller.peer.send(spoken(1), caller.port, HOST);
+  await caller.digit();
+  callee.peer.send(press(3, 7), callee.port, HOST);
+  assert.equal(await next(say(4)), 0x22);
+  assert.deepEqual([caller.digits(), [...toCallee]], [[1], [0xff]]);
+  pass(899);
+  assert.equal(await next(() => pass(1)), 0x33);
+  assert.equal(await next(say(5)), 0x22);
+  assert.equal(await next(() => void callee.close()), 0x33);
+  for (const [index, datagram] of heard.entries()) {
+    const [before, now] = [heard[index - 1] ?? datagram, datagram].map((bytes) => readRtp(bytes)!) as [RtpPacket, RtpPacket];
+    if (index === 0) continue;
+    assert.ok([1, 2].includes((now.sequence - before.sequence) & 0xffff), `${index}: ${now.sequence - before.sequence}`);
+    assert.ok(timestampDelta(now.timestamp, before.timestamp) >= 160, `${index}`);
+  }
+});
+
+test("early media ends in a bridge when the callee answers, in one unbroken stream (RFC 3960)", async (t) => {
+  const [callee, caller] = [rig(t), rig(t, SENDING)];
+  const heard: RtpPacket[] = [];
+  const next = async (peer: Socket, cause: () => void) => {
+    const came = once(peer, "message");
+    cause();
+    return readRtp(((await came) as [Buffer])[0])!;
+  };
+  const spoken = (sequence: number) =>
+    writeRtp({ marker: false, payloadType: 0, sequence, timestamp: sequence * 160, ssrc: 5, payload: new Uint8Array(160).fill(0x22) });
+  const say = (sequence: number) => () => callee.peer.send(spoken(sequence), callee.port, HOST);
+  await next(caller.peer, () => caller.leg.setRemote(caller.remote));
+  callee.leg.setRemote(callee.remote);
+  callee.leg.sendEarlyMediaTo(caller.leg);
+  for (const sequence of [1, 2]) heard.push(await next(caller.peer, say(sequence)));
+  callee.leg.setRemote(callee.remote);
+  caller.leg.bridge(callee.leg);
+  for (const sequence of [3, 4]) heard.push(await next(caller.peer, say(sequence)));
+  const { sequence: first } = heard[0]!;
+  assert.deepEqual(
+    heard.map(({ sequence, payload }) => [(sequence - first) & 0xffff, payload[0]]),
+    [0, 1, 2, 3].map((step) => [step, 0x22]),
+  );
+  const crossed = await next(callee.peer, () => caller.peer.send(spoken(9), caller.port, HOST));
+  assert.equal(crossed.payload[0], 0x22);
 });
 
 /** The next datagram of RTCP. */

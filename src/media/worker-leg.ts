@@ -1,11 +1,10 @@
 import type { RemoteInfo } from "node:dgram";
 import type { MessagePort } from "node:worker_threads";
-import { SAMPLES_PER_PACKET, alawToUlaw, decodeUlaw, encodeUlaw } from "#src/kernel/g711.ts";
+import { SAMPLES_PER_PACKET, alawToUlaw, decodeUlaw } from "#src/kernel/g711.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import { ArrivalTimes } from "./arrival-times.ts";
-import type { ReadingTurns } from "./arrival-times.ts";
-import { Clip, SAMPLES_PER_MS } from "./clip.ts";
+import { ArrivalTimes, type ReadingTurns } from "./arrival-times.ts";
+import { digitParts } from "./digit-parts.ts";
 import { JitterBuffer } from "./jitter-buffer.ts";
 import { KeySource } from "./key-source.ts";
 import type { DtmfDigit } from "./telephone-event.ts";
@@ -18,19 +17,18 @@ import type { PlaylistPart } from "./playlist.ts";
 import type { DtmfTiming, LegEvent, LegOptions, LegStats } from "./protocol.ts";
 import { codecOf, rename } from "./payload-types.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
-import { Relay } from "./relay.ts";
-import type { RelayTarget } from "./relay.ts";
+import { Relay, type RelayTarget } from "./relay.ts";
 import { RtcpSession } from "./rtcp-session.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { isRtcp, readRtp } from "./rtp.ts";
-import type { RemoteMedia } from "./sdp.ts";
+import { isUnspecified, type RemoteMedia } from "./sdp.ts";
 import type { OutgoingFormat, StreamPacket, StreamSeed } from "./sender.ts";
 import { Sender } from "./sender.ts";
 import type { Address, SourceState } from "./source-lock.ts";
 import { SourceLock } from "./source-lock.ts";
 import { SrtpSession } from "./srtp-session.ts";
 import { SsrcCheck } from "./ssrc-check.ts";
-import { ToneReceiver, toneOf } from "./tones.ts";
+import { ToneReceiver } from "./tones.ts";
 import type { VoiceActivity } from "./voice-activity.ts";
 
 export interface WorkerLegDeps {
@@ -101,6 +99,8 @@ export class WorkerLeg implements RelayTarget {
   #bridged: Bridged | null = null;
   /** How the peer's digits cross the bridge. */
   readonly #keys: KeySource;
+  /** Whose early media this leg's peer hears in place of what is played to it, while there is any. */
+  #early: WorkerLeg | null = null;
   /** Digits of the other leg, of INFO or as tones, that are being sent in place of its audio. */
   #relaying = 0;
   /** When a packet was sent to this end of a bridge. */
@@ -175,7 +175,8 @@ export class WorkerLeg implements RelayTarget {
 
   /** Digits as telephone events, or as tones to a peer without them. */
   sendDtmf(id: string, digits: DtmfDigit[], timing: DtmfTiming): void {
-    this.play(id, this.#digits(digits, timing));
+    const asEvent = this.#remote !== null && this.#remote.eventPayloadType !== null;
+    this.play(id, digitParts(digits, timing, asEvent));
   }
 
   /** A digit that the peer pressed by INFO goes on to the other end of the bridge. */
@@ -188,7 +189,7 @@ export class WorkerLeg implements RelayTarget {
     // A to D are no keys of a telephone: there are no tones of them here.
     if (!format || (format.eventPayloadType === null && digit > HASH)) return;
     this.#relaying++;
-    this.#sender.play(RELAYED_ID, this.#digits([digit], RELAYED));
+    this.#sender.play(RELAYED_ID, digitParts([digit], RELAYED, format.eventPayloadType !== null));
     this.#sender.resume(format);
   }
 
@@ -204,15 +205,6 @@ export class WorkerLeg implements RelayTarget {
     this.#relaying = 0;
     this.#sender.stopPlayback();
     this.#endRelaying();
-  }
-
-  #digits(digits: DtmfDigit[], { onMs, gapMs }: DtmfTiming): PlaylistPart[] {
-    const samples = Math.ceil((onMs * SAMPLES_PER_MS) / SAMPLES_PER_PACKET) * SAMPLES_PER_PACKET;
-    const gap: PlaylistPart[] = gapMs > 0 ? [{ clip: Clip.silence(gapMs * SAMPLES_PER_MS) }] : [];
-    const asEvent = this.#remote !== null && this.#remote.eventPayloadType !== null;
-    const down = (digit: DtmfDigit): PlaylistPart =>
-      asEvent ? { digit, samples } : { clip: new Clip(encodeUlaw(toneOf(digit, samples))) };
-    return digits.flatMap((digit) => [down(digit), ...gap]);
   }
 
   watchVoice(on: boolean): void {
@@ -231,6 +223,19 @@ export class WorkerLeg implements RelayTarget {
   bridge(other: WorkerLeg): void {
     this.#join(other);
     other.#join(this);
+  }
+
+  /**
+   * The other leg's peer hears this one's, which has not answered yet, from its first packet on and as long as packets come, in place of what is
+   * played to him. Nothing of him goes here (RFC 3960).
+   */
+  sendEarlyMediaTo(other: WorkerLeg): void {
+    if (this.#bridged) return;
+    this.#bridged = { other, relay: new Relay(other, null) };
+    other.#early = this;
+    this.#sentAt = this.#deps.clock.monotonic();
+    this.#sender.pause();
+    this.#dropAudio();
   }
 
   /** Declares the media lost, once, after a long silence on the wire, and breaks ours; called about every second. */
@@ -272,6 +277,7 @@ export class WorkerLeg implements RelayTarget {
   /** Routers and peers take a stream without packets for a dead one, also while the other end of the bridge holds or has nothing to say. */
   #breakSilence(now: number): void {
     const { format } = this;
+    if (this.#early && now - this.#sentAt >= LONGEST_SILENCE_MS) this.#applyFormat();
     if (!this.#bridged || !format || this.#relaying > 0 || now - this.#sentAt < LONGEST_SILENCE_MS) return;
     this.#sender.sendSilence(format);
     this.#sentAt = now;
@@ -284,12 +290,14 @@ export class WorkerLeg implements RelayTarget {
 
   forward(packet: StreamPacket): void {
     if (this.#relaying > 0) return;
+    if (this.#early) this.#sender.pause();
     this.#sentAt = this.#deps.clock.monotonic();
     this.#sender.forward(packet);
   }
 
   #join(other: WorkerLeg): void {
-    if (this.#bridged?.other !== other) this.#partBoth();
+    if (this.#bridged && this.#bridged.other !== other) this.#partBoth();
+    this.#early = null;
     this.#bridged = { other, relay: new Relay(other, this.#telephoneEvents.newest) };
     this.#sentAt = this.#deps.clock.monotonic();
     this.#sender.stopPlayback();
@@ -298,7 +306,7 @@ export class WorkerLeg implements RelayTarget {
   }
 
   #partBoth(): void {
-    const other = this.#bridged?.other;
+    const other = this.#bridged?.other ?? this.#early;
     this.#part();
     if (other) other.#part();
   }
@@ -306,6 +314,7 @@ export class WorkerLeg implements RelayTarget {
   #part(): void {
     this.#dropRelayed();
     this.#bridged = null;
+    this.#early = null;
     this.#applyFormat();
   }
 
@@ -314,6 +323,7 @@ export class WorkerLeg implements RelayTarget {
     const isSending = this.#bridged ? this.#relaying > 0 : !this.#options.muted;
     if (this.format && isSending) this.#sender.resume(this.format);
     else this.#sender.pause();
+    if (this.#early) this.#early.#bridged?.relay.rejoin();
   }
 
   #dropAudio(): void {
@@ -420,7 +430,8 @@ export class WorkerLeg implements RelayTarget {
       return payloadType === COMFORT_NOISE;
     }
     if (this.#bridged) {
-      if (!isEvent || this.#keys.accepts("rtp")) this.#relay(packet, isEvent, now, this.#bridged);
+      const crosses = !isEvent || (this.#bridged.other.#early !== this && this.#keys.accepts("rtp"));
+      if (crosses) this.#relay(packet, isEvent, now, this.#bridged);
     } else this.#hear(packet, isEvent, now);
     return true;
   }
@@ -485,9 +496,4 @@ export class WorkerLeg implements RelayTarget {
   #onPeriod(now: number): void {
     if (this.#listener.isListening && now - this.#lastAudio > QUIET_AFTER_MS) this.#jitterBuffer.fill();
   }
-}
-
-/** An RFC 2543 peer that holds us (RFC 3264 section 8.4). */
-function isUnspecified(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
 }

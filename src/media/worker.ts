@@ -82,6 +82,10 @@ function handle(message: ToWorker): void {
       const other = legs.get(message.other);
       return other && leg.bridge(other);
     }
+    case "earlyMedia": {
+      const other = legs.get(message.other);
+      return other && leg.sendEarlyMediaTo(other);
+    }
     case "catchUp":
       return turns.afterAllRead(() => tell({ type: "caughtUp", leg: message.leg }));
     case "close":

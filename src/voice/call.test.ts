@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Log } from "#src/platform/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
-import { APPROVED, LOST } from "#src/payments/testing.ts";
+import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
 import { Events, OFFER, TestCall, type TestLeg, voiceFixture, type VoiceFixture } from "./testing.ts";
@@ -312,6 +312,42 @@ test("a lost answer is never told as a decline, and the session is left to be fo
   assert.equal((await current()).phase, "unknown");
   assert.doesNotMatch(leg.played.at(-1) ?? "", /declined/);
 });
+
+for (const [what, outcome, status, error] of [
+  ["an approval", APPROVED, "payment-success", null],
+  ["a decline that another try could mend", declined("card_declined"), "payment-failed", "card_declined"],
+] as const) {
+  test(`${what} that cannot be written is told as unknown after two minutes and the caller let go; it is written when it can be (R-286, R-287)`, async () => {
+    const { payments } = fixture.deps;
+    const [answered, back] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const settle: typeof payments.settle = async (input) => {
+      answered.resolve();
+      await back.promise;
+      return await payments.settle(input);
+    };
+    fixture.gateway.onCharge = async () => outcome;
+    const { call, leg, run, lines, current, clock } = await rig({ deps: { payments: { ...payments, settle } } });
+    keys(leg);
+    const running = run();
+    await answered.promise;
+    for (let second = 0; second < 119; second++) {
+      clock.advance(1_000);
+      await turn();
+    }
+    assert.match(leg.played.at(-1) ?? "", /still working/);
+    while (!lines.seen.includes("call_ended")) {
+      clock.advance(1_000);
+      await turn();
+    }
+    assert.match(leg.played.at(-1) ?? "", /isn't completed\. Please don't try again yet/);
+    assert.doesNotMatch(leg.played.at(-1) ?? "", /approved|declined/);
+    assert.deepEqual([call.dialog.events.seen, leg.isClosed, (await current()).status], [["bye"], true, "COLLECTING"]);
+    back.resolve();
+    await running;
+    const { status: written, errorCode } = await current();
+    assert.deepEqual([written, errorCode, clock.pending], [status, error, 0]);
+  });
+}
 
 test("a fault after the card was sent does not fail the session: money may have moved (I2)", async () => {
   const payments = {

@@ -74,7 +74,10 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     log.info("call_collected", { reason, rule, ms: elapsed() });
     await collection.stop();
     cancelLimit = deps.clock.after(LONGEST_ENDING_MS, () => collection.hangUp());
-    const ending = END[reason](session.id, deps).then(() => takeBack(call.request, admission, dialog!, collection, cancelLimit, deps));
+    // What is still to be written of an overdue charge is written when the call is over.
+    const ending = END[collection.isOverdue ? "done" : reason](session.id, deps).then(() =>
+      takeBack(call.request, admission, dialog!, collection, cancelLimit, deps),
+    );
     // What cannot be written does not cut the last sentence off.
     await Promise.allSettled([ending, collection.finished]);
     await ending;
@@ -91,6 +94,8 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     const told = { peer_lost: peer?.lost, peer_jitter_ms: rounded(peer?.jitterMs), round_trip_ms: rounded(peer?.roundTripMs) };
     const counted = { ms: elapsed(), packets_in: packetsIn, packets_out: packetsOut, lost, jitter_ms: rounded(jitterMs) };
     if (dialog) log.info("call_ended", { ...counted, ...told });
+    await collection.settled;
+    if (collection.isOverdue) await giveUp(session.id, deps);
   }
 }
 

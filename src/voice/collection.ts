@@ -1,5 +1,6 @@
 import { createConversation, type FinishReason, type PaymentResult } from "#src/conversation/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
+import { within } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { spokenLanguage } from "#src/kernel/language.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
@@ -15,6 +16,9 @@ import type { CallDeps } from "./types.ts";
 
 /** A call that takes longer has lost its caller. */
 const LONGEST_CALL_MS = 15 * 60_000;
+
+/** What a charge takes whose answer is lost, and whose result waits for a database that is away a minute: who has waited for longer is let go. */
+const LONGEST_CHARGE_MS = 2 * 60_000;
 
 /** Whose card is collected, over which audio. */
 export interface CollectionInput {
@@ -37,8 +41,10 @@ export class Collection {
   readonly #cancelLimit: () => void;
   readonly #elsewhere: PaidElsewhere;
   readonly #keys: KeySource;
-  /** The charge that runs, if one does: a hang-up does not stop it. */
+  /** The charge that the caller waits for, if one runs: a hang-up does not stop it. */
   #charging: Promise<unknown> = Promise.resolve();
+  #settled: Promise<unknown> = Promise.resolve();
+  #isOverdue = false;
 
   constructor(input: CollectionInput, deps: CallDeps, log: Log) {
     this.#input = input;
@@ -59,6 +65,16 @@ export class Collection {
     return this.#hungUp.signal;
   }
 
+  /** The caller was told that nobody knows how his charge ends, because that could not be written for so long. */
+  get isOverdue(): boolean {
+    return this.#isOverdue;
+  }
+
+  /** Resolves when no charge is under way, told of or not: what a gateway has answered is in memory until it is written. */
+  get settled(): Promise<unknown> {
+    return this.#settled;
+  }
+
   /** The caller hears us: the greeting may begin. */
   begin(): void {
     this.#conversation.feed({ type: "answered" });
@@ -77,7 +93,7 @@ export class Collection {
     this.#conversation.feed({ type: "hung_up" });
   }
 
-  /** Nothing from outside ends it any more. Resolves when no charge of it is under way. */
+  /** Nothing from outside ends it any more. Resolves when no charge of it is under way, or it is overdue. */
   async stop(): Promise<void> {
     this.#cancelLimit();
     this.#elsewhere.stop();
@@ -116,7 +132,7 @@ export class Collection {
       speechInput,
       prompts,
       clock,
-      settle: (card, mayRetry) => this.#awaited(this.#elsewhere.during(() => this.#settle(card, mayRetry))),
+      settle: (card, mayRetry) => this.#awaited(this.#elsewhere.during(() => this.#inTime(this.#settle(card, mayRetry)))),
       skip: () => this.#awaited(this.#elsewhere.during(() => this.#skip())),
       onPrompt: (prompt, situation) => {
         this.#log.debug("prompt", { prompt });
@@ -145,6 +161,15 @@ export class Collection {
   #awaited<T>(charge: Promise<T>): Promise<T> {
     this.#charging = charge;
     return charge;
+  }
+
+  async #inTime(charge: Promise<PaymentResult>): Promise<PaymentResult> {
+    this.#settled = charge;
+    return await within(this.#deps.clock, LONGEST_CHARGE_MS, charge, () => {
+      this.#isOverdue = true;
+      this.#log.error("payment_overdue");
+      return { kind: "unknown" };
+    });
   }
 
   /** Never rejects. */

@@ -52,7 +52,7 @@ export interface Caller {
   joined: () => void;
 }
 
-/** The callback, answered: a leg of its own, which sends nothing before it is bridged. */
+/** The callback, answered: a leg of its own, which sends nothing but silence before it is bridged. */
 export interface Target {
   leg: MediaLeg;
   dialog: CallDialog;
@@ -62,17 +62,18 @@ export interface Target {
 
 /**
  * Calls the destination and waits for its answer, as long as it may ring and the caller stays; where it is redirected to, as far as the
- * project's rules let it.
+ * project's rules let it. What it says before it answers takes the place of the ringing tone once the caller is `told` that he is being connected.
  */
 export async function dial(
   destination: Destination,
   project: TransferPolicy,
   caller: Caller,
+  told: Promise<void>,
   deps: CallDeps,
 ): Promise<Target | Unanswered> {
   const { clock, settings, log } = deps;
   const end = clock.monotonic() + RING_MS;
-  let answer = await call(destination, RING_MS, caller, deps);
+  let answer = await call(destination, RING_MS, caller, told, deps);
   for (let redirections = 0; typeof answer === "object" && "contacts" in answer; redirections++) {
     const next = redirections < MOST_REDIRECTIONS ? redirection(answer.contacts, answer.from, project, settings.trunks) : null;
     if (!next) {
@@ -80,7 +81,7 @@ export async function dial(
       log.warn("transfer_not_allowed", { session: id, project: projectId, reason: "redirected" });
       return "failed";
     }
-    answer = await call(next, end - clock.monotonic(), caller, deps);
+    answer = await call(next, end - clock.monotonic(), caller, told, deps);
   }
   return answer;
 }
@@ -94,9 +95,11 @@ interface Redirected {
 async function call(
   destination: Destination,
   ringTimeoutMs: number,
-  { session, signal }: Caller,
+  caller: Caller,
+  told: Promise<void>,
   deps: CallDeps,
 ): Promise<Target | Unanswered | Redirected> {
+  const { session, signal } = caller;
   const { settings, media, userAgent } = deps;
   const { trunks } = settings;
   const { target, via, avoidsTrunks } = destination;
@@ -104,17 +107,29 @@ async function call(
   const leg = await media.open();
   const local = newLocalMedia(leg.port, isEncrypted(destination), deps);
   let outgoing: OutgoingCall | null = null;
+  const over = new AbortController();
+  const startEarly = async (sdp: string, offer: string) => {
+    await told;
+    const agreed = readAnswer(sdp, offer);
+    if (agreed.kind === "refused" || !(await isReachable(agreed.remote, deps)) || over.signal.aborted) return;
+    leg.start(agreed.remote);
+    media.relayEarlyMedia(leg, caller.leg);
+  };
   const invite = () => {
-    local.previous = createOffer(local);
+    const offer = createOffer(local);
+    local.previous = offer;
     outgoing = userAgent.invite({
       target,
       from,
-      offer: local.previous,
+      offer,
       headers: transferHeaders(session),
       ringTimeoutMs,
       ...(avoidsTrunks ? { mayReach: async (address) => !(await trunks.isTrunkAddress(address)) } : {}),
       ...(via ? { transport: via.transport, ...(via.credentials ? { credentials: via.credentials } : {}) } : {}),
     });
+    // Of several branches whichever rang last, in this order however long one of them is looked at.
+    let started = Promise.resolve();
+    outgoing.onEarlyAnswer = (sdp) => void (started = started.then(() => startEarly(sdp, offer)).catch(() => undefined));
     if (signal.aborted) outgoing.cancel();
     return outgoing.answered;
   };
@@ -133,6 +148,7 @@ async function call(
       await Promise.all([dialog.bye(), leg.close()]);
       return signal.aborted ? "caller_hung_up" : "failed";
     }
+    over.abort();
     leg.start(agreed.remote);
     crashPoint("transfer_answered");
     return { leg, dialog, local };
@@ -142,6 +158,7 @@ async function call(
     const { status = 0, contacts = [] } = error as Partial<InviteFailed>;
     return contacts.length > 0 ? { from: destination, contacts } : (STATUS_OF[status] ?? "failed");
   } finally {
+    over.abort();
     signal.removeEventListener("abort", giveUp);
   }
 }

@@ -123,13 +123,20 @@ export class TestLeg implements MediaLeg {
   }
 }
 
-export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "loadClip" | "unloadClip"> {
+export class TestMedia implements Pick<MediaEngine, "open" | "bridge" | "relayEarlyMedia" | "loadClip" | "unloadClip"> {
   readonly legs: TestLeg[] = [];
   readonly #bridges = new Events();
   readonly bridges: (readonly [MediaLeg, MediaLeg])[] = [];
 
   loadClip(): void {}
   unloadClip(): void {}
+
+  /** Whose early media whose peer hears. */
+  readonly early: (readonly [from: MediaLeg, to: MediaLeg])[] = [];
+
+  relayEarlyMedia(from: MediaLeg, to: MediaLeg): void {
+    this.early.push([from, to]);
+  }
 
   /** The legs that are joined, as soon as some are. */
   async bridged(): Promise<TestMedia["bridges"]> {
@@ -237,6 +244,8 @@ export class TestUserAgent implements Pick<UserAgent, "mayReach"> {
   /** Addresses that may not be reached. */
   readonly unreachable = new Set<string>();
   #answer = Promise.withResolvers<{ dialog: CallDialog; sdp: string }>();
+  /** The latest call that was placed. */
+  #outgoing: OutgoingCall | null = null;
 
   constructor() {
     // The test may refuse before anybody waits for the answer.
@@ -250,10 +259,16 @@ export class TestUserAgent implements Pick<UserAgent, "mayReach"> {
       this.events.note("cancelled");
       this.refuse(487);
     };
-    return { answered: this.#answer.promise, cancel } as unknown as OutgoingCall;
+    this.#outgoing = { answered: this.#answer.promise, cancel, onEarlyAnswer: null } as unknown as OutgoingCall;
+    return this.#outgoing;
   };
 
   mayReach = (address: string): Promise<boolean> => Promise.resolve(!this.unreachable.has(address));
+
+  /** A branch of the target's rings, and has described its side. */
+  describeEarly(sdp: string = OFFER): void {
+    this.#outgoing?.onEarlyAnswer?.(sdp);
+  }
 
   /** The target answers the call with this session description. */
   pickUp(sdp: string = OFFER): void {

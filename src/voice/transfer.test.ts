@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { Secret } from "#src/kernel/secret.ts";
 import { type Log, startLease } from "#src/platform/index.ts";
-import { OFFER, TestDialog, TestLeg, TestUserAgent, voiceFixture, type VoiceFixture } from "./testing.ts";
+import { OFFER, TestDialog, TestLeg, TestUserAgent, TONE, voiceFixture, type VoiceFixture } from "./testing.ts";
 import { transferBack } from "./transfer.ts";
 import { createTrunks } from "#src/checkout/index.ts";
 import type { CallDeps } from "./types.ts";
@@ -91,7 +91,76 @@ test("the caller is joined to the target until one side hangs up, and each end i
   assert.equal(await status(), "completed");
   userAgent.dialog.hangUp();
   await transferring;
-  assert.deepEqual(caller.leg.played, ["I'm connecting you back now. Please hold on. (tone)"]);
+  assert.deepEqual(caller.leg.played, ["I'm connecting you back now. Please hold on.", TONE]);
+});
+
+test("what the target says before it answers is heard once the words of being connected are over, from wherever rang last (R-320, RFC 3960)", async () => {
+  const { userAgent, caller, transferring } = await rig("sip:agent@pbx.example");
+  caller.leg.holdsAt = /connecting/;
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  const isHeard = () => fixture.media.early.some(([from, to]) => from === leg && to === caller.leg);
+  userAgent.describeEarly();
+  await turn();
+  await turn();
+  assert.deepEqual([leg.remotes, isHeard()], [[], false]);
+  caller.leg.on.played("connecting");
+  while (!isHeard()) await turn();
+  userAgent.describeEarly(OFFER.replace("40000", "40002"));
+  while (leg.remotes.length < 2) await turn();
+  assert.equal(caller.leg.isPlaying, true);
+  const bridges = fixture.media.bridges.length;
+  userAgent.pickUp();
+  while (fixture.media.bridges.length === bridges) await turn();
+  assert.deepEqual(
+    leg.remotes.map(({ port }) => port),
+    [40_000, 40_002, 40_000],
+  );
+  assert.equal(caller.leg.isPlaying, false);
+  userAgent.dialog.hangUp();
+  await transferring;
+});
+
+test("early media from where nothing may be sent is not listened to: the ringing tone goes on, and nothing is sent there (S-50, RFC 3960)", async () => {
+  const { userAgent, failed, warnings } = await rig("sip:agent@pbx.example");
+  userAgent.unreachable.add("192.0.2.9");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  userAgent.describeEarly(OFFER.replaceAll("192.0.2.7", "192.0.2.9"));
+  userAgent.describeEarly("no description");
+  while (warnings.length === 0) await turn();
+  assert.equal(warnings[0]?.event, "media_address_not_allowed");
+  userAgent.describeEarly();
+  while (leg.remotes.length === 0) await turn();
+  userAgent.refuse(486);
+  await failed();
+  assert.deepEqual(
+    leg.remotes.map(({ host }) => host),
+    ["192.0.2.7"],
+  );
+});
+
+test("an answer is not undone by early media that is still being looked at (S-50, RFC 3960)", async () => {
+  const { userAgent, transferring } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  const looked = Promise.withResolvers<boolean>();
+  const { mayReach } = userAgent;
+  userAgent.mayReach = () => looked.promise;
+  userAgent.describeEarly(OFFER.replace("40000", "40002"));
+  await turn();
+  userAgent.mayReach = mayReach;
+  const bridges = fixture.media.bridges.length;
+  userAgent.pickUp();
+  while (fixture.media.bridges.length === bridges) await turn();
+  looked.resolve(true);
+  await turn();
+  assert.deepEqual(
+    leg.remotes.map(({ port }) => port),
+    [40_000],
+  );
+  userAgent.dialog.hangUp();
+  await transferring;
 });
 
 test("a key of INFO crosses the bridge, either way (R-226)", async () => {

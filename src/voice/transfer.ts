@@ -84,7 +84,7 @@ async function handOver({ session, dialog }: Caller, { sessions, log }: CallDeps
 
 /**
  * Rings the target once the payment's last sentence is over: whoever answers is heard from his first word, and cuts nothing off but the
- * words of being connected and the ringing tone. `isTold`: the caller has heard those words already.
+ * words of being connected and the ringing tone. What is said before the answer, an announcement say, cuts off the tone alone. `isTold`: the caller has heard those words already.
  */
 async function reach(
   destination: Destination | "no trunk",
@@ -98,8 +98,18 @@ async function reach(
   const clips = await deps.prompts.clips(isTold ? [] : connectingWords(speaking));
   await spoken;
   if (signal.aborted) return "caller_hung_up";
-  leg.play("connecting", [...clips.map((clip) => ({ clip })), ...ringingTone(project.country, RING_MS)]);
-  const target = await dial(destination, project, caller, deps);
+  const told = Promise.withResolvers<void>();
+  leg.on.played = (id) => {
+    if (id === "connecting") told.resolve();
+  };
+  if (isTold) told.resolve();
+  else
+    leg.play(
+      "connecting",
+      clips.map((clip) => ({ clip })),
+    );
+  leg.play("ringing", ringingTone(project.country, RING_MS));
+  const target = await dial(destination, project, caller, told.promise, deps);
   leg.stopPlayback();
   return target;
 }

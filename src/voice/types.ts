@@ -21,7 +21,7 @@ export interface CallDeps {
   projects: Projects;
   payments: Payments;
   userAgent: Pick<UserAgent, "invite" | "mayReach">;
-  media: Pick<MediaEngine, "open" | "bridge" | "loadClip" | "unloadClip">;
+  media: Pick<MediaEngine, "open" | "bridge" | "relayEarlyMedia" | "loadClip" | "unloadClip">;
   prompts: Prompts;
   shortCodes: Pick<ShortCodes, "find" | "mayAsk">;
   /** Null: keypad only. */

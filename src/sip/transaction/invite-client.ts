@@ -10,9 +10,12 @@ export const INVITE_CLIENT: Machine = {
       provisional: ["proceeding", "deliver"],
       success: ["accepted", "start M", "deliver"],
       failure: ["completed", "acknowledge", "start D", "deliver"],
-      error: ["terminated", "transport failed"],
+      // Whoever has read it may ring still and answer by a connection of his own: nobody waits for that, but it is acknowledged and ended.
+      error: ["proceeding", "start C", "transport failed"],
     },
     proceeding: {
+      // After a failure alone.
+      C: ["terminated"],
       provisional: ["proceeding", "deliver"],
       success: ["accepted", "start M", "deliver"],
       failure: ["completed", "acknowledge", "start D", "deliver"],

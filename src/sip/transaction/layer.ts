@@ -54,7 +54,9 @@ export class TransactionLayer {
   /** Sends `request`, which carries our Via, by `flow`. */
   request(request: SipRequest, flow: Flow, user: ClientUser): ClientTransaction {
     const key = clientTransactionKey(request);
-    const transaction = new ClientTransaction(request, flow, user, this.#clock, () => this.#clients.delete(key));
+    const transaction = new ClientTransaction(request, flow, user, this.#clock, () => {
+      if (this.#clients.get(key) === transaction) this.#clients.delete(key);
+    });
     this.#clients.set(key, transaction);
     transaction.begin();
     return transaction;

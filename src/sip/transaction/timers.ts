@@ -7,8 +7,11 @@ export const TRANSACTION_LIFE = 64 * T1;
 /** RFC 3261 section 17.2.1: an INVITE not answered within this time is answered 100. */
 const TRYING_DELAY = 200;
 
+/** How long a callee may ring before somebody on the way ends that (RFC 3261 section 16.6). */
+export const LONGEST_RINGING = 180_000;
+
 /** The letters of RFC 3261 table 4 and RFC 6026; "100" delays the server's 100 Trying. */
-export type TimerName = "A" | "B" | "D" | "M" | "E" | "F" | "K" | "G" | "H" | "I" | "J" | "L" | "100";
+export type TimerName = "A" | "B" | "C" | "D" | "M" | "E" | "F" | "K" | "G" | "H" | "I" | "J" | "L" | "100";
 
 interface Timer {
   first: number;
@@ -25,6 +28,7 @@ export const TIMERS: Readonly<Record<TimerName, Timer>> = {
   "100": { first: TRYING_DELAY },
   A: { first: T1, reliable: null, next: double },
   B: { first: TRANSACTION_LIFE },
+  C: { first: LONGEST_RINGING },
   D: { first: 32_000, reliable: 0 },
   E: { first: T1, reliable: null, next: doubleUpToT2 },
   F: { first: TRANSACTION_LIFE },

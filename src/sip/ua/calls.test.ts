@@ -11,7 +11,7 @@ import type { EndReason } from "./call-dialog.ts";
 import { CallOver, InviteFailed, NoAck } from "./errors.ts";
 import type { InviteOptions } from "./outgoing-call.ts";
 import { SILENT_SERVER_MS } from "./exchange.ts";
-import { ANSWER, OFFER, type RawPeer, rawUdp, requestText, testAgent, type TestAgent } from "./testing.ts";
+import { ANSWER, Inbox, OFFER, type RawPeer, rawUdp, requestText, testAgent, type TestAgent } from "./testing.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
 
 const open: { stop(): Promise<void> }[] = [];
@@ -409,6 +409,31 @@ test("a 2xx without a session description means the one that its own branch of a
   }
   callee.send(respond(invite, 200, "one", { headers }).toBytes());
   assert.equal((await outgoing.answered).sdp, ANSWER);
+  await callee.close();
+});
+
+test("each branch's first description is told while it rings: whoever answers it need not wait for the answer (RFC 3960)", async () => {
+  const caller = await agent();
+  const callee = await rawUdp(caller.port);
+  const outgoing = caller.agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+  const told = new Inbox<string>();
+  outgoing.onEarlyAnswer = (sdp) => told.put(sdp);
+  const invite = await callee.requests.next();
+  const headers = [["Contact", `<sip:127.0.0.1:${callee.port}>`]] as const;
+  const other = ANSWER.replace("50000", "60000");
+  for (const [status, tag, sdp] of [
+    [180, "one", null],
+    [183, "one", ANSWER],
+    [183, "one", other],
+    [180, "two", other],
+  ] as const) {
+    const ringing = new Promise((resolve) => (outgoing.onRinging = resolve));
+    callee.send(respond(invite, status, tag, { headers, ...(sdp !== null && { sdp }) }).toBytes());
+    await ringing;
+  }
+  assert.deepEqual(told.waiting, [ANSWER, other]);
+  callee.send(respond(invite, 200, "two", { headers }).toBytes());
+  assert.equal((await outgoing.answered).sdp, other);
   await callee.close();
 });
 

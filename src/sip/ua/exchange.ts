@@ -5,7 +5,7 @@ import { toOctets } from "../grammar/octets.ts";
 import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
 import { BRANCH_COOKIE } from "../grammar/via.ts";
 import type { ClientTransaction } from "../transaction/client-transaction.ts";
-import { TRANSACTION_LIFE } from "../transaction/timers.ts";
+import { LONGEST_RINGING, TRANSACTION_LIFE } from "../transaction/timers.ts";
 import { type Hop, locate, type Target } from "../transport/locate.ts";
 import type { Flow, Protocol } from "../transport/transport.ts";
 import { type Agent, contact, randomToken } from "./agent.ts";
@@ -82,17 +82,21 @@ async function tryHop(agent: Agent, draft: Draft, hop: Hop, watcher: Watcher, ha
 
 async function tryFlow(agent: Agent, draft: Draft, sending: Sending, flow: Flow, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
   const forget = admitResponses(agent, flow);
+  let isLost = false;
   try {
     for (;;) {
       if (watcher.givenUp?.()) return { status: 487, reason: "given up", response: null };
       const { request, branch } = sending;
       const outcome = await send(agent, complete(agent, draft, request, branch, flow), flow, watcher, hasNext);
+      isLost = request.method === "INVITE" && outcome.response === null;
       const again = draft.digest && outcome.response && draft.digest.authorize(request, outcome.response, flow.address);
       if (!again) return outcome;
       Object.assign(sending, { request: again, branch: newBranch(agent) });
     }
   } finally {
-    forget();
+    // Who has read it may answer still.
+    if (isLost) agent.clock.after(LONGEST_RINGING, forget);
+    else forget();
   }
 }
 

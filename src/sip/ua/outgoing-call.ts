@@ -55,6 +55,8 @@ export class OutgoingCall {
   readonly answered: Promise<Answered>;
   /** 18x: the peer's phone rings. */
   onRinging: ((status: number) => void) | null = null;
+  /** A branch of the peer's has described its side before the answer (RFC 3960): once a branch, the latest is the last to have rung. */
+  onEarlyAnswer: ((sdp: string) => void) | null = null;
   readonly #agent: Agent;
   readonly #digest: DigestClient | null;
   readonly #contactUser: string | null;
@@ -112,13 +114,20 @@ export class OutgoingCall {
   #receiveProvisional(response: SipResponse, transaction: ClientTransaction): void {
     if (transaction !== this.#transaction) return this.#sendCancel(transaction);
     this.#provisional = true;
-    if (this.#givenUp) return this.#sendCancel(transaction);
+    if (this.#givenUp || this.#settled) return this.#sendCancel(transaction);
     const { toTag } = response;
     if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_EARLY_DIALOGS) {
       this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, this.#contactUser));
     }
-    if (response.sdp !== null && this.#earlySdp.size < MAX_EARLY_DIALOGS) this.#earlySdp.set(toTag ?? "", response.sdp);
+    if (response.sdp !== null) this.#noteEarlySdp(toTag ?? "", response.sdp);
     if (response.status > 100) this.onRinging?.(response.status);
+  }
+
+  /** The first one of a branch is its answer, whatever others follow (RFC 3261 section 13.2.1). */
+  #noteEarlySdp(tag: string, sdp: string): void {
+    if (this.#earlySdp.has(tag) || this.#earlySdp.size >= MAX_EARLY_DIALOGS) return;
+    this.#earlySdp.set(tag, sdp);
+    this.onEarlyAnswer?.(sdp);
   }
 
   #receiveSuccess(response: SipResponse, transaction: ClientTransaction): void {

@@ -220,6 +220,29 @@ test("what is sent once more is the request with its credentials, where those we
   await assert.rejects(outgoing.answered, { status: 486 });
 });
 
+test("a call that failed because its connections were lost is ended when its phone is picked up after all, and cancelled when it rings (RFC 3261 section 13.2.2.4)", async (t) => {
+  const { made, requests, invite } = await askedServer(t);
+  const lost = async () => {
+    const outgoing = invite();
+    (await requests.next()).socket.destroy();
+    const { request, socket } = await requests.next();
+    socket.destroy();
+    await assert.rejects(outgoing.answered, { status: 503 });
+    return request;
+  };
+  const back = await rawTcp(made.port);
+  t.after(() => back.close());
+  const picked = await lost();
+  const contact = ["Contact", `<sip:127.0.0.1:${back.port};transport=tcp>`] as const;
+  const ended = async () => [(await back.requests.next()).method, (await back.requests.next()).method];
+  back.send(respond(picked, 200, "t", { headers: [contact], sdp: ANSWER }).toBytes());
+  assert.deepEqual(await ended(), ["ACK", "BYE"]);
+  const ringing = await lost();
+  back.send(respond(ringing, 180, "t").toBytes());
+  const { request: cancel } = await requests.next();
+  assert.deepEqual([cancel.method, cancel.callId], ["CANCEL", ringing.callId]);
+});
+
 test("a phone whose connection is lost while it rings is told by another one that the call is cancelled, and gets its ACK (RFC 3261 section 9.1)", async (t) => {
   const { requests, invite } = await askedServer(t);
   const outgoing = invite();

@@ -125,6 +125,18 @@ test("an INVITE without a usable Contact is answered 400", async () => {
   assert.equal((await ask({ method: "INVITE", headers: { Contact: "<tel:1>" }, body: OFFER })).status, 400);
 });
 
+test("an INVITE that is to replace another call is one like any other, unless it requires that (RFC 3891, RFC 3261 section 8.2.2.3)", async () => {
+  const { peer, ask, calls } = await bench();
+  const headers = { "Call-ID": "replacing", Replaces: "other;to-tag=a;from-tag=b" };
+  peer.send(requestText(peer, { method: "INVITE", headers, body: OFFER }));
+  const call = await calls.next();
+  assert.equal(call.request.callId, "replacing");
+  call.reject(486);
+  assert.equal((await peer.responses.next()).status, 486);
+  const required = await ask({ method: "INVITE", headers: { ...headers, "Call-ID": "required", Require: "replaces" }, body: OFFER });
+  assert.deepEqual([required.status, required.header("Unsupported")], [420, "replaces"]);
+});
+
 test("the same request by another way is answered 482 (R-221)", async () => {
   const { peer, ask, calls } = await bench({ clock: new ManualClock() });
   const invite: Changes = { method: "INVITE", headers: { "Call-ID": "fork" }, body: OFFER };
