@@ -215,6 +215,7 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await page.getByText("Your payment of $49.95 has been made").waitFor();
     await screenshot(page, "paid");
     assert.equal(await page.locator("input").count(), 0);
+    await page.evaluate('dispatchEvent(new Event("pagehide"))');
     assert.equal((await service.session(session_id))["status"], "payment-success");
     assert.deepEqual(faults, []);
     const charges = await chargesOf(service.simulatorsUrl, session_id);
@@ -727,6 +728,10 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await page.getByText("Still checking with your bank").waitFor({ timeout: 60_000 });
     await screenshot(page, "checking");
     assert.equal(await page.getByRole("button").isDisabled(), true);
+    await page.reload();
+    await page.getByText("Still checking with your bank").waitFor();
+    await screenshot(page, "checking-reloaded");
+    assert.equal(await page.locator("input:enabled, button:enabled").count(), 0, "a page that is loaded again asks for no card either");
     await page.getByText("Your payment of $49.95 has been made").waitFor({ timeout: 60_000 });
     assert.equal((await service.session(session_id))["status"], "payment-success");
     assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);

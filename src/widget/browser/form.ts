@@ -348,9 +348,13 @@ function takeCards(form: HTMLFormElement): void {
     else form.removeAttribute("aria-busy");
   }
 
+  function disableFields(areDisabled: boolean): void {
+    for (const field of fields) field.disabled = areDisabled;
+  }
+
   function ready(focus: HTMLInputElement | null): void {
     work(false);
-    for (const field of fields) field.disabled = false;
+    disableFields(false);
     focus?.focus();
     focus?.select();
   }
@@ -358,6 +362,7 @@ function takeCards(form: HTMLFormElement): void {
   /** The end: the form goes, and what was typed with it. `paid`: brand and last four, where the answer said them. */
   function finish(status: string, paid: Answer | null = null): void {
     clear();
+    window.removeEventListener("pagehide", clear);
     form.remove();
     const success: Readonly<Record<string, string>> = {
       "payment-success": mode === "tokenize" ? texts.stored : texts.paid,
@@ -495,7 +500,7 @@ function takeCards(form: HTMLFormElement): void {
     const late = setTimeout(() => say(texts.checking, "wait"), CHECKING_AFTER_MS);
     try {
       const sent = send();
-      for (const field of fields) field.disabled = true;
+      disableFields(true);
       await sent;
     } catch {
       clearTimeout(late);
@@ -542,7 +547,12 @@ function takeCards(form: HTMLFormElement): void {
   }
   // Browsers keep what was typed, on disk too, and show it to whoever comes back to the page.
   window.addEventListener("pagehide", clear);
-  submit.disabled = false;
+  if (main.dataset["processing"] === undefined) submit.disabled = false;
+  else {
+    work(true);
+    disableFields(true);
+    void look();
+  }
 }
 
 dress();
