@@ -70,8 +70,7 @@ export function formOf(opened: Opened, { language, basePath, data }: View): stri
   const { texts } = languageOf(language);
   const { labels, fields } = project.widget.appearance;
   const amount = amountOf(session, language);
-  const underWay = opened.processing ? { processing: "" } : {};
-  const attributes = { ...data, ...underWay, api: `${basePath}/v1/widget-sessions/${session.id}`, ...scriptData(opened, language, amount) };
+  const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, ...scriptData(opened, language, amount) };
   const isStored = session.mode === "tokenize";
   const button = isStored ? texts.store : fill(texts.pay, { amount });
   return `<main${attributesOf(attributes)} class="labels-${labels}">
@@ -127,11 +126,13 @@ const FIXES = JSON.stringify(
 );
 const BRAND_NAMES = JSON.stringify(Object.fromEntries(Object.entries(BRANDS).map(([brand, { name }]) => [brand, name])));
 
-function scriptData({ session, project }: Payment, language: LanguageCode, amount: string): Record<string, string> {
+function scriptData({ session, project, processing }: Opened, language: LanguageCode, amount: string): Record<string, string> {
   const { texts, declines } = languageOf(language);
   const sums = { paid: fill(texts.paid, { amount }), authorized: fill(texts.authorized, { amount }) };
   return {
     mode: session.mode,
+    // A payment is under way, from this page before it was loaded again or from another one: it is followed, and no card is asked for.
+    ...(processing && { processing: "" }),
     texts: JSON.stringify({ ...texts, ...sums }),
     declines: JSON.stringify(declines),
     fixes: FIXES,
