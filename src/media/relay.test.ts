@@ -92,6 +92,16 @@ test("a digit that was down before the bridge is not relayed, the next one is (R
   assert.equal(sent.length, 1);
 });
 
+test("a digit that is held for over 8 s while the bridge is made stays here to its end, the next one crosses (S-24, RFC 4733 section 2.5.1.3)", () => {
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 }, { ssrc: 1, timestamp: 1_000 });
+  const event = (timestamp: number, marker: boolean) =>
+    packet({ payloadType: 101, timestamp, marker, payload: eventPayload(5, 320, false) });
+  for (const segment of [1, 2]) relay.forward(event(1_000 + segment * 0xffff, false), true, 0);
+  assert.equal(sent.length, 0);
+  relay.forward(event(1_000 + 3 * 0xffff, true), true, 0);
+  assert.equal(sent.length, 1);
+});
+
 test("digits under an SSRC of their own keep one timestamp each, and no sequence number comes twice", () => {
   const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 96 });
   for (let step = 0; step < 4; step++) {

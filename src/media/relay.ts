@@ -2,6 +2,7 @@ import { alawToUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { sequenceDelta, timestampDelta } from "./rtp.ts";
 import type { OutgoingFormat, StreamPacket } from "./sender.ts";
+import { isNextSegment } from "./telephone-event.ts";
 
 /** The receiving end of a relay, as far as the relay uses it. */
 export interface RelayTarget {
@@ -32,7 +33,7 @@ const MAX_SOURCES = 4;
 export class Relay {
   readonly #target: RelayTarget;
   /** A digit that was already down when the bridge was made: it belongs to the collection and stays here (S-24). */
-  readonly #heldDigit: { ssrc: number; timestamp: number } | null;
+  #heldDigit: { ssrc: number; timestamp: number } | null;
   #shift: Shift | null = null;
   /** By SSRC: all packets of a digit have one timestamp here, and need one there, whatever comes between them. */
   readonly #timestamps = new Map<number, number>();
@@ -70,9 +71,13 @@ export class Relay {
     this.#timestamps.clear();
   }
 
-  #isOld({ ssrc, timestamp }: RtpPacket): boolean {
+  #isOld({ ssrc, timestamp, marker }: RtpPacket): boolean {
     const held = this.#heldDigit;
-    return held !== null && held.ssrc === ssrc && timestampDelta(timestamp, held.timestamp) <= 0;
+    if (held?.ssrc !== ssrc) return false;
+    const step = timestampDelta(timestamp, held.timestamp);
+    const isHeld = !marker && isNextSegment(step);
+    if (isHeld) this.#heldDigit = { ssrc, timestamp };
+    return isHeld || step <= 0;
   }
 
   #shiftFor(packet: RtpPacket, now: number): Shift {

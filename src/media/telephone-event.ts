@@ -9,8 +9,8 @@ export const HASH: DtmfDigit = 11;
 const EVENT_BYTES = 4;
 const END_BIT = 0x80;
 const LONGEST_SEGMENT = 0xffff;
-/** A segment is cut at a whole packet: of 100 ms at most. */
-const SHORTEST_SEGMENT = LONGEST_SEGMENT - 800;
+/** Some end a segment with the last packet that is whole: samples of the longest usual one, 100 ms. */
+const LONGEST_PACKET = 800;
 /** How much of a segment's end may be lost, in samples: 1 s. */
 const LOST_OF_SEGMENT = 8_000;
 /** Events remembered: more than a call has, so that one which is sent again never counts, however late. */
@@ -99,9 +99,14 @@ export class TelephoneEventReceiver {
     const last = this.#events.at(-1);
     if (!last || marker || last.ended || last.code !== event.code || last.ssrc !== event.ssrc) return false;
     const step = timestampDelta(event.timestamp, last.timestamp);
-    const isNextSegment = step >= SHORTEST_SEGMENT && step <= LONGEST_SEGMENT && last.duration >= step - LOST_OF_SEGMENT;
-    return isNextSegment || (step > 0 && step === event.duration - last.duration);
+    const isHeld = isNextSegment(step) && last.duration >= step - LOST_OF_SEGMENT;
+    return isHeld || (step > 0 && step === event.duration - last.duration);
   }
+}
+
+/** Whether a digit that began `step` samples later without a marker is the one before, held for over 8 s (RFC 4733 section 2.5.1.3). */
+export function isNextSegment(step: number): boolean {
+  return step >= LONGEST_SEGMENT - LONGEST_PACKET && step <= LONGEST_SEGMENT;
 }
 
 /** The payload of one telephone-event packet (RFC 4733 section 2.3); `duration` in samples since the event began. */
