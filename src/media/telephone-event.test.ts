@@ -131,16 +131,6 @@ for (const [name, cut, step] of [
 test("a digit pressed again 8 s later counts though its first packet and every end before it are lost", () => {
   const again = press(6, 1_000 + 65_440).slice(1);
   assert.deepEqual(received([...press(6, 1_000).slice(0, 2), ...again]), [6, 6]);
-
-test("a digit held for over 8 s is one digit also where its segments end with the last whole packet, and pressed once more it is two", () => {
-  const part = (timestamp: number, duration: number, ended = false) => ({
-    ...(press(6, timestamp)[0] as RtpPacket),
-    marker: false,
-    payload: eventPayload(6, duration, ended),
-  });
-  const held = [part(1_000, 160), part(1_000, 65_440), part(66_440, 160), part(66_440, 320, true)];
-  assert.deepEqual(received(held), [6]);
-  assert.deepEqual(received([...held, ...press(6, 66_440 + 65_440)]), [6, 6]);
 });
 
 test("a sender that moves the timestamp with every packet presses one digit", () => {
