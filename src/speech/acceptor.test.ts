@@ -2,21 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import * as fc from "fast-check";
 import { Cell, passesLuhn } from "#src/kernel/card.ts";
-import { type Acceptor, cardRule, digitAcceptor, exceptRule, lengthRule } from "./acceptor.ts";
+import { cardRule, digitAcceptor, exceptRule, lengthRule } from "./acceptor.ts";
 import { NUMBER_PRELUDE } from "./prelude.ts";
 import { wordsOfDigit } from "./spoken-numbers.ts";
-
-/** True when some path spells `words`. */
-function accepts({ start, final, arcs }: Acceptor, words: readonly string[]): boolean {
-  const silently = (states: Set<number>) => {
-    for (const state of states) for (const arc of arcs) if (arc.from === state && arc.word === null) states.add(arc.to);
-    return states;
-  };
-  let states = silently(new Set([start]));
-  for (const word of words)
-    states = silently(new Set(arcs.filter((arc) => states.has(arc.from) && arc.word === word).map((arc) => arc.to)));
-  return states.has(final);
-}
+import { accepts } from "./testing.ts";
 
 const card = digitAcceptor(cardRule([15, 16]), { groups: false });
 const grouped = digitAcceptor(cardRule([15, 16]), { groups: true });

@@ -23,7 +23,7 @@ function decoderOf(heard: readonly (readonly [words: string, margin: number])[],
   };
 }
 
-for (const [isTaken, what, heard, lead] of [
+for (const [isTaken, what, heard, lead, line = "quiet"] of [
   [
     true,
     "fits its sound and is heard in all three voices",
@@ -103,6 +103,28 @@ for (const [isTaken, what, heard, lead] of [
     ],
     Infinity,
   ],
+  [
+    true,
+    "fits its sound on a noisy line, is heard in all three voices and leads all others by some",
+    [
+      [DATE, 5],
+      [DATE, 5],
+      [DATE, 5],
+    ],
+    150,
+    "noisy",
+  ],
+  [
+    false,
+    "fits its sound on a noisy line, is heard in all three voices and leads by little",
+    [
+      [DATE, 5],
+      [DATE, 5],
+      [DATE, 5],
+    ],
+    149,
+    "noisy",
+  ],
 ] as const) {
   test(`a date that ${what} is ${isTaken ? "taken" : "asked again"}`, () => {
     const scoring = decoderOf(heard, lead) as Decoder;
@@ -110,7 +132,7 @@ for (const [isTaken, what, heard, lead] of [
       scoring.use(grammar);
       return scoring.score(samples);
     };
-    const result = understandDate({ scoring, aside }, new Float32Array(8_000), true);
+    const result = understandDate({ scoring, aside }, new Float32Array(8_000), line);
     assert.deepEqual(result, isTaken ? { kind: "expiry", month: 3, year: 2030, certain: true } : { kind: "nothing" });
   });
 }

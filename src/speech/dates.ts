@@ -12,8 +12,8 @@ import { LARGER_SPEAKER, SMALLER_SPEAKER, warp } from "./warp.ts";
 const LONGEST_SECONDS = 8;
 /** A date fits its sound when it is not less likely than phones by more than this in each frame: most do. */
 const FITTING_MARGIN = -1;
-/** By how much a date that fits less must lead all others, in the engine's unit. */
-const LEAST_LEAD = 400;
+/** By how much a date that fits must lead all others on a noisy line, and one that fits less on any, in the engine's unit. */
+const LEAST_LEAD = { noisy: 150, unfitting: 400 };
 
 const QUESTION = {
   grammar: EXPIRY,
@@ -28,7 +28,7 @@ const QUESTION = {
 export function understandDate(
   { scoring, aside }: Pick<Decoders, "scoring" | "aside">,
   samples: Float32Array,
-  isClear: boolean,
+  line: "quiet" | "noisy" | "bad",
 ): RecognitionResult {
   const nothing: RecognitionResult = { kind: "nothing" };
   if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return nothing;
@@ -46,11 +46,12 @@ export function understandDate(
     others.push({ voice, best, isSame: isDeepStrictEqual(meaning, own.meaning) });
   }
   const isAgreed = others.every(({ isSame }) => isSame);
-  const isCertain =
-    own.margin >= FITTING_MARGIN
-      ? isAgreed || others.some(({ voice, best, isSame }) => isSame && marginOf(scoring, voice, best) >= FITTING_MARGIN)
-      : isAgreed && leadOf(scoring, samples, own) >= LEAST_LEAD;
-  return isCertain ? { kind: "expiry", ...own.meaning, certain: isClear } : nothing;
+  const isFitting = own.margin >= FITTING_MARGIN;
+  if (!isAgreed && !(isFitting && others.some(({ voice, best, isSame }) => isSame && marginOf(scoring, voice, best) >= FITTING_MARGIN)))
+    return nothing;
+  const least = isFitting ? (line === "noisy" ? LEAST_LEAD.noisy : 0) : LEAST_LEAD.unfitting;
+  if (least > 0 && leadOf(scoring, samples, own) < least) return nothing;
+  return { kind: "expiry", ...own.meaning, certain: line !== "bad" };
 }
 
 /** By how much a date is likelier than any other: infinitely where those were given up on the way. */

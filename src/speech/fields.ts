@@ -258,7 +258,7 @@ const understandNumber: Understand = (decoders, utterance, options) => {
 /** How each question's answer is understood. */
 export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   number: understandNumber,
-  expiry: (decoders, { samples, line }) => understandDate(decoders, samples, line !== "bad"),
+  expiry: (decoders, { samples, line }) => understandDate(decoders, samples, line),
   cvv: understandDigits(LENGTHS.cvv),
   zip: understandDigits(LENGTHS.zip),
   // No model knows names: commands alone are understood.

@@ -5,6 +5,7 @@ import { ANYTHING } from "./certainty.ts";
 import { ANSWERS } from "./answers.ts";
 import { FREE_DIGITS } from "./fields.ts";
 import { EXPIRY, SPOT_COMMAND, SPOT_TEST_WORD, commandOf } from "./phrases.ts";
+import { accepts } from "./testing.ts";
 
 test("every word of every grammar has a pronunciation", () => {
   const dictionary = readFileSync(new URL("telephone.dict", import.meta.url), "utf8");
@@ -16,6 +17,15 @@ test("every word of every grammar has a pronunciation", () => {
     [...new Set(used)].filter((word) => !known.has(word)),
     [],
   );
+});
+
+test('a "slash" comes after the number of a month, and after no name, which "two slash" would be heard as', () => {
+  for (const [spoken, isTaken] of [
+    ["two slash thirty three", true],
+    ["june thirty three", true],
+    ["june slash thirty three", false],
+  ] as const)
+    assert.equal(accepts(EXPIRY, spoken.split(" ")), isTaken, spoken);
 });
 
 test("a command is a command alone, with politeness or a breath, and not inside a longer sentence", () => {

@@ -51,8 +51,8 @@ export function expiryAcceptor(except: Expiry | null = null): Acceptor {
       ["start", "broken", [...DIGITS, ...MONTH_NUMBERS, ...MONTH_WORDS, "twenty", "thirty"], BROKEN_WEIGHT],
       ["broken", "broken", [...DIGITS, ...TENS_WORDS.filter(isWord), "slash"]],
       ["broken", "start", DATE_PRELUDE.corrections],
-      // "Of" comes after a name alone: after "one" it would be heard in place of "oh".
-      ...rows("name", MONTH_WORDS, ["slash", "of"]),
+      // "Of" comes after a name alone: after "one" it would be heard in place of "oh". "Slash" comes after a number alone: "two slash" was "june slash".
+      ...rows("name", MONTH_WORDS, ["of"]),
       ...rows("month", MONTHS, ["slash"]),
       ["year", "end", YEARS],
       ["year except", "end", YEARS.filter((year) => dateOf(`march ${year}`)?.year !== except?.year)],

@@ -1,4 +1,5 @@
 import { SAMPLES_PER_PACKET, SAMPLE_RATE_HZ, encodeUlaw } from "#src/kernel/g711.ts";
+import type { Acceptor } from "./acceptor.ts";
 import { type Delivery, type FliteVoice, speak } from "./flite.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { toEightKilohertz } from "./telephone.ts";
@@ -112,4 +113,16 @@ export function wavOf(samples: Int16Array | Uint8Array, rate: number, { channels
   head.write("data", 36, "latin1");
   head.writeUInt32LE(data.length, 40);
   return Buffer.concat([head, data]);
+}
+
+/** True when some path of a grammar spells `words`. */
+export function accepts({ start, final, arcs }: Acceptor, words: readonly string[]): boolean {
+  const silently = (states: Set<number>) => {
+    for (const state of states) for (const arc of arcs) if (arc.from === state && arc.word === null) states.add(arc.to);
+    return states;
+  };
+  let states = silently(new Set([start]));
+  for (const word of words)
+    states = silently(new Set(arcs.filter((arc) => states.has(arc.from) && arc.word === word).map((arc) => arc.to)));
+  return states.has(final);
 }
