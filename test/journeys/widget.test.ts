@@ -253,6 +253,16 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.equal((await service.session(session_id))["status"], "PENDING");
     await page.setViewportSize({ width: 320, height: 640 });
     assert.ok(await page.evaluate("document.documentElement.scrollWidth <= 320"), "no sideways scrolling at 320 px");
+    const sizes = '["input", "button"].map((name) => getComputedStyle(document.querySelector(name)).fontSize)';
+    assert.deepEqual(await page.evaluate(sizes), ["16px", "16px"]);
+    await page.evaluate('document.documentElement.style.fontSize = "32px"');
+    await screenshot(page, "text-200-percent");
+    assert.deepEqual(await page.evaluate(sizes), ["32px", "32px"], "fields and button follow the browser's text size (WCAG 1.4.4)");
+    assert.ok(
+      await page.evaluate("document.documentElement.scrollWidth <= 320"),
+      "no sideways scrolling at 320 px and twice the text size",
+    );
+    await page.evaluate('document.documentElement.style.fontSize = ""');
     await page.getByLabel("Card number").fill(PAID);
     await page.getByRole("button").click();
     await page.getByText("Thank you. Your card has been saved.").waitFor();
