@@ -30,11 +30,7 @@ export function registerCreation<Body>(app: FastifyInstance, deps: ApiDeps, traf
       },
     );
     const creationRequest = { apiKeyId: request.identity.keyId, path: route.path, key: headers["idempotency-key"], body: sent, status };
-    const prepare = async () => {
-      const creation = await route.create(request.identity, body);
-      return creation;
-    };
-    const response = await idempotency.create(creationRequest, prepare);
+    const response = await idempotency.create(creationRequest, () => route.create(request.identity, body));
     if (response.replayed) reply.header("idempotent-replayed", "true");
     else traffic.sessionCreated(request.identity, request.client, () => (JSON.parse(response.text) as { session_id: string }).session_id);
     return reply.code(response.status).type("application/json; charset=utf-8").send(response.text);

@@ -12,12 +12,13 @@ test("a project's samples are all its sentences, whole, and none that it never s
   const plain = wordsOf(PLAIN);
   assert.deepEqual(
     SENTENCE_IDS.filter((id) => !(id in plain)),
-    ["greeting_of", "brand_not_accepted"],
+    ["greeting_of", "brand_not_accepted", "connecting_to"],
   );
   for (const [name, words] of Object.entries(plain)) assert.doesNotMatch(words, /[{}]|undefined/, name);
   const named = wordsOf({ ...PLAIN, merchant: "Acme", acceptedBrands: ["visa", "jcb"] });
   assert.equal(named["greeting_of"], "This is the secure payment line of Acme.");
   assert.match(named["brand_not_accepted"] ?? "", /We take Visa and J C B\.$/);
+  assert.equal(named["connecting_to"], "I'm connecting you back to Acme now. Please hold on.");
   assert.equal(named["greeting"], undefined);
 });
 

@@ -31,7 +31,7 @@ export function samplesOf(
     cardholder: CARDHOLDER,
   };
   const isNeverSaid = new Set([
-    merchant === null ? "greeting_of" : "greeting",
+    ...(merchant === null ? ["greeting_of", "connecting_to"] : ["greeting"]),
     ...(acceptedBrands.length === 0 ? ["brand_not_accepted"] : []),
   ]);
   return SENTENCE_IDS.filter((id) => !isNeverSaid.has(id)).flatMap((id) => {

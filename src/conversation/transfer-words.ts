@@ -12,17 +12,21 @@ const UNREACHED = { busy: "line_busy", no_answer: "nobody_answers", failed: "not
 /** How the payment ended, for whoever is told once more. `code`: why it was not made. */
 export type CallOutcome = { kind: "paid" } | { kind: "unknown" } | { kind: "not_paid"; code: DeclineCode | null };
 
-/** The caller goes on to the agent. */
-export const connectingWords = (speaking: Speaking): readonly Sentence[] => said(speaking, ["connecting"]);
+/** The caller goes on to the agent: the merchant's, by name, unless the project has words or a recording of its own without it. */
+export function connectingWords(speaking: Speaking): readonly Sentence[] {
+  const { merchant, wordings, recordings } = speaking;
+  const isOwn = recordings?.connecting !== undefined || wordings.some((wording) => wording.sentence === "connecting");
+  return said(speaking, [merchant === null || isOwn ? "connecting" : "connecting_to"]);
+}
 
 /** Nobody could be reached: why, how the payment ended, what to do next, goodbye. */
 export function unreachedWords(speaking: Speaking, why: keyof typeof UNREACHED, mode: Mode, outcome: CallOutcome): readonly Sentence[] {
   return said(speaking, [UNREACHED[why], ...outcomeWords(mode, outcome), "say_goodbye"]);
 }
 
-function said({ language, ...own }: Speaking, ids: readonly SentenceId[]): readonly Sentence[] {
+function said({ language, merchant, ...own }: Speaking, ids: readonly SentenceId[]): readonly Sentence[] {
   return worded(
-    ids.map((id) => sentence(language, id)),
+    ids.map((id) => sentence(language, id, merchant === null ? {} : { merchant })),
     NO_QUESTION,
     own,
   );

@@ -38,10 +38,19 @@ test("of the words for a sentence the first that fits the try, the error and the
 });
 
 test("what is said on the way back to the agent has the project's words, too", () => {
-  const speaking = { language: "en-US", wordings: [{ sentence: "connecting", text: "Back to the shop." }] } as const;
+  const speaking = { language: "en-US", merchant: null, wordings: [{ sentence: "connecting", text: "Back to the shop." }] } as const;
   assert.equal(inWords(connectingWords(speaking)), "Back to the shop.");
-  const unreached = { language: "en-US", wordings: [{ sentence: "say_goodbye", text: "Bye." }] } as const;
+  const unreached = { language: "en-US", merchant: null, wordings: [{ sentence: "say_goodbye", text: "Bye." }] } as const;
   assert.match(inWords(unreachedWords(unreached, "busy", "charge", { kind: "paid" })), /^The line's busy\. .* Bye\.$/);
+});
+
+test("on the way back to the agent the caller hears the merchant's name, unless the project has words or a recording without it", () => {
+  const named = { language: "en-US", merchant: "Acme", wordings: [] } as const;
+  assert.equal(inWords(connectingWords({ ...named, merchant: null })), "I'm connecting you back now. Please hold on.");
+  assert.equal(inWords(connectingWords(named)), "I'm connecting you back to Acme now. Please hold on.");
+  assert.equal(inWords(connectingWords({ ...named, wordings: [{ sentence: "connecting", text: "Back to us." }] })), "Back to us.");
+  assert.equal(inWords(connectingWords({ ...named, wordings: [{ sentence: "connecting_to", text: "To {merchant}." }] })), "To Acme.");
+  assert.equal(connectingWords({ ...named, recordings: { connecting: "d1" } })[0]?.recording, "d1");
 });
 
 test("a recording is played instead of the usual words and of those for every situation, not of words for some", () => {

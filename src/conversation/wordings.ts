@@ -8,7 +8,7 @@ import { inOwnWords, sentence } from "./sentences.ts";
 /** Sentences in a project's own words (docs/conversation.md, What a project makes its own). */
 
 /** Whom it is spoken to, and in which words. */
-export type Speaking = Pick<ConversationSetup, "language" | "wordings" | "recordings">;
+export type Speaking = Pick<ConversationSetup, "language" | "merchant" | "wordings" | "recordings">;
 
 export const SENTENCE_IDS = Object.keys(EN_US.sentences) as [SentenceId, ...SentenceId[]];
 
@@ -25,7 +25,7 @@ export const NO_QUESTION: Situation = { asks: null, attempt: 1, error: null, bra
 export function worded(
   sentences: readonly Sentence[],
   situation: Situation,
-  { wordings, recordings = {} }: Omit<Speaking, "language">,
+  { wordings, recordings = {} }: Pick<Speaking, "wordings" | "recordings">,
 ): readonly Sentence[] {
   return sentences.map((sentence) => {
     const own = wordings.find((wording) => wording.sentence === sentence.id && fits(wording, situation));
@@ -56,10 +56,10 @@ export function ownSentences({
   merchant,
   acceptedBrands,
   wordings,
-}: Speaking & Pick<ConversationSetup, "merchant" | "acceptedBrands">): readonly Sentence[] {
+}: Speaking & Pick<ConversationSetup, "acceptedBrands">): readonly Sentence[] {
   const values = { ...(merchant !== null && { merchant }), brands: acceptedBrands };
   const named: SentenceId[] = [
-    ...(merchant === null ? [] : (["greeting_of"] as const)),
+    ...(merchant === null ? [] : (["greeting_of", "connecting_to"] as const)),
     ...(acceptedBrands.length === 0 ? [] : (["brand_not_accepted"] as const)),
   ];
   const worded = wordings.flatMap(({ sentence: id, text, brand }) => {

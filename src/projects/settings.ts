@@ -147,7 +147,7 @@ export const voiceBlock = z
       .regex(/^[^{}\p{C}]*\p{L}[^{}\p{C}]*$/u, "must hold a letter, and neither braces nor control characters")
       .nullable()
       .describe(
-        'The merchant\'s name as it is spoken: `Acme Flowers` makes the greeting "This is the secure payment line of Acme Flowers." null, and by default: it names nobody.',
+        'The merchant\'s name as it is spoken: `Acme Flowers` makes the greeting "This is the secure payment line of Acme Flowers.", and callers are connected back to Acme Flowers. null, and by default: it names nobody.',
       ),
     read_back: z
       .boolean()

@@ -156,7 +156,7 @@ async function release(collection: Collection, sessionId: string, { sessions }: 
   await sessions.apply(sessionId, "release");
 }
 
-/** The caller goes back to where the merchant wants him, while the last sentence is still being spoken. */
+/** The caller goes back to where the merchant wants him, once the last sentence is over. */
 async function takeBack(
   request: SipRequest,
   { session: { id }, project, leg }: Admission,
@@ -168,6 +168,7 @@ async function takeBack(
   const session = await deps.sessions.find(deps.database.db, id);
   const speaking = {
     language: spokenLanguage(project.language, deps.settings.languages),
+    merchant: project.voice.name,
     wordings: project.voice.prompts,
     recordings: project.voice.recordings,
   };

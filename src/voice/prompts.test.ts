@@ -160,8 +160,12 @@ test("a project's own words and name are rendered before its first caller, with 
   });
   await prompts.prepare(own);
   await prompts.prepare(own);
-  assert.deepEqual(asked, ["Esta es la línea segura de pagos de Flores Acme.", "Espere."]);
-  assert.deepEqual(await prompts.clips(own.slice(1, 2)), ["endpoint es-US Espere."]);
+  assert.deepEqual(asked, [
+    "Esta es la línea segura de pagos de Flores Acme.",
+    "Le comunico de nuevo con Flores Acme. No cuelgue, por favor.",
+    "Espere.",
+  ]);
+  assert.deepEqual(await prompts.clips(own.slice(2, 3)), ["endpoint es-US Espere."]);
 });
 
 test("an endpoint that is away is asked for a few texts, not for all, and words that it refuses stand in nobody's way", async () => {

@@ -69,7 +69,7 @@ async function rig(
   await transferBack(
     {
       session,
-      speaking: { language: "en-US", wordings: [] },
+      speaking: { language: "en-US", merchant: null, wordings: [] },
       leg,
       dialog: dialog as never,
       peer,

@@ -49,7 +49,7 @@ async function rig(
   const deps = { ...fixture.deps, ...others, userAgent, log, settings: { ...fixture.deps.settings, ...settings } };
   const caller = {
     session,
-    speaking: { language: "en-US", wordings: [] } as const,
+    speaking: { language: "en-US", merchant: null, wordings: [] } as const,
     leg: new TestLeg(1),
     dialog: new TestDialog() as never,
     peer: { acceptsRefer: false, domain: null },

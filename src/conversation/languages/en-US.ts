@@ -137,6 +137,7 @@ export const EN_US: Language = {
     cancelled: "This payment has been cancelled.",
     say_goodbye: "Goodbye.",
     connecting: "I'm connecting you back now. Please hold on.",
+    connecting_to: "I'm connecting you back to {merchant} now. Please hold on.",
     line_busy: "The line's busy.",
     nobody_answers: "Nobody's answering.",
     call_later: "If you need anything else, please call back later.",

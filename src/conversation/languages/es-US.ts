@@ -203,6 +203,7 @@ export const ES_US: Language = {
     cancelled: "Este pago fue cancelado.",
     say_goodbye: "Adiós.",
     connecting: "Le comunico de nuevo ahora. No cuelgue, por favor.",
+    connecting_to: "Le comunico de nuevo con {merchant}. No cuelgue, por favor.",
     line_busy: "La línea está ocupada.",
     nobody_answers: "Nadie contesta.",
     call_later: "Si necesita algo más, llame de nuevo más tarde, por favor.",

@@ -185,6 +185,7 @@ export const FR_CA: Language = {
     cancelled: "Ce paiement a été annulé.",
     say_goodbye: "Au revoir.",
     connecting: "Je vous remets en communication. Restez en ligne, s'il vous plaît.",
+    connecting_to: "Je vous remets en communication avec {merchant}. Restez en ligne, s'il vous plaît.",
     line_busy: "La ligne est occupée.",
     nobody_answers: "Personne ne répond.",
     call_later: "Si vous avez besoin d'autre chose, veuillez rappeler plus tard.",

@@ -97,6 +97,7 @@ export type SentenceId =
   | "cancelled"
   | "say_goodbye"
   | "connecting"
+  | "connecting_to"
   | "line_busy"
   | "nobody_answers"
   | "not_connected"
