@@ -82,6 +82,7 @@ test("groups of digits are keyed one a prompt, apart by # or a comma", () => {
   assert.deepEqual(keyed("4242#1#0330#123#94105#"), ["4242#", "1#", "0330#", "123#", "94105#"]);
   assert.deepEqual(keyed("4242, 1 0330"), ["4242", "1", "0330"]);
   assert.throws(() => turnsOfDigits("42a#"), /--digits/);
+  assert.throws(() => turnsOfDigits(""), /--digits/);
 });
 
 test("a script's faults name their line", () => {

@@ -16,7 +16,14 @@ import {
   type MediaEngine,
   type MediaLeg,
 } from "#src/media/index.ts";
-import { createUserAgent, type CallDialog, type IncomingCall, type UserAgent } from "#src/sip/index.ts";
+import {
+  createUserAgent,
+  type CallDialog,
+  type IncomingCall,
+  type InviteFailed,
+  type OutgoingCall,
+  type UserAgent,
+} from "#src/sip/index.ts";
 import { createSynthesiser, type Synthesiser } from "#src/speech/index.ts";
 import { fingerprintOf, isHeardIn, type PromptFingerprint } from "./prompt-detector.ts";
 import { PromptTracker } from "./prompt-tracker.ts";
@@ -167,8 +174,8 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
 
   const local = { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null };
   const offer = createOffer(local);
+  const outgoing = begun(() => userAgent.invite({ target, from, offer, headers, ringTimeoutMs: 30_000 }));
   onEvent("INVITE sent");
-  const outgoing = userAgent.invite({ target, from, offer, headers, ringTimeoutMs: 30_000 });
   const giveUp = () => outgoing.cancel();
   options.signal?.addEventListener("abort", giveUp);
   let dialog: CallDialog;
@@ -180,9 +187,9 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
     leg.start(agreed.remote);
   } catch (error) {
     await leg.close();
-    const { status } = error as { status?: number };
+    const { status, reason } = error as Partial<InviteFailed>;
     if (status === undefined) throw error;
-    onEvent(`refused with ${status}`);
+    onEvent(`refused with ${status}${reason ? `: ${reason.replaceAll(/\p{C}/gu, "")}` : ""}`);
     return { answered: false, status, endedBy: "service", prompts: [], audio: new Uint8Array() };
   }
   onEvent("answered");
@@ -217,6 +224,15 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   }
   onEvent(`hung up by the ${endedBy}`);
   return { answered: true, status: 200, endedBy, prompts: prompts.heard, audio: Buffer.concat(heard) };
+}
+
+/** A target, caller or header that cannot stand in a SIP message is the mistake of whoever gave it. */
+function begun(invite: () => OutgoingCall): OutgoingCall {
+  try {
+    return invite();
+  } catch (cause) {
+    throw new OperatorError(`This call cannot be made, ${(cause as Error).message}: see its target, caller and headers.`, { cause });
+  }
 }
 
 /** Carries out turns on one leg. */

@@ -24,7 +24,7 @@ const DIGITS = /^[0-9*#]+$/;
 /** `--digits 4242...#,0330#` or `4242...#0330#`: one group a prompt, each keyed when the service has asked. */
 export function turnsOfDigits(digits: string): Turn[] {
   const groups = digits.split(/[\s,]+/).flatMap((part) => part.match(/[^#]*#|[^#]+/g) ?? []);
-  for (const group of groups)
+  for (const group of groups.length > 0 ? groups : [digits])
     if (!DIGITS.test(group))
       throw new OperatorError(`--digits takes 0-9, * and #, with groups apart by a comma or a space; "${group}" is none.`);
   return [...groups.flatMap((digits): Turn[] => [{ do: "wait for a prompt" }, { do: "dtmf", digits }]), { do: "confirm if asked" }];

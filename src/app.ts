@@ -17,6 +17,7 @@ import {
   createOutbound,
   loadKeyring,
   openDatabase,
+  isSealed,
   openInstallationKeys,
   startLease,
   type Log,
@@ -106,7 +107,7 @@ export async function openModules(config: Config, log: Log, onEnd: OnEnd, openin
   const database = await openDatabase({ databaseUrl: config.databaseUrl?.reveal() ?? null, dataDir: config.dataDir, log });
   onEnd(() => database.close());
   if (migrate) await database.migrate();
-  const keys = await openInstallationKeys(database, loadKeyring(config));
+  const keys = await openInstallationKeys(database, loadKeyring({ ...config, isSealed: await isSealed(database.db) }));
   const metrics = createMetrics({ ofProcess: isService });
   const instruments = createInstruments(metrics);
   const outbound = createOutbound({ allow: config.outboundAllow, ownHosts, extraCa: simulators ? [simulators.ca] : [] });

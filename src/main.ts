@@ -8,6 +8,14 @@ const [name = "serve", ...args] = process.argv.slice(2);
 const isHelp = name === "help" || name === "--help" || name === "-h";
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 
+// Whoever reads what is printed may go away, or his disk be full: no call and no charge ends for that.
+process.stderr.on("error", () => {});
+process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+  if (code === "EPIPE") return;
+  process.stderr.write(`Standard output cannot be written (${code}).\n`);
+  process.once("exit", () => (process.exitCode ||= 1));
+});
+
 if (name === "--version") {
   process.stdout.write(`${VERSION}\n`);
 } else if (isHelp || !command) {

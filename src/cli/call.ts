@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readConfig } from "#src/config/index.ts";
@@ -9,7 +9,8 @@ import { parseUuid } from "#src/kernel/ids.ts";
 import { CURRENCIES, parseAmountText, toMinor } from "#src/kernel/money.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import { turnsOfDigits, turnsOfScript, type Turn } from "#softphone/script.ts";
-import { writeWav } from "#softphone/wav.ts";
+import { readWav, writeWav } from "#softphone/wav.ts";
+import { PROMPT_CACHE } from "./prompt-cache.ts";
 
 const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--amount AMOUNT] [--json]
 TARGET is a session id (of the service that SIP_HOST and SIP_PORT name) or a SIP URI. Groups of digits end in #, one a prompt:
@@ -46,15 +47,20 @@ export async function run(args: string[]): Promise<number> {
   const uri = sessionId ? `sip:${sessionId}@${formatHostPort(config.sipPublicHost, config.sipPort)}` : target;
   if (!/^sips?:/i.test(uri)) throw new OperatorError(`TARGET must be a session id or a SIP URI; ${JSON.stringify(target)} is neither.`);
   const turns: Turn[] = [
-    ...(values.script === undefined ? [] : turnsOfScript(readText(values.script))),
+    ...(values.script === undefined ? [] : turnsOfScript(readFile(values.script).toString("utf8"))),
     ...(values.say ?? []).flatMap((text): Turn[] => [{ do: "wait for a prompt" }, { do: "say", text }]),
     ...(values.wav === undefined ? [] : ([{ do: "wait for a prompt" }, { do: "play", file: values.wav }] satisfies Turn[])),
     ...(values.digits === undefined ? [] : turnsOfDigits(values.digits)),
   ];
 
+  // Whether it can be played and written is told before anybody is called.
+  if (values.wav !== undefined) readWav(readFile(values.wav));
+  const record = values.record === undefined ? null : openToWrite(values.record);
   const listensFor = values.amount === undefined ? undefined : amountSentence(values.amount);
   const timeline: { at_ms: number; what: string }[] = [];
-  const telephone = await openTelephone(join(config.dataDir, "prompts"));
+  // Those that the service has rendered, where they are at hand.
+  const prompts = join(config.dataDir, "prompts");
+  const telephone = await openTelephone(existsSync(prompts) ? prompts : PROMPT_CACHE);
   const started = performance.now();
   try {
     const report = await telephone.call({
@@ -69,10 +75,12 @@ export async function run(args: string[]): Promise<number> {
         if (!values.json) process.stdout.write(`${String(at.at_ms).padStart(7)} ms  ${what}\n`);
       },
     });
-    if (values.record !== undefined) writeFileSync(values.record, writeWav(report.audio));
-    const { answered, status, endedBy, prompts, heardSentence } = report;
+    if (record !== null) writeFileSync(record, writeWav(report.audio));
+    const { answered, status, endedBy, heardSentence } = report;
     if (values.json)
-      process.stdout.write(`${JSON.stringify({ answered, status, ended_by: endedBy, prompts, amount_heard: heardSentence, timeline })}\n`);
+      process.stdout.write(
+        `${JSON.stringify({ answered, status, ended_by: endedBy, prompts: report.prompts, amount_heard: heardSentence, timeline })}\n`,
+      );
     else if (heardSentence !== null) process.stdout.write(`\nThe amount was ${heardSentence ? "heard" : "not heard"}: ${listensFor}\n`);
     return answered ? 0 : 1;
   } finally {
@@ -90,11 +98,19 @@ function amountSentence(text: string): string {
   return inWords([purpose({ language: "en-US", mode: "charge", amountMinor: minor, currency })]);
 }
 
-function readText(file: string): string {
+function readFile(file: string): Buffer {
   try {
-    return readFileSync(file, "utf8");
+    return readFileSync(file);
   } catch (cause) {
     throw new OperatorError(`The file ${JSON.stringify(file)} cannot be read.`, { cause });
+  }
+}
+
+function openToWrite(file: string): number {
+  try {
+    return openSync(file, "w");
+  } catch (cause) {
+    throw new OperatorError(`The file ${JSON.stringify(file)} cannot be written.`, { cause });
   }
 }
 

@@ -23,11 +23,31 @@ export function socketOf(dataDir: string): string {
   return join(tmpdir(), `voicetill-${createHash("sha256").update(path).digest("hex").slice(0, 16)}.sock`);
 }
 
+/** Throws OperatorError when the data folder is there, but is none or not for this user: the service may run on it nevertheless. */
+export function checkDataFolder(dataDir: string): void {
+  const root = resolve(dataDir);
+  try {
+    // The folder by way of itself: it must be one, and open to this user.
+    statSync(`${root}/.`);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return;
+    if (code === "ENOTDIR") throw new OperatorError(`DATA_DIR: ${root} is a file, or inside of one.`, { cause });
+    if (code === "EACCES") throw notForThisUser(root, cause);
+    throw cause;
+  }
+}
+
+function notForThisUser(path: string, cause: unknown): OperatorError {
+  return new OperatorError(`DATA_DIR: this user may not open ${path}: give the command as the user that the service runs as.`, { cause });
+}
+
 /**
  * Whether the socket belongs to the owner of the data folder, to us or to root; null when there is none. The temporary folder is
  * everybody's: whoever was there first would be sent what a command sends, keys and all. Throws OperatorError when it is another's.
  */
 function isOurs(dataDir: string, path: string): true | null {
+  checkDataFolder(dataDir);
   const socket = lstatSync(path, { throwIfNoEntry: false });
   if (!socket) return null;
   const trusted = [0, process.getuid?.(), statSync(dataDir, { throwIfNoEntry: false })?.uid];
@@ -96,7 +116,9 @@ export async function requestRunning(dataDir: string, name: string, input: objec
     });
     // The socket of a killed process is a file that nobody answers.
     outgoing.once("error", (error: NodeJS.ErrnoException) =>
-      error.code === "ECONNREFUSED" || error.code === "ENOENT" ? done(null) : failed(broken(error)),
+      error.code === "ECONNREFUSED" || error.code === "ENOENT"
+        ? done(null)
+        : failed(error.code === "EACCES" ? notForThisUser(socketPath, error) : broken(error)),
     );
     outgoing.end(JSON.stringify({ name, input }));
   });

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startApp, type App } from "../app.ts";
 import { readConfig } from "#src/config/index.ts";
@@ -15,6 +14,7 @@ import { expectedStatus, INPUTS, OUTCOMES, scenario, type DemoOutcome, type Inpu
 import { INTEGRATIONS, merchantBy, type Via, VIAS } from "./demo/via.ts";
 import { drawTimeline, Timeline } from "./demo/timeline.ts";
 import { isHelped } from "./help.ts";
+import { PROMPT_CACHE } from "./prompt-cache.ts";
 import { startReceiver, type Received } from "./receiver.ts";
 
 const NAMES = Object.keys(GATEWAYS_BUILT) as GatewayName[];
@@ -36,8 +36,6 @@ const CALLER = "+14155550100";
 const CALL_MS = 200_000;
 /** The webhook, once the payment is over. */
 const AFTERMATH_MS = 20_000;
-/** The rendered prompts are the same at every run: they are kept beside the packages. */
-const CACHE = fileURLToPath(new URL("../../node_modules/.cache/voicetill/prompts", import.meta.url));
 
 interface Choice {
   via: Via;
@@ -98,7 +96,7 @@ export async function run(args: string[]): Promise<number> {
   let app: App | null = null;
   try {
     timeline.add("service starting");
-    app = await startApp(config, log, { promptCache: CACHE });
+    app = await startApp(config, log, { promptCache: PROMPT_CACHE });
     const result = await pay(app, choice, timeline);
     const fault = faultIn(result, choice);
     if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
@@ -117,7 +115,7 @@ async function pay(app: App, { via, gateway, mode, input, outcome }: Choice, tim
     timeline.add(`status webhook ${received.verified ? "received and verified" : `NOT verified: ${received.reason}`}`);
     webhook.resolve(received);
   });
-  const telephone = await openTelephone(CACHE);
+  const telephone = await openTelephone(PROMPT_CACHE);
   try {
     await app.projects.applyFile(
       JSON.stringify({

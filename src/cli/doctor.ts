@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Config, misspeltSettings, readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { checkDataFolder } from "./control.ts";
 import { type DatabaseFacts, gatherFromDatabase } from "./doctor/database-facts.ts";
 import { examine, type Facts } from "./doctor/checks.ts";
 import type { Finding } from "./doctor/finding.ts";
@@ -27,7 +28,7 @@ export const operations: Operations = { doctor };
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
-    options: { live: { type: "boolean", default: false }, json: { type: "boolean" }, help: { type: "boolean" } },
+    options: { live: { type: "boolean", default: false }, json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
   });
   if (values.help) {
     process.stdout.write(`voicetill doctor [--live] [--json]\n    ${doctor.summary} Exit status 1 when a check fails.\n`);
@@ -65,15 +66,9 @@ async function gather(): Promise<Omit<Facts, "asLive">> {
 
 async function askDatabase(config: Config): Promise<Pick<Facts, "database" | "databaseFault">> {
   try {
+    if (config.embedded) checkDataFolder(config.dataDir);
     if (config.embedded && !existsSync(join(config.dataDir, "database"))) {
-      return { database: null, databaseFault: { text: `there is no installation in ${config.dataDir} yet`, absent: true } };
-    }
-    // Opening the installation would make a new key, with which nothing of the old opens.
-    if (config.embedded && config.masterKey === null && !existsSync(join(config.dataDir, "master.key"))) {
-      return {
-        database: null,
-        databaseFault: { text: `${config.dataDir} has a database but no master.key: restore it from the back-up`, absent: false },
-      };
+      return { database: null, databaseFault: { text: `there is no installation in ${resolve(config.dataDir)} yet`, absent: true } };
     }
     return { database: (await perform(config, "doctor", doctor, {})) as Sent<DatabaseFacts>, databaseFault: null };
   } catch (error) {
@@ -93,5 +88,6 @@ function report(findings: readonly Finding[]): string {
       `${level.padEnd(4)}  ${check.padEnd(width)}  ${text}${todo === null ? "" : `\n${" ".repeat(width + 8)}-> ${todo}`}`,
   );
   const count = (level: Finding["level"]) => findings.filter((finding) => finding.level === level).length;
-  return `${lines.join("\n")}\n\n${count("ok")} ok, ${count("warn")} warnings, ${count("fail")} failed`;
+  const warnings = count("warn");
+  return `${lines.join("\n")}\n\n${count("ok")} ok, ${warnings} ${warnings === 1 ? "warning" : "warnings"}, ${count("fail")} failed`;
 }

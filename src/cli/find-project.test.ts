@@ -16,7 +16,13 @@ test("a project is found by its slug or with its organisation, and an archived o
 });
 
 test("what cannot be meant is refused in words that say why: unknown, archived, or of several organisations", () => {
-  assert.throws(() => findProject(projects, "nowhere"), /There is no project "nowhere"/);
+  assert.throws(
+    () => findProject(projects, "nowhere"),
+    /^OperatorError: There is no project "nowhere"; there are acme\/shop, other\/shop, acme\/old, acme\/both, other\/both\.$/,
+  );
+  const many = Array.from({ length: 22 }, (_, index) => ({ organization: "acme", project: `p${index}`, archived: false }));
+  assert.throws(() => findProject(many, "p99"), /acme\/p19 and 2 more, which voicetill export shows\.$/);
+  assert.throws(() => findProject([], "shop"), /there are none\.$/);
   assert.throws(() => findProject(projects, "old"), /The project "old" is archived; archived: false in the apply file brings it back/);
   assert.throws(() => findProject(projects, "both"), /Several organisations have a project "both": acme\/both, other\/both/);
 });

@@ -1,3 +1,4 @@
+import { parseCallback } from "#src/checkout/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type Configuration, configurationFor } from "#src/integrations/index.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
@@ -21,6 +22,8 @@ const show = operation({
   read({ gateway, mode = "charge", callback, control = false, live = false }, positionals) {
     const project = only(positionals, SHOW);
     if (!(MODES as readonly string[]).includes(mode)) throw new OperatorError(`--mode takes ${MODES.join(" or ")}; "${mode}" is neither.`);
+    if (callback !== undefined && !parseCallback(callback))
+      throw new OperatorError(`--callback takes a SIP URI or a number such as +15550001111; ${JSON.stringify(callback)} is neither.`);
     return {
       project,
       gateway: gateway ?? null,

@@ -1,9 +1,8 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "#src/config/index.ts";
 import { openDatabase } from "#src/platform/index.ts";
-import { requestRunning } from "./control.ts";
 import { isHelped } from "./help.ts";
-import { operation, type Operations } from "./operation.ts";
+import { inServiceElse, operation, type Operations } from "./operation.ts";
 
 const USAGE = `Usage: voicetill migrate [--json]
 Brings the database that DATABASE_URL or DATA_DIR names to this version. Every start does the same.`;
@@ -24,8 +23,7 @@ export async function run(args: string[]): Promise<number> {
   if (isHelped(args, USAGE)) return 0;
   const { values } = parseArgs({ args, options: { json: { type: "boolean" } } });
   const config = readConfig(process.env);
-  const running = config.embedded ? await requestRunning(config.dataDir, "migrate", {}) : null;
-  const applied = running ? (running.output as string[]) : await migrateHere(config);
+  const applied = (await inServiceElse(config, "migrate", {}, () => migrateHere(config))) as string[];
   const lines = applied.length === 0 ? "The database is up to date." : applied.map((name) => `applied  ${name}`).join("\n");
   process.stdout.write(`${values.json ? JSON.stringify({ applied }) : lines}\n`);
   return 0;

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { addressOf, type Config } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { ChainBrokenError, type Database, type InstallationKeys, sealRows, silentLog } from "#src/platform/index.ts";
@@ -27,7 +27,9 @@ export async function openForCommand(
   { creates, asItIs, leavesAudit }: CommandOpening,
 ): Promise<CommandModules & { close(): Promise<void> }> {
   if (!creates && config.embedded && !existsSync(join(config.dataDir, "database"))) {
-    throw new OperatorError(`DATA_DIR: there is no installation in ${config.dataDir} yet; npm start or voicetill apply makes one.`);
+    throw new OperatorError(
+      `DATA_DIR: there is no installation in ${resolve(config.dataDir)} yet; npm start or voicetill apply makes one.`,
+    );
   }
   const { onEnd, endAll } = createEnds();
   try {

@@ -1,6 +1,8 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Config, readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { FolderInUse } from "#src/platform/index.ts";
 import { requestRunning } from "./control.ts";
 import { type CommandModules, type CommandOpening, openForCommand } from "./modules.ts";
 
@@ -83,10 +85,25 @@ function parseArguments(name: string, { options, arguments: words }: AnyOperatio
   }
 }
 
-/** Does the work where the database is: in the service that runs on the embedded folder, else here. */
-export async function perform(config: Config, name: string, chosen: AnyOperation, input: object): Promise<unknown> {
-  const done = config.embedded ? await requestRunning(config.dataDir, name, input) : null;
-  return done ? done.output : await workHere(config, chosen, input);
+export const perform = (config: Config, name: string, chosen: AnyOperation, input: object): Promise<unknown> =>
+  inServiceElse(config, name, input, () => workHere(config, chosen, input));
+
+/** How often, and how long apart, the embedded folder is asked for that another command has, or a service that is starting. */
+const TRIES = 40;
+const APART_MS = 250;
+
+/** Does the work where the database is: in the service that runs on the embedded folder, else `here`. */
+export async function inServiceElse(config: Config, name: string, input: object, here: () => Promise<unknown>): Promise<unknown> {
+  for (let tries = 1; ; tries++) {
+    const done = config.embedded ? await requestRunning(config.dataDir, name, input) : null;
+    if (done) return done.output;
+    try {
+      return await here();
+    } catch (error) {
+      if (!(error instanceof FolderInUse) || tries === TRIES) throw error;
+    }
+    await delay(APART_MS);
+  }
 }
 
 async function workHere(config: Config, chosen: AnyOperation, input: object): Promise<unknown> {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { mistakeOf } from "./help.ts";
 import { type Received, startReceiver } from "./receiver.ts";
@@ -58,6 +59,23 @@ test("a genuine webhook is passed on as it came and answered with what the addre
         [false, null],
         [true, "not reached"],
       ],
+    );
+  } finally {
+    await receiver.close();
+  }
+});
+
+test("a request that is cut short in its body is passed over, and the next one received", async () => {
+  const seen: Received[] = [];
+  const receiver = await startReceiver(0, SECRET, (received) => void seen.push(received));
+  try {
+    const socket = connect(receiver.port, "127.0.0.1");
+    socket.end("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
+    await once(socket.resume(), "close");
+    assert.equal((await fetch(receiver.url, { method: "POST", headers: signed(), body: BODY })).status, 204);
+    assert.deepEqual(
+      seen.map(({ verified }) => verified),
+      [true],
     );
   } finally {
     await receiver.close();

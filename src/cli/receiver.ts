@@ -41,6 +41,8 @@ export async function startReceiver(
 ): Promise<{ port: number; url: string; close(): Promise<void> }> {
   const server = createServer((incoming, response) => {
     void readBody(incoming).then(async (text) => {
+      // Its sender has gone in the middle of it: there is nothing to show, and nobody to answer.
+      if (text === null) return;
       const check = verifyWebhook(incoming.headers, text, secret, Date.now());
       const forwarded = check.verified && forwardTo !== null ? await passOn(forwardTo, incoming, text) : null;
       onReceived({ verified: check.verified, reason: check.verified ? null : check.reason, body: parse(text), forwarded });
@@ -73,12 +75,17 @@ async function passOn(url: string, { headers }: IncomingMessage, body: string): 
   }
 }
 
-async function readBody(incoming: IncomingMessage): Promise<string> {
+/** Null when it was cut short. */
+async function readBody(incoming: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length <= MAX_BODY) chunks.push(chunk);
+  try {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length <= MAX_BODY) chunks.push(chunk);
+    }
+  } catch {
+    return null;
   }
   return Buffer.concat(chunks).toString("utf8");
 }

@@ -6,6 +6,7 @@ import type { ProjectOverview } from "#src/projects/index.ts";
 import { eraseSession } from "#src/retention/index.ts";
 import { erasedAt, isTerminal, type Session, type Status, STATUSES } from "#src/sessions/index.ts";
 import { findEvent } from "#src/webhooks/index.ts";
+import { unknownProject } from "./find-project.ts";
 import type { CommandModules } from "./modules.ts";
 import { limitOf, none, only, operation, type Operations, runnerOf } from "./operation.ts";
 import { facts, moment, table } from "./table.ts";
@@ -45,7 +46,7 @@ const list = operation({
 function namedIn(projects: readonly ProjectOverview[], name: string): string {
   if (projects.some(({ id, project }) => name === project || name.toLowerCase() === id)) return name;
   const one = projects.find(({ organization, project }) => `${organization}/${project}` === name);
-  if (!one) throw new OperatorError(`There is no project ${JSON.stringify(name)}.`);
+  if (!one) throw new OperatorError(unknownProject(projects, name));
   return one.id;
 }
 

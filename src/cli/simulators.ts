@@ -12,11 +12,13 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { port: { type: "string" }, ledger: { type: "string" }, json: { type: "boolean" } } });
   const port = Number(values.port ?? "8090");
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new OperatorError(USAGE);
-  const simulators = await startSimulators({
-    port,
-    host: "127.0.0.1",
-    ...(values.ledger === undefined ? {} : { ledgerFile: values.ledger }),
-  });
+  const ledgerFile = values.ledger;
+  const simulators = await startSimulators({ port, host: "127.0.0.1", ...(ledgerFile !== undefined && { ledgerFile }) }).catch(
+    (cause: NodeJS.ErrnoException) => {
+      if (cause.syscall !== "open") throw cause;
+      throw new OperatorError(`--ledger: the file ${JSON.stringify(ledgerFile)} cannot be written.`, { cause });
+    },
+  );
   const { url, httpsUrl, ca } = simulators;
   process.stdout.write(
     values.json

@@ -1,3 +1,4 @@
+import { OperatorError } from "#src/kernel/errors.ts";
 import { audit } from "#src/platform/index.ts";
 import { askForSipTrace, LONGEST_TRACE_MINUTES } from "#src/roles/sip-trace.ts";
 import { countOf, none, operation, type Operations, runnerOf } from "./operation.ts";
@@ -10,6 +11,7 @@ const trace = operation({
   options: { minutes: { type: "string" }, off: { type: "boolean" } },
   read({ minutes, off = false }, positionals) {
     none(positionals, "sip trace [--minutes N | --off]");
+    if (off && minutes !== undefined) throw new OperatorError("sip trace takes one of --minutes and --off.");
     return { minutes: off ? 0 : countOf("minutes", minutes, DEFAULT_MINUTES, LONGEST_TRACE_MINUTES) };
   },
   async work({ database }, { minutes }) {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readConfig } from "#src/config/index.ts";
@@ -6,7 +6,7 @@ import { inLanguage, type Sample, samplesOf, type Sentence } from "#src/conversa
 import { OperatorError } from "#src/kernel/errors.ts";
 import { EMBEDDED_LANGUAGE, type LanguageTag, spokenLanguage, spokenLanguages } from "#src/kernel/language.ts";
 import { systemClock } from "#src/kernel/clock.ts";
-import { silentLog } from "#src/platform/index.ts";
+import { makeFolder, silentLog } from "#src/platform/index.ts";
 import { openVoices, type Voices } from "#src/roles/voices.ts";
 import { writeWav } from "#softphone/wav.ts";
 import { findProject } from "./find-project.ts";
@@ -44,16 +44,16 @@ const preview = operation({
     });
     return { project: project.slug, name: project.name, language, samples, recordings: Object.fromEntries(await Promise.all(sounds)) };
   },
-  show: ({ samples }) => samples.map(({ name, sentence }) => `${name}: ${wordsOf(sentence)}`).join("\n"),
+  show: ({ project }) => project,
 });
 
 export const operations: Operations = { "voice preview": preview };
 
 /** As `runnerOf`, but that the files are written here, where the operator is, wherever the database is. */
 export async function run(args: string[]): Promise<number> {
-  const isPreview = args[0] === "preview" && !args.some((argument) => ["--help", "-h", "--json"].includes(argument));
+  const isPreview = args[0] === "preview" && !args.some((argument) => ["--help", "-h"].includes(argument));
   if (!isPreview) return await runnerOf("voice", operations)(args);
-  const { name, out } = readArguments(args.slice(1));
+  const { name, out, json } = readArguments(args.slice(1));
   const config = readConfig(process.env);
   const output = (await perform(config, "voice preview", preview, { name, languages: spokenLanguages(config.voice) })) as Sent<Output>;
   const folder = out ?? `voice-${output.project}`;
@@ -62,19 +62,33 @@ export async function run(args: string[]): Promise<number> {
   try {
     missed = await write(folder, output, voices);
   } catch (cause) {
-    throw new OperatorError(`The folder ${JSON.stringify(folder)} cannot be written, or the voice failed: ${String(cause)}`, { cause });
+    throw new OperatorError(`The folder ${JSON.stringify(folder)} cannot be written, or the voice failed: ${(cause as Error).message}.`, {
+      cause,
+    });
   } finally {
     await voices.stop();
+  }
+  if (json) {
+    const { project, language, samples } = output;
+    const sentences = samples.map((sample) => ({
+      sentence: sample.name,
+      when: sample.when,
+      words: sample.sentence.recording === undefined ? wordsOf(sample.sentence) : null,
+      file: join(folder, `${sample.name}.wav`),
+    }));
+    process.stdout.write(`${JSON.stringify({ project, language, page: join(folder, "index.html"), missed, sentences })}\n`);
+    return 0;
   }
   if (missed > 0) process.stdout.write(`${missed} of them by the embedded voice, in English: the endpoint of VOICE did not say them.\n`);
   process.stdout.write(`${output.samples.length} sentences, ${output.language}. To listen to them:\n  ${join(folder, "index.html")}\n`);
   return 0;
 }
 
-function readArguments(args: string[]): { name: string; out: string | undefined } {
+function readArguments(args: string[]): { name: string; out: string | undefined; json: boolean } {
   try {
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { out: { type: "string" } } });
-    return { name: only(positionals, USAGE), out: values.out };
+    const options = { out: { type: "string" }, json: { type: "boolean" } } as const;
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+    return { name: only(positionals, USAGE), out: values.out, json: values.json === true };
   } catch (cause) {
     if (cause instanceof OperatorError) throw cause;
     throw new OperatorError(`${(cause as Error).message.split("\n", 1)[0]} Usage: voicetill ${USAGE}`, { cause });
@@ -83,7 +97,7 @@ function readArguments(args: string[]): { name: string; out: string | undefined 
 
 /** Returns how many sentences the endpoint, where there is one, did not say. */
 async function write(folder: string, output: Sent<Output>, voices: Voices): Promise<number> {
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   let missed = 0;
   for (const { name, sentence } of output.samples) {
     const recorded = sentence.recording === undefined ? undefined : output.recordings[sentence.recording];

@@ -2,6 +2,7 @@ export { createReach, isGlobal, isInside, isPublic, parseCidrs, resolveName } fr
 export { ChainBrokenError, type ChainReport, sealRows, verifyChain } from "./audit-chain.ts";
 export { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
 export { audit, type AuditEntry, auditing, auditRun } from "./audit.ts";
+export { FolderInUse } from "./db/data-folder.ts";
 export { type Database, type Db, isDataError, isDatabaseUnavailable, notify } from "./db/database.ts";
 export { pendingMigrations } from "./db/migrate.ts";
 export { newestFirst } from "./db/newest.ts";
@@ -15,7 +16,7 @@ export { filterLine, maskSecrets } from "./log-filter.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { repeat } from "./repeat.ts";
-export { firstKeys, type InstallationKeys, openInstallationKeys, rewrapInstallationKeys } from "./seal-installation.ts";
+export { firstKeys, type InstallationKeys, isSealed, openInstallationKeys, rewrapInstallationKeys } from "./seal-installation.ts";
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
 export { makeFolder } from "./make-folder.ts";
 export { loadKeyring } from "./master-keys.ts";

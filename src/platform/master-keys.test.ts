@@ -35,6 +35,15 @@ test("the master key is made once in the data folder, for its owner's eyes only"
   assert.throws(() => load(), { name: "OperatorError", message: /is not 32 bytes in base64/ });
 });
 
+test("a master key that is missing beside a database sealed under it is told, and no other is made in its place", () => {
+  const missing = {
+    name: "OperatorError",
+    message: /master\.key is missing, under which its database is sealed: restore it from the back-up/,
+  };
+  assert.throws(() => loadKeyring({ masterKey: null, masterKeyPrevious: null, dataDir: folder, isSealed: true }), missing);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 test("a first start that was cut short while it wrote the key is begun anew", () => {
   writeFileSync(join(folder, "master.key.new"), "AAAA", { mode: 0o644 });
   const made = load();

@@ -13,19 +13,23 @@ export interface KeySources {
   /** MASTER_KEY_PREVIOUS: opens too, while the key is being replaced. */
   masterKeyPrevious: Secret | null;
   dataDir: string;
+  /** The database has values under a master key already: a new one opens none of them, and is not made. */
+  isSealed?: boolean;
 }
 
 /**
  * The keys of MASTER_KEY and MASTER_KEY_PREVIOUS when the first is set, else those of the key file, made with the first
  * start: one key a line, the current one first. Throws OperatorError. The caller holds the data folder's lock, or has set the key.
  */
-export function loadKeyring({ masterKey, masterKeyPrevious, dataDir }: KeySources): Keyring {
+export function loadKeyring({ masterKey, masterKeyPrevious, dataDir, isSealed = false }: KeySources): Keyring {
   if (masterKey) {
     const previous = masterKeyPrevious ? [decode(masterKeyPrevious.reveal(), "MASTER_KEY_PREVIOUS")] : [];
     return createKeyring([decode(masterKey.reveal(), "MASTER_KEY"), ...previous]);
   }
   const file = join(dataDir, "master.key");
   if (masterKeyPrevious) throw new OperatorError(`MASTER_KEY_PREVIOUS: it goes with MASTER_KEY; here the keys are in ${file}.`);
+  if (!existsSync(file) && isSealed)
+    throw new OperatorError(`DATA_DIR: ${file} is missing, under which its database is sealed: restore it from the back-up.`);
   if (!existsSync(file)) writeKeys(file, [randomBytes(KEY_BYTES)]);
   if ((statSync(file).mode & 0o077) !== 0) throw new OperatorError(`${file} can be read by others: it needs mode 0600.`);
   const keys = readFileSync(file, "utf8")

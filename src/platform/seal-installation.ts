@@ -45,6 +45,12 @@ export function firstKeys(keyring: Keyring): InstallationKeys {
   };
 }
 
+/** Whether this database has its keys already. */
+export async function isSealed(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ there: boolean }>`select to_regclass('installation_keys') is not null as there`.execute(db);
+  return rows[0]?.there === true && (await db.selectFrom("installation_keys").select("name").limit(1).executeTakeFirst()) !== undefined;
+}
+
 /**
  * The keys of this database, made by whichever process comes first. Throws OperatorError when the master key is not the one
  * they are sealed under.

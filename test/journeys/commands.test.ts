@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -57,7 +57,7 @@ test("mistakes with keys end in one sentence", async () => {
     /^Name: must be of visible characters, in one line\.$/m,
   );
   await refused(["keys", "list", "--org", "acne"], /no organization "acne"; there are acme/);
-  await refused(["sessions", "list", "--project", "shpo"], /^There is no project "shpo"/);
+  await refused(["sessions", "list", "--project", "shpo", "--json"], /^There is no project "shpo"; there are .*acme\/shop/);
   await refused(["listen", "--secret", "x"], /^--secret takes the project's, whsec_ and base64/);
   assert.match((await run(["sessions", "list", "--project", "acme/shop"], service.env)).stdout, /SESSION|There are no such sessions/);
   await refused(
@@ -65,6 +65,38 @@ test("mistakes with keys end in one sentence", async () => {
     /--colour.*Usage: voicetill keys create/,
   );
   await refused(["keys", "revoke", "nobody"], /No API key is meant by "nobody"/);
+  await refused(["simulators", "--port", "0", "--ledger", "/proc/x/y"], /^--ledger: the file "\/proc\/x\/y" cannot be written\.$/m);
+});
+
+test("a test call that cannot be made is one sentence, before anybody is called", async () => {
+  const call = (...args: string[]) => ["call", ...args];
+  const target = `sip:nobody@127.0.0.1:${service.sip.port}`;
+  await refused(call("sip:x@"), /^This call cannot be made, malformed host/);
+  await refused(call(target, "--from", "x y"), /^This call cannot be made, unexpected characters/);
+  await refused(call(target, "--wav", "/none.wav"), /^The file "\/none\.wav" cannot be read/);
+  await refused(call(target, "--record", "/proc/x"), /^The file "\/proc\/x" cannot be written/);
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-none-"));
+  try {
+    const refusedCall = await run(call(target), { DATA_DIR: join(folder, "data") });
+    assert.match(refusedCall.stdout, /refused with 404: Not Found/);
+    assert.equal(refusedCall.status, 1);
+    assert.deepEqual(readdirSync(folder), [], "a call makes no data folder");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("what a project's callers hear is written as sound files, and listed with --json too", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-voice-"));
+  try {
+    const out = join(folder, "new");
+    const told = await json<{ page: string; sentences: { file: string }[] }>("voice", "preview", "shop", "--out", out);
+    assert.deepEqual(readdirSync(out).length, told.sentences.length + 1);
+    for (const file of [told.page, ...told.sentences.map((sentence) => sentence.file)]) assert.ok(statSync(file).size > 0, file);
+    await refused(["voice", "preview", "shop", "--out", "/proc/x"], /^The folder "\/proc\/x" cannot be written/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("the settings for voice platforms have the running service's addresses and no secret (R-380, R-381)", async () => {
@@ -89,6 +121,7 @@ test("the settings for voice platforms have the running service's addresses and 
   assert.doesNotMatch(stdout, /svc_test_[A-Za-z0-9]{32}/);
   await refused(["integrations", "show", "nowhere"], /no project "nowhere"/);
   await refused(["integrations", "show", "shop", "--gateway", "paypal"], /no credentials for gateway "paypal"/);
+  await refused(["integrations", "show", "shop", "--callback", "agent"], /--callback takes a SIP URI or a number .*; "agent" is neither/);
   await refused(["integrations", "show", "shop", "--mode", "refund"], /--mode takes charge or tokenize/);
 });
 
@@ -222,6 +255,7 @@ test("the SIP messages of a call are written on demand, without its memory and i
     while (!(line = service.output().split("\n").find(isIt))) await service.request("GET", "/health/live");
     return JSON.parse(line) as { path: string; count: number };
   };
+  await refused(["sip", "trace", "--minutes", "1", "--off"], /takes one of --minutes and --off/);
   await refused(["sip", "trace", "--minutes", "99"], /--minutes takes a number from 1 to 60/);
   await json("sip", "trace");
   const { path } = await logged("sip_trace_begun");
@@ -292,6 +326,15 @@ test("when nothing runs the commands open the database themselves, and the next 
     findings.some(({ check, level }) => check === "database" && level === "ok"),
     JSON.stringify(findings),
   );
+  const lists = await Promise.all([1, 2, 3].map(() => json<unknown[]>("keys", "list")));
+  assert.equal(new Set(lists.map(({ length }) => length)).size, 1);
+  const file = join(service.env["DATA_DIR"]!, "master.key");
+  if (existsSync(file)) {
+    renameSync(file, `${file}.away`);
+    await refused(["keys", "list"], /master\.key is missing, under which its database is sealed/);
+    assert.match((await run(["doctor"], service.env)).stdout, /^fail +database .*master\.key is missing/m);
+    renameSync(`${file}.away`, file);
+  }
   await service.restart();
   assert.equal(await statusWith(made.key), 200);
   const { body } = await service.webhook();

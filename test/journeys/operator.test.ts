@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { startReceiver } from "#src/cli/receiver.ts";
 import { freePort } from "../free-port.ts";
-import { ROOT, run, WEBHOOK_SECRET } from "./installation.ts";
+import { openInstallation, ROOT, run, serve, WEBHOOK_SECRET } from "./installation.ts";
 import { shared, startService } from "./service.ts";
 
 /** What an operator may get wrong, and what unknown peers may send: a clear answer, and nothing is lost. */
@@ -52,6 +52,38 @@ test("an address that this machine does not have ends the start in one sentence"
     /^HOST or SIP_HOST: 192\.0\.2\.1 is no address of this machine\.$/m,
   );
   await refused(["serve"], { SIP_HOST: "192.0.2.1", DATA_DIR: join(folder, "c") }, /^HOST or SIP_HOST: 192\.0\.2\.1 is no address/m);
+});
+
+test("whoever reads what is printed may go away: the service goes on to its end, and a command ends without a word", async () => {
+  const installation = await openInstallation({ SIMULATORS_PORT: "0" }, { embedded: true });
+  try {
+    const running = await serve(installation.env);
+    running.child.stdout.destroy();
+    running.child.stderr.destroy();
+    // Its log tells of the trace, and at the stop of the audit log.
+    await installation.json("sip", "trace");
+    assert.equal((await fetch(`${running.baseUrl}/health/live`)).status, 200);
+    assert.equal(await running.end(), 0);
+  } finally {
+    await installation.close();
+  }
+  const command = spawn(process.execPath, [join(ROOT, "scripts/voicetill.mjs"), "gateways", "--json"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  command.stdout.destroy();
+  let words = "";
+  command.stderr.on("data", (chunk: Buffer) => (words += chunk.toString()));
+  assert.deepEqual([(await once(command, "close"))[0], words], [0, ""]);
+});
+
+test("a command whose output cannot be written says so and fails", { skip: !existsSync("/dev/full") }, async () => {
+  const full = openSync("/dev/full", "w");
+  const command = spawn(process.execPath, [join(ROOT, "scripts/voicetill.mjs"), "gateways"], { stdio: ["ignore", full, "pipe"] });
+  let words = "";
+  command.stderr?.on("data", (chunk: Buffer) => (words += chunk.toString()));
+  const [status] = (await once(command, "close")) as [number];
+  closeSync(full);
+  assert.deepEqual([status, words], [1, "Standard output cannot be written (ENOSPC).\n"]);
 });
 
 test("the version is told", async () => {

@@ -387,6 +387,19 @@ test("a taken port is no fault while this installation's service runs here", () 
   );
 });
 
+test("the demo project is named beside those that were set up, which nothing is asked of", () => {
+  const told = (projects: object[]) => examine(facts({ installation: { projects } })).filter(({ check }) => check === "projects");
+  const demo = { organization: "demo", project: "demo", archived: false, gateways: [], webhooks: [], numbers: [], trunks: [] };
+  assert.deepEqual(
+    told([demo]).map(({ level, text }) => [level, text]),
+    [["ok", "0 set up, and the demo project"]],
+  );
+  assert.deepEqual(
+    told([{ ...demo, archived: true }]).map(({ text }) => text),
+    ["0 set up"],
+  );
+});
+
 test("a database that is away silences the checks that need it, and no others", () => {
   const checks = new Set(
     examine(facts({ rest: { database: null, databaseFault: { text: "away", absent: false } } })).map(({ check }) => check),

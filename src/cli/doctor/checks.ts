@@ -52,7 +52,8 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
   ],
 
   database: ({ database, databaseFault, config, asLive }) => {
-    if (databaseFault?.absent) return [warn(databaseFault.text, "nothing, if this is to be a new installation")];
+    if (databaseFault?.absent)
+      return [warn(databaseFault.text, "nothing, if this is to be a new installation; else set DATA_DIR to its folder")];
     if (databaseFault) return [fail(databaseFault.text, "put this right first: the other checks need the database")];
     if (!database) return [];
     if (asLive && database.kind === "pglite") return [fail("live keys work with PostgreSQL only", "set DATABASE_URL")];
@@ -294,7 +295,8 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
           );
         results.push(...webhookResults(name, webhooks, isLive, parseCidrs("OUTBOUND_ALLOW", facts.config?.outboundAllow ?? [])));
       }
-      return results.length > 0 ? results : [ok(`${own.length} set up`)];
+      const besides = own.length < projects.filter(({ archived }) => !archived).length ? ", and the demo project" : "";
+      return results.length > 0 ? results : [ok(`${own.length} set up${besides}`)];
     }),
 
   "gateway credentials": (facts) =>

@@ -4,6 +4,13 @@ import { DatabaseSync } from "node:sqlite";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { makeFolder } from "../make-folder.ts";
 
+/** Another process has the folder, a command perhaps, which ends soon. */
+export class FolderInUse extends OperatorError {
+  constructor(root: string, cause: unknown) {
+    super(`DATA_DIR: the folder ${root} is in use by another voicetill process: the service that runs already, or a command.`, { cause });
+  }
+}
+
 export interface DataFolder {
   /** Where PGlite keeps its files. */
   readonly path: string;
@@ -69,7 +76,7 @@ function takeLock(root: string): DatabaseSync {
     lock.exec("pragma locking_mode = exclusive; begin exclusive");
   } catch (cause) {
     lock.close();
-    throw new OperatorError(`DATA_DIR: the folder ${root} is in use by another voicetill process.`, { cause });
+    throw new FolderInUse(root, cause);
   }
   return lock;
 }

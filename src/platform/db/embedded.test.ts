@@ -50,7 +50,8 @@ test("a second process is refused by name; after kill -9 of the first the next o
   const second = startWriter(folder);
   const [code] = await once(second.process, "close");
   assert.equal(code, 1);
-  assert.deepEqual(second.lines, [`OperatorError: DATA_DIR: the folder ${folder} is in use by another voicetill process.`]);
+  const words = `DATA_DIR: the folder ${folder} is in use by another voicetill process: the service that runs already, or a command.`;
+  assert.deepEqual(second.lines, [`OperatorError: ${words}`]);
 
   await first.printed(50);
   first.process.kill("SIGKILL");
