@@ -47,6 +47,8 @@ export class IncomingCall implements DialogOwner {
     this.#terms = terms;
     this.#settled = settled;
     agent.dialogs.set(this.#key, this);
+    // Who cannot be told that it rings has lost his connection, and may be calling again.
+    transaction.onUnsent = () => this.#cancel();
   }
 
   /** Whether the caller gave up before our answer; the INVITE has been answered 487 then. */
