@@ -34,6 +34,7 @@ export const INVITE_SERVER: Machine = {
     accepted: {
       success: ["accepted", "send"],
       ack: ["accepted", "deliver"],
+      error: ["accepted", "transport failed"],
       L: ["terminated"],
     },
   },

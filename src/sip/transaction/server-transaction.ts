@@ -22,6 +22,8 @@ export class ServerTransaction {
   readonly merged: boolean;
   /** The final status sent, null before. */
   finalStatus: number | null = null;
+  /** A response to the INVITE could not leave (RFC 3261 section 17.2.4). */
+  onUnsent: (() => void) | null = null;
   #flow: Flow;
   readonly #run: MachineRun<SipRequest | SipResponse>;
 
@@ -39,7 +41,7 @@ export class ServerTransaction {
       deliver: (message: SipRequest | SipResponse) => (message === request ? hooks.onRequest(this) : hooks.onAck(message as SipRequest)),
       acknowledge: () => {},
       trying: () => this.respond(respond(request, 100, null, { headers: timestamp(request, clock.monotonic() - began) })),
-      failed: () => {},
+      failed: (why: "timeout" | "transport") => void (why === "transport" && this.onUnsent?.()),
       terminated: () => hooks.terminated(this),
     };
     const machine = request.method === "INVITE" ? INVITE_SERVER : NON_INVITE_SERVER;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, test, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createIdentity } from "#simulators/tls.ts";
@@ -9,6 +9,8 @@ import { ManualClock } from "#src/kernel/clock.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import { StreamFramer } from "../grammar/stream-framer.ts";
+import { NoAck } from "./errors.ts";
+import type { IncomingCall } from "./incoming-call.ts";
 import type { InviteOptions } from "./outgoing-call.ts";
 import { ANSWER, Inbox, OFFER, rawTcp, rawTls, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
 
@@ -283,6 +285,42 @@ test("a caller whose connection is lost before the answer, and who sends his INV
   again.send(respond(await again.requests.next(), 200, null).toBytes());
   await leaving;
   assert.equal(made.calls.waiting.length, 0);
+});
+
+/** Nobody listens there. */
+const NOWHERE = "127.0.0.1:9";
+
+/** A call whose connection is lost as soon as its INVITE has been read, of a caller who takes no connection himself. */
+async function lostCall(made: TestAgent): Promise<IncomingCall> {
+  const [caller, other] = [await rawTcp(made.port), await rawTcp(made.port)];
+  const headers = { Via: `SIP/2.0/TCP ${NOWHERE};branch=z9hG4bKgone;rport`, Contact: `<sip:${NOWHERE};transport=tcp>` };
+  caller.send(requestText(caller, { method: "INVITE", headers, body: OFFER }));
+  const call = await made.calls.next();
+  caller.reset();
+  await caller.closed;
+  // When this is answered the loss is known.
+  other.send(requestText(other));
+  await other.responses.next();
+  await other.close();
+  return call;
+}
+
+/** Until a connection to there that was begun before has been refused. */
+async function refused(): Promise<void> {
+  await turn();
+  const [host, port] = NOWHERE.split(":");
+  await assert.rejects(once(connect(Number(port), host), "connect"));
+}
+
+test("an answer that could not leave three times is given up: the caller's next call need not wait 32 s for the end of this one", async () => {
+  const made = await target();
+  const answering = (await lostCall(made)).answer(ANSWER);
+  const givenUp = assert.rejects(answering, NoAck);
+  for (const interval of [0, 500, 1_000]) {
+    clock.advance(interval);
+    await refused();
+  }
+  await givenUp;
 });
 
 test("an agent that stops gives up the connections that are being made", async (t) => {

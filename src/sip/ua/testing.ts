@@ -66,6 +66,8 @@ export interface RawPeer {
   readonly protocol: "UDP" | "TCP" | "TLS";
   /** Says no more, and goes on listening. */
   end(): void;
+  /** Breaks the connection off. */
+  reset(): void;
   send(message: string | Uint8Array): void;
   /** To another port of 127.0.0.1 than the one it was made for; UDP alone. */
   sendTo(port: number, message: Uint8Array): void;
@@ -91,6 +93,7 @@ export async function rawUdp(target: number, address = "127.0.0.1"): Promise<Raw
     port: socket.address().port,
     protocol: "UDP",
     end: () => {},
+    reset: () => {},
     send: (message) => socket.send(typeof message === "string" ? Buffer.from(message, "latin1") : message, target, "127.0.0.1"),
     sendTo: (port, message) => socket.send(message, port, "127.0.0.1"),
     responses,
@@ -152,6 +155,7 @@ async function streamPeer(socket: Socket, protocol: "TCP" | "TLS", ready: string
     port: socket.localPort ?? 0,
     protocol,
     end: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
     send: (message) => void socket.write(typeof message === "string" ? Buffer.from(message, "latin1") : message),
     sendTo: () => {
       throw new Error("a connection has one end");
