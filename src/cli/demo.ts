@@ -76,18 +76,16 @@ export async function run(args: string[]): Promise<number> {
     if (!values.json) process.stdout.write(`${line}\n`);
   });
   const folder = mkdtempSync(join(tmpdir(), "voicetill-demo-"));
+  // Speech, voice and log are as the operator has them; his database, trunks, keys and addresses are none of the demo's.
+  const kept = Object.entries(process.env).filter(([name]) => /^(?:SPEECH|SHERPA|VOICE|LOG|RTP|MAX)(?:_|$)/.test(name));
   const config = readConfig({
-    ...process.env,
-    DATABASE_URL: "",
-    DATABASE_URL_FILE: undefined,
-    MASTER_KEY: "",
+    ...Object.fromEntries(kept),
     DATA_DIR: folder,
     HOST: "127.0.0.1",
     PORT: "0",
     SIP_HOST: "127.0.0.1",
     SIP_PORT: "0",
     SIMULATORS_PORT: "0",
-    BASE_URL: "",
     RATE_LIMIT_PER_MINUTE: "0",
   });
   const log = values.verbose
