@@ -1,6 +1,6 @@
 import { brandOf, codeLength, country2, defineSimulator, forbiddenIf, header, ipv4, isAccepted, isCardNumber } from "../kit/index.ts";
-import { isExpired, json, matching, onlyIf, plain, Refusal, rule, rules, table, text, trueOrFalse } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, Fields, Incoming, Issuer, Transaction } from "../kit/index.ts";
+import { isExpired, issuer, json, matching, onlyIf, plain, Refusal, rule, rules, table, text, trueOrFalse } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Fields, Incoming, Transaction } from "../kit/index.ts";
 
 /**
  * Adyen's Checkout API: JSON under X-API-Key, a refusal by the issuer is status 200, unknown members are refused at every level.
@@ -32,16 +32,10 @@ const BRANDS = table("mastercard mc, unionpay cup");
 
 /** Reason code and the issuer's own words. */
 type No = readonly [code: string, raw: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["2", "DECLINED"],
-    insufficient_funds: ["12", "51 : Insufficient funds"],
-    expired_card: ["6", "54 : Expired card"],
-    incorrect_cvc: ["24", "N7 : CVV2 failure"],
-    processing_error: ["4", "96 : System malfunction"],
-    lost_or_stolen: ["5", "41 : Lost card"],
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined 2|DECLINED, insufficient_funds 12|51 : Insufficient funds, expired_card 6|54 : Expired card
+  incorrect_cvc 24|N7 : CVV2 failure, processing_error 4|96 : System malfunction, lost_or_stolen 5|41 : Lost card
+`);
 
 interface Card {
   number: string;
@@ -191,7 +185,7 @@ function decide(call: AdyenCall, { number, expiryMonth, expiryYear }: Card): No 
   const holder = call.text("paymentMethod.holderName");
   const ordered = call.maybe("additionalData.RequestedTestAcquirerResponseCode") ?? ORDERED.get(holder);
   if (ordered !== undefined) return ordered === "1" ? null : [ordered, `${ordered} : ${REASONS.get(ordered) ?? "Unknown"}`];
-  return no ?? (isExpired(Number(expiryMonth), Number(expiryYear), call.tools.now()) ? ISSUER.declines.expired_card : null);
+  return no ?? (isExpired(Number(expiryMonth), Number(expiryYear), call.tools.now()) ? ISSUER("expired_card") : null);
 }
 
 function avsOf(call: AdyenCall): string {

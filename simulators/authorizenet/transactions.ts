@@ -1,5 +1,5 @@
-import { brandOf, isCardNumber, isExpired } from "../kit/index.ts";
-import type { Answer, Call, Issuer, SimulatorTools, Transaction } from "../kit/index.ts";
+import { brandOf, isCardNumber, isExpired, issuer } from "../kit/index.ts";
+import type { Answer, Call, SimulatorTools, Transaction } from "../kit/index.ts";
 import { answer, notFound, OK, refusal, UNSUCCESSFUL } from "./replies.ts";
 
 /** createTransactionRequest: take, hold, capture, void, refund; the issuer and the gateway's own filters behind it. */
@@ -55,9 +55,7 @@ export type Payment = Transaction<Details>;
 
 type Reason = readonly [responseCode: "2" | "3", reason: string, text: string, raw?: string];
 
-const DECLINED: Reason = ["2", "2", "This transaction has been declined."];
 const EXPIRED: Reason = ["3", "8", "The credit card has expired."];
-const WRONG_CODE: Reason = ["2", "44", "This transaction has been declined."];
 const AMOUNT: Reason = ["3", "5", "A valid amount is required."];
 const UNKNOWN: Reason = ["3", "16", "The transaction cannot be found."];
 const CREDIT: Reason = ["3", "54", "The referenced transaction does not meet the criteria for issuing a credit."];
@@ -67,16 +65,11 @@ const CURRENCY: Reason = [
   "The supplied currency code is either invalid, not supported, not allowed for this merchant or doesn't have an exchange rate.",
 ];
 
-const ISSUER: Issuer<Reason> = {
-  declines: {
-    card_declined: DECLINED,
-    insufficient_funds: ["2", "2", "This transaction has been declined.", "51"],
-    lost_or_stolen: ["2", "4", "This transaction has been declined."],
-    expired_card: EXPIRED,
-    incorrect_cvc: WRONG_CODE,
-    processing_error: ["3", "19", "An error occurred during processing. Please try again."],
-  },
-};
+const ISSUER = issuer<Reason>(`
+  card_declined 2|2|This transaction has been declined., insufficient_funds 2|2|This transaction has been declined.|51
+  lost_or_stolen 2|4|This transaction has been declined., incorrect_cvc 2|44|This transaction has been declined.
+  expired_card ${EXPIRED.join("|")}, processing_error 3|19|An error occurred during processing. Please try again.
+`);
 const WRONG_CODE_CARD = "4000000000000127";
 
 /** The vendor's sandbox triggers (Testing Guide): the billing ZIP and the card code. */
@@ -136,7 +129,8 @@ export function judge(call: AuthnetCall, { number, expiry, code }: Card, billTo:
   const cvv = isWrongCode ? "N" : code === null ? "P" : (CVV_BY_CODE.get(code) ?? "M");
   const zip = billTo["zip"] ?? "";
   const isPart = ZIP_PARTIAL.test(zip);
-  const no = call.decide(ISSUER, number) ?? (isWrongCode ? WRONG_CODE : zip === ZIP_DECLINED || (isPart && !mayBePart) ? DECLINED : null);
+  const isDeclined = zip === ZIP_DECLINED || (isPart && !mayBePart);
+  const no = call.decide(ISSUER, number) ?? (isWrongCode ? ISSUER("incorrect_cvc") : isDeclined ? ISSUER("card_declined") : null);
   if (no !== null) return judged(no, avs, cvv);
   if (isPart)
     return {

@@ -1,6 +1,6 @@
-import { amountText, basic, brandOf, defineSimulator, header, isAccepted, json, matching, Refusal, rules, table } from "../kit/index.ts";
-import { textOf } from "../kit/index.ts";
-import type { Answer, Call, CardFault, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { amountText, basic, brandOf, defineSimulator, header, isAccepted, issuer, json, matching, Refusal, rules } from "../kit/index.ts";
+import { table, textOf } from "../kit/index.ts";
+import type { Answer, Call, CardFault, Incoming, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Braintree's GraphQL API: one address, status 200 for whatever the engine says, declines without errors, errors by class. A card becomes
@@ -28,20 +28,16 @@ type BraintreeCall = Call<State, Details>;
 
 /** A processor's code and words, or a rule of the merchant's gateway. */
 type No = { code: string; message: string; status?: "FAILED" } | { rejected: string };
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: { code: "2046", message: "Declined" },
-    insufficient_funds: { code: "2001", message: "Insufficient Funds" },
-    expired_card: { code: "2004", message: "Expired Card" },
-    incorrect_cvc: { code: "2010", message: "Card Issuer Declined CVV" },
-    lost_or_stolen: { code: "2012", message: "Processor Declined - Possible Lost Card" },
-    processing_error: { code: "3000", message: "Processor Network Unavailable - Try Again", status: "FAILED" },
-  },
-  vendorCards: {
-    "4000111111111115": { code: "2000", message: "Do Not Honor" },
-    "4000111111111511": { rejected: "FRAUD" },
-  },
-};
+const ISSUER = issuer<No>(
+  `
+    card_declined 2046|Declined, insufficient_funds 2001|Insufficient Funds, expired_card 2004|Expired Card
+    incorrect_cvc 2010|Card Issuer Declined CVV, lost_or_stolen 2012|Processor Declined - Possible Lost Card
+    processing_error 3000|Processor Network Unavailable - Try Again|FAILED, 4000111111111115 2000|Do Not Honor
+    4000111111111511 rejected|FRAUD
+  `,
+  (code = "", message = "", status) =>
+    code === "rejected" ? { rejected: message } : { code, message, ...(status === "FAILED" && { status }) },
+);
 
 const INPUT = "variables.input";
 const POSTAL_CODE = matching(/^[A-Za-z0-9 -]{1,12}$/, "at most nine letters and digits, with blanks and hyphens");
@@ -214,7 +210,7 @@ function accountOf(call: BraintreeCall, path: string): string {
 function byAmount(value: string): No | null {
   const amount = Number(value);
   if (amount >= 2000 && amount < 3000) return { code: String(Math.floor(amount)), message: "Processor Declined" };
-  if (amount >= 3000 && amount < 3001) return { code: "3000", message: "Processor Network Unavailable - Try Again", status: "FAILED" };
+  if (amount >= 3000 && amount < 3001) return ISSUER("processing_error");
   return amount >= 5001 && amount < 5002 ? { rejected: "APPLICATION_INCOMPLETE" } : null;
 }
 

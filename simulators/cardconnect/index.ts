@@ -1,7 +1,7 @@
 import { basic, brandOf, byState, defineSimulator, digitTime, forbiddenIf, hash, isAccepted, isCardNumber } from "../kit/index.ts";
 import { isExpired, json, majorOf, mask, matching, oneOf, plain, Refusal, refuseWith, rules, table, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
-import { AVS, BY_CODE, CVV, ISSUER, KNOWN, no, PARTIAL, PPS, said } from "./words.ts";
+import { AVS, CVV, ISSUER, KNOWN, no, PARTIAL, PPS } from "./words.ts";
 import type { No } from "./words.ts";
 
 /**
@@ -133,7 +133,9 @@ export const simulator = defineSimulator<State, Details>({
 
 /** Refused by the gateway itself; a look-up that found nothing is no mistake of the sender. */
 function pps(respcode: string, isRecorded = true): Refusal {
-  return new Refusal(json(200, { respproc: "PPS", resptext: PPS[respcode], respcode, respstat: "C" }), `PPS ${respcode}`, { isRecorded });
+  return new Refusal(json(200, { respproc: "PPS", resptext: PPS.get(respcode), respcode, respstat: "C" }), `PPS ${respcode}`, {
+    isRecorded,
+  });
 }
 
 const cardSecure = (errorcode: number, message: string): Refusal =>
@@ -210,7 +212,7 @@ function keep(call: CardconnectCall, number: string, expiry: string): Profile {
 /** What an amount of 1000 to 1999 whole dollars is answered: its last three digits, where there is such a code. */
 function byAmount(minor: number): No | null {
   const [, code = ""] = /^1(0\d\d)$/.exec(String(Math.floor(minor / 100))) ?? [];
-  return BY_CODE[code.slice(1)] ?? null;
+  return ISSUER(code.slice(1));
 }
 
 function minorIn(call: CardconnectCall): number {
@@ -228,7 +230,7 @@ function authorize(call: CardconnectCall): Answer {
   if (ENFORCES_CODE.test(call.text("merchid")) && !isProfile && !call.has("cvv2")) throw pps("38");
   const answered = call.decide(ISSUER, number) ?? byAmount(minor);
   const isPartial = minor >= 600 && (number === PARTIAL || answered?.[0] === "10");
-  const [respcode, resptext, respstat, respproc] = answered ?? (isPartial ? said("10") : no("00", "Approval", "A"));
+  const [respcode, resptext, respstat, respproc] = answered ?? (isPartial ? no("10", "Partial Approval", "A") : no("00", "Approval", "A"));
   const isApproved = respstat === "A";
   const taken = isPartial ? 500 : minor;
   const profile = isApproved && call.text("profile") === "Y" ? keep(call, number, expiry) : undefined;

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import { bearer, brandOf, byState, decimalsOf, defineSimulator, digits, email, header, isAccepted, json, matching } from "../kit/index.ts";
-import { onlyIf, orNull, Refusal, refuseWith, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
-import type { Answer, Call, CardFault, Fields, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
+import { bearer, brandOf, byState, decimalsOf, defineSimulator, digits, email, header, isAccepted, issuer, json } from "../kit/index.ts";
+import { matching, onlyIf, orNull, Refusal, refuseWith, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
+import type { Answer, Call, CardFault, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Checkout.com's Unified Payments API: JSON under a bearer key, payments and declines alike are status 201, mistakes 422 with a list of
@@ -13,28 +13,13 @@ const TOKEN_SECONDS = 3600;
 const CARD_TOKEN_MS = 15 * 60 * 1000;
 
 type No = readonly [code: string, summary: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["20046", "Bank Decline"],
-    insufficient_funds: ["20051", "Insufficient Funds"],
-    expired_card: ["20054", "Expired Card"],
-    incorrect_cvc: ["200N7", "Decline for CVV2 Failure"],
-    processing_error: ["20096", "System Malfunction"],
-    lost_or_stolen: ["30043", "Stolen Card - Pick Up"],
-  },
-  vendorCards: { "4024007181869214": ["20005", "Declined - Do Not Honour"] },
-};
-/** Last digits of an amount that pick the code, in currencies with two decimals. */
-const BY_AMOUNT: ReadonlyMap<string, No> = new Map([
-  ["05", ISSUER.vendorCards?.["4024007181869214"] ?? ["20005", ""]],
-  ["12", ["20012", "Invalid Transaction"]],
-  ["14", ["20014", "Invalid Card Number"]],
-  ["51", ISSUER.declines.insufficient_funds],
-  ["54", ISSUER.declines.expired_card],
-  ["62", ["20062", "Restricted Card"]],
-  ["63", ["20063", "Security Violation"]],
-  ["87", ["20087", "Bad Track Data (Invalid CVV and/or Expiry Date)"]],
-]);
+/** The issuer's words by card, or by the last digits of an amount in currencies with two decimals. */
+const ISSUER = issuer<No>(`
+  card_declined 20046|Bank Decline, insufficient_funds/51 20051|Insufficient Funds, expired_card/54 20054|Expired Card
+  incorrect_cvc 200N7|Decline for CVV2 Failure, processing_error 20096|System Malfunction, lost_or_stolen 30043|Stolen Card - Pick Up
+  4024007181869214/05 20005|Declined - Do Not Honour, 12 20012|Invalid Transaction, 14 20014|Invalid Card Number
+  62 20062|Restricted Card, 63 20063|Security Violation, 87 20087|Bad Track Data (Invalid CVV and/or Expiry Date)
+`);
 const SCHEMES = table(
   "visa Visa, mastercard Mastercard, maestro Maestro, amex American Express, discover Discover, diners Diners Club International, jcb JCB",
 );
@@ -198,8 +183,8 @@ function pay(call: CheckoutCall): Answer {
     const redirect = { href: `https://3ds2-sandbox.ckotech.co/interceptor/${id}` };
     return json(202, { id, status: "Pending", reference: call.maybe("reference"), "3ds": { enrolled: "Y" }, _links: { redirect } });
   }
-  const byAmount = decimalsOf(unit) === 2 ? BY_AMOUNT.get(String(amount).slice(-2)) : undefined;
-  const no = (String(amount).length > 2 ? byAmount : undefined) ?? call.decide(ISSUER, source.number);
+  const byAmount = decimalsOf(unit) === 2 ? ISSUER(String(amount).slice(-2)) : null;
+  const no = (String(amount).length > 2 ? byAmount : null) ?? call.decide(ISSUER, source.number);
   const isKept = no === null && call.text("source.store_for_future_use") !== "false";
   const sourceId = storedId ?? (isKept ? tools.id("src_", 26) : undefined);
   if (isKept && storedId === undefined) state.sources.set(sourceId ?? "", { ...source, paymentId: amount === 0 ? id : null });

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import { bearer, brandOf, checkCredential, defineSimulator, forbiddenIf, header, json, matching, pageBetween } from "../kit/index.ts";
-import { Refusal, refuseWith, rules, table, text } from "../kit/index.ts";
-import type { Answer, Call, Card as PlainCard, CardFault, Fields, Incoming, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { bearer, brandOf, checkCredential, defineSimulator, forbiddenIf, header, issuer, json, matching } from "../kit/index.ts";
+import { pageBetween, Refusal, refuseWith, rules, table, text } from "../kit/index.ts";
+import type { Answer, Call, Card as PlainCard, CardFault, Fields, Incoming, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Clover's Ecommerce API: the tokenization host and the payment host behind one address, each with its own key. A card becomes a
@@ -15,27 +15,16 @@ const PRIVATE_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const STATUS = table("400 Bad Request, 401 Unauthorized, 402 Payment Required, 403 Forbidden, 404 Not Found");
 const told = (status: number): string => `${status} ${STATUS.get(String(status))}`;
 
-/** Code, words and the issuer's own code of a refused card. */
+/** Code, words and the issuer's own code of a refused card. An approval in part is a decline in this API. */
 type No = readonly [code: string, message: string, declineCode?: string];
-const DECLINED: No = ["card_declined", "DECLINED: Declined", "issuer_declined"];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: DECLINED,
-    insufficient_funds: ["card_declined", "DECLINED: Insufficient funds", "issuer_declined"],
-    expired_card: ["expired_card", "The card has expired."],
-    incorrect_cvc: ["incorrect_cvc", "The card's security code is incorrect."],
-    processing_error: ["processing_error", "An error occurred while processing the card."],
-    lost_or_stolen: ["card_declined", "DECLINED: Lost card, pick up", "issuer_declined"],
-  },
-  vendorCards: {
-    "4005571702222222": ["card_declined", "DECLINED: 500"],
-    "4264281511117771": DECLINED,
-    "5424180273333333": DECLINED,
-    "375987654000004": DECLINED,
-    // Approved in part, which this API turns into a decline.
-    "4005578003333335": ["card_declined", "DECLINED: Partial approval"],
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined/4264281511117771/5424180273333333/375987654000004 card_declined|DECLINED: Declined|issuer_declined
+  insufficient_funds card_declined|DECLINED: Insufficient funds|issuer_declined, expired_card expired_card|The card has expired.
+  incorrect_cvc incorrect_cvc|The card's security code is incorrect.
+  processing_error processing_error|An error occurred while processing the card.
+  lost_or_stolen card_declined|DECLINED: Lost card, pick up|issuer_declined
+  4005571702222222 card_declined|DECLINED: 500, 4005578003333335 card_declined|DECLINED: Partial approval
+`);
 
 type Card = PlainCard & { token: string; zip: string | undefined };
 interface Customer {

@@ -1,6 +1,6 @@
-import { brandOf, codeLength, decimalsOf, defineSimulator, hash, header, isCardNumber, isExpired, isoSeconds, json } from "../kit/index.ts";
-import { majorOf, mask, matching, minorOf, oneOf, passesLuhn, Refusal, rules, table, textOf, uuid } from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Issuer, Transaction } from "../kit/index.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, hash, header, isCardNumber, isExpired, isoSeconds } from "../kit/index.ts";
+import { issuer, json, majorOf, mask, matching, minorOf, oneOf, passesLuhn, Refusal, rules, table, textOf, uuid } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Transaction } from "../kit/index.ts";
 import { authenticate } from "./authentication.ts";
 
 /**
@@ -39,7 +39,7 @@ interface Said {
   stands: boolean;
 }
 const YES: Said = { status: "AUTHORIZED", responseCode: "100", rFlag: "SOK", reasonCode: "100", stands: true };
-const no = (reason: string, words: string, responseCode: string, reasonCode: string, rFlag = "DCARDREFUSED"): Said => ({
+const no = (reason = "", words = "", responseCode = "", reasonCode = "", rFlag = "DCARDREFUSED"): Said => ({
   status: "DECLINED",
   reason,
   message: `Decline - ${words}`,
@@ -48,18 +48,21 @@ const no = (reason: string, words: string, responseCode: string, reasonCode: str
   rFlag,
   stands: false,
 });
-const GENERAL = no("PROCESSOR_DECLINED", "General decline of the card. No other information provided by the issuing bank.", "59", "203");
-const ISSUER: Issuer<Said> = {
-  declines: {
-    card_declined: GENERAL,
-    insufficient_funds: no("INSUFFICIENT_FUND", "Insufficient funds in the account.", "51", "204"),
-    expired_card: no("EXPIRED_CARD", "Expired card.", "54", "202", "DCARDEXPIRED"),
-    incorrect_cvc: no("CVN_NOT_MATCH", "The card verification number does not match.", "N7", "211", "DCARDREFUSED"),
-    processing_error: no("PROCESSOR_ERROR", "The payment processor reported an error.", "96", "150", "ESYSTEM"),
-    lost_or_stolen: no("STOLEN_LOST_CARD", "Stolen or lost card.", "43", "205"),
-  },
-};
+const GENERAL = "General decline of the card. No other information provided by the issuing bank.";
+const EXPIRED = no("EXPIRED_CARD", "Expired card.", "54", "202", "DCARDEXPIRED");
 const INVALID_ACCOUNT = no("INVALID_ACCOUNT", "Invalid account number", "14", "231", "DINVALIDCARD");
+/** By card, and by amounts on which a test account of the FDC Compass kind refuses. */
+const ISSUER = issuer<Said>(
+  `
+    card_declined/1500.00/2229.00/2230.00 PROCESSOR_DECLINED|${GENERAL}|59|203
+    insufficient_funds INSUFFICIENT_FUND|Insufficient funds in the account.|51|204
+    expired_card EXPIRED_CARD|Expired card.|54|202|DCARDEXPIRED, lost_or_stolen STOLEN_LOST_CARD|Stolen or lost card.|43|205
+    incorrect_cvc CVN_NOT_MATCH|The card verification number does not match.|N7|211
+    processing_error PROCESSOR_ERROR|The payment processor reported an error.|96|150|ESYSTEM
+    401.00 CONTACT_PROCESSOR|Call the issuing bank.|01|201|DCALL, 2201.00 INVALID_ACCOUNT|Invalid account number|14|231|DINVALIDCARD
+  `,
+  no,
+);
 const held = (status: string, reason: string, words: string): Said => ({
   ...no(reason, words, "100", "480", "DREVIEW"),
   status,
@@ -67,7 +70,7 @@ const held = (status: string, reason: string, words: string): Said => ({
 });
 /** Answers that no card brings about, by the word that the comments hold. */
 const OUTCOMES: Readonly<Record<string, Said>> = {
-  DO_NOT_HONOR: { ...GENERAL, responseCode: "05" },
+  DO_NOT_HONOR: no("PROCESSOR_DECLINED", GENERAL, "05", "203"),
   PARTIAL_AUTHORIZED: { ...YES, status: "PARTIAL_AUTHORIZED" },
   AUTHORIZED_PENDING_REVIEW: held("AUTHORIZED_PENDING_REVIEW", "DECISION_PROFILE_REVIEW", "The order is held for review."),
   AUTHORIZED_RISK_DECLINED: held("AUTHORIZED_RISK_DECLINED", "DECISION_PROFILE_REJECT", "The order is rejected by Decision Manager."),
@@ -77,14 +80,6 @@ const OUTCOMES: Readonly<Record<string, Said>> = {
     ...no("CONSUMER_AUTHENTICATION_REQUIRED", "The cardholder must be authenticated.", "65", "475", "DAUTHENTICATE"),
     status: "PENDING_AUTHENTICATION",
   },
-};
-/** Amounts on which a test account of the FDC Compass kind refuses. */
-const AMOUNTS: Readonly<Record<string, Said>> = {
-  "401.00": no("CONTACT_PROCESSOR", "Call the issuing bank.", "01", "201", "DCALL"),
-  "1500.00": GENERAL,
-  "2229.00": GENERAL,
-  "2230.00": GENERAL,
-  "2201.00": INVALID_ACCOUNT,
 };
 const SYSTEM_ERROR_AMOUNT = "2000.00";
 
@@ -231,10 +226,9 @@ function checkDuplicate(call: CyberCall, fingerprint: string): void {
 function resultOf(call: CyberCall, number: string): Said {
   const path = "paymentInformation.card";
   if (!isCardNumber(number)) return INVALID_ACCOUNT;
-  if (isExpired(call.number(`${path}.expirationMonth`), call.number(`${path}.expirationYear`), call.tools.now()))
-    return ISSUER.declines.expired_card;
+  if (isExpired(call.number(`${path}.expirationMonth`), call.number(`${path}.expirationYear`), call.tools.now())) return EXPIRED;
   const byWord = Object.entries(OUTCOMES).find(([word]) => word === call.text("clientReferenceInformation.comments"))?.[1];
-  return call.decide(ISSUER, number) ?? byWord ?? AMOUNTS[call.text("orderInformation.amountDetails.totalAmount")] ?? YES;
+  return call.decide(ISSUER, number) ?? byWord ?? ISSUER(call.text("orderInformation.amountDetails.totalAmount")) ?? YES;
 }
 
 function pay(call: CyberCall): Answer {

@@ -1,6 +1,6 @@
-import { brandOf, codeLength, defineSimulator, hmac, isCardNumber, isExpired, isoSeconds, isSame, json, matching } from "../kit/index.ts";
-import { passesLuhn, Refusal, rule, rules, textOf } from "../kit/index.ts";
-import type { Answer, Call, Incoming, Issuer, SimulatorTools, Transaction } from "../kit/index.ts";
+import { brandOf, codeLength, defineSimulator, hmac, isCardNumber, isExpired, isoSeconds, isSame, issuer, json } from "../kit/index.ts";
+import { matching, passesLuhn, Refusal, rule, rules, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, SimulatorTools, Transaction } from "../kit/index.ts";
 
 /**
  * ecommpay's Gate API: requests are signed and queued, answers to status requests are signed too. A payment is unknown to
@@ -81,17 +81,11 @@ const REFUND = rules`
 const TOKENIZATION = rules`${CUSTOMER}, ${CARD}, customer.project_id! ${PROJECT}, customer.signature! 255`;
 
 /** Code and words of each refusal. */
-const ISSUER: Issuer<readonly [code: string, message: string]> = {
-  declines: {
-    card_declined: ["10000", "General decline"],
-    insufficient_funds: ["10105", "Insufficient funds on card"],
-    expired_card: ["10106", "Expired card"],
-    incorrect_cvc: ["10103", "Invalid CVV"],
-    lost_or_stolen: ["10203", "Lost or stolen card"],
-    processing_error: ["10501", "Processing error"],
-  },
-  vendorCards: { "4111111111111111": ["10000", "General decline"], "4539121411168251": ["10202", "Issuer is not available"] },
-};
+const ISSUER = issuer<readonly [code: string, message: string]>(`
+  card_declined/4111111111111111 10000|General decline, insufficient_funds 10105|Insufficient funds on card
+  expired_card 10106|Expired card, incorrect_cvc 10103|Invalid CVV, lost_or_stolen 10203|Lost or stolen card
+  processing_error 10501|Processing error, 4539121411168251 10202|Issuer is not available
+`);
 const DEBIT_DECLINES_LATER = "4000000000000135";
 const PARTIAL = ["5126160000356675", "4010571676223548"];
 const PARTIAL_ABOVE = 12_000;

@@ -1,6 +1,6 @@
-import { basic, brandOf, coded, decimalsOf, defineSimulator, isAccepted, json, matching, Refusal, rules, table } from "../kit/index.ts";
-import { textOf } from "../kit/index.ts";
-import type { Answer, Call, Card as PlainCard, Fields, Issuer, Transaction } from "../kit/index.ts";
+import { basic, brandOf, coded, decimalsOf, defineSimulator, isAccepted, issuer, json, matching, Refusal, rules } from "../kit/index.ts";
+import { table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Card as PlainCard, Fields, Transaction } from "../kit/index.ts";
 
 /**
  * Fat Zebra's gateway API 1.0: JSON under HTTP Basic, and two flags `successful` in each answer, the outer for the request and the
@@ -14,17 +14,10 @@ const PERMITTED = ["AUD", ...Intl.supportedValuesOf("currency").filter((name) =>
 
 /** Response code and words of the bank. */
 type No = readonly [code: string, message: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["93", "Declined"],
-    insufficient_funds: ["51", "Insufficient Funds"],
-    expired_card: ["54", "Expired Card"],
-    incorrect_cvc: ["82", "Declined"],
-    processing_error: ["96", "Declined"],
-    lost_or_stolen: ["41", "Declined"],
-  },
-  vendorCards: { "4557012345678902": ["05", "Declined"] },
-};
+const ISSUER = issuer<No>(`
+  card_declined 93|Declined, insufficient_funds 51|Insufficient Funds, expired_card 54|Expired Card, incorrect_cvc 82|Declined
+  processing_error 96|Declined, lost_or_stolen 41|Declined, 4557012345678902 05|Declined
+`);
 
 type Card = PlainCard & { holder: string };
 interface Details {

@@ -1,6 +1,7 @@
 import { brandOf, codeLength, currency, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, header, hmac, isAccepted } from "../kit/index.ts";
-import { isCardNumber, isExpired, isSame, json, matching, minorOf, Refusal, rule, rules, textOf, unixSeconds, uuid } from "../kit/index.ts";
-import type { Answer, Call, Card, Endpoint, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
+import { isCardNumber, isExpired, isSame, issuer, json, matching, minorOf, Refusal, rule, rules, textOf } from "../kit/index.ts";
+import { unixSeconds, uuid } from "../kit/index.ts";
+import type { Answer, Call, Card, Endpoint, Incoming, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Fiserv's Payment Gateway API v2 (IPG): signed JSON, an issuer's refusal is status 422, the gateway's own 409. Nothing is replayed:
@@ -27,16 +28,10 @@ type Payment = Transaction<Details>;
 
 /** Code and words of a refusal: the issuer's, or with a leading minus the gateway's. */
 type No = readonly [code: string, words: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["01", "Refer to card issuer"],
-    insufficient_funds: ["51", "Insufficient funds"],
-    expired_card: ["54", "Expired card"],
-    incorrect_cvc: ["82", "CVV validation failed"],
-    processing_error: ["96", "System malfunction"],
-    lost_or_stolen: ["41", "Lost card"],
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined 01|Refer to card issuer, insufficient_funds 51|Insufficient funds, expired_card 54|Expired card
+  incorrect_cvc 82|CVV validation failed, processing_error 96|System malfunction, lost_or_stolen 41|Lost card
+`);
 
 const NUMBER = matching(/^[0-9]{13,19}$/, '"^[0-9]{13,19}$"');
 const MONTH = matching(/^(0[1-9]|1[0-2])$/, '"^(0[1-9]|1[0-2])$"');

@@ -1,6 +1,6 @@
-import { bearer, brandOf, cards, currency, defineSimulator, hash, header, isAccepted, isSame, json, mask, matching } from "../kit/index.ts";
-import { Refusal, refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
-import type { Answer, Call, Card, Issuer, Transaction } from "../kit/index.ts";
+import { bearer, brandOf, currency, defineSimulator, hash, header, isAccepted, isSame, issuer, json, mask } from "../kit/index.ts";
+import { matching, Refusal, refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
+import type { Answer, Call, Card, Transaction } from "../kit/index.ts";
 
 /**
  * Global Payments' GP-API: JSON under access tokens, a decline is a transaction with status 200, a repeated idempotency key is
@@ -20,30 +20,16 @@ type GpCall = Call<State, Details>;
 
 /** Result and message of a decline; three digits as the European acquirers have them. */
 type No = readonly [result: string, message: string];
-const DECLINED: No = ["101", "[ test system ] DECLINED"];
-const LOST: No = ["103", "CARD LOST OR STOLEN"];
-const SYSTEM: No = ["50013", "Declined by downstream system"];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: DECLINED,
-    insufficient_funds: ["51", "INSUFFICIENT FUNDS"],
-    expired_card: ["54", "EXPIRED CARD"],
-    incorrect_cvc: ["82", "CVV ERROR"],
-    lost_or_stolen: LOST,
-    processing_error: ["508", "PROCESSING ERROR"],
-  },
-  vendorCards: {
-    ...cards<No>("4000120000001154 5114610000004778 376525000000010 36256000000998 6011000000001010 3566000000001016", DECLINED),
-    ...cards<No>("4000130000001724 5114630000009791 375425000000907 36256000000634 6011000000001028 3566000000001024", [
-      "102",
-      "REFERRAL B",
-    ]),
-    ...cards<No>("4000160000004147 5121220000006921 343452000000306 38865000000705 6011000000001036 3566000000001032", LOST),
-    ...cards<No>("4242420000000091 5100000000000131 374205502001004", ["111", "STRONG CUSTOMER AUTHENTICATION REQUIRED"]),
-    ...cards<No>("4009830000001985 5135020000005871 372349000000852 30450000000985 6011000000002000 3566000000002006", SYSTEM),
-    ...cards<No>("4259917010910078", DECLINED),
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined/4000120000001154/5114610000004778/376525000000010/36256000000998 101|[ test system ] DECLINED
+  4000130000001724/5114630000009791/375425000000907/36256000000634/6011000000001028/3566000000001024 102|REFERRAL B
+  lost_or_stolen/4000160000004147/5121220000006921/343452000000306/38865000000705 103|CARD LOST OR STOLEN
+  6011000000001036/3566000000001032 103|CARD LOST OR STOLEN, insufficient_funds 51|INSUFFICIENT FUNDS, expired_card 54|EXPIRED CARD
+  4242420000000091/5100000000000131/374205502001004 111|STRONG CUSTOMER AUTHENTICATION REQUIRED
+  4009830000001985/5135020000005871/372349000000852 50013|Declined by downstream system
+  30450000000985/6011000000002000/3566000000002006 50013|Declined by downstream system
+  incorrect_cvc 82|CVV ERROR, processing_error 508|PROCESSING ERROR, 4259917010910078/6011000000001010/3566000000001016 101|[ test system ] DECLINED
+`);
 const UNBOARDED_CURRENCY = "XXX";
 /** Security code, postal code and address of the cards that do not match in all: M, N or U. */
 const CHECKS = table(
@@ -252,9 +238,9 @@ const shownAccount = (call: GpCall, [name, prefix]: (typeof ACCOUNTS)[keyof type
 /** The issuer's word; some cards make the system behind the gateway fail, which leaves nothing behind. */
 function decided(call: GpCall, { number }: Card): No | null {
   const no = call.decide(ISSUER, number);
-  if (no !== SYSTEM) return no;
-  const code = call.text("currency") === UNBOARDED_CURRENCY ? "50024" : SYSTEM[0];
-  throw refusal(502, "SYSTEM_ERROR_DOWNSTREAM", code, SYSTEM[1]);
+  if (no?.[0] !== "50013") return no;
+  const code = call.text("currency") === UNBOARDED_CURRENCY ? "50024" : no[0];
+  throw refusal(502, "SYSTEM_ERROR_DOWNSTREAM", code, no[1]);
 }
 
 function sell(call: GpCall): Answer {

@@ -1,7 +1,7 @@
 import { createPublicKey, createVerify } from "node:crypto";
-import { basic, bearer, brandOf, defineSimulator, header, isAccepted, json, matching, oneOf, Refusal, rules, table } from "../kit/index.ts";
-import { refuseWith, uuid } from "../kit/index.ts";
-import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
+import { basic, bearer, brandOf, defineSimulator, header, isAccepted, issuer, json, matching, oneOf, Refusal } from "../kit/index.ts";
+import { refuseWith, rules, table, uuid } from "../kit/index.ts";
+import type { Answer, Call, Transaction } from "../kit/index.ts";
 
 /**
  * J.P. Morgan Online Payments API v2: JSON under OAuth access tokens that a signed assertion asks for. Approvals and declines
@@ -36,23 +36,14 @@ interface State {
   assertions: Set<string>;
 }
 
-/** Response code, message and the network's own code of a decline. */
+/** Response code, message and the network's own code of a decline; by cards, and by amounts in minor units. */
 type No = readonly [code: string, message: string, network: string, cvv?: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["DECLINED", "Declined", "05"],
-    insufficient_funds: ["INSUFFICIENT_FUNDS", "Insufficient funds", "51"],
-    expired_card: ["EXPIRED_CARD", "Expired card", "54"],
-    incorrect_cvc: ["DECLINED", "Declined", "N7", "NO_MATCH"],
-    lost_or_stolen: ["DECLINED", "Pick up card", "41"],
-    processing_error: ["ISSUER_UNAVAILABLE", "Issuer unavailable", "91"],
-  },
-};
-/** Amounts that decide, minor units. */
-const AMOUNTS: ReadonlyMap<number, No> = new Map([
-  [52_100, ["INSUFFICIENT_FUNDS", "Insufficient funds", "51"]],
-  [53_000, ["DO_NOT_HONOR", "Do not honor", "05"]],
-]);
+const ISSUER = issuer<No>(`
+  card_declined DECLINED|Declined|05, insufficient_funds INSUFFICIENT_FUNDS|Insufficient funds|51, expired_card EXPIRED_CARD|Expired card|54
+  incorrect_cvc DECLINED|Declined|N7|NO_MATCH, lost_or_stolen DECLINED|Pick up card|41
+  processing_error ISSUER_UNAVAILABLE|Issuer unavailable|91
+  52100 INSUFFICIENT_FUNDS|Insufficient funds|51, 53000 DO_NOT_HONOR|Do not honor|05
+`);
 
 const NUMBER = matching(/^[0-9]{8,19}$/, "digits in a string");
 const ORDER = matching(/^[A-Za-z0-9]{1,22}$/, "at most 22 letters and digits");
@@ -237,7 +228,7 @@ function pay(call: JpmCall): Answer {
   const number = cardIn(call);
   const requestId = takeRequestId(call);
   const amount = call.number("amount");
-  const no = AMOUNTS.get(amount) ?? call.decide(ISSUER, number);
+  const no = ISSUER(String(amount)) ?? call.decide(ISSUER, number);
   const isHeld = call.text("captureMethod") === "MANUAL";
   const body = {
     ...answered(call, number, no, requestId),

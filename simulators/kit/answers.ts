@@ -23,9 +23,14 @@ export const plain = (status: number, body: string, contentType = "text/plain", 
 export const htmlNotFound = (isKnown: boolean): Refusal =>
   new Refusal(plain(isKnown ? 405 : 404, "<html><body>Not found</body></html>", "text/html"), "no such page");
 
-/** A map out of rows parted by commas, each a key and, behind its first blank, the value: `table("visa V, jcb C1")`. */
+/** A map out of rows parted by commas and line ends, each a key and, behind its first blank, the value: `table("visa V, jcb C1")`. */
 export const table = (rows: string): ReadonlyMap<string, string> =>
-  new Map(rows.split(/,\s*/).map((row) => [row.replace(/ .*/, ""), row.slice(row.indexOf(" ") + 1)]));
+  new Map(
+    rows
+      .trim()
+      .split(/,\s*|\s*\n\s*/)
+      .map((row) => [row.replace(/ .*/, ""), row.slice(row.indexOf(" ") + 1)]),
+  );
 
 /** Seconds since the epoch, whole. */
 export const unixSeconds = (ms: number): number => Math.floor(ms / 1000);

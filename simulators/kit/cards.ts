@@ -15,16 +15,28 @@ export const UNIFORM_CARDS: ReadonlyMap<string, CardOutcome> = new Map([
   ["4000000000000259", "lost answer"],
   ["4000000000000333", "reset"],
 ]);
+const FINE: ReadonlySet<CardOutcome> = new Set(["approved", "lost answer", "reset"]);
 
-/** What an issuer answers in one vendor's words: the uniform cards first, then the vendor's own, else approved. */
-export interface Issuer<Words> {
-  readonly declines: Readonly<Record<Decline, Words>>;
-  readonly vendorCards?: Readonly<Record<string, Words>>;
+/**
+ * What an issuer says in one vendor's words, by what brings it about: a decline of the uniform cards, a card of the vendor's own, or
+ * another trigger of its (an amount, the holder's name); null for yes.
+ */
+export type Issuer<Words> = (trigger: string) => Words | null;
+
+/**
+ * Rows parted by commas and line ends: triggers parted by `/`, with a digit, `_` or `=` in them, then the words, parted by `|`, of which
+ * `make` makes something else where a list of texts is not meant: `issuer<No>("card_declined 93|Declined, 4557012345678902 05|Declined")`.
+ */
+export function issuer<Words>(rows: string, make: (...words: string[]) => Words = (...words) => words as Words): Issuer<Words> {
+  const found = new Map<string, Words>();
+  for (const [, triggers = "", words = ""] of rows.matchAll(/(\S+) (.+?)(?:, (?=\S*[\d_=])|,?\n|$)/g)) {
+    const made = make(...words.split("|"));
+    for (const trigger of triggers.split("/")) found.set(trigger, made);
+  }
+  const missing = [...UNIFORM_CARDS.values()].find((outcome) => !FINE.has(outcome) && !found.has(outcome));
+  if (missing !== undefined) throw new Error(`an issuer has no words for ${missing}`);
+  return (trigger) => found.get(trigger) ?? null;
 }
-
-/** Several cards of a vendor's own that are answered alike: numbers parted by blanks. */
-export const cards = <Words>(numbers: string, words: Words): Record<string, Words> =>
-  Object.fromEntries(numbers.split(" ").map((number) => [number, words]));
 
 /** A card; month and year as the request has them. */
 export interface Card {

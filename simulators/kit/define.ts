@@ -162,12 +162,10 @@ export class Call<State extends object, Details extends object> {
    * response of the one that is never answered be lost.
    */
   decide<Words>(issuer: Issuer<Words>, number: string): Words | null {
-    const uniform = UNIFORM_CARDS.get(number);
-    if (uniform === "reset") throw new ConnectionReset();
-    if (uniform === "lost answer") this.isLost = true;
-    if (uniform === undefined)
-      return (issuer.vendorCards && Object.hasOwn(issuer.vendorCards, number) && issuer.vendorCards[number]) || null;
-    return uniform === "approved" || uniform === "lost answer" ? null : issuer.declines[uniform];
+    const outcome = UNIFORM_CARDS.get(number);
+    if (outcome === "reset") throw new ConnectionReset();
+    if (outcome === "lost answer") this.isLost = true;
+    return issuer(outcome ?? number);
   }
 
   /** Whether a number is within the bounds `name[gt]`, `name[gte]`, `name[lt]` and `name[lte]`, each where it was sent. */

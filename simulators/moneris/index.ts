@@ -1,7 +1,7 @@
 import { amountText, brandOf, defineSimulator, element, faultIn, htmlNotFound, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
-import { isoSeconds, matching, minorOf, parseXml, plain, READERS, Refusal, rules, table, textOf, under } from "../kit/index.ts";
-import { refuseWith, UNIFORM_CARDS } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Issuer, Rules } from "../kit/index.ts";
+import { isoSeconds, issuer, matching, minorOf, parseXml, plain, READERS, Refusal, refuseWith, rules, table } from "../kit/index.ts";
+import { textOf, under, UNIFORM_CARDS } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Rules } from "../kit/index.ts";
 
 /**
  * Moneris' Gateway API of Canada: an XML document in, one receipt out, always status 200. What was refused before the host was asked
@@ -11,17 +11,10 @@ import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Issuer, Rule
 const PATH = "/gateway2/servlet/MpgRequest";
 /** Response code, the issuer's code, words. */
 type No = readonly [code: string, iso: string, words?: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["481", "05"],
-    insufficient_funds: ["481", "51"],
-    expired_card: ["482", "54", "EXPIRED CARD"],
-    incorrect_cvc: ["487", "05", "CVD INVALID"],
-    lost_or_stolen: ["421", "41", "HOLD CARD"],
-    processing_error: ["476", "19", "RE-ENTER"],
-  },
-};
-const EXPIRED = ISSUER.declines.expired_card;
+const ISSUER = issuer<No>(`
+  card_declined 481|05, insufficient_funds 481|51, expired_card 482|54|EXPIRED CARD, incorrect_cvc 487|05|CVD INVALID
+  lost_or_stolen 421|41|HOLD CARD, processing_error 476|19|RE-ENTER
+`);
 const NO_SUCH_CARD: No = ["200", "14", "INVALID ACCOUNT"];
 /** Cents of totals below 10.00, with the response and issuer's code that they bring. */
 const BY_CENTS = table(
@@ -210,7 +203,7 @@ function byAmount(pan: string, minor: number): No | null {
 function hostSays(call: MonerisCall, { pan, expdate }: { pan: string; expdate: string }, minor: number): No | null {
   if (!isCardNumber(pan)) return NO_SUCH_CARD;
   const isOver = isExpired(Number(expdate.slice(2)), Number(expdate.slice(0, 2)), call.tools.now());
-  return call.decide(ISSUER, pan) ?? (isOver ? EXPIRED : byAmount(pan, minor));
+  return call.decide(ISSUER, pan) ?? (isOver ? ISSUER("expired_card") : byAmount(pan, minor));
 }
 
 /** purchase, preauth and card_verification, and a stored card's purchase. */

@@ -1,6 +1,6 @@
-import { brandOf, byState, checkCredential, defineSimulator, digitTime, element, htmlNotFound, matching, minorOf } from "../kit/index.ts";
-import { pairs, plain, Refusal, rules, state2, textOf, UNIFORM_CARDS } from "../kit/index.ts";
-import type { Answer, Call, Card, Incoming, Issuer, Transaction } from "../kit/index.ts";
+import { brandOf, byState, checkCredential, defineSimulator, digitTime, element, htmlNotFound, issuer, matching } from "../kit/index.ts";
+import { minorOf, pairs, plain, Refusal, rules, state2, textOf, UNIFORM_CARDS } from "../kit/index.ts";
+import type { Answer, Call, Card, Incoming, Transaction } from "../kit/index.ts";
 
 /**
  * NMI's Payment API and Query API: form in, form or XML out, always status 200. The vendor ignores fields that it does not
@@ -49,16 +49,10 @@ const REPORT = rules`
 `;
 
 /** Response code and text of each refusal; 400 leaves it open what the processor did. */
-const ISSUER: Issuer<readonly [code: string, text: string]> = {
-  declines: {
-    card_declined: ["200", "DECLINE"],
-    insufficient_funds: ["202", "Insufficient funds"],
-    expired_card: ["223", "Expired card"],
-    incorrect_cvc: ["225", "Invalid card security code"],
-    lost_or_stolen: ["251", "Lost card"],
-    processing_error: ["400", "Transaction error returned by processor"],
-  },
-};
+const ISSUER = issuer<readonly [code: string, text: string]>(`
+  card_declined 200|DECLINE, insufficient_funds 202|Insufficient funds, expired_card 223|Expired card
+  incorrect_cvc 225|Invalid card security code, lost_or_stolen 251|Lost card, processing_error 400|Transaction error returned by processor
+`);
 
 export const simulator = defineSimulator<Vault, Details>({
   body: "form",
@@ -120,7 +114,7 @@ function pay(call: NmiCall): Answer {
   if (isStored && state.records.has(call.text("customer_vault_id"))) refuse(call, "Duplicate Customer Vault Id");
   refuseDuplicate(call, type, card.number, amount);
   const isSmall = type !== "validate" && Number(amount) < 1;
-  const no = call.decide(ISSUER, card.number) ?? (isSmall ? ISSUER.declines.card_declined : null);
+  const no = call.decide(ISSUER, card.number) ?? (isSmall ? ISSUER("card_declined") : null);
   const [code, words] = no ?? ["100", "SUCCESS"];
   const id = tools.digits(10);
   const vaultId = no === null && isStored ? keep(call, card) : undefined;

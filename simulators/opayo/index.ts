@@ -1,6 +1,6 @@
-import { brandOf, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, majorOf, matching, minorOf } from "../kit/index.ts";
-import { pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf } from "../kit/index.ts";
-import type { Answer, Call, Card, CardFault, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import { brandOf, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, issuer, majorOf, matching } from "../kit/index.ts";
+import { minorOf, pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf } from "../kit/index.ts";
+import type { Answer, Call, Card, CardFault, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Opayo Direct, protocol 4.00: form in, `Name=Value` lines out, always status 200; and the Reporting API's getTransactionDetail.
@@ -39,19 +39,13 @@ type Transact = Transaction<Details>;
 
 /** Status, code and bank code of a refusal. */
 type No = readonly [status: string, detail: string, declineCode: string];
-const notAuthed = (code: string): No => ["NOTAUTHED", "2000 : The Authorisation was Declined by the bank.", code];
+const DECLINED = "NOTAUTHED|2000 : The Authorisation was Declined by the bank.";
 const WRONG_CODE: No = ["REJECTED", "2001 : The Authorisation was Rejected by the vendor rule-base.", ""];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: notAuthed("12"),
-    insufficient_funds: notAuthed("51"),
-    expired_card: notAuthed("54"),
-    incorrect_cvc: WRONG_CODE,
-    lost_or_stolen: notAuthed("41"),
-    processing_error: ["ERROR", "5003 : Internal Server Error.", ""],
-  },
-  vendorCards: { "4929602110085639": notAuthed("05"), "5403814948608092": notAuthed("05") },
-};
+const ISSUER = issuer<No>(`
+  card_declined ${DECLINED}|12, insufficient_funds ${DECLINED}|51, expired_card ${DECLINED}|54, lost_or_stolen ${DECLINED}|41
+  4929602110085639/5403814948608092 ${DECLINED}|05, incorrect_cvc ${WRONG_CODE.join("|")}
+  processing_error ERROR|5003 : Internal Server Error.|
+`);
 
 const is =
   (...values: string[]) =>
@@ -184,7 +178,7 @@ function checksOf(call: OpayoCall, no: No | null): Record<string, string> {
   const [line, postcode, code] = [
     check("BillingAddress1", "88"),
     check("BillingPostCode", "412"),
-    no === WRONG_CODE ? "NOTMATCHED" : check("CV2", "123"),
+    no?.[0] === "REJECTED" ? "NOTMATCHED" : check("CV2", "123"),
   ];
   const isAddress = line === "MATCHED" && postcode === "MATCHED";
   const isCode = code === "MATCHED";

@@ -1,6 +1,6 @@
 import { amountText, brandOf, byState, coded, country2, defineSimulator, digitTime, header, htmlNotFound } from "../kit/index.ts";
-import { isAccepted, majorOf, matching, minorOf, pairs, plain, Refusal, rules, spacedTime, table, textOf } from "../kit/index.ts";
-import type { Answer, Call, Card, Fields, Incoming, Issuer, Rule, Transaction } from "../kit/index.ts";
+import { isAccepted, issuer, majorOf, matching, minorOf, pairs, plain, Refusal, rules, spacedTime, table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * PayPal's Payflow Pro over name-value pairs: one path, always status 200, RESULT alone counts. A request id is replayed whatever
@@ -23,16 +23,10 @@ type Payment = Transaction<Details>;
 
 /** RESULT, RESPMSG, and what a processor says more at high verbosity. */
 type No = readonly [result: string, message: string, processor?: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["12", "Declined"],
-    insufficient_funds: ["50", "Insufficient funds available"],
-    expired_card: ["12", "Declined", "EXPIRED CARD"],
-    incorrect_cvc: ["114", "Card Security Code (CSC) Mismatch"],
-    processing_error: ["99", "General error"],
-    lost_or_stolen: ["12", "Declined", "LOST CARD"],
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined 12|Declined, insufficient_funds 50|Insufficient funds available, expired_card 12|Declined|EXPIRED CARD
+  incorrect_cvc 114|Card Security Code (CSC) Mismatch, processing_error 99|General error, lost_or_stolen 12|Declined|LOST CARD
+`);
 /** RESULT that whole amounts of 1001 to 2000 bring about; any other amount there is declined. */
 const BY_AMOUNT = table(
   "1 User authentication failed, 4 Invalid amount, 5 Invalid merchant information, 12 Declined, 13 Referral, " +

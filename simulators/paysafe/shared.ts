@@ -1,5 +1,5 @@
-import { brandOf, codeLength, isExpired, json, passesLuhn, Refusal } from "../kit/index.ts";
-import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
+import { brandOf, codeLength, isExpired, issuer, json, passesLuhn, Refusal } from "../kit/index.ts";
+import type { Answer, Call, Transaction } from "../kit/index.ts";
 
 /** What payments and the vault have in common: the codes and their form, references, cards. */
 
@@ -42,16 +42,13 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
 
 export const INSUFFICIENT = "The card has been declined due to insufficient funds.";
 export type No = readonly [code: string, words: string];
-export const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["3014", "The bank has declined the transaction."],
-    insufficient_funds: ["3022", INSUFFICIENT],
-    expired_card: ["3049", "The bank has declined the transaction because the card is expired."],
-    incorrect_cvc: ["3019", "The card has been declined because the CVV did not match."],
-    processing_error: ["3020", "The bank returned a processing error."],
-    lost_or_stolen: ["3016", "The bank has requested that you retrieve the card; it may be lost or stolen."],
-  },
-};
+export const ISSUER = issuer<No>(`
+  card_declined 3014|The bank has declined the transaction., insufficient_funds 3022|${INSUFFICIENT}
+  expired_card 3049|The bank has declined the transaction because the card is expired.
+  incorrect_cvc 3019|The card has been declined because the CVV did not match.
+  processing_error 3020|The bank returned a processing error.
+  lost_or_stolen 3016|The bank has requested that you retrieve the card; it may be lost or stolen.
+`);
 /** Amounts below 100 that decide: 1007 is the acquirer that did not answer, the others are the issuer's refusals. */
 export const BY_AMOUNT: ReadonlyMap<string, string> = new Map(
   "4 3015, 5 3009, 6 1007, 11 3022, 12 3023, 13 3024, 20 1007, 23 4002, 24 3007, 25 4001, 77 3060, 96 1007"

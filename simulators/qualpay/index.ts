@@ -1,7 +1,7 @@
 import { basic, brandOf, byState, CURRENCY_BY_NUMBER, decimal, decimalsOf, defineSimulator, forbiddenIf } from "../kit/index.ts";
-import { isAccepted, isCardNumber, isExpired, json, majorOf, matching, minorOf, Refusal, rule, rules, table } from "../kit/index.ts";
-import { refuseWith } from "../kit/index.ts";
-import type { Answer, Call, Card, Fields, Incoming, Issuer, Rule, Rules, Transaction } from "../kit/index.ts";
+import { isAccepted, isCardNumber, isExpired, issuer, json, majorOf, matching, minorOf, Refusal, refuseWith, rule } from "../kit/index.ts";
+import { rules, table } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Qualpay's Payment Gateway API (`/pg`) and the reports of its Platform API: JSON under HTTP Basic with an empty password. A decline
@@ -20,16 +20,10 @@ const MESSAGES = table(
 
 /** What the issuer answers: rcode and words. */
 type No = readonly [rcode: string, rmsg: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["039", "No credit account"],
-    insufficient_funds: ["051", "Insufficient funds"],
-    expired_card: ["054", "Expired card"],
-    incorrect_cvc: ["0N7", "CVV2 mismatch"],
-    processing_error: ["096", "System error"],
-    lost_or_stolen: ["041", "Lost card"],
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined 039|No credit account, insufficient_funds 051|Insufficient funds, expired_card 054|Expired card
+  incorrect_cvc 0N7|CVV2 mismatch, processing_error 096|System error, lost_or_stolen 041|Lost card
+`);
 
 /** `endsAt`: null for a permanent one. */
 type Stored = Card & { id: string; endsAt: number | null };
@@ -159,7 +153,7 @@ function storedCard(call: QualpayCall, id: string): Stored {
 
 function decide(call: QualpayCall, { number, month, year }: Card): No | null {
   const isOver = isExpired(Number(month), Number(year), call.tools.now());
-  return call.decide(ISSUER, number) ?? (isOver ? ISSUER.declines.expired_card : null);
+  return call.decide(ISSUER, number) ?? (isOver ? ISSUER("expired_card") : null);
 }
 
 /** The same card has one permanent entry, whose expiry is brought up to date. */

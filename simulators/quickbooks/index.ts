@@ -1,6 +1,6 @@
-import { amountText, basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, json } from "../kit/index.ts";
-import { majorOf, mask, minorOf, oneOf, Refusal, refuseWith, rules, table } from "../kit/index.ts";
-import type { Answer, Call, Issuer, Transaction } from "../kit/index.ts";
+import { amountText, basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, issuer } from "../kit/index.ts";
+import { json, majorOf, mask, minorOf, oneOf, Refusal, refuseWith, rules, table } from "../kit/index.ts";
+import type { Answer, Call, Transaction } from "../kit/index.ts";
 
 /**
  * QuickBooks Payments: charges and stored cards in JSON under OAuth 2.0 tokens, with the token endpoint of Intuit's other host
@@ -34,30 +34,16 @@ type State = { cards: Map<string, Stored> };
 type QuickbooksCall = Call<State, Details>;
 type Charge = Transaction<Details>;
 
-/** A code of the vendor's, with words; `DECLINED` is a charge of that status. */
+/** A code of the vendor's, with words, by the card or by its holder's name; `DECLINED` is a charge of that status. */
 type No = readonly [code: string, type: string, message: string, detail?: string];
-const DECLINED: No = ["DECLINED", "", ""];
-const FAILED: No = ["PMT-6000", "system_error", "A temporary Issue prevented this request from being processed."];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: DECLINED,
-    insufficient_funds: [
-      "PMT-5000",
-      "transaction_declined",
-      "The request to process this transaction has been declined: insufficient funds.",
-    ],
-    expired_card: ["PMT-5000", "transaction_declined", "The request to process this transaction has been declined: expired card."],
-    incorrect_cvc: ["PMT-2000", "fraud_warning", "The card security code does not match; the transaction was voided."],
-    lost_or_stolen: DECLINED,
-    processing_error: FAILED,
-  },
-};
-/** By the card holder's name. */
-const EMULATED: ReadonlyMap<string, No> = new Map([
-  ["emulate=10401", DECLINED],
-  ["emulate=10301", ["PMT-4000", "invalid_request", "card.number is invalid.", "card.number"]],
-  ["emulate=10201", FAILED],
-]);
+const ISSUER = issuer<No>(`
+  card_declined/lost_or_stolen/emulate=10401 DECLINED||
+  insufficient_funds PMT-5000|transaction_declined|The request to process this transaction has been declined: insufficient funds.
+  expired_card PMT-5000|transaction_declined|The request to process this transaction has been declined: expired card.
+  incorrect_cvc PMT-2000|fraud_warning|The card security code does not match; the transaction was voided.
+  processing_error/emulate=10201 PMT-6000|system_error|A temporary Issue prevented this request from being processed.
+  emulate=10301 PMT-4000|invalid_request|card.number is invalid.|card.number
+`);
 
 const yesOrNo = oneOf(true, false, "true", "false");
 const AMOUNT = amountText(9_999_999.99);
@@ -194,11 +180,11 @@ function charge(call: QuickbooksCall): Answer {
   const amountMinor = minorOf(call.text("amount"), "USD");
   if (amountMinor <= 0) refuse("amount is invalid.", "amount");
   const card = chosen(call);
-  const no = EMULATED.get(card.name) ?? call.decide(ISSUER, card.number);
+  const no = ISSUER(card.name) ?? call.decide(ISSUER, card.number);
   const isCharge = call.text("capture") !== "false";
   const id = tools.id("E", 11).toUpperCase();
   // A fault of the system and a wrong field leave no charge behind.
-  if (no === FAILED || no?.[0] === "PMT-4000") throw refusal(...no);
+  if (no?.[0] === "PMT-6000" || no?.[0] === "PMT-4000") throw refusal(...no);
   const transaction = call.transactions.add({
     id,
     reference: header(call.request, "request-id"),
@@ -216,7 +202,7 @@ function charge(call: QuickbooksCall): Answer {
     ledger: { is_ecommerce: call.text("context.isEcommerce") === "true", card_on_file: call.maybe("cardOnFile") ?? null },
   });
   const hasCode = call.has("card.cvc");
-  return no === null || no === DECLINED ? json(201, shown(transaction, hasCode)) : refusal(...no).answer;
+  return no === null || no[0] === "DECLINED" ? json(201, shown(transaction, hasCode)) : refusal(...no).answer;
 }
 
 const STATUSES = byState(
@@ -289,7 +275,7 @@ const cardsOf = ({ state, params }: QuickbooksCall): Stored[] =>
 
 function store(call: QuickbooksCall, card: Card): Answer {
   const { tools, state } = call;
-  const no = EMULATED.get(card.name) ?? call.decide(ISSUER, card.number);
+  const no = ISSUER(card.name) ?? call.decide(ISSUER, card.number);
   const customerId = call.param("customerId");
   if (cardsOf(call).some(({ number }) => number === card.number)) refuse("The card is stored already.", "number");
   const stored = { ...card, id: tools.digits(13), customerId };
@@ -301,7 +287,7 @@ function store(call: QuickbooksCall, card: Card): Answer {
     card: mask(card.number),
   });
   if (no !== null)
-    return refusal(...(no === DECLINED ? (["PMT-5000", "transaction_declined", "The card was declined."] as const) : no)).answer;
+    return refusal(...(no[0] === "DECLINED" ? (["PMT-5000", "transaction_declined", "The card was declined."] as const) : no)).answer;
   state.cards.set(stored.id, stored);
   return json(201, shownCard(stored));
 }

@@ -1,6 +1,6 @@
-import { basic, brandOf, defineSimulator, header, isAccepted, json, matching, pageBetween } from "../kit/index.ts";
-import { Refusal, rules, table, unixSeconds } from "../kit/index.ts";
-import type { Answer, Call, Fields, Issuer, Transaction } from "../kit/index.ts";
+import { basic, brandOf, defineSimulator, header, isAccepted, issuer, json, matching, pageBetween, Refusal, rules } from "../kit/index.ts";
+import { table, unixSeconds } from "../kit/index.ts";
+import type { Answer, Call, Fields, Transaction } from "../kit/index.ts";
 
 /**
  * Shift4's API of dev.shift4.com: JSON under HTTP Basic, a decline is status 402 with the id of the failed charge. Storing a card
@@ -26,25 +26,12 @@ type CardError = keyof typeof MESSAGES;
 
 /** What the issuer says: its code as Shift4 words it, and the network's where the issuer gave one. */
 type No = readonly [code: CardError, network?: string];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["card_declined"],
-    insufficient_funds: ["insufficient_funds", "51"],
-    expired_card: ["expired_card", "54"],
-    incorrect_cvc: ["incorrect_cvc"],
-    processing_error: ["processing_error"],
-    lost_or_stolen: ["lost_or_stolen", "41"],
-  },
-  vendorCards: {
-    "4024007134364842": ["incorrect_cvc"],
-    "4929225021529113": ["incorrect_zip"],
-    "4242000000000323": ["incorrect_address"],
-    "4024007118468684": ["insufficient_funds", "51"],
-    "4024007114621187": ["lost_or_stolen", "41"],
-    "4916018475814056": ["card_declined", "05"],
-    "4024007114166316": ["processing_error"],
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined card_declined, insufficient_funds/4024007118468684 insufficient_funds|51, expired_card expired_card|54
+  incorrect_cvc/4024007134364842 incorrect_cvc, processing_error/4024007114166316 processing_error
+  lost_or_stolen/4024007114621187 lost_or_stolen|41, 4929225021529113 incorrect_zip, 4242000000000323 incorrect_address
+  4916018475814056 card_declined|05
+`);
 /** Cards that are refused for their form wherever they are sent, before any issuer is asked. */
 const MISSHAPEN: ReadonlyMap<string, CardError> = new Map([
   ["4024007102349866", "invalid_number"],

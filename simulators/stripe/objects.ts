@@ -1,5 +1,5 @@
-import { brandOf, codeLength, isCardNumber, isExpired, json, mask, Refusal, unixSeconds } from "../kit/index.ts";
-import type { Answer, Call, Issuer } from "../kit/index.ts";
+import { brandOf, codeLength, isCardNumber, isExpired, issuer, json, mask, Refusal, unixSeconds } from "../kit/index.ts";
+import type { Answer, Call } from "../kit/index.ts";
 
 /** What a Stripe account holds and what can be done with it: PaymentMethods, PaymentIntents, Customers, SetupIntents, Refunds. */
 
@@ -49,23 +49,15 @@ interface No {
   isBlocked?: boolean;
 }
 const AUTHENTICATION: No = { code: "authentication_required", declineCode: "authentication_required" };
-const declined = (declineCode: string, code = "card_declined"): No => ({ code, declineCode });
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: declined("generic_decline"),
-    insufficient_funds: declined("insufficient_funds"),
-    lost_or_stolen: declined("lost_card"),
-    expired_card: declined("expired_card", "expired_card"),
-    incorrect_cvc: declined("incorrect_cvc", "incorrect_cvc"),
-    processing_error: declined("processing_error", "processing_error"),
-  },
-  vendorCards: {
-    "4000000000009979": declined("stolen_card"),
-    "4000000000006975": declined("card_velocity_exceeded"),
-    "4100000000000019": { ...declined("fraudulent"), isBlocked: true },
-    "4000002760003184": AUTHENTICATION,
-  },
-};
+const ISSUER = issuer<No>(
+  `
+    card_declined generic_decline, insufficient_funds insufficient_funds, lost_or_stolen lost_card, expired_card expired_card|expired_card
+    incorrect_cvc incorrect_cvc|incorrect_cvc, processing_error processing_error|processing_error, 4000000000009979 stolen_card
+    4000000000006975 card_velocity_exceeded, 4100000000000019 fraudulent|card_declined|blocked
+    4000002760003184 authentication_required|authentication_required
+  `,
+  (declineCode = "", code = "card_declined", blocked = "") => ({ code, declineCode, isBlocked: blocked !== "" }),
+);
 const ELEVATED_RISK = "4000000000009235";
 const DECLINES_LATER = "4000000000000341";
 const AUTHENTICATES_UNLESS_MOTO = "4000002500003155";
@@ -202,7 +194,7 @@ function confirmed(call: StripeCall, use: "pay" | "store"): { item: Item; kept: 
   }
   const method = usableMethod(call);
   const { number } = method.kept;
-  if (number === DECLINES_LATER) return { ...method, no: use === "pay" ? declined("generic_decline") : null };
+  if (number === DECLINES_LATER) return { ...method, no: use === "pay" ? ISSUER("card_declined") : null };
   if (number === AUTHENTICATES_UNLESS_MOTO) return { ...method, no: moto ? null : AUTHENTICATION };
   return { ...method, no: call.decide(ISSUER, number) };
 }
@@ -233,7 +225,7 @@ export function createPaymentIntent(call: StripeCall): Answer {
   const intent = make(call, "payments", { ...amounts, ...intentMembers(call), last_payment_error: null, latest_charge: null });
   if (step === null) return shown(call, intent);
   step.kept.isUsed = true;
-  if (step.no === AUTHENTICATION) return demandAuthentication(call, intent);
+  if (step.no?.code === AUTHENTICATION.code) return demandAuthentication(call, intent);
   const charge = makeCharge(call, intent, step);
   intent["latest_charge"] = charge.id;
   if (step.no !== null) return declinedBy(intent, "payment_intent", step.no, { charge: charge.id }, step.item);
@@ -338,7 +330,7 @@ export function createSetupIntent(call: StripeCall): Answer {
   const intent = make(call, "setups", { ...intentMembers(call), ...attempt, usage: call.maybe("usage") ?? "off_session" });
   if (step === null) return shown(call, intent);
   const { item, kept, no } = step;
-  if (no === AUTHENTICATION)
+  if (no?.code === AUTHENTICATION.code)
     return shown(call, Object.assign(intent, { status: "requires_action", next_action: { type: "use_stripe_sdk" } }));
   call.tools.record({
     kind: "token",

@@ -1,6 +1,6 @@
-import { basic, brandOf, byState, defineSimulator, digits, forbiddenIf, isAccepted, isCardNumber, json, matching } from "../kit/index.ts";
-import { plain, Refusal, rule, rules, spacedTime, state2, table, text, textOf } from "../kit/index.ts";
-import type { Answer, Call, Fields, Issuer, Rules, Transaction } from "../kit/index.ts";
+import { basic, brandOf, byState, defineSimulator, digits, forbiddenIf, isAccepted, isCardNumber, issuer, json } from "../kit/index.ts";
+import { matching, plain, Refusal, rule, rules, spacedTime, state2, table, text, textOf } from "../kit/index.ts";
+import type { Answer, Call, Fields, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Trust Payments' Webservices API (STPP, JSON version 1.00): one path, HTTP Basic and the same user as `alias`; whatever was processed has status
@@ -24,18 +24,11 @@ const MESSAGES = table(
 );
 
 /** Error code and the acquirer's own. */
-type No = readonly [errorcode: string, acquirer?: string, isCodeWrong?: boolean];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: ["70000", "12"],
-    insufficient_funds: ["70000", "51"],
-    expired_card: ["70000", "54"],
-    incorrect_cvc: ["70000", "82", true],
-    processing_error: ["79001"],
-    lost_or_stolen: ["70000", "41"],
-  },
-  vendorCards: { "4000000000000812": ["70000", "05"] },
-};
+type No = readonly [errorcode: string, acquirer?: string];
+const ISSUER = issuer<No>(`
+  card_declined 70000|12, insufficient_funds 70000|51, expired_card 70000|54, incorrect_cvc 70000|82, processing_error 79001
+  lost_or_stolen 70000|41, 4000000000000812 70000|05
+`);
 const AMOUNTS: Readonly<Record<string, No>> = { "70000": ["70000", "05"], "60010": ["60010"] };
 /** What an address, a postal code or a security code matches: 0 not given, 1 not checked, 2 matched, 4 not matched. */
 const CHECKS: ReadonlyMap<string, string> = new Map(
@@ -190,7 +183,8 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
   if (brandOf(number) === "maestro" && account === "ECOM") throw refusal("30004");
   // Test data is declined on a live site.
   const no = call.decide(ISSUER, number) ?? AMOUNTS[baseamount] ?? (site.startsWith("test_") ? null : (["70000", "05"] as const));
-  const [errorcode, acquirer, isCodeWrong = false] = no ?? ["0", "00"];
+  const [errorcode, acquirer] = no ?? ["0", "00"];
+  const isCodeWrong = acquirer === "82";
   const code = told(call, "securitycode");
   const checks = {
     securityresponsesecuritycode: isCodeWrong ? "4" : code === "" ? "0" : (CODES.get(code) ?? "2"),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { basic, brandOf, cards, country2, country3, defineSimulator, hash, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
-import { isSame, json, majorOf, matching, minorOf, Refusal, rule, rules, spacedTime, table, textOf } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, Incoming, Issuer, Transaction } from "../kit/index.ts";
+import { basic, brandOf, country2, country3, defineSimulator, hash, isAccepted, isCardNumber, isExpired, isSame } from "../kit/index.ts";
+import { issuer, json, majorOf, matching, minorOf, Refusal, rule, rules, spacedTime, table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Incoming, Transaction } from "../kit/index.ts";
 
 /**
  * USAePay REST API v2: JSON, the body's `command` says what is wanted; approvals, declines and most errors have status 200.
@@ -30,35 +30,16 @@ type Payment = Transaction<Details>;
 
 /** Result code (declined or error), code and words; an approval in part is `P` with its share. */
 type No = readonly [result: "D" | "E" | "P", code: string, words: string];
-const declined = (code: string, words = "Card Declined"): No => ["D", code, words];
-const ISSUER: Issuer<No> = {
-  declines: {
-    card_declined: declined("10127"),
-    insufficient_funds: declined("10251", "Insufficient funds (F51)"),
-    expired_card: declined("10280", "Expired card"),
-    incorrect_cvc: declined("10297", "CVV verification failed"),
-    lost_or_stolen: declined("10204", "Pick up card"),
-    processing_error: ["E", "10128", "Transaction error"],
-  },
-  vendorCards: {
-    ...cards("4000300011112220 371122223332241", declined("10127")),
-    "4000300001112222": declined("10204", "Pick up card"),
-    "4000300211112228": declined("10205", "Do not honor"),
-    "4000300311112227": declined("12", "Invalid transaction"),
-    "4000300411112226": declined("15", "Invalid issuer"),
-    "4000300511112225": declined("25", "No record"),
-    "4000300611112224": declined("10251", "Insufficient funds (F51)"),
-    "4000300811112222": declined("10257", "Not permitted"),
-    "4000300911112221": declined("10262", "Restricted card"),
-    "4000301011112228": declined("65", "Withdrawal count exceeded"),
-    "4000301311112225": declined("10297", "CVV verification failed"),
-    "4000300111112229": declined("43", "Call issuer"),
-    "4000301411112224": ["E", "10139", "Transaction held for review"],
-    "4000301511112223": ["E", "10139", "Transaction rejected by the fraud profiler"],
-    "4000000011112275": ["P", "50", "Partial Approval"],
-    "4000000011112283": ["P", "75", "Partial Approval"],
-  },
-};
+const ISSUER = issuer<No>(`
+  card_declined/4000300011112220/371122223332241 D|10127|Card Declined, expired_card D|10280|Expired card
+  insufficient_funds/4000300611112224 D|10251|Insufficient funds (F51), incorrect_cvc/4000301311112225 D|10297|CVV verification failed
+  lost_or_stolen/4000300001112222 D|10204|Pick up card, processing_error E|10128|Transaction error
+  4000300211112228 D|10205|Do not honor, 4000300311112227 D|12|Invalid transaction, 4000300411112226 D|15|Invalid issuer
+  4000300511112225 D|25|No record, 4000300811112222 D|10257|Not permitted, 4000300911112221 D|10262|Restricted card
+  4000301011112228 D|65|Withdrawal count exceeded, 4000300111112229 D|43|Call issuer
+  4000301411112224 E|10139|Transaction held for review, 4000301511112223 E|10139|Transaction rejected by the fraud profiler
+  4000000011112275 P|50|Partial Approval, 4000000011112283 P|75|Partial Approval
+`);
 const AVS_BY_CARD = table(
   "4000100011112224 YYY, 4000100111112223 YYX, 4000100211112222 NYZ, 4000100311112221 NYW, 4000100411112220 YNA, 4000100511112229 NNN, 4000100611112228 XXW, 4000100711112227 XXU, 4000100811112226 XXR, 4000100911112225 XXS, 4000101011112222 XXE, 4000101111112221 XXG",
 );
@@ -202,7 +183,7 @@ async function pay(call: UsaepayCall): Promise<Answer> {
   if (slow !== undefined) await delay(Number(slow) * 1000, undefined, { ref: false });
   const said = call.decide(ISSUER, card.number);
   const isPart = said?.[0] === "P" && call.text("amount_detail.enable_partialauth") === "true";
-  const no = said?.[0] === "P" ? (isPart ? null : ISSUER.declines.insufficient_funds) : said;
+  const no = said?.[0] === "P" ? (isPart ? null : ISSUER("insufficient_funds")) : said;
   if (no?.[0] === "E") throw failed(no[1], no[2]);
   const taken = isPart ? Math.floor((amountMinor * Number(said?.[1])) / 100) : amountMinor;
   const [key, refnum] = [tools.id("", 15), tools.digits(10)];

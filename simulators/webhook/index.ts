@@ -1,6 +1,6 @@
-import { brandOf, defineSimulator, digits, header, hmac, isCardNumber, isSame, json, matching, orNull, Refusal } from "../kit/index.ts";
-import { rules, text, textOf } from "../kit/index.ts";
-import type { Answer, Call, Decline, Incoming, Issuer } from "../kit/index.ts";
+import { brandOf, defineSimulator, digits, header, hmac, isCardNumber, isSame, issuer, json, matching, orNull } from "../kit/index.ts";
+import { Refusal, rules, text, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming } from "../kit/index.ts";
 
 /** A merchant's card-forwarding endpoint (docs/interface.md, Card forwarding): verifies the signature, decides by the uniform cards. */
 
@@ -9,16 +9,13 @@ const SIGNING_SECRET = "whsec_c2ltdWxhdG9yIHNlY3JldCBvZiBjYXJkIGZvcndhcmRpbmc=";
 const TOLERANCE_SECONDS = 300;
 
 /** The receiver answers in our own codes. */
-const ISSUER: Issuer<Decline> = {
-  declines: {
-    card_declined: "card_declined",
-    insufficient_funds: "insufficient_funds",
-    expired_card: "expired_card",
-    incorrect_cvc: "incorrect_cvc",
-    processing_error: "processing_error",
-    lost_or_stolen: "lost_or_stolen",
-  },
-};
+const ISSUER = issuer(
+  `
+    card_declined card_declined, insufficient_funds insufficient_funds, expired_card expired_card, incorrect_cvc incorrect_cvc
+    processing_error processing_error, lost_or_stolen lost_or_stolen
+  `,
+  String,
+);
 
 /** As the interface counts: characters, whatever their script, not halves of them. */
 const DESCRIPTION = orNull(matching(/^.{1,500}$/su, "1 to 500 characters"));
