@@ -93,9 +93,9 @@ test("a Spanish project is paid by keypad in the endpoint's voice, which learns 
   assert.deepEqual([spanish.heardSentence, spanish.prompts], [false, []]);
 
   const duringCalls = voice.asked.slice(ahead).map(({ input }) => input);
-  const ofProject = "Esta es la línea segura de pagos de Flores Acme.";
+  // What the project alone says is rendered after the rest, perhaps in the call.
   assert.deepEqual(
-    duringCalls.filter((input) => input !== ofProject),
+    duringCalls.filter((input) => !input.includes("Flores Acme")),
     ["Va a pagar cuarenta y nueve dólares con noventa y cinco centavos."],
   );
   for (const { input, key } of voice.asked) {
