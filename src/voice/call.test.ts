@@ -276,6 +276,15 @@ test("a session cancelled meanwhile ends the call with a word (R-181)", async ()
   await fixture.sessions.stop();
 });
 
+test("a session cancelled before anything listened to its changes ends the call all the same (R-181)", async () => {
+  // Nobody tells this process of changes: the cancel came between the claim and the call's first word.
+  const { session, leg, current, closed } = await rig();
+  await fixture.sessions.cancel(session.id, fixture.scope);
+  await closed();
+  assert.deepEqual([(await current()).status, leg.isClosed], ["cancelled", true]);
+  assert.match(leg.played.at(-1) ?? "", /cancelled/);
+});
+
 test("after a quarter of an hour the call has lost its caller (R-196)", async () => {
   const { call, leg, run, current, clock, closed } = await rig();
   const running = run();

@@ -78,8 +78,8 @@ export class Collection {
   /** The caller hears us: the greeting may begin. */
   begin(): void {
     this.#conversation.feed({ type: "answered" });
-    // The page of its link may have been at it before the call was.
-    if (this.#input.session.offersLink) this.#elsewhere.look();
+    // What happened to the session between its claim and this collection reached nobody: a cancel, or the page of its link.
+    this.#elsewhere.look();
   }
 
   /** A key of the caller's. `at`: when it was pressed, monotonic ms; absent: now. */
