@@ -216,6 +216,15 @@ describe("what the frame reads", () => {
     assert.equal((await charge("none", "x")).statusCode, 422);
   });
 
+  test("whoever opens a link that was cut short is shown the page for a payment that is not there", async () => {
+    const { create, call } = service();
+    for (const cut of [(await create()).slice(0, -3), "x", "%00"]) {
+      const { statusCode, headers, payload } = await call("GET", `/widget/${cut}`, { key: null });
+      assert.deepEqual([statusCode, headers["content-type"]], [404, "text/html; charset=utf-8"]);
+      assert.match(payload, /There is no such payment/);
+    }
+  });
+
   test("30 minutes after it was made, and after any other end, it is 410 (R-197, R-365)", async () => {
     const { create, frame, charge, page, call, read } = service();
     const id = await create();
