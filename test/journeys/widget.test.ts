@@ -18,7 +18,7 @@ import { openChromium, withoutChromium } from "../peers/chromium.ts";
 import { API_KEY, PROMPT_CACHE, ROOT } from "./installation.ts";
 import { payInPage, typedCard, type WidgetMade } from "./paying.ts";
 import { searchable } from "./searchable.ts";
-import { chargesOf, startService, type Service } from "./service.ts";
+import { chargesOf, fault, startService, type Service } from "./service.ts";
 
 /** A widget session from the merchant's server to the shopper's browser and back, over the service's own listeners. */
 
@@ -827,6 +827,48 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await page.locator(".ended").waitFor();
     assert.equal(await page.locator("#message").textContent(), "The payment was not made.");
     assert.equal((await service.session(session_id))["status"], "payment-failed");
+    await close();
+  });
+
+  test("a shopper whose money may have moved is told not to pay again yet, in every language, and nothing of the merchant's endpoint", async () => {
+    for (const [language, words] of [
+      ["en", "The payment could not be processed. Please do not pay again yet."],
+      ["es", "El pago no se pudo procesar. Por favor, no pague otra vez todavía."],
+      ["fr", "Le paiement n’a pas pu être traité. Veuillez ne pas payer de nouveau pour l’instant."],
+    ] as const) {
+      const { session_id, widget_url } = await create({ gateway: "webhook" });
+      await fault(service.simulatorsUrl, "webhook", "garbage");
+      const { page, faults, close } = await open(`${widget_url}?lang=${language}`);
+      await page.locator("#number").fill(PAID);
+      await page.locator("#expiry").fill("12 / 60");
+      await page.locator("#cvv").fill(CODE);
+      await page.locator("#zip").fill("94105");
+      await page.getByRole("button").click();
+      await page.locator(".ended").waitFor();
+      assert.equal(await page.locator("#message").textContent(), words);
+      assert.deepEqual((await service.session(session_id))["error"], {
+        code: "webhook_gateway_error",
+        message: "The card forwarding endpoint did not give a valid answer.",
+      });
+      assert.deepEqual(faults, []);
+      await close();
+    }
+  });
+
+  test("a payment whose outcome stays unknown does not end as one that was not made (R-287)", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await type(page, PAID);
+    // Ten minutes of looking, at once: what the service answers then is in src/api/routes/widget-sessions.test.ts.
+    await page.route("**/charge", (route) =>
+      route.fulfill({
+        status: 410,
+        headers: { "x-widget-result": `payment-failed; session=${session_id}; signature=x; reason=outcome_unknown` },
+        json: { detail: "Session is no longer available" },
+      }),
+    );
+    await page.getByRole("button").click();
+    await page.getByText("The payment is not completed. Please do not pay again yet. You will be told how it ended.").waitFor();
     await close();
   });
 

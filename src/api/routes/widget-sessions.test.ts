@@ -385,6 +385,33 @@ describe("charging", () => {
     assert.partialDeepStrictEqual(await read(id), { status: "payment-failed", error: { code: "fraud_suspected" } });
   });
 
+  test("the shopper is not told what the vendor says of a card, such as that it is stolen; the merchant is (R-366)", async () => {
+    const { create, page, charge, read } = service();
+    const id = await create();
+    fake.onCharge = async () => ({ ...declined("fraud_suspected"), message: "Stolen card: pick up" });
+    const answer = (await charge(id, await page(id))).json<Record<string, unknown>>();
+    const message = "The card was declined.";
+    assert.deepEqual([answer["detail"], answer["error"]], [message, { code: "fraud_suspected", message }]);
+    assert.partialDeepStrictEqual(await read(id), { error: { code: "fraud_suspected", message: "Stolen card: pick up" } });
+  });
+
+  test("who finds a payment over whose money may have moved is told so; of other failures he is told no more than that (R-283, R-287)", async () => {
+    const { create, page, frame } = service();
+    for (const [errorCode, reason] of [
+      ["outcome_unknown", "; reason=outcome_unknown"],
+      ["webhook_gateway_error", "; reason=webhook_gateway_error"],
+      ["insufficient_funds", ""],
+    ] as const) {
+      const id = await create();
+      const nonce = await page(id);
+      await api.sessions.apply(id, "claim", { actor: "test" });
+      await api.sessions.apply(id, "fail", { errorCode, errorMessage: null, actor: "test" });
+      const result = String((await frame(id, nonce)).headers["x-widget-result"]);
+      assert.match(result, /^payment-failed; session=/);
+      assert.equal(result.replace(/^.*signature=[\w-]{43}/, ""), reason);
+    }
+  });
+
   test("the fifth decline fails the session with that decline's error (R-367, R-192)", async () => {
     const { create, page, charge, read } = service();
     const id = await create();

@@ -162,8 +162,11 @@ function showEnd(text: string, kind: keyof typeof SEALS, facts: readonly Fact[] 
   message.after(list);
 }
 
-/** The status in the header that only a page of this session is given. */
-const resultOf = ({ headers }: Response): string => (headers.get("x-widget-result") ?? "").split(";", 1)[0] ?? "";
+/** The header that only a page of this session is given: its status, and why it failed where money may have moved all the same. */
+function resultOf({ headers }: Response): { status: string; reason: string | undefined } {
+  const [status = "", ...more] = (headers.get("x-widget-result") ?? "").split("; ");
+  return { status, reason: more.find((part) => part.startsWith("reason="))?.slice("reason=".length) };
+}
 
 /** A page of a session that is over: for the browser that paid, what it saw then; the service is asked whether that is so. */
 async function recall(): Promise<void> {
@@ -171,7 +174,7 @@ async function recall(): Promise<void> {
   if (record === null) return;
   try {
     const response = await fetch(api, { headers: { "x-widget-nonce": record.nonce }, cache: "no-store" });
-    const status = resultOf(response);
+    const { status } = resultOf(response);
     if (response.status === 410 && isPaid(status) && status === record.status) showEnd(record.text, "good", record.facts);
   } catch {
     // The page says that the payment is over, which is true.
@@ -190,8 +193,8 @@ function otherTabs(): BroadcastChannel | null {
 function takeCards(form: HTMLFormElement): void {
   const given = (name: string): unknown => JSON.parse(main.dataset[name] ?? "null");
   const texts = given("texts") as Readonly<Record<TextName, string>>;
-  /** Null: the service's own words are in the page's language. */
-  const declines = given("declines") as Readonly<Record<string, string>> | null;
+  /** Words for the codes of refusals; what has none is `card_declined`, or where that has none either what the service says. */
+  const declines = given("declines") as Readonly<Record<string, string>>;
   const fixes = given("fixes") as Readonly<Record<string, string>>;
   const brandNames = given("brands") as Readonly<Record<string, string>>;
   /** Brands that the project restricts itself to; none: all. The service judges those that this script does not know. */
@@ -425,7 +428,8 @@ function takeCards(form: HTMLFormElement): void {
   }
 
   function finishAs(response: Response): void {
-    const status = resultOf(response);
+    const { status, reason } = resultOf(response);
+    if (reason !== undefined) say(declines[reason] ?? "", "bad");
     finish(isPaid(status) || isUnpaid(status) ? status : "over", elsewhere);
   }
 
@@ -478,7 +482,7 @@ function takeCards(form: HTMLFormElement): void {
     return first;
   }
 
-  const declineWords = ({ detail, error }: Answer) => declines?.[error.code] ?? declines?.["card_declined"] ?? detail;
+  const declineWords = ({ detail, error }: Answer) => declines[error.code] ?? declines["card_declined"] ?? detail;
 
   /** The shopper may try again: the field that the refusal is about is marked and has the focus. */
   function showDecline(answer: Answer): void {
