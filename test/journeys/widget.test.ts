@@ -872,6 +872,23 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
+  test("who has to wait because of too many tries finds himself at the button again, not at the page's beginning (R-372)", async () => {
+    const { widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await type(page, PAID);
+    await page.route(
+      "**/charge",
+      (route) => route.fulfill({ status: 429, headers: { "retry-after": "2" }, json: { detail: "Rate limit exceeded" } }),
+      { times: 1 },
+    );
+    await page.keyboard.press("Enter");
+    await page.getByText("Please wait 2 seconds.").waitFor();
+    await page.locator("button:focus").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    await close();
+  });
+
   test("when the answer is lost the shopper is told to wait, not to pay again, after a reload too, and then how it ended (R-283)", async () => {
     const { session_id, widget_url } = await create();
     const { page, close } = await open(widget_url);

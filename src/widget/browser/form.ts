@@ -389,11 +389,12 @@ function takeCards(form: HTMLFormElement): void {
     for (const field of fields) field.disabled = isLocked;
   }
 
-  function ready(focus: HTMLInputElement | null): void {
+  /** The form again, at what has to be done: a field's text is selected. */
+  function ready(focus: HTMLInputElement | HTMLButtonElement): void {
     work(false);
     lock(false);
-    focus?.focus();
-    focus?.select();
+    focus.focus();
+    if (focus instanceof HTMLInputElement) focus.select();
   }
 
   /** The end: the form goes, and what was typed with it. `paid`: brand and last four, where the answer said them. */
@@ -526,7 +527,7 @@ function takeCards(form: HTMLFormElement): void {
       say(fill(texts.wait, { seconds }), "bad");
       await pause(seconds * 1000);
       say("");
-      return ready(null);
+      return ready(submit);
     }
     // In progress, a used nonce, a fault of the service: the session itself says what became of it.
     return look();
