@@ -1,7 +1,7 @@
-import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import { type DeclineCode, MAY_HAVE_MOVED, type Mode } from "#src/kernel/payment.ts";
 import type { Sentence } from "./contract.ts";
 import type { SentenceId } from "./languages/language.ts";
-import { CLOSING, MAY_HAVE_MOVED, NOTHING_HAPPENED, sentence, SUCCESS } from "./sentences.ts";
+import { CLOSING, NOTHING_HAPPENED, sentence, SUCCESS } from "./sentences.ts";
 import { NO_QUESTION, type Speaking, worded } from "./wordings.ts";
 
 /** What a caller hears who is taken back to where he came from, or cannot be. */
