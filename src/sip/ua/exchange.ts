@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { canonicalHost } from "#src/kernel/host-port.ts";
+import { canonicalHost, unbracketed } from "#src/kernel/host-port.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
@@ -146,7 +146,8 @@ function complete(agent: Agent, draft: Draft, request: SipRequest, branch: strin
  */
 export function admitResponses(agent: Agent, flow: Flow, from: Uri | null = null): () => void {
   const releases = [agent.access.expect(flow.address), flow.keep()];
-  if (from instanceof SipUri && isIP(from.host)) releases.push(agent.access.expect(canonicalHost(from.host)));
+  const host = from && hostInDialog(from);
+  if (host !== null && isIP(host)) releases.push(agent.access.expect(canonicalHost(host)));
   return () => void agent.clock.after(TRANSACTION_LIFE, () => releases.forEach((release) => release()));
 }
 
@@ -171,6 +172,19 @@ export function targetOf(uri: Uri): Target | null {
   const asked = uri.params.get("transport")?.toLowerCase() ?? "";
   if (!Object.hasOwn(PROTOCOLS[uri.scheme], asked)) return null;
   return { host: uri.host, port: uri.port, protocol: PROTOCOLS[uri.scheme][asked] ?? null };
+}
+
+/**
+ * As `targetOf`, for an address that a peer has named for a dialog: its `maddr` counts before its host (RFC 3263 section 4). That of a callback
+ * does not, whose host is what the project's rules were asked about.
+ */
+export function targetInDialog(uri: Uri): Target | null {
+  const target = targetOf(uri);
+  return target && { ...target, host: hostInDialog(uri) ?? target.host };
+}
+
+function hostInDialog(uri: Uri): string | null {
+  return uri instanceof SipUri ? unbracketed(uri.params.get("maddr") || uri.host) : null;
 }
 
 /** Whether requests to this SIP URI leave over TLS and nothing else. */
