@@ -100,10 +100,15 @@ async function tryFlow(agent: Agent, draft: Draft, sending: Sending, flow: Flow,
   }
 }
 
-/** The servers of the target. One that nobody knows the address of is sought where the dialog came from. */
+/**
+ * The servers of the target, of several of one name the one first that has made the dialog: the others need not know of it. One that nobody
+ * knows the address of is sought where the dialog came from.
+ */
 async function hopsOf(agent: Agent, { target, flow }: Draft): Promise<Hop[]> {
   const hops = await locate(target, agent.resolver, agent.random).catch(() => []);
-  if (hops.length > 0 || !flow) return hops;
+  if (!flow) return hops;
+  const isOwn = (hop: Hop) => Number(hop.address === flow.address);
+  if (hops.length > 0) return hops.toSorted((one, other) => isOwn(other) - isOwn(one));
   const { address, port } = flow;
   return [{ protocol: target.protocol ?? flow.protocol, address, port, name: address }];
 }
@@ -156,14 +161,21 @@ export function admitResponses(agent: Agent, flow: Flow, from: Uri | null = null
  * they may go. Null when there is no way to the target.
  */
 export async function dispatchAck(agent: Agent, draft: Draft, invite: SipRequest): Promise<{ flow: Flow; again: () => void } | null> {
-  const [hop] = await hopsOf(agent, draft);
-  const flow = hop && (await openFlow(agent, draft, hop));
-  if (!flow) return null;
-  if (draft.digest?.isFor(flow.address)) draft.digest.repeat(draft.request, invite);
-  const bytes = complete(agent, draft, draft.request, newBranch(agent), flow).toBytes();
-  const again = () => void flow.send(bytes).catch(() => {});
-  again();
-  return { flow, again };
+  for (const hop of await hopsOf(agent, draft)) {
+    const flow = await openFlow(agent, draft, hop);
+    if (!flow) continue;
+    const { method, requestUri, fields } = draft.request;
+    const ack = new SipRequest(method, requestUri, fields.clone());
+    if (draft.digest?.isFor(flow.address)) draft.digest.repeat(ack, invite);
+    const bytes = complete(agent, draft, ack, newBranch(agent), flow).toBytes();
+    // Nothing would come back from one that it could not be sent to, of a family that is not spoken here say.
+    const isSent = await flow.send(bytes).then(
+      () => true,
+      () => false,
+    );
+    if (isSent) return { flow, again: () => void flow.send(bytes).catch(() => {}) };
+  }
+  return null;
 }
 
 /** Host, port and transport a URI asks for (RFC 3263 section 4.1); null when there is no such transport for it. */
