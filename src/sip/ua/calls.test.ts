@@ -582,6 +582,13 @@ test("handlers set after the end are still called", async () => {
   assert.equal(await ending(theirs), "bye");
 });
 
+test("the listener's address may be a name", async () => {
+  const { port } = await agent({ host: "localhost" });
+  const { agent: asking } = await agent();
+  assert.equal(await asking.options(`sip:127.0.0.1:${port}`), 200);
+  assert.equal(await asking.options(`sip:127.0.0.1:${port};transport=tcp`), 200);
+});
+
 test("a port that is taken is the operator's to change", async () => {
   const first = await agent();
   await assert.rejects(testAgent({ port: first.port }), OperatorError);
