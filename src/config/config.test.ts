@@ -157,6 +157,7 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ VOICE_FORMAT: "mp3" }, /^VOICE_FORMAT: "mp3" is not one of wav, pcm\.$/],
   [{ LOG_FORMAT: "xml" }, /^LOG_FORMAT: /],
   [{ MAX_CALLS: "many" }, /^MAX_CALLS: "many" is not a whole number/],
+  [{ MAX_CALLS: "0" }, /^MAX_CALLS: "0" is not a whole number from 1 to 1000000\.$/],
   [{ TRANSFERS_AT_ONCE: "-1" }, /^TRANSFERS_AT_ONCE: /],
   [{ AMOUNT_SUBCENT: "half" }, /^AMOUNT_SUBCENT: "half" is not one of reject, round_half_up/],
   [{ TRANSFERS_PER_DAY: "1e3" }, /^TRANSFERS_PER_DAY: /],

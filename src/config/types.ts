@@ -29,6 +29,7 @@ function wholeNumber(noun: string, least: number, most: number): Kind<number> {
 export const port = wholeNumber("a port from 0 to 65535", 0, 65_535);
 export const perMinute = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
 export const count = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
+export const atLeastOne = wholeNumber("a whole number from 1 to 1000000", 1, 1_000_000);
 export const days = wholeNumber("a number of days from 0 to 36500", 0, 36_500);
 export const ttl = wholeNumber("a number of seconds from 10 to 86400", 10, 86_400);
 

@@ -58,6 +58,10 @@ test("mistakes with keys end in one sentence", async () => {
   );
   await refused(["keys", "list", "--org", "acne"], /no organization "acne"; there are acme/);
   await refused(["sessions", "list", "--project", "shpo", "--json"], /^There is no project "shpo"; there are .*acme\/shop/);
+  await refused(["listen"], /^--secret is missing: it takes the project's, whsec_ and base64/);
+  await refused(["listen", "--secret", WEBHOOK_SECRET, "--port", "99999"], /^--port takes a port from 0 to 65535; "99999" is none\.$/m);
+  await refused(["simulators", "--port", ""], /^--port takes a port from 0 to 65535; "" is none\.$/m);
+  await refused(["call"], /^voicetill call takes one TARGET, a session id or a SIP URI \(--help tells more\)\.$/m);
   await refused(["listen", "--secret", "x"], /^--secret takes the project's, whsec_ and base64/);
   assert.match((await run(["sessions", "list", "--project", "acme/shop"], service.env)).stdout, /SESSION|There are no such sessions/);
   await refused(
@@ -127,6 +131,12 @@ test("the settings for voice platforms have the running service's addresses and 
 
 test("the database is migrated beside the running service, which has done it at its start", async () => {
   assert.deepEqual(await run(["migrate"], service.env), { status: 0, stdout: "The database is up to date.\n", stderr: "" });
+});
+
+test("a live webhook to an http address is not said to have stayed without an answer: nothing was sent", async () => {
+  const { status, stdout } = await run(["webhooks", "test", "shop", "--live"], service.env);
+  assert.equal(status, 1);
+  assert.match(stdout, /^Nothing was sent to http:\/\/127\.0\.0\.1:\d+\/.*: https required\.$/m);
 });
 
 test("a gateway without credentials is told as that, whoever stands in for the vendor", async () => {

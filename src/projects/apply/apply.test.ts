@@ -522,10 +522,7 @@ organizations:
       await gateway("{ stripe: { test: { credentials: { merchant_number: null } } } }");
       assert.deepEqual(Object.keys((await of("test"))!.credentials), ["secret_key"]);
       await assert.rejects(gateway("{ stripe: { test: { credentials: { secret_key: null } } } }"), /secret_key: must be a text$/);
-      await assert.rejects(
-        apply(project("gateways: { webhook: { test: { signing_secret: null } } }")),
-        /signing_secret\.0: must be a text$/,
-      );
+      await assert.rejects(apply(project("gateways: { webhook: { test: { signing_secret: null } } }")), /signing_secret: must be a text$/);
     });
 
     test("what a voice platform shows", async () => {
@@ -629,6 +626,22 @@ organizations:
     ],
     ["a missing key", "organizations:\n  - name: Acme", /line 2: organizations\.0\.slug: is missing$/],
     ["a key of many lines", project('"a\\nb": x'), /^apply file, line 5: unknown key "a\\nb" in .*$/],
+    [
+      "JSON that is not closed",
+      '{"organizations":\n[{"slug":"acme"',
+      /line 2: a bracket or brace above is not closed, or this line begins too far left inside it$/,
+    ],
+    [
+      "JSON with a comma missing",
+      '{"organizations": [{"slug": "acme" "name": "A"}]}',
+      /line 1: this does not belong here, perhaps a comma or colon is missing before it$/,
+    ],
+    ["JSON with a brace too many", '{"organizations": []\n}}', /line 2: this does not belong here/],
+    [
+      "a line that is indented otherwise",
+      "organizations:\n  - slug: a\n   name: b",
+      /line 3: this line is indented otherwise than those beside it$/,
+    ],
     ["a tab", "organizations:\n\t- slug: acme", /line 2: a tab indents this line; YAML takes spaces$/],
     [
       "a slug that looks like a UUID",
@@ -639,6 +652,21 @@ organizations:
       "a weak webhook secret",
       project('status_webhook:\n          url: https://x.example\n          secret: "hunter2"'),
       /line 7: .*must be whsec_/,
+    ],
+    [
+      "a webhook secret that is none",
+      project("status_webhook: { url: 'https://x.example/', secret: none }"),
+      /line 5: .*\.status_webhook\.secret: must be whsec_/,
+    ],
+    [
+      "one bad webhook secret of two",
+      project(`status_webhook: { url: 'https://x.example/', secret: [${SECRET}, none] }`),
+      /line 5: .*\.status_webhook\.secret\.1: must be whsec_/,
+    ],
+    [
+      "three webhook secrets",
+      project(`status_webhook: { url: 'https://x.example/', secret: [a, b, c] }`),
+      /line 5: .*\.status_webhook\.secret: must have at most 2 entries/,
     ],
     ["a webhook address with a password", project("status_webhook: { url: 'https://u:p@x.example/' }"), /line 5: .*without user name/],
     ["a variable that is not set", project('name: "${NOWHERE}"'), /line 5: the environment variable NOWHERE is not set$/],
