@@ -252,6 +252,21 @@ describe("the apply file", () => {
     assert.equal(await snapshot(), before);
   });
 
+  test("what is exported, applied elsewhere, is refused for every secret that is missing there", async () => {
+    const stripe = "stripe: { platform: true, test: { credentials: { secret_key: sk_test_x } } }";
+    const integrations = 'integrations: { alpha: { secret: "alpha secret" }, beta: { api_key: "beta key" } }';
+    await apply(project(`gateways: { ${stripe} }\n        ${integrations}`).replace("slug: shop", "slug: here"));
+    const { organizations } = await testProjects(database).exportState(database.db);
+    const here = organizations.flatMap(({ projects }) => projects).find(({ slug }) => slug === "here");
+    const fileOf = (slug: string) => JSON.stringify({ organizations: [{ slug: "acme", projects: [{ ...here, slug }] }] }, null, 1);
+    assert.deepEqual((await apply(fileOf("here"))).changes, []);
+    const refused = (await apply(fileOf("elsewhere")).catch((error: Error) => error.message)) as string;
+    assert.deepEqual(
+      refused.split("\n").map((line) => line.replace(/^apply file, line \d+: /, "")),
+      ["stripe needs secret_key", "alpha needs secret", "beta needs api_key"],
+    );
+  });
+
   test("all faults of a file are told at once, in its order, those of the database too", async () => {
     const faults = async (text: string) => (await apply(text).catch((error: Error) => error.message)) as string;
     const shape =

@@ -33,6 +33,7 @@ export async function saveProject(change: Change, organization: OrganizationKey,
     async () => numbers && (await saveNumbers(change, project, numbers)),
     async () => webhook !== undefined && (await saveStatusWebhook(change, project, webhook)),
     () => saveGateways(change, project, gateways),
+    ...platformChecks(change, values, existing),
   ]);
   await checkSeparateSecrets(change, project);
 }
@@ -126,6 +127,23 @@ function sealIntegrations(
   if (isDeepStrictEqual(wanted, stored)) return undefined;
   const sealed = vault.seal(integrationsPlace(project.id, project.organizationId), wanted);
   return { integrations: JSON.stringify({ sealed: Buffer.from(sealed).toString("base64") }) };
+}
+
+/**
+ * A platform's map without its secret, as an export has it, stands for the one that is stored: where there is none it would be asked for
+ * no longer.
+ */
+function platformChecks({ vault }: Change, { integrations = {} }: ProjectValues, existing: Row | undefined): (() => Promise<void>)[] {
+  const stored = existing ? openIntegrations(vault, existing) : {};
+  const missing = [
+    integrations.alpha && { ...stored.alpha, ...integrations.alpha }.secret === undefined ? ["alpha", "secret"] : null,
+    integrations.beta && { ...stored.beta, ...integrations.beta }.api_key === undefined ? ["beta", "api_key"] : null,
+  ];
+  return missing
+    .filter((pair) => pair !== null)
+    .map(([platform = "", field]) => async () => {
+      throw new CommandFault(["integrations", platform], `${platform} needs ${field}`);
+    });
 }
 
 /** `numbers` is the whole list; a number belongs to one project. */
