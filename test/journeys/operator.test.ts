@@ -130,6 +130,8 @@ test("a bad apply file is refused with its line, and nothing of it is applied", 
   writeFileSync(file, "organizations: [\n");
   await refused(["apply", file], service.env, /line \d+/);
   await refused(["apply", join(folder, "missing.yaml")], service.env, /cannot be read/);
+  writeFileSync(file, Buffer.from("organizations:\n  - slug: other\n    name: Caf\xe9\n", "latin1"));
+  await refused(["apply", file], service.env, /^The file ".*bad\.yaml" is not UTF-8\.$/m);
 });
 
 test(

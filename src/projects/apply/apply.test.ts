@@ -267,6 +267,41 @@ describe("the apply file", () => {
     );
   });
 
+  test("projects exchange numbers in one file, whichever of them comes first", async () => {
+    const two = (first: string, second: string) =>
+      `organizations:\n  - slug: acme\n    projects:\n      - { slug: one, phone_numbers: [${first}] }\n      - { slug: two, phone_numbers: [${second}] }\n`;
+    const [a, b] = ['"+15550004441"', '"+15550004442"'];
+    await apply(two(a, b));
+    const numbersOf = async (slug: string) => {
+      const { id } = await projectRow(slug);
+      const rows = await database.db.selectFrom("phone_numbers").select("number").where("project_id", "=", id).execute();
+      return rows.map(({ number }) => `"${number}"`);
+    };
+    for (const [first, second] of [
+      [b, a],
+      [`${a}, ${b}`, ""],
+      ["", `${a}, ${b}`],
+    ] as const) {
+      const { changes } = await apply(two(first, second));
+      assert.deepEqual(
+        changes.map(({ object }) => object),
+        ["phone numbers of acme/one", "phone numbers of acme/two"],
+      );
+      assert.deepEqual([(await numbersOf("one")).toSorted().join(", "), (await numbersOf("two")).toSorted().join(", ")], [first, second]);
+    }
+    await assert.rejects(apply(two(a, a)), /^OperatorError: apply file, line 4: this number belongs to another project$/);
+  });
+
+  test("a key that was revoked is not declared any more without a word", async () => {
+    const file = (key: string) => `organizations:\n  - slug: acme\n    api_keys:\n      - { name: leaked, mode: test, key: ${key} }\n`;
+    const [leaked, other] = ["2", "3"].map((end) => `svc_test_0123456789abcdefghijABCDEFGHIJ0${end}`) as [string, string];
+    await apply(file(leaked));
+    await database.db.updateTable("api_keys").set({ revoked_at: new Date() }).where("name", "=", "leaked").execute();
+    await assert.rejects(apply(file(leaked)), /line 4: "leaked" is revoked: leave it out, or give it another key$/);
+    assert.deepEqual((await apply(file(other))).changes, [{ object: "api key acme/leaked", action: "replaced" }]);
+    assert.deepEqual((await apply(file(other))).changes, []);
+  });
+
   test("all faults of a file are told at once, in its order, those of the database too", async () => {
     const faults = async (text: string) => (await apply(text).catch((error: Error) => error.message)) as string;
     const shape =

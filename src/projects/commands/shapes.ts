@@ -56,7 +56,7 @@ const oneOrTwo = (secret: z.ZodString) => {
 };
 
 const apiKey = z.strictObject({
-  name: name.describe("By which it is known. A name is used once."),
+  name: name.describe("By which it is known. A name is used once: that of a revoked key is refused, unless `key` is another."),
   mode: z.enum(["test", "live"]).describe("live needs PostgreSQL."),
   key: z
     .string()
