@@ -121,6 +121,7 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ REDIS_URL: "redis://:hunter2@cache/first" }, /^REDIS_URL: its value is not a Redis address/],
   [{ REDIS_URL: "redis://:hunter2@cache:99999999" }, /^REDIS_URL: its value is not a Redis address/],
   [{ RTP_PORTS: "30000-20000" }, /^RTP_PORTS: /],
+  [{ RTP_PORTS: "31001-31002" }, /^RTP_PORTS: "31001-31002" is not a range of ports .* with an even one and the next in it/],
   [{ SPEECH: "telepathy" }, /^SPEECH: "telepathy" is not one of embedded, sherpa, off, or the address of a recogniser: ws:\/\/ on this/],
   [{ SPEECH: "ws://asr.example:2700" }, /^SPEECH: "ws:\/\/asr\.example:2700" is not one of .*wss:\/\/ on any/],
   [{ SPEECH: "ws://10.0.0.7:2700" }, /^SPEECH: /],

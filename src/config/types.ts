@@ -4,6 +4,7 @@ import { z } from "zod";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { unbracketed } from "#src/kernel/host-port.ts";
 import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
+import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { parseTrunk } from "#src/kernel/sip-trunk.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
@@ -145,7 +146,7 @@ export interface PortRange {
 }
 
 export const portRange: Kind<PortRange> = {
-  complaint: isNot("a range of ports such as 20000-29999"),
+  complaint: isNot("a range of ports such as 20000-29999, with an even one and the next in it"),
   schema: z
     .string()
     .regex(/^[0-9]{1,5}-[0-9]{1,5}$/)
@@ -153,8 +154,7 @@ export const portRange: Kind<PortRange> = {
       const [first = 0, last = 0] = text.split("-").map(Number);
       return { first, last };
     })
-    // RTP takes an even port and RTCP the next (RFC 3550 section 11).
-    .refine(({ first, last }) => first >= 1024 && last <= 65_535 && last > first),
+    .refine(({ first, last }) => first >= 1024 && last <= 65_535 && rtpPairs(first, last).count > 0),
 };
 
 export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {

@@ -370,6 +370,12 @@ test("an http webhook is no fault for test sessions, or where there is no live k
   );
 });
 
+test("media ports are counted in pairs whose first is even", () => {
+  const told = (range: string) => examine(facts({ env: { RTP_PORTS: range } })).find(({ check }) => check === "media")?.text;
+  assert.match(told("20000-20200") ?? "", /^RTP_PORTS 20000-20200: 100 legs/);
+  assert.match(told("20001-20200") ?? "", /^RTP_PORTS 20001-20200: 99 legs/);
+});
+
 test("a number that is shared inside one organisation, or is every project's own, is no fault (R-217)", () => {
   const env = { PHONE_NUMBER: "+15550001111" };
   for (const projects of [

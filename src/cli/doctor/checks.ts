@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { type Config, coversInternet, isLoopbackHost, overlaps } from "#src/config/index.ts";
+import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
 import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
@@ -207,7 +208,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
   media: ({ config, host }) => {
     if (!config?.roles.includes("voice")) return [];
     const { first, last } = config.rtpPorts;
-    const calls = Math.floor((last + 1 - first) / 2);
+    const { count: calls } = rtpPairs(first, last);
     if (config.sipPort >= first && config.sipPort <= last)
       return [fail(`SIP_PORT ${config.sipPort} lies in RTP_PORTS`, "move one of them")];
     const results = [];
