@@ -370,6 +370,12 @@ test("an http webhook is no fault for test sessions, or where there is no live k
   );
 });
 
+test("what to do about a data folder that cannot be written to depends on why", () => {
+  const told = (dataDirFault: string) => examine(facts({ host: { dataDirFault } })).find(({ check }) => check === "data folder")?.todo;
+  assert.match(told("ENOSPC") ?? "", /^make room there/);
+  assert.match(told("EACCES") ?? "", /^give it to the user/);
+});
+
 test("media ports are counted in pairs whose first is even", () => {
   const told = (range: string) => examine(facts({ env: { RTP_PORTS: range } })).find(({ check }) => check === "media")?.text;
   assert.match(told("20000-20200") ?? "", /^RTP_PORTS 20000-20200: 100 legs/);

@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, isIP } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -74,11 +74,15 @@ export async function gatherFromHost(config: Config, { ports }: { ports: boolean
 function tryToWrite(dataDir: string): string | null {
   let folder = resolve(dataDir);
   while (!existsSync(folder)) folder = dirname(folder);
+  let made: string | null = null;
   try {
-    rmdirSync(mkdtempSync(join(folder, "voicetill-doctor-")));
+    made = mkdtempSync(join(folder, "voicetill-doctor-"));
+    writeFileSync(join(made, "file"), new Uint8Array(65_536));
     return null;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? "unknown";
+  } finally {
+    if (made !== null) rmSync(made, { recursive: true, force: true });
   }
 }
 
