@@ -372,7 +372,7 @@ test("an http webhook is no fault for test sessions, or where there is no live k
 
 test("what to do about a data folder that cannot be written to depends on why", () => {
   const told = (dataDirFault: string) => examine(facts({ host: { dataDirFault } })).find(({ check }) => check === "data folder")?.todo;
-  assert.match(told("ENOSPC") ?? "", /^make room there/);
+  assert.match(told("ENOSPC") ?? "", /^free some space there/);
   assert.match(told("EACCES") ?? "", /^give it to the user/);
 });
 

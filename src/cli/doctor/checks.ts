@@ -68,7 +68,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     const fault = host?.dataDirFault ?? null;
     if (!config || fault === null) return [];
     const text = `DATA_DIR ${config.dataDir} cannot be written to (${fault})`;
-    const todo = `${fault === "ENOSPC" ? "make room there" : "give it to the user that the service runs as"}, or set DATA_DIR to another folder`;
+    const todo = `${fault === "ENOSPC" ? "free some space there" : "give it to the user that the service runs as"}, or set DATA_DIR to another folder`;
     if (config.embedded) return [fail(text, todo)];
     return config.roles.includes("voice")
       ? [warn(`${text}: prompts are rendered anew at each start, and no SIP trace is written`, todo)]

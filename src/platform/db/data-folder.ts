@@ -67,7 +67,7 @@ const LEAST_FREE = 20e6;
 /** Why a database that is there cannot be opened, of which PGlite itself says no more than "Aborted()". */
 export function whyNotOpened(path: string, free: number): string {
   const what = `DATA_DIR: the embedded database in ${path} cannot be opened`;
-  if (free < LEAST_FREE) return `${what}: only ${Math.floor(free / 1e6)} MB are free there. Make room first.`;
+  if (free < LEAST_FREE) return `${what}: only ${Math.floor(free / 1e6)} MB are free there. Free some space first.`;
   return `${what}; it may be damaged. Put a back-up in its place, or move it away to begin anew.`;
 }
 

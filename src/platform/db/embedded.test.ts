@@ -204,6 +204,9 @@ test("a lock that cannot be taken, as on a full disk, is not another process tha
 
 test("a database that cannot be opened on a full disk is not called damaged, which would have it moved away", () => {
   const full = whyNotOpened("/var/till/database", 3_000_000);
-  assert.equal(full, "DATA_DIR: the embedded database in /var/till/database cannot be opened: only 3 MB are free there. Make room first.");
+  assert.equal(
+    full,
+    "DATA_DIR: the embedded database in /var/till/database cannot be opened: only 3 MB are free there. Free some space first.",
+  );
   assert.match(whyNotOpened("/var/till/database", 40_000_000), /it may be damaged/);
 });
