@@ -150,14 +150,14 @@ test("sessions are listed, shown with attempt, webhook and transfer, and cancell
   await telephone.call({ target: sip_uri, turns: keyedPayment() });
   await service.webhook();
   const shown = await json("sessions", "show", session_id.toUpperCase());
-  assert.equal(shown["status"], "payment-success");
+  assert.deepEqual([shown["status"], shown["organization"], shown["project"]], ["payment-success", "acme", "shop"]);
   assert.equal(typeof shown["transfer_status"], "string");
   const [attempt] = shown["attempts"] as Record<string, unknown>[];
   assert.deepEqual([attempt?.["reference"], attempt?.["outcome"], attempt?.["card_last4"]], [`${session_id}-1`, "approved", "4242"]);
   const event = shown["webhook"] as { id: string; event: string };
   assert.equal(event.event, "payment.success");
   const text = (await run(["sessions", "show", session_id], service.env)).stdout;
-  for (const part of [session_id, "payment-success", event.id, "visa 4242", "49.95 USD"])
+  for (const part of [session_id, "payment-success", event.id, "visa 4242", "49.95 USD", "acme/shop"])
     assert.ok(text.includes(part), `${part} in\n${text}`);
   await refused(["sessions", "cancel", session_id], /cannot be cancelled \(status: payment-success\)/);
 
@@ -165,6 +165,7 @@ test("sessions are listed, shown with attempt, webhook and transfer, and cancell
   assert.equal((await json("sessions", "cancel", waiting.session_id))["status"], "cancelled");
   assert.equal((await service.session(waiting.session_id))["status"], "cancelled");
   assert.equal(((await service.webhook()).body as { event: string }).event, "payment.cancelled");
+  assert.match((await run(["sessions", "list"], service.env)).stdout, new RegExp(`^${waiting.session_id}  acme/shop `, "m"));
   const cancelled = await json<{ session_id: string }[]>("sessions", "list", "--status", "cancelled", "--project", "shop", "--limit", "5");
   assert.deepEqual(
     cancelled.map((row) => row.session_id),
