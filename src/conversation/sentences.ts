@@ -1,6 +1,6 @@
 import type { CardBrand } from "#src/kernel/card.ts";
 import type { LanguageTag } from "#src/kernel/language.ts";
-import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import { type DeclineCode, MAY_HAVE_MOVED, type Mode } from "#src/kernel/payment.ts";
 import type { ClosingName, ConversationSetup, Piece, Sentence } from "./contract.ts";
 import { LANGUAGES } from "./languages/index.ts";
 import { BRAND_NAMES, type Language, type SentenceId, type Values } from "./languages/language.ts";
@@ -123,14 +123,6 @@ export const REASON = {
 } as const satisfies Record<DeclineCode, SentenceId>;
 
 export const NOTHING_HAPPENED = { charge: "not_charged", tokenize: "not_stored" } as const satisfies Record<Mode, SentenceId>;
-
-/** Refusals after which money may have moved all the same: the caller is told not to pay a second time. */
-export const MAY_HAVE_MOVED: ReadonlySet<DeclineCode> = new Set([
-  "held_for_review",
-  "duplicate_transaction",
-  "outcome_unknown",
-  "webhook_gateway_error",
-]);
 
 /** The sentence of a payment that went through. */
 export const SUCCESS = { charge: "paid", tokenize: "stored" } as const satisfies Record<Mode, SentenceId>;

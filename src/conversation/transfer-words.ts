@@ -1,7 +1,7 @@
-import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import { type DeclineCode, MAY_HAVE_MOVED, type Mode } from "#src/kernel/payment.ts";
 import type { Sentence } from "./contract.ts";
 import type { SentenceId } from "./languages/language.ts";
-import { CLOSING, MAY_HAVE_MOVED, NOTHING_HAPPENED, sentence, SUCCESS } from "./sentences.ts";
+import { CLOSING, NOTHING_HAPPENED, sentence, SUCCESS } from "./sentences.ts";
 import { NO_QUESTION, type Speaking, worded } from "./wordings.ts";
 
 /** What a caller hears who is taken back to where he came from, or cannot be. */
@@ -19,9 +19,14 @@ export function connectingWords(speaking: Speaking): readonly Sentence[] {
   return said(speaking, [merchant === null || isOwn ? "connecting" : "connecting_to"]);
 }
 
-/** Nobody could be reached: why, how the payment ended, what to do next, goodbye. */
-export function unreachedWords(speaking: Speaking, why: keyof typeof UNREACHED, mode: Mode, outcome: CallOutcome): readonly Sentence[] {
-  return said(speaking, [UNREACHED[why], ...outcomeWords(mode, outcome), "say_goodbye"]);
+/** Nobody could be reached: why, how the payment ended (null: he has just been told) and what to do next, goodbye. */
+export function unreachedWords(
+  speaking: Speaking,
+  why: keyof typeof UNREACHED,
+  mode: Mode,
+  outcome: CallOutcome | null,
+): readonly Sentence[] {
+  return said(speaking, [UNREACHED[why], ...(outcome ? outcomeWords(mode, outcome) : []), "say_goodbye"]);
 }
 
 function said({ language, merchant, ...own }: Speaking, ids: readonly SentenceId[]): readonly Sentence[] {

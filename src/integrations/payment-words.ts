@@ -1,4 +1,5 @@
 import { formatAmount } from "#src/kernel/money.ts";
+import { MAY_HAVE_MOVED } from "#src/kernel/payment.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import type { ToolAnswer } from "./types.ts";
 
@@ -83,12 +84,13 @@ const STORED: Words = {
   next: "Go on with the conversation. Do not ask for card details.",
 };
 
-/** Failed because nobody could find out whether money was taken. */
-const UNSETTLED: ReadonlySet<string | null> = new Set(["outcome_unknown", "webhook_gateway_error"]);
+const mayHaveMoved = ({ errorCode }: Pick<Session, "errorCode">) => errorCode !== null && MAY_HAVE_MOVED.has(errorCode);
 
-function wordsFor({ status, phase, mode, errorCode }: Session): Words {
+function wordsFor(session: Session): Words {
+  const { status, phase, mode } = session;
   if (status === "PENDING") return WAITING;
-  if (UNSETTLED.has(errorCode)) return UNKNOWN;
+  // The caller was told not to try again yet.
+  if (mayHaveMoved(session)) return UNKNOWN;
   if (phase === "unknown" || phase === "charging") return UNKNOWN;
   if (!isTerminal(status)) return IN_PROGRESS;
   if (mode === "tokenize" && status === "payment-success") return STORED;
@@ -96,8 +98,9 @@ function wordsFor({ status, phase, mode, errorCode }: Session): Words {
 }
 
 /** Whether it is over and surely nothing was taken: only then may the same be asked for again. */
-export function endedUnpaid({ status, errorCode }: Session): boolean {
-  return isTerminal(status) && status !== "payment-success" && status !== "payment-authorized" && !UNSETTLED.has(errorCode);
+export function endedUnpaid(session: Session): boolean {
+  const { status } = session;
+  return isTerminal(status) && status !== "payment-success" && status !== "payment-authorized" && !mayHaveMoved(session);
 }
 
 /** What became of a session, for the agent; `sipUri`: where its call goes while it waits; `link`: where its payment is made instead. */

@@ -76,6 +76,14 @@ export const DECLINES = {
 
 export type DeclineCode = keyof typeof DECLINES;
 
+/** Refusals after which money may have moved all the same: whoever pays is told not to pay a second time. */
+export const MAY_HAVE_MOVED: ReadonlySet<string> = new Set<DeclineCode>([
+  "held_for_review",
+  "duplicate_transaction",
+  "outcome_unknown",
+  "webhook_gateway_error",
+]);
+
 export function isDeclineCode(text: string): text is DeclineCode {
   return Object.hasOwn(DECLINES, text);
 }

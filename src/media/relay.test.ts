@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alawToUlaw } from "#src/kernel/g711.ts";
-import { eventPayload } from "./telephone-event.ts";
+import { type DownDigit, eventPayload } from "./telephone-event.ts";
 import type { RelayTarget } from "./relay.ts";
 import { Relay } from "./relay.ts";
 import type { RtpPacket } from "./rtp.ts";
@@ -9,7 +9,7 @@ import type { OutgoingFormat, StreamPacket } from "./sender.ts";
 
 const PCMU: OutgoingFormat = { payloadType: 0, eventPayloadType: 101 };
 
-function rig(format: OutgoingFormat | null, heldDigit: { ssrc: number; timestamp: number } | null = null) {
+function rig(format: OutgoingFormat | null, heldDigit: DownDigit | null = null) {
   const sent: StreamPacket[] = [];
   let joints = 0;
   const target: RelayTarget = {
@@ -83,7 +83,7 @@ test("a target without events gets none, a held target gets nothing", () => {
 });
 
 test("a digit that was down before the bridge is not relayed, the next one is (R-425)", () => {
-  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 }, { ssrc: 1, timestamp: 1_000 });
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 }, { ssrc: 1, timestamp: 1_000, duration: 320 });
   const event = (timestamp: number) => packet({ payloadType: 101, timestamp, payload: eventPayload(5, 320, true) });
   relay.forward(event(1_000), true, 0);
   relay.forward(event(840), true, 0);
@@ -93,13 +93,36 @@ test("a digit that was down before the bridge is not relayed, the next one is (R
 });
 
 test("a digit that is held for over 8 s while the bridge is made stays here to its end, the next one crosses (S-24, RFC 4733 section 2.5.1.3)", () => {
-  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 }, { ssrc: 1, timestamp: 1_000 });
+  const { relay, sent } = rig({ payloadType: 0, eventPayloadType: 101 }, { ssrc: 1, timestamp: 1_000, duration: 320 });
   const event = (timestamp: number, marker: boolean) =>
     packet({ payloadType: 101, timestamp, marker, payload: eventPayload(5, 320, false) });
   for (const segment of [1, 2]) relay.forward(event(1_000 + segment * 0xffff, false), true, 0);
   assert.equal(sent.length, 0);
   relay.forward(event(1_000 + 3 * 0xffff, true), true, 0);
   assert.equal(sent.length, 1);
+});
+
+test("a digit held while the bridge is made stays here also from a sender that moves its timestamp along, the next one crosses (S-24)", () => {
+  // 7 is down for 800 samples when the bridge is made: each packet says its own time.
+  const { relay, sent } = rig(PCMU, { ssrc: 1, timestamp: 5_640, duration: 800 });
+  const event = (key: number, timestamp: number, duration: number, { ended = false, marker = false } = {}) =>
+    relay.forward(packet({ timestamp, marker, payload: eventPayload(key, duration, ended) }), true, 0);
+  event(7, 5_800, 960);
+  // One packet is lost, and one comes late.
+  event(7, 6_120, 1_280);
+  event(7, 5_960, 1_120);
+  for (let copy = 0; copy < 3; copy++) event(7, 6_280, 1_440, { ended: true });
+  assert.equal(sent.length, 0);
+  for (let duration = 160; duration <= 2_400; duration += 160) event(5, 6_280 + 480 + duration, duration);
+  assert.equal(sent.length, 15);
+});
+
+test("a digit pressed after the one that was held crosses whole, however long it is held", () => {
+  const { relay, sent } = rig(PCMU, { ssrc: 1, timestamp: 5_000, duration: 800 });
+  for (let duration = 160; duration <= 3_200; duration += 160) {
+    relay.forward(packet({ timestamp: 6_120, payload: eventPayload(5, duration, false) }), true, 0);
+  }
+  assert.equal(sent.length, 20);
 });
 
 test("digits under an SSRC of their own keep one timestamp each, and no sequence number comes twice", () => {

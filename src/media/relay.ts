@@ -2,7 +2,7 @@ import { alawToUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
 import type { RtpPacket } from "./rtp.ts";
 import { sequenceDelta, timestampDelta } from "./rtp.ts";
 import type { OutgoingFormat, StreamPacket } from "./sender.ts";
-import { isNextSegment } from "./telephone-event.ts";
+import { type DownDigit, durationOf, isEnded, isNextSegment } from "./telephone-event.ts";
 
 /** The receiving end of a relay, as far as the relay uses it. */
 export interface RelayTarget {
@@ -33,12 +33,14 @@ const MAX_SOURCES = 4;
 export class Relay {
   readonly #target: RelayTarget;
   /** A digit that was already down when the bridge was made: it belongs to the collection and stays here (S-24). */
-  #heldDigit: { ssrc: number; timestamp: number } | null;
+  #heldDigit: DownDigit | null;
+  /** It is up again: only late packets of it can come still. */
+  #isUp = false;
   #shift: Shift | null = null;
   /** By SSRC: all packets of a digit have one timestamp here, and need one there, whatever comes between them. */
   readonly #timestamps = new Map<number, number>();
 
-  constructor(target: RelayTarget, heldDigit: { ssrc: number; timestamp: number } | null) {
+  constructor(target: RelayTarget, heldDigit: DownDigit | null) {
     this.#target = target;
     this.#heldDigit = heldDigit;
   }
@@ -71,12 +73,18 @@ export class Relay {
     this.#timestamps.clear();
   }
 
-  #isOld({ ssrc, timestamp, marker }: RtpPacket): boolean {
+  #isOld({ ssrc, timestamp, marker, payload }: RtpPacket): boolean {
     const held = this.#heldDigit;
     if (held?.ssrc !== ssrc) return false;
     const step = timestampDelta(timestamp, held.timestamp);
-    const isHeld = !marker && isNextSegment(step);
-    if (isHeld) this.#heldDigit = { ssrc, timestamp };
+    const duration = durationOf(payload);
+    // The next segment of one that is held for long, or a sender that moves the timestamp along with the duration.
+    const isHeld = !marker && !this.#isUp && (isNextSegment(step) || step === duration - held.duration);
+    if (step > 0 && !isHeld) this.#isUp = true;
+    else if (step >= 0) {
+      this.#heldDigit = { ssrc, timestamp, duration };
+      this.#isUp ||= isEnded(payload);
+    }
     return isHeld || step <= 0;
   }
 

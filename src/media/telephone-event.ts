@@ -21,12 +21,16 @@ const FURTHEST_BEHIND = 100;
 /** -10 dBm0, as most telephones send. */
 const VOLUME = 10;
 
-interface Event {
-  code: number;
+/** A digit as far as its packets have told of it. */
+export interface DownDigit {
   ssrc: number;
   timestamp: number;
   /** The longest duration seen, in samples. */
   duration: number;
+}
+
+interface Event extends DownDigit {
+  code: number;
   ended: boolean;
 }
 
@@ -47,8 +51,8 @@ export class TelephoneEventReceiver {
     const { payload, ssrc, timestamp, sequence } = packet;
     if (payload.length < EVENT_BYTES) return null;
     const code = payload[0] ?? 0;
-    const ended = ((payload[1] ?? 0) & END_BIT) !== 0;
-    const duration = ((payload[2] ?? 0) << 8) | (payload[3] ?? 0);
+    const ended = isEnded(payload);
+    const duration = durationOf(payload);
 
     const known = this.#events.find((event) => event.ssrc === ssrc && event.timestamp === timestamp);
     if (!known && this.#isOvertaken(packet)) return null;
@@ -69,7 +73,7 @@ export class TelephoneEventReceiver {
   }
 
   /** The newest event: while its digit is down, more packets of it will come. */
-  get newest(): { ssrc: number; timestamp: number } | null {
+  get newest(): DownDigit | null {
     return this.#events.at(-1) ?? null;
   }
 
@@ -102,6 +106,16 @@ export class TelephoneEventReceiver {
     const isHeld = isNextSegment(step) && last.duration >= step - LOST_OF_SEGMENT;
     return isHeld || (step > 0 && step === event.duration - last.duration);
   }
+}
+
+/** How long the digit of a telephone-event payload has been down, in samples. */
+export function durationOf(payload: Uint8Array): number {
+  return ((payload[2] ?? 0) << 8) | (payload[3] ?? 0);
+}
+
+/** Whether it has been let go. */
+export function isEnded(payload: Uint8Array): boolean {
+  return ((payload[1] ?? 0) & END_BIT) !== 0;
 }
 
 /** Whether a digit that began `step` samples later without a marker is the one before, held for over 8 s (RFC 4733 section 2.5.1.3). */

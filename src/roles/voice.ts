@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { createInviteWatch } from "#src/alarms/index.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
 import { spokenLanguages } from "#src/kernel/language.ts";
@@ -7,6 +6,7 @@ import { createReach, parseCidrs, repeat } from "#src/platform/index.ts";
 import { createUserAgent, type UserAgent } from "#src/sip/index.ts";
 import { AdmissionControl, createCallService, deleteOldUnmatched, type CallService } from "#src/voice/index.ts";
 import { VERSION } from "#src/version.ts";
+import { mediaHosts } from "./media-hosts.ts";
 import type { Modules } from "./modules.ts";
 import { openSipTls } from "./sip-tls.ts";
 import { followSipTrace } from "./sip-trace.ts";
@@ -34,9 +34,9 @@ const MEDIA_BACK_S = 1;
 /** Takes calls: media, speech, the SIP listener. Rendered prompts are kept in the folder `promptCache`. */
 export async function startVoiceRole(modules: Modules, promptCache: string): Promise<VoiceRole> {
   const { config, clock, random, owner, log, metrics, instruments, database, sessions, projects, payments, trunks, onEnd } = modules;
-  const mediaHost = (await lookup(config.sipPublicHost)).address;
+  const hosts = await mediaHosts(config);
   const admission = new AdmissionControl({ clock, log, maxCalls: config.maxCalls, onRefused: instruments.countRefusedCall });
-  const { media, voices, recogniser, isStopping } = await startAudio(modules, promptCache, admission);
+  const { media, voices, recogniser, isStopping } = await startAudio(modules, promptCache, hosts.bound, admission);
   onEnd(admission.start());
   onEnd(
     repeat({
@@ -65,7 +65,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
       settings: {
         owner,
         languages: spokenLanguages(config.voice),
-        mediaHost,
+        mediaHost: hosts.told,
         srtpRequired: config.sipTlsSrtp === "required",
         publicHost: formatHostPort(config.sipPublicHost, null),
         phoneNumber: config.phoneNumber,
@@ -124,10 +124,10 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
 }
 
 /** Media engine, synthesiser and recogniser, each with threads of its own. */
-async function startAudio(modules: Modules, promptCache: string, admission: AdmissionControl) {
+async function startAudio(modules: Modules, promptCache: string, bindHost: string, admission: AdmissionControl) {
   const { config, random, log, onEnd } = modules;
   const media = createMediaEngine({
-    bindHost: (await lookup(config.sipHost)).address,
+    bindHost,
     ports: [config.rtpPorts.first, config.rtpPorts.last],
     random,
     onLateness: (ms) => admission.noteMedia(ms),

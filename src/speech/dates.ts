@@ -15,9 +15,17 @@ const FITTING_MARGIN = -1;
 /** By how much a date that fits must lead all others on a noisy line, and one that fits less on any, in the engine's unit. */
 const LEAST_LEAD = { noisy: 150, unfitting: 400 };
 
+/** "March twenty" is the beginning of a date, and not of 2020: earlier years are not listened for. */
+const EARLIEST_YEAR = 2022;
+
+function dateIn(words: readonly string[]): Expiry | null {
+  const date = expiryOf(withoutPrelude(words));
+  return date && date.year >= EARLIEST_YEAR ? date : null;
+}
+
 const QUESTION = {
   grammar: EXPIRY,
-  meaningOf: (words: readonly string[]) => expiryOf(withoutPrelude(words)),
+  meaningOf: dateIn,
   leastMargin: () => LEAST_MARGIN,
 };
 

@@ -188,6 +188,7 @@ const DATES: Readonly<Record<string, (chance: Chance, month: number, year: numbe
     gapMs: RESTART_MS,
   }),
   slow: (_, month, year) => ({ stretches: [MONTH_WORDS[month - 1] ?? "", `twenty ${tensInWords(year)}`], gapMs: SLOW_MS }),
+  "slow year": (_, month, year) => ({ stretches: [`${MONTH_WORDS[month - 1]} twenty`, tensInWords(year)], gapMs: SLOW_MS }),
 };
 
 /** Not the test word. */

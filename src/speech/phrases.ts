@@ -28,9 +28,12 @@ const YEARS = [
 
 const dateOf = (text: string) => expiryOf(text.split(" "));
 
+/** What a year begins with; by itself no year is over. */
+const YEAR_BEGINNINGS = ["twenty", "two", "three", "four"];
+
 /**
- * Month and year, all but `except`. Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine", and "nine
- * two oh" sounds like "mango".
+ * Month and year, all but `except`, or the beginning of a date, which would else be heard as a whole one: "august twenty" was August 2028.
+ * Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine", and "nine two oh" sounds like "mango".
  */
 export function expiryAcceptor(except: Expiry | null = null): Acceptor {
   // The months of one kind of words lead to any year, that of `except` to any but its own.
@@ -41,6 +44,7 @@ export function expiryAcceptor(except: Expiry | null = null): Acceptor {
         ["date", state, months.filter((month) => (dateOf(`${month} thirty`)?.month === except?.month) === isExcept)],
         [state, state, between],
         [state, isExcept ? "year except" : "year", CENTURIES],
+        [state, "end", CENTURIES],
       ];
     });
   return byLeftContext(
@@ -54,7 +58,8 @@ export function expiryAcceptor(except: Expiry | null = null): Acceptor {
       // "Of" comes after a name alone: after "one" it would be heard in place of "oh". "Slash" comes after a number alone: "two slash" was "june slash".
       ...rows("name", MONTH_WORDS, ["of"]),
       ...rows("month", MONTHS, ["slash"]),
-      ["year", "end", YEARS],
+      ["year", "end", [...YEARS, ...YEAR_BEGINNINGS]],
+      ["year except", "end", YEAR_BEGINNINGS],
       ["year except", "end", YEARS.filter((year) => dateOf(`march ${year}`)?.year !== except?.year)],
     ]),
   );

@@ -146,6 +146,16 @@ test("a month said digit by digit is not taken for its first digit (R-229)", () 
   }
 });
 
+test("the beginning of an expiry date is not heard as a whole one (R-229)", () => {
+  for (const spoken of ["august twenty", "august twenty twenty", "three slash twenty", "one oh two zero three", "ten two zero"])
+    assert.deepEqual(recognise("expiry", spoken, { ...SPEAKERS[1], beforeMs: 1_500, afterMs: 3_000 }), [{ kind: "nothing" }], spoken);
+});
+
+test("an expiry date said with a pause of a second and a half before the year's last word is one answer", () => {
+  const heard = recognise("expiry", ["august twenty", "thirty one"], { ...SPEAKERS[1], beforeMs: 0, afterMs: 1_500 });
+  assert.deepEqual(heard.slice(0, 1), [{ kind: "expiry", month: 8, year: 2031, certain: true }]);
+});
+
 test("an expiry date after other words is certain only where it is right", () => {
   const results = recognise("expiry", "it expires in march twenty thirty");
   assert.ok(results.every((result) => result.kind !== "expiry" || !result.certain || (result.month === 3 && result.year === 2030)));

@@ -384,6 +384,80 @@ test("a payment that could not be begun fails the session, and the caller is tol
   assert.ok(lines.seen.includes("payment_not_started"));
 });
 
+/** A database that goes away as the payment is to be begun, until `back` is called; `noticed`: the session could not be read. */
+function awayDatabase(): { deps: Partial<CallDeps>; noticed: Promise<void>; back: () => void } {
+  const { payments, sessions } = fixture.deps;
+  let isAway: boolean | null = null;
+  const noticed = Promise.withResolvers<void>();
+  const away = () => Promise.reject(new Error("no database"));
+  const settle: typeof payments.settle = (input) => {
+    isAway ??= true;
+    return isAway ? away() : payments.settle(input);
+  };
+  const find: typeof sessions.find = (...args) => {
+    if (!isAway) return sessions.find(...args);
+    noticed.resolve();
+    return away();
+  };
+  return {
+    deps: { payments: { ...payments, settle }, sessions: { ...sessions, find } },
+    noticed: noticed.promise,
+    back: () => (isAway = false),
+  };
+}
+
+test("a payment that cannot be begun because the database is away is begun when it is back, while the caller waits (R-286)", async () => {
+  const { deps, noticed, back } = awayDatabase();
+  const { leg, run, current, clock, closed } = await rig({ deps });
+  keys(leg);
+  const running = run();
+  await noticed;
+  for (let second = 0; second < 30; second++) {
+    clock.advance(1_000);
+    await turn();
+  }
+  assert.match(leg.played.at(-1) ?? "", /still working/);
+  back();
+  clock.advance(1_000);
+  await closed(running);
+  assert.match(leg.played.at(-1) ?? "", /approved/);
+  assert.deepEqual([(await current()).status, fixture.gateway.charges.length, clock.pending], ["payment-success", 1, 0]);
+});
+
+test("a payment that could not be begun is not begun any more for a caller who has hung up meanwhile (R-274)", async () => {
+  const { deps, noticed, back } = awayDatabase();
+  const { leg, run, current, clock, closed } = await rig({ deps });
+  keys(leg);
+  const running = run();
+  await noticed;
+  leg.on.mediaLost();
+  back();
+  await closed(running);
+  assert.deepEqual([(await current()).status, fixture.gateway.charges.length, clock.pending], ["abandoned", 0, 0]);
+});
+
+test("a payment that could not be begun for two minutes is not begun any more: the caller was told that it is not completed (R-287)", async () => {
+  const { deps, noticed, back } = awayDatabase();
+  const { call, leg, run, clock } = await rig({ deps });
+  keys(leg);
+  const over = new AbortController();
+  const running = run().finally(() => over.abort());
+  await noticed;
+  const failing = assert.rejects(running, /no database/);
+  while (!call.dialog.ended) {
+    clock.advance(1_000);
+    await turn();
+  }
+  assert.match(leg.played.at(-1) ?? "", /isn't completed\. Please don't try again yet/);
+  back();
+  while (!over.signal.aborted) {
+    clock.advance(1_000);
+    await turn();
+  }
+  await failing;
+  assert.deepEqual([fixture.gateway.charges.length, clock.pending], [0, 0]);
+});
+
 test("a call whose media is lost is hung up, and its session is abandoned (R-278)", async () => {
   const { call, leg, current, clock, closed } = await rig();
   leg.onPlayed = () => leg.on.mediaLost();

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { FinishReason } from "#src/conversation/index.ts";
+import type { FinishReason, Speaking } from "#src/conversation/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import { spokenLanguage } from "#src/kernel/language.ts";
 import { readAnswer } from "#src/media/index.ts";
@@ -10,7 +10,7 @@ import { CodeAsking, type CodeQuestion } from "./code-question.ts";
 import { Collection } from "./collection.ts";
 import { followReoffers, holdTo } from "./reoffer.ts";
 import type { Peer } from "./dial.ts";
-import { transferBack } from "./transfer.ts";
+import { tellUnreached, transferBack } from "./transfer.ts";
 import type { CallDeps } from "./types.ts";
 
 const JITTER_BUFFER_MS = 100;
@@ -75,9 +75,12 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     await collection.stop();
     cancelLimit = deps.clock.after(LONGEST_ENDING_MS, () => collection.hangUp());
     // What is still to be written of an overdue charge is written when the call is over.
-    const ending = END[collection.isOverdue ? "done" : reason](session.id, deps).then(() =>
-      takeBack(call.request, admission, dialog!, collection, cancelLimit, deps),
-    );
+    const ending = END[collection.isOverdue ? "done" : reason](session.id, deps)
+      .then(() => takeBack(call.request, admission, dialog!, collection, cancelLimit, deps))
+      .catch(async (error: unknown) => {
+        await tellNotTakenBack(admission, collection, deps).catch(() => {});
+        throw error;
+      });
     // What cannot be written does not cut the last sentence off.
     await Promise.allSettled([ending, collection.finished]);
     await ending;
@@ -166,13 +169,23 @@ async function takeBack(
   deps: CallDeps,
 ): Promise<void> {
   const session = await deps.sessions.find(deps.database.db, id);
-  const speaking = {
-    language: spokenLanguage(project.language, deps.settings.languages),
-    merchant: project.voice.name,
-    wordings: project.voice.prompts,
-    recordings: project.voice.recordings,
-  };
-  if (session) await transferBack({ session, speaking, leg, dialog, peer: peerOf(request), spoken, signal, joined }, deps);
+  const caller = { speaking: speakingOf(project, deps), leg, dialog, peer: peerOf(request), spoken, signal, joined };
+  if (session) await transferBack({ session, ...caller }, deps);
+}
+
+/** Without the database nobody can be called: the caller, who was not told goodbye, is not left to wonder. */
+async function tellNotTakenBack(
+  { session, project, leg }: Admission,
+  { finished: spoken, hungUp: signal }: Collection,
+  deps: CallDeps,
+): Promise<void> {
+  if (session.callback === null) return;
+  await tellUnreached("failed", null, { session, speaking: speakingOf(project, deps), leg, signal, spoken }, deps);
+}
+
+function speakingOf({ language, voice }: Admission["project"], { settings }: CallDeps): Speaking {
+  const { name: merchant, prompts: wordings, recordings } = voice;
+  return { language: spokenLanguage(language, settings.languages), merchant, wordings, recordings };
 }
 
 /** What can be asked of the side that the caller came by. */

@@ -1,6 +1,6 @@
 import { createConversation, type FinishReason, type PaymentResult } from "#src/conversation/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
-import { within } from "#src/kernel/clock.ts";
+import { sleep, within } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { spokenLanguage } from "#src/kernel/language.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
@@ -19,6 +19,9 @@ const LONGEST_CALL_MS = 15 * 60_000;
 
 /** What a charge takes whose answer is lost, and whose result waits for a database that is away a minute: who has waited for longer is let go. */
 const LONGEST_CHARGE_MS = 2 * 60_000;
+
+/** How soon a session that could not be read is read again while the caller waits. */
+const READ_AGAIN_MS = 500;
 
 /** Whose card is collected, over which audio. */
 export interface CollectionInput {
@@ -176,23 +179,35 @@ export class Collection {
   async #settle(card: CardCells, mayRetry: boolean): Promise<PaymentResult> {
     const { session } = this.#input;
     try {
-      return await this.#deps.payments.settle({ session, card, mayRetry });
-    } catch (error) {
-      return await this.#resultOfFault(error);
+      for (;;) {
+        const result = await this.#deps.payments.settle({ session, card, mayRetry }).catch((error: unknown) => this.#resultOfFault(error));
+        if (result !== "not begun") return result;
+      }
     } finally {
       card.wipe();
     }
   }
 
-  /** Only while the session is still being collected is it certain that nothing was sent; from the intent on, money may have moved. */
-  async #resultOfFault(error: unknown): Promise<PaymentResult> {
-    const { sessions, database } = this.#deps;
+  /**
+   * Only while the session is still being collected is it certain that nothing was sent; from the intent on, money may have moved. A database
+   * that was away is waited for, as long as the caller waits: then the payment can still be begun.
+   */
+  async #resultOfFault(error: unknown): Promise<PaymentResult | "not begun"> {
+    const { sessions, database, clock } = this.#deps;
     const { id } = this.#input.session;
-    const current = await sessions.find(database.db, id).catch(() => null);
-    if (current?.phase !== "collecting") {
+    const read = () => sessions.find(database.db, id).catch(() => undefined);
+    let current = await read();
+    const wasAway = current === undefined;
+    if (wasAway) this.#log.error("payment_waits", { error });
+    while (current === undefined && this.#callerWaits) {
+      await sleep(clock, READ_AGAIN_MS);
+      current = await read();
+    }
+    if (current?.phase !== "collecting" || (wasAway && !this.#callerWaits)) {
       this.#log.error("payment_interrupted", { error });
       return { kind: "unknown" };
     }
+    if (wasAway) return "not begun";
     this.#log.error("payment_not_started", { error });
     const { message } = DECLINES.processing_error;
     const failed = await sessions
@@ -200,6 +215,11 @@ export class Collection {
       .catch(() => "not written");
     if (failed === null) return { kind: "refused" };
     return { kind: "declined", code: "processing_error", fix: null, final: true };
+  }
+
+  /** He has neither hung up nor been let go. */
+  get #callerWaits(): boolean {
+    return !this.#hungUp.signal.aborted && !this.#isOverdue;
   }
 
   /** The test word's synthetic payment. Never rejects. */

@@ -6,6 +6,7 @@ import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
 import { type Log, startLease } from "#src/platform/index.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
+import type { CallDeps } from "./types.ts";
 import { TestCall, type TestLeg, TestUserAgent, TONE, voiceFixture, type VoiceFixture } from "./testing.ts";
 
 /** Every way in which a call can end, by whether the caller is taken back and what his agent and he are told. */
@@ -40,7 +41,7 @@ function press(leg: TestLeg, keys: string): void {
 }
 
 /** A caller in a call whose session has a callback. `hears`: what he does after each prompt. */
-async function inCall(hears: (words: string, leg: TestLeg, call: TestCall, sessionId: string) => void) {
+async function inCall(hears: (words: string, leg: TestLeg, call: TestCall, sessionId: string) => void, deps: Partial<CallDeps> = {}) {
   const session = await fixture.create({ callback: "sip:agent@pbx.example", memory: "order 118" });
   const call = new TestCall({ callId: session.id, fields: [`X-Session-Id: ${session.id}`] });
   const userAgent = new TestUserAgent();
@@ -52,7 +53,8 @@ async function inCall(hears: (words: string, leg: TestLeg, call: TestCall, sessi
   const ended = new AbortController();
   let isCollected = false;
   const log: Log = { ...fixture.deps.log, info: (event) => void (isCollected ||= event === "call_collected"), child: () => log };
-  const running = runCall(call.incoming, admission, { ...fixture.deps, userAgent, clock, log }).finally(() => ended.abort());
+  const running = runCall(call.incoming, admission, { ...fixture.deps, userAgent, clock, log, ...deps }).finally(() => ended.abort());
+  running.catch(() => {});
   const until = async (done: () => boolean, ms: number) => {
     while (!done() && !ended.signal.aborted) {
       clock.advance(ms);
@@ -160,6 +162,15 @@ for (const { what, gateway, hears, told, status = told, error, ms, lastWords } o
     assert.deepEqual([call.dialog.events.seen, leg.isClosed], [["bye"], true]);
   });
 }
+
+test("a caller who cannot be taken back because the database is away is told so, and goodbye (R-323)", async () => {
+  const payments = { ...fixture.deps.payments, giveUp: () => Promise.reject(new Error("no database")) };
+  const asksForOperator = (words: string, leg: TestLeg) => /card number/i.test(words) && press(leg, "**");
+  const { call, leg, userAgent, over } = await inCall(asksForOperator, { payments });
+  await assert.rejects(over(), /no database/);
+  assert.match(leg.played.at(-1) ?? "", /^Sorry, I couldn't connect you\..*Goodbye/);
+  assert.deepEqual([userAgent.invitations, call.dialog.events.seen, leg.isClosed], [[], ["bye"], true]);
+});
 
 test("after a hang-up nobody is called, whatever was paid before it (R-323)", async () => {
   for (const during of ["question", "charge"] as const) {

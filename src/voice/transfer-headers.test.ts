@@ -52,3 +52,9 @@ test("a payment whose outcome is not known is never told as anything else (R-323
     );
   }
 });
+
+test("who was told not to try again yet is not told of as one who knows that nothing was charged", () => {
+  const said = (errorCode: string) =>
+    Object.fromEntries(transferHeaders({ ...paid, status: "payment-failed", errorCode }))["X-payment_said"];
+  assert.deepEqual(["held_for_review", "webhook_gateway_error", "card_declined"].map(said), ["not_completed", "not_completed", "failed"]);
+});

@@ -1,4 +1,5 @@
 import { formatAmount } from "#src/kernel/money.ts";
+import { MAY_HAVE_MOVED } from "#src/kernel/payment.ts";
 
 /** What the agent that gets the caller back can read from the INVITE, without a request of its own. */
 export interface PaymentSummary {
@@ -26,6 +27,10 @@ const SAID: Readonly<Record<string, string>> = {
   "payment-failed": "failed",
 };
 
+/** Where money may have moved, nobody was told that nothing was charged (src/conversation/sentences.ts, `declined`). */
+const saidOf = (status: string, errorCode: string | null): string =>
+  errorCode !== null && MAY_HAVE_MOVED.has(errorCode) ? "not_completed" : (SAID[status] ?? "not_completed");
+
 /**
  * Headers of the transfer-back INVITE: the three of R-325, and the `X-payment_` set whose underscores let
  * voice platforms use them as template variables (they cut off `X-` and keep the rest). Never card data beyond brand and
@@ -50,7 +55,7 @@ export function transferHeaders(payment: PaymentSummary): [string, string][] {
     ["card_brand", payment.cardBrand],
     ["card_last4", payment.cardLast4],
     ["error_code", payment.errorCode],
-    ["said", SAID[status] ?? "not_completed"],
+    ["said", saidOf(status, payment.errorCode)],
     ["memory", fits ? escaped : null],
     ["memory_ref", escaped !== null && !fits ? payment.id : null],
   ];

@@ -32,7 +32,7 @@ export async function transferBack(caller: Caller, deps: CallDeps): Promise<void
   });
   if (outcome === "completed") return;
   await report(outcome).catch((error: unknown) => log.error("transfer_status_not_written", { session: session.id, error }));
-  if (outcome !== "caller_hung_up") await tellUnreached(outcome, caller, deps);
+  if (outcome !== "caller_hung_up") await tellUnreached(outcome, outcomeOf(session), caller, deps);
 }
 
 /**
@@ -114,10 +114,15 @@ async function reach(
   return target;
 }
 
-async function tellUnreached(why: Exclude<Unanswered, "caller_hung_up">, caller: Caller, { prompts }: CallDeps): Promise<void> {
-  const { session, speaking, leg, signal, spoken } = caller;
+/** The caller hears, once the last sentence is over, that his agent is not there. `outcome`: of the payment; null: he has just been told of it. */
+export async function tellUnreached(
+  why: Exclude<Unanswered, "caller_hung_up">,
+  outcome: CallOutcome | null,
+  { session, speaking, leg, signal, spoken }: Pick<Caller, "session" | "speaking" | "leg" | "signal" | "spoken">,
+  { prompts }: CallDeps,
+): Promise<void> {
   await spoken;
-  const clips = await prompts.clips(unreachedWords(speaking, why, session.mode, outcomeOf(session)));
+  const clips = await prompts.clips(unreachedWords(speaking, why, session.mode, outcome));
   await playToEnd(
     leg,
     clips.map((clip) => ({ clip })),

@@ -1,5 +1,5 @@
 import { AppError } from "#src/kernel/errors.ts";
-import { type DeclineCode, DECLINES } from "#src/kernel/payment.ts";
+import { type DeclineCode, DECLINES, isDeclineCode } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import type { Nonces } from "./nonce.ts";
@@ -123,13 +123,15 @@ async function settle(
   }
 }
 
-/** The session's own error: with card forwarding it is the merchant's. */
+/** The session's own error. Words that are not ours are the merchant's, for a code of his own: a vendor would tell that a card is stolen. */
 async function finalDecline({ database, sessions }: WidgetDeps, nonces: Nonces, id: string, code: DeclineCode): Promise<ChargeResult> {
   const session = await sessions.find(database.db, id);
+  const ownCode = session?.errorCode ?? code;
+  const message = isDeclineCode(ownCode) ? DECLINES[ownCode].message : (session?.errorMessage ?? DECLINES[code].message);
   return {
     kind: "declined",
-    code: session?.errorCode ?? code,
-    message: session?.errorMessage ?? DECLINES[code].message,
+    code: ownCode,
+    message,
     retryable: false,
     triesLeft: 0,
     nonce: nonces.issue(id),
@@ -138,7 +140,8 @@ async function finalDecline({ database, sessions }: WidgetDeps, nonces: Nonces, 
 
 async function endedResult({ database, sessions }: WidgetDeps, nonces: Nonces, id: string): Promise<ChargeResult> {
   const session = await sessions.find(database.db, id);
-  return session && isTerminal(session.status) ? { kind: "ended", result: nonces.result(id, session.status) } : { kind: "busy" };
+  if (!session || !isTerminal(session.status)) return { kind: "busy" };
+  return { kind: "ended", result: nonces.result(id, session.status, session.errorCode) };
 }
 
 function errorOf(code: DeclineCode) {

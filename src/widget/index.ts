@@ -55,7 +55,7 @@ export function createWidget(deps: WidgetDeps): Widget {
     if (!project) return { kind: "missing" };
     if (isTerminal(session.status)) {
       const isKnown = nonces.read(sessionId, nonce) !== null;
-      return { kind: "ended", session, project, result: isKnown ? nonces.result(sessionId, session.status) : null };
+      return { kind: "ended", session, project, result: isKnown ? nonces.result(sessionId, session.status, session.errorCode) : null };
     }
     const { used, busy } = await triesOf(database.db, sessionId, null);
     const processing = busy || (session.phase !== null && session.phase !== "collecting");

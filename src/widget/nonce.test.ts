@@ -24,4 +24,8 @@ test("a result is signed for its session and its status (R-283)", () => {
   const results = [nonces.result(mine, "payment-success"), nonces.result(mine, "payment-failed"), nonces.result(other, "payment-success")];
   assert.match(results[0]!, /^payment-success; session=[0-9a-f-]{36}; signature=[\w-]{43}$/);
   assert.equal(new Set(results.map((result) => result.slice(-43))).size, 3);
+  const unknown = nonces.result(mine, "payment-failed", "outcome_unknown");
+  assert.match(unknown, /; signature=[\w-]{43}; reason=outcome_unknown$/);
+  assert.ok(!unknown.startsWith(results[1]!), "the reason is signed too");
+  assert.equal(nonces.result(mine, "payment-failed", "card_declined"), results[1]);
 });

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { MAY_HAVE_MOVED } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Status } from "#src/sessions/index.ts";
 
@@ -19,8 +20,11 @@ export interface Nonces {
   token(sessionId: string): string;
   /** Whether it is that token. */
   isToken(sessionId: string, token: string | undefined): boolean;
-  /** What became of a session, signed: told to whoever holds one of its nonces (R-283). */
-  result(sessionId: string, status: Status): string;
+  /**
+   * What became of a session, signed: told to whoever holds one of its nonces (R-283). Of why it failed no more than that money may
+   * have moved: another holder is not told what was wrong with the payer's card.
+   */
+  result(sessionId: string, status: Status, errorCode?: string | null): string;
 }
 
 export function createNonces(key: Uint8Array, random: Pick<Random, "bytes">): Nonces {
@@ -45,6 +49,10 @@ export function createNonces(key: Uint8Array, random: Pick<Random, "bytes">): No
       const [expected, given] = [Buffer.from(sign("link", sessionId)), Buffer.from(token ?? "")];
       return expected.length === given.length && timingSafeEqual(expected, given);
     },
-    result: (sessionId, status) => `${status}; session=${sessionId}; signature=${sign("result", sessionId, status)}`,
+    result(sessionId, status, errorCode = null) {
+      const reason = errorCode !== null && MAY_HAVE_MOVED.has(errorCode) ? [errorCode] : [];
+      const signature = sign("result", sessionId, status, ...reason);
+      return [status, `session=${sessionId}`, `signature=${signature}`, ...reason.map((code) => `reason=${code}`)].join("; ");
+    },
   };
 }

@@ -80,6 +80,17 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
     });
   }
 
+  test("a payment that is confirmed while the database is away is begun when it is back: one charge, one webhook (R-286)", async () => {
+    const { session_id, sip_uri } = await service.create();
+    const calling = telephone.call({ target: sip_uri, turns: keyedPayment(), onEvent: (what) => what.startsWith("keyed") && proxy.cut() });
+    await during(calling, untilLogged("payment_waits"));
+    assert.equal(await approvedCharges(simulators.url, session_id), 0);
+    proxy.mend();
+    await assertPaidOnce(session_id);
+    const { prompts } = await calling;
+    assert.match(prompts.join(" "), /approved/);
+  });
+
   test("connections that fall silent in mid-charge are given up, and the payment is written over new ones (R-286)", async () => {
     const { session_id, sip_uri } = await service.create();
     await fault(simulators.url, "stripe", "slow", "/v1/payment_intents");

@@ -18,7 +18,7 @@ import { openChromium, withoutChromium } from "../peers/chromium.ts";
 import { API_KEY, PROMPT_CACHE, ROOT } from "./installation.ts";
 import { payInPage, typedCard, type WidgetMade } from "./paying.ts";
 import { searchable } from "./searchable.ts";
-import { chargesOf, startService, type Service } from "./service.ts";
+import { chargesOf, fault, startService, type Service } from "./service.ts";
 
 /** A widget session from the merchant's server to the shopper's browser and back, over the service's own listeners. */
 
@@ -56,6 +56,9 @@ const THEMED = {
     },
   },
 };
+
+/** Takes cards of a brand whose numbers lie among those of others. */
+const ELO = { slug: "elo", accepted_brands: ["visa", "mastercard", "elo", "maestro"] };
 
 /** The merchant's own script: it keeps what the element tells. */
 const SHOP_SCRIPT = `window.told = [];
@@ -101,7 +104,7 @@ before(async () => {
       },
     },
   });
-  await service.apply({ slug: "acme", name: "Acme", projects: [THEMED] });
+  await service.apply({ slug: "acme", name: "Acme", projects: [THEMED, ELO] });
 });
 after(async () => {
   await service?.close();
@@ -633,6 +636,67 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
+  test("a security code of four digits is refused before anything is sent where the card is none of American Express", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    for (const [number, grouped] of [
+      ["3566002020360505", "3566 0020 2036 0505"],
+      ["6200000000000000000", "6200 0000 0000 0000 000"],
+      ["8171999900000018", "8171 9999 0000 0018"],
+    ] as const) {
+      await page.getByLabel("Card number").fill("");
+      await page.getByLabel("Card number").pressSequentially(number);
+      assert.equal(await page.getByLabel("Card number").inputValue(), grouped);
+      await page.getByLabel("Security code").fill("1234");
+      await page.getByRole("button").click();
+      assert.equal(await page.locator("#cvv-error").textContent(), "Enter the 3 digits on the back of the card.", number);
+    }
+    assert.equal((await service.session(session_id))["status"], "PENDING");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("a card of a brand that the project takes is not refused by the form because its number begins as another brand's", async () => {
+    for (const number of ["6504050000000003", "4936980000000004", "4011780000000006"]) {
+      const { session_id, widget_url } = await create({ project: "elo" });
+      const { page, faults, close } = await open(widget_url);
+      await type(page, "6011111111111117");
+      await page.getByText("This kind of card is not accepted here.").waitFor();
+      await page.getByLabel("Card number").fill(number);
+      await page.getByRole("button").click();
+      await page.getByText("Your payment of $49.95 has been made").waitFor();
+      assert.equal((await service.session(session_id))["status"], "payment-success");
+      assert.deepEqual(faults, []);
+      await close();
+    }
+  });
+
+  test("an expiry date that a script, a paste or a browser puts in whole is written as a typed one", async () => {
+    const { widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    const field = page.getByLabel("Expiry date");
+    await page.evaluate(`(() => {
+      const field = document.querySelector("#expiry");
+      field.value = "0430";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    })()`);
+    assert.equal(await field.inputValue(), "04 / 30");
+    for (const [given, shown] of [
+      ["1230", "12 / 30"],
+      ["12/2030", "12 / 30"],
+      ["122030", "12 / 30"],
+      ["1/30", "01 / 30"],
+      ["1330", "1330"],
+    ] as const) {
+      await field.fill(given);
+      await field.blur();
+      assert.equal(await field.inputValue(), shown);
+    }
+    await page.getByText(/Enter month and year/).waitFor();
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   test("after a decline the focus is at the field that is at fault, which says what is wrong, and the words above what to do", async () => {
     const { widget_url } = await create();
     const { page, faults, close } = await open(widget_url);
@@ -688,6 +752,25 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  test("a tab in which nothing was paid says, of itself, which card paid in another one, and forgets its own", async () => {
+    const { session_id, widget_url } = await create();
+    const { page: one, faults, close } = await open(widget_url);
+    const other = await one.context().newPage();
+    await other.goto(widget_url);
+    await type(other, SECOND);
+    await type(one, PAID);
+    await one.getByRole("button").click();
+    await one.getByText("Visa ending in 1486").waitFor();
+    await other.getByText("Your payment of $49.95 has been made").waitFor();
+    await other.getByText("Visa ending in 1486").waitFor();
+    assert.equal(await other.locator("input, button").count(), 0);
+    await other.reload();
+    await other.getByText("Visa ending in 1486").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   test("a session that is cancelled while the card is typed says so and takes nothing (R-284)", async () => {
     const { session_id, widget_url } = await create();
     const { page, faults, close } = await open(widget_url);
@@ -728,6 +811,81 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await page.getByRole("button").click();
     await page.getByText("Your payment of $49.95 has been made").waitFor();
     assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    await close();
+  });
+
+  test("a payment that failed while the browser was cut off ends with that, not with words about the connection", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    for (let tries = 0; tries < 4; tries++) await payInPage({ session_id, widget_url }, card(DECLINED));
+    await type(page, DECLINED);
+    // The charge arrives, its answer does not, and neither does the first look for it.
+    await page.route("**/charge", (route) => route.fetch().then(() => route.abort()), { times: 1 });
+    await page.route(new URL(`/v1/widget-sessions/${session_id}`, widget_url).href, (route) => route.abort(), { times: 1 });
+    await page.getByRole("button").click();
+    await page.getByText("No connection. Trying again").waitFor();
+    await page.locator(".ended").waitFor();
+    assert.equal(await page.locator("#message").textContent(), "The payment was not made.");
+    assert.equal((await service.session(session_id))["status"], "payment-failed");
+    await close();
+  });
+
+  test("a shopper whose money may have moved is told not to pay again yet, in every language, and nothing of the merchant's endpoint", async () => {
+    for (const [language, words] of [
+      ["en", "The payment could not be processed. Please do not pay again yet."],
+      ["es", "El pago no se pudo procesar. Por favor, no pague otra vez todavía."],
+      ["fr", "Le paiement n’a pas pu être traité. Veuillez ne pas payer de nouveau pour l’instant."],
+    ] as const) {
+      const { session_id, widget_url } = await create({ gateway: "webhook" });
+      await fault(service.simulatorsUrl, "webhook", "garbage");
+      const { page, faults, close } = await open(`${widget_url}?lang=${language}`);
+      await page.locator("#number").fill(PAID);
+      await page.locator("#expiry").fill("12 / 60");
+      await page.locator("#cvv").fill(CODE);
+      await page.locator("#zip").fill("94105");
+      await page.getByRole("button").click();
+      await page.locator(".ended").waitFor();
+      assert.equal(await page.locator("#message").textContent(), words);
+      assert.deepEqual((await service.session(session_id))["error"], {
+        code: "webhook_gateway_error",
+        message: "The card forwarding endpoint did not give a valid answer.",
+      });
+      assert.deepEqual(faults, []);
+      await close();
+    }
+  });
+
+  test("a payment whose outcome stays unknown does not end as one that was not made (R-287)", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await type(page, PAID);
+    // Ten minutes of looking, at once: what the service answers then is in src/api/routes/widget-sessions.test.ts.
+    await page.route("**/charge", (route) =>
+      route.fulfill({
+        status: 410,
+        headers: { "x-widget-result": `payment-failed; session=${session_id}; signature=x; reason=outcome_unknown` },
+        json: { detail: "Session is no longer available" },
+      }),
+    );
+    await page.getByRole("button").click();
+    await page.getByText("The payment is not completed. Please do not pay again yet. You will be told how it ended.").waitFor();
+    await close();
+  });
+
+  test("who has to wait because of too many tries finds himself at the button again, not at the page's beginning (R-372)", async () => {
+    const { widget_url } = await create();
+    const { page, close } = await open(widget_url);
+    await type(page, PAID);
+    await page.route(
+      "**/charge",
+      (route) => route.fulfill({ status: 429, headers: { "retry-after": "2" }, json: { detail: "Rate limit exceeded" } }),
+      { times: 1 },
+    );
+    await page.keyboard.press("Enter");
+    await page.getByText("Please wait 2 seconds.").waitFor();
+    await page.locator("button:focus").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
     await close();
   });
 

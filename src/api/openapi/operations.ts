@@ -162,7 +162,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       "For the widget's frame alone: it needs `Origin` or `Sec-Fetch-Site` of the service's own page, and in `X-Widget-Nonce` the page's nonce, which is good for one try. " +
       "A 402 that may be tried again and a 422 bring the next nonce in the same header. Five tries for each session, malformed ones counted; 10 a minute for each address. " +
-      "While a payment is under way, or its outcome is not known yet, every other try is a 409; afterwards a 410 with the signed result in `X-Widget-Result`.",
+      "While a payment is under way, or its outcome is not known yet, every other try is a 409; afterwards a 410 with the signed result in `X-Widget-Result`, which has a `reason` where the payment failed and money may have moved all the same.",
     path: sessionPath,
     headers: nonceHeader,
     body: "WidgetCharge",

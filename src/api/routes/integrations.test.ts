@@ -599,6 +599,21 @@ test("a delivery that another process is still at waits for its session, and in 
   assert.match((await ask(1000)).error ?? "", /^the same request is under way\. Wait a few seconds/);
 });
 
+test("an agent is not told to try again after a refusal over which money may have moved, and its repeated call takes no second payment (R-383)", async () => {
+  for (const errorCode of ["held_for_review", "duplicate_transaction", "outcome_unknown", "webhook_gateway_error"]) {
+    const call = newBetaCall();
+    const first = await beta(whole({ call }));
+    const id = String(first["session_id"]);
+    await api.sessions.claim(id, { owner: "o", callId: "c" });
+    await api.sessions.apply(id, "charge");
+    await api.sessions.apply(id, "fail", { errorCode, errorMessage: null });
+    const told = await beta(whole({ name: "get_payment_result", args: {}, call }));
+    assert.partialDeepStrictEqual(told, { status: "unknown", session_id: id, error_code: errorCode }, errorCode);
+    assert.match(String(told["next"]), /^Do not take another payment for the same thing/);
+    assert.equal((await beta(whole({ call })))["session_id"], id, errorCode);
+  }
+});
+
 test("what failed may be asked for again in the same call; what is paid, or may be, is not taken twice (R-383)", async () => {
   const call = newBetaCall();
   const ask = () => beta(whole({ call }));

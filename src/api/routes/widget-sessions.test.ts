@@ -216,6 +216,15 @@ describe("what the frame reads", () => {
     assert.equal((await charge("none", "x")).statusCode, 422);
   });
 
+  test("whoever opens a link that was cut short is shown the page for a payment that is not there", async () => {
+    const { create, call } = service();
+    for (const cut of [(await create()).slice(0, -3), "x", "%00"]) {
+      const { statusCode, headers, payload } = await call("GET", `/widget/${cut}`, { key: null });
+      assert.deepEqual([statusCode, headers["content-type"]], [404, "text/html; charset=utf-8"]);
+      assert.match(payload, /There is no such payment/);
+    }
+  });
+
   test("30 minutes after it was made, and after any other end, it is 410 (R-197, R-365)", async () => {
     const { create, frame, charge, page, call, read } = service();
     const id = await create();
@@ -374,6 +383,33 @@ describe("charging", () => {
     const { error, retryable, attempts_left } = (await charge(id, await page(id))).json<Record<string, unknown>>();
     assert.deepEqual([(error as { code: string }).code, retryable, attempts_left], ["fraud_suspected", false, 0]);
     assert.partialDeepStrictEqual(await read(id), { status: "payment-failed", error: { code: "fraud_suspected" } });
+  });
+
+  test("the shopper is not told what the vendor says of a card, such as that it is stolen; the merchant is (R-366)", async () => {
+    const { create, page, charge, read } = service();
+    const id = await create();
+    fake.onCharge = async () => ({ ...declined("fraud_suspected"), message: "Stolen card: pick up" });
+    const answer = (await charge(id, await page(id))).json<Record<string, unknown>>();
+    const message = "The card was declined.";
+    assert.deepEqual([answer["detail"], answer["error"]], [message, { code: "fraud_suspected", message }]);
+    assert.partialDeepStrictEqual(await read(id), { error: { code: "fraud_suspected", message: "Stolen card: pick up" } });
+  });
+
+  test("who finds a payment over whose money may have moved is told so; of other failures he is told no more than that (R-283, R-287)", async () => {
+    const { create, page, frame } = service();
+    for (const [errorCode, reason] of [
+      ["outcome_unknown", "; reason=outcome_unknown"],
+      ["webhook_gateway_error", "; reason=webhook_gateway_error"],
+      ["insufficient_funds", ""],
+    ] as const) {
+      const id = await create();
+      const nonce = await page(id);
+      await api.sessions.apply(id, "claim", { actor: "test" });
+      await api.sessions.apply(id, "fail", { errorCode, errorMessage: null, actor: "test" });
+      const result = String((await frame(id, nonce)).headers["x-widget-result"]);
+      assert.match(result, /^payment-failed; session=/);
+      assert.equal(result.replace(/^.*signature=[\w-]{43}/, ""), reason);
+    }
   });
 
   test("the fifth decline fails the session with that decline's error (R-367, R-192)", async () => {

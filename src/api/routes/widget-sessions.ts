@@ -88,11 +88,13 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
   });
 
   app.get("/widget/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
-    const { session_id: id } = parse(sessionPath, request.params, "path");
+    // A link that was cut short on its way to the shopper is answered in words too.
+    const id = sessionPath.safeParse(request.params).data?.session_id;
     const { lang, dir, t } = request.query as Readonly<Record<string, unknown>>;
     const wishes = { lang: asText(lang), dir: asText(dir), acceptLanguage: request.headers["accept-language"] };
     const frame = await widget.frame();
-    const page = frame.page(await widget.find(id, { token: asText(t) }), wishes);
+    const found: Found = id === undefined ? { kind: "missing" } : await widget.find(id, { token: asText(t) });
+    const page = frame.page(found, wishes);
     return reply.code(page.status).headers(page.headers).send(page.html);
   });
 

@@ -126,6 +126,7 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
   ["a port of another program", { host: port("taken"), rest: { runsHere: false } }, "ports", "fail"],
   ["a port that needs root", { host: port("not allowed") }, "ports", "fail"],
   ["a public host without an address", { host: { publicAddresses: [] } }, "SIP address", "fail"],
+  ["a public host whose addresses are all of the other family", { host: { publicAddresses: ["2001:db8::7"] } }, "SIP address", "fail"],
   ["a loopback address for trunks outside", { host: { publicAddresses: ["127.0.0.1"] } }, "SIP address", "fail"],
   ["a private address for public trunks", { env: { SIP_TRUNKS: "198.51.100.0/24,54.172.60.0/30" } }, "SIP address", "warn"],
   [

@@ -1,12 +1,12 @@
-import ipaddr from "ipaddr.js";
-import { type Config, coversInternet, isLoopbackHost, overlaps } from "#src/config/index.ts";
+import { type Config, coversInternet, overlaps } from "#src/config/index.ts";
 import { rtpPairs } from "#src/kernel/rtp-ports.ts";
-import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
+import { isInside, parseCidrs } from "#src/platform/index.ts";
 import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
 import type { DatabaseFacts, Installation } from "./database-facts.ts";
 import { fail, type Finding, ok, type Result, warn } from "./finding.ts";
 import type { HostFacts } from "./host-facts.ts";
+import { checkSipAddress, isLoopback } from "./sip-address.ts";
 import { checkSpeech } from "./speech.ts";
 import { checkStatusWebhooks } from "./status-webhooks.ts";
 
@@ -124,40 +124,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       return fail(`${name} ${why[state]}`, `choose another with ${setting}, or free it`);
     }),
 
-  "SIP address": ({ host, config }) => {
-    if (!host || !config?.roles.includes("voice")) return [];
-    const { sipPublicHost: name, sipTrunks } = config;
-    if (host.publicAddresses.length === 0)
-      return [fail(`SIP_PUBLIC_HOST ${name} does not resolve`, "give a name or address that callers can reach")];
-    const outside = sipTrunks.filter((trunk) => rangeOf(trunk) !== "loopback");
-    const isListening = !isLoopback(config.sipHost);
-    if (!isListening && host.publicAddresses.some((address) => rangeOf(address) !== "loopback")) {
-      const text = `SIP_HOST ${config.sipHost} is loopback, but SIP_PUBLIC_HOST ${name} is not`;
-      return [
-        outside.length > 0
-          ? fail(`${text}: no call from outside arrives`, "set SIP_HOST to 0.0.0.0, or to the address that trunks reach")
-          : warn(`${text}: calls arrive from this machine alone`, "set SIP_HOST to 0.0.0.0, unless a SIP proxy here passes calls on"),
-      ];
-    }
-    if (outside.length > 0 && host.publicAddresses.some((address) => rangeOf(address) === "loopback")) {
-      return [
-        fail(
-          `SIP_PUBLIC_HOST ${name} is loopback, but trunks are outside: their calls get no media`,
-          "set SIP_PUBLIC_HOST to the address that trunks reach",
-        ),
-      ];
-    }
-    const isPrivate = host.publicAddresses.some((address) => !isPublic(address) && rangeOf(address) === "private");
-    if (isPrivate && outside.some((trunk) => rangeOf(trunk) === "unicast")) {
-      return [
-        warn(
-          `SIP_PUBLIC_HOST ${name} is a private address, but trunks are public`,
-          "set it to the public address if a router translates addresses",
-        ),
-      ];
-    }
-    return [ok(`${name} is ${host.publicAddresses.join(", ")}`)];
-  },
+  "SIP address": ({ host, config }) => (host && config?.roles.includes("voice") ? [checkSipAddress(config, host.publicAddresses)] : []),
 
   "SIP trunks": ({ config }) => {
     if (!config) return [];
@@ -459,15 +426,4 @@ function hasLiveKeys({ asLive, database }: Facts): boolean {
 
 function isSimulated({ config }: Facts): boolean {
   return config !== null && config.simulatorsPort !== null;
-}
-
-/** `host` as in a URL or a setting. */
-function isLoopback(host: string): boolean {
-  return isLoopbackHost(host) || host.endsWith(".localhost");
-}
-
-/** What kind of address it is, or what kind of range begins there; null for a name. */
-function rangeOf(text: string): string | null {
-  const [base = ""] = text.split("/");
-  return ipaddr.isValid(base) ? ipaddr.process(base).range() : null;
 }

@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { type Clock, sleep } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
@@ -68,8 +69,9 @@ export class TransportLayer {
     return this.#transports[protocol] !== undefined;
   }
 
-  /** Binds UDP and TCP to one port and TLS to its own; 0: any free one. Rejects with OperatorError when that cannot be. */
-  async listen(host: string, port: number): Promise<Ports> {
+  /** Binds UDP and TCP to one port and TLS to its own; 0: any free one. `named`: an address or its name. Rejects with OperatorError when that cannot be. */
+  async listen(named: string, port: number): Promise<Ports> {
+    const { address: host } = await lookup(named);
     this.#ports = { port: await this.#listenPlain(host, port), tlsPort: null };
     const { tls } = this.#transports;
     if (!tls) return this.#ports;

@@ -8,7 +8,7 @@ import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
 import { NoAck } from "./errors.ts";
-import { admitResponses, dispatchAck, type Draft, exchange, type Outcome, targetOf } from "./exchange.ts";
+import { admitResponses, dispatchAck, type Draft, exchange, type Outcome, targetInDialog } from "./exchange.ts";
 import { Referral, type ReferOutcome } from "./referral.ts";
 import { SuccessRetransmission } from "./success-retransmission.ts";
 import { type RefreshMethod, SessionRefresh } from "./session-refresh.ts";
@@ -378,7 +378,7 @@ export class CallDialog implements DialogOwner {
     const flow = this.#flow;
     const { nextHop } = this.#dialog;
     // Of a transport that is not spoken here, WebSocket's among them, the peer is where the dialog came from; by sips on TLS alone.
-    const target = targetOf(nextHop) ?? (nextHop.scheme === "sips" && flow.protocol !== "tls" ? null : placeOf(flow));
+    const target = targetInDialog(nextHop) ?? (nextHop.scheme === "sips" && flow.protocol !== "tls" ? null : placeOf(flow));
     return target && { request, target, flow, digest: this.#parts.digest };
   }
 }

@@ -393,6 +393,35 @@ test("each copy of a 2xx is acknowledged again, and a fork's second 2xx is ackno
   await callee.close();
 });
 
+test("a 2xx whose Contact is a name is acknowledged at the server that sent it, else at the first address that can be sent to, and so is its BYE", async () => {
+  const names: Record<string, string[]> = {
+    // Two servers of one name, of which the other one has taken the call, and an address of a family that is not spoken here.
+    "pbx.example": ["127.0.0.9", "::1", "127.0.0.1"],
+    "node.example": ["::1", "127.0.0.2"],
+  };
+  const caller = await agent({ resolver: { addresses: async (name) => names[name] ?? [], services: async () => [] } });
+  const callee = await rawUdp(caller.port);
+  for (const [name, address] of [
+    ["pbx.example", "127.0.0.1"],
+    ["node.example", "127.0.0.2"],
+  ] as const) {
+    // prettier-ignore
+    const answering = address === "127.0.0.1" ? callee : await rawUdp(caller.port, address);
+    const outgoing = caller.agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+    const invite = await callee.requests.next();
+    const contact = ["Contact", `<sip:${name}:${answering.port}>`] as const;
+    callee.send(respond(invite, 200, name, { headers: [contact], sdp: ANSWER }).toBytes());
+    assert.equal((await answering.requests.next()).method, "ACK");
+    const leaving = (await outgoing.answered).dialog.bye();
+    const bye = await answering.requests.next();
+    assert.equal(bye.method, "BYE");
+    answering.send(respond(bye, 200, null).toBytes());
+    await leaving;
+    if (answering !== callee) await answering.close();
+  }
+  await callee.close();
+});
+
 test("a 2xx without a session description means the one that its own branch of a fork rang with", async () => {
   const caller = await agent();
   const callee = await rawUdp(caller.port);
@@ -551,6 +580,13 @@ test("handlers set after the end are still called", async () => {
   await ours.bye();
   assert.equal(theirs.ended, true);
   assert.equal(await ending(theirs), "bye");
+});
+
+test("the listener's address may be a name", async () => {
+  const { port } = await agent({ host: "localhost" });
+  const { agent: asking } = await agent();
+  assert.equal(await asking.options(`sip:127.0.0.1:${port}`), 200);
+  assert.equal(await asking.options(`sip:127.0.0.1:${port};transport=tcp`), 200);
 });
 
 test("a port that is taken is the operator's to change", async () => {

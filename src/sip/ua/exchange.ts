@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { canonicalHost } from "#src/kernel/host-port.ts";
+import { canonicalHost, unbracketed } from "#src/kernel/host-port.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
@@ -100,10 +100,15 @@ async function tryFlow(agent: Agent, draft: Draft, sending: Sending, flow: Flow,
   }
 }
 
-/** The servers of the target. One that nobody knows the address of is sought where the dialog came from. */
+/**
+ * The servers of the target, of several of one name the one first that has made the dialog: the others need not know of it. One that nobody
+ * knows the address of is sought where the dialog came from.
+ */
 async function hopsOf(agent: Agent, { target, flow }: Draft): Promise<Hop[]> {
   const hops = await locate(target, agent.resolver, agent.random).catch(() => []);
-  if (hops.length > 0 || !flow) return hops;
+  if (!flow) return hops;
+  const isOwn = (hop: Hop) => Number(hop.address === flow.address);
+  if (hops.length > 0) return hops.toSorted((one, other) => isOwn(other) - isOwn(one));
   const { address, port } = flow;
   return [{ protocol: target.protocol ?? flow.protocol, address, port, name: address }];
 }
@@ -146,7 +151,8 @@ function complete(agent: Agent, draft: Draft, request: SipRequest, branch: strin
  */
 export function admitResponses(agent: Agent, flow: Flow, from: Uri | null = null): () => void {
   const releases = [agent.access.expect(flow.address), flow.keep()];
-  if (from instanceof SipUri && isIP(from.host)) releases.push(agent.access.expect(canonicalHost(from.host)));
+  const host = from && hostInDialog(from);
+  if (host !== null && isIP(host)) releases.push(agent.access.expect(canonicalHost(host)));
   return () => void agent.clock.after(TRANSACTION_LIFE, () => releases.forEach((release) => release()));
 }
 
@@ -155,14 +161,21 @@ export function admitResponses(agent: Agent, flow: Flow, from: Uri | null = null
  * they may go. Null when there is no way to the target.
  */
 export async function dispatchAck(agent: Agent, draft: Draft, invite: SipRequest): Promise<{ flow: Flow; again: () => void } | null> {
-  const [hop] = await hopsOf(agent, draft);
-  const flow = hop && (await openFlow(agent, draft, hop));
-  if (!flow) return null;
-  if (draft.digest?.isFor(flow.address)) draft.digest.repeat(draft.request, invite);
-  const bytes = complete(agent, draft, draft.request, newBranch(agent), flow).toBytes();
-  const again = () => void flow.send(bytes).catch(() => {});
-  again();
-  return { flow, again };
+  for (const hop of await hopsOf(agent, draft)) {
+    const flow = await openFlow(agent, draft, hop);
+    if (!flow) continue;
+    const { method, requestUri, fields } = draft.request;
+    const ack = new SipRequest(method, requestUri, fields.clone());
+    if (draft.digest?.isFor(flow.address)) draft.digest.repeat(ack, invite);
+    const bytes = complete(agent, draft, ack, newBranch(agent), flow).toBytes();
+    // Nothing would come back from one that it could not be sent to, of a family that is not spoken here say.
+    const isSent = await flow.send(bytes).then(
+      () => true,
+      () => false,
+    );
+    if (isSent) return { flow, again: () => void flow.send(bytes).catch(() => {}) };
+  }
+  return null;
 }
 
 /** Host, port and transport a URI asks for (RFC 3263 section 4.1); null when there is no such transport for it. */
@@ -171,6 +184,19 @@ export function targetOf(uri: Uri): Target | null {
   const asked = uri.params.get("transport")?.toLowerCase() ?? "";
   if (!Object.hasOwn(PROTOCOLS[uri.scheme], asked)) return null;
   return { host: uri.host, port: uri.port, protocol: PROTOCOLS[uri.scheme][asked] ?? null };
+}
+
+/**
+ * As `targetOf`, for an address that a peer has named for a dialog: its `maddr` counts before its host (RFC 3263 section 4). That of a callback
+ * does not, whose host is what the project's rules were asked about.
+ */
+export function targetInDialog(uri: Uri): Target | null {
+  const target = targetOf(uri);
+  return target && { ...target, host: hostInDialog(uri) ?? target.host };
+}
+
+function hostInDialog(uri: Uri): string | null {
+  return uri instanceof SipUri ? unbracketed(uri.params.get("maddr") || uri.host) : null;
 }
 
 /** Whether requests to this SIP URI leave over TLS and nothing else. */

@@ -392,6 +392,31 @@ test("routes recorded by proxies come back in the answer and lead our BYE (secti
   void leaving;
 });
 
+test("a Contact or a route with maddr is talked to there, and may speak from there (RFC 3261 section 19.1.1, RFC 3263 section 4)", async () => {
+  const made = await bench({ trunks: ["127.0.0.1"] });
+  const mediation = await rawUdp(made.port, "127.0.0.2");
+  // The way back of the INVITE is another one, and the host leads elsewhere.
+  const place = `127.0.0.9:${mediation.port};transport=udp;maddr=127.0.0.2`;
+  for (const named of [{ Contact: `<sip:${place}>` }, { Contact: "<sip:far@unreachable.invalid>", "Record-Route": `<sip:${place};lr>` }]) {
+    const call = { "Call-ID": `maddr-${Object.keys(named).length}`, ...named };
+    made.peer.send(requestText(made.peer, { method: "INVITE", headers: call, body: OFFER }));
+    const answering = (await made.calls.next()).answer(ANSWER);
+    const inside = { ...call, To: (await made.peer.responses.next()).header("To") };
+    mediation.send(requestText(mediation, { method: "ACK", headers: inside }));
+    const dialog = await answering;
+    mediation.send(requestText(mediation, { method: "INFO", headers: inside, cseq: 2 }));
+    assert.equal((await mediation.responses.next()).status, 200);
+    made.peer.send(requestText(made.peer, { method: "INFO", headers: inside, cseq: 3 }));
+    assert.equal((await made.peer.responses.next()).status, 200);
+    const leaving = dialog.bye();
+    const bye = await mediation.requests.next();
+    assert.equal(bye.method, "BYE");
+    mediation.send(respond(bye, 200, null).toBytes());
+    await leaving;
+  }
+  await mediation.close();
+});
+
 test("a peer whose own port takes no TCP connection gets our BYE by the connection it made", async () => {
   const made = await testAgent();
   const peer = await rawTcp(made.port);

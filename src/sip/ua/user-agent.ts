@@ -27,7 +27,7 @@ import { StoppableClock } from "./stoppable-clock.ts";
 export interface UserAgentOptions {
   clock: Clock;
   random: Random;
-  /** Address to listen on; 0.0.0.0 and :: mean all. */
+  /** Address to listen on, or its name; 0.0.0.0 and :: mean all. */
   host: string;
   /** UDP and TCP; 0: any port free in both. */
   port: number;

@@ -51,7 +51,12 @@ const BRANDS: readonly (readonly [brand: string, beginning: RegExp, rules: Parti
   ["discover", /^(6011|64[4-9]|65)/, { code: 3 }],
   ["unionpay", /^62/, {}],
 ];
-const ANY_BRAND: Brand = { brand: null, groups: [4, 4, 4, 7], code: null };
+const ANY_BRAND: Brand = { brand: null, groups: [4, 4, 4, 4, 3], code: null };
+/** Numbers of brands without a mark here that begin as those of one above. */
+const AMONG_OTHERS: readonly (readonly [brand: string, beginning: RegExp])[] = [
+  ["elo", /^(40117[89]|431274|438935|451416|457393|45763[12]|627780|65)/],
+  ["maestro", /^(493698|62)/],
+];
 
 /** What the page that this script comes with has. */
 function found<T extends Element>(kind: new () => T, selector: string): T {
@@ -157,8 +162,11 @@ function showEnd(text: string, kind: keyof typeof SEALS, facts: readonly Fact[] 
   message.after(list);
 }
 
-/** The status in the header that only a page of this session is given. */
-const resultOf = ({ headers }: Response): string => (headers.get("x-widget-result") ?? "").split(";", 1)[0] ?? "";
+/** The header that only a page of this session is given: its status, and why it failed where money may have moved all the same. */
+function resultOf({ headers }: Response): { status: string; reason: string | undefined } {
+  const [status = "", ...more] = (headers.get("x-widget-result") ?? "").split("; ");
+  return { status, reason: more.find((part) => part.startsWith("reason="))?.slice("reason=".length) };
+}
 
 /** A page of a session that is over: for the browser that paid, what it saw then; the service is asked whether that is so. */
 async function recall(): Promise<void> {
@@ -166,18 +174,27 @@ async function recall(): Promise<void> {
   if (record === null) return;
   try {
     const response = await fetch(api, { headers: { "x-widget-nonce": record.nonce }, cache: "no-store" });
-    const status = resultOf(response);
+    const { status } = resultOf(response);
     if (response.status === 410 && isPaid(status) && status === record.status) showEnd(record.text, "good", record.facts);
   } catch {
     // The page says that the payment is over, which is true.
   }
 }
 
+/** The tabs of this browser that have the same payment open; null where the browser forbids it in frames. */
+function otherTabs(): BroadcastChannel | null {
+  try {
+    return new BroadcastChannel(remembered.key);
+  } catch {
+    return null;
+  }
+}
+
 function takeCards(form: HTMLFormElement): void {
   const given = (name: string): unknown => JSON.parse(main.dataset[name] ?? "null");
   const texts = given("texts") as Readonly<Record<TextName, string>>;
-  /** Null: the service's own words are in the page's language. */
-  const declines = given("declines") as Readonly<Record<string, string>> | null;
+  /** Words for the codes of refusals; what has none is `card_declined`, or where that has none either what the service says. */
+  const declines = given("declines") as Readonly<Record<string, string>>;
   const fixes = given("fixes") as Readonly<Record<string, string>>;
   const brandNames = given("brands") as Readonly<Record<string, string>>;
   /** Brands that the project restricts itself to; none: all. The service judges those that this script does not know. */
@@ -193,6 +210,9 @@ function takeCards(form: HTMLFormElement): void {
   const fields = [...document.querySelectorAll("input")];
   let { content: nonce } = found(HTMLMetaElement, 'meta[name="widget-nonce"]');
   let isSending = false;
+  /** The payment of another tab of this browser, as that tab was answered. */
+  let elsewhere: Answer | null = null;
+  const tabs = otherTabs();
 
   const fill = (text: string, values: Readonly<Record<string, string | number>>) =>
     text.replace(/\{([a-z0-9]+)\}/g, (whole, key: string) => String(values[key] ?? whole));
@@ -204,9 +224,18 @@ function takeCards(form: HTMLFormElement): void {
   const plain = (text: string) =>
     text.normalize("NFKC").replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 15));
   const digitsOf = (text: string) => text.replace(/[^0-9]/g, "");
+  const isTaken = (brand: string) => accepted.length === 0 || accepted.includes(brand);
   const brandOf = (digits: string): Brand => {
     const [brand = null, , rules] = BRANDS.find(([, beginning]) => beginning.test(digits)) ?? [];
+    // It may be of one that the project takes: the service judges.
+    const isOther = brand !== null && !isTaken(brand);
+    if (isOther && AMONG_OTHERS.some(([other, beginning]) => isTaken(other) && beginning.test(digits))) return ANY_BRAND;
     return { ...ANY_BRAND, ...rules, brand };
+  };
+  /** Digits of the security code; null while the number does not tell. The service has it so too: four for one brand alone. */
+  const codeLength = (): number | null => {
+    const digits = digitsOf(number.value);
+    return brandOf(digits).code ?? (digits.length < LEAST_DIGITS ? null : 3);
   };
 
   function passesLuhn(digits: string): boolean {
@@ -228,14 +257,14 @@ function takeCards(form: HTMLFormElement): void {
   }
 
   function isCode(text: string): boolean {
-    const { code: length } = brandOf(digitsOf(number.value));
+    const length = codeLength();
     return /^[0-9]{3,4}$/.test(text.trim()) && (length === null || text.trim().length === length);
   }
 
   /** Whether the brand is known, and not one that the project takes. */
   function isOtherBrand(digits: string): boolean {
     const { brand } = brandOf(digits);
-    return accepted.length > 0 && brand !== null && !accepted.includes(brand);
+    return brand !== null && !isTaken(brand);
   }
   /** Whether the card's last month is over everywhere on Earth. */
   function isOver(text: string): boolean {
@@ -260,7 +289,7 @@ function takeCards(form: HTMLFormElement): void {
   function wordsFor(field: HTMLInputElement): string {
     const digits = digitsOf(number.value);
     if (field === number && digits.length < LEAST_DIGITS) return texts.numberShort;
-    const { code: length } = brandOf(digits);
+    const length = codeLength();
     if (field === code && length !== null) return length === 4 ? texts.cvvWrongFront : texts.cvvWrongBack;
     return errorOf(field).dataset["wrong"] ?? "";
   }
@@ -320,6 +349,14 @@ function takeCards(form: HTMLFormElement): void {
     if (month !== undefined) field.value = `${month} / `;
     else if (/^[0-9]{2}$/.test(field.value)) field.value = `${field.value} / `;
     else if (/^[2-9]$/.test(field.value)) field.value = `0${field.value} / `;
+    // Put in whole, by a script or from the clipboard.
+    else if (/^[0-9]{4}$/.test(field.value)) spread(field);
+  }
+
+  /** A whole expiry date as a typed one is written. */
+  function spread(field: HTMLInputElement): void {
+    const date = expiryOf(field.value);
+    if (date) field.value = `${String(date.month).padStart(2, "0")} / ${String(date.year).slice(-2)}`;
   }
 
   function clear(): void {
@@ -352,11 +389,12 @@ function takeCards(form: HTMLFormElement): void {
     for (const field of fields) field.disabled = isLocked;
   }
 
-  function ready(focus: HTMLInputElement | null): void {
+  /** The form again, at what has to be done: a field's text is selected. */
+  function ready(focus: HTMLInputElement | HTMLButtonElement): void {
     work(false);
     lock(false);
-    focus?.focus();
-    focus?.select();
+    focus.focus();
+    if (focus instanceof HTMLInputElement) focus.select();
   }
 
   /** The end: the form goes, and what was typed with it. `paid`: brand and last four, where the answer said them. */
@@ -391,8 +429,9 @@ function takeCards(form: HTMLFormElement): void {
   }
 
   function finishAs(response: Response): void {
-    const status = resultOf(response);
-    finish(isPaid(status) || isUnpaid(status) ? status : "over");
+    const { status, reason } = resultOf(response);
+    if (reason !== undefined) say(declines[reason] ?? "", "bad");
+    finish(isPaid(status) || isUnpaid(status) ? status : "over", elsewhere);
   }
 
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -404,7 +443,8 @@ function takeCards(form: HTMLFormElement): void {
       try {
         response = await fetch(api, { headers: { "x-widget-nonce": nonce }, cache: "no-store" });
       } catch {
-        say(texts.unreachable, "bad");
+        // "bad" would stand as the reason of a payment that turns out to have failed.
+        say(texts.unreachable, "wait");
       }
       if (response?.status === 410) return finishAs(response);
       if (response?.status === 404) return finish("over");
@@ -443,7 +483,7 @@ function takeCards(form: HTMLFormElement): void {
     return first;
   }
 
-  const declineWords = ({ detail, error }: Answer) => declines?.[error.code] ?? declines?.["card_declined"] ?? detail;
+  const declineWords = ({ detail, error }: Answer) => declines[error.code] ?? declines["card_declined"] ?? detail;
 
   /** The shopper may try again: the field that the refusal is about is marked and has the focus. */
   function showDecline(answer: Answer): void {
@@ -467,7 +507,10 @@ function takeCards(form: HTMLFormElement): void {
     });
     nonce = response.headers.get("x-widget-nonce") ?? nonce;
     const answer = (await response.json()) as Answer;
-    if (response.status === 200) return finish(answer.status, answer);
+    if (response.status === 200) {
+      tabs?.postMessage(answer);
+      return finish(answer.status, answer);
+    }
     if (response.status === 410) return finishAs(response);
     if (response.status === 402) {
       if (code) code.value = "";
@@ -484,7 +527,7 @@ function takeCards(form: HTMLFormElement): void {
       say(fill(texts.wait, { seconds }), "bad");
       await pause(seconds * 1000);
       say("");
-      return ready(null);
+      return ready(submit);
     }
     // In progress, a used nonce, a fault of the service: the session itself says what became of it.
     return look();
@@ -520,6 +563,11 @@ function takeCards(form: HTMLFormElement): void {
       brand: brandOf(digitsOf(number.value)).brand,
     });
 
+  tabs?.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
+    elsewhere = data;
+    // A try that is under way is answered that the session is over.
+    if (!isSending) finish(data.status, data);
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!isSending) void pay();
@@ -542,6 +590,7 @@ function takeCards(form: HTMLFormElement): void {
     field.addEventListener("compositionend", typed);
     field.addEventListener("blur", () => {
       if (field === number) group(number);
+      else if (field === expiry) spread(expiry);
       if (field.value !== "") check(field);
     });
   }

@@ -155,9 +155,26 @@ const FR: Texts = {
   test: "Mode test : aucun argent ne circule.",
 };
 
-/** What a decline is called where the service's own English words are not shown; the others are `card_declined`. */
-type Declines = Readonly<Partial<Record<DeclineCode, string>> & { card_declined: string }>;
+/**
+ * What a decline is called; in English the others are what the service says, in other languages `card_declined`. Who may have paid is told
+ * not to pay again (kernel/payment.ts, MAY_HAVE_MOVED), and nobody is told of the merchant's settings.
+ */
+type Declines = Readonly<Partial<Record<DeclineCode, string>>>;
 
+const EN_NOT_PROCESSED = "The payment could not be processed.";
+const EN_NOT_AGAIN = "Please do not pay again yet.";
+const EN_DECLINES: Declines = {
+  held_for_review: `The payment is held for review, and your bank may hold the money. ${EN_NOT_AGAIN}`,
+  authentication_required: "The bank wants a check that cannot be done here.",
+  duplicate_transaction: `The same payment was made a moment ago, so this one was refused. ${EN_NOT_AGAIN}`,
+  gateway_credentials_invalid: EN_NOT_PROCESSED,
+  gateway_misconfigured: EN_NOT_PROCESSED,
+  outcome_unknown: `The payment is not completed. ${EN_NOT_AGAIN} You will be told how it ended.`,
+  webhook_gateway_error: `${EN_NOT_PROCESSED} ${EN_NOT_AGAIN}`,
+};
+
+const ES_NOT_PROCESSED = "El pago no se pudo procesar.";
+const ES_NOT_AGAIN = "Por favor, no pague otra vez todavía.";
 const ES_DECLINES: Declines = {
   card_declined: "La tarjeta fue rechazada.",
   insufficient_funds: "La tarjeta no tiene fondos suficientes.",
@@ -167,10 +184,19 @@ const ES_DECLINES: Declines = {
   incorrect_zip: "El código postal es incorrecto.",
   invalid_expiry: "La fecha de vencimiento no es válida.",
   card_not_supported: "Esta tarjeta no se acepta.",
-  processing_error: "El pago no se pudo procesar.",
+  held_for_review: `El pago está en revisión, y su banco puede retener el dinero. ${ES_NOT_AGAIN}`,
+  authentication_required: "El banco pide una verificación que aquí no es posible.",
+  duplicate_transaction: `El mismo pago se hizo hace un momento, así que este fue rechazado. ${ES_NOT_AGAIN}`,
+  processing_error: ES_NOT_PROCESSED,
+  gateway_credentials_invalid: ES_NOT_PROCESSED,
+  gateway_misconfigured: ES_NOT_PROCESSED,
+  outcome_unknown: `El pago no se ha completado. ${ES_NOT_AGAIN} Se le avisará cómo terminó.`,
+  webhook_gateway_error: `${ES_NOT_PROCESSED} ${ES_NOT_AGAIN}`,
   gateway_unavailable: "El servicio de pago no está disponible; no se cobró nada.",
 };
 
+const FR_NOT_PROCESSED = "Le paiement n’a pas pu être traité.";
+const FR_NOT_AGAIN = "Veuillez ne pas payer de nouveau pour l’instant.";
 const FR_DECLINES: Declines = {
   card_declined: "La carte a été refusée.",
   insufficient_funds: "La carte n’est pas suffisamment approvisionnée.",
@@ -180,7 +206,14 @@ const FR_DECLINES: Declines = {
   incorrect_zip: "Le code postal est incorrect.",
   invalid_expiry: "La date d’expiration n’est pas valable.",
   card_not_supported: "Cette carte n’est pas acceptée.",
-  processing_error: "Le paiement n’a pas pu être traité.",
+  held_for_review: `Le paiement est en cours de vérification, et votre banque peut retenir l’argent. ${FR_NOT_AGAIN}`,
+  authentication_required: "La banque demande une vérification impossible ici.",
+  duplicate_transaction: `Le même paiement a été fait il y a un instant, alors celui-ci a été refusé. ${FR_NOT_AGAIN}`,
+  processing_error: FR_NOT_PROCESSED,
+  gateway_credentials_invalid: FR_NOT_PROCESSED,
+  gateway_misconfigured: FR_NOT_PROCESSED,
+  outcome_unknown: `Le paiement n’est pas terminé. ${FR_NOT_AGAIN} On vous dira comment il s’est terminé.`,
+  webhook_gateway_error: `${FR_NOT_PROCESSED} ${FR_NOT_AGAIN}`,
   gateway_unavailable: "Le service de paiement est indisponible ; rien n’a été débité.",
 };
 
@@ -188,12 +221,11 @@ interface Language {
   /** BCP 47: how amounts are written. */
   locale: string;
   texts: Texts;
-  /** Null: what the service says. */
-  declines: Declines | null;
+  declines: Declines;
 }
 
 const LANGUAGES = {
-  en: { locale: "en-US", texts: EN, declines: null },
+  en: { locale: "en-US", texts: EN, declines: EN_DECLINES },
   es: { locale: "es-US", texts: ES, declines: ES_DECLINES },
   fr: { locale: "fr-CA", texts: FR, declines: FR_DECLINES },
 } as const satisfies Record<string, Language>;
