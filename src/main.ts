@@ -1,4 +1,4 @@
-import { COMMANDS, mistakeOf, usage, VERSION } from "./cli/index.ts";
+import { COMMANDS, mistakeOf, unknownCommand, usage, VERSION } from "./cli/index.ts";
 
 /**
  * The one program: `voicetill COMMAND ...`. A fault of the operator's making ends in one sentence and exit status 1; anything
@@ -18,9 +18,11 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
 
 if (name === "--version") {
   process.stdout.write(`${VERSION}\n`);
-} else if (isHelp || !command) {
-  (isHelp ? process.stdout : process.stderr).write(`${isHelp ? "" : `There is no command "${name}".\n\n`}${usage()}\n`);
-  process.exitCode = isHelp ? 0 : 1;
+} else if (isHelp) {
+  process.stdout.write(`${usage()}\n`);
+} else if (!command) {
+  process.stderr.write(`${unknownCommand(name)}\n`);
+  process.exitCode = 1;
 } else {
   try {
     process.exitCode = await (await command.load()).run(args);

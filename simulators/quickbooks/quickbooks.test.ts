@@ -45,6 +45,8 @@ describe("the QuickBooks simulator keeps to what Intuit does", () => {
     assert.match(poor.json.errors[0].message as string, /insufficient/);
     const emulated = await send(await request(send, charges, { ...CHARGE, card: { ...CARD, name: "emulate=10401" } }));
     assert.equal(emulated.json.status, "DECLINED");
+    const named = await send(await request(send, charges, { ...CHARGE, card: { ...CARD, name: "card_declined" } }));
+    assert.equal(named.json.status, "CAPTURED", "no name but emulate=... decides");
   });
 
   test("a charge is voided by its Request-Id before the batch closes, and refunded whenever", async () => {

@@ -2,7 +2,7 @@ import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isEx
 import { refuseWith } from "../kit/index.ts";
 import type { Answer, FieldFault, Fields, Incoming } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
-import { AVS_RISKS, CVC_RISKS, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
+import { AVS_RISKS, byHolder, CVC_RISKS, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
 import type { Details, Payment, State, WorldpayCall } from "./outcomes.ts";
 import { EVENTS, INSTRUMENT, isSent, LARGEST, PART, PAYMENT, QUERY } from "./rules.ts";
 
@@ -138,7 +138,7 @@ function pay(call: WorldpayCall): Answer {
   if (isSent(call.fields, "instruction.threeDS"))
     return json(201, { outcome: "3dsDeviceDataRequired", transactionReference: call.text("transactionReference") });
   const declined =
-    call.decide(ISSUER, card.number) ?? ISSUER(holder) ?? (isExpired(card.month, card.year, tools.now()) ? ISSUER("expired_card") : null);
+    call.decide(ISSUER, card.number) ?? byHolder(holder) ?? (isExpired(card.month, card.year, tools.now()) ? ISSUER("expired_card") : null);
   const isFraud = holder === "fs-highRisk";
   const risks = risksOf(call);
   const isAuto = call.text("instruction.settlement.auto") === "true";

@@ -15,6 +15,8 @@ export const ISSUER = issuer<No>(`
   REFUSED 5|REFUSED, REFUSED34 34|FRAUD SUSPICION, REFUSED43 43|STOLEN CARD, SOFT_DECLINED 65|AUTHENTICATION REQUESTED
   REFUSEDRC79MAC01 79|REFUSED|01, REFUSEDRC79MAC02 79|REFUSED|02, REFUSEDRC83MAC03 83|REFUSED|03
 `);
+/** Of names those in capitals alone decide. */
+export const byHolder = (name: string): No | null => (/^[A-Z]/.test(name) ? ISSUER(name) : null);
 /** A match has no risk factor at all. */
 export const CVC_RISKS: ReadonlyMap<string, string> = new Map([
   ["444", "notMatched"],

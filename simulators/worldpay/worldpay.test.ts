@@ -45,6 +45,7 @@ describe("the Worldpay simulator keeps to what Worldpay does", () => {
     assert.deepEqual([refused.status, refused.json.refusalCode, refused.json.refusalDescription], [201, "51", "LIMIT EXCEEDED"]);
     assert.deepEqual([refused.json.issuer, refused.json._links], [undefined, undefined]);
     assert.deepEqual((await send(holder("REFUSEDRC83MAC03"))).json.advice, { code: "03" });
+    assert.equal((await send(holder("card_declined"))).json.outcome, "sentForSettlement", "any other name is authorised");
     const again = charge();
     const ids = [(await send(again)).json.paymentId, (await send(again)).json.paymentId];
     assert.notEqual(ids[0], ids[1]);

@@ -30,10 +30,17 @@ export const operations: Operations = { apply };
 export const run = runnerOf("apply", operations);
 
 function readText(file: string): string {
+  let bytes: Buffer;
   try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
+    bytes = readFileSync(file === "-" ? 0 : file);
   } catch (cause) {
     throw new OperatorError(`The file ${JSON.stringify(file)} cannot be read.`, { cause });
+  }
+  try {
+    // A sign that cannot be read would be stored as another one, in a secret too.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new OperatorError(`The file ${JSON.stringify(file)} is not UTF-8.`, { cause });
   }
 }
 

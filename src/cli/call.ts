@@ -40,7 +40,8 @@ export async function run(args: string[]): Promise<number> {
     process.stdout.write(`${USAGE}\n`);
     return 0;
   }
-  if (target === undefined || more.length > 0) throw new OperatorError(USAGE);
+  if (target === undefined || more.length > 0)
+    throw new OperatorError("voicetill call takes one TARGET, a session id or a SIP URI (--help tells more).");
 
   const config = readConfig(process.env);
   const sessionId = parseUuid(target);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { lstatSync, rmSync, statSync } from "node:fs";
 import { createServer, request, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { OperatorError } from "#src/kernel/errors.ts";
@@ -101,6 +102,21 @@ async function read(incoming: IncomingMessage): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Whether a service runs on `dataDir` and takes commands. */
+export async function isServed(dataDir: string): Promise<boolean> {
+  const path = socketOf(dataDir);
+  if (isOurs(dataDir, path) === null) return false;
+  const socket = connect(path);
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Asks the service that runs on `dataDir`; null when none does. Throws OperatorError with the service's refusal. */

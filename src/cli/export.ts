@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import { none, operation, type Operations, runnerOf } from "./operation.ts";
 
 const HEAD = `# What voicetill export found. Applied here it changes nothing. Secrets are not in it: elsewhere, API keys and the webhooks' secrets are
-# made anew, and apply names the credentials that are missing. Recordings are named: apply reads them beside this file.
+# made anew, and apply names the credentials and platforms' secrets that are missing. Recordings are named: apply reads them beside this file.
 `;
 
 const exported = operation({

@@ -1,3 +1,5 @@
+import { nearest } from "#src/kernel/nearest.ts";
+
 export { mistakeOf } from "./help.ts";
 export { VERSION } from "#src/version.ts";
 
@@ -37,6 +39,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   migrate: { summary: "bring the database to this version", load: () => import("./migrate.ts") },
   config: { summary: "print the settings in force, secrets masked", load: () => import("./config.ts") },
 };
+
+/** The sentence for a command that there is not. */
+export function unknownCommand(name: string): string {
+  const meant = nearest(name, Object.keys(COMMANDS));
+  return `There is no command "${name}"; ${meant === null ? "" : `did you mean "${meant}"? `}voicetill --help lists them.`;
+}
 
 /** The list of commands, for `--help`. */
 export function usage(): string {

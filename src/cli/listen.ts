@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { isWebhookSecret } from "#src/projects/index.ts";
-import { isHelped } from "./help.ts";
+import { isHelped, portOf } from "./help.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 import { untilSignal } from "./signal.ts";
 
@@ -13,12 +13,10 @@ export async function run(args: string[]): Promise<number> {
   if (isHelped(args, USAGE)) return 0;
   const text = { type: "string" } as const;
   const { values } = parseArgs({ args, options: { port: text, secret: text, "forward-to": text, json: { type: "boolean" } } });
-  const port = Number(values.port ?? "9000");
-  if (values.secret === undefined || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new OperatorError(USAGE);
-  }
-  if (!isWebhookSecret(values.secret))
-    throw new OperatorError("--secret takes the project's, whsec_ and base64 behind it, as voicetill apply printed it or its file has it.");
+  const port = portOf(values.port ?? "9000");
+  const needed = "the project's, whsec_ and base64 behind it, as voicetill apply printed it or its file has it.";
+  if (values.secret === undefined) throw new OperatorError(`--secret is missing: it takes ${needed}`);
+  if (!isWebhookSecret(values.secret)) throw new OperatorError(`--secret takes ${needed}`);
   const forwardTo = values["forward-to"] ?? null;
   if (forwardTo !== null && !/^https?:$/.test(URL.parse(forwardTo)?.protocol ?? ""))
     throw new OperatorError(`--forward-to takes an http or https address; ${JSON.stringify(forwardTo)} is none.`);

@@ -88,19 +88,28 @@ function parseArguments(name: string, { options, arguments: words }: AnyOperatio
 export const perform = (config: Config, name: string, chosen: AnyOperation, input: object): Promise<unknown> =>
   inServiceElse(config, name, input, () => workHere(config, chosen, input));
 
+/** Does the work where the database is: in the service that runs on the embedded folder, else `here`. */
+export const inServiceElse = (config: Config, name: string, input: object, here: () => Promise<unknown>): Promise<unknown> =>
+  whenFolderIsFree(async () => {
+    const done = config.embedded ? await requestRunning(config.dataDir, name, input) : null;
+    return done ? done.output : await here();
+  });
+
 /** How often, and how long apart, the embedded folder is asked for that another command has, or a service that is starting. */
 const TRIES = 40;
 const APART_MS = 250;
 
-/** Does the work where the database is: in the service that runs on the embedded folder, else `here`. */
-export async function inServiceElse(config: Config, name: string, input: object, here: () => Promise<unknown>): Promise<unknown> {
+/** Does `work`, again for 10 s while it meets a folder in use. `onUse` is told of each time, with its number; what it throws ends the waiting. */
+export async function whenFolderIsFree<T>(
+  work: () => Promise<T>,
+  onUse: (inUse: FolderInUse, tries: number) => Promise<void> = async () => {},
+): Promise<T> {
   for (let tries = 1; ; tries++) {
-    const done = config.embedded ? await requestRunning(config.dataDir, name, input) : null;
-    if (done) return done.output;
     try {
-      return await here();
+      return await work();
     } catch (error) {
       if (!(error instanceof FolderInUse) || tries === TRIES) throw error;
+      await onUse(error, tries);
     }
     await delay(APART_MS);
   }

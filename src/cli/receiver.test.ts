@@ -88,7 +88,7 @@ test("a taken port is one sentence that names it and says how another is chosen"
     const taken = await startReceiver(first.port, SECRET, () => {}).catch((error: unknown) => error);
     const sentence = `Port ${first.port} on 127.0.0.1 is taken by another program. Choose another with`;
     assert.equal(mistakeOf(taken, "listen"), `${sentence} --port (0 = any free port).`);
-    assert.equal(mistakeOf(taken, "serve"), `${sentence} PORT, SIP_PORT or SIMULATORS_PORT (0 = any free port).`);
+    assert.equal(mistakeOf(taken, "demo"), `${sentence} PORT, SIP_PORT, SIP_TLS_PORT or SIMULATORS_PORT (0 = any free port).`);
     assert.equal(mistakeOf(Object.assign(new Error("x"), { code: "EACCES", syscall: "open" }), "serve"), null);
     const nowhere = Object.assign(new Error("x"), { code: "ENOTFOUND", syscall: "getaddrinfo", hostname: "till.invalid" });
     assert.equal(mistakeOf(nowhere, "serve"), "HOST, SIP_HOST or SIP_PUBLIC_HOST: no address is found for till.invalid.");

@@ -1,13 +1,15 @@
 import { writeSync } from "node:fs";
+import { resolve } from "node:path";
 import { startApp, type App } from "../app.ts";
-import { describeSettings, takeConfig } from "#src/config/index.ts";
+import { type Config, describeSettings, takeConfig } from "#src/config/index.ts";
 import { armCrash } from "#src/kernel/crash-points.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { createLog } from "#src/platform/index.ts";
 import { addresses, banner } from "./banner.ts";
-import { openControl } from "./control.ts";
+import { isServed, openControl } from "./control.ts";
 import { checkBeforeStart } from "./doctor/at-start.ts";
-import { runOperation } from "./operation.ts";
+import { portFault } from "./help.ts";
+import { runOperation, whenFolderIsFree } from "./operation.ts";
 import { untilFirstSignal } from "./signal.ts";
 
 /** Running calls may take this long to end after SIGTERM (R-292). */
@@ -28,7 +30,17 @@ export async function run(args: string[]): Promise<number> {
   armCrash(config.crashAt, die);
   // Before anybody can know that the service runs: whoever stops it then is not answered by a process that just dies.
   const stopped = untilFirstSignal(() => process.exit(1));
-  const app = await startApp(config, log, { check: (opened) => checkBeforeStart(config, opened, log) });
+  const app = await whenFolderIsFree(
+    () => startApp(config, log, { check: (opened) => checkBeforeStart(config, opened, log) }),
+    async (inUse, tries) => {
+      // A service keeps the folder, a command gives it back.
+      if (await isServed(config.dataDir)) throw inUse;
+      if (tries === 1) process.stderr.write(`Waiting for a command to end that has the folder ${resolve(config.dataDir)}.\n`);
+    },
+  ).catch((error: unknown) => {
+    const sentence = portFault(error, (port) => settingsOfPort(config, port));
+    throw sentence === null ? error : new OperatorError(sentence);
+  });
   const control = config.embedded
     ? await openControl(
         config.dataDir,
@@ -41,6 +53,13 @@ export async function run(args: string[]): Promise<number> {
   await drain(app);
   await control?.close();
   return 0;
+}
+
+/** Whose value the port is; undefined when it was any free one. */
+function settingsOfPort({ port: http, sipPort, sipTlsPort, simulatorsPort }: Config, port: number | undefined): string | undefined {
+  const settings = { PORT: http, SIP_PORT: sipPort, SIP_TLS_PORT: sipTlsPort, SIMULATORS_PORT: simulatorsPort };
+  const names = Object.entries(settings).flatMap(([name, value]) => (value === port ? [name] : []));
+  return names.length > 0 ? names.join(" or ") : undefined;
 }
 
 /** For the tests of crashes: no goodbye, and nothing of this process runs after it. */

@@ -21,7 +21,9 @@ const list = operation({
   },
   async work({ sessions, projects, database }, { project: name, ...filter }) {
     const project = name === null ? null : namedIn(await projects.overview(database.db), name);
-    return (await sessions.list(database.db, { project, ...filter })).map(listed);
+    const found = await sessions.list(database.db, { project, ...filter });
+    const slugs = await organizationSlugs({ projects, database });
+    return found.map((session) => listed(session, slugs));
   },
   show: (rows) =>
     rows.length === 0
@@ -30,7 +32,7 @@ const list = operation({
           ["SESSION", "PROJECT", "KEYS", "STATUS", "AMOUNT", "MODE", "GATEWAY", "CALLER", "MADE"],
           rows.map((row) => [
             row.session_id,
-            row.project,
+            `${row.organization}/${row.project}`,
             row.environment,
             row.phase === null || row.phase === "collecting" ? row.status : `${row.status} (${row.phase})`,
             `${row.amount} ${row.currency}`,
@@ -59,7 +61,7 @@ const show = operation({
     const { db } = modules.database;
     const session = await find(modules, id);
     return {
-      ...detailed(session),
+      ...detailed(session, await organizationSlugs(modules)),
       erased_at: await erasedAt(db, id),
       attempts: await attemptsOf(db, id),
       webhook: await findEvent(db, id),
@@ -69,7 +71,7 @@ const show = operation({
     const sections = [
       facts([
         ["session", session.session_id],
-        ["project", session.project],
+        ["project", `${session.organization}/${session.project}`],
         ["keys", session.environment],
         ["status", session.phase === null ? session.status : `${session.status}, ${session.phase}`],
         ["error", session.error && [session.error.code, session.error.message].filter(Boolean).join(": ")],
@@ -125,7 +127,7 @@ const cancel = operation({
   async work(modules, { id }) {
     const { organizationId, environment } = await find(modules, id);
     const result = await modules.sessions.cancel(id, { organizationId, environment }, "operator", "command");
-    if (result.kind === "cancelled") return listed(result.session);
+    if (result.kind === "cancelled") return listed(result.session, await organizationSlugs(modules));
     const why = result.kind === "missing" ? "it is gone" : result.phase === null ? `status: ${result.status}` : "payment in progress";
     throw new OperatorError(`Session ${id} cannot be cancelled (${why}).`);
   },
@@ -160,9 +162,17 @@ async function find({ sessions, database }: CommandModules, id: string): Promise
   return session;
 }
 
-function listed(session: Session) {
+type Slugs = ReadonlyMap<string, string>;
+
+/** Organisations' slugs by their ids: a project's own slug may be another organisation's too. */
+async function organizationSlugs({ projects, database }: Pick<CommandModules, "projects" | "database">): Promise<Slugs> {
+  return new Map((await projects.overview(database.db)).map(({ organizationId, organization }) => [organizationId, organization]));
+}
+
+function listed(session: Session, slugs: Slugs) {
   return {
     session_id: session.id,
+    organization: slugs.get(session.organizationId) ?? null,
     project: session.projectSlug,
     environment: session.environment,
     channel: session.channel,
@@ -178,9 +188,9 @@ function listed(session: Session) {
   };
 }
 
-function detailed(session: Session) {
+function detailed(session: Session, slugs: Slugs) {
   return {
-    ...listed(session),
+    ...listed(session, slugs),
     error: session.errorCode === null ? null : { code: session.errorCode, message: session.errorMessage },
     card: session.cardLast4 === null ? null : `${session.cardBrand ?? ""} ${session.cardLast4}`.trim(),
     description: session.description,

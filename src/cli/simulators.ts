@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { startSimulators } from "#simulators/index.ts";
-import { isHelped } from "./help.ts";
+import { isHelped, portOf } from "./help.ts";
 import { untilSignal } from "./signal.ts";
 
 const USAGE = `Usage: voicetill simulators [--port N] [--ledger FILE] [--json]
@@ -10,8 +10,7 @@ The gateway simulators alone, on 127.0.0.1:N (8090). Each entry of their ledger 
 export async function run(args: string[]): Promise<number> {
   if (isHelped(args, USAGE)) return 0;
   const { values } = parseArgs({ args, options: { port: { type: "string" }, ledger: { type: "string" }, json: { type: "boolean" } } });
-  const port = Number(values.port ?? "8090");
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new OperatorError(USAGE);
+  const port = portOf(values.port ?? "8090");
   const ledgerFile = values.ledger;
   const simulators = await startSimulators({ port, host: "127.0.0.1", ...(ledgerFile !== undefined && { ledgerFile }) }).catch(
     (cause: NodeJS.ErrnoException) => {

@@ -33,7 +33,7 @@ const list = operation({
     });
     const rows = payments.map((row) => [
       row.reference,
-      row.project,
+      `${row.organization}/${row.project}`,
       row.gateway,
       `${row.amount} ${row.currency}`,
       `${row.card_brand} ${row.card_last4}`,
@@ -41,7 +41,13 @@ const list = operation({
       row.status,
       row.todo,
     ]);
-    const undialled = callbacks.map((row) => [row.session_id, row.project, row.status, row.transfer_status, moment(row.created_at)]);
+    const undialled = callbacks.map((row) => [
+      row.session_id,
+      `${row.organization}/${row.project}`,
+      row.status,
+      row.transfer_status,
+      moment(row.created_at),
+    ]);
     return [
       "Calls that matched no session (the last week):",
       told.length === 0 ? "  none" : told.join("\n\n"),

@@ -83,9 +83,9 @@ const test = operation({
     if (!answer) throw new OperatorError(`${name} has no status_webhook for ${environment} sessions: apply one.`);
     return answer;
   },
-  show: ({ url, status, reason, ms }) =>
+  show: ({ url, sent, status, reason, ms }) =>
     status === null
-      ? `${url} did not answer: ${reason}.`
+      ? `${sent ? `${url} did not answer` : `Nothing was sent to ${url}`}: ${reason}.`
       : `${url} answered ${status} in ${ms} ms${isTaken(status) ? "." : ": 2xx says that it was taken."}`,
   fails: ({ status }) => !isTaken(status),
 });

@@ -1,6 +1,7 @@
 import type { Secret } from "#src/kernel/secret.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
 import {
+  atLeastOne,
   baseUrl,
   cidrs,
   count,
@@ -188,7 +189,7 @@ export const SETTINGS = {
     "what becomes of an amount with a fraction of a cent, of a currency that has cents: refused with 422, or rounded half up",
   ),
   PHONE_NUMBER: optional(phone, "number answered where a project has none"),
-  MAX_CALLS: required(count, "1000", "calls at once; the next one is refused with 503"),
+  MAX_CALLS: required(atLeastOne, "1000", "calls at once; the next one is refused with 503"),
   TRANSFERS_AT_ONCE: required(count, "50", "callbacks dialled at once, by all processes together; beyond, transfers fail"),
   TRANSFERS_PER_DAY: required(count, "500", "callbacks dialled for each project in a day (UTC); beyond, transfers fail"),
   RETENTION_PERSONAL_DAYS: required(

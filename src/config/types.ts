@@ -4,6 +4,7 @@ import { z } from "zod";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { unbracketed } from "#src/kernel/host-port.ts";
 import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
+import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { parseTrunk } from "#src/kernel/sip-trunk.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
@@ -29,6 +30,7 @@ function wholeNumber(noun: string, least: number, most: number): Kind<number> {
 export const port = wholeNumber("a port from 0 to 65535", 0, 65_535);
 export const perMinute = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
 export const count = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
+export const atLeastOne = wholeNumber("a whole number from 1 to 1000000", 1, 1_000_000);
 export const days = wholeNumber("a number of days from 0 to 36500", 0, 36_500);
 export const ttl = wholeNumber("a number of seconds from 10 to 86400", 10, 86_400);
 
@@ -144,7 +146,7 @@ export interface PortRange {
 }
 
 export const portRange: Kind<PortRange> = {
-  complaint: isNot("a range of ports such as 20000-29999"),
+  complaint: isNot("a range of ports such as 20000-29999, with an even one and the next in it"),
   schema: z
     .string()
     .regex(/^[0-9]{1,5}-[0-9]{1,5}$/)
@@ -152,8 +154,7 @@ export const portRange: Kind<PortRange> = {
       const [first = 0, last = 0] = text.split("-").map(Number);
       return { first, last };
     })
-    // RTP takes an even port and RTCP the next (RFC 3550 section 11).
-    .refine(({ first, last }) => first >= 1024 && last <= 65_535 && last > first),
+    .refine(({ first, last }) => first >= 1024 && last <= 65_535 && rtpPairs(first, last).count > 0),
 };
 
 export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {

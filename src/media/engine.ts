@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { sleep, systemClock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
+import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { Leg, type MediaLeg } from "./leg.ts";
 import type { EngineSettings, FromWorker, LegOptions, ToWorker } from "./protocol.ts";
 
@@ -205,11 +206,9 @@ class Engine implements MediaEngine {
 
   /** The even ports of the range, all of them once, from one that is evenly drawn. */
   *#portsFromRandom(): Generator<number> {
-    const [first, last] = this.#options.ports;
-    const lowest = first + (first % 2);
-    const pairs = Math.floor((last - lowest + 1) / 2);
-    const drawn = this.#random32() % pairs;
-    for (let step = 0; step < pairs; step++) yield lowest + 2 * ((drawn + step) % pairs);
+    const { lowest, count } = rtpPairs(...this.#options.ports);
+    const drawn = this.#random32() % count;
+    for (let step = 0; step < count; step++) yield lowest + 2 * ((drawn + step) % count);
   }
 
   /** Sequence numbers begin in the lower half: an SRTP peer that misses our first packets still counts the first roll-over. */

@@ -32,8 +32,8 @@ test("the operator reads each attempt of a session, and what nobody can settle i
   assert.deepEqual(await countOpen(db), { stuck: 0, searched: 1, unsettled: 0 });
   const listed = await needsOperator(db, 10);
   assert.deepEqual(
-    listed.map(({ reference, project, status }) => [reference, project, status]),
-    [[`${session.id}-2`, "shop", "COLLECTING"]],
+    listed.map(({ reference, organization, project, status }) => [reference, organization, project, status]),
+    [[`${session.id}-2`, "acme", "shop", "COLLECTING"]],
   );
 
   const update = (values: object) => db.updateTable("payment_attempts").set(values).where("reference", "=", `${session.id}-2`).execute();

@@ -63,14 +63,18 @@ export async function attemptsOf(db: Db, sessionId: string): Promise<AttemptView
 /** The outcome was never established, or what was taken is not given back: somebody has to ask the gateway (R-287). */
 const UNSETTLED = sql<SqlBool>`((payment_attempts.outcome = 'unknown' and reversal is distinct from 'done') or reversal in ('due', 'failed'))`;
 
-/** Attempts that the operator must know of, the newest first. `project` is told by its slug. */
-export async function needsOperator(db: Db, limit: number): Promise<(AttemptView & { project: string; status: string })[]> {
+/** Attempts that the operator must know of, the newest first. `organization` and `project` are told by their slugs. */
+export async function needsOperator(
+  db: Db,
+  limit: number,
+): Promise<(AttemptView & { organization: string; project: string; status: string })[]> {
   return await db
     .selectFrom("payment_attempts")
     .innerJoin("sessions", "sessions.id", "payment_attempts.session_id")
     .innerJoin("projects", "projects.id", "sessions.project_id")
+    .innerJoin("organizations", "organizations.id", "projects.organization_id")
     .select(COLUMNS.map((column) => `payment_attempts.${column}` as const))
-    .select(["projects.slug as project", "sessions.status", SUPPORT_ID])
+    .select(["organizations.slug as organization", "projects.slug as project", "sessions.status", SUPPORT_ID])
     .where(UNSETTLED)
     .orderBy("payment_attempts.started_at", "desc")
     .limit(limit)

@@ -83,17 +83,23 @@ async function carryOut(
 ): Promise<ChangeReport> {
   // One run at a time: two at once would both find an object missing and both make it.
   await sql`select pg_advisory_xact_lock(hashtext('voicetill apply'))`.execute(tx);
-  const change: Change = { ...deps, tx, databaseKind: database.kind, by, report: { changes: [], generated: [] } };
+  const change: Change = { ...deps, tx, databaseKind: database.kind, by, report: { changes: [], generated: [] }, later: [] };
   const shapes = shapesFor(deps.gateways, deps.languages);
   const faults: { index: number; fault: CommandFault }[] = [];
-  for (const [index, command] of commands.entries()) {
+  const attempt = async (index: number, work: () => Promise<void>) => {
     try {
-      await run(change, shapes, command);
+      await work();
     } catch (error) {
       if (!(error instanceof CommandFault)) throw error;
       faults.push(...[error, ...error.others].map((fault) => ({ index, fault })));
     }
+  };
+  const later: { index: number; step: () => Promise<void> }[] = [];
+  for (const [index, command] of commands.entries()) {
+    await attempt(index, () => run(change, shapes, command));
+    later.push(...change.later.splice(0).map((step) => ({ index, step })));
   }
+  for (const { index, step } of later) await attempt(index, step);
   if (faults.length > 0) throw new CommandsFault(faults);
   return change.report;
 }

@@ -2,6 +2,7 @@ import type { Db } from "#src/platform/index.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Gateways } from "./gateway-descriptor.ts";
 import { findStored } from "./gateway-settings.ts";
+import { openIntegrations } from "./repository.ts";
 import type { StoredRecordings } from "./settings.ts";
 import type { Vault } from "./vault.ts";
 
@@ -57,6 +58,7 @@ export async function exportState(db: Db, vault: Vault, gateways: Gateways): Pro
         gateways: await gatewaysOf(db, vault, gateways, { projectId: id, organizationId }),
         voice: named(voice),
         widget,
+        integrations: integrationsOf(vault, project),
       };
       const filled = Object.entries(parts).filter(([, part]) => Object.keys(part ?? {}).length > 0);
       return { organizationId, project: { slug, name, currency, language, country, archived, ...Object.fromEntries(filled) } };
@@ -72,6 +74,12 @@ export async function exportState(db: Db, vault: Vault, gateways: Gateways): Pro
       projects: exported.filter(({ organizationId }) => organizationId === id).map(({ project }) => project),
     })),
   };
+}
+
+/** An empty map for each platform that is asked for a secret: where there is none, apply asks for it. */
+function integrationsOf(vault: Vault, project: Parameters<typeof openIntegrations>[1]): object {
+  const { alpha, beta } = openIntegrations(vault, project);
+  return { ...(alpha?.secret !== undefined && { alpha: {} }), ...(beta?.api_key !== undefined && { beta: {} }) };
 }
 
 /** Recordings by the names of their files alone. */
@@ -98,7 +106,8 @@ async function gatewaysOf(db: Db, vault: Vault, gateways: Gateways, project: { p
     const shown = gateway.credentialFields.filter((field) => !field.secret && stored.applied[field.name] !== undefined);
     const credentials = Object.fromEntries(shown.map((field) => [field.name, stored.applied[field.name]!]));
     (blocks[name] ??= {})[environment] = {
-      ...(gateway.credentialsIn === "block" ? credentials : shown.length > 0 && { credentials }),
+      // Where all of them are secret an empty map stands for them: where there are none, apply asks for them.
+      ...(gateway.credentialsIn === "block" ? credentials : Object.keys(stored.applied).length > 0 && { credentials }),
       ...stored.options,
       ...(stored.endpoint !== null && { endpoint: stored.endpoint }),
     };

@@ -49,10 +49,10 @@ test("sessions of the last week that ask for a transfer to a telephone number ar
   assert.equal((await countNumberCallbacks(db)) - before, 2);
   const listed = await listNumberCallbacks(db, 2);
   assert.deepEqual(
-    listed.map(({ project, status, transfer_status }) => [project, status, transfer_status]),
+    listed.map(({ organization, project, status, transfer_status }) => [`${organization}/${project}`, status, transfer_status]),
     [
-      ["shop", "PENDING", null],
-      ["shop", "PENDING", null],
+      ["acme/shop", "PENDING", null],
+      ["acme/shop", "PENDING", null],
     ],
   );
   assert.ok(!JSON.stringify(listed).includes("4155550100"), "no telephone number");

@@ -74,6 +74,7 @@ export async function countNumberCallbacks(db: Db): Promise<number> {
 
 interface NumberCallback {
   session_id: string;
+  organization: string;
   project: string;
   status: string;
   transfer_status: string | null;
@@ -85,7 +86,9 @@ export async function listNumberCallbacks(db: Db, limit: number): Promise<Number
   return await db
     .selectFrom("sessions")
     .innerJoin("projects", "projects.id", "sessions.project_id")
-    .select(["sessions.id as session_id", "projects.slug as project", "sessions.status", "transfer_status", "sessions.created_at"])
+    .innerJoin("organizations", "organizations.id", "projects.organization_id")
+    .select(["sessions.id as session_id", "organizations.slug as organization", "projects.slug as project"])
+    .select(["sessions.status", "transfer_status", "sessions.created_at"])
     .where(NUMBER_CALLBACK)
     .orderBy("sessions.created_at", "desc")
     .orderBy("sessions.id")

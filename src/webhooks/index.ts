@@ -38,6 +38,8 @@ export interface Webhooks {
 export interface TestAnswer {
   id: string;
   url: string;
+  /** False when nothing was sent; `reason` says why. */
+  sent: boolean;
   status: number | null;
   reason: string | null;
   ms: number;
@@ -72,7 +74,7 @@ export function createWebhooks(deps: DeliveryDeps): Webhooks {
       const started = clock.monotonic();
       const answer = await delivery.post(endpoint, { id, body, environment });
       const [status, reason] = answer.kind === "answered" ? [answer.status, null] : [null, answer.reason];
-      return { id, url: endpoint.url, status, reason, ms: Math.round(clock.monotonic() - started) };
+      return { id, url: endpoint.url, sent: answer.kind !== "not sent", status, reason, ms: Math.round(clock.monotonic() - started) };
     },
   };
 }

@@ -118,13 +118,13 @@ describe("the status webhook", () => {
     const shop = { id: fixture.projectId, slug: "shop" };
     receiver.answer = status(503);
     const answer = await webhooks.test(shop, "test");
-    assert.partialDeepStrictEqual(answer, { url: receiver.url, status: 503, reason: null });
+    assert.partialDeepStrictEqual(answer, { url: receiver.url, sent: true, status: 503, reason: null });
     const [{ headers, body } = assert.fail("nothing came"), ...more] = receiver.received;
     assert.deepEqual(more, []);
     assert.deepEqual(JSON.parse(body), { id: answer?.id, event: "webhook.test", project: "shop", environment: "test" });
     assert.equal(verifyWebhook(headers, body, SECRET, clock.now()).verified, true);
     assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0);
-    assert.partialDeepStrictEqual(await webhooks.test(shop, "live"), { status: null, reason: "https required" });
+    assert.partialDeepStrictEqual(await webhooks.test(shop, "live"), { sent: false, status: null, reason: "https required" });
     endpoint = null;
     assert.equal(await webhooks.test(shop, "test"), null);
   });

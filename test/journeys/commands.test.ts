@@ -58,6 +58,10 @@ test("mistakes with keys end in one sentence", async () => {
   );
   await refused(["keys", "list", "--org", "acne"], /no organization "acne"; there are acme/);
   await refused(["sessions", "list", "--project", "shpo", "--json"], /^There is no project "shpo"; there are .*acme\/shop/);
+  await refused(["listen"], /^--secret is missing: it takes the project's, whsec_ and base64/);
+  await refused(["listen", "--secret", WEBHOOK_SECRET, "--port", "99999"], /^--port takes a port from 0 to 65535; "99999" is none\.$/m);
+  await refused(["simulators", "--port", ""], /^--port takes a port from 0 to 65535; "" is none\.$/m);
+  await refused(["call"], /^voicetill call takes one TARGET, a session id or a SIP URI \(--help tells more\)\.$/m);
   await refused(["listen", "--secret", "x"], /^--secret takes the project's, whsec_ and base64/);
   assert.match((await run(["sessions", "list", "--project", "acme/shop"], service.env)).stdout, /SESSION|There are no such sessions/);
   await refused(
@@ -129,6 +133,12 @@ test("the database is migrated beside the running service, which has done it at 
   assert.deepEqual(await run(["migrate"], service.env), { status: 0, stdout: "The database is up to date.\n", stderr: "" });
 });
 
+test("a live webhook to an http address is not said to have stayed without an answer: nothing was sent", async () => {
+  const { status, stdout } = await run(["webhooks", "test", "shop", "--live"], service.env);
+  assert.equal(status, 1);
+  assert.match(stdout, /^Nothing was sent to http:\/\/127\.0\.0\.1:\d+\/.*: https required\.$/m);
+});
+
 test("a gateway without credentials is told as that, whoever stands in for the vendor", async () => {
   const { status, stdout } = await run(["gateways", "test", "shop", "nmi"], service.env);
   assert.equal(status, 1);
@@ -140,14 +150,14 @@ test("sessions are listed, shown with attempt, webhook and transfer, and cancell
   await telephone.call({ target: sip_uri, turns: keyedPayment() });
   await service.webhook();
   const shown = await json("sessions", "show", session_id.toUpperCase());
-  assert.equal(shown["status"], "payment-success");
+  assert.deepEqual([shown["status"], shown["organization"], shown["project"]], ["payment-success", "acme", "shop"]);
   assert.equal(typeof shown["transfer_status"], "string");
   const [attempt] = shown["attempts"] as Record<string, unknown>[];
   assert.deepEqual([attempt?.["reference"], attempt?.["outcome"], attempt?.["card_last4"]], [`${session_id}-1`, "approved", "4242"]);
   const event = shown["webhook"] as { id: string; event: string };
   assert.equal(event.event, "payment.success");
   const text = (await run(["sessions", "show", session_id], service.env)).stdout;
-  for (const part of [session_id, "payment-success", event.id, "visa 4242", "49.95 USD"])
+  for (const part of [session_id, "payment-success", event.id, "visa 4242", "49.95 USD", "acme/shop"])
     assert.ok(text.includes(part), `${part} in\n${text}`);
   await refused(["sessions", "cancel", session_id], /cannot be cancelled \(status: payment-success\)/);
 
@@ -155,6 +165,7 @@ test("sessions are listed, shown with attempt, webhook and transfer, and cancell
   assert.equal((await json("sessions", "cancel", waiting.session_id))["status"], "cancelled");
   assert.equal((await service.session(waiting.session_id))["status"], "cancelled");
   assert.equal(((await service.webhook()).body as { event: string }).event, "payment.cancelled");
+  assert.match((await run(["sessions", "list"], service.env)).stdout, new RegExp(`^${waiting.session_id}  acme/shop `, "m"));
   const cancelled = await json<{ session_id: string }[]>("sessions", "list", "--status", "cancelled", "--project", "shop", "--limit", "5");
   assert.deepEqual(
     cancelled.map((row) => row.session_id),

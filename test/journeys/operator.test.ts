@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { startReceiver } from "#src/cli/receiver.ts";
+import { takeDataFolder } from "#src/platform/db/data-folder.ts";
 import { freePort } from "../free-port.ts";
 import { openInstallation, ROOT, run, serve, WEBHOOK_SECRET } from "./installation.ts";
 import { shared, startService } from "./service.ts";
@@ -38,7 +39,7 @@ test("a taken port ends the start in one sentence that names it", async () => {
   const { port } = taken.address() as AddressInfo;
   try {
     await refused(["serve"], { PORT: String(port), DATA_DIR: join(folder, "a") }, new RegExp(`${port}`));
-    const sentence = new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program\\. Choose another with PORT, SIP_PORT`);
+    const sentence = new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program\\. Choose another with SIP_PORT \\(0`);
     await refused(["serve"], { SIP_PORT: String(port), DATA_DIR: join(folder, "b") }, sentence);
   } finally {
     taken.close();
@@ -52,6 +53,26 @@ test("an address that this machine does not have ends the start in one sentence"
     /^HOST or SIP_HOST: 192\.0\.2\.1 is no address of this machine\.$/m,
   );
   await refused(["serve"], { SIP_HOST: "192.0.2.1", DATA_DIR: join(folder, "c") }, /^HOST or SIP_HOST: 192\.0\.2\.1 is no address/m);
+});
+
+test("a service that is started while a command has the embedded folder says so, waits for its end and serves", async () => {
+  const installation = await openInstallation({ SIMULATORS_PORT: "0" }, { embedded: true });
+  const command = takeDataFolder(installation.env["DATA_DIR"]!);
+  try {
+    const starting = spawn(process.execPath, [join(ROOT, "scripts/voicetill.mjs"), "serve", "--json"], {
+      env: { ...process.env, ...installation.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const told = await Promise.race([once(starting.stderr, "data"), once(starting, "close")]);
+    assert.equal(String(told[0]), `Waiting for a command to end that has the folder ${installation.env["DATA_DIR"]}.\n`);
+    command.release();
+    const served = await Promise.race([once(starting.stdout, "data"), once(starting, "close")]);
+    assert.match(String(served[0]), /"base_url":"http/);
+    starting.kill();
+    assert.equal((await once(starting, "close"))[0], 0);
+  } finally {
+    await installation.close();
+  }
 });
 
 test("whoever reads what is printed may go away: the service goes on to its end, and a command ends without a word", async () => {
@@ -98,11 +119,8 @@ test("a bad setting is named, and so is a command that does not exist", async ()
   await refused(["serve"], { DATABASE_URL: "postgres://x/y", MASTER_KEY: "short" }, /^MASTER_KEY: /);
   await refused(["demo", "--outcome", "lunch"], {}, /^--outcome takes /);
   await refused(["demo", "--gateway", "webhook", "--outcome", "retry"], {}, /^--outcome retry is not for webhook/);
-  for (const name of ["sevre", "constructor"]) {
-    const { status, stderr } = await run([name]);
-    assert.equal(status, 1);
-    assert.ok(stderr.startsWith(`There is no command "${name}".`), stderr);
-  }
+  await refused(["sevre"], {}, /^There is no command "sevre"; did you mean "serve"\? voicetill --help lists them\.$/m);
+  await refused(["constructor"], {}, /^There is no command "constructor"; voicetill --help lists them\.$/m);
 });
 
 test("a bad apply file is refused with its line, and nothing of it is applied", async () => {
@@ -112,6 +130,8 @@ test("a bad apply file is refused with its line, and nothing of it is applied", 
   writeFileSync(file, "organizations: [\n");
   await refused(["apply", file], service.env, /line \d+/);
   await refused(["apply", join(folder, "missing.yaml")], service.env, /cannot be read/);
+  writeFileSync(file, Buffer.from("organizations:\n  - slug: other\n    name: Caf\xe9\n", "latin1"));
+  await refused(["apply", file], service.env, /^The file ".*bad\.yaml" is not UTF-8\.$/m);
 });
 
 test(

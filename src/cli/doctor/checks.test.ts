@@ -37,6 +37,7 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
       keyFilesInCheckout: [],
       sipCertificate: null,
       speechFault: null,
+      dataDirFault: null,
       ephemeral: [32_768, 60_999],
       ...host,
     },
@@ -110,6 +111,13 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
   ["a setting that is nearly one", { rest: { misspelt: [{ name: "RTP_PORT", meant: "RTP_PORTS" }] } }, "settings", "warn"],
   ["a database that is away", { rest: { database: null, databaseFault: { text: "away", absent: false } } }, "database", "fail"],
   ["no installation yet", { rest: { database: null, databaseFault: { text: "none", absent: true } } }, "database", "warn"],
+  [
+    "an embedded database's folder that cannot be written to",
+    { env: { DATABASE_URL: "" }, host: { dataDirFault: "EROFS" }, database: { kind: "pglite" }, installation: NO_LIVE },
+    "data folder",
+    "fail",
+  ],
+  ["a folder for prompts that cannot be written to", { host: { dataDirFault: "EACCES" } }, "data folder", "warn"],
   ["a migration to come", { database: { pendingMigrations: ["0009_x.sql"], installation: null } }, "migrations", "warn"],
   ["a project's trunk that may not call", { installation: shop({ trunks: ["10.1.0.0/16", "203.0.113.0/28"] }) }, "project trunks", "fail"],
   ["a clock that is off, with live keys (S-19)", { database: { skewMs: -5001 } }, "clock", "fail"],
@@ -361,6 +369,18 @@ test("an http webhook is no fault for test sessions, or where there is no live k
     projects({ installation: { ...shop({ webhooks: [{ ...HOOK, https: false }] }), ...NO_LIVE } }).map(({ level }) => level),
     ["ok"],
   );
+});
+
+test("what to do about a data folder that cannot be written to depends on why", () => {
+  const told = (dataDirFault: string) => examine(facts({ host: { dataDirFault } })).find(({ check }) => check === "data folder")?.todo;
+  assert.match(told("ENOSPC") ?? "", /^free some space there/);
+  assert.match(told("EACCES") ?? "", /^give it to the user/);
+});
+
+test("media ports are counted in pairs whose first is even", () => {
+  const told = (range: string) => examine(facts({ env: { RTP_PORTS: range } })).find(({ check }) => check === "media")?.text;
+  assert.match(told("20000-20200") ?? "", /^RTP_PORTS 20000-20200: 100 legs/);
+  assert.match(told("20001-20200") ?? "", /^RTP_PORTS 20001-20200: 99 legs/);
 });
 
 test("a number that is shared inside one organisation, or is every project's own, is no fault (R-217)", () => {

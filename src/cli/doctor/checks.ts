@@ -1,6 +1,6 @@
-import ipaddr from "ipaddr.js";
 import { type Config, coversInternet, overlaps } from "#src/config/index.ts";
-import { isInside, isPublic, parseCidrs } from "#src/platform/index.ts";
+import { rtpPairs } from "#src/kernel/rtp-ports.ts";
+import { isInside, parseCidrs } from "#src/platform/index.ts";
 import { sentenceOf } from "../gateways.ts";
 import type { Sent } from "../operation.ts";
 import type { DatabaseFacts, Installation } from "./database-facts.ts";
@@ -8,6 +8,7 @@ import { fail, type Finding, ok, type Result, warn } from "./finding.ts";
 import type { HostFacts } from "./host-facts.ts";
 import { checkSipAddress, isLoopback } from "./sip-address.ts";
 import { checkSpeech } from "./speech.ts";
+import { checkStatusWebhooks } from "./status-webhooks.ts";
 
 /** Everything the doctor knows. Null: it could not be found out, and another check says why. */
 export interface Facts {
@@ -61,6 +62,17 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     const name =
       database.kind === "pglite" ? `embedded PostgreSQL ${database.version} in ${config?.dataDir}` : `PostgreSQL ${database.version}`;
     return [ok(name)];
+  },
+
+  "data folder": ({ host, config }) => {
+    const fault = host?.dataDirFault ?? null;
+    if (!config || fault === null) return [];
+    const text = `DATA_DIR ${config.dataDir} cannot be written to (${fault})`;
+    const todo = `${fault === "ENOSPC" ? "free some space there" : "give it to the user that the service runs as"}, or set DATA_DIR to another folder`;
+    if (config.embedded) return [fail(text, todo)];
+    return config.roles.includes("voice")
+      ? [warn(`${text}: prompts are rendered anew at each start, and no SIP trace is written`, todo)]
+      : [];
   },
 
   migrations: ({ database }) => {
@@ -163,7 +175,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
   media: ({ config, host }) => {
     if (!config?.roles.includes("voice")) return [];
     const { first, last } = config.rtpPorts;
-    const calls = Math.floor((last + 1 - first) / 2);
+    const { count: calls } = rtpPairs(first, last);
     if (config.sipPort >= first && config.sipPort <= last)
       return [fail(`SIP_PORT ${config.sipPort} lies in RTP_PORTS`, "move one of them")];
     const results = [];
@@ -261,7 +273,7 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
           results.push(
             warn(`${name} has no gateway credentials, and the simulators are off`, "apply them: voicetill gateways prints their names"),
           );
-        results.push(...webhookResults(name, webhooks, isLive, parseCidrs("OUTBOUND_ALLOW", facts.config?.outboundAllow ?? [])));
+        results.push(...checkStatusWebhooks(name, webhooks, isLive, parseCidrs("OUTBOUND_ALLOW", facts.config?.outboundAllow ?? [])));
       }
       const besides = own.length < projects.filter(({ archived }) => !archived).length ? ", and the demo project" : "";
       return results.length > 0 ? results : [ok(`${own.length} set up${besides}`)];
@@ -377,45 +389,6 @@ function admittedBesides({ sipUsers, sipTlsPort, sipTlsClientCa }: Config): stri
     ...((sipUsers ?? []).length > 0 ? ["by password"] : []),
     ...(sipTlsPort !== null && sipTlsClientCa !== null ? ["by certificate"] : []),
   ];
-}
-
-function webhookResults(
-  name: string,
-  webhooks: Sent<Installation>["projects"][number]["webhooks"],
-  isLive: boolean,
-  allowed: ReturnType<typeof parseCidrs>,
-): Result[] {
-  const missing = (["test", "live"] as const).filter(
-    (environment) => (environment === "test" || isLive) && !webhooks.some(({ scope }) => scope === "both" || scope === environment),
-  );
-  const results: Result[] = [];
-  if (webhooks.length === 0)
-    results.push(
-      warn(`${name} has no status_webhook: outcomes are not told to anybody`, "apply one, unless the merchant polls or streams"),
-    );
-  else if (missing.length > 0)
-    results.push(
-      warn(
-        `${name} has no status_webhook for ${missing[0]} sessions: their outcomes are not told to anybody`,
-        "apply one, unless the merchant polls or streams",
-      ),
-    );
-  if (webhooks.some(({ state }) => state === "disabled"))
-    results.push(warn(`${name}: its webhook is disabled, the receiver answered 410`, "mend the receiver, then voicetill webhooks resend"));
-  // A name may lead anywhere at each delivery; an address always leads to the same.
-  for (const { host } of webhooks) {
-    const address = host === "localhost" ? "127.0.0.1" : host;
-    if (ipaddr.isValid(address) && !isPublic(address) && !isInside(address, allowed))
-      results.push(warn(`${name}: its webhook goes to ${host}, which OUTBOUND_ALLOW does not list: nothing is sent`, "list it there"));
-  }
-  if (isLive && webhooks.some(({ scope, https }) => scope !== "test" && !https))
-    results.push(
-      fail(
-        `${name}: its status_webhook is not https, so outcomes of live sessions are not told to anybody`,
-        "apply an https address, or one for each environment: status_webhook: { test: {...}, live: {...} }",
-      ),
-    );
-  return results;
 }
 
 /** The demo project of an embedded installation: made to be tried out, not to be set up. */

@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createIdentity } from "#simulators/tls.ts";
 import { readConfig } from "#src/config/index.ts";
 import { gatherFromHost } from "./host-facts.ts";
+
+test("the data folder is written to, or what is to hold it, and nothing of that stays", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-doctor-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const look = async (path: string) => (await gatherFromHost(readConfig({ DATA_DIR: path }), { ports: true })).dataDirFault;
+  assert.deepEqual([await look(folder), await look(join(folder, "data/deep"))], [null, null]);
+  assert.deepEqual(readdirSync(folder), []);
+  writeFileSync(join(folder, "file"), "");
+  assert.equal(await look(join(folder, "file")), "ENOTDIR");
+  assert.ok(await look("/proc/none"));
+});
 
 test("the certificate for SIP is looked at as it lies in its files", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "voicetill-doctor-"));

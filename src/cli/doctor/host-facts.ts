@@ -2,9 +2,9 @@ import { createSocket } from "node:dgram";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, isIP } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "#src/config/index.ts";
 
@@ -26,6 +26,8 @@ export interface HostFacts {
   proxy: "trusted" | "not trusted" | "not reached" | null;
   /** What SIP is spoken over TLS with, or why it cannot be; null when SIP is not spoken over TLS. */
   sipCertificate: SipCertificate | { fault: string } | null;
+  /** The system's word for why nothing can be written to DATA_DIR, or made where it is to be; null when it can, or was not tried. */
+  dataDirFault: string | null;
   /** Why what `SPEECH` names recognises nothing; null when it does, or was not asked. */
   speechFault: string | null;
   /** First and last port that the system gives to outgoing connections; null where it cannot be read. */
@@ -62,9 +64,26 @@ export async function gatherFromHost(config: Config, { ports }: { ports: boolean
       .filter((name) => name !== ""),
     keyFilesInCheckout: config.masterKeyFiles.filter(isInCheckout),
     sipCertificate: readSipCertificate(config),
+    dataDirFault: ports ? tryToWrite(config.dataDir) : null,
     speechFault: ports && config.roles.includes("voice") ? await askRecogniser(config) : null,
     ephemeral: range?.length === 2 ? [range[0]!, range[1]!] : null,
   };
+}
+
+/** By doing it: root may by its rights, and not on what is mounted read-only. */
+function tryToWrite(dataDir: string): string | null {
+  let folder = resolve(dataDir);
+  while (!existsSync(folder)) folder = dirname(folder);
+  let made: string | null = null;
+  try {
+    made = mkdtempSync(join(folder, "voicetill-doctor-"));
+    writeFileSync(join(made, "file"), new Uint8Array(65_536));
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? "unknown";
+  } finally {
+    if (made !== null) rmSync(made, { recursive: true, force: true });
+  }
 }
 
 /** The files as the service would read them. */

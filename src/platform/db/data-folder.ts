@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OperatorError } from "#src/kernel/errors.ts";
@@ -61,8 +61,32 @@ export function takeDataFolder(dataDir: string): DataFolder {
   };
 }
 
+/** A segment of its log, which opening it may have to make, has 16 MB. */
+const LEAST_FREE = 20e6;
+
+/** Why a database that is there cannot be opened, of which PGlite itself says no more than "Aborted()". */
+export function whyNotOpened(path: string, free: number): string {
+  const what = `DATA_DIR: the embedded database in ${path} cannot be opened`;
+  if (free < LEAST_FREE) return `${what}: only ${Math.floor(free / 1e6)} MB are free there. Free some space first.`;
+  return `${what}; it may be damaged. Put a back-up in its place, or move it away to begin anew.`;
+}
+
+/** Bytes that this user may still write where `path` is. */
+export function freeIn(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+}
+
 function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** Another process has the lock (sqlite.org/rescode.html). */
+const SQLITE_BUSY = 5;
+
+function cannotBeWritten(root: string, cause: unknown): OperatorError {
+  const isFull = freeIn(root) < 1e6;
+  return new OperatorError(`DATA_DIR: the folder ${root} cannot be written to${isFull ? ": its disk is full" : ""}.`, { cause });
 }
 
 function takeLock(root: string): DatabaseSync {
@@ -70,13 +94,15 @@ function takeLock(root: string): DatabaseSync {
   try {
     lock = new DatabaseSync(join(root, "database.lock"), { timeout: 0 });
   } catch (cause) {
-    throw new OperatorError(`DATA_DIR: the folder ${root} cannot be written to.`, { cause });
+    throw cannotBeWritten(root, cause);
   }
   try {
     lock.exec("pragma locking_mode = exclusive; begin exclusive");
   } catch (cause) {
     lock.close();
-    throw new FolderInUse(root, cause);
+    // The low byte is the kind, the others say more.
+    if (((cause as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY) throw new FolderInUse(root, cause);
+    throw cannotBeWritten(root, cause);
   }
   return lock;
 }

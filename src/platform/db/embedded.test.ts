@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { after, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { takeDataFolder } from "./data-folder.ts";
+import { FolderInUse, takeDataFolder, whyNotOpened } from "./data-folder.ts";
 import { initdb } from "./initdb.ts";
 import { openDatabase } from "./open.ts";
 
@@ -189,4 +189,24 @@ test("a damaged database is refused in one sentence and left as it is", async ()
     message: `DATA_DIR: the embedded database in ${join(folder, "database")} cannot be opened; it may be damaged. Put a back-up in its place, or move it away to begin anew.`,
   });
   assert.equal(statSync(control).size, 0);
+});
+
+test("a lock that cannot be taken, as on a full disk, is not another process that has it", () => {
+  const folder = join(root, "no-lock");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "database.lock"), "x".repeat(4096));
+  const message = `DATA_DIR: the folder ${folder} cannot be written to.`;
+  assert.throws(
+    () => takeDataFolder(folder),
+    (error: Error) => error.message === message && !(error instanceof FolderInUse),
+  );
+});
+
+test("a database that cannot be opened on a full disk is not called damaged, which would have it moved away", () => {
+  const full = whyNotOpened("/var/till/database", 3_000_000);
+  assert.equal(
+    full,
+    "DATA_DIR: the embedded database in /var/till/database cannot be opened: only 3 MB are free there. Free some space first.",
+  );
+  assert.match(whyNotOpened("/var/till/database", 40_000_000), /it may be damaged/);
 });

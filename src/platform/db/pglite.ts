@@ -2,7 +2,7 @@ import { Kysely } from "kysely";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
-import { takeDataFolder } from "./data-folder.ts";
+import { freeIn, takeDataFolder, whyNotOpened } from "./data-folder.ts";
 import { initdb } from "./initdb.ts";
 import { migrate } from "./migrate.ts";
 import { pgliteDialect } from "./pglite-dialect.ts";
@@ -38,9 +38,7 @@ export async function openPglite(dataDir: string | null, prepared: Prepared = { 
   } catch (cause) {
     folder?.release();
     if (!folder || cause instanceof OperatorError) throw cause;
-    // PGlite itself says no more than "Aborted()".
-    const way = "Put a back-up in its place, or move it away to begin anew";
-    throw new OperatorError(`DATA_DIR: the embedded database in ${folder.path} cannot be opened; it may be damaged. ${way}.`, { cause });
+    throw new OperatorError(whyNotOpened(folder.path, freeIn(folder.path)), { cause });
   }
   const db = new Kysely<Tables>({ dialect: pgliteDialect(thread) });
 

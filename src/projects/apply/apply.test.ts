@@ -252,6 +252,56 @@ describe("the apply file", () => {
     assert.equal(await snapshot(), before);
   });
 
+  test("what is exported, applied elsewhere, is refused for every secret that is missing there", async () => {
+    const stripe = "stripe: { platform: true, test: { credentials: { secret_key: sk_test_x } } }";
+    const integrations = 'integrations: { alpha: { secret: "alpha secret" }, beta: { api_key: "beta key" } }';
+    await apply(project(`gateways: { ${stripe} }\n        ${integrations}`).replace("slug: shop", "slug: here"));
+    const { organizations } = await testProjects(database).exportState(database.db);
+    const here = organizations.flatMap(({ projects }) => projects).find(({ slug }) => slug === "here");
+    const fileOf = (slug: string) => JSON.stringify({ organizations: [{ slug: "acme", projects: [{ ...here, slug }] }] }, null, 1);
+    assert.deepEqual((await apply(fileOf("here"))).changes, []);
+    const refused = (await apply(fileOf("elsewhere")).catch((error: Error) => error.message)) as string;
+    assert.deepEqual(
+      refused.split("\n").map((line) => line.replace(/^apply file, line \d+: /, "")),
+      ["stripe needs secret_key", "alpha needs secret", "beta needs api_key"],
+    );
+  });
+
+  test("projects exchange numbers in one file, whichever of them comes first", async () => {
+    const two = (first: string, second: string) =>
+      `organizations:\n  - slug: acme\n    projects:\n      - { slug: one, phone_numbers: [${first}] }\n      - { slug: two, phone_numbers: [${second}] }\n`;
+    const [a, b] = ['"+15550004441"', '"+15550004442"'];
+    await apply(two(a, b));
+    const numbersOf = async (slug: string) => {
+      const { id } = await projectRow(slug);
+      const rows = await database.db.selectFrom("phone_numbers").select("number").where("project_id", "=", id).execute();
+      return rows.map(({ number }) => `"${number}"`);
+    };
+    for (const [first, second] of [
+      [b, a],
+      [`${a}, ${b}`, ""],
+      ["", `${a}, ${b}`],
+    ] as const) {
+      const { changes } = await apply(two(first, second));
+      assert.deepEqual(
+        changes.map(({ object }) => object),
+        ["phone numbers of acme/one", "phone numbers of acme/two"],
+      );
+      assert.deepEqual([(await numbersOf("one")).toSorted().join(", "), (await numbersOf("two")).toSorted().join(", ")], [first, second]);
+    }
+    await assert.rejects(apply(two(a, a)), /^OperatorError: apply file, line 4: this number belongs to another project$/);
+  });
+
+  test("a key that was revoked is not declared any more without a word", async () => {
+    const file = (key: string) => `organizations:\n  - slug: acme\n    api_keys:\n      - { name: leaked, mode: test, key: ${key} }\n`;
+    const [leaked, other] = ["2", "3"].map((end) => `svc_test_0123456789abcdefghijABCDEFGHIJ0${end}`) as [string, string];
+    await apply(file(leaked));
+    await database.db.updateTable("api_keys").set({ revoked_at: new Date() }).where("name", "=", "leaked").execute();
+    await assert.rejects(apply(file(leaked)), /line 4: "leaked" is revoked: leave it out, or give it another key$/);
+    assert.deepEqual((await apply(file(other))).changes, [{ object: "api key acme/leaked", action: "replaced" }]);
+    assert.deepEqual((await apply(file(other))).changes, []);
+  });
+
   test("all faults of a file are told at once, in its order, those of the database too", async () => {
     const faults = async (text: string) => (await apply(text).catch((error: Error) => error.message)) as string;
     const shape =
@@ -522,10 +572,7 @@ organizations:
       await gateway("{ stripe: { test: { credentials: { merchant_number: null } } } }");
       assert.deepEqual(Object.keys((await of("test"))!.credentials), ["secret_key"]);
       await assert.rejects(gateway("{ stripe: { test: { credentials: { secret_key: null } } } }"), /secret_key: must be a text$/);
-      await assert.rejects(
-        apply(project("gateways: { webhook: { test: { signing_secret: null } } }")),
-        /signing_secret\.0: must be a text$/,
-      );
+      await assert.rejects(apply(project("gateways: { webhook: { test: { signing_secret: null } } }")), /signing_secret: must be a text$/);
     });
 
     test("what a voice platform shows", async () => {
@@ -629,6 +676,22 @@ organizations:
     ],
     ["a missing key", "organizations:\n  - name: Acme", /line 2: organizations\.0\.slug: is missing$/],
     ["a key of many lines", project('"a\\nb": x'), /^apply file, line 5: unknown key "a\\nb" in .*$/],
+    [
+      "JSON that is not closed",
+      '{"organizations":\n[{"slug":"acme"',
+      /line 2: a bracket or brace above is not closed, or this line begins too far left inside it$/,
+    ],
+    [
+      "JSON with a comma missing",
+      '{"organizations": [{"slug": "acme" "name": "A"}]}',
+      /line 1: this does not belong here, perhaps a comma or colon is missing before it$/,
+    ],
+    ["JSON with a brace too many", '{"organizations": []\n}}', /line 2: this does not belong here/],
+    [
+      "a line that is indented otherwise",
+      "organizations:\n  - slug: a\n   name: b",
+      /line 3: this line is indented otherwise than those beside it$/,
+    ],
     ["a tab", "organizations:\n\t- slug: acme", /line 2: a tab indents this line; YAML takes spaces$/],
     [
       "a slug that looks like a UUID",
@@ -639,6 +702,21 @@ organizations:
       "a weak webhook secret",
       project('status_webhook:\n          url: https://x.example\n          secret: "hunter2"'),
       /line 7: .*must be whsec_/,
+    ],
+    [
+      "a webhook secret that is none",
+      project("status_webhook: { url: 'https://x.example/', secret: none }"),
+      /line 5: .*\.status_webhook\.secret: must be whsec_/,
+    ],
+    [
+      "one bad webhook secret of two",
+      project(`status_webhook: { url: 'https://x.example/', secret: [${SECRET}, none] }`),
+      /line 5: .*\.status_webhook\.secret\.1: must be whsec_/,
+    ],
+    [
+      "three webhook secrets",
+      project(`status_webhook: { url: 'https://x.example/', secret: [a, b, c] }`),
+      /line 5: .*\.status_webhook\.secret: must have at most 2 entries/,
     ],
     ["a webhook address with a password", project("status_webhook: { url: 'https://u:p@x.example/' }"), /line 5: .*without user name/],
     ["a variable that is not set", project('name: "${NOWHERE}"'), /line 5: the environment variable NOWHERE is not set$/],

@@ -13,9 +13,21 @@ const UNREADABLE: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAB_AS_INDENT: "a tab indents this line; YAML takes spaces",
   BAD_INDENT: "this line is indented otherwise than those beside it",
   MISSING_CHAR: "a sign is missing before this place: a quote, a bracket, a comma or a colon",
+  UNEXPECTED_TOKEN: "this does not belong here, perhaps a comma or colon is missing before it",
   MULTILINE_IMPLICIT_KEY: "a key has no colon behind it",
   MULTIPLE_DOCS: "a second document begins here; a file holds one",
 };
+
+/** Where a code is for more than one fault, by the parser's words, which are constants. */
+const UNREADABLE_BY_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^Flow (map|sequence) in block/, "a bracket or brace above is not closed, or this line begins too far left inside it"],
+  [/^Sequence item without -/, "this line is indented otherwise than those beside it"],
+];
+
+function whyUnreadable({ code, message }: { code: ErrorCode; message: string }): string {
+  const [, words] = UNREADABLE_BY_WORDS.find(([pattern]) => pattern.test(message)) ?? [];
+  return words ?? UNREADABLE[code] ?? "cannot be read as YAML or JSON";
+}
 
 export interface ApplyDocument {
   /** The file as plain values, variables filled in. */
@@ -83,7 +95,7 @@ export function readDocument(text: string, env: Readonly<Record<string, string |
   };
 
   const fault = document.errors[0] ?? document.warnings[0];
-  if (fault) complain([{ offset: fault.pos[0], reason: UNREADABLE[fault.code] ?? "cannot be read as YAML or JSON" }]);
+  if (fault) complain([{ offset: fault.pos[0], reason: whyUnreadable(fault) }]);
 
   const aliases: { offset: number | undefined; reason: string }[] = [];
   const unset: { node: Node; offset: number | undefined; reason: string }[] = [];

@@ -15,7 +15,7 @@ export async function saveApiKey(change: Change, organization: OrganizationKey, 
   const object = `api key ${organization.slug}/${values.name}`;
   const existing = await tx
     .selectFrom("api_keys")
-    .select(["id", "mode", "digest", "scopes", "expires_at"])
+    .select(["id", "mode", "digest", "scopes", "expires_at", "revoked_at"])
     .where("organization_id", "=", organization.id)
     .where("name", "=", values.name)
     .executeTakeFirst();
@@ -30,7 +30,8 @@ export async function saveApiKey(change: Change, organization: OrganizationKey, 
     const replacement = { digest: digestOf(values.key), ...visibleParts(values.key), revoked_at: null };
     await tx.updateTable("api_keys").set(replacement).where("id", "=", existing.id).execute();
     await note(change, organization.id, { object, action: "replaced" });
-  }
+  } else if (existing.revoked_at !== null)
+    throw new CommandFault(["name"], `"${values.name}" is revoked: leave it out, or give it another key`);
   const scopes = values.scopes ?? existing.scopes;
   const expiry = values.expires_at === undefined ? existing.expires_at : expiryOf(values);
   if (!isDeepStrictEqual([scopes, expiry], [existing.scopes, existing.expires_at])) {

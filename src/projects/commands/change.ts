@@ -73,6 +73,8 @@ export interface Change {
   readonly recordings?: ReadonlyMap<string, Uint8Array>;
   readonly by: CommandSource;
   readonly report: ChangeReport;
+  /** What is done when all commands of the run are: it may need what a later one of them gives up. */
+  readonly later: (() => Promise<void>)[];
 }
 
 /** An organisation that commands work in. */

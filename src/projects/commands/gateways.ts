@@ -58,7 +58,7 @@ async function saveEnvironment(
   };
   const isWanted = !isDeepStrictEqual(wanted, EMPTY);
   const path = ["gateways", gateway.name, ...(own === undefined ? [] : [environment])];
-  if (isWanted || own !== null) check(gateway, environment, wanted, path);
+  if (isWanted || own !== null) check(gateway, environment, wanted, path, own?.credentials !== undefined);
 
   if (isDeepStrictEqual(wanted, stored)) return;
   await saveStored(change.tx, change.vault, key, wanted);
@@ -101,10 +101,16 @@ function missingSecrets({ random }: Change, gateway: GatewayDescriptor, merged: 
   return Object.fromEntries(missing.map((field) => [field.name, newSecret(random.bytes(32))]));
 }
 
-/** Refuses settings that could never work: told now, not to a caller. */
-function check(gateway: GatewayDescriptor, environment: Environment, wanted: Omit<StoredSettings, "version">, path: Path): void {
+/** Refuses settings that could never work: told now, not to a caller. `isSpoken`: credentials are spoken of, though it may be none. */
+function check(
+  gateway: GatewayDescriptor,
+  environment: Environment,
+  wanted: Omit<StoredSettings, "version">,
+  path: Path,
+  isSpoken: boolean,
+): void {
   const { applied, options, endpoint } = wanted;
-  const optionsAlone = environment === "test" && endpoint === null && Object.keys(applied).length === 0;
+  const optionsAlone = environment === "test" && endpoint === null && Object.keys(applied).length === 0 && !isSpoken;
   if (optionsAlone) return;
   const missing = gateway.credentialFields.find((field) => field.required && applied[field.name] === undefined);
   if (missing) throw new CommandFault(path, `${gateway.name} needs ${missing.name}`);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Insertable, Selectable } from "kysely";
 import { parseE164 } from "#src/kernel/phone.ts";
-import type { Tables } from "#src/platform/index.ts";
+import type { Db, Tables } from "#src/platform/index.ts";
 import { integrationsPlace, openIntegrations } from "../repository.ts";
 import { merge, readVoice, type StoredRecordings } from "../settings.ts";
 import { type Change, CommandFault, eachOf, note, type OrganizationKey, type ProjectKey } from "./change.ts";
@@ -33,6 +33,7 @@ export async function saveProject(change: Change, organization: OrganizationKey,
     async () => numbers && (await saveNumbers(change, project, numbers)),
     async () => webhook !== undefined && (await saveStatusWebhook(change, project, webhook)),
     () => saveGateways(change, project, gateways),
+    ...platformChecks(change, values, existing),
   ]);
   await checkSeparateSecrets(change, project);
 }
@@ -128,24 +129,42 @@ function sealIntegrations(
   return { integrations: JSON.stringify({ sealed: Buffer.from(sealed).toString("base64") }) };
 }
 
+/**
+ * A platform's map without its secret, as an export has it, stands for the one that is stored: where there is none it would be asked for
+ * no longer.
+ */
+function platformChecks({ vault }: Change, { integrations = {} }: ProjectValues, existing: Row | undefined): (() => Promise<void>)[] {
+  const stored = existing ? openIntegrations(vault, existing) : {};
+  const missing = [
+    integrations.alpha && { ...stored.alpha, ...integrations.alpha }.secret === undefined ? ["alpha", "secret"] : null,
+    integrations.beta && { ...stored.beta, ...integrations.beta }.api_key === undefined ? ["beta", "api_key"] : null,
+  ];
+  return missing
+    .filter((pair) => pair !== null)
+    .map(([platform = "", field]) => async () => {
+      throw new CommandFault(["integrations", platform], `${platform} needs ${field}`);
+    });
+}
+
 /** `numbers` is the whole list; a number belongs to one project. */
 async function saveNumbers(change: Change, project: ProjectKey, numbers: readonly string[]): Promise<void> {
   const { tx } = change;
   const wanted = [...new Set(numbers.map((number) => parseE164(number) ?? number))];
-  const rows = await tx.selectFrom("phone_numbers").selectAll().execute();
-  const ownerOf = new Map(rows.map((row) => [row.number, row.project_id]));
-  for (const [index, number] of wanted.entries()) {
-    const owner = ownerOf.get(number);
-    if (owner !== undefined && owner !== project.id)
-      throw new CommandFault(["phone_numbers", index], "this number belongs to another project");
-  }
-  const surplus = rows.filter((row) => row.project_id === project.id && !wanted.includes(row.number)).map((row) => row.number);
-  const missing = wanted.filter((number) => !ownerOf.has(number));
+  const rows = await tx.selectFrom("phone_numbers").select("number").where("project_id", "=", project.id).execute();
+  const own = rows.map(({ number }) => number);
+  const surplus = own.filter((number) => !wanted.includes(number));
+  const missing = wanted.filter((number) => !own.includes(number));
   if (surplus.length > 0) await tx.deleteFrom("phone_numbers").where("number", "in", surplus).execute();
-  if (missing.length > 0) {
-    const values = missing.map((number) => ({ number, project_id: project.id }));
-    await tx.insertInto("phone_numbers").values(values).execute();
-  }
+  if (missing.length > 0) change.later.push(() => takeNumbers(tx, project, wanted, missing));
   if (surplus.length + missing.length === 0) return;
   await note(change, project.organizationId, { object: `phone numbers of ${project.label}`, action: "changed" });
+}
+
+/** When every project of the run has given up what it does not want any more. */
+async function takeNumbers(tx: Db, project: ProjectKey, wanted: readonly string[], missing: readonly string[]): Promise<void> {
+  const taken = await tx.selectFrom("phone_numbers").select("number").where("number", "in", missing).execute();
+  const index = wanted.findIndex((number) => taken.some((row) => row.number === number));
+  if (index !== -1) throw new CommandFault(["phone_numbers", index], "this number belongs to another project");
+  const values = missing.map((number) => ({ number, project_id: project.id }));
+  await tx.insertInto("phone_numbers").values(values).execute();
 }

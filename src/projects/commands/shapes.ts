@@ -40,12 +40,23 @@ const headerSecret = secretText.refine(
 
 const wholeNumberText = z.preprocess((value) => (Number.isSafeInteger(value) ? String(value) : value), secretText);
 
+/** What is written in one of several forms is read by the form's own schema, so that a fault is one of the form meant. */
+const byForm = <T>(schemaOf: (value: unknown) => z.ZodType<T>) =>
+  z.unknown().transform((value, context): T => {
+    const result = schemaOf(value).safeParse(value, { error: explain });
+    if (result.success) return result.data;
+    context.issues.push(...result.error.issues.map((issue) => ({ ...issue, input: value }) as (typeof context.issues)[number]));
+    return z.NEVER;
+  });
+
 /** A secret, or `[new, old]` while it is rolled; always read as a list. */
-const oneOrTwo = (secret: z.ZodString) =>
-  z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(secret).min(1).max(2)).meta({ values: "text, or list of two" });
+const oneOrTwo = (secret: z.ZodString) => {
+  const [one, two] = [secret.transform((text) => [text]), z.array(secret).min(1).max(2)];
+  return byForm<string[]>((value) => (Array.isArray(value) ? two : one)).meta({ values: "text, or list of two" });
+};
 
 const apiKey = z.strictObject({
-  name: name.describe("By which it is known. A name is used once."),
+  name: name.describe("By which it is known. A name is used once: that of a revoked key is refused, unless `key` is another."),
   mode: z.enum(["test", "live"]).describe("live needs PostgreSQL."),
   key: z
     .string()
@@ -89,13 +100,10 @@ const webhookEndpoints = z.strictObject({
   live: liveWebhookEndpoint.nullable().optional(),
 });
 
-/** One endpoint for both environments, or one for each (R-431). Told apart by their keys, so that a fault is one of the form meant. */
-const statusWebhook = z.unknown().transform((value, context): EndpointBlock | z.infer<typeof webhookEndpoints> => {
+/** One endpoint for both environments, or one for each (R-431), told apart by their keys. */
+const statusWebhook = byForm<EndpointBlock | z.infer<typeof webhookEndpoints>>((value) => {
   const isPair = typeof value === "object" && value !== null && ("test" in value || "live" in value);
-  const result = (isPair ? webhookEndpoints : webhookEndpoint).safeParse(value, { error: explain });
-  if (result.success) return result.data;
-  context.issues.push(...result.error.issues.map((issue) => ({ ...issue, input: value }) as (typeof context.issues)[number]));
-  return z.NEVER;
+  return isPair ? webhookEndpoints : webhookEndpoint;
 });
 
 const integrations = z
