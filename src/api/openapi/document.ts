@@ -90,6 +90,7 @@ function operation(route: Route): object {
     ...(body ? WITH_BODY : []),
     ...errors,
   ];
+  const refusals = errorAnswers(codes);
   return {
     operationId: id,
     tags: [tag],
@@ -102,14 +103,24 @@ function operation(route: Route): object {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { "application/json": { schema: ref(body), ...examplesOf(body) } } } } : {}),
     responses: {
-      ...errorAnswers(codes),
+      ...refusals,
       ...(body || checked.length > 0 ? { 422: INVALID } : {}),
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)])),
+      // An error that is answered in another type as well keeps what is said of it.
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, joined(refusals[status], answerOf(answer))])),
     },
   };
 }
 
-function answerOf({ description, schema, content, example, examples }: Answer): object {
+interface Described {
+  description: string;
+  headers?: object;
+  content?: object;
+}
+
+const joined = (error: Described | undefined, answer: Described): Described =>
+  error ? { ...error, ...answer, content: { ...error.content, ...answer.content } } : answer;
+
+function answerOf({ description, schema, content, example, examples }: Answer): Described {
   if (content) {
     const type = content === "application/json" ? "object" : "string";
     return { description, content: { [content]: { schema: { type }, ...(example !== undefined && { example }) } } };
@@ -125,7 +136,7 @@ function answerOf({ description, schema, content, example, examples }: Answer): 
 const INVALID = answerOf({ description: "The request does not fit: every fault with its place.", schema: "HTTPValidationError" });
 
 /** One answer for each status, with the words of each code as an example. */
-function errorAnswers(codes: readonly ErrorCode[]): Record<string, object> {
+function errorAnswers(codes: readonly ErrorCode[]): Record<string, Described> {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [

@@ -144,6 +144,12 @@ test("every operation names its scope and the errors it can answer, in the words
   });
 });
 
+test("of the shopper's page its refusals are pages too, and no id is too wrong for it", () => {
+  const { responses } = document.paths["/widget/{session_id}"]!["get"]!;
+  assert.equal(Object.keys(responses).sort().join(" "), "200 400 403 404 410 414 429 431 500 503");
+  for (const status of ["429", "503"]) assert.deepEqual(Object.keys(responses[status]!.content!).sort(), ["application/json", "text/html"]);
+});
+
 test("real answers fit their schemas (R-032, R-003, R-150)", async () => {
   const id = await api.createSession({ description: "Order 118" });
   await api.createSession({ caller: "+14155550132" });

@@ -177,13 +177,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Widget",
     summary: "The page that takes the card",
     description:
-      "HTML with one script and one style of its own, for the shopper's browser. A page too when the session is unknown (404) or final (410). " +
+      "HTML with one script and one style of its own, for the shopper's browser. A page too when the session is unknown (404), also for what is no id, or final (410); " +
+      "a client that accepts HTML is told in words as well to wait or to come again. " +
       "A voice session's `pay_url` leads here with its token in `t`; without it there is no such session.",
-    path: sessionPath,
     answers: {
       200: { description: "The form.", content: "text/html" },
       404: { description: "There is no such widget session.", content: "text/html" },
       410: { description: "The session is final.", content: "text/html" },
+      429: { description: "Rate limit exceeded", content: "text/html" },
+      500: { description: "Internal Server Error", content: "text/html" },
+      503: { description: "Service unavailable", content: "text/html" },
     },
   },
   "POST /integrations/alpha/webhook": {

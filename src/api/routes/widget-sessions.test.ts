@@ -706,3 +706,25 @@ test("the frame's endpoints are counted by themselves: 60 reads and 10 charges a
   const { headers } = await frame(id);
   assert.deepEqual([headers["ratelimit-limit"], headers["ratelimit-remaining"]], ["60", "0"]);
 });
+
+test("a browser that is refused the page is told in words to wait, wherever the page is embedded; other clients get `detail` (R-060, R-030)", async () => {
+  const { app, create, call } = service({ settings: { rateLimitPerMinute: 5 }, clock: new ManualClock() });
+  const id = await create();
+  const browser = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", "accept-language": "es-MX" };
+  const open = (headers: Record<string, string>, query = "") => call("GET", `/widget/${id}${query}`, { key: null, headers });
+  for (let index = 0; index < 60; index++) await open(browser);
+  const tooMany = await open(browser);
+  assert.deepEqual([tooMany.statusCode, tooMany.headers["content-type"]], [429, "text/html; charset=utf-8"]);
+  assert.match(tooMany.payload, /Espere 1 segundo/);
+  assert.equal(tooMany.headers["retry-after"], "1");
+  assert.match(String(tooMany.headers["content-security-policy"]), /frame-ancestors \*/);
+  assert.deepEqual(brief(await open({})), [429, { detail: "Rate limit exceeded" }]);
+  await app.close();
+
+  const away = () => Promise.reject(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
+  const without = service({ deps: { widget: { ...testWidget({ ...api, clock: new ManualClock() }), find: away } } });
+  const { statusCode, headers, payload } = await without.call("GET", `/widget/${id}?lang=fr`, { key: null, headers: browser });
+  assert.deepEqual([statusCode, headers["content-type"], headers["retry-after"]], [503, "text/html; charset=utf-8", "2"]);
+  assert.match(payload, /<html lang="fr"[^]*indisponible/);
+  assert.deepEqual(brief(await without.call("GET", `/widget/${id}`, { key: null })), [503, { detail: "Service unavailable" }]);
+});

@@ -87,14 +87,23 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     return answerTo(result, reply);
   });
 
-  app.get("/widget/:session_id", { config: { access: "browser", perMinute: READS } }, async (request, reply) => {
+  /** A refusal in words, for a browser. Others are answered as everywhere. */
+  const inWords = async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+    const isRefusal = reply.statusCode === 429 || reply.statusCode >= 500;
+    if (!isRefusal || !/\btext\/html\b/i.test(request.headers.accept ?? "")) return payload;
+    const seconds = reply.statusCode === 429 ? Number(reply.getHeader("retry-after")) : null;
+    const { headers, html } = (await widget.frame()).refusal(seconds, wishesOf(request));
+    reply.headers(headers);
+    return html;
+  };
+  const shopping = { config: { access: "browser", perMinute: READS }, onSend: inWords } as const;
+  app.get("/widget/:session_id", shopping, async (request, reply) => {
     // A link that was cut short on its way to the shopper is answered in words too.
     const id = sessionPath.safeParse(request.params).data?.session_id;
-    const { lang, dir, t } = request.query as Readonly<Record<string, unknown>>;
-    const wishes = { lang: asText(lang), dir: asText(dir), acceptLanguage: request.headers["accept-language"] };
+    const { t } = request.query as Readonly<Record<string, unknown>>;
     const frame = await widget.frame();
     const found: Found = id === undefined ? { kind: "missing" } : await widget.find(id, { token: asText(t) });
-    const page = frame.page(found, wishes);
+    const page = frame.page(found, wishesOf(request));
     return reply.code(page.status).headers(page.headers).send(page.html);
   });
 
@@ -122,6 +131,12 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
 }
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+/** How the page is to be shown. */
+function wishesOf({ query, headers }: FastifyRequest) {
+  const { lang, dir } = query as Readonly<Record<string, unknown>>;
+  return { lang: asText(lang), dir: asText(dir), acceptLanguage: headers["accept-language"] };
+}
 
 function parseRequest(request: FastifyRequest): { id: string; nonce: string | undefined } {
   const { session_id: id } = parse(sessionPath, request.params, "path");

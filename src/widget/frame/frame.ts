@@ -4,9 +4,9 @@ import { shownTheme } from "#src/projects/index.ts";
 import type { Status } from "#src/sessions/index.ts";
 import type { Found } from "../types.ts";
 import { assetHeaders, loaderHeaders, pageHeaders } from "./headers.ts";
-import { endOf, escape, formOf, missing, titleOf, type View } from "./html.ts";
+import { endOf, escape, formOf, titleOf, type View, wordsOf } from "./html.ts";
 import type { Scripts } from "./scripts.ts";
-import { chooseLanguage, type LanguageCode, languageOf, type TextName } from "./texts.ts";
+import { chooseLanguage, fill, type LanguageCode, languageOf, type TextName } from "./texts.ts";
 
 /** The page on which a card is typed: one script, one style, both from here and named by their digest (S-12); and the loader. */
 
@@ -37,6 +37,8 @@ export interface Wishes {
 
 export interface Frame {
   page(found: Found, wishes?: Wishes): Page;
+  /** For a browser that cannot be shown the page now: too many requests, for so many seconds, or a fault of the service (null). */
+  refusal(waitSeconds: number | null, wishes?: Wishes): Omit<Page, "status">;
   assets: readonly Asset[];
   /** The script that a merchant's page includes, at its immutable path. */
   loader: Asset;
@@ -78,14 +80,27 @@ ${body}
   return {
     assets: [script, style, loader],
     loader,
-    page(found, { lang, acceptLanguage, dir: wantedDir } = {}) {
-      const language = chooseLanguage(lang, acceptLanguage);
+    refusal(waitSeconds, wishes = {}) {
+      const { language, dir } = chosen(wishes);
+      const { wait, away } = languageOf(language).texts;
+      const words = waitSeconds === null ? away : fill(wait, { seconds: String(waitSeconds) });
+      // Whose page it is could not be looked up. Nothing is on it that a page around it could misuse, and in a frame it must be read too.
+      return {
+        headers: pageHeaders("any", policy),
+        html: documentOf(words, wordsOf(words, language), "", { language, dir, theme: "auto" }),
+      };
+    },
+    page(found, wishes = {}) {
+      const { language, dir } = chosen(wishes);
       const { texts } = languageOf(language);
-      const dir = wantedDir === "rtl" ? "rtl" : "ltr";
       const origins = found.kind === "missing" ? [] : originsOf(found);
       const headers = pageHeaders(origins, policy);
       if (found.kind === "missing")
-        return { status: 404, headers, html: documentOf(texts.missing, missing(language), "", { language, dir, theme: "auto" }) };
+        return {
+          status: 404,
+          headers,
+          html: documentOf(texts.missing, wordsOf(texts.missing, language), "", { language, dir, theme: "auto" }),
+        };
       const { project, session } = found;
       const data = { sessionid: session.id, status: session.status, origins: origins.join(" ") };
       const view: View = { language, basePath: basePathNow(), data };
@@ -106,6 +121,11 @@ interface Shown {
   dir: "ltr" | "rtl";
   theme: string;
 }
+
+const chosen = ({ lang, acceptLanguage, dir }: Wishes): Pick<Shown, "language" | "dir"> => ({
+  language: chooseLanguage(lang, acceptLanguage),
+  dir: dir === "rtl" ? "rtl" : "ltr",
+});
 
 const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 

@@ -6,8 +6,11 @@ const POWERS = ["camera", "microphone", "geolocation", "payment", "usb", "displa
 const YEAR_SECONDS = 365 * 24 * 3600;
 
 /** `origins`: pages that may embed the frame; with none it may only be opened by itself. */
-export function pageHeaders(origins: readonly string[], { script, style }: { script: string; style: string }): Record<string, string> {
-  const ancestors = origins.filter((origin) => ORIGIN.test(origin));
+export function pageHeaders(
+  origins: readonly string[] | "any",
+  { script, style }: { script: string; style: string },
+): Record<string, string> {
+  const ancestors = origins === "any" ? ["*"] : origins.filter((origin) => ORIGIN.test(origin));
   const policy = [
     "default-src 'none'",
     `script-src 'self' '${script}'`,

@@ -93,16 +93,18 @@ ${fields.map((name) => inputOf(name, language)).join("\n")}
 export function endOf({ session, project }: Payment, text: TextName, { language, basePath, data }: View): string {
   const variables = JSON.stringify(frameVariables(project.widget.appearance.variables));
   const attributes = { ...data, api: `${basePath}/v1/widget-sessions/${session.id}`, variables };
-  return `<main${attributesOf(attributes)} class="ended">\n${SPRITE}\n${noteOf(text, language)}\n</main>`;
+  return `<main${attributesOf(attributes)} class="ended">\n${SPRITE}\n${noteOf(languageOf(language).texts[text], language)}\n</main>`;
 }
 
-export const missing = (language: LanguageCode): string => `<main class="ended">\n${SPRITE}\n${noteOf("missing", language)}\n</main>`;
+/** Words alone: there is no session, or none can be looked up. */
+export const wordsOf = (words: string, language: LanguageCode): string =>
+  `<main class="ended">\n${SPRITE}\n${noteOf(words, language)}\n</main>`;
 
 const MESSAGE = '<p id="message" role="status" aria-live="polite" tabindex="-1"></p>';
 
-function noteOf(text: TextName, language: LanguageCode): string {
+function noteOf(words: string, language: LanguageCode): string {
   const { texts } = languageOf(language);
-  return `<h1 class="hidden">${escape(texts.formPay)}</h1>\n${picture("clock", "seal over")}\n<p id="message" role="status" tabindex="-1">${escape(texts[text])}</p>`;
+  return `<h1 class="hidden">${escape(texts.formPay)}</h1>\n${picture("clock", "seal over")}\n<p id="message" role="status" tabindex="-1">${escape(words)}</p>`;
 }
 
 function summaryOf({ session, project }: Payment, language: LanguageCode, amount: string): string {

@@ -48,6 +48,7 @@ const EN = {
   expiredSession: "The time for this payment is over.",
   over: "This payment is over.",
   missing: "There is no such payment.",
+  away: "This page cannot be shown right now. Please load it again in a moment.",
   noScript: "This page needs JavaScript to take a card.",
   test: "Test mode: no money moves.",
 } as const;
@@ -101,6 +102,7 @@ const ES: Texts = {
   expiredSession: "El plazo para este pago ha terminado.",
   over: "Este pago ha terminado.",
   missing: "Este pago no existe.",
+  away: "Esta página no está disponible ahora. Vuelva a cargarla en un momento.",
   noScript: "Esta página necesita JavaScript para recibir una tarjeta.",
   test: "Modo de prueba: no se mueve dinero.",
 };
@@ -151,6 +153,7 @@ const FR: Texts = {
   expiredSession: "Le délai de ce paiement est écoulé.",
   over: "Ce paiement est terminé.",
   missing: "Ce paiement n’existe pas.",
+  away: "Cette page est indisponible pour le moment. Rechargez-la dans un instant.",
   noScript: "Cette page a besoin de JavaScript pour recevoir une carte.",
   test: "Mode test : aucun argent ne circule.",
 };
