@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { test } from "node:test";
-import { CardCells, Cell, brandOf, cvvLengthOf, isCompleteNumber, isUnexpired, lengthsOf, passesLuhn } from "./card.ts";
+import { CardCells, Cell, brandOf, cvvLengthOf, isCompleteNumber, isUnexpired, lengthsByBeginning, lengthsOf, passesLuhn } from "./card.ts";
 import type { CardBrand } from "./card.ts";
 
 function card(number: string): CardCells {
@@ -127,4 +127,17 @@ test("a card is good to the end of its month in the last time zone (R-229)", () 
   assert.equal(isUnexpired(12, 2026, Date.UTC(2027, 0, 1, 12)), false);
   assert.equal(isUnexpired(0, 2030, 0), false);
   assert.equal(isUnexpired(13, 2030, 0), false);
+});
+
+test("the lengths by beginning, compared as text, are those of each number", () => {
+  const table = lengthsByBeginning();
+  // Every four digits, and what lies beside each border.
+  const starts = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(4, "0"));
+  for (const [beginning] of table)
+    starts.push(beginning.padEnd(8, "0"), String(Math.max(0, Number(beginning.padEnd(8, "0")) - 1)).padStart(8, "0"));
+  for (const start of starts) {
+    const number = start.padEnd(16, "0");
+    const entry = table.findLast(([beginning]) => beginning <= number);
+    assert.deepEqual(entry?.[1], lengthsOf(Cell.fromText(number)), start);
+  }
 });

@@ -187,9 +187,12 @@ const BRAND_RULES: readonly BrandRule[] = Object.values(creditCardType.types)
   })
   .sort((a, b) => b.width - a.width);
 
+/** Digits of the longest prefix that a range has. */
+const WIDEST = 8;
+
 function ruleOf(number: Cell): Pick<BrandRule, "brand" | "lengths" | "cvvLength"> {
   const leads: number[] = [0];
-  for (let index = 0; index < Math.min(8, number.length); index++) leads.push((leads[index] ?? 0) * 10 + number.digit(index));
+  for (let index = 0; index < Math.min(WIDEST, number.length); index++) leads.push((leads[index] ?? 0) * 10 + number.digit(index));
   const fits = ({ width, low, high }: BrandRule) => width < leads.length && (leads[width] ?? 0) >= low && (leads[width] ?? 0) <= high;
   return BRAND_RULES.find(fits) ?? UNKNOWN;
 }
@@ -202,6 +205,20 @@ export function brandOf(number: Cell): CardBrand {
 /** Lengths the brand issues, ascending. */
 export function lengthsOf(number: Cell): readonly number[] {
   return ruleOf(number).lengths;
+}
+
+/**
+ * The lengths of all numbers, for whoever has to judge them elsewhere as `lengthsOf` does here: each entry is of those that begin with its
+ * digits or come after them, up to the next entry, when numbers are compared as text.
+ */
+export function lengthsByBeginning(): readonly (readonly [beginning: string, lengths: readonly number[]])[] {
+  const bounds = BRAND_RULES.flatMap(({ width, low, high }) => [low, high + 1].map((end) => end * 10 ** (WIDEST - width)));
+  const beginnings = [...new Set([0, ...bounds])]
+    .filter((bound) => bound < 10 ** WIDEST)
+    .sort((a, b) => a - b)
+    .map((bound) => String(bound).padStart(WIDEST, "0"));
+  const found = beginnings.map((digits) => [digits.replace(/0+$/, ""), lengthsOf(Cell.fromText(digits))] as const);
+  return found.filter(([, lengths], index) => lengths.join() !== found[index - 1]?.[1].join());
 }
 
 /** Digits of the security code for this number's brand: 4 for American Express, else 3. */

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
+import { Cell, isCompleteNumber, passesLuhn } from "#src/kernel/card.ts";
 import { loaderSnippet } from "#src/widget/index.ts";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { openTelephone } from "#softphone/caller.ts";
@@ -669,6 +670,37 @@ describe("in a browser", { skip: withoutChromium }, () => {
       assert.deepEqual(faults, []);
       await close();
     }
+  });
+
+  test("the form takes the numbers that the service takes, and no others, whatever their brand and length", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    await type(page, "4222222222222");
+    await page.getByRole("button").click();
+    await page.getByText("Check the card number.").waitFor();
+    assert.equal((await service.session(session_id))["status"], "PENDING", "a Visa card of 13 digits costs no try");
+
+    const beginnings =
+      "1 1800 2131 2200 2205 2221 2720 2721 300 306 35 3528 36 37 4 401178 401180 402918 402919 493698 493699 51 5018 504175 506099 506128 " +
+      "589562 6 6011 62 621830 62185 6271 6276 627780 63709 637095 63737423 63737424 644 65 650052 650053 65083705 7 81 8110 9792";
+    const numbers = beginnings.split(" ").flatMap((beginning) =>
+      Array.from({ length: 8 }, (_, more) => {
+        const start = beginning.padEnd(11 + more, "0");
+        return Array.from({ length: 10 }, (_, last) => `${start}${last}`).find((number) => passesLuhn(Cell.fromText(number)))!;
+      }),
+    );
+    const taken: unknown = await page.evaluate(`${JSON.stringify(numbers)}.filter((number) => {
+      const field = document.querySelector("#number");
+      field.value = number;
+      for (const event of ["input", "blur"]) field.dispatchEvent(new Event(event));
+      return field.getAttribute("aria-invalid") === "false";
+    })`);
+    assert.deepEqual(
+      taken,
+      numbers.filter((number) => isCompleteNumber(Cell.fromText(number))),
+    );
+    assert.deepEqual(faults, []);
+    await close();
   });
 
   test("an expiry date that a script, a paste or a browser puts in whole is written as a typed one", async () => {

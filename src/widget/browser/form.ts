@@ -199,6 +199,8 @@ function takeCards(form: HTMLFormElement): void {
   const brandNames = given("brands") as Readonly<Record<string, string>>;
   /** Brands that the project restricts itself to; none: all. The service judges those that this script does not know. */
   const accepted = (main.dataset["accepted"] ?? "").split(" ").filter((brand) => brand !== "");
+  /** How long numbers are, by how they begin: the service's own rule (../frame/html.ts). */
+  const lengths = (main.dataset["lengths"] ?? "").split(" ").map((entry) => entry.split(":"));
   const submit = found(HTMLButtonElement, "#submit");
   const submitText = found(HTMLElement, "#submit-text");
   const submitWords = submitText.textContent;
@@ -248,6 +250,11 @@ function takeCards(form: HTMLFormElement): void {
     return digits.length >= LEAST_DIGITS && digits.length <= 19 && sum % 10 === 0;
   }
 
+  function isIssued(digits: string): boolean {
+    const [, lasts = ""] = lengths.findLast(([beginning = ""]) => beginning <= digits) ?? [];
+    return lasts.includes(String(digits.length % 10));
+  }
+
   /** Month and year of this century, as typed or as a browser fills them in: 4/30, 04 / 2030, 0430. */
   function expiryOf(text: string): { month: number; year: number } | null {
     const parts = /^\s*([0-9]{1,2})\s*[/.\- ]\s*(?:20)?([0-9]{2})\s*$/.exec(text) ?? /^\s*([0-9]{2})(?:20)?([0-9]{2})\s*$/.exec(text);
@@ -272,7 +279,7 @@ function takeCards(form: HTMLFormElement): void {
     return date !== null && new Date(date.year, date.month, 2) < new Date();
   }
   const checks: Readonly<Record<FieldId, (text: string) => boolean>> = {
-    number: (text) => passesLuhn(digitsOf(text)),
+    number: (text) => passesLuhn(digitsOf(text)) && isIssued(digitsOf(text)),
     expiry: (text) => expiryOf(text) !== null,
     cvv: isCode,
     zip: (text) => text.trim() !== "",

@@ -1,3 +1,4 @@
+import { lengthsByBeginning } from "#src/kernel/card.ts";
 import { formatAmount } from "#src/kernel/money.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { frameVariables, type WidgetField } from "#src/projects/index.ts";
@@ -128,6 +129,11 @@ const FIXES = JSON.stringify(
 );
 const BRAND_NAMES = JSON.stringify(Object.fromEntries(Object.entries(BRANDS).map(([brand, { name }]) => [brand, name])));
 
+/** For the script: each beginning of numbers with the last digits of their lengths, 12 to 19: "4:689" are 16, 18 and 19 digits. */
+const LENGTHS = lengthsByBeginning()
+  .map(([beginning, lengths]) => `${beginning}:${lengths.map((length) => length % 10).join("")}`)
+  .join(" ");
+
 function scriptData({ session, project, processing }: Opened, language: LanguageCode, amount: string): Record<string, string> {
   const { texts, declines } = languageOf(language);
   const sums = { paid: fill(texts.paid, { amount }), authorized: fill(texts.authorized, { amount }) };
@@ -139,6 +145,7 @@ function scriptData({ session, project, processing }: Opened, language: Language
     declines: JSON.stringify(declines),
     fixes: FIXES,
     brands: BRAND_NAMES,
+    lengths: LENGTHS,
     merchant: project.name,
     accepted: project.acceptedBrands.join(" "),
     variables: JSON.stringify(frameVariables(project.widget.appearance.variables)),
