@@ -48,6 +48,8 @@ export interface CallOptions {
   listensFor?: string;
   /** Each thing that happens, for a timeline; digits and words of the caller are never part of it. */
   onEvent?: (what: string) => void;
+  /** What is heard, mu-law at 8000 Hz, as it comes: of a call that fails there is no report. */
+  onAudio?: (ulaw: Uint8Array) => void;
   /** Aborted: the caller gives up while it rings, or drops the line at once without waiting for the other side. */
   signal?: AbortSignal;
   dtmfTiming?: typeof DTMF_TIMING;
@@ -169,6 +171,7 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
   const prompts = new PromptTracker(await known, (text) => onEvent(`heard: ${text}`));
   leg.on.audio = (ulaw) => {
     heard.push(ulaw);
+    options.onAudio?.(ulaw);
     prompts.push(ulaw);
   };
 
@@ -330,7 +333,8 @@ function digitOf(key: string): DtmfDigit {
 async function within(event: Promise<unknown>, what: string, prompts: PromptTracker, patienceMs: number): Promise<void> {
   const late = new AbortController();
   const limit = delay(patienceMs, undefined, { signal: late.signal, ref: false }).then(() => {
-    throw new OperatorError(`Waited ${patienceMs / 1000} s for ${what}; last heard: ${prompts.heard.at(-1) ?? "nothing"}.`);
+    const last = (prompts.heard.at(-1) ?? "nothing").replace(/\.$/, "");
+    throw new OperatorError(`Waited ${patienceMs / 1000} s for ${what}; last heard: ${last}${last.endsWith("?") ? "" : "."}`);
   });
   try {
     await Promise.race([event, limit]);

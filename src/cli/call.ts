@@ -63,6 +63,7 @@ export async function run(args: string[]): Promise<number> {
   const prompts = join(config.dataDir, "prompts");
   const telephone = await openTelephone(existsSync(prompts) ? prompts : PROMPT_CACHE);
   const started = performance.now();
+  const heard: Uint8Array[] = [];
   try {
     const report = await telephone.call({
       target: uri,
@@ -70,13 +71,13 @@ export async function run(args: string[]): Promise<number> {
       headers: (values.header ?? []).map(headerOf),
       turns,
       ...(listensFor !== undefined && { listensFor }),
+      onAudio: (ulaw) => void heard.push(ulaw),
       onEvent: (what) => {
         const at = { at_ms: Math.round(performance.now() - started), what };
         timeline.push(at);
         if (!values.json) process.stdout.write(`${String(at.at_ms).padStart(7)} ms  ${what}\n`);
       },
     });
-    if (record !== null) writeFileSync(record, writeWav(report.audio));
     const { answered, status, endedBy, heardSentence } = report;
     if (values.json)
       process.stdout.write(
@@ -86,6 +87,8 @@ export async function run(args: string[]): Promise<number> {
     return answered ? 0 : 1;
   } finally {
     await telephone.close();
+    // Of a call whose script failed above all: what was heard tells why.
+    if (record !== null) writeFileSync(record, writeWav(Buffer.concat(heard)));
   }
 }
 

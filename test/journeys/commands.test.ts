@@ -90,6 +90,27 @@ test("a test call that cannot be made is one sentence, before anybody is called"
   }
 });
 
+test("what was heard of a call whose script fails is kept, and the failure ends as the sentence that was heard last", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-record-"));
+  const file = join(folder, "call.wav");
+  try {
+    await refused(["call", "sip:x@", "--record", file], /^This call cannot be made/);
+    assert.equal(readFileSync(file).toString("latin1", 0, 4), "RIFF");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  const { sip_uri: target } = await service.create();
+  let heardMs = 0;
+  const call = telephone.call({
+    target,
+    turns: [{ do: "wait for", text: "no such words" }],
+    patienceMs: 8000,
+    onAudio: (ulaw) => void (heardMs += ulaw.length / 8),
+  });
+  await assert.rejects(call, /^OperatorError: Waited 8 s for "no such words"; last heard: .*[^.?][.?]$/);
+  assert.ok(heardMs > 7000, String(heardMs));
+});
+
 test("what a project's callers hear is written as sound files, and listed with --json too", async () => {
   const folder = mkdtempSync(join(tmpdir(), "voicetill-voice-"));
   try {
