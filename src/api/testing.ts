@@ -42,7 +42,7 @@ const APPLY = {
       api_keys: [
         { name: "test", mode: "test", key: KEYS.test },
         { name: "live", mode: "live", key: KEYS.live },
-        { name: "expired", mode: "test", key: KEYS.expired, expires_at: "2020-01-01T00:00:00Z" },
+        { name: "expired", mode: "test", key: KEYS.expired },
         ...SCOPES.map((scope) => ({ name: scope.replace(":", "-"), mode: "test", key: keyWithScope(scope), scopes: [scope] })),
       ],
       projects: [
@@ -152,6 +152,11 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
     simulatorsUrl: () => null,
   });
   await projects.applyFile(JSON.stringify(APPLY), {});
+  await database.db
+    .updateTable("api_keys")
+    .set({ expires_at: new Date(0) })
+    .where("name", "=", "expired")
+    .execute();
   const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog });
   const payments = testPayments({ database, sessions, projects, clock: systemClock }, new FakeGateway());
   await sessions.start({ giveUp: (session) => payments.giveUp(session) });

@@ -302,6 +302,14 @@ describe("the apply file", () => {
     assert.deepEqual((await apply(file(other))).changes, []);
   });
 
+  test("the export of a key that has expired since can be applied where the key is, and a key can be let expire", async () => {
+    const file = (time: string) =>
+      `organizations:\n  - slug: acme\n    api_keys:\n      - { name: brief, mode: test, expires_at: '${time}' }\n`;
+    await apply(file("2060-01-31T12:00:00Z"));
+    assert.deepEqual((await apply(file("2020-01-31T12:00:00Z"))).changes, [{ object: "api key acme/brief", action: "changed" }]);
+    assert.deepEqual((await apply(file("2020-01-31T12:00:00Z"))).changes, []);
+  });
+
   test("all faults of a file are told at once, in its order, those of the database too", async () => {
     const faults = async (text: string) => (await apply(text).catch((error: Error) => error.message)) as string;
     const shape =
@@ -673,6 +681,16 @@ organizations:
       "a time that is none",
       "organizations:\n  - slug: acme\n    api_keys:\n      - { name: x, mode: test, expires_at: soon }",
       /line 4: .*\.expires_at: must be a time with its zone such as/,
+    ],
+    [
+      "a new API key whose time is over",
+      "organizations:\n  - slug: acme\n    api_keys:\n      - { name: x, mode: test, expires_at: '2020-01-31T12:00:00Z' }",
+      /line 4: expires_at: 2020-01-31T12:00:00Z is over already$/,
+    ],
+    [
+      "an API key without a scope",
+      "organizations:\n  - slug: acme\n    api_keys:\n      - { name: x, mode: test, scopes: [] }",
+      /line 4: .*\.scopes: must have at least one entry$/,
     ],
     ["a missing key", "organizations:\n  - name: Acme", /line 2: organizations\.0\.slug: is missing$/],
     ["a key of many lines", project('"a\\nb": x'), /^apply file, line 5: unknown key "a\\nb" in .*$/],

@@ -86,6 +86,9 @@ async function insertKey(change: Change, organization: OrganizationKey, values: 
   const { tx, random, digestOf, report } = change;
   const key = values.key ?? newApiKey(random, values.mode);
   if (values.key !== undefined) await checkUnused(change, values.key);
+  const expiry = expiryOf(values);
+  if (expiry !== null && (await isOver(change, expiry)))
+    throw new CommandFault(["expires_at"], `expires_at: ${values.expires_at} is over already`);
   const row = {
     id: random.uuid(),
     organization_id: organization.id,
@@ -94,7 +97,7 @@ async function insertKey(change: Change, organization: OrganizationKey, values: 
     digest: digestOf(key),
     ...visibleParts(key),
     scopes: [...(values.scopes ?? SCOPES)],
-    expires_at: expiryOf(values),
+    expires_at: expiry,
     revoked_at: null,
   };
   await tx.insertInto("api_keys").values(row).execute();
@@ -105,6 +108,12 @@ async function insertKey(change: Change, organization: OrganizationKey, values: 
 async function checkUnused({ tx, digestOf }: Change, key: string): Promise<void> {
   const taken = await tx.selectFrom("api_keys").select("id").where("digest", "=", digestOf(key)).executeTakeFirst();
   if (taken) throw new CommandFault(["key"], "this key is in use under another name");
+}
+
+/** By the clock that judges the key afterwards. */
+async function isOver({ tx }: Change, expiry: Date): Promise<boolean> {
+  const { rows } = await sql<{ over: boolean }>`select ${expiry}::timestamptz <= clock_timestamp() as over`.execute(tx);
+  return rows[0]!.over;
 }
 
 function expiryOf({ expires_at: text }: ApiKeyValues): Date | null {

@@ -70,13 +70,16 @@ const apiKey = z.strictObject({
           typeof input === "string" ? `there is no scope ${quoted(input)}; the scopes are ${ALL_SCOPES.join(", ")}` : undefined,
       }),
     )
+    .min(1)
     .optional()
     .describe("Left out: all but `integrations:use`, which is for the key in a voice platform's settings."),
   expires_at: z.iso
     .datetime({ offset: true, error: "must be a time with its zone such as 2030-01-31T12:00:00Z" })
     .nullable()
     .optional()
-    .describe("Such as 2030-01-31T12:00:00Z; null: never, as when left out."),
+    .describe(
+      "Such as 2030-01-31T12:00:00Z; null: never, as when left out. A key that is not there yet is not made when its time is over.",
+    ),
 });
 
 const webhookSecret = z.string().refine(isWebhookSecret, "must be whsec_ and the base64 of 24 to 64 bytes");
