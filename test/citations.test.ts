@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
@@ -154,4 +156,22 @@ test("docs/operations.md names the metrics that there are, and no others", () =>
   const there = citations(/\.(?:counter|gauge|timings)\(\s*"([a-z_]+)"/g, SOURCE).map(({ cited }) => `voicetill_${cited}`);
   const named = Array.from(OPERATIONS.matchAll(/`(voicetill_[a-z_]+)`/g), ([, name]) => name!);
   assert.deepEqual([...new Set(named)].sort(), [...new Set(there)].sort());
+});
+
+test("the shell function of docs/operations.md passes each setting on whole, one with a space too", () => {
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-shell-"));
+  try {
+    writeFileSync(join(folder, "settings"), "# trunks\nSIP_TRUNKS=192.0.2.1, 192.0.2.2\nLOG_LEVEL=*\n");
+    writeFileSync(
+      join(folder, "voicetill.mjs"),
+      "console.log([process.env.SIP_TRUNKS, process.env.LOG_LEVEL, ...process.argv.slice(2)].join('|'));",
+    );
+    const [shell = ""] = /^voicetill\(\) \{[^}]*\}$/m.exec(OPERATIONS) ?? [];
+    const here = shell.replace("/opt/voicetill", folder).replace("/etc/voicetill/settings", "settings").replace("scripts/", "");
+    const script = `runuser() { shift 3; "$@"; }\n${here}\nvoicetill doctor "a b"`;
+    for (const reader of ["sh", "bash"])
+      assert.equal(execFileSync(reader, ["-c", script], { encoding: "utf8" }), "192.0.2.1, 192.0.2.2|*|doctor|a b\n", reader);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
