@@ -3,6 +3,7 @@ import type { FinishReason, Speaking } from "#src/conversation/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import { spokenLanguage } from "#src/kernel/language.ts";
 import { readAnswer } from "#src/media/index.ts";
+import { isDatabaseUnavailable } from "#src/platform/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { CallDialog, IncomingCall, SipRequest } from "#src/sip/index.ts";
 import type { Admission, CallMedia } from "./admit.ts";
@@ -10,10 +11,12 @@ import { CodeAsking, type CodeQuestion } from "./code-question.ts";
 import { Collection } from "./collection.ts";
 import { followReoffers, holdTo } from "./reoffer.ts";
 import type { Peer } from "./dial.ts";
-import { tellUnreached, transferBack } from "./transfer.ts";
+import { type TransferStatus, tellUnreached, transferBack } from "./transfer.ts";
 import type { CallDeps } from "./types.ts";
 
 const JITTER_BUFFER_MS = 100;
+/** How often the database is asked whether it is back. */
+const AWAY_WAIT_MS = 5_000;
 /**
  * From the last sentence on, until the caller is joined to his agent. Who holds us hears neither the sentence nor the ringing, sends nothing
  * that could be missed, and may never come back (R-196).
@@ -180,7 +183,20 @@ async function tellNotTakenBack(
   deps: CallDeps,
 ): Promise<void> {
   if (session.callback === null) return;
+  void writeTransferStatus(session.id, signal.aborted ? "caller_hung_up" : "failed", deps);
   await tellUnreached("failed", null, { session, speaking: speakingOf(project, deps), leg, signal, spoken }, deps);
+}
+
+/** Written when it can be, while this process lives: the call does not wait for it. A database that was closed by us is not one that is away. */
+async function writeTransferStatus(id: string, status: TransferStatus, { sessions, clock, log }: CallDeps): Promise<void> {
+  for (;;) {
+    try {
+      return await sessions.setTransferStatus(id, status);
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) return log.error("transfer_status_not_written", { session: id, error });
+      await sleep(clock, AWAY_WAIT_MS);
+    }
+  }
 }
 
 function speakingOf({ language, voice }: Admission["project"], { settings }: CallDeps): Speaking {

@@ -163,13 +163,23 @@ for (const { what, gateway, hears, told, status = told, error, ms, lastWords } o
   });
 }
 
-test("a caller who cannot be taken back because the database is away is told so, and goodbye (R-323)", async () => {
+test("a caller who cannot be taken back because the database is away is told so, and goodbye, and it is written when it can be (R-323)", async () => {
   const payments = { ...fixture.deps.payments, giveUp: () => Promise.reject(new Error("no database")) };
+  let isAway = true;
+  const setTransferStatus = async (id: string, status: string) => {
+    if (isAway) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    await fixture.sessions.setTransferStatus(id, status);
+  };
+  const sessions = { ...fixture.sessions, setTransferStatus };
   const asksForOperator = (words: string, leg: TestLeg) => /card number/i.test(words) && press(leg, "**");
-  const { call, leg, userAgent, over } = await inCall(asksForOperator, { payments });
+  const { call, leg, userAgent, over, passes, current } = await inCall(asksForOperator, { payments, sessions });
   await assert.rejects(over(), /no database/);
   assert.match(leg.played.at(-1) ?? "", /^Sorry, I couldn't connect you\..*Goodbye/);
   assert.deepEqual([userAgent.invitations, call.dialog.events.seen, leg.isClosed], [[], ["bye"], true]);
+  isAway = false;
+  passes(60_000);
+  for (let looks = 0; looks < 100 && (await current()).transferStatus === null; looks++) await turn();
+  assert.equal((await current()).transferStatus, "failed");
 });
 
 test("after a hang-up nobody is called, whatever was paid before it (R-323)", async () => {

@@ -12,7 +12,7 @@ import { beginTransfer, endTransfer } from "./transfer-quota.ts";
 import type { CallDeps } from "./types.ts";
 
 /** `transfer_status` (R-321). */
-type TransferStatus = "completed" | Unanswered;
+export type TransferStatus = "completed" | Unanswered;
 
 /**
  * Calls the session's callback, while the caller hears that he is being connected, and joins him to it until one side hangs up;
