@@ -22,6 +22,8 @@ test("spaces, case, a bare key and an event code are understood", () => {
     "Signal=05",
     "Duration=160\r\nSignal=5\r\n",
     "Duration = 1\n signal = 5",
+    'Signal="5"\r\nDuration=160',
+    'Signal= "05"',
   ])
     assert.equal(key(body), 5, body);
   assert.equal(key("Signal=11\r\nDuration=160"), 11);
@@ -39,6 +41,10 @@ test("anything else is no key", () => {
     "Signal=5x",
     "hello",
     "Signal=!",
+    'Signal="5',
+    'Signal=5"',
+    'Signal="5"5',
+    'Signal=""',
     "Duration=160",
     "Duration=160\r\nSignal=5x",
     "Duration=160\r\nxSignal=5",

@@ -4,6 +4,7 @@ export const DTMF_TYPES: readonly string[] = ["application/dtmf-relay", "applica
 const CR = 0x0d;
 const LF = 0x0a;
 const EQUALS = 0x3d;
+const QUOTE = 0x22;
 const ZERO = 0x30;
 const NINE = 0x39;
 const SIGNAL = Buffer.from("signal");
@@ -13,7 +14,7 @@ const EVENTS: ReadonlyMap<number, number> = new Map(Array.from(Buffer.from("*#AB
 
 /**
  * The key in an INFO body as RFC 4733 event code: 0-9, 10 = "*", 11 = "#", 12-15 = A-D; null when there is none.
- * `application/dtmf-relay` holds "Signal=5" and "Duration=160", in either order, `application/dtmf` the key alone. The key may be a card's digit, so the
+ * `application/dtmf-relay` holds "Signal=5" and "Duration=160", in either order, `application/dtmf` the key alone; some peers put the key in quotes. The key may be a card's digit, so the
  * body is read as bytes and never becomes a string.
  */
 export function digitOf(body: Uint8Array): number | null {
@@ -23,10 +24,12 @@ export function digitOf(body: Uint8Array): number | null {
     if (body[at] !== EQUALS) return null;
     at = skipBlank(body, at + 1);
   }
+  const isQuoted = body[at] === QUOTE;
+  if (isQuoted) at++;
   const first = body[at] ?? 0;
   const other = EVENTS.get(upper(first));
   const end = other === undefined ? skipDigits(body, at) : at + 1;
-  if (end === at || (body[end] ?? 0) > 0x20) return null;
+  if (end === at || (isQuoted && body[end] !== QUOTE) || (body[isQuoted ? end + 1 : end] ?? 0) > 0x20) return null;
   if (other !== undefined) return other;
   // Some peers write the event code instead of the key.
   let event = 0;
