@@ -42,6 +42,13 @@ const UNKNOWN: Words = {
   doNotSay: "Do not say that the payment went through, nor that the card was declined.",
   next: `${NEVER_AGAIN} Ask again in a minute, or tell the caller that they will be informed.`,
 };
+/** Nothing will be known later that is not known now, but the payment that was made first may be this caller's. */
+const DUPLICATE: Words = {
+  status: "unknown",
+  say: () => "The same payment was made a moment ago, so this one was refused. Please do not pay again yet.",
+  doNotSay: UNKNOWN.doNotSay,
+  next: `${NEVER_AGAIN} Tell the caller that they will be informed.`,
+};
 
 const FINAL: Readonly<Record<string, Words>> = {
   "payment-success": {
@@ -89,6 +96,7 @@ const mayHaveMoved = ({ errorCode }: Pick<Session, "errorCode">) => errorCode !=
 function wordsFor(session: Session): Words {
   const { status, phase, mode } = session;
   if (status === "PENDING") return WAITING;
+  if (session.errorCode === "duplicate_transaction") return DUPLICATE;
   // The caller was told not to try again yet.
   if (mayHaveMoved(session)) return UNKNOWN;
   if (phase === "unknown" || phase === "charging") return UNKNOWN;

@@ -610,6 +610,13 @@ test("an agent is not told to try again after a refusal over which money may hav
     const told = await beta(whole({ name: "get_payment_result", args: {}, call }));
     assert.partialDeepStrictEqual(told, { status: "unknown", session_id: id, error_code: errorCode }, errorCode);
     assert.match(String(told["next"]), /^Do not take another payment for the same thing/);
+    // The bank has answered where it says that it knows this payment already.
+    const isAnswered = errorCode === "duplicate_transaction";
+    assert.match(
+      String(told["say"]),
+      isAnswered ? /^The same payment was made a moment ago, so this one was refused\./ : /the bank's answer/,
+    );
+    assert.equal(/Ask again in a minute/.test(String(told["next"])), !isAnswered);
     assert.equal((await beta(whole({ call })))["session_id"], id, errorCode);
   }
 });
