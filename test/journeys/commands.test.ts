@@ -109,6 +109,7 @@ test("what was heard of a call whose script fails is kept, and the failure ends 
   });
   await assert.rejects(call, /^OperatorError: Waited 8 s for "no such words"; last heard: .*[^.?][.?]$/);
   assert.ok(heardMs > 7000, String(heardMs));
+  await service.webhook();
 });
 
 test("what a project's callers hear is written as sound files, and listed with --json too", async () => {
