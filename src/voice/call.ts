@@ -15,8 +15,9 @@ import { type TransferStatus, tellUnreached, transferBack } from "./transfer.ts"
 import type { CallDeps } from "./types.ts";
 
 const JITTER_BUFFER_MS = 100;
-/** How often the database is asked whether it is back. */
+/** How often the database is asked whether it is back, and how many times. */
 const AWAY_WAIT_MS = 5_000;
+const AWAY_TRIES = 120;
 /**
  * From the last sentence on, until the caller is joined to his agent. Who holds us hears neither the sentence nor the ringing, sends nothing
  * that could be missed, and may never come back (R-196).
@@ -187,13 +188,13 @@ async function tellNotTakenBack(
   await tellUnreached("failed", null, { session, speaking: speakingOf(project, deps), leg, signal, spoken }, deps);
 }
 
-/** Written when it can be, while this process lives: the call does not wait for it. A database that was closed by us is not one that is away. */
+/** Written when it can be, ten minutes at most: the call does not wait for it. */
 async function writeTransferStatus(id: string, status: TransferStatus, { sessions, clock, log }: CallDeps): Promise<void> {
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await sessions.setTransferStatus(id, status);
     } catch (error) {
-      if (!isDatabaseUnavailable(error)) return log.error("transfer_status_not_written", { session: id, error });
+      if (attempt === AWAY_TRIES || !isDatabaseUnavailable(error)) return log.error("transfer_status_not_written", { session: id, error });
       await sleep(clock, AWAY_WAIT_MS);
     }
   }
