@@ -61,10 +61,10 @@ const THEMED = {
 /** Takes cards of a brand whose numbers lie among those of others. */
 const ELO = { slug: "elo", accepted_brands: ["visa", "mastercard", "elo", "maestro"] };
 
-/** The merchant's own script: it keeps what the element tells. */
+/** The merchant's own script, run before the element is there: it keeps what the element tells, its first word included. */
 const SHOP_SCRIPT = `window.told = [];
 for (const type of ["ready", "change", "submit", "success", "error", "resize"])
-  document.querySelector("voicetill-payment").addEventListener(type, ({ detail }) => told.push([type, detail]));`;
+  document.addEventListener(type, ({ target, detail }) => target.matches?.("voicetill-payment") && told.push([type, detail]), true);`;
 
 before(async () => {
   // The merchant's page: a frame, and what it was told by it; or the loader under a policy that allows nothing but it.
@@ -84,7 +84,7 @@ before(async () => {
       );
       const snippet = loaderSnippet(baseUrl, searchParams.get("session") ?? "");
       response.end(
-        `<!doctype html><html lang="${searchParams.get("lang") ?? "en"}"><link rel="icon" href="data:,"><title>Shop</title>${snippet}<script src="/shop.js"></script>`,
+        `<!doctype html><html lang="${searchParams.get("lang") ?? "en"}"><link rel="icon" href="data:,"><title>Shop</title><script src="/shop.js"></script>${snippet}`,
       );
       return;
     }
