@@ -2,6 +2,7 @@ import { sleep } from "#src/kernel/clock.ts";
 import type { RemoteMedia } from "#src/media/index.ts";
 import { type Caller, isReachable, type Target } from "./dial.ts";
 import { followReoffers } from "./reoffer.ts";
+import { writeTransferStatus } from "./transfer-status.ts";
 import type { CallDeps } from "./types.ts";
 
 /** The address of whoever holds the call and gives none (RFC 3264 section 8.4). */
@@ -11,7 +12,7 @@ const LONGEST_BRIDGE_MS = 2 * 3_600_000;
 
 /** Relays, and reports the transfer, until one side hangs up, then ends the other. */
 export async function bridge({ session, leg, dialog, signal, joined }: Caller, target: Target, deps: CallDeps): Promise<void> {
-  const { media, clock, sessions, log } = deps;
+  const { media, clock } = deps;
   const over = new AbortController();
   const end = () => over.abort(new Error("one side hung up"));
   signal.addEventListener("abort", end, { once: true });
@@ -34,9 +35,7 @@ export async function bridge({ session, leg, dialog, signal, joined }: Caller, t
     joined();
     // Keys of INFO: those of RTP cross by themselves.
     for (const side of [{ leg, dialog }, target]) side.dialog.onDtmfDigit = (digit) => side.leg.relayDigit(digit);
-    await sessions
-      .setTransferStatus(session.id, "completed")
-      .catch((error: unknown) => log.error("transfer_status_not_written", { session: session.id, error }));
+    await writeTransferStatus(session.id, "completed", deps);
     await sleep(clock, LONGEST_BRIDGE_MS, over.signal).catch(() => undefined);
   } finally {
     // Not waited for: a target that has vanished answers its BYE no more, and the caller would hear nothing for half a minute (Timer F).

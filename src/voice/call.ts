@@ -3,7 +3,6 @@ import type { FinishReason, Speaking } from "#src/conversation/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import { spokenLanguage } from "#src/kernel/language.ts";
 import { readAnswer } from "#src/media/index.ts";
-import { isDatabaseUnavailable } from "#src/platform/index.ts";
 import { isTerminal } from "#src/sessions/index.ts";
 import type { CallDialog, IncomingCall, SipRequest } from "#src/sip/index.ts";
 import type { Admission, CallMedia } from "./admit.ts";
@@ -11,13 +10,11 @@ import { CodeAsking, type CodeQuestion } from "./code-question.ts";
 import { Collection } from "./collection.ts";
 import { followReoffers, holdTo } from "./reoffer.ts";
 import type { Peer } from "./dial.ts";
-import { type TransferStatus, tellUnreached, transferBack } from "./transfer.ts";
+import { tellUnreached, transferBack } from "./transfer.ts";
+import { writeTransferStatus } from "./transfer-status.ts";
 import type { CallDeps } from "./types.ts";
 
 const JITTER_BUFFER_MS = 100;
-/** How often the database is asked whether it is back, and how many times. */
-const AWAY_WAIT_MS = 5_000;
-const AWAY_TRIES = 120;
 /**
  * From the last sentence on, until the caller is joined to his agent. Who holds us hears neither the sentence nor the ringing, sends nothing
  * that could be missed, and may never come back (R-196).
@@ -184,20 +181,8 @@ async function tellNotTakenBack(
   deps: CallDeps,
 ): Promise<void> {
   if (session.callback === null) return;
-  void writeTransferStatus(session.id, signal.aborted ? "caller_hung_up" : "failed", deps);
+  await writeTransferStatus(session.id, signal.aborted ? "caller_hung_up" : "failed", deps);
   await tellUnreached("failed", null, { session, speaking: speakingOf(project, deps), leg, signal, spoken }, deps);
-}
-
-/** Written when it can be, ten minutes at most: the call does not wait for it. */
-async function writeTransferStatus(id: string, status: TransferStatus, { sessions, clock, log }: CallDeps): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await sessions.setTransferStatus(id, status);
-    } catch (error) {
-      if (attempt === AWAY_TRIES || !isDatabaseUnavailable(error)) return log.error("transfer_status_not_written", { session: id, error });
-      await sleep(clock, AWAY_WAIT_MS);
-    }
-  }
 }
 
 function speakingOf({ language, voice }: Admission["project"], { settings }: CallDeps): Speaking {

@@ -182,6 +182,25 @@ test("a caller who cannot be taken back because the database is away is told so,
   assert.equal((await current()).transferStatus, "failed");
 });
 
+test("how a transfer ended is written when the database is back, and the caller waits for no database (R-321)", async () => {
+  let isAway = true;
+  const setTransferStatus = async (id: string, status: string) => {
+    if (isAway) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    await fixture.sessions.setTransferStatus(id, status);
+  };
+  const sessions = { ...fixture.sessions, setTransferStatus };
+  const { leg, userAgent, isDialled, over, passes, current } = await inCall(pays, { sessions });
+  assert.equal(await isDialled(), true);
+  userAgent.refuse(486);
+  await over();
+  assert.match(leg.played.at(-1) ?? "", /busy.*Goodbye/);
+  assert.equal((await current()).transferStatus, null);
+  isAway = false;
+  passes(60_000);
+  for (let looks = 0; looks < 100 && (await current()).transferStatus === null; looks++) await turn();
+  assert.equal((await current()).transferStatus, "busy");
+});
+
 test("after a hang-up nobody is called, whatever was paid before it (R-323)", async () => {
   for (const during of ["question", "charge"] as const) {
     const rig = await inCall((words, leg, call) => {

@@ -9,10 +9,8 @@ import { playToEnd } from "./playback.ts";
 import { refer, referTarget } from "./refer.ts";
 import { ringingTone } from "./ringing-tone.ts";
 import { beginTransfer, endTransfer } from "./transfer-quota.ts";
+import { type TransferStatus, writeTransferStatus } from "./transfer-status.ts";
 import type { CallDeps } from "./types.ts";
-
-/** `transfer_status` (R-321). */
-export type TransferStatus = "completed" | Unanswered;
 
 /**
  * Calls the session's callback, while the caller hears that he is being connected, and joins him to it until one side hangs up;
@@ -21,17 +19,15 @@ export type TransferStatus = "completed" | Unanswered;
  */
 export async function transferBack(caller: Caller, deps: CallDeps): Promise<void> {
   const { session, signal } = caller;
-  const { sessions, log } = deps;
   if (session.callback === null) return;
-  const report = (status: TransferStatus) => sessions.setTransferStatus(session.id, status);
-  if (signal.aborted) return await report("caller_hung_up");
+  if (signal.aborted) return await writeTransferStatus(session.id, "caller_hung_up", deps);
 
   const outcome = await attempt(session.callback, caller, deps).catch((error: unknown): "failed" => {
-    log.error("transfer_failed", { session: session.id, error });
+    deps.log.error("transfer_failed", { session: session.id, error });
     return "failed";
   });
   if (outcome === "completed") return;
-  await report(outcome).catch((error: unknown) => log.error("transfer_status_not_written", { session: session.id, error }));
+  await writeTransferStatus(session.id, outcome, deps);
   if (outcome !== "caller_hung_up") await tellUnreached(outcome, outcomeOf(session), caller, deps);
 }
 
@@ -75,10 +71,8 @@ async function attempt(callback: string, caller: Caller, deps: CallDeps): Promis
 }
 
 /** The caller's side has reached the target by itself. */
-async function handOver({ session, dialog }: Caller, { sessions, log }: CallDeps): Promise<void> {
-  await sessions
-    .setTransferStatus(session.id, "completed")
-    .catch((error: unknown) => log.error("transfer_status_not_written", { session: session.id, error }));
+async function handOver({ session, dialog }: Caller, deps: CallDeps): Promise<void> {
+  await writeTransferStatus(session.id, "completed", deps);
   if (!dialog.ended) await dialog.bye();
 }
 

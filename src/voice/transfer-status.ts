@@ -1,0 +1,29 @@
+import { sleep } from "#src/kernel/clock.ts";
+import { isDatabaseUnavailable } from "#src/platform/index.ts";
+import type { Unanswered } from "./dial.ts";
+import type { CallDeps } from "./types.ts";
+
+/** `transfer_status` (R-321). */
+export type TransferStatus = "completed" | Unanswered;
+
+/** How often the database is asked whether it is back, and how many times: ten minutes. */
+const AWAY_WAIT_MS = 5_000;
+const TRIES = 120;
+
+/** Resolves after the first try, whatever came of it: the caller waits for no database. Where that is away it is tried again. */
+export async function writeTransferStatus(
+  sessionId: string,
+  status: TransferStatus,
+  { sessions, clock, log }: Pick<CallDeps, "sessions" | "clock" | "log">,
+): Promise<void> {
+  const write = async (attempt: number): Promise<void> => {
+    try {
+      await sessions.setTransferStatus(sessionId, status);
+    } catch (error) {
+      if (attempt === TRIES || !isDatabaseUnavailable(error))
+        return log.error("transfer_status_not_written", { session: sessionId, error });
+      void sleep(clock, AWAY_WAIT_MS).then(() => write(attempt + 1));
+    }
+  };
+  await write(1);
+}
