@@ -1,6 +1,6 @@
 import type { CardBrand } from "#src/kernel/card.ts";
 import type { LanguageTag } from "#src/kernel/language.ts";
-import { type DeclineCode, MAY_HAVE_MOVED, type Mode } from "#src/kernel/payment.ts";
+import { type DeclineCode, mayHaveMoved, type Mode } from "#src/kernel/payment.ts";
 import type { ClosingName, ConversationSetup, Piece, Sentence } from "./contract.ts";
 import { LANGUAGES } from "./languages/index.ts";
 import { BRAND_NAMES, type Language, type SentenceId, type Values } from "./languages/language.ts";
@@ -130,7 +130,7 @@ export const SUCCESS = { charge: "paid", tokenize: "stored" } as const satisfies
 /** The sentences of a refusal that ends the call. */
 export const declined = (mode: Mode, code: DeclineCode): readonly SentenceId[] => [
   REASON[code],
-  MAY_HAVE_MOVED.has(code) ? "do_not_repeat" : NOTHING_HAPPENED[mode],
+  mayHaveMoved(code) ? "do_not_repeat" : NOTHING_HAPPENED[mode],
 ];
 
 /** The other last sentences. None claims more than is known; after "unknown" nobody may pay again at once. */

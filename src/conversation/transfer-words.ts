@@ -1,4 +1,4 @@
-import { type DeclineCode, MAY_HAVE_MOVED, type Mode } from "#src/kernel/payment.ts";
+import { type DeclineCode, mayHaveMoved, type Mode } from "#src/kernel/payment.ts";
 import type { Sentence } from "./contract.ts";
 import type { SentenceId } from "./languages/language.ts";
 import { CLOSING, NOTHING_HAPPENED, sentence, SUCCESS } from "./sentences.ts";
@@ -39,6 +39,6 @@ function said({ language, merchant, ...own }: Speaking, ids: readonly SentenceId
 
 function outcomeWords(mode: Mode, outcome: CallOutcome): readonly SentenceId[] {
   if (outcome.kind === "paid") return [SUCCESS[mode], "call_later"];
-  const isUncertain = outcome.kind === "unknown" || (outcome.code !== null && MAY_HAVE_MOVED.has(outcome.code));
+  const isUncertain = outcome.kind === "unknown" || mayHaveMoved(outcome.code);
   return isUncertain ? CLOSING.unknown_outcome : [NOTHING_HAPPENED[mode], "call_later_to_pay"];
 }

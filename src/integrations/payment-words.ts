@@ -1,5 +1,5 @@
 import { formatAmount } from "#src/kernel/money.ts";
-import { MAY_HAVE_MOVED } from "#src/kernel/payment.ts";
+import { mayHaveMoved } from "#src/kernel/payment.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import type { ToolAnswer } from "./types.ts";
 
@@ -91,14 +91,11 @@ const STORED: Words = {
   next: "Go on with the conversation. Do not ask for card details.",
 };
 
-const mayHaveMoved = ({ errorCode }: Pick<Session, "errorCode">) => errorCode !== null && MAY_HAVE_MOVED.has(errorCode);
-
-function wordsFor(session: Session): Words {
-  const { status, phase, mode } = session;
+function wordsFor({ status, phase, mode, errorCode }: Session): Words {
   if (status === "PENDING") return WAITING;
-  if (session.errorCode === "duplicate_transaction") return DUPLICATE;
+  if (errorCode === "duplicate_transaction") return DUPLICATE;
   // The caller was told not to try again yet.
-  if (mayHaveMoved(session)) return UNKNOWN;
+  if (mayHaveMoved(errorCode)) return UNKNOWN;
   if (phase === "unknown" || phase === "charging") return UNKNOWN;
   if (!isTerminal(status)) return IN_PROGRESS;
   if (mode === "tokenize" && status === "payment-success") return STORED;
@@ -106,9 +103,8 @@ function wordsFor(session: Session): Words {
 }
 
 /** Whether it is over and surely nothing was taken: only then may the same be asked for again. */
-export function endedUnpaid(session: Session): boolean {
-  const { status } = session;
-  return isTerminal(status) && status !== "payment-success" && status !== "payment-authorized" && !mayHaveMoved(session);
+export function endedUnpaid({ status, errorCode }: Session): boolean {
+  return isTerminal(status) && status !== "payment-success" && status !== "payment-authorized" && !mayHaveMoved(errorCode);
 }
 
 /** What became of a session, for the agent; `sipUri`: where its call goes while it waits; `link`: where its payment is made instead. */

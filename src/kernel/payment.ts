@@ -76,13 +76,17 @@ export const DECLINES = {
 
 export type DeclineCode = keyof typeof DECLINES;
 
-/** Refusals after which money may have moved all the same: whoever pays is told not to pay a second time. */
-export const MAY_HAVE_MOVED: ReadonlySet<string> = new Set<DeclineCode>([
+const MAY_HAVE_MOVED: ReadonlySet<string> = new Set<DeclineCode>([
   "held_for_review",
   "duplicate_transaction",
   "outcome_unknown",
   "webhook_gateway_error",
 ]);
+
+/** Whether money may have moved although the payment failed for this: whoever pays is told not to pay a second time. */
+export function mayHaveMoved(errorCode: string | null): boolean {
+  return errorCode !== null && MAY_HAVE_MOVED.has(errorCode);
+}
 
 export function isDeclineCode(text: string): text is DeclineCode {
   return Object.hasOwn(DECLINES, text);

@@ -1,5 +1,5 @@
 import { formatAmount } from "#src/kernel/money.ts";
-import { MAY_HAVE_MOVED } from "#src/kernel/payment.ts";
+import { mayHaveMoved } from "#src/kernel/payment.ts";
 
 /** What the agent that gets the caller back can read from the INVITE, without a request of its own. */
 export interface PaymentSummary {
@@ -29,7 +29,7 @@ const SAID: Readonly<Record<string, string>> = {
 
 /** Where money may have moved, nobody was told that nothing was charged (src/conversation/sentences.ts, `declined`). */
 const saidOf = (status: string, errorCode: string | null): string =>
-  errorCode !== null && MAY_HAVE_MOVED.has(errorCode) ? "not_completed" : (SAID[status] ?? "not_completed");
+  mayHaveMoved(errorCode) ? "not_completed" : (SAID[status] ?? "not_completed");
 
 /**
  * Headers of the transfer-back INVITE: the three of R-325, and the `X-payment_` set whose underscores let

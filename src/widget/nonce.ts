@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { MAY_HAVE_MOVED } from "#src/kernel/payment.ts";
+import { mayHaveMoved } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Status } from "#src/sessions/index.ts";
 
@@ -50,9 +50,9 @@ export function createNonces(key: Uint8Array, random: Pick<Random, "bytes">): No
       return expected.length === given.length && timingSafeEqual(expected, given);
     },
     result(sessionId, status, errorCode = null) {
-      const reason = errorCode !== null && MAY_HAVE_MOVED.has(errorCode) ? [errorCode] : [];
-      const signature = sign("result", sessionId, status, ...reason);
-      return [status, `session=${sessionId}`, `signature=${signature}`, ...reason.map((code) => `reason=${code}`)].join("; ");
+      const reason = mayHaveMoved(errorCode) ? errorCode : null;
+      const signature = sign("result", sessionId, status, ...(reason === null ? [] : [reason]));
+      return `${status}; session=${sessionId}; signature=${signature}${reason === null ? "" : `; reason=${reason}`}`;
     },
   };
 }

@@ -160,7 +160,7 @@ const FR: Texts = {
 
 /**
  * What a decline is called; in English the others are what the service says, in other languages `card_declined`. Who may have paid is told
- * not to pay again (kernel/payment.ts, MAY_HAVE_MOVED), and nobody is told of the merchant's settings.
+ * not to pay again (kernel/payment.ts, mayHaveMoved), and nobody is told of the merchant's settings.
  */
 type Declines = Readonly<Partial<Record<DeclineCode, string>>>;
 
