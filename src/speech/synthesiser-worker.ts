@@ -1,13 +1,13 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { announce } from "./announcement.ts";
 import { speak } from "./flite.ts";
-import type { RenderAnswer, RenderersOptions } from "./renderers.ts";
+import type { RenderAnswer, RendererOptions } from "./renderer.ts";
 import { toTelephone } from "./telephone.ts";
 import { readWav } from "./wav.ts";
 
 /** The thread of the synthesiser: a text, or a WAV file that another voice made of one, comes in, mu-law at 8 kHz goes out. */
 const main = parentPort as MessagePort;
-const { voice, isAnnouncer } = workerData as RenderersOptions;
+const { voice, isAnnouncer } = workerData as RendererOptions;
 
 function render(what: string | Uint8Array): RenderAnswer {
   try {

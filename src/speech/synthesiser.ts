@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SAMPLE_RATE_HZ, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { makeFolder } from "#src/platform/index.ts";
 import { ENGINE, type FliteVoice } from "./flite.ts";
-import { Renderers } from "./renderers.ts";
+import { Renderer } from "./renderer.ts";
 
 /** A synthesiser for the telephone. */
 export interface Synthesiser {
@@ -14,7 +14,7 @@ export interface Synthesiser {
   render(text: string, options?: RenderOptions): Promise<Uint8Array>;
   /** A WAV file of speech at the telephone's rate and the level of the others. Rejects for what is no such file (`wav.ts`). */
   convert(wav: Uint8Array, options?: Pick<RenderOptions, "isAhead">): Promise<Uint8Array>;
-  /** Ends the threads and the process; renderings under way reject. */
+  /** Ends the thread and the process; renderings under way reject. */
   stop(): Promise<void>;
 }
 
@@ -38,17 +38,17 @@ export const SOUND = 2;
 
 const NOTHING_TO_SAY = new Uint8Array(SAMPLE_RATE_HZ / 10).fill(ULAW_SILENCE);
 
-/** Speaks with flite in worker threads, started by the first text that is not on disk. */
+/** Speaks with flite in a worker thread, started by the first text that is not on disk. */
 export function createSynthesiser({ cacheDir, voice = "slt", isAnnouncer = true }: SynthesiserOptions): Synthesiser {
-  const atOnce = new Renderers({ voice, isAnnouncer, threads: 2 });
-  const ahead = new Renderers({ voice, isAnnouncer, threads: 1, isLow: true });
+  const atOnce = new Renderer({ voice, isAnnouncer });
+  const ahead = new Renderer({ voice, isAnnouncer, isLow: true });
 
   const render: Synthesiser["render"] = async (text, { keep: isKept = true, isAhead = false } = {}) => {
-    const renderers = isAhead ? ahead : atOnce;
+    const renderer = isAhead ? ahead : atOnce;
     const spoken = plain(text);
     if (!/[a-z0-9]/i.test(spoken)) return NOTHING_TO_SAY;
-    if (cacheDir === null || !isKept) return await renderers.render(spoken);
-    return await cached(cacheDir, [ENGINE, SOUND, voice, isAnnouncer, spoken], () => renderers.render(spoken));
+    if (cacheDir === null || !isKept) return await renderer.render(spoken);
+    return await cached(cacheDir, [ENGINE, SOUND, voice, isAnnouncer, spoken], () => renderer.render(spoken));
   };
 
   return {

@@ -3,12 +3,10 @@ import { Worker } from "node:worker_threads";
 import { type AnyWorker, WorkerProcess } from "#src/platform/index.ts";
 import type { FliteVoice } from "./flite.ts";
 
-export interface RenderersOptions {
+export interface RendererOptions {
   voice: FliteVoice;
   isAnnouncer: boolean;
-  /** At the most. */
-  threads: number;
-  /** In processes that give way to all others and end once nothing has come for a second: for what nobody waits for. */
+  /** In a process that gives way to all others and ends once nothing has come for a second: for what nobody waits for. */
   isLow?: boolean;
 }
 
@@ -24,15 +22,16 @@ interface Job {
 
 export type RenderAnswer = { ulaw: Uint8Array<ArrayBuffer> } | { error: string };
 
-/** A few synthesiser threads, or processes, and the texts waiting for them, first come first served. */
-export class Renderers {
-  readonly #options: RenderersOptions;
+/** A synthesiser thread, or process, started by the first text, and the texts waiting for it, first come first served. */
+export class Renderer {
+  readonly #options: RendererOptions;
   readonly #waiting: Job[] = [];
-  /** Each thread and what it is speaking. */
-  readonly #threads = new Map<AnyWorker, Job | null>();
+  #worker: AnyWorker | null = null;
+  /** What the worker speaks. */
+  #current: Job | null = null;
   #isStopped = false;
 
-  constructor(options: RenderersOptions) {
+  constructor(options: RendererOptions) {
     this.#options = options;
   }
 
@@ -50,65 +49,59 @@ export class Renderers {
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const job of this.#waiting.splice(0)) job.reject(new Error("the voice is stopped"));
-    await Promise.all([...this.#threads.keys()].map((worker) => worker.terminate()));
+    await this.#worker?.terminate();
   }
 
+  /** A system that has no room for a worker refuses the text. */
   #next(): void {
-    if (this.#waiting.length === 0 || this.#isStopped) return;
-    const worker = this.#idleOrHired();
-    const job = worker && this.#waiting.shift();
-    if (!worker || !job) return;
-    this.#threads.set(worker, job);
-    worker.ref();
-    worker.postMessage(job.what);
-  }
-
-  /** Null when all are speaking. A system that has no room for another refuses the next text. */
-  #idleOrHired(): AnyWorker | null {
-    const idle = [...this.#threads].find(([, job]) => job === null)?.[0];
-    if (idle) return idle;
-    if (this.#threads.size >= this.#options.threads) return null;
+    if (this.#current || this.#isStopped) return;
+    const job = this.#waiting.shift();
+    if (!job) return;
     try {
-      return this.#hire();
+      this.#worker ??= this.#start();
     } catch (error) {
-      this.#waiting.shift()?.reject(error as Error);
-      return null;
+      job.reject(error as Error);
+      return this.#next();
     }
+    this.#current = job;
+    this.#worker.ref();
+    this.#worker.postMessage(job.what);
   }
 
-  #endUnlessUsed(worker: AnyWorker): void {
-    const timer = setTimeout(() => {
-      if (this.#threads.get(worker) !== null) return;
-      // Nothing is given to it while it ends.
-      this.#threads.delete(worker);
-      void worker.terminate();
-    }, LINGER_MS);
-    timer.unref();
-  }
-
-  #hire(): AnyWorker {
+  #start(): AnyWorker {
     const workerData = this.#options;
     const worker: AnyWorker = workerData.isLow
       ? new WorkerProcess(WORKER, { workerData, priority: constants.priority.PRIORITY_LOW })
       : new Worker(WORKER, { workerData });
     worker.on("message", (answer: RenderAnswer) => {
-      const job = this.#threads.get(worker);
-      this.#threads.set(worker, null);
+      const job = this.#current;
+      this.#current = null;
       // An idle voice keeps no process alive.
       worker.unref();
       if ("ulaw" in answer) job?.resolve(answer.ulaw);
       else job?.reject(new Error(answer.error));
       this.#next();
-      if (this.#options.isLow && this.#threads.get(worker) === null) this.#endUnlessUsed(worker);
+      if (workerData.isLow && !this.#current) this.#endUnlessUsed(worker);
     });
     const onGone = (reason: string) => {
-      const job = this.#threads.get(worker);
-      this.#threads.delete(worker);
+      if (this.#worker !== worker) return;
+      const job = this.#current;
+      this.#worker = this.#current = null;
       job?.reject(new Error(reason));
       this.#next();
     };
     worker.on("error", (error) => onGone(String(error)));
     worker.once("exit", () => onGone("the synthesiser ended"));
     return worker;
+  }
+
+  #endUnlessUsed(worker: AnyWorker): void {
+    const timer = setTimeout(() => {
+      if (this.#worker !== worker || this.#current) return;
+      // Nothing is given to it while it ends.
+      this.#worker = null;
+      void worker.terminate();
+    }, LINGER_MS);
+    timer.unref();
   }
 }
