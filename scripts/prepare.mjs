@@ -1,5 +1,6 @@
-// Installs what is missing before `npm start`, `npm test` and `npm run demo`. Plain JavaScript for any Node.js >= 20: this
-// file runs under the machine's own Node, before the pinned one of node_modules is there.
+// Installs what is missing before `npm start` and `npm run demo`; with `--dev`, as before `npm test`, also what only tests and
+// checks need. Plain JavaScript for any Node.js >= 20: this file runs under the machine's own Node, before the pinned one of
+// node_modules is there.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,13 +9,17 @@ import { binaryIn, runtimeFault } from "./runtime.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
 
-/** True when every package of the lockfile stands in node_modules in the locked version. */
-function isInstalled() {
+/** A checkout in which somebody develops keeps what it has. */
+const withDev = process.argv.includes("--dev") || existsSync("node_modules/typescript");
+
+/** True when every package of the lockfile that is needed stands in node_modules in the locked version. */
+function isInstalled(withDev) {
   if (!existsSync("node_modules/.package-lock.json")) return false;
   const wanted = JSON.parse(readFileSync("package-lock.json", "utf8")).packages;
   const present = JSON.parse(readFileSync("node_modules/.package-lock.json", "utf8")).packages;
   return Object.entries(wanted).every(
-    ([path, entry]) => path === "" || entry.optional === true || present[path]?.version === entry.version,
+    ([path, entry]) =>
+      path === "" || entry.optional === true || (entry.dev === true && !withDev) || present[path]?.version === entry.version,
   );
 }
 
@@ -29,11 +34,13 @@ if (Number(process.versions.node.split(".")[0]) < 20) {
   process.exit(1);
 }
 
-if (!isInstalled()) {
+if (!isInstalled(withDev)) {
   process.stderr.write("Installing what is missing (npm ci) ...\n");
   const started = Date.now();
-  // A registry that lacks a package of some other platform makes "npm ci" refuse; "npm install" goes by the same lockfile.
-  if (npm("ci").status !== 0 && npm("install", "--no-save").status !== 0) {
+  // A registry that lacks a package of some other platform makes "npm ci" refuse; "npm install" goes by the same lockfile. It also
+  // leaves in place what is there, which a running service may be using.
+  const ways = [["ci"], ["install", "--no-save"]].slice(isInstalled(false) ? 1 : 0);
+  if (!ways.some((way) => npm(...way, ...(withDev ? [] : ["--omit=dev"])).status === 0)) {
     process.stderr.write("Voicetill could not install its packages: see npm's message above. Is the npm registry reachable?\n");
     process.exit(1);
   }
