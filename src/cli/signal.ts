@@ -1,10 +1,11 @@
 import type { EventEmitter } from "node:events";
 
-const STOPPING = ["SIGINT", "SIGTERM"] as const;
+/** SIGHUP: the terminal was closed. */
+const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** npm sends on to its child what a terminal or a supervisor has sent to the whole process group: the child gets it twice. */
 const SENT_ON_WITHIN_MS = 500;
 
-/** Resolves at the first SIGINT or SIGTERM. */
+/** Resolves at the first of these signals. */
 export function untilSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const signal of STOPPING) process.once(signal, () => resolve());
@@ -12,7 +13,7 @@ export function untilSignal(): Promise<void> {
 }
 
 /**
- * Resolves at the first SIGINT or SIGTERM; calls `again` at a second one, which the same signal is when it comes later than
+ * Resolves at the first of these signals; calls `again` at a second one, which the same signal is when it comes later than
  * half a second after the first. `now` in ms.
  */
 export function untilFirstSignal(
