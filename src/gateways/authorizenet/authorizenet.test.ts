@@ -202,6 +202,7 @@ describe("authorizenet approvals", () => {
   for (const [name, changes] of [
     ["reason 295", { messages: [{ code: "295", description: "Partially approved." }] }],
     ["a smaller approved amount", { prePaidCard: { requestedAmount: "49.95", approvedAmount: "1.23", balanceOnCard: "0.00" } }],
+    ["held for the rest of the sum", { responseCode: "4", messages: [{ code: "295", description: "Partially approved." }] }],
   ] as const) {
     test(`a partial approval (${name}) is given back and reported as insufficient funds`, async () => {
       const vendor = (given: GatewayAnswer) =>

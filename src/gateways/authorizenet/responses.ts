@@ -176,10 +176,22 @@ export function readTransaction(answer: GatewayAnswer, subject: Subject, capture
   if (transaction === undefined) return refusal(body);
   if (!kit.isObject(transaction)) return kit.unknown("a transaction that is no object");
   if (transaction["responseCode"] === undefined && transaction["transId"] === undefined) return refusal(body);
-  return transaction["responseCode"] === "1" ? readApproval(transaction, subject, capture) : readDecline(transaction);
+  if (isPart(transaction, subject)) {
+    const transId = idAt(transaction, "transId");
+    return transId === undefined ? kit.unknown("a partial approval without a transaction id") : { outcome: "partial", transId };
+  }
+  return transaction["responseCode"] === "1" ? readApproval(transaction, capture) : readDecline(transaction);
 }
 
-function readApproval(transaction: kit.JsonObject, subject: Subject, capture: Approved["capture"]): TransactionResponse {
+/** Whether a part of the sum was approved, which the vendor says with response code 4 as well: it holds it for the rest. */
+function isPart(transaction: kit.JsonObject, subject: Subject): boolean {
+  if (!["1", "4"].includes(kit.textAt(transaction, "responseCode") ?? "")) return false;
+  const amount = kit.textAt(transaction, "prePaidCard", "approvedAmount");
+  const isLess = Boolean(amount) && kit.minorOfDecimal(amount, subject.currency) !== subject.amountMinor;
+  return isLess || kit.textAt(transaction, "messages", 0, "code") === "295";
+}
+
+function readApproval(transaction: kit.JsonObject, capture: Approved["capture"]): TransactionResponse {
   if (transaction["errors"] !== undefined) return kit.unknown("an approval with errors");
   const transId = idAt(transaction, "transId");
   if (transId === undefined) {
@@ -188,9 +200,6 @@ function readApproval(transaction: kit.JsonObject, subject: Subject, capture: Ap
       ? kit.declined("gateway_misconfigured", { reason: "the account is in Test Mode: nothing is charged there" })
       : kit.unknown("an approval without a transaction id");
   }
-  const amount = kit.textAt(transaction, "prePaidCard", "approvedAmount");
-  const isPart = amount && kit.minorOfDecimal(amount, subject.currency) !== subject.amountMinor;
-  if (isPart || kit.textAt(transaction, "messages", 0, "code") === "295") return { outcome: "partial", transId };
   return { outcome: "approved", capture, processor: { ...processorOf(transaction, 1), authnet_capture_status: capture } };
 }
 
