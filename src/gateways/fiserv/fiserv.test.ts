@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { describe, test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
@@ -52,7 +53,7 @@ const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome
 describe("fiserv requests", () => {
   const EXAMPLE = { api_key: new Secret("EXAMPLEapiKEY0001"), api_secret: new Secret("EXAMPLEsecret42") };
 
-  test("a sale is signed over the bytes that are sent: the worked example of the vendor's facts, byte for byte", async () => {
+  test("a sale is signed over the bytes that are sent, and its total is a number, as the vendor's schema has it", async () => {
     const io = ioWith([answered(200, SALE)], { credentials: EXAMPLE });
     const signing = {
       ...io,
@@ -66,7 +67,7 @@ describe("fiserv requests", () => {
     assert.equal(
       body,
       '{"requestType":"PaymentCardSaleTransaction","merchantTransactionId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22","transactionOrigin":"MOTO",' +
-        '"transactionAmount":{"total":"49.95","currency":"USD"},"order":{"orderId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22"},' +
+        '"transactionAmount":{"total":49.95,"currency":"USD"},"order":{"orderId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22"},' +
         '"paymentMethod":{"paymentCard":{"number":"4111111111111111","securityCode":"123","expiryDate":{"month":"03","year":"30"}}}}',
     );
     assert.partialDeepStrictEqual(request.headers, {
@@ -74,7 +75,9 @@ describe("fiserv requests", () => {
       "Api-Key": "EXAMPLEapiKEY0001",
       "Client-Request-Id": "30dd879c-ee2f-41db-8314-0800200c9a66",
       Timestamp: "1764000000000",
-      "Message-Signature": "SB9pQEUiy9UX/jdiTY5hvKuu7ZIA5IOPAd4FfvqbEKw=",
+      "Message-Signature": createHmac("sha256", "EXAMPLEsecret42")
+        .update(`EXAMPLEapiKEY000130dd879c-ee2f-41db-8314-0800200c9a661764000000000${body}`)
+        .digest("base64"),
     });
     await fiserv.lookUp!(traceOf(orderOf({ reference: SESSION })), signing);
     assert.equal(io.sent[1]?.request.headers["Message-Signature"], "+809pWifPKsdgJ5yZpdKuc8ekwY3+0GuV4tupjfxNYI=");
@@ -301,6 +304,7 @@ describe("fiserv responses", () => {
       charge(answered(400, { error: { code: "403", message: "Request Validation Failed", details: [{ field }] } }));
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.expiryDate.year")), "invalid_expiry");
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.number")), "incorrect_number");
+    assert.equal(codeOf(await bad("PaymentCard.number")), "incorrect_number", "as the vendor's example spells it");
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.securityCode")), "incorrect_cvc");
     assert.equal(codeOf(await bad("storeId")), "gateway_misconfigured");
     const both = answered(400, { error: { details: [{ field: "paymentMethod.paymentCard.number" }, { field: "storeId" }] } });
@@ -322,6 +326,14 @@ describe("fiserv responses", () => {
       { transactionResult: "constructor" },
     ])
       assert.equal((await charge(answered(200, { ...SALE, ...change }), LOST)).outcome, "unknown", JSON.stringify(change));
+    const stateless = { ...SALE, transactionState: undefined, transactionResult: undefined };
+    const taken = await charge(answered(200, stateless));
+    assert.equal(
+      taken.outcome === "approved" && taken.processor["fiserv_state"],
+      "CAPTURED",
+      "what a sale is, when its answer has no state",
+    );
+    assert.equal((await charge(answered(200, { ...stateless, transactionType: "PREAUTH" }), LOST)).outcome, "unknown");
     const held = await charge(answered(200, { ...SALE, transactionState: "AUTHORIZED" }));
     assert.deepEqual(held.outcome === "approved" && [held.capture, held.processor["fiserv_state"]], ["authorized", "AUTHORIZED"]);
   });

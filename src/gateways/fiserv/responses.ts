@@ -31,10 +31,10 @@ const ORIGIN_REFUSED = new Set(["5108", "23032"]);
 const of5005 = kit.textTable([[/duplicate/i, "duplicate_transaction" as const]]);
 /** A 400 names the fields it does not like. */
 const ofField = kit.textTable<DeclineCode>([
-  [/securityCode/, "incorrect_cvc"],
-  [/expiryDate/, "invalid_expiry"],
-  [/paymentCard\.number\b/, "incorrect_number"],
-  [/postalCode/, "incorrect_zip"],
+  [/securityCode/i, "incorrect_cvc"],
+  [/expiryDate/i, "invalid_expiry"],
+  [/paymentCard\.number\b/i, "incorrect_number"],
+  [/postalCode/i, "incorrect_zip"],
 ]);
 const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
 
@@ -84,7 +84,8 @@ function paid(body: kit.JsonObject, id: string, subject: Subject): Approved | Un
   const amount = kit.at(body, "approvedAmount") ?? kit.at(body, "transactionAmount");
   const isAsked = kit.minorOfDecimal(kit.at(amount, "total"), subject.currency) === subject.amountMinor;
   if (!isAsked || kit.textAt(amount, "currency") !== subject.currency) return kit.unknown("another amount or currency than asked for");
-  const state = kit.textAt(body, "transactionState");
+  // Not every answer to a sale has a state, and a sale is captured at once.
+  const state = kit.textAt(body, "transactionState") ?? (kit.textAt(body, "transactionType") === "SALE" ? "CAPTURED" : undefined);
   if (state !== "CAPTURED" && state !== "SETTLED" && state !== "AUTHORIZED") return kit.unknown("approved, but neither captured nor held");
   return kit.approved(
     {
