@@ -112,6 +112,12 @@ describe("jpmorgan requests", () => {
     }
   });
 
+  test("the two digits that a telephone collects of a British postal code are left out: the vendor takes three at least", async () => {
+    const io = ioWith([answered(200, PAID)]);
+    await jpmorgan.charge(orderOf({ card: cardOf("4111111111111111", { zip: "11" }) }), io);
+    assert.doesNotMatch(io.sent[1]?.body ?? "", /billingAddress/);
+  });
+
   test("a name of fewer than four letters, which the vendor refuses, is left out; a long one ends at seventy", async () => {
     for (const [name, fullName] of [
       ["Bo", undefined],

@@ -145,10 +145,10 @@ function card(order: Order): { [key: string]: kit.JsonBody | undefined } {
   };
 }
 
-/** The vendor takes countries of three letters; the caller's ZIP alone is of the United States. */
+/** The vendor takes countries of three letters, and no postal code of two; the caller's ZIP alone is of the United States. */
 function billingAddress(order: Order): kit.JsonBody | undefined {
   const { zip } = kit.holderOf(order, kit.asciiText, { zip: 12 });
-  return zip === undefined ? undefined : { postalCode: zip, countryCode: "USA" };
+  return zip === undefined || zip.length < 3 ? undefined : { postalCode: zip, countryCode: "USA" };
 }
 
 /** Ours in at most 22 letters and digits: 20 of the session's hex digits and the attempt's number. */
