@@ -178,6 +178,23 @@ describe("fiserv responses", () => {
     }
   });
 
+  test("a code that only the gateway itself gives is no decline of the card, and a set-up error of the store is named as one", async () => {
+    for (const [code, ours] of [
+      ["62086", "gateway_misconfigured"],
+      ["63096", "gateway_misconfigured"],
+      ["30055", "gateway_misconfigured"],
+      ["22812", "gateway_misconfigured"],
+      ["50666", "gateway_misconfigured"],
+      ["50690", "fraud_suspected"],
+      ["50716", "authentication_required"],
+      ["5115", "processing_error"],
+      ["99999", "processing_error"],
+    ] as const)
+      assert.equal(codeOf(await charge(byGateway(code, "no"))), ours, code);
+    assert.equal(codeOf(await charge(byIssuer("69", "Host key error"))), "processing_error");
+    assert.equal(codeOf(await charge(byIssuer("R7", "no"))), "card_declined");
+  });
+
   test("a status or body that refuses nothing decides nothing: no approval under another status is a decline", async () => {
     for (const [status, body] of [
       [201, SALE],
@@ -300,6 +317,8 @@ describe("fiserv responses", () => {
     const checks = (change: object) => refused(422, { processor: { responseCode: "05", responseMessage: "no", ...change } });
     assert.equal(codeOf(await charge(checks({ securityCodeResponse: "NOT_MATCHED" }))), "incorrect_cvc");
     assert.equal(codeOf(await charge(refused(409, { transactionResult: "FRAUD" }))), "fraud_suspected");
+    const zip = { processor: { avsResponse: { postalCodeMatch: "N" } }, approvalCode: "N:-59999:AVS check failed" };
+    assert.equal(codeOf(await charge(refused(409, zip))), "incorrect_zip");
     const bad = (field: string) =>
       charge(answered(400, { error: { code: "403", message: "Request Validation Failed", details: [{ field }] } }));
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.expiryDate.year")), "invalid_expiry");
