@@ -22,12 +22,13 @@ const STATUSES: Readonly<Record<Payment["state"], string>> = {
 
 /** What lists and details both show. */
 function shown({ id, at, state, card, details }: Payment): object {
-  const isHeld = state === "authorized" && details.judged.responseCode === "4";
+  const { responseCode, partMinor } = details.judged;
+  const isHeld = state === "authorized" && responseCode === "4";
   return {
     transId: id,
     submitTimeUTC: isoSeconds(at),
     submitTimeLocal: isoSeconds(at).slice(0, -1),
-    transactionStatus: isHeld ? "FDSAuthorizedPendingReview" : STATUSES[state],
+    transactionStatus: !isHeld ? STATUSES[state] : partMinor === undefined ? "FDSAuthorizedPendingReview" : "authorizedPendingRelease",
     accountType: accountTypeOf(card),
     accountNumber: shownNumber(card),
     marketType: details.marketType === "1" ? "MOTO" : "eCommerce",

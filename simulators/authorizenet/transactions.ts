@@ -134,7 +134,8 @@ export function judge(call: AuthnetCall, { number, expiry, code }: Card, billTo:
   if (no !== null) return judged(no, avs, cvv);
   if (isPart)
     return {
-      responseCode: "1",
+      // Held for the rest of the sum, which another card would pay.
+      responseCode: "4",
       reason: "295",
       text: "The amount of this request was only partially approved.",
       avs,

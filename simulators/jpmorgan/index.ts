@@ -47,6 +47,11 @@ const ISSUER = issuer<No>(`
 
 const NUMBER = matching(/^[0-9]{8,19}$/, "digits in a string");
 const ORDER = matching(/^[A-Za-z0-9]{1,22}$/, "at most 22 letters and digits");
+const FULL_NAME = matching(/^.{4,70}$/u, "4 to 70 characters");
+const POSTAL_CODE = matching(
+  /^(?=.{3,12}$)[A-Za-z0-9]+[- ]?[A-Za-z0-9]+$/,
+  "3 to 12 letters and digits with one hyphen or blank at the most",
+);
 const DESCRIPTOR = matching(/^(.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9})$/, "3*18, 7*14 or 12*9 characters");
 const RESOURCE = matching(/^JPMC:URI:RS-[0-9]+-[0-9]+-HelixAPIEntitlements(CAT-)?(-?PROD)?$/, "a resource id");
 const MERCHANT = rules`
@@ -58,9 +63,9 @@ const CARD = rules`
   card: accountNumberType is PAN|NETWORK_TOKEN|DEVICE_TOKEN|SAFETECH_TOKEN|SAFETECH_PAGE_ENCRYPTION
 `;
 const HOLDER = rules`
-  accountHolder: fullName 100, firstName/lastName 60, email 254, referenceId 64, ipAddress 45
+  accountHolder: fullName ${FULL_NAME}, firstName/lastName 70, email 254, referenceId 25, ipAddress 45
   accountHolder.phone: countryCode whole 1-999, phoneNumber 20
-  accountHolder.billingAddress: line1/line2/city 100, state 30, postalCode 10, countryCode country3
+  accountHolder.billingAddress: line1/line2/city 40, state 3, postalCode ${POSTAL_CODE}, countryCode country3
   accountHolder.consumerProfileInfo: consumerProfileRequestType is CREATE
 `;
 const INITIATION = rules`currency! currency, initiatorType is CARDHOLDER|MERCHANT, accountOnFile is NOT_STORED|TO_BE_STORED|STORED`;

@@ -23,7 +23,7 @@ const codeOf = kit.codeTable({
   // 11: the same card, amount and invoice number within the window; E00039: the customer exists already. Ours, arrived before?
   duplicate_transaction: "11 318 222 E00039",
   limit_exceeded: "49",
-  gateway_unavailable: "901 E00049 E00053 E00104 E00062 E00063 E00133",
+  gateway_unavailable: "901 E00053 E00104 E00133",
   gateway_credentials_invalid: "13 E00005 E00006 E00007 E00008 E00010 E00059 E00123 E00124",
   gateway_misconfigured: "24 29 30 31 32 34 35 38 39 43 56 66 84 85 87 123 128 130 205 206 207 208 289 2007 E00009 E00011 E00044",
   held_for_review: "193 252 253",
@@ -31,8 +31,8 @@ const codeOf = kit.codeTable({
   processing_error: "5 19-23 25 26 33 42 57-63 120-122 170-173 180 181 192 209 214 220 223 224 261 290 325 326 328",
 });
 
-/** Approved, then something failed (36, 50, 52, 152), or broke down (E00001): what became of the money must be looked up. */
-const UNCLEAR = ["36", "50", "52", "152", "E00001"];
+/** Approved, then something failed (36, 50, 52, 152), or broke down or timed out (E...): what became of the money must be looked up. */
+const UNCLEAR = ["36", "50", "52", "152", "E00001", "E00049", "E00062", "E00063"];
 
 /** The processor's own code, where it passes one on: ISO 8583 field 39. The gateway folds all of these into reason 2. */
 const codeOfProcessor = kit.codeTable({ do_not_honor: "05", insufficient_funds: "51", limit_exceeded: "61 65" }, "card_declined");
@@ -176,10 +176,22 @@ export function readTransaction(answer: GatewayAnswer, subject: Subject, capture
   if (transaction === undefined) return refusal(body);
   if (!kit.isObject(transaction)) return kit.unknown("a transaction that is no object");
   if (transaction["responseCode"] === undefined && transaction["transId"] === undefined) return refusal(body);
-  return transaction["responseCode"] === "1" ? readApproval(transaction, subject, capture) : readDecline(transaction);
+  if (isPart(transaction, subject)) {
+    const transId = idAt(transaction, "transId");
+    return transId === undefined ? kit.unknown("a partial approval without a transaction id") : { outcome: "partial", transId };
+  }
+  return transaction["responseCode"] === "1" ? readApproval(transaction, capture) : readDecline(transaction);
 }
 
-function readApproval(transaction: kit.JsonObject, subject: Subject, capture: Approved["capture"]): TransactionResponse {
+/** Whether a part of the sum was approved, which the vendor says with response code 4 as well: it holds it for the rest. */
+function isPart(transaction: kit.JsonObject, subject: Subject): boolean {
+  if (!["1", "4"].includes(kit.textAt(transaction, "responseCode") ?? "")) return false;
+  const amount = kit.textAt(transaction, "prePaidCard", "approvedAmount");
+  const isLess = Boolean(amount) && kit.minorOfDecimal(amount, subject.currency) !== subject.amountMinor;
+  return isLess || kit.textAt(transaction, "messages", 0, "code") === "295";
+}
+
+function readApproval(transaction: kit.JsonObject, capture: Approved["capture"]): TransactionResponse {
   if (transaction["errors"] !== undefined) return kit.unknown("an approval with errors");
   const transId = idAt(transaction, "transId");
   if (transId === undefined) {
@@ -188,9 +200,6 @@ function readApproval(transaction: kit.JsonObject, subject: Subject, capture: Ap
       ? kit.declined("gateway_misconfigured", { reason: "the account is in Test Mode: nothing is charged there" })
       : kit.unknown("an approval without a transaction id");
   }
-  const amount = kit.textAt(transaction, "prePaidCard", "approvedAmount");
-  const isPart = amount && kit.minorOfDecimal(amount, subject.currency) !== subject.amountMinor;
-  if (isPart || kit.textAt(transaction, "messages", 0, "code") === "295") return { outcome: "partial", transId };
   return { outcome: "approved", capture, processor: { ...processorOf(transaction, 1), authnet_capture_status: capture } };
 }
 

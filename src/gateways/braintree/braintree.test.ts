@@ -165,6 +165,9 @@ describe("braintree responses", () => {
       "81712": "invalid_expiry",
       "81707": "incorrect_cvc",
       "81809": "incorrect_zip",
+      "81808": "incorrect_zip",
+      "81828": "incorrect_zip",
+      "91826": "incorrect_zip",
       "81703": "card_not_supported",
       "81750": "card_declined",
       "91513": "gateway_misconfigured",
@@ -296,6 +299,23 @@ describe("braintree responses", () => {
     );
     assert.equal((await charge(rejectedBy("DUPLICATE"), found({ orderId: "another" }))).outcome, "unknown");
     assert.equal((await charge(errors("VALIDATION", "91565"), found())).outcome, "unknown");
+  });
+
+  test("a single-use id that another delivery of the request holds locked, or has put into the vault, is looked up as well", async () => {
+    assert.equal((await charge(errors("VALIDATION", "91566"), found({}))).outcome, "approved");
+    const cards = answered(200, { data: { node: { paymentMethods: { edges: [{ node: CARD }] } } } });
+    for (const code of ["91731", "91732", "91733", "93107", "93108", "93109"]) {
+      const outcome = await braintree.tokenize(storing, ioWith([TOKEN, CUSTOMER, errors("VALIDATION", code), cards]));
+      assert.equal(outcome.outcome, "approved", code);
+    }
+  });
+
+  test("a brand that the merchant account does not take is card_not_supported, and a missing MOTO switch is named", async () => {
+    for (const code of ["91567", "91577", "915101", "915195"])
+      assert.equal(codeOf(await charge(errors("VALIDATION", code))), "card_not_supported", code);
+    assert.equal(codeOf(await braintree.tokenize(storing, ioWith([TOKEN, CUSTOMER, errors("VALIDATION", "91734")]))), "card_not_supported");
+    const refused = await charge(errors("VALIDATION", "91558"));
+    assert.match(refused.outcome === "declined" ? `${refused.code}: ${refused.reason ?? ""}` : "", /misconfigured: .*set moto to false/);
   });
 
   test("a delivery that was refused for the first one's sake proves nothing of the first, which may not show yet", async () => {

@@ -47,8 +47,8 @@ const ofValidation = kit.codeTable(
     incorrect_number: "81714 81715 81716 81717",
     invalid_expiry: "81709-81713",
     incorrect_cvc: "81706 81707 81736",
-    incorrect_zip: "81737 81809 81813",
-    card_not_supported: "81703",
+    incorrect_zip: "81737 81808 81809 81813 81828 91826",
+    card_not_supported: "81703 91567 91577 91734 915101 915195",
     card_declined: "81750",
     processing_error: "91564 91565",
   },
@@ -61,8 +61,10 @@ const ofClass = kit.codeTable({
   gateway_misconfigured: "NOT_FOUND UNSUPPORTED_CLIENT",
 });
 const FAULTS = new Set(["INTERNAL", "SERVICE_AVAILABILITY"]);
-/** The single-use id was consumed before, or is no longer known: by a first delivery of this very request, perhaps. */
-const USED_UP = ["91564", "91565"];
+/** The single-use id is consumed, locked, or no longer known: by a first delivery of this very request, perhaps. The vault has numbers of its own. */
+const USED_UP = /^(9156[4-6]|9173[1-3]|9310[7-9])$/;
+/** The merchant account takes no telephone payments. */
+const NO_MOTO = "91558";
 
 const GLOBAL_ID = /^[A-Za-z0-9+/=_-]{1,255}$/;
 const LEGACY_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -121,8 +123,9 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
   if (kind !== "VALIDATION")
     return kit.declined(FAULTS.has(kind ?? "") ? "gateway_unavailable" : (ofClass(kind) ?? "gateway_misconfigured"), { message });
   const codes = errors.map((error) => kit.scalarAt(error, "extensions", "legacyCode") ?? "");
-  if (effect === "money" && codes.some((code) => USED_UP.includes(code))) return kit.declined("duplicate_transaction", { message });
-  if (errors.some((error) => kit.textAt(error, "extensions", "inputPath", 2) === "paymentInitiator"))
+  if (effect === "money" && codes.some((code) => USED_UP.test(code))) return kit.declined("duplicate_transaction", { message });
+  const isMoto = errors.some((error) => kit.textAt(error, "extensions", "inputPath", 2) === "paymentInitiator");
+  if (isMoto || codes.includes(NO_MOTO))
     return kit.declined("gateway_misconfigured", {
       message,
       reason: "the merchant account takes no telephone payments (MOTO): ask Braintree, or set moto to false",

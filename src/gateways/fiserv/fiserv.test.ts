@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { describe, test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
@@ -52,7 +53,7 @@ const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome
 describe("fiserv requests", () => {
   const EXAMPLE = { api_key: new Secret("EXAMPLEapiKEY0001"), api_secret: new Secret("EXAMPLEsecret42") };
 
-  test("a sale is signed over the bytes that are sent: the worked example of the vendor's facts, byte for byte", async () => {
+  test("a sale is signed over the bytes that are sent, and its total is a number, as the vendor's schema has it", async () => {
     const io = ioWith([answered(200, SALE)], { credentials: EXAMPLE });
     const signing = {
       ...io,
@@ -66,7 +67,7 @@ describe("fiserv requests", () => {
     assert.equal(
       body,
       '{"requestType":"PaymentCardSaleTransaction","merchantTransactionId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22","transactionOrigin":"MOTO",' +
-        '"transactionAmount":{"total":"49.95","currency":"USD"},"order":{"orderId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22"},' +
+        '"transactionAmount":{"total":49.95,"currency":"USD"},"order":{"orderId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22"},' +
         '"paymentMethod":{"paymentCard":{"number":"4111111111111111","securityCode":"123","expiryDate":{"month":"03","year":"30"}}}}',
     );
     assert.partialDeepStrictEqual(request.headers, {
@@ -74,7 +75,9 @@ describe("fiserv requests", () => {
       "Api-Key": "EXAMPLEapiKEY0001",
       "Client-Request-Id": "30dd879c-ee2f-41db-8314-0800200c9a66",
       Timestamp: "1764000000000",
-      "Message-Signature": "SB9pQEUiy9UX/jdiTY5hvKuu7ZIA5IOPAd4FfvqbEKw=",
+      "Message-Signature": createHmac("sha256", "EXAMPLEsecret42")
+        .update(`EXAMPLEapiKEY000130dd879c-ee2f-41db-8314-0800200c9a661764000000000${body}`)
+        .digest("base64"),
     });
     await fiserv.lookUp!(traceOf(orderOf({ reference: SESSION })), signing);
     assert.equal(io.sent[1]?.request.headers["Message-Signature"], "+809pWifPKsdgJ5yZpdKuc8ekwY3+0GuV4tupjfxNYI=");
@@ -173,6 +176,23 @@ describe("fiserv responses", () => {
         if (/^\d{3,}$/.test(code)) assert.equal(codeOf(await charge(byGateway(code, "no"))), ours, code);
       }
     }
+  });
+
+  test("a code that only the gateway itself gives is no decline of the card, and a set-up error of the store is named as one", async () => {
+    for (const [code, ours] of [
+      ["62086", "gateway_misconfigured"],
+      ["63096", "gateway_misconfigured"],
+      ["30055", "gateway_misconfigured"],
+      ["22812", "gateway_misconfigured"],
+      ["50666", "gateway_misconfigured"],
+      ["50690", "fraud_suspected"],
+      ["50716", "authentication_required"],
+      ["5115", "processing_error"],
+      ["99999", "processing_error"],
+    ] as const)
+      assert.equal(codeOf(await charge(byGateway(code, "no"))), ours, code);
+    assert.equal(codeOf(await charge(byIssuer("69", "Host key error"))), "processing_error");
+    assert.equal(codeOf(await charge(byIssuer("R7", "no"))), "card_declined");
   });
 
   test("a status or body that refuses nothing decides nothing: no approval under another status is a decline", async () => {
@@ -297,10 +317,13 @@ describe("fiserv responses", () => {
     const checks = (change: object) => refused(422, { processor: { responseCode: "05", responseMessage: "no", ...change } });
     assert.equal(codeOf(await charge(checks({ securityCodeResponse: "NOT_MATCHED" }))), "incorrect_cvc");
     assert.equal(codeOf(await charge(refused(409, { transactionResult: "FRAUD" }))), "fraud_suspected");
+    const zip = { processor: { avsResponse: { postalCodeMatch: "N" } }, approvalCode: "N:-59999:AVS check failed" };
+    assert.equal(codeOf(await charge(refused(409, zip))), "incorrect_zip");
     const bad = (field: string) =>
       charge(answered(400, { error: { code: "403", message: "Request Validation Failed", details: [{ field }] } }));
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.expiryDate.year")), "invalid_expiry");
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.number")), "incorrect_number");
+    assert.equal(codeOf(await bad("PaymentCard.number")), "incorrect_number", "as the vendor's example spells it");
     assert.equal(codeOf(await bad("paymentMethod.paymentCard.securityCode")), "incorrect_cvc");
     assert.equal(codeOf(await bad("storeId")), "gateway_misconfigured");
     const both = answered(400, { error: { details: [{ field: "paymentMethod.paymentCard.number" }, { field: "storeId" }] } });
@@ -322,6 +345,14 @@ describe("fiserv responses", () => {
       { transactionResult: "constructor" },
     ])
       assert.equal((await charge(answered(200, { ...SALE, ...change }), LOST)).outcome, "unknown", JSON.stringify(change));
+    const stateless = { ...SALE, transactionState: undefined, transactionResult: undefined };
+    const taken = await charge(answered(200, stateless));
+    assert.equal(
+      taken.outcome === "approved" && taken.processor["fiserv_state"],
+      "CAPTURED",
+      "what a sale is, when its answer has no state",
+    );
+    assert.equal((await charge(answered(200, { ...stateless, transactionType: "PREAUTH" }), LOST)).outcome, "unknown");
     const held = await charge(answered(200, { ...SALE, transactionState: "AUTHORIZED" }));
     assert.deepEqual(held.outcome === "approved" && [held.capture, held.processor["fiserv_state"]], ["authorized", "AUTHORIZED"]);
   });

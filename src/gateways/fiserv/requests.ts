@@ -71,7 +71,7 @@ function baseOf({ endpoint, side, environment, credentials: { region } }: Settin
 const storeOf = ({ credentials: { store_id: store } }: Settings) => (store ? { storeId: store.reveal() } : {});
 const storeQuery = ({ credentials: { store_id: store } }: Settings) => (store ? `?storeId=${store.reveal()}` : "");
 
-/** Major units with two places, as the vendor's own samples write them; null when the currency's third place is in use. */
+/** The digits of a number: major units with two places, as the vendor's own samples write them; null when the currency's third place is in use. */
 export function fiservAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
   return kit.decimalAmount(subject, 2);
 }
@@ -108,7 +108,7 @@ export function sale(order: Order, settings: Settings, by: Signing, total: strin
     ...storeOf(settings),
     merchantTransactionId: order.reference,
     transactionOrigin: order.channel === "voice" ? settings.options.telephone_origin : "ECOM",
-    transactionAmount: { total, currency: order.currency },
+    transactionAmount: { total: kit.jsonNumber(total), currency: order.currency },
     order: {
       orderId: order.reference,
       ...((name ?? address) && { billing: { name, address } }),
@@ -152,7 +152,7 @@ export function returnPayment(subject: Subject, settings: Settings, by: Signing,
   return request(settings, by, "POST", `/payments/${id}`, {
     requestType: "ReturnTransaction",
     ...storeOf(settings),
-    transactionAmount: { total: fiservAmount(subject) ?? "", currency: subject.currency },
+    transactionAmount: { total: kit.jsonNumber(kit.unrefused(fiservAmount(subject))), currency: subject.currency },
   });
 }
 

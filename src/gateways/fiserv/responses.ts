@@ -3,26 +3,27 @@ import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown } from ".
 import * as kit from "../kit/index.ts";
 import type { Subject } from "./requests.ts";
 
-/** `processor.responseCode`, else the number in `approvalCode` or `error.code`, in our words. */
-const codeOf = kit.codeTable(
-  {
-    do_not_honor: "05",
-    card_declined: "01 28 60",
-    insufficient_funds: "51",
-    expired_card: "54 2304",
-    incorrect_number: "14 2303 50294 42741",
-    incorrect_cvc: "C2 82 N7 12000",
-    lost_or_stolen: "04 07 41 43",
-    limit_exceeded: "61 65 75",
-    card_not_supported: "57 58 63 5002 5996 13532",
-    authentication_required: "1A 5101 5102 5103 5111 5112 42755",
-    duplicate_transaction: "94 5003 5998",
-    fraud_suspected: "34 59 50656",
-    processing_error: "91 96 100 7778 30060 42744 42745",
-    gateway_misconfigured: "03 12 13 25 89 5108 5433 10503 22813 23032 30157 31218 50653",
-  },
-  "card_declined",
-);
+/**
+ * `processor.responseCode`, else the number in `approvalCode` or `error.code`, in our words. Of the others those of an issuer, which are
+ * short, are plain declines, and the gateway's own are none.
+ */
+const codeOf = kit.codeTable({
+  do_not_honor: "05",
+  card_declined: "01 28 60",
+  insufficient_funds: "51",
+  expired_card: "54 2304",
+  incorrect_number: "14 2303 50294 42741",
+  incorrect_cvc: "C2 82 N7 12000",
+  lost_or_stolen: "04 07 41 43",
+  limit_exceeded: "61 65 75",
+  card_not_supported: "57 58 63 5002 5996 13532",
+  authentication_required: "1A 5101 5102 5103 5111 5112 42755 50716",
+  duplicate_transaction: "94 5003 5998",
+  fraud_suspected: "34 59 50656 50690",
+  processing_error: "69 91 96 100",
+  gateway_misconfigured: "03 12 13 25 89 5108 5433 10503 22812 22813 23032 30055 30157 31218 50653 50666 62086 63096",
+});
+const otherCode = (code = ""): DeclineCode => (/^\d{4,}$/.test(code) ? "processing_error" : "card_declined");
 /** The network's time-outs: the issuer may have said yes. */
 const NOT_KNOWN = new Set(["30050", "30051", "30052", "30053", "30054", "30062"]);
 /** The store is not set up for the origin that telephone payments are marked with. */
@@ -31,10 +32,10 @@ const ORIGIN_REFUSED = new Set(["5108", "23032"]);
 const of5005 = kit.textTable([[/duplicate/i, "duplicate_transaction" as const]]);
 /** A 400 names the fields it does not like. */
 const ofField = kit.textTable<DeclineCode>([
-  [/securityCode/, "incorrect_cvc"],
-  [/expiryDate/, "invalid_expiry"],
-  [/paymentCard\.number\b/, "incorrect_number"],
-  [/postalCode/, "incorrect_zip"],
+  [/securityCode/i, "incorrect_cvc"],
+  [/expiryDate/i, "invalid_expiry"],
+  [/paymentCard\.number\b/i, "incorrect_number"],
+  [/postalCode/i, "incorrect_zip"],
 ]);
 const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
 
@@ -84,7 +85,8 @@ function paid(body: kit.JsonObject, id: string, subject: Subject): Approved | Un
   const amount = kit.at(body, "approvedAmount") ?? kit.at(body, "transactionAmount");
   const isAsked = kit.minorOfDecimal(kit.at(amount, "total"), subject.currency) === subject.amountMinor;
   if (!isAsked || kit.textAt(amount, "currency") !== subject.currency) return kit.unknown("another amount or currency than asked for");
-  const state = kit.textAt(body, "transactionState");
+  // Not every answer to a sale has a state, and a sale is captured at once.
+  const state = kit.textAt(body, "transactionState") ?? (kit.textAt(body, "transactionType") === "SALE" ? "CAPTURED" : undefined);
   if (state !== "CAPTURED" && state !== "SETTLED" && state !== "AUTHORIZED") return kit.unknown("approved, but neither captured nor held");
   return kit.approved(
     {
@@ -143,8 +145,9 @@ function ourCode(body: kit.JsonObject, code: string | undefined): DeclineCode {
   if (kit.textAt(body, "processor", "securityCodeResponse") === "NOT_MATCHED") return "incorrect_cvc";
   if (code === "5005") return of5005(kit.textAt(body, "approvalCode") ?? kit.textAt(body, "error", "message")) ?? "fraud_suspected";
   const known = codeOf(code);
-  const isZip = known === "card_declined" && kit.textAt(body, "processor", "avsResponse", "postalCodeMatch") === "N";
-  return isZip && /avs|postal|zip/i.test(kit.textAt(body, "approvalCode") ?? "") ? "incorrect_zip" : known;
+  if (known !== undefined && known !== "card_declined") return known;
+  const isZip = kit.textAt(body, "processor", "avsResponse", "postalCodeMatch") === "N";
+  return isZip && /avs|postal|zip/i.test(kit.textAt(body, "approvalCode") ?? "") ? "incorrect_zip" : (known ?? otherCode(code));
 }
 
 /** The issuer's code (00 is none: the gateway's rules refused after it), else the gateway's: `N:-5005:FRAUD ...` has it between the colons, a minus marks it as the gateway's own. */

@@ -11,7 +11,7 @@ export const behaviour: Behaviour = {
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, client_id: new Secret("CC-wrong-D00000-000000-TEST") } }),
   refusedCredentials: "gateway_credentials_invalid",
   lost: { outcome: "approved" },
-  told: (order) => (order.mode === "charge" ? orderNumber(order) : order.sessionId),
+  told: orderNumber,
   neverActed: { outcome: "absent" },
   keepsStored: true,
 };

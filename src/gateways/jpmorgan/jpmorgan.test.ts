@@ -83,7 +83,7 @@ describe("jpmorgan requests", () => {
         '"softMerchant":{"merchantPurchaseDescription":"Invoice 1001"}},' +
         '"paymentMethodType":{"card":{"accountNumber":"4111111111111111","expiry":{"month":3,"year":2030},"cvv":"123",' +
         '"merchantSalesChannelName":"MAIL_ORDER_TELEPHONE_ORDER","accountNumberType":"PAN","isBillPayment":false}},' +
-        '"accountHolder":{"fullName":"Ada Byron","referenceId":"3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c22",' +
+        '"accountHolder":{"fullName":"Ada Byron","referenceId":"3f6c0a5e9b1d4c7a8e2101",' +
         '"billingAddress":{"postalCode":"44628","countryCode":"USA"}},' +
         '"initiatorType":"CARDHOLDER","accountOnFile":"NOT_STORED","isAmountFinal":true,"partialAuthorizationSupport":"NOT_SUPPORTED"}',
     );
@@ -109,6 +109,24 @@ describe("jpmorgan requests", () => {
         accountHolder: { firstName: first, lastName: last, consumerProfileInfo: { consumerProfileRequestType: "CREATE" } },
         accountOnFile: "TO_BE_STORED",
       });
+    }
+  });
+
+  test("the two digits that a telephone collects of a British postal code are left out: the vendor takes three at least", async () => {
+    const io = ioWith([answered(200, PAID)]);
+    await jpmorgan.charge(orderOf({ card: cardOf("4111111111111111", { zip: "11" }) }), io);
+    assert.doesNotMatch(io.sent[1]?.body ?? "", /billingAddress/);
+  });
+
+  test("a name of fewer than four letters, which the vendor refuses, is left out; a long one ends at seventy", async () => {
+    for (const [name, fullName] of [
+      ["Bo", undefined],
+      ["Ed Li", "Ed Li"],
+      ["A".repeat(90), "A".repeat(70)],
+    ] as const) {
+      const io = ioWith([answered(200, PAID)]);
+      await jpmorgan.charge(orderOf({ card: cardOf("4111111111111111", { name }) }), io);
+      assert.equal((JSON.parse(io.sent[1]?.body ?? "") as { accountHolder: { fullName?: string } }).accountHolder.fullName, fullName);
     }
   });
 

@@ -145,15 +145,21 @@ function card(order: Order): { [key: string]: kit.JsonBody | undefined } {
   };
 }
 
-/** The vendor takes countries of three letters; the caller's ZIP alone is of the United States. */
+/** The vendor takes countries of three letters, and no postal code of two; the caller's ZIP alone is of the United States. */
 function billingAddress(order: Order): kit.JsonBody | undefined {
-  const { zip } = kit.holderOf(order, kit.asciiText, { zip: 10 });
-  return zip === undefined ? undefined : { postalCode: zip, countryCode: "USA" };
+  const { zip } = kit.holderOf(order, kit.asciiText, { zip: 12 });
+  return zip === undefined || zip.length < 3 ? undefined : { postalCode: zip, countryCode: "USA" };
 }
 
 /** Ours in at most 22 letters and digits: 20 of the session's hex digits and the attempt's number. */
 export function orderNumber({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string {
   return `${sessionId.replaceAll("-", "").slice(0, 20)}${String(attempt % 100).padStart(2, "0")}`;
+}
+
+/** The vendor takes 4 to 70 characters. */
+function fullName({ card: { cardholderName } }: Order): string | undefined {
+  const name = kit.asciiText(cardholderName ?? "", 70);
+  return name.length < 4 ? undefined : name;
 }
 
 /** Takes the money at once. `requestId` is what a lost answer is found by. */
@@ -177,8 +183,8 @@ export function pay(order: Order, settings: Settings, token: AccessToken, reques
       },
     },
     accountHolder: {
-      fullName: kit.optionalText(kit.asciiText, order.card.cardholderName, 100),
-      referenceId: order.sessionId,
+      fullName: fullName(order),
+      referenceId: orderNumber(order),
       billingAddress: billingAddress(order),
     },
     initiatorType: "CARDHOLDER",
@@ -198,7 +204,7 @@ export function verifyAndStore(order: Order, settings: Settings, token: AccessTo
     accountHolder: {
       firstName: first || last || "Card",
       lastName: last || "Holder",
-      referenceId: order.sessionId,
+      referenceId: orderNumber(order),
       billingAddress: billingAddress(order),
       consumerProfileInfo: { consumerProfileRequestType: "CREATE" },
     },
