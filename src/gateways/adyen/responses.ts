@@ -4,21 +4,21 @@ import * as kit from "../kit/index.ts";
 import { amountOf } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 
-/** `refusalReasonCode`. */
+/** `refusalReasonCode`, and for answers without it the vendor's name of the same (`refusalReason`), its blanks as underscores. */
 const ofRefusal = kit.codeTable({
   card_declined: "2 17 18 19 25 26 27 33 46",
-  do_not_honor: "3",
-  insufficient_funds: "12",
-  expired_card: "6",
-  incorrect_number: "8",
-  incorrect_cvc: "24",
-  incorrect_zip: "32",
-  limit_exceeded: "28 29",
-  card_not_supported: "10 23 34 35",
-  lost_or_stolen: "5",
-  fraud_suspected: "14 20 22 31",
-  authentication_required: "11 38 39 42",
-  gateway_unavailable: "9",
+  do_not_honor: "3 Referral",
+  insufficient_funds: "12 Not_enough_balance",
+  expired_card: "6 Expired_Card",
+  incorrect_number: "8 Invalid_Card_Number",
+  incorrect_cvc: "24 CVC_Declined",
+  incorrect_zip: "32 AVS_Declined",
+  limit_exceeded: "28 29 Withdrawal_amount_exceeded Withdrawal_count_exceeded",
+  card_not_supported: "10 23 34 35 Not_supported Transaction_Not_Permitted",
+  lost_or_stolen: "5 Blocked_Card",
+  fraud_suspected: "14 20 22 31 Acquirer_Fraud FRAUD FRAUD-CANCELLED Issuer_Suspected_Fraud",
+  authentication_required: "11 38 39 42 3D_Not_Authenticated",
+  gateway_unavailable: "9 Issuer_Unavailable",
   processing_error: "4 7 15 16 21",
 });
 /** `errorCode` of a request that was refused before anything was paid. */
@@ -97,20 +97,23 @@ function readResult(body: kit.JsonObject, subject: Subject): PaymentState {
   );
 }
 
-/** The amount of the answer, which not every answer has. */
+/** The amount of the answer, which not every answer has; in the currency that was asked for, what was authorised of it, too. */
 function isAmountOf(body: kit.JsonObject, subject: Subject): boolean {
-  const amount = kit.at(body, "amount");
-  if (amount === undefined || amount === null) return true;
+  const [amount, more] = [kit.at(body, "amount") ?? undefined, kit.at(body, "additionalData")];
   const asked = subject.mode === "charge" ? amountOf(subject) : 0;
-  return kit.minorOf(kit.at(amount, "value")) === asked && kit.textAt(amount, "currency") === subject.currency;
+  const isOther =
+    kit.textAt(more, "authorisedAmountCurrency") === subject.currency && kit.saysOther(more, `${asked}`, "authorisedAmountValue");
+  if (subject.mode === "charge" && isOther) return false;
+  return amount === undefined || (kit.minorOf(kit.at(amount, "value")) === asked && kit.textAt(amount, "currency") === subject.currency);
 }
 
-/** A plain refusal is refined by the issuer's own code, where the merchant has it switched on: "51 : Insufficient funds". */
+/** A plain refusal is refined by the issuer's own code, where the merchant has it switched on: "51", or "51 : Insufficient funds". */
 function readRefusal(body: kit.JsonObject, pspReference: string | undefined): Declined {
-  const code = kit.scalarAt(body, "refusalReasonCode");
-  const [raw] = kit.textAt(body, "additionalData", "refusalReasonRaw")?.split(" : ") ?? [];
-  const finer = code === undefined || code === "2" ? kit.codeOfIso(raw) : undefined;
-  return refusal(finer ?? ofRefusal(code) ?? "card_declined", body, pspReference);
+  const code = kit.scalarAt(body, "refusalReasonCode") ?? kit.textAt(body, "refusalReason")?.replaceAll(" ", "_");
+  const [words] = kit.textAt(body, "additionalData", "refusalReasonRaw")?.split(/ ?:/) ?? [];
+  const finer =
+    code === undefined || code === "2" || code === "Refused" ? (kit.textAt(body, "additionalData", "refusalCodeRaw") ?? words) : undefined;
+  return refusal(kit.codeOfIso(finer) ?? ofRefusal(code) ?? "card_declined", body, pspReference);
 }
 
 /** The acquirer or issuer could not be asked. Without a code that says so the payment may stand. */
