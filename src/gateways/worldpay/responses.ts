@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, Outcome, Subject } from "../contract.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, Outcome, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 /** `refusalCode` in our words, leading zeros dropped; 65 stands for two things. */
@@ -38,7 +38,6 @@ const ofStatus = kit.wordTable<DeclineCode>({
   "415": "gateway_misconfigured",
 });
 const NEEDS_AUTHENTICATION = new Set(["3dsDeviceDataRequired", "3dsChallenged", "3dsAuthenticationFailed", "3dsUnavailable"]);
-const TAKEN_BACK = kit.declined("processing_error", { reason: "the payment was cancelled or sent back at Worldpay" });
 
 const ID = /^[\x21-\x7e]{1,128}$/;
 /** Longest text that is kept; the token's own id, charged with its namespace, stands in for a longer link. */
@@ -83,7 +82,9 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
     case "sentForCancellation":
       return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
     case "refused":
-      return refused(body);
+      return refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), {
+        worldpay_payment_id: kit.idAt(body, ID, "paymentId"),
+      });
     case "fraudHighRisk":
       return kit.declined("fraud_suspected");
     default:
@@ -140,11 +141,13 @@ function cancelledFor(body: kit.JsonObject): DeclineCode {
   return isAddress ? "incorrect_zip" : "card_declined";
 }
 
-function refused(body: kit.JsonObject): Declined {
-  const code = kit.scalarAt(body, "refusalCode")?.replace(/^0+(?=.)/, "");
-  const message = kit.textAt(body, "refusalDescription");
+function refusal(
+  given: string | undefined,
+  message: string | undefined,
+  processor: Readonly<Record<string, string | undefined>>,
+): Declined {
+  const code = given?.replace(/^0+(?=.)/, "");
   const of65 = /amount|count|limit|exceed/i.test(message ?? "") ? "limit_exceeded" : "authentication_required";
-  const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
   return kit.declined(code === "65" ? of65 : codeOf(code), { message, processor });
 }
 
@@ -189,7 +192,21 @@ function readState(event: string | undefined, id: string, attempt: AttemptTrace,
   if (state === "waiting" || (state === "held" && nowMs - attempt.startedAtMs < EVENTS_LAG_MS)) return kit.pending;
   if (state === "held") return kit.approved(processor, { capture: "authorized" });
   if (state === "refused") return kit.declined("card_declined", { processor });
-  return state === "taken back" ? TAKEN_BACK : kit.unknown("a state that Worldpay does not document");
+  return state === "taken back" ? kit.takenBack(processor) : kit.unknown("a state that Worldpay does not document");
+}
+
+/**
+ * What a payment's own events add to its last one: why the issuer refused it; and whether all of it was sent back, which the last
+ * event tells alike of a part.
+ */
+export function withEvents(answer: GatewayAnswer, found: Declined): Declined | Unknown {
+  const events = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "events");
+  if (found.code === "processing_error") {
+    const isWhole = events !== null && !events.some((event) => kit.textAt(event, "type")?.startsWith("partial"));
+    return isWhole ? found : kit.unknown("perhaps only a part of the payment was sent back");
+  }
+  const refused = events?.find((event) => kit.textAt(event, "outcome") === "refused");
+  return refused ? refusal(kit.scalarAt(refused, "code"), kit.textAt(refused, "description"), found.processor) : found;
 }
 
 /** The payments of our reference; null when Worldpay did not say, or not all. */
@@ -207,7 +224,7 @@ function readRow(row: kit.JsonObject, attempt: AttemptTrace, nowMs: number): Loo
 }
 
 /** No such payment (404), or no such use of that API for this user. */
-const NO_EVENTS = new Set([400, 401, 403, 404, 406]);
+const NO_EVENTS = new Set([400, 401, 403, 404]);
 
 /** The Card Payments API's word on our reference; it has mostly the payment's state alone, and 404 for none. */
 export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult {
