@@ -71,8 +71,9 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   const outcome = kit.textAt(body, "outcome") ?? "";
   if (APPROVING.has(outcome) && (body["errorName"] ?? body["refusalCode"]) !== undefined)
     return kit.unknown("an approval beside a refusal");
-  // Not every answer has the sum.
-  if (APPROVING.has(outcome) && body["value"] !== undefined && !isAsked(body, subject)) return kit.unknown(OTHER_SUM);
+  // Not every answer has the sum, or what was approved of it.
+  const isOther = (body["value"] !== undefined && !isAsked(body, subject)) || isPart(body, subject);
+  if (APPROVING.has(outcome) && isOther) return kit.unknown(OTHER_SUM);
   if (NEEDS_AUTHENTICATION.has(outcome)) return kit.declined("authentication_required");
   switch (outcome) {
     case "sentForSettlement":
@@ -98,6 +99,13 @@ const OTHER_SUM = "another amount or currency than asked for";
 function isAsked(body: kit.JsonObject, { mode, amountMinor, currency }: Subject): boolean {
   const [amount, unit] = [kit.minorOf(kit.at(body, "value", "amount")), kit.textAt(body, "value", "currency")];
   return amount === (mode === "charge" ? amountMinor : 0) && unit === currency;
+}
+
+/** Whether the issuer approved of another sum than was asked for, which he never should. */
+function isPart(body: kit.JsonObject, { mode, amountMinor, currency }: Subject): boolean {
+  const amounts = kit.at(body, "amounts") ?? undefined;
+  const [total, unit] = [kit.minorOf(kit.at(amounts, "totalAuthorized")), kit.textAt(amounts, "currency")];
+  return amounts !== undefined && mode === "charge" && (total !== amountMinor || unit !== currency);
 }
 
 const paid = (body: kit.JsonObject, subject: Subject, capture: Approved["capture"]): Approved =>

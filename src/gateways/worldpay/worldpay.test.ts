@@ -223,6 +223,8 @@ describe("worldpay responses", () => {
       { value: { currency: "USD", amount: 1 } },
       { value: { currency: "EUR", amount: 4995 } },
       { value: [] },
+      { amounts: { requested: 4995, totalAuthorized: 700, currency: "USD", partialAuthorization: true } },
+      { amounts: { totalAuthorized: 4995, currency: "EUR" } },
       { errorName: "bodyDoesNotMatchSchema" },
       { refusalCode: "05" },
       { outcome: ["sentForSettlement"] },
@@ -231,6 +233,8 @@ describe("worldpay responses", () => {
       assert.equal((await charge(answered(202, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
     assert.equal((await charge(answered(202, `{"outcome":"refused",${JSON.stringify(PAID).slice(1)}`))).outcome, "unknown");
     assert.equal((await charge(answered(202, { ...PAID, value: { currency: "USD", amount: 4995 } }))).outcome, "approved");
+    const whole = { amounts: { requested: 4995, totalAuthorized: 4995, currency: "USD", partialAuthorization: false } };
+    assert.equal((await charge(answered(202, { ...PAID, ...whole }))).outcome, "approved");
     const io = ioWith([answered(201, { ...STORED, value: { currency: "USD", amount: 0 } })]);
     assert.equal((await worldpay.tokenize(storing, io)).outcome, "approved");
   });
