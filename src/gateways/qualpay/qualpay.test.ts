@@ -227,6 +227,11 @@ describe("qualpay responses", () => {
     assert.equal(io.sent[1]?.request.url, `https://api-test.qualpay.com/pg/void/${PG_ID}`);
     assert.equal(io.sent[1]?.body, '{"merchant_id":212000000001}');
     assert.equal(codeOf(await qualpay.charge(orderOf(), ioWith([part, LOST]))), "unknown");
+    // The amount is told of a part alone.
+    assert.equal(codeOf(await qualpay.charge(orderOf(), ioWith([answered(200, { ...APPROVED, amt_tran: 20 }), part, LOST]))), "unknown");
+    const told = ioWith([answered(200, { ...APPROVED, amt_tran: 20 }), answered(200, APPROVED)]);
+    assert.equal(codeOf(await qualpay.charge(orderOf(), told)), "insufficient_funds");
+    assert.equal((await pay(answered(200, { ...APPROVED, amt_tran: 49.95 }))).outcome, "approved");
   });
 
   test("085 is a yes to a verification alone, and a stored card has an id; a lost store is sent again", async () => {
@@ -296,6 +301,10 @@ describe("qualpay look-ups and reversals", () => {
         [`/pg/refund/${PG_ID}`, '{"merchant_id":212000000001,"amt_tran":49.95}'],
       ],
     );
+    const credentials = { ...settings.credentials, loc_id: new Secret("0001"), profile_id: new Secret("21200001000300000978") };
+    const placed = ioWith([report(ROW), closed, answered(200, APPROVED)], { credentials });
+    assert.deepEqual(await qualpay.void!(traceOf(orderOf()), placed), { outcome: "voided" });
+    for (const { body } of placed.sent.slice(1)) assert.match(body, /"loc_id":"0001","profile_id":"21200001000300000978"/);
     assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), LOST]))).outcome, "unknown");
     for (const unclear of [LOST, refused(409, "402", "Refund failed"), refused(400, "104", "Invalid amount"), refused(500, "999", "Error")])
       assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), closed, unclear]))).outcome, "unknown");

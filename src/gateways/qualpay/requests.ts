@@ -94,11 +94,11 @@ export const store = (order: Order, settings: Settings): GatewayRequest =>
   post(settings, "tokenize", { ...card(order), ...placeOf(settings) });
 
 /** Until the batch closes. */
-export const voidSale = (settings: Settings, pgId: string): GatewayRequest => post(settings, `void/${pgId}`, {});
+export const voidSale = (settings: Settings, pgId: string): GatewayRequest => post(settings, `void/${pgId}`, placeOf(settings));
 
 /** Afterwards. */
 export const refund = (settings: Settings, pgId: string, amount: string): GatewayRequest =>
-  post(settings, `refund/${pgId}`, { amt_tran: kit.jsonNumber(amount) });
+  post(settings, `refund/${pgId}`, { amt_tran: kit.jsonNumber(amount), ...placeOf(settings) });
 
 /** A page of the newest requests: filters are not documented well enough to rely on one. */
 export const report = (settings: Settings, page: number): GatewayRequest =>
