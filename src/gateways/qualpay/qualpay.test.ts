@@ -79,6 +79,18 @@ describe("qualpay requests", () => {
     ]);
   });
 
+  test("a postal code with letters goes along with a sale, and not where a card is stored, which takes digits alone", async () => {
+    const card = () => cardOf("4111111111111111", { zip: "K1A 0B1" });
+    const paid = ioWith([answered(200, APPROVED)]);
+    await qualpay.charge(orderOf({ card: card() }), paid);
+    assert.match(paid.sent[0]?.body ?? "", /"avs_zip":"K1A0B1"/);
+    for (const verify of [true, false]) {
+      const io = ioWith([answered(200, VERIFIED)], { options: { verify } });
+      await qualpay.tokenize(orderOf({ mode: "tokenize", amountMinor: 0, card: card() }), io);
+      assert.doesNotMatch(io.sent[0]?.body ?? "", /avs_zip/);
+    }
+  });
+
   test("the widget is e-commerce and tells the shopper's address; location and profile are sent where they are set", async () => {
     const credentials = { ...settings.credentials, loc_id: new Secret("0001"), profile_id: new Secret("21200001000300000978") };
     const io = ioWith([answered(200, APPROVED)], { credentials });
