@@ -218,14 +218,16 @@ describe("adyen responses", () => {
 
   test("every error code means what the vendor's table says, and a broken set-up is no outage", async () => {
     const rows: Readonly<Record<string, string>> = {
-      incorrect_number: "101 105",
-      incorrect_cvc: "103",
-      invalid_expiry: "129 140",
-      incorrect_zip: "104 131 132 133 134 135",
-      card_not_supported: "107",
-      gateway_credentials_invalid: "000 010",
-      gateway_misconfigured: "901 905",
-      processing_error: "0 14_030 702 130 167 177 constructor",
+      incorrect_number: "101 102 109 193",
+      incorrect_cvc: "103 153",
+      invalid_expiry: "129 140 141",
+      incorrect_zip: "104 117 131 132 133 134 135",
+      card_not_supported: "907",
+      limit_exceeded: "916",
+      authentication_required: "105 921_1",
+      gateway_credentials_invalid: "010",
+      gateway_misconfigured: "107 138 194 901 905 905_2 931 950 957",
+      processing_error: "0 000 14_030 702 130 167 177 constructor",
     };
     for (const [ours, codes] of Object.entries(rows))
       for (const code of codes.split(" ")) assert.equal(codeOf(await pay([fault(422, code)])), ours, code);
@@ -235,7 +237,8 @@ describe("adyen responses", () => {
     assert.equal(codeOf(await pay([fault(500, "905", "configuration")])), "gateway_misconfigured");
     assert.equal(codeOf(await pay([fault(500, "x", "configuration")])), "gateway_misconfigured");
     assert.equal(codeOf(await pay([fault(500, "702")])), "processing_error");
-    assert.equal(codeOf(await pay([fault(500, "905", "internal")])), "unknown");
+    for (const answer of [fault(500, "905", "internal"), fault(422, "903", "internal"), fault(422, "703")])
+      assert.equal(codeOf(await pay([answer])), "unknown");
     assert.equal(codeOf(await pay([answered(429, {})])), "gateway_unavailable");
   });
 

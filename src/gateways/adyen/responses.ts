@@ -21,22 +21,27 @@ const ofRefusal = kit.codeTable({
   gateway_unavailable: "9 Issuer_Unavailable",
   processing_error: "4 7 15 16 21",
 });
-/** `errorCode` of a request that was refused before anything was paid. */
+/** `errorCode` of a request that was refused before anything was paid; 000 stands for many things. */
 const ofError = kit.codeTable({
-  incorrect_number: "101 105",
-  incorrect_cvc: "103",
-  incorrect_zip: "104 131-135",
-  invalid_expiry: "129 140",
-  card_not_supported: "107",
-  gateway_credentials_invalid: "000 010",
-  gateway_misconfigured: "901 905",
+  incorrect_number: "101 102 109 193",
+  incorrect_cvc: "103 153",
+  incorrect_zip: "104 117 131-135",
+  invalid_expiry: "129 140 141",
+  card_not_supported: "907",
+  limit_exceeded: "916",
+  authentication_required: "105 921_*",
+  gateway_credentials_invalid: "010",
+  gateway_misconfigured: "107 138 194 901 905 905_* 931 950-957",
   processing_error: "0 14_* 702 130 167 177",
 });
 /** What a payment waits for that neither a call nor the widget can give. */
 const ACTIONS: ReadonlySet<string> = new Set(["RedirectShopper", "IdentifyShopper", "ChallengeShopper", "PresentToShopper"]);
 /** A refused structure or set-up is told with these, also with status 500; nothing was processed. */
 const NOT_PROCESSED: ReadonlySet<string> = new Set(["validation", "configuration"]);
-const IN_PROGRESS = "704";
+/** The first try is still at work; something that it needs is away for the moment. */
+const IN_PROGRESS: ReadonlySet<string> = new Set(["704", "703"]);
+/** A fault of Adyen's own, whatever the status. */
+const FAULT = "internal";
 const APPROVING: ReadonlySet<string | undefined> = new Set(["Authorised", "PartiallyAuthorised"]);
 
 /** A pspReference, or the id of a stored card. */
@@ -54,7 +59,7 @@ export type PaymentState = Approved | Declined | Unknown | Standing<"partial"> |
 export function judge(answer: kit.Answered): kit.Repeat {
   const body = kit.readJson(answer.body);
   if (answer.status < 300 && body === null) return "perhaps done";
-  if (kit.textAt(body, "errorCode") === IN_PROGRESS) return "perhaps done";
+  if (IN_PROGRESS.has(kit.textAt(body, "errorCode") ?? "") || kit.textAt(body, "errorType") === FAULT) return "perhaps done";
   return NOT_PROCESSED.has(kit.textAt(body, "errorType") ?? "") ? "final" : kit.repeatByStatus(answer);
 }
 
@@ -72,7 +77,8 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): PaymentSta
 function readError(status: number, body: kit.JsonObject): Declined | Unknown {
   const [code, type] = [kit.scalarAt(body, "errorCode"), kit.textAt(body, "errorType") ?? ""];
   const isRefused = status >= 400 && (status < 500 ? ![408, 409, 425].includes(status) : NOT_PROCESSED.has(type));
-  if (!isRefused || code === IN_PROGRESS) return kit.unknown(`status ${status} that does not say what became of the payment`);
+  if (!isRefused || type === FAULT || IN_PROGRESS.has(code ?? ""))
+    return kit.unknown(`status ${status} that does not say what became of the payment`);
   const denied = status === 401 || status === 403 ? "gateway_credentials_invalid" : undefined;
   const unnamed = type === "configuration" ? "gateway_misconfigured" : "processing_error";
   return kit.declined(ofError(code) ?? denied ?? unnamed, { message: kit.textAt(body, "message") });
