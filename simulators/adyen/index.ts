@@ -14,7 +14,7 @@ const [QUIET, NO_CARDS, NO_UNIONPAY] = [/quiet/i, /nocards/i, /nounionpay/i];
 const KEPT_MS = 7 * 24 * 3_600_000;
 const MESSAGES = table(
   "101 Invalid card number, 103 CVC is not the right length, 104 Billing address problem, " +
-    "107 Payment details are not supported: card type not recognised, 129 Expiry date invalid, 130 Reference missing or too long, " +
+    "102 Unable to determine variant, 129 Expiry date invalid, 130 Reference missing or too long, " +
     "140 Expiry month or year missing, 167 Original pspReference required for this operation, 177 Metadata size exceeds limit, " +
     "14_030 Return URL is missing.",
 );
@@ -152,7 +152,7 @@ function typedCard(call: AdyenCall): Card {
   const { number = "", expiryMonth = "", expiryYear = "", cvc = "" } = call.under("paymentMethod.");
   if (NO_CARDS.test(call.accountName)) throw refusal(403, "010", "Not allowed", "security");
   if (!isCardNumber(number)) throw invalid("101");
-  if (brandOf(number) === "unknown") throw invalid("107");
+  if (brandOf(number) === "unknown") throw invalid("102");
   if (NO_UNIONPAY.test(call.accountName) && brandOf(number) === "unionpay")
     throw refusal(500, "905", "Payment details are not supported", "configuration");
   if (cvc !== "" && cvc.length !== codeLength(number)) throw invalid("103");

@@ -78,6 +78,8 @@ const PAYMENT: Rules = {
   ...Object.fromEntries(Object.entries(PAYER).map(([name, one]) => [name, forbiddenIf(one, (fields) => !fields.has("customer_id"))])),
 };
 const TOKENIZATION = rules`${MERCHANT}, ${CARD}, card_number! digits 12-19 @108, single_use bool`;
+/** Where a card is stored or verified, a ZIP code has digits alone. */
+const NUMERIC = rules`avs_zip!${hasAddress} digits 1-9 @106`;
 const CHANGE = rules`${MERCHANT}, amt_tran! ${AMOUNT} @104`;
 const COUNT = matching(/^([1-9]\d?|100)$/, "1 to 100");
 const NUMBER = matching(/^\d{1,6}$/, "a number");
@@ -91,8 +93,8 @@ export const simulator = defineSimulator<State, Details>({
   endpoints: {
     "POST /pg/sale": { rules: PAYMENT, run: pay },
     "POST /pg/auth": { rules: PAYMENT, run: pay },
-    "POST /pg/verify": { rules: CHECKED, run: verify },
-    "POST /pg/tokenize": { rules: TOKENIZATION, run: tokenize },
+    "POST /pg/verify": { rules: { ...CHECKED, ...NUMERIC }, run: verify },
+    "POST /pg/tokenize": { rules: { ...TOKENIZATION, ...NUMERIC }, run: tokenize },
     "POST /pg/expireToken": { rules: rules`${MERCHANT}, card_id! 32`, run: expireToken },
     "POST /pg/capture/:pg_id": { rules: CHANGE, run: (call) => follow(call, "capture", ["403", "Capture request accepted"]) },
     "POST /pg/void/:pg_id": { rules: MERCHANT, run: (call) => follow(call, "void", ["401", "Transaction voided"]) },

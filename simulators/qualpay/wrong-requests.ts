@@ -106,6 +106,8 @@ export const wrongRequests: WrongRequests = {
     ["a store", { moto_ecomm_ind: "1" }, "400 100"],
     ["a store", { merch_ref_num: SESSION }, "400 100"],
     ["a store", { card_number: undefined }, "400 108"],
+    ["a verification", { avs_zip: "K1A0B1" }, "400 106"],
+    ["a store", { avs_zip: "K1A0B1" }, "400 106"],
     ["a store", { single_use: "no" }, "400 100"],
     ["a capture", { amt_tran: 12.35 }, "409 403"],
     ["a capture", { path: "/pg/capture/d24ac6189b0b11e6966ca68d5edbef41" }, "400 102"],

@@ -95,7 +95,8 @@ function checkHeaders(request: Incoming): void {
   const wanted = {
     ...(isPayments && { "WP-Api-Version": VERSION }),
     Accept: accept,
-    ...(method === "POST" && !isPayments && { "Content-Type": accept }),
+    // The Card Payments API wants it of a GET as well.
+    ...((method === "POST" ? !isPayments : accept === CARD_PAYMENTS) && { "Content-Type": accept }),
   };
   for (const [headerName, value] of Object.entries(wanted)) {
     if (header(request, headerName) === "") throw refusal(406, "headerIsMissing", "A valid header must be provided.", { headerName });
@@ -160,7 +161,7 @@ function pay(call: WorldpayCall): Answer {
     amountMinor,
     currency: unit,
     card: card.number,
-    details: { lastEvent: event, linkData },
+    details: { lastEvent: event, linkData, refusal: declined },
     ledger: { channel: call.maybe("channel") ?? "ecom", entity },
   });
   state.links.set(linkData, payment.id);

@@ -16,7 +16,7 @@ function row({ id, at, reference, amountMinor, currency: unit, card, details: { 
     value: { currency: unit, amount: amountMinor },
     paymentInstrument: {
       type: "card/plain+masked",
-      card: { number: { bin: card.slice(0, 6), last4Digits: card.slice(-4) }, brand: brandOf(card) },
+      card: { number: { cardBin: card.slice(0, 6), last4Digits: card.slice(-4) }, brand: brandOf(card) },
     },
     _links: { self: { href: `/paymentQueries/payments/${id}` } },
   };
@@ -46,10 +46,11 @@ function cardLinks({ state, details: { linkData } }: Payment): object {
 
 export function queryOne(call: WorldpayCall): Answer {
   const payment = call.lookUpById(call.param("paymentId")) ?? refuseWith(notFound());
-  const { lastEvent } = payment.details;
+  const { lastEvent: eventName, refusal } = payment.details;
+  const refused = refusal && { outcome: "refused", code: refusal[0], description: refusal[1] };
   return json(200, {
     ...row(payment),
-    events: [{ event: lastEvent, timestamp: new Date(payment.at).toISOString() }],
+    events: [{ eventName, timestamp: new Date(payment.at).toISOString(), ...refused }],
     _links: cardLinks(payment),
   });
 }

@@ -40,6 +40,7 @@ export interface Details {
   /** As the queries name the last thing that happened. */
   lastEvent: string;
   linkData: string;
+  refusal: No | null;
 }
 
 export interface Token {

@@ -174,5 +174,6 @@ export const wrongRequests: WrongRequests = {
     ["an events look-up", { "query:transactionRef": "none" }, "404 paymentNotFound"],
     ["an events look-up", { "query:entity": undefined }, "400 fieldIsMissing $.entity"],
     ["an events look-up", { "header:Accept": "application/json" }, "406 headerHasInvalidValue Accept"],
+    ["an events look-up", { "header:Content-Type": "application/json" }, "415 headerHasInvalidValue Content-Type"],
   ],
 };

@@ -188,22 +188,46 @@ describe("adyen responses", () => {
     const raw = (words: string) => ({ additionalData: { refusalReasonRaw: words } });
     assert.equal(codeOf(await pay([refused("2", raw("51 : Insufficient funds"))])), "insufficient_funds");
     assert.equal(codeOf(await pay([refused("2", raw("05 : Do not honor"))])), "do_not_honor");
+    // It stands there in more than one spelling, and by itself.
+    assert.equal(codeOf(await pay([refused("2", raw("05: Do not honor"))])), "do_not_honor");
+    assert.equal(codeOf(await pay([refused(undefined, raw("14 :Invalid card number"))])), "incorrect_number");
+    assert.equal(
+      codeOf(await pay([refused("2", { additionalData: { refusalCodeRaw: "51", refusalReasonRaw: "DECLINED" } })])),
+      "insufficient_funds",
+    );
     assert.equal(codeOf(await pay([refused("2", raw("REFUSED"))])), "card_declined");
     assert.equal(codeOf(await pay([refused("27", raw("51 : Insufficient funds"))])), "card_declined");
     const outcome = await pay([refused("6")]);
     assert.deepEqual(outcome.outcome === "declined" && outcome.processor, { adyen_psp_reference: "8514775559925128" });
   });
 
+  test("a refusal without its number is told by the vendor's name for it", async () => {
+    const names: Readonly<Record<string, string>> = {
+      "Expired Card": "expired_card",
+      "Not enough balance": "insufficient_funds",
+      "CVC Declined": "incorrect_cvc",
+      "3D Not Authenticated": "authentication_required",
+      FRAUD: "fraud_suspected",
+      Refused: "card_declined",
+      constructor: "card_declined",
+    };
+    for (const [refusalReason, ours] of Object.entries(names))
+      assert.equal(codeOf(await pay([refused(undefined, { refusalReason })])), ours, refusalReason);
+    assert.equal(codeOf(await pay([refused("2", { refusalReason: "Expired Card" })])), "card_declined", "the number counts first");
+  });
+
   test("every error code means what the vendor's table says, and a broken set-up is no outage", async () => {
     const rows: Readonly<Record<string, string>> = {
-      incorrect_number: "101 105",
-      incorrect_cvc: "103",
-      invalid_expiry: "129 140",
-      incorrect_zip: "104 131 132 133 134 135",
-      card_not_supported: "107",
-      gateway_credentials_invalid: "000 010",
-      gateway_misconfigured: "901 905",
-      processing_error: "0 14_030 702 130 167 177 constructor",
+      incorrect_number: "101 102 109 193",
+      incorrect_cvc: "103 153",
+      invalid_expiry: "129 140 141",
+      incorrect_zip: "104 117 131 132 133 134 135",
+      card_not_supported: "907",
+      limit_exceeded: "916",
+      authentication_required: "105 921_1",
+      gateway_credentials_invalid: "010",
+      gateway_misconfigured: "107 138 194 901 905 905_2 931 950 957",
+      processing_error: "0 000 14_030 702 130 167 177 constructor",
     };
     for (const [ours, codes] of Object.entries(rows))
       for (const code of codes.split(" ")) assert.equal(codeOf(await pay([fault(422, code)])), ours, code);
@@ -213,7 +237,8 @@ describe("adyen responses", () => {
     assert.equal(codeOf(await pay([fault(500, "905", "configuration")])), "gateway_misconfigured");
     assert.equal(codeOf(await pay([fault(500, "x", "configuration")])), "gateway_misconfigured");
     assert.equal(codeOf(await pay([fault(500, "702")])), "processing_error");
-    assert.equal(codeOf(await pay([fault(500, "905", "internal")])), "unknown");
+    for (const answer of [fault(500, "905", "internal"), fault(422, "903", "internal"), fault(422, "703")])
+      assert.equal(codeOf(await pay([answer])), "unknown");
     assert.equal(codeOf(await pay([answered(429, {})])), "gateway_unavailable");
   });
 
@@ -258,9 +283,18 @@ describe("adyen responses", () => {
 
   test("another sum that was authorised under our reference is noted to be sent back by its pspReference; another payment's never is", async () => {
     const other = { ...AUTHORISED, amount: { currency: "USD", value: 499 } };
-    const paid = ioWith([answered(200, other)]);
-    assert.equal((await adyen.charge(orderOf(), paid)).outcome, "unknown");
-    assert.deepEqual(paid.notes, { adyen_psp_reference: PSP });
+    const authorised = (authorisedAmountValue: string, authorisedAmountCurrency = "USD") => ({
+      ...AUTHORISED,
+      additionalData: { ...AUTHORISED.additionalData, authorisedAmountValue, authorisedAmountCurrency },
+    });
+    for (const answer of [other, authorised("499")]) {
+      const paid = ioWith([answered(200, answer)]);
+      assert.equal((await adyen.charge(orderOf(), paid)).outcome, "unknown");
+      assert.deepEqual(paid.notes, { adyen_psp_reference: PSP });
+    }
+    assert.equal((await pay([answered(200, authorised("4995"))])).outcome, "approved");
+    // The payer's own currency, at a rate that only the vendor knows.
+    assert.equal((await pay([answered(200, authorised("4600", "EUR"))])).outcome, "approved");
     for (const merchantReference of ["another", undefined, [`${SESSION}-1`]]) {
       const io = ioWith([answered(200, { ...other, merchantReference })]);
       assert.equal((await adyen.charge(orderOf(), io)).outcome, "unknown");

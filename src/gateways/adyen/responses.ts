@@ -4,39 +4,44 @@ import * as kit from "../kit/index.ts";
 import { amountOf } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 
-/** `refusalReasonCode`. */
+/** `refusalReasonCode`, and for answers without it the vendor's name of the same (`refusalReason`), its blanks as underscores. */
 const ofRefusal = kit.codeTable({
   card_declined: "2 17 18 19 25 26 27 33 46",
-  do_not_honor: "3",
-  insufficient_funds: "12",
-  expired_card: "6",
-  incorrect_number: "8",
-  incorrect_cvc: "24",
-  incorrect_zip: "32",
-  limit_exceeded: "28 29",
-  card_not_supported: "10 23 34 35",
-  lost_or_stolen: "5",
-  fraud_suspected: "14 20 22 31",
-  authentication_required: "11 38 39 42",
-  gateway_unavailable: "9",
+  do_not_honor: "3 Referral",
+  insufficient_funds: "12 Not_enough_balance",
+  expired_card: "6 Expired_Card",
+  incorrect_number: "8 Invalid_Card_Number",
+  incorrect_cvc: "24 CVC_Declined",
+  incorrect_zip: "32 AVS_Declined",
+  limit_exceeded: "28 29 Withdrawal_amount_exceeded Withdrawal_count_exceeded",
+  card_not_supported: "10 23 34 35 Not_supported Transaction_Not_Permitted",
+  lost_or_stolen: "5 Blocked_Card",
+  fraud_suspected: "14 20 22 31 Acquirer_Fraud FRAUD FRAUD-CANCELLED Issuer_Suspected_Fraud",
+  authentication_required: "11 38 39 42 3D_Not_Authenticated",
+  gateway_unavailable: "9 Issuer_Unavailable",
   processing_error: "4 7 15 16 21",
 });
-/** `errorCode` of a request that was refused before anything was paid. */
+/** `errorCode` of a request that was refused before anything was paid; 000 stands for many things. */
 const ofError = kit.codeTable({
-  incorrect_number: "101 105",
-  incorrect_cvc: "103",
-  incorrect_zip: "104 131-135",
-  invalid_expiry: "129 140",
-  card_not_supported: "107",
-  gateway_credentials_invalid: "000 010",
-  gateway_misconfigured: "901 905",
+  incorrect_number: "101 102 109 193",
+  incorrect_cvc: "103 153",
+  incorrect_zip: "104 117 131-135",
+  invalid_expiry: "129 140 141",
+  card_not_supported: "907",
+  limit_exceeded: "916",
+  authentication_required: "105 921_*",
+  gateway_credentials_invalid: "010",
+  gateway_misconfigured: "107 138 194 901 905 905_* 931 950-957",
   processing_error: "0 14_* 702 130 167 177",
 });
 /** What a payment waits for that neither a call nor the widget can give. */
 const ACTIONS: ReadonlySet<string> = new Set(["RedirectShopper", "IdentifyShopper", "ChallengeShopper", "PresentToShopper"]);
 /** A refused structure or set-up is told with these, also with status 500; nothing was processed. */
 const NOT_PROCESSED: ReadonlySet<string> = new Set(["validation", "configuration"]);
-const IN_PROGRESS = "704";
+/** The first try is still at work; something that it needs is away for the moment. */
+const IN_PROGRESS: ReadonlySet<string> = new Set(["704", "703"]);
+/** A fault of Adyen's own, whatever the status. */
+const FAULT = "internal";
 const APPROVING: ReadonlySet<string | undefined> = new Set(["Authorised", "PartiallyAuthorised"]);
 
 /** A pspReference, or the id of a stored card. */
@@ -54,7 +59,7 @@ export type PaymentState = Approved | Declined | Unknown | Standing<"partial"> |
 export function judge(answer: kit.Answered): kit.Repeat {
   const body = kit.readJson(answer.body);
   if (answer.status < 300 && body === null) return "perhaps done";
-  if (kit.textAt(body, "errorCode") === IN_PROGRESS) return "perhaps done";
+  if (IN_PROGRESS.has(kit.textAt(body, "errorCode") ?? "") || kit.textAt(body, "errorType") === FAULT) return "perhaps done";
   return NOT_PROCESSED.has(kit.textAt(body, "errorType") ?? "") ? "final" : kit.repeatByStatus(answer);
 }
 
@@ -72,7 +77,8 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): PaymentSta
 function readError(status: number, body: kit.JsonObject): Declined | Unknown {
   const [code, type] = [kit.scalarAt(body, "errorCode"), kit.textAt(body, "errorType") ?? ""];
   const isRefused = status >= 400 && (status < 500 ? ![408, 409, 425].includes(status) : NOT_PROCESSED.has(type));
-  if (!isRefused || code === IN_PROGRESS) return kit.unknown(`status ${status} that does not say what became of the payment`);
+  if (!isRefused || type === FAULT || IN_PROGRESS.has(code ?? ""))
+    return kit.unknown(`status ${status} that does not say what became of the payment`);
   const denied = status === 401 || status === 403 ? "gateway_credentials_invalid" : undefined;
   const unnamed = type === "configuration" ? "gateway_misconfigured" : "processing_error";
   return kit.declined(ofError(code) ?? denied ?? unnamed, { message: kit.textAt(body, "message") });
@@ -97,20 +103,23 @@ function readResult(body: kit.JsonObject, subject: Subject): PaymentState {
   );
 }
 
-/** The amount of the answer, which not every answer has. */
+/** The amount of the answer, which not every answer has; in the currency that was asked for, what was authorised of it, too. */
 function isAmountOf(body: kit.JsonObject, subject: Subject): boolean {
-  const amount = kit.at(body, "amount");
-  if (amount === undefined || amount === null) return true;
+  const [amount, more] = [kit.at(body, "amount") ?? undefined, kit.at(body, "additionalData")];
   const asked = subject.mode === "charge" ? amountOf(subject) : 0;
-  return kit.minorOf(kit.at(amount, "value")) === asked && kit.textAt(amount, "currency") === subject.currency;
+  const isOther =
+    kit.textAt(more, "authorisedAmountCurrency") === subject.currency && kit.saysOther(more, `${asked}`, "authorisedAmountValue");
+  if (subject.mode === "charge" && isOther) return false;
+  return amount === undefined || (kit.minorOf(kit.at(amount, "value")) === asked && kit.textAt(amount, "currency") === subject.currency);
 }
 
-/** A plain refusal is refined by the issuer's own code, where the merchant has it switched on: "51 : Insufficient funds". */
+/** A plain refusal is refined by the issuer's own code, where the merchant has it switched on: "51", or "51 : Insufficient funds". */
 function readRefusal(body: kit.JsonObject, pspReference: string | undefined): Declined {
-  const code = kit.scalarAt(body, "refusalReasonCode");
-  const [raw] = kit.textAt(body, "additionalData", "refusalReasonRaw")?.split(" : ") ?? [];
-  const finer = code === undefined || code === "2" ? kit.codeOfIso(raw) : undefined;
-  return refusal(finer ?? ofRefusal(code) ?? "card_declined", body, pspReference);
+  const code = kit.scalarAt(body, "refusalReasonCode") ?? kit.textAt(body, "refusalReason")?.replaceAll(" ", "_");
+  const [words] = kit.textAt(body, "additionalData", "refusalReasonRaw")?.split(/ ?:/) ?? [];
+  const finer =
+    code === undefined || code === "2" || code === "Refused" ? (kit.textAt(body, "additionalData", "refusalCodeRaw") ?? words) : undefined;
+  return refusal(kit.codeOfIso(finer) ?? ofRefusal(code) ?? "card_declined", body, pspReference);
 }
 
 /** The acquirer or issuer could not be asked. Without a code that says so the payment may stand. */

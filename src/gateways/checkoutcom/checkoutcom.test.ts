@@ -172,6 +172,13 @@ describe("checkoutcom responses", () => {
       ["cvv_invalid", "incorrect_cvc"],
       ["address_zip_invalid", "incorrect_zip"],
       ["card_disabled", "card_not_supported"],
+      ["card_authorization_failed", "card_declined"],
+      ["3ds_payment_required", "authentication_required"],
+      ["api_calls_quota_exceeded", "gateway_unavailable"],
+      // Faults behind the gateway: the payment may have been taken.
+      ["processing_error", "unknown"],
+      ["service_unavailable", "unknown"],
+      ["issuer_network_unavailable", "unknown"],
       ["processing_channel_id_required", "gateway_misconfigured"],
       ["constructor", "gateway_misconfigured"],
     ] as const)

@@ -37,11 +37,17 @@ const NO_MOTO: ReadonlySet<string | undefined> = new Set(["20058", "20157"]);
 const codeOfError = kit.textTable<DeclineCode>([
   [/^card_expired$/, "expired_card"],
   [/^card_disabled$/, "card_not_supported"],
+  [/^card_authorization_failed$/, "card_declined"],
+  [/^3ds_payment_required$/, "authentication_required"],
+  [/^api_calls_quota_exceeded$/, "gateway_unavailable"],
   [/card_number/, "incorrect_number"],
   [/expiry/, "invalid_expiry"],
   [/cvv/, "incorrect_cvc"],
   [/zip/, "incorrect_zip"],
 ]);
+
+/** Of those, faults behind the gateway, which may have come after the payment was taken. */
+const FAULTS: ReadonlySet<string> = new Set(["processing_error", "service_unavailable", "issuer_network_unavailable"]);
 
 /** Statuses that refuse a request before anything is processed, whatever the body. */
 const codeOfRefusal = kit.codeTable({ gateway_credentials_invalid: "401 403", gateway_misconfigured: "404 405 415" });
@@ -89,9 +95,10 @@ export function readAnswer(answer: GatewayAnswer, subject: Subject): State {
 }
 
 /** Which field was wrong is in `error_codes`, where they are there at all. */
-function invalid(body: kit.JsonObject): Declined {
+function invalid(body: kit.JsonObject): Declined | Unknown {
   const given = kit.at(body, "error_codes");
   const codes = Array.isArray(given) ? given.filter((code) => typeof code === "string") : [];
+  if (codes.some((one) => FAULTS.has(one))) return kit.unknown("a fault behind Checkout.com");
   const code = codes.map((one) => codeOfError(one)).find((one) => one !== undefined) ?? "gateway_misconfigured";
   return kit.declined(code, { message: codes.join(", ") });
 }

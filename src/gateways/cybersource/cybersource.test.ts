@@ -340,6 +340,22 @@ describe("cybersource look-ups", () => {
       assert.equal((await lookUp(answer)).outcome, "unknown");
   });
 
+  test("a payment that is found authorized and not captured is a hold, which a reversal releases; one whose capture was refused is released at once", async () => {
+    const applications = (...codes: [name: string, reasonCode: string][]) =>
+      found(summary({ applicationInformation: { applications: codes.map(([name, reasonCode]) => ({ name, reasonCode })) } }));
+    const held = await lookUp(applications(["ics_auth", "100"]));
+    assert.equal(held.outcome === "approved" && held.capture, "authorized");
+    const io = ioWith([applications(["ics_auth", "100"]), REVERSED]);
+    assert.equal((await cybersource.void!(traceOf(orderOf()), io)).outcome, "voided");
+    assert.equal(io.sent.at(-1)?.request.url, `https://apitest.cybersource.com/pts/v2/payments/${ID}/reversals`);
+    const refused = ioWith([applications(["ics_auth", "100"], ["ics_bill", "233"]), REVERSED]);
+    assert.equal(codeOf(await cybersource.lookUp!(traceOf(orderOf()), refused)), "card_declined");
+    assert.match(refused.sent[1]?.request.url ?? "", /reversals$/);
+    const reviewed = ioWith([applications(["ics_auth", "100"], ["ics_decision", "480"]), REVERSED]);
+    assert.equal(codeOf(await cybersource.lookUp!(traceOf(orderOf()), reviewed)), "held_for_review");
+    assert.equal(reviewed.sent.length, 1, "the merchant decides");
+  });
+
   test("a hold that the vendor's own rules refused is released when it is found, too; what the issuer refused holds nothing", async () => {
     for (const [reasonCode, code, reversals] of [
       ["200", "incorrect_zip", 1],

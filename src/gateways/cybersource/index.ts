@@ -45,7 +45,10 @@ export const gateway = kit.defineGateway({
   tokenize,
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), ({ processor }) => takeBack(attempt, io, processor["cybersource_payment_id"] ?? "")),
+    kit.reversal(await lookUp(attempt, io), ({ processor, capture }) => {
+      const id = processor["cybersource_payment_id"] ?? "";
+      return capture === "captured" ? takeBack(attempt, io, id) : released(attempt, io, id, attempt.amountMinor);
+    }),
 });
 
 /** Gives up what must not stay: a part is sent back before it is refused, a refused hold lapses in any case. */

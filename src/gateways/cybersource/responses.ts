@@ -191,12 +191,13 @@ function readFound(item: kit.JsonObject, subject: Subject): State {
     const code = ofReasonCode(refused);
     if (code === undefined) return kit.unknown("a reason code that decides nothing");
     const refusal = kit.declined(code, { processor });
-    return HELD.has(refused) ? { outcome: "refused", id, refusal } : refusal;
+    const isHeld = HELD.has(refused) || (did("ics_auth") && code !== "held_for_review");
+    return isHeld ? { outcome: "refused", id, refusal } : refusal;
   }
   const details = kit.at(item, "orderInformation", "amountDetails");
   const isAsked = kit.minorOfDecimal(kit.at(details, "totalAmount"), subject.currency) === subject.amountMinor;
   if (!isAsked || kit.textAt(details, "currency") !== subject.currency) return kit.unknown("another amount or currency than asked for");
-  return kit.approved(processor);
+  return kit.approved(processor, { capture: did("ics_bill") ? "captured" : "authorized" });
 }
 
 /** Outcomes of a void, release or refund that is accepted; a refund is settled later. */

@@ -168,6 +168,22 @@ describe("globalpayments responses", () => {
     assert.equal(held.outcome === "approved" && held.capture, "authorized");
   });
 
+  test("a captured payment that the vendor's risk assessment holds is held for review, now and when it is looked up; one that it rejects is unknown (R-405)", async () => {
+    for (const result of ["PENDING_REVIEW", "HOLD_SUCCESSFUL"]) {
+      const held = { ...SALE, risk_assessment: [{ mode: "ACTIVE", result }] };
+      const outcome = await charge(answered(200, held));
+      assert.equal(codeOf(outcome), "held_for_review", result);
+      assert.deepEqual(outcome.outcome === "declined" && outcome.processor, { globalpayments_transaction_id: SALE.id });
+      const listed = answered(200, { transactions: [{ ...held, risk_assessment: held.risk_assessment[0] }] });
+      assert.equal(codeOf(await globalpayments.lookUp!(traceOf(orderOf()), ioWith([listed]))), "held_for_review");
+    }
+    for (const result of ["ACCEPTED", "NOT_EXECUTED", "RELEASE_SUCCESSFUL"])
+      assert.equal((await charge(answered(200, { ...SALE, risk_assessment: [{ mode: "ACTIVE", result }] }))).outcome, "approved", result);
+    const passive = { ...SALE, risk_assessment: [{ mode: "PASSIVE", result: "PENDING_REVIEW" }] };
+    assert.equal((await charge(answered(200, passive))).outcome, "approved", "a passive filter holds nothing");
+    assert.equal((await charge(answered(200, { ...SALE, risk_assessment: [{ mode: "ACTIVE", result: "REJECTED" }] }))).outcome, "unknown");
+  });
+
   test("a lost answer is asked for again under its key, whose refusal names the payment that stands", async () => {
     const io = ioWith([LOST, SEEN("TRN_BHZ1whvN"), answered(200, SALE)]);
     assert.equal((await globalpayments.charge(orderOf(), io)).outcome, "approved");

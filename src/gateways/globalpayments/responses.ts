@@ -57,6 +57,9 @@ const OPEN = new Set(["PENDING", "INITIATED", "FOR_REVIEW"]);
 /** Taken back: by us, when its session had ended otherwise. */
 const TAKEN_BACK = new Set(["REVERSED", "REFUNDED"]);
 
+/** What an active filter of the merchant's says of a payment that is captured all the same: one that it holds is not settled. */
+const HELD = new Set(["PENDING_REVIEW", "HOLD_SUCCESSFUL"]);
+
 const TRANSACTION_ID = /^TRN_[A-Za-z0-9_-]{1,80}$/;
 const STORED_ID = /^PMT_[A-Za-z0-9_-]{1,80}$/;
 
@@ -106,10 +109,19 @@ export function readTransaction(transaction: kit.JsonObject, subject: Subject): 
   if (OPEN.has(status)) return { outcome: "open", id };
   if (REFUSED.has(status)) return refusalOf(transaction, { globalpayments_transaction_id: id });
   if (TAKEN_BACK.has(status)) return kit.takenBack();
+  const risk = riskOf(transaction) ?? "";
+  if (HELD.has(risk)) return kit.declined("held_for_review", { processor: { globalpayments_transaction_id: id } });
+  if (risk === "REJECTED") return kit.unknown("a payment that the risk assessment rejects, and no refusal");
   if (!CAPTURED.has(status) && status !== "PREAUTHORIZED") return kit.unknown("a status that Global Payments does not document");
   if (kit.minorOf(kit.at(transaction, "amount")) !== subject.amountMinor || kit.textAt(transaction, "currency") !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
   return kit.approved({ globalpayments_transaction_id: id }, { capture: status === "PREAUTHORIZED" ? "authorized" : "captured" });
+}
+
+/** The result of a filter that acts; a list in the answer to a sale, one alone in a report. */
+function riskOf(transaction: kit.JsonObject): string | undefined {
+  const risk = kit.at(transaction, "risk_assessment", 0) ?? kit.at(transaction, "risk_assessment");
+  return kit.textAt(risk, "mode") === "PASSIVE" ? undefined : kit.textAt(risk, "result");
 }
 
 function refusalOf(body: kit.JsonObject, processor: Readonly<Record<string, string>> = {}): Declined {

@@ -49,7 +49,7 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const amount = kit.unrefused(requests.qualpayAmount(order));
-  const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount)));
+  const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order);
   if (state.outcome !== "partial") return state;
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {
     const answer = await kit.ask(io, requests.voidSale(io.settings, state.pgId));

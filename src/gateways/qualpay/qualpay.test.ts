@@ -79,6 +79,18 @@ describe("qualpay requests", () => {
     ]);
   });
 
+  test("a postal code with letters goes along with a sale, and not where a card is stored, which takes digits alone", async () => {
+    const card = () => cardOf("4111111111111111", { zip: "K1A 0B1" });
+    const paid = ioWith([answered(200, APPROVED)]);
+    await qualpay.charge(orderOf({ card: card() }), paid);
+    assert.match(paid.sent[0]?.body ?? "", /"avs_zip":"K1A0B1"/);
+    for (const verify of [true, false]) {
+      const io = ioWith([answered(200, VERIFIED)], { options: { verify } });
+      await qualpay.tokenize(orderOf({ mode: "tokenize", amountMinor: 0, card: card() }), io);
+      assert.doesNotMatch(io.sent[0]?.body ?? "", /avs_zip/);
+    }
+  });
+
   test("the widget is e-commerce and tells the shopper's address; location and profile are sent where they are set", async () => {
     const credentials = { ...settings.credentials, loc_id: new Secret("0001"), profile_id: new Secret("21200001000300000978") };
     const io = ioWith([answered(200, APPROVED)], { credentials });
@@ -227,6 +239,11 @@ describe("qualpay responses", () => {
     assert.equal(io.sent[1]?.request.url, `https://api-test.qualpay.com/pg/void/${PG_ID}`);
     assert.equal(io.sent[1]?.body, '{"merchant_id":212000000001}');
     assert.equal(codeOf(await qualpay.charge(orderOf(), ioWith([part, LOST]))), "unknown");
+    // The amount is told of a part alone.
+    assert.equal(codeOf(await qualpay.charge(orderOf(), ioWith([answered(200, { ...APPROVED, amt_tran: 20 }), part, LOST]))), "unknown");
+    const told = ioWith([answered(200, { ...APPROVED, amt_tran: 20 }), answered(200, APPROVED)]);
+    assert.equal(codeOf(await qualpay.charge(orderOf(), told)), "insufficient_funds");
+    assert.equal((await pay(answered(200, { ...APPROVED, amt_tran: 49.95 }))).outcome, "approved");
   });
 
   test("085 is a yes to a verification alone, and a stored card has an id; a lost store is sent again", async () => {
@@ -296,6 +313,10 @@ describe("qualpay look-ups and reversals", () => {
         [`/pg/refund/${PG_ID}`, '{"merchant_id":212000000001,"amt_tran":49.95}'],
       ],
     );
+    const credentials = { ...settings.credentials, loc_id: new Secret("0001"), profile_id: new Secret("21200001000300000978") };
+    const placed = ioWith([report(ROW), closed, answered(200, APPROVED)], { credentials });
+    assert.deepEqual(await qualpay.void!(traceOf(orderOf()), placed), { outcome: "voided" });
+    for (const { body } of placed.sent.slice(1)) assert.match(body, /"loc_id":"0001","profile_id":"21200001000300000978"/);
     assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), LOST]))).outcome, "unknown");
     for (const unclear of [LOST, refused(409, "402", "Refund failed"), refused(400, "104", "Invalid amount"), refused(500, "999", "Error")])
       assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), closed, unclear]))).outcome, "unknown");

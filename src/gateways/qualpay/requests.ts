@@ -58,6 +58,12 @@ function card({ card }: Order) {
   };
 }
 
+/** Where a card is stored, the vendor takes digits of a ZIP code alone. */
+function storedCard(order: Order) {
+  const { avs_zip, ...rest } = card(order);
+  return { ...rest, avs_zip: avs_zip && /^\d+$/.test(avs_zip) ? avs_zip : undefined };
+}
+
 const placeOf = ({ credentials: { loc_id, profile_id } }: Settings) => ({ loc_id: loc_id?.reveal(), profile_id: profile_id?.reveal() });
 
 /** One-time telephone order, or e-commerce. */
@@ -82,7 +88,7 @@ export const sale = (order: Order, settings: Settings, amount: string): GatewayR
 /** Has the issuer verify the card by an amount of nothing, and stores it when he says yes. */
 export const verify = (order: Order, settings: Settings): GatewayRequest =>
   post(settings, "verify", {
-    ...card(order),
+    ...storedCard(order),
     ...channelOf(order),
     tokenize: true,
     merch_ref_num: merchRefNum(order),
@@ -91,14 +97,14 @@ export const verify = (order: Order, settings: Settings): GatewayRequest =>
 
 /** Stores the card; its form is checked, and no issuer is asked. */
 export const store = (order: Order, settings: Settings): GatewayRequest =>
-  post(settings, "tokenize", { ...card(order), ...placeOf(settings) });
+  post(settings, "tokenize", { ...storedCard(order), ...placeOf(settings) });
 
 /** Until the batch closes. */
-export const voidSale = (settings: Settings, pgId: string): GatewayRequest => post(settings, `void/${pgId}`, {});
+export const voidSale = (settings: Settings, pgId: string): GatewayRequest => post(settings, `void/${pgId}`, placeOf(settings));
 
 /** Afterwards. */
 export const refund = (settings: Settings, pgId: string, amount: string): GatewayRequest =>
-  post(settings, `refund/${pgId}`, { amt_tran: kit.jsonNumber(amount) });
+  post(settings, `refund/${pgId}`, { amt_tran: kit.jsonNumber(amount), ...placeOf(settings) });
 
 /** A page of the newest requests: filters are not documented well enough to rely on one. */
 export const report = (settings: Settings, page: number): GatewayRequest =>

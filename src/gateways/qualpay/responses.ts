@@ -54,14 +54,17 @@ function readAnswer(answer: GatewayAnswer): kit.Read<kit.JsonObject> | Declined 
 }
 
 /** The answer to a sale. Declines are 402; 400 never reached the issuer. Every answer has a pg_id, which says nothing of approval. */
-export function readSale(answer: GatewayAnswer): State {
+export function readSale(answer: GatewayAnswer, { amountMinor, currency }: Subject): State {
   const read = readAnswer(answer);
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [rcode, pgId] = [kit.textAt(body, "rcode"), kit.idAt(body, ID, "pg_id")];
   if (status !== 200) return refusal(status, body);
   if (pgId === undefined) return kit.unknown("200 without the payment's id");
-  if (rcode === PARTIAL) return { outcome: "partial", pgId };
+  // The amount is told of a part alone.
+  const amount = kit.at(body, "amt_tran") ?? undefined;
+  const isPart = amount !== undefined && kit.minorOfDecimal(amount, currency) !== amountMinor;
+  if (rcode === PARTIAL || (rcode === APPROVED && isPart)) return { outcome: "partial", pgId };
   return rcode === APPROVED ? kit.approved({ qualpay_pg_id: pgId }, { webhook: details(body) }) : kit.unknown("200 without an approval");
 }
 

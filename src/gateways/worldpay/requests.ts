@@ -26,8 +26,9 @@ const TIMEOUT_MS = 60_000;
 const QUERY_TIMEOUT_MS = 20_000;
 const LARGEST_AMOUNT = 2 ** 31 - 1;
 const QUERIES = "application/vnd.worldpay.payment-queries-v1.hal+json";
-/** The older Card Payments API: its links are what a query gives to reverse a payment. */
+/** The older Card Payments API: its links are what a query gives to reverse a payment. It wants both headers, of a GET as well. */
 const CARD_PAYMENTS = "application/vnd.worldpay.payments-v7+json";
+const CARD_TYPES = { "Content-Type": CARD_PAYMENTS, Accept: CARD_PAYMENTS } as const;
 
 export const isTooLarge = ({ amountMinor }: Subject): boolean => amountMinor > LARGEST_AMOUNT;
 
@@ -99,7 +100,7 @@ export const findPayments = ({ reference }: Subject, settings: Settings): Gatewa
 export const findEvents = ({ reference }: Subject, settings: Settings): GatewayRequest =>
   kit.get(
     `${settings.endpoint}/payments/events?transactionRef=${encodeURIComponent(reference)}&entity=${encodeURIComponent(settings.credentials.entity.reveal())}`,
-    { ...authorization(settings), Accept: CARD_PAYMENTS },
+    { ...authorization(settings), ...CARD_TYPES },
     QUERY_TIMEOUT_MS,
   );
 
@@ -115,7 +116,7 @@ export const readPayment = (id: string, settings: Settings): GatewayRequest =>
 export const reverse = (path: string, settings: Settings): GatewayRequest => ({
   method: "POST",
   url: settings.endpoint + path,
-  headers: { ...authorization(settings), "Content-Type": CARD_PAYMENTS, Accept: CARD_PAYMENTS },
+  headers: { ...authorization(settings), ...CARD_TYPES },
   body: new Uint8Array(0),
   timeoutMs: TIMEOUT_MS,
 });

@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, Outcome, Subject } from "../contract.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, Outcome, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 /** `refusalCode` in our words, leading zeros dropped; 65 stands for two things. */
@@ -38,7 +38,6 @@ const ofStatus = kit.wordTable<DeclineCode>({
   "415": "gateway_misconfigured",
 });
 const NEEDS_AUTHENTICATION = new Set(["3dsDeviceDataRequired", "3dsChallenged", "3dsAuthenticationFailed", "3dsUnavailable"]);
-const TAKEN_BACK = kit.declined("processing_error", { reason: "the payment was cancelled or sent back at Worldpay" });
 
 const ID = /^[\x21-\x7e]{1,128}$/;
 /** Longest text that is kept; the token's own id, charged with its namespace, stands in for a longer link. */
@@ -72,8 +71,9 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   const outcome = kit.textAt(body, "outcome") ?? "";
   if (APPROVING.has(outcome) && (body["errorName"] ?? body["refusalCode"]) !== undefined)
     return kit.unknown("an approval beside a refusal");
-  // Not every answer has the sum.
-  if (APPROVING.has(outcome) && body["value"] !== undefined && !isAsked(body, subject)) return kit.unknown(OTHER_SUM);
+  // Not every answer has the sum, or what was approved of it.
+  const isOther = (body["value"] !== undefined && !isAsked(body, subject)) || isPart(body, subject);
+  if (APPROVING.has(outcome) && isOther) return kit.unknown(OTHER_SUM);
   if (NEEDS_AUTHENTICATION.has(outcome)) return kit.declined("authentication_required");
   switch (outcome) {
     case "sentForSettlement":
@@ -83,7 +83,9 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
     case "sentForCancellation":
       return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
     case "refused":
-      return refused(body);
+      return refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), {
+        worldpay_payment_id: kit.idAt(body, ID, "paymentId"),
+      });
     case "fraudHighRisk":
       return kit.declined("fraud_suspected");
     default:
@@ -97,6 +99,13 @@ const OTHER_SUM = "another amount or currency than asked for";
 function isAsked(body: kit.JsonObject, { mode, amountMinor, currency }: Subject): boolean {
   const [amount, unit] = [kit.minorOf(kit.at(body, "value", "amount")), kit.textAt(body, "value", "currency")];
   return amount === (mode === "charge" ? amountMinor : 0) && unit === currency;
+}
+
+/** Whether the issuer approved of another sum than was asked for, which he never should. */
+function isPart(body: kit.JsonObject, { mode, amountMinor, currency }: Subject): boolean {
+  const amounts = kit.at(body, "amounts") ?? undefined;
+  const [total, unit] = [kit.minorOf(kit.at(amounts, "totalAuthorized")), kit.textAt(amounts, "currency")];
+  return amounts !== undefined && mode === "charge" && (total !== amountMinor || unit !== currency);
 }
 
 const paid = (body: kit.JsonObject, subject: Subject, capture: Approved["capture"]): Approved =>
@@ -140,11 +149,13 @@ function cancelledFor(body: kit.JsonObject): DeclineCode {
   return isAddress ? "incorrect_zip" : "card_declined";
 }
 
-function refused(body: kit.JsonObject): Declined {
-  const code = kit.scalarAt(body, "refusalCode")?.replace(/^0+(?=.)/, "");
-  const message = kit.textAt(body, "refusalDescription");
+function refusal(
+  given: string | undefined,
+  message: string | undefined,
+  processor: Readonly<Record<string, string | undefined>>,
+): Declined {
+  const code = given?.replace(/^0+(?=.)/, "");
   const of65 = /amount|count|limit|exceed/i.test(message ?? "") ? "limit_exceeded" : "authentication_required";
-  const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
   return kit.declined(code === "65" ? of65 : codeOf(code), { message, processor });
 }
 
@@ -189,7 +200,21 @@ function readState(event: string | undefined, id: string, attempt: AttemptTrace,
   if (state === "waiting" || (state === "held" && nowMs - attempt.startedAtMs < EVENTS_LAG_MS)) return kit.pending;
   if (state === "held") return kit.approved(processor, { capture: "authorized" });
   if (state === "refused") return kit.declined("card_declined", { processor });
-  return state === "taken back" ? TAKEN_BACK : kit.unknown("a state that Worldpay does not document");
+  return state === "taken back" ? kit.takenBack(processor) : kit.unknown("a state that Worldpay does not document");
+}
+
+/**
+ * What a payment's own events add to its last one: why the issuer refused it; and whether all of it was sent back, which the last
+ * event tells alike of a part.
+ */
+export function withEvents(answer: GatewayAnswer, found: Declined): Declined | Unknown {
+  const events = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "events");
+  if (found.code === "processing_error") {
+    const isWhole = events !== null && !events.some((event) => kit.textAt(event, "type")?.startsWith("partial"));
+    return isWhole ? found : kit.unknown("perhaps only a part of the payment was sent back");
+  }
+  const refused = events?.find((event) => kit.textAt(event, "outcome") === "refused");
+  return refused ? refusal(kit.scalarAt(refused, "code"), kit.textAt(refused, "description"), found.processor) : found;
 }
 
 /** The payments of our reference; null when Worldpay did not say, or not all. */
@@ -207,7 +232,7 @@ function readRow(row: kit.JsonObject, attempt: AttemptTrace, nowMs: number): Loo
 }
 
 /** No such payment (404), or no such use of that API for this user. */
-const NO_EVENTS = new Set([400, 401, 403, 404, 406]);
+const NO_EVENTS = new Set([400, 401, 403, 404]);
 
 /** The Card Payments API's word on our reference; it has mostly the payment's state alone, and 404 for none. */
 export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult {

@@ -223,6 +223,8 @@ describe("worldpay responses", () => {
       { value: { currency: "USD", amount: 1 } },
       { value: { currency: "EUR", amount: 4995 } },
       { value: [] },
+      { amounts: { requested: 4995, totalAuthorized: 700, currency: "USD", partialAuthorization: true } },
+      { amounts: { totalAuthorized: 4995, currency: "EUR" } },
       { errorName: "bodyDoesNotMatchSchema" },
       { refusalCode: "05" },
       { outcome: ["sentForSettlement"] },
@@ -231,6 +233,8 @@ describe("worldpay responses", () => {
       assert.equal((await charge(answered(202, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
     assert.equal((await charge(answered(202, `{"outcome":"refused",${JSON.stringify(PAID).slice(1)}`))).outcome, "unknown");
     assert.equal((await charge(answered(202, { ...PAID, value: { currency: "USD", amount: 4995 } }))).outcome, "approved");
+    const whole = { amounts: { requested: 4995, totalAuthorized: 4995, currency: "USD", partialAuthorization: false } };
+    assert.equal((await charge(answered(202, { ...PAID, ...whole }))).outcome, "approved");
     const io = ioWith([answered(201, { ...STORED, value: { currency: "USD", amount: 0 } })]);
     assert.equal((await worldpay.tokenize(storing, io)).outcome, "approved");
   });
@@ -269,11 +273,9 @@ describe("worldpay look-ups", () => {
     }
     for (const [event, code] of [
       ["authorizationRefused", "card_declined"],
-      ["cancellationRequestSubmitted", "processing_error"],
       ["saleRefused", "card_declined"],
       ["saleFailed", "card_declined"],
       ["Error", "card_declined"],
-      ["Expired", "processing_error"],
       ["saleRequested", "pending"],
       ["saleTimedOut", "unknown"],
       // Asked for is not sent, and what timed out on its way may have left the money where it was.
@@ -290,6 +292,46 @@ describe("worldpay look-ups", () => {
       ["constructor", "unknown"],
     ] as const)
       assert.equal(codeOf(await lookUp([rows(row(event))])), code);
+    for (const event of ["cancellationRequestSubmitted", "Expired"])
+      assert.equal(codeOf(await lookUp([rows(row(event)), answered(200, { events: [{ eventName: event }] })])), "processing_error");
+  });
+
+  test("a payment's own events say why it was refused, and whether more than a part of it was sent back", async () => {
+    const events = (...history: object[]) => answered(200, { ...row("refundRequestSubmitted"), events: history });
+    const history = async (lastEvent: string, answer: GatewayAnswer) => {
+      const io = ioWith([rows(row(lastEvent)), answer]);
+      const found = await worldpay.lookUp!(traceOf(orderOf()), io);
+      assert.equal(io.sent[1]?.request.url, "https://try.access.worldpay.com/paymentQueries/payments/payR1");
+      return found;
+    };
+    const refusal = await history(
+      "authorizationRefused",
+      events(
+        { eventName: "authorizationRequested" },
+        { eventName: "authorizationRefused", description: "LOST CARD", code: "41", outcome: "refused" },
+      ),
+    );
+    assert.equal(codeOf(refusal), "lost_or_stolen");
+    assert.deepEqual(refusal.outcome === "declined" && refusal.processor, { worldpay_payment_id: "payR1" });
+    for (const answer of [LOST, answered(404, {}), events()]) assert.equal(codeOf(await history("saleRefused", answer)), "card_declined");
+    const part = { eventName: "refundRequested", type: "partialRefund", value: { currency: "USD", amount: 995 } };
+    assert.equal(codeOf(await history("refundRequestSubmitted", events(part, { eventName: "refundRequestSubmitted" }))), "unknown");
+    assert.equal(
+      codeOf(await history("refundRequestSubmitted", events({ eventName: "refundRequested", type: "refund" }))),
+      "processing_error",
+    );
+    for (const answer of [LOST, answered(200, row("refundRequestSubmitted"))])
+      assert.equal(codeOf(await history("refundRequestSubmitted", answer)), "unknown", "nobody says how much");
+  });
+
+  test("the events are asked for with the type that the Card Payments API wants, and a header that it misses proves no absence", async () => {
+    const io = ioWith([NONE, NO_EVENTS]);
+    assert.equal((await worldpay.lookUp!(traceOf(orderOf()), io)).outcome, "absent");
+    assert.partialDeepStrictEqual(io.sent[1]?.request.headers, {
+      "Content-Type": "application/vnd.worldpay.payments-v7+json",
+      Accept: "application/vnd.worldpay.payments-v7+json",
+    });
+    for (const status of [406, 415]) assert.equal((await lookUp([NONE, bad(status, "headerIsMissing")])).outcome, "unknown");
   });
 
   test("a payment of another sum, or two that stand, decide nothing; a refused one does not hide the one that stands", async () => {
