@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
-import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import { SESSION, answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
 
 const cardconnect = GATEWAYS_BUILT.cardconnect!;
 const ORDER_ID = `ps-${orderOf().reference}`;
@@ -97,6 +97,20 @@ describe("cardconnect requests", () => {
     assert.equal(io.sent[0]?.request.url, "https://isv.cardconnect.com/cardconnect/rest/auth");
     assert.partialDeepStrictEqual(JSON.parse(io.sent[0].body), { ecomind: "E", country: "CA" });
     assert.doesNotMatch(io.sent[0].body, /cvv2|postal|userfields|name|""/);
+  });
+
+  test("an order id never looks like a card number, which the vendor would hide: the attempt would not be found again (R-422)", async () => {
+    const sent = async (sessionId: string) => {
+      const io = ioWith([answered(200, PAID)]);
+      await cardconnect.charge(orderOf({ sessionId }), io);
+      return (JSON.parse(io.sent[0]!.body) as { orderid: string }).orderid;
+    };
+    // A run of digits and dashes; digits that pass the Luhn check when all else is left out.
+    for (const risky of ["a1b2c3d4-e5f6-4a7b-9012-345678901234", "3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c26"]) {
+      assert.match(await sent(risky), /^ps-[a-z]{32}$/, risky);
+      assert.equal(await sent(risky), await sent(risky));
+    }
+    assert.equal(await sent(SESSION), ORDER_ID);
   });
 
   test("an amount always has its point and two places, or is refused", async () => {
@@ -431,6 +445,15 @@ describe("cardconnect look-ups", () => {
     assert.deepEqual(await reverse(orderOf(), NOT_FOUND), { outcome: "absent" });
     assert.equal((await reverse(orderOf(), PAID, NOT_FOUND, { ...DECLINED, respstat: "B" })).outcome, "unknown");
     assert.equal((await reverse(storing, STORED)).outcome, "unknown");
+  });
+
+  test("a void that is granted as `Txn Settled` is none: the payment is refunded (R-422)", async () => {
+    const settled = answered(200, { ...VOIDED, respproc: "PPS", respcode: "26", resptext: "Txn Settled" });
+    const answers = [answered(200, PAID), answered(200, NOT_FOUND), settled];
+    const refunded = ioWith([...answers, answered(200, { ...VOIDED, respproc: "PPS" })]);
+    assert.deepEqual(await cardconnect.void!(traceOf(orderOf()), refunded), { outcome: "voided" });
+    assert.equal(refunded.sent.at(-1)?.request.url.split("/").at(-1), "refund");
+    assert.equal((await cardconnect.void!(traceOf(orderOf()), ioWith(answers))).outcome, "unknown");
   });
 
   test("a refund whose answer was lost is found by its own order id, and none is sent again while that is not known (R-422)", async () => {

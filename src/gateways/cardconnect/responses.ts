@@ -208,10 +208,14 @@ export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "a
   return isWhole && field(body, "respstat") === "A" && STANDING.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
 }
 
+/** The gateway's "Txn Settled", which it lists as an approval. */
+const TOO_LATE = "PPS 26";
+
 /** A void is refused once the batch is closed. A duplicate, or one that the processor did not answer, may have been made. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = status === 200 ? kit.readJson(body) : null;
   const result = field(read, "respstat");
+  if (`${field(read, "respproc")} ${field(read, "respcode")}` === TOO_LATE) return "settled already";
   if (result === "A") return "done";
   const isOpen = read === null || isUndecided(read) || codeIn(read) === "duplicate_transaction";
   return result === "C" && !isOpen ? "settled already" : "unclear";
