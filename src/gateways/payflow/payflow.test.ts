@@ -234,13 +234,15 @@ describe("payflow responses", () => {
         traceOf(order),
         ioWith([answered(200, `RESULT=0&PNREF=VB0A00000001&ORIGPNREF=A10A6AE7042E&RESPMSG=Approved&${more}`)]),
       );
-    for (const state of ["0", "6", "7", "8", "9"])
+    for (const state of ["6", "7", "8", "9"])
       assert.equal((await look(`ORIGRESULT=0&AMT=49.95&TRANSSTATE=${state}`)).outcome, "approved", state);
-    for (const state of ["1", "3", "10", "11", "12", "14", "15", "16", "106", "206", "x", ""])
+    for (const state of ["0", "1", "3", "4", "10", "11", "12", "14", "15", "16", "106", "206", "x", ""])
       assert.equal((await look(`ORIGRESULT=0&AMT=49.95&TRANSSTATE=${state}`)).outcome, "unknown", state);
     // No void, and no credit above all, of what was voided.
     for (const result of ["0", "126"])
       assert.equal(codeOf(await look(`ORIGRESULT=${result}&AMT=49.95&TRANSSTATE=1006`)), "processing_error", result);
-    assert.equal((await look("ORIGRESULT=0&AMT=0.00&TRANSSTATE=3", storing)).outcome, "approved");
+    for (const state of ["0", "3", "8"])
+      assert.equal((await look(`ORIGRESULT=0&AMT=0.00&TRANSSTATE=${state}`, storing)).outcome, "approved", state);
+    assert.equal((await look("ORIGRESULT=0&AMT=0.00&TRANSSTATE=106", storing)).outcome, "unknown");
   });
 });

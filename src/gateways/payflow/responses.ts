@@ -41,10 +41,12 @@ const KEYS_REFUSED = new Set(["1", "26", "27", "28"]);
 /** The processor verifies no card: its amount of 0.00 is "invalid". */
 export const CANNOT_VERIFY = "4";
 
-/** `TRANSSTATE` of a payment that an inquiry shows: none to settle, to be settled, in settlement, settled, captured. */
-const SETTLES = new Set(["0", "6", "7", "8", "9"]);
-/** A hold that was verified for nothing. The thousand is added by a void; a hundred or two by a lost acknowledgement, which is not settled. */
-const [AUTHORIZED, VOIDED] = ["3", /^1\d{3}$/];
+/**
+ * `TRANSSTATE` of what an inquiry shows: to be settled, in settlement, settled, captured; a verification has nothing to settle. A void
+ * adds a thousand; a lost acknowledgement one or two hundred, and then nothing is settled.
+ */
+const SETTLES = new Set(["6", "7", "8", "9"]);
+const [VERIFIED, VOIDED] = [new Set(["0", "3", ...SETTLES]), /^1\d{3}$/];
 
 const PNREF = /^[A-Za-z0-9]{12}$/;
 
@@ -121,11 +123,12 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
   const original = form?.get("ORIGRESULT");
   if (!form || result !== "0" || original === undefined || !/^\d{1,4}$/.test(original)) return kit.unknown("the inquiry was not answered");
   if (NOT_KNOWN.has(original)) return kit.unknown("the vendor itself does not know what its processor did");
-  const [pnref, settlement = "0"] = [form.get("ORIGPNREF") ?? "", form.get("TRANSSTATE")];
+  const [pnref, settlement] = [form.get("ORIGPNREF") ?? "", form.get("TRANSSTATE")];
   const state = stateOf(form, original, pnref, subject);
-  if (VOIDED.test(settlement) && state.outcome !== "unknown") return kit.takenBack({ payflow_pnref: pnref });
-  const isSettled = SETTLES.has(settlement) || (subject.mode === "tokenize" && settlement === AUTHORIZED);
-  return state.outcome === "approved" && !isSettled ? kit.unknown("approved, and not to be settled") : state;
+  if (settlement === undefined || state.outcome === "unknown") return state;
+  if (VOIDED.test(settlement)) return kit.takenBack({ payflow_pnref: pnref });
+  const isKept = (subject.mode === "charge" ? SETTLES : VERIFIED).has(settlement);
+  return state.outcome === "approved" && !isKept ? kit.unknown("approved, and not to be settled") : state;
 }
 
 /** The vendor could not look whether it had the request before: with an earlier one on its way, both may have been acted on. */
