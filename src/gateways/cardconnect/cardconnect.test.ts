@@ -237,6 +237,12 @@ describe("cardconnect responses", () => {
     assert.equal(codeOf(await other("Expired card")), "expired_card");
     assert.equal(codeOf(await other("Pick up card")), "lost_or_stolen");
     assert.equal(codeOf(await other("CVV2 mismatch")), "incorrect_cvc");
+    assert.equal(codeOf(await other("Amex CID mismatch")), "incorrect_cvc");
+    assert.equal(codeOf(await other("Wrong expiration date")), "expired_card");
+    assert.equal(codeOf(await other("Do not honor")), "do_not_honor");
+    assert.equal(codeOf(await other("Suspected fraud")), "fraud_suspected");
+    // First Data Nashville speaks First Data North's codes.
+    assert.equal(codeOf(await other("No.", { respproc: "NASH", respcode: "54" })), "expired_card");
     assert.equal(codeOf(await other("Declined")), "card_declined");
     assert.equal(codeOf(await other("Declined", { cvvresp: "N" })), "incorrect_cvc");
     assert.equal(codeOf(await other("Insufficient funds", { respstat: "B" })), "processing_error");
@@ -250,12 +256,16 @@ describe("cardconnect responses", () => {
   });
 
   test("a duplicate is looked up before it counts", async () => {
-    for (const [respproc, respcode] of [
+    for (const [respproc, respcode, resptext = "No."] of [
       ["PPS", "36"],
       ["FNOR", "94"],
       ["RPCT", "913"],
+      ["NASH", "94"],
+      ["VANT", "98", "Duplicate transaction"],
+      ["PMT", "234", "Duplicate order number"],
+      ["MNS", "98", " Duplicate "],
     ]) {
-      const refused = { ...DECLINED, respproc, respcode };
+      const refused = { ...DECLINED, respproc, respcode, resptext };
       assert.equal((await charge(refused, PAID)).outcome, "approved");
       assert.equal((await charge(refused, NOT_FOUND)).outcome, "unknown");
     }
@@ -306,6 +316,9 @@ describe("cardconnect responses", () => {
       { respstat: "" },
       { respstat: "constructor" },
       { respcode: "76" },
+      { respproc: "NASH", respcode: "76" },
+      { respproc: "FOMA", respcode: "76" },
+      { respproc: "AMEX", respcode: "400" },
       { amount: "0.00" },
     ];
     for (const change of odd) assert.equal((await charge({ ...PAID, ...change })).outcome, "unknown", JSON.stringify(change));
@@ -386,6 +399,7 @@ describe("cardconnect look-ups", () => {
       ["PPS", "36"],
       ["FNOR", "94"],
       ["RPCT", "913"],
+      ["MNS", "98"],
     ] as const) {
       const twin = { ...DECLINED, respproc, respcode, resptext: "Duplicate" };
       for (const listed of [twin, { ...twin, setlstat: "Declined" }]) {
@@ -490,6 +504,7 @@ describe("cardconnect look-ups", () => {
       [answered(200, { ...DECLINED, respproc: "CRDX", respcode: "04", resptext: "Interchange timeout" }), "unknown", 3],
       [answered(200, { ...TIMED_OUT, respstat: "C" }), "unknown", 3],
       [answered(200, { ...DECLINED, respproc: "PPS", respcode: "36" }), "unknown", 3],
+      [answered(200, { ...DECLINED, respproc: "VANT", respcode: "94", resptext: "Duplicate transaction" }), "unknown", 3],
       [tooLate, "voided", 4],
     ] as const) {
       const io = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, first]);
