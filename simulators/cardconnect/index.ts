@@ -131,9 +131,10 @@ export const simulator = defineSimulator<State, Details>({
   },
 });
 
-/** Refused by the gateway itself; a look-up that found nothing is no mistake of the sender. */
+/** Refused by the gateway itself; a look-up that found nothing is no mistake of the sender. That it is too late is told as an approval. */
 function pps(respcode: string, isRecorded = true): Refusal {
-  return new Refusal(json(200, { respproc: "PPS", resptext: PPS.get(respcode), respcode, respstat: "C" }), `PPS ${respcode}`, {
+  const respstat = respcode === "26" ? "A" : "C";
+  return new Refusal(json(200, { respproc: "PPS", resptext: PPS.get(respcode), respcode, respstat }), `PPS ${respcode}`, {
     isRecorded,
   });
 }
@@ -293,8 +294,9 @@ function removeCard(call: CardconnectCall): Answer {
 const SETTLEMENT = byState(
   "declined Declined, authorized Authorized, captured Queued for Capture, settled/refunded Accepted, voided Voided, verified Zero Amount",
 );
-/** An order id that could be a card number is masked in the store, so that nothing finds it again. */
-const isHidden = (order: string): boolean => isCardNumber(order.replaceAll("-", ""));
+/** An order id that could hold a card number is masked in the store, so that nothing finds it again. */
+const isHidden = (order: string): boolean =>
+  [order.replace(/\D/g, ""), ...(order.replaceAll("-", "").match(/\d{12,}/g) ?? [])].some(isCardNumber);
 /** One, or a list where an order id was used several times. */
 function inquire(call: CardconnectCall): Answer {
   const { orderid: order = "" } = call.params;

@@ -48,7 +48,7 @@ export const lookUp = (orderid: string, end = "/1"): Sent => ask(`/inquireByOrde
 
 export const wrongRequests: WrongRequests = {
   codeOf: ({ status, json }) =>
-    status === 200 && json?.respstat === "C"
+    status === 200 && (json?.respstat === "C" || json?.respcode === "26")
       ? `${json.respproc} ${json.respcode}`
       : status === 200
         ? null

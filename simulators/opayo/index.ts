@@ -384,10 +384,10 @@ const STATES: Readonly<Record<Transact["state"], readonly [id: string, words: st
   captured: ["16", "Successfully authorised transaction."],
   settled: ["16", "Successfully authorised transaction."],
   refunded: ["16", "Successfully authorised transaction."],
-  declined: ["18", "Transaction declined by the bank or the rule base."],
-  voided: ["24", "Transaction cancelled."],
-  authorized: ["21", "DEFERRED transaction waiting for its release."],
-  verified: ["23", "Transaction registered."],
+  declined: ["12", "Transaction DECLINED by the bank (NOTAUTHED)."],
+  voided: ["18", "Transaction VOIDed by the Vendor."],
+  authorized: ["14", "Successful DEFERRED transaction, awaiting RELEASE."],
+  verified: ["21", "Successfully REGISTERED transaction, awaiting AUTHORISE."],
 };
 
 function report(call: OpayoCall): Answer {

@@ -243,7 +243,7 @@ function review(call: PayflowCall): Answer {
   return nameValue(approved(call));
 }
 
-const STATES = byState("declined 1, authorized 3, captured 6, settled/refunded/verified 8, voided 14");
+const STATES = byState("declined 1, authorized 3, captured 6, settled/refunded 8, verified 0, voided 1006");
 
 /** The latest with that reference, within 30 days; ORIGRESULT is what became of it. */
 function inquire(call: PayflowCall): Answer {

@@ -49,7 +49,7 @@ const ISSUER = issuer<No>(`
 const byHolder = (name: string) => (name.startsWith("emulate=") ? ISSUER(name) : null);
 
 const yesOrNo = oneOf(true, false, "true", "false");
-const AMOUNT = amountText(9_999_999.99);
+const AMOUNT = amountText(99_999.99);
 const CARD = rules`
   number! digits 12-19, expMonth! month, expYear! year4, cvc digits 3-4, name/commercialCardCode 64
   address: streetAddress/city/region 255, postalCode 32, country country2

@@ -76,6 +76,7 @@ export const wrongRequests: WrongRequests = {
     ["a charge", { amount: 25 }, "400 PMT-4000 amount"],
     ["a charge", { amount: "25" }, "400 PMT-4000 amount"],
     ["a charge", { amount: "0.00" }, "400 PMT-4000 amount"],
+    ["a charge", { amount: "100000.00" }, "400 PMT-4000 amount"],
     ["a charge", { amount: undefined }, "400 PMT-4000 amount"],
     ["a charge", { currency: "EUR" }, "400 PMT-4000 currency"],
     ["a charge", { capture: "yes" }, "400 PMT-4000 capture"],

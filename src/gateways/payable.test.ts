@@ -123,7 +123,8 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
   paysafe: DOLLARS,
   // Two decimals.
   qualpay: THOUSANDTHS,
-  quickbooks: DOLLARS,
+  // 99,999.99 at the most.
+  quickbooks: { ...DOLLARS, ...refused(MISCONFIGURED, "999999.99 USD") },
   // Eight digits, and about half a dollar at the least.
   stripe: refused(MISCONFIGURED, "0.01 USD; 1 JPY; 999999.990 KWD; 0.010 KWD; 0.001 KWD"),
   trustpayments: DISPUTED,
@@ -150,7 +151,7 @@ const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
   payflow: "0.001 KWD",
   paysafe: OTHER_CURRENCIES,
   qualpay: "0.001 KWD",
-  quickbooks: OTHER_CURRENCIES,
+  quickbooks: `999999.99 USD; ${OTHER_CURRENCIES}`,
   stripe: "999999.990 KWD; 0.001 KWD",
   trustpayments: UNCERTAIN,
   usaepay: "999999.99 USD; 999999 JPY; 999999.990 KWD; 0.001 KWD",

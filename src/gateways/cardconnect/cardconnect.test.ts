@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
-import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import { SESSION, answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
 
 const cardconnect = GATEWAYS_BUILT.cardconnect!;
 const ORDER_ID = `ps-${orderOf().reference}`;
@@ -97,6 +97,20 @@ describe("cardconnect requests", () => {
     assert.equal(io.sent[0]?.request.url, "https://isv.cardconnect.com/cardconnect/rest/auth");
     assert.partialDeepStrictEqual(JSON.parse(io.sent[0].body), { ecomind: "E", country: "CA" });
     assert.doesNotMatch(io.sent[0].body, /cvv2|postal|userfields|name|""/);
+  });
+
+  test("an order id never looks like a card number, which the vendor would hide: the attempt would not be found again (R-422)", async () => {
+    const sent = async (sessionId: string) => {
+      const io = ioWith([answered(200, PAID)]);
+      await cardconnect.charge(orderOf({ sessionId }), io);
+      return (JSON.parse(io.sent[0]!.body) as { orderid: string }).orderid;
+    };
+    // A run of digits and dashes; digits that pass the Luhn check when all else is left out.
+    for (const risky of ["a1b2c3d4-e5f6-4a7b-9012-345678901234", "3f6c0a5e-9b1d-4c7a-8e21-5d0f7b6a1c26"]) {
+      assert.match(await sent(risky), /^ps-[a-z]{32}$/, risky);
+      assert.equal(await sent(risky), await sent(risky));
+    }
+    assert.equal(await sent(SESSION), ORDER_ID);
   });
 
   test("an amount always has its point and two places, or is refused", async () => {
@@ -223,6 +237,12 @@ describe("cardconnect responses", () => {
     assert.equal(codeOf(await other("Expired card")), "expired_card");
     assert.equal(codeOf(await other("Pick up card")), "lost_or_stolen");
     assert.equal(codeOf(await other("CVV2 mismatch")), "incorrect_cvc");
+    assert.equal(codeOf(await other("Amex CID mismatch")), "incorrect_cvc");
+    assert.equal(codeOf(await other("Wrong expiration date")), "expired_card");
+    assert.equal(codeOf(await other("Do not honor")), "do_not_honor");
+    assert.equal(codeOf(await other("Suspected fraud")), "fraud_suspected");
+    // First Data Nashville speaks First Data North's codes.
+    assert.equal(codeOf(await other("No.", { respproc: "NASH", respcode: "54" })), "expired_card");
     assert.equal(codeOf(await other("Declined")), "card_declined");
     assert.equal(codeOf(await other("Declined", { cvvresp: "N" })), "incorrect_cvc");
     assert.equal(codeOf(await other("Insufficient funds", { respstat: "B" })), "processing_error");
@@ -236,12 +256,16 @@ describe("cardconnect responses", () => {
   });
 
   test("a duplicate is looked up before it counts", async () => {
-    for (const [respproc, respcode] of [
+    for (const [respproc, respcode, resptext = "No."] of [
       ["PPS", "36"],
       ["FNOR", "94"],
       ["RPCT", "913"],
+      ["NASH", "94"],
+      ["VANT", "98", "Duplicate transaction"],
+      ["PMT", "234", "Duplicate order number"],
+      ["MNS", "98", " Duplicate "],
     ]) {
-      const refused = { ...DECLINED, respproc, respcode };
+      const refused = { ...DECLINED, respproc, respcode, resptext };
       assert.equal((await charge(refused, PAID)).outcome, "approved");
       assert.equal((await charge(refused, NOT_FOUND)).outcome, "unknown");
     }
@@ -292,6 +316,9 @@ describe("cardconnect responses", () => {
       { respstat: "" },
       { respstat: "constructor" },
       { respcode: "76" },
+      { respproc: "NASH", respcode: "76" },
+      { respproc: "FOMA", respcode: "76" },
+      { respproc: "AMEX", respcode: "400" },
       { amount: "0.00" },
     ];
     for (const change of odd) assert.equal((await charge({ ...PAID, ...change })).outcome, "unknown", JSON.stringify(change));
@@ -372,6 +399,7 @@ describe("cardconnect look-ups", () => {
       ["PPS", "36"],
       ["FNOR", "94"],
       ["RPCT", "913"],
+      ["MNS", "98"],
     ] as const) {
       const twin = { ...DECLINED, respproc, respcode, resptext: "Duplicate" };
       for (const listed of [twin, { ...twin, setlstat: "Declined" }]) {
@@ -433,6 +461,15 @@ describe("cardconnect look-ups", () => {
     assert.equal((await reverse(storing, STORED)).outcome, "unknown");
   });
 
+  test("a void that is granted as `Txn Settled` is none: the payment is refunded (R-422)", async () => {
+    const settled = answered(200, { ...VOIDED, respproc: "PPS", respcode: "26", resptext: "Txn Settled" });
+    const answers = [answered(200, PAID), answered(200, NOT_FOUND), settled];
+    const refunded = ioWith([...answers, answered(200, { ...VOIDED, respproc: "PPS" })]);
+    assert.deepEqual(await cardconnect.void!(traceOf(orderOf()), refunded), { outcome: "voided" });
+    assert.equal(refunded.sent.at(-1)?.request.url.split("/").at(-1), "refund");
+    assert.equal((await cardconnect.void!(traceOf(orderOf()), ioWith(answers))).outcome, "unknown");
+  });
+
   test("a refund whose answer was lost is found by its own order id, and none is sent again while that is not known (R-422)", async () => {
     const refund = {
       ...PAID,
@@ -467,6 +504,7 @@ describe("cardconnect look-ups", () => {
       [answered(200, { ...DECLINED, respproc: "CRDX", respcode: "04", resptext: "Interchange timeout" }), "unknown", 3],
       [answered(200, { ...TIMED_OUT, respstat: "C" }), "unknown", 3],
       [answered(200, { ...DECLINED, respproc: "PPS", respcode: "36" }), "unknown", 3],
+      [answered(200, { ...DECLINED, respproc: "VANT", respcode: "94", resptext: "Duplicate transaction" }), "unknown", 3],
       [tooLate, "voided", 4],
     ] as const) {
       const io = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, first]);

@@ -1,3 +1,4 @@
+import { holdsLuhn } from "#src/kernel/card.ts";
 import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
@@ -30,8 +31,15 @@ type Settings = kit.SettingsOf<typeof SETTINGS>;
 /** The gateway gives the processor 31 s and says at 32 s that it timed out. */
 const TIMEOUT_MS = 60_000;
 
-/** Our reference at the vendor. It begins with letters: an order id of digits that passes a Luhn check could not be looked up. */
-export const orderId = ({ reference }: Pick<Subject, "reference">) => `ps-${reference}`;
+/**
+ * Our reference at the vendor, which masks an id that could hold a card number, and then finds it no more. How it looks for one is not
+ * said: neither a run of digits and dashes nor all the digits together may be one. In such a case the reference becomes letters.
+ */
+export function orderId({ reference }: Pick<Subject, "reference">): string {
+  const digits = reference.replace(/\D/g, "");
+  const isLikeCard = /\d(-?\d){11}/.test(reference) || holdsLuhn(digits.length, (fromEnd) => Number(digits.at(-fromEnd)));
+  return `ps-${isLikeCard ? kit.shortReference(reference, 32) : reference}`;
+}
 
 /** Two places, always with the point: without one the vendor reads minor units. Null when the currency's third place is in use. */
 export const cardconnectAmount = (subject: Pick<Subject, "amountMinor" | "currency">) => kit.decimalAmount(subject, 2);

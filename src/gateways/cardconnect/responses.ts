@@ -3,7 +3,23 @@ import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown 
 import * as kit from "../kit/index.ts";
 import { orderId, refundId } from "./requests.ts";
 
-/** `respcode` by `respproc`: PPS is the gateway itself, FNOR First Data North, RPCT Rapid Connect. A code means another thing to each. */
+/** First Data North's codes. */
+const NORTH = kit.codeTable({
+  do_not_honor: "01 05",
+  card_declined: "51 12 NN",
+  insufficient_funds: "NU",
+  incorrect_number: "14 N3",
+  expired_card: "54",
+  incorrect_cvc: "C2",
+  lost_or_stolen: "60",
+  card_not_supported: "57 63",
+  limit_exceeded: "61 NH NQ NR",
+  authentication_required: "1A 1B",
+  duplicate_transaction: "94",
+  gateway_misconfigured: "03 13 25 89 NP",
+  processing_error: "28 91 CE NL NM NK",
+});
+/** `respcode` by `respproc`: PPS is the gateway itself, FNOR and NASH First Data North and Nashville, RPCT Rapid Connect. */
 const CODES = kit.wordTable({
   PPS: kit.codeTable({
     incorrect_number: "11 12 13 99",
@@ -18,21 +34,8 @@ const CODES = kit.wordTable({
     gateway_misconfigured: "21 22 23 31 32 34 41 43 48 92 94 95 96 97 98 102 103 104",
     gateway_unavailable: "61 62 63 64 65 66 91 93",
   }),
-  FNOR: kit.codeTable({
-    do_not_honor: "01 05",
-    card_declined: "51 12 NN",
-    insufficient_funds: "NU",
-    incorrect_number: "14 N3",
-    expired_card: "54",
-    incorrect_cvc: "C2",
-    lost_or_stolen: "60",
-    card_not_supported: "57 63",
-    limit_exceeded: "61 NH NQ NR",
-    authentication_required: "1A 1B",
-    duplicate_transaction: "94",
-    gateway_misconfigured: "03 13 25 89 NP",
-    processing_error: "28 91 CE NL NM NK",
-  }),
+  FNOR: NORTH,
+  NASH: NORTH,
   RPCT: kit.codeTable({
     do_not_honor: "100 107 108",
     card_declined: "500 504 302 304 332 104 940",
@@ -54,10 +57,13 @@ const CODES = kit.wordTable({
 });
 /** Other processors have tables of their own: their plain words. */
 const ofWords = kit.textTable<DeclineCode>([
+  [/^duplicate( tran(saction)?| order number)?$/i, "duplicate_transaction"],
   [/insufficient/i, "insufficient_funds"],
-  [/expired/i, "expired_card"],
+  [/\bexpired|wrong expir/i, "expired_card"],
   [/\b(lost|stolen|pick ?up)\b/i, "lost_or_stolen"],
-  [/\bcvv/i, "incorrect_cvc"],
+  [/\b(cvv|cid\b)/i, "incorrect_cvc"],
+  [/do not honor/i, "do_not_honor"],
+  [/\bfraud/i, "fraud_suspected"],
 ]);
 /** The gateway's own: the processor did not answer, and may have said yes. */
 const NOT_KNOWN = new Set(["62", "63", "64", "65", "66"]);
@@ -66,7 +72,7 @@ const TIMED_OUT = /timed?[ -]?out/i;
 const NOT_FOUND = "29";
 /** The gateway's rules on amounts: a verification of 0 is not for this merchant. */
 const AMOUNT_REFUSED = new Set(["41", "43"]);
-const REVERSED = "FNOR 76";
+const REVERSED = /^((FNOR|NASH|FOMA) 76|AMEX 400)$/;
 
 const RETREF = /^[0-9]{1,20}$/;
 const PROFILE = /^[0-9]{1,20}$/;
@@ -85,7 +91,10 @@ function isOther(body: kit.JsonObject, name: string, expected: string): boolean 
   return told !== "" && told !== expected;
 }
 
-const codeIn = (body: kit.JsonObject) => CODES(field(body, "respproc"))?.(field(body, "respcode"));
+function codeIn(body: kit.JsonObject): DeclineCode | undefined {
+  const table = CODES(field(body, "respproc"));
+  return table === undefined ? ofWords(field(body, "resptext")) : table(field(body, "respcode"));
+}
 
 const approves = (body: kit.JsonObject): boolean => field(body, "respstat") === "A";
 
@@ -124,7 +133,7 @@ const CONTRADICTION = "approved with the code of a refusal";
 function paid(body: kit.JsonObject, subject: Subject): State {
   const retref = idOf(body, RETREF, "retref");
   if (retref === undefined) return kit.unknown("approved without a retref");
-  if (`${field(body, "respproc")} ${field(body, "respcode")}` === REVERSED) return kit.unknown("approved and reversed");
+  if (REVERSED.test(`${field(body, "respproc")} ${field(body, "respcode")}`)) return kit.unknown("approved and reversed");
   // A sale's own answer has none.
   if (isOther(body, "currency", subject.currency)) return kit.unknown("another currency than asked for");
   const minor = kit.minorOfDecimal(field(body, "amount"), subject.currency);
@@ -140,8 +149,10 @@ function refusal(body: kit.JsonObject): Declined {
   const words = field(body, "resptext");
   const isFailure = field(body, "respstat") === "B";
   const checked = kit.codeOfChecks({ avs: field(body, "avsresp"), cvv: field(body, "cvvresp") });
-  const guessed = isFailure ? undefined : (checked ?? (CODES(field(body, "respproc")) === undefined ? ofWords(words) : undefined));
-  return kit.declined(codeIn(body) ?? guessed ?? (isFailure ? "processing_error" : "card_declined"), {
+  // Words say nothing of what did not reach the issuer.
+  const isWord = CODES(field(body, "respproc")) === undefined;
+  const code = isFailure && isWord ? undefined : codeIn(body);
+  return kit.declined(code ?? (isFailure ? "processing_error" : (checked ?? "card_declined")), {
     message: words,
     processor: { cardconnect_retref: idOf(body, RETREF, "retref") },
   });
@@ -208,10 +219,14 @@ export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "a
   return isWhole && field(body, "respstat") === "A" && STANDING.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
 }
 
+/** The gateway's "Txn Settled", which it lists as an approval. */
+const TOO_LATE = "PPS 26";
+
 /** A void is refused once the batch is closed. A duplicate, or one that the processor did not answer, may have been made. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = status === 200 ? kit.readJson(body) : null;
   const result = field(read, "respstat");
+  if (`${field(read, "respproc")} ${field(read, "respcode")}` === TOO_LATE) return "settled already";
   if (result === "A") return "done";
   const isOpen = read === null || isUndecided(read) || codeIn(read) === "duplicate_transaction";
   return result === "C" && !isOpen ? "settled already" : "unclear";

@@ -186,6 +186,13 @@ describe("fortis responses", () => {
     assert.equal(told.outcome === "declined" && told.message, '"location_id" is wrong');
   });
 
+  test("a refusal is one by its own status where its type is an id, as the vendor's example has it", async () => {
+    const id = "clj4ge1234004t9ptdoz34567";
+    const body = { type: id, title: "Precondition Failed", detail: '"account_number" must be a credit card' };
+    assert.equal(codeOf(await charge(answered(412, { ...body, statusCode: 412 }))), "incorrect_number");
+    for (const other of [{}, { statusCode: 500 }]) assert.equal(codeOf(await charge(answered(412, { ...body, ...other }))), "unknown");
+  });
+
   test("words about the card are never passed on: they may repeat the value that they refuse", async () => {
     const words = '"cvv" with value "123" fails to match the Fortis pattern';
     for (const answer of [

@@ -61,8 +61,11 @@ function dataOf(answer: GatewayAnswer): Body | Declined | Unknown {
   const { status, body } = read;
   const data = kit.at(body, "data");
   if (kit.isObject(data)) return { status, data };
-  const isRefusal = status >= 400 && status < 500 && ![408, 409, 425].includes(status) && kit.textAt(body, "type") === "Error";
-  return isRefusal ? refusalOf(body) : kit.unknown(`status ${status} without data`);
+  // The vendor's example of a 412 has an id where others have "Error": its own status tells it then.
+  const isFortis = kit.textAt(body, "type") === "Error" || kit.scalarAt(body, "statusCode") === "412";
+  return isFortis && status >= 400 && status < 500 && ![408, 409, 425].includes(status)
+    ? refusalOf(body)
+    : kit.unknown(`status ${status} without data`);
 }
 
 /** The vendor words a refusal in three places, and under `meta` in three forms. */

@@ -218,6 +218,8 @@ describe("opayo responses", () => {
     assert.equal(codeOf(await rejected({ CV2Result: "NOTMATCHED", PostCodeResult: "NOTMATCHED" })), "incorrect_cvc");
     assert.equal(codeOf(await rejected({ CV2Result: "MATCHED", PostCodeResult: "NOTMATCHED" })), "incorrect_zip");
     assert.equal(codeOf(await rejected({})), "card_declined");
+    const detail = "4026 : 3D-Authentication failed. This vendor's rules require a successful 3D-Authentication.";
+    assert.equal(codeOf(await rejected({ StatusDetail: detail, CV2Result: "NOTMATCHED" })), "authentication_required");
   });
 
   test("what the vendor's reader refuses is told apart by its code", async () => {
@@ -304,6 +306,28 @@ describe("opayo responses", () => {
   test("a code that was used before is looked up: the payment that stands is ours", async () => {
     assert.equal((await charge(invalid("4042"), report(KNOWN))).outcome, "approved");
     assert.equal((await charge(invalid("4042"), report({ errorcode: "0043" }))).outcome, "unknown");
+  });
+
+  test("a used code is one without its number too, as older answers word it (R-422)", async () => {
+    const StatusDetail = "The VendorTxCode '984297' has been used before.  Each transaction you send should have a unique VendorTxCode.";
+    const used = lines({ Status: "INVALID", StatusDetail });
+    assert.equal((await charge(used, report({ ...KNOWN, vendortxcode: REFERENCE }))).outcome, "approved");
+    assert.equal((await charge(used, UNKNOWN_CODE)).outcome, "unknown");
+  });
+
+  test("a payment that the merchant took back was taken back, and what failed at Opayo was no refusal of the bank (R-417)", async () => {
+    for (const [txstateid, status, code] of [
+      ["1", "Transaction failed registration. Either an INVALID or MALFORMED response was returned.", "processing_error"],
+      ["10", "Transaction REJECTED by the Fraud Rules you have in place.", "card_declined"],
+      ["12", "Transaction DECLINED by the bank (NOTAUTHED).", "card_declined"],
+      ["13", "An ERROR occurred at Sage Pay which cancelled this transaction.", "processing_error"],
+      ["17", "Transaction Timed Out at Authorisation Stage.", "unknown"],
+      ["18", "Transaction VOIDed by the Vendor.", "processing_error"],
+      ["23", "Transaction could not be settled with the bank and has been failed by the Sage Pay systems.", "processing_error"],
+    ] as const) {
+      const found = await opayo.lookUp!(traceOf(orderOf()), ioWith([report({ ...KNOWN, vendortxcode: REFERENCE, txstateid, status })]));
+      assert.equal(codeOf(found), code, status);
+    }
   });
 
   test("a look-up says what stands, what was never there, and when it cannot know", async () => {

@@ -17,21 +17,20 @@ const ofBank = kit.codeTable({
   incorrect_cvc: "82 N7",
 });
 /** The first four digits of `StatusDetail`. */
-const ofDetail = kit.codeTable(
-  {
-    authentication_required: "4026 4027 4046 5029",
-    incorrect_number: "1007 3048 3051 3062 4048 5010 5011 5015 5026",
-    expired_card: "5013",
-    invalid_expiry: "2226 3050 3052 5014 5016 5028",
-    incorrect_cvc: "5017 5018 5019",
-    card_not_supported: "1008 4021 4022 4043",
-    incorrect_zip: "3016 3027 3090 5022 5023 5055",
-    limit_exceeded: "5025",
-    duplicate_transaction: "4001-4005 4042",
-    gateway_credentials_invalid: "3034 4000 4020 4047",
-  },
-  "gateway_misconfigured",
-);
+const ofDetail = kit.codeTable({
+  authentication_required: "4026 4027 4046 5029",
+  incorrect_number: "1007 3048 3051 3062 4048 5010 5011 5015 5026",
+  expired_card: "5013",
+  invalid_expiry: "2226 3050 3052 5014 5016 5028",
+  incorrect_cvc: "5017 5018 5019",
+  card_not_supported: "1008 4021 4022 4043",
+  incorrect_zip: "3016 3027 3090 5022 5023 5055",
+  limit_exceeded: "5025",
+  duplicate_transaction: "4001-4005 4042",
+  gateway_credentials_invalid: "3034 4000 4020 4047",
+});
+/** A used VendorTxCode as it is told without a number. */
+const USED_BEFORE = /\bVendorTxCode\b.*\bused before\b/;
 /** Codes of rules that the account set up about checks: what did not match says why. */
 const RULES = new Set(["2001", "5995"]);
 /** Time-outs and faults behind the vendor, whatever `Status` they come with: the bank may have said yes. */
@@ -58,7 +57,8 @@ export function readRegistration(answer: GatewayAnswer, { mode, reference }: Sub
   if (status === "3DAUTH")
     return kit.declined("authentication_required", { reason: "a 3-D Secure challenge was asked for: set moto or three_d_secure" });
   if (status === "NOTAUTHED") return kit.declined(ofBank(code) ?? "card_declined", { ...refusal(body), processor: idsOf(body) });
-  if (status === "REJECTED") return kit.declined(byChecks(body), { ...refusal(body), processor: idsOf(body) });
+  if (status === "REJECTED")
+    return kit.declined(ofDetail(detailCode(body)) ?? byChecks(body), { ...refusal(body), processor: idsOf(body) });
   if (status === "MALFORMED" || status === "INVALID") return refused(body);
   // OK REPEATED is an earlier registration's answer; ERROR, PENDING and whatever else may have acted.
   return kit.unknown("a status that decides nothing: the transaction is looked up");
@@ -85,7 +85,11 @@ function refused(body: kit.Form): Declined {
   const code = detailCode(body);
   if (code !== undefined && RULES.has(code)) return kit.declined(byChecks(body), refusal(body));
   const reason = "no merchant number for telephone orders: ask Elavon, or set moto to false";
-  return kit.declined(ofDetail(code), { ...refusal(body), ...(code === MOTO_REFUSED && { reason }) });
+  const isUsed = USED_BEFORE.test(body.get("StatusDetail") ?? "");
+  return kit.declined(isUsed ? "duplicate_transaction" : (ofDetail(code) ?? "gateway_misconfigured"), {
+    ...refusal(body),
+    ...(code === MOTO_REFUSED && { reason }),
+  });
 }
 
 function byChecks(body: kit.Form): DeclineCode {
@@ -112,6 +116,8 @@ const READ = [
 ];
 /** In the words of a state. */
 const FAILED = /\b(fail|declin|cancel|void|abort|reject|expir)/i;
+/** What the merchant himself ended, and what Opayo did without the bank's refusal. */
+const [BY_MERCHANT, BY_OPAYO] = [/\bby the vendor\b/i, /\b(error|registration|settled)\b/i];
 const AUTHORISED = "16";
 
 /** The report on a code of ours. */
@@ -144,7 +150,8 @@ export function readDetail(answer: GatewayAnswer, subject: Subject): Found {
     const isRefunded = !["NO", ""].includes(kit.childText(root, "refunded") ?? "");
     return isWhole ? { outcome: "stands", registered, isRefunded } : kit.unknown("a transaction without the ids that a refund needs");
   }
-  if (FAILED.test(status)) return kit.declined("card_declined", { message: status });
+  if (FAILED.test(status) && BY_MERCHANT.test(status)) return kit.takenBack();
+  if (FAILED.test(status)) return kit.declined(BY_OPAYO.test(status) ? "processing_error" : "card_declined", { message: status });
   return kit.unknown("a state of the transaction that the vendor's documents do not name");
 }
 

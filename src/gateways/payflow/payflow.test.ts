@@ -93,7 +93,7 @@ describe("payflow responses", () => {
       fraud_suspected: "125 128 170 171 172",
       gateway_credentials_invalid: "1 26 27 28",
       gateway_misconfigured: "3 4 5 6 7 8 9 10 14 22 29 52 100 118 121 131",
-      processing_error: "19 20 120 99 101 105 108 110 111 116 200 402 403 404 600 601 1000",
+      processing_error: "19 20 120 99 101 105 108 110 111 116 200 402 600 601 1000",
       gateway_unavailable: "102 115 1001",
     };
     for (const [ours, results] of Object.entries(rows))
@@ -119,6 +119,8 @@ describe("payflow responses", () => {
       "RESULT=0&RESULT=12",
     ])
       assert.equal((await charge(answered(200, text))).outcome, "unknown", text);
+    // Its adapter to the processor gave up waiting, or was cut off: the processor may have taken it.
+    for (const result of ["403", "404"]) assert.equal((await charge(refused(result))).outcome, "unknown", result);
     const io = ioWith([refused("104"), LOST, answered(200, `${PAID}&DUPLICATE=1`)]);
     assert.equal((await payflow.charge(orderOf(), io)).outcome, "approved");
     assert.equal(new Set(io.sent.map(({ body }) => body)).size, 1);
@@ -224,5 +226,23 @@ describe("payflow responses", () => {
     assert.equal((await look("RESULT=19&RESPMSG=Original transaction ID not found")).outcome, "absent");
     assert.equal((await look("RESULT=1&RESPMSG=User authentication failed")).outcome, "unknown");
     assert.equal((await payflow.lookUp!(traceOf(orderOf()), ioWith([LOST]))).outcome, "unknown");
+  });
+
+  test("an approval that the vendor will not settle, or that was voided since, is none (R-422)", async () => {
+    const look = (more: string, order = orderOf()) =>
+      payflow.lookUp!(
+        traceOf(order),
+        ioWith([answered(200, `RESULT=0&PNREF=VB0A00000001&ORIGPNREF=A10A6AE7042E&RESPMSG=Approved&${more}`)]),
+      );
+    for (const state of ["6", "7", "8", "9"])
+      assert.equal((await look(`ORIGRESULT=0&AMT=49.95&TRANSSTATE=${state}`)).outcome, "approved", state);
+    for (const state of ["0", "1", "3", "4", "10", "11", "12", "14", "15", "16", "106", "206", "x", ""])
+      assert.equal((await look(`ORIGRESULT=0&AMT=49.95&TRANSSTATE=${state}`)).outcome, "unknown", state);
+    // No void, and no credit above all, of what was voided.
+    for (const result of ["0", "126"])
+      assert.equal(codeOf(await look(`ORIGRESULT=${result}&AMT=49.95&TRANSSTATE=1006`)), "processing_error", result);
+    for (const state of ["0", "3", "8"])
+      assert.equal((await look(`ORIGRESULT=0&AMT=0.00&TRANSSTATE=${state}`, storing)).outcome, "approved", state);
+    assert.equal((await look("ORIGRESULT=0&AMT=0.00&TRANSSTATE=106", storing)).outcome, "unknown");
   });
 });

@@ -20,10 +20,10 @@ const codeOf = kit.codeTable({
   gateway_credentials_invalid: "1 26 27 28",
   gateway_misconfigured: "3 4 5 6 7 8 9 10 14 22 29 52 100 118 121 131",
   gateway_unavailable: "102 115 1001",
-  processing_error: "19 20 99 101 105 108 110 111 116 120 200 402 403 404 600 601 1000",
+  processing_error: "19 20 99 101 105 108 110 111 116 120 200 402 600 601 1000",
 });
 /** The vendor or its processor may have acted: the same request is sent again, then inquired about. */
-const NOT_KNOWN = new Set(["11", "103", "104", "106", "107", "109", "150", "151"]);
+const NOT_KNOWN = new Set(["11", "103", "104", "106", "107", "109", "150", "151", "403", "404"]);
 /** Held for a review, or not screened: not settled until somebody looks. */
 const HELD = new Set(["126", "127"]);
 /** Refused by the merchant's own rules after the bank had approved, whose hold may stay. */
@@ -40,6 +40,13 @@ const VOID_REFUSED = "108";
 const KEYS_REFUSED = new Set(["1", "26", "27", "28"]);
 /** The processor verifies no card: its amount of 0.00 is "invalid". */
 export const CANNOT_VERIFY = "4";
+
+/**
+ * `TRANSSTATE` of what an inquiry shows: to be settled, in settlement, settled, captured; a verification has nothing to settle. A void
+ * adds a thousand; a lost acknowledgement one or two hundred, and then nothing is settled.
+ */
+const SETTLES = new Set(["6", "7", "8", "9"]);
+const [VERIFIED, VOIDED] = [new Set(["0", "3", ...SETTLES]), /^1\d{3}$/];
 
 const PNREF = /^[A-Za-z0-9]{12}$/;
 
@@ -116,7 +123,12 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
   const original = form?.get("ORIGRESULT");
   if (!form || result !== "0" || original === undefined || !/^\d{1,4}$/.test(original)) return kit.unknown("the inquiry was not answered");
   if (NOT_KNOWN.has(original)) return kit.unknown("the vendor itself does not know what its processor did");
-  return stateOf(form, original, form.get("ORIGPNREF") ?? "", subject);
+  const [pnref, settlement] = [form.get("ORIGPNREF") ?? "", form.get("TRANSSTATE")];
+  const state = stateOf(form, original, pnref, subject);
+  if (settlement === undefined || state.outcome === "unknown") return state;
+  if (VOIDED.test(settlement)) return kit.takenBack({ payflow_pnref: pnref });
+  const isKept = (subject.mode === "charge" ? SETTLES : VERIFIED).has(settlement);
+  return state.outcome === "approved" && !isKept ? kit.unknown("approved, and not to be settled") : state;
 }
 
 /** The vendor could not look whether it had the request before: with an earlier one on its way, both may have been acted on. */

@@ -350,8 +350,10 @@ describe("paysafe responses", () => {
       ["COMPLETED", 1000, "unknown", 0],
       ["COMPLETED", 4995, "voided", 1],
       ["COMPLETED", undefined, "voided", 1],
-      // Nothing can have been refunded before the batch.
+      // Nothing can have been refunded before the batch is through.
       ["PENDING", 0, "voided", 1],
+      ["RECEIVED", 0, "voided", 1],
+      ["PROCESSING", 0, "voided", 1],
     ] as const) {
       const shown = list({ ...AUTH, settlements: [{ ...AUTH.settlements[0], status, availableToRefund }] });
       const io = ioWith([shown, shown, error(400, "3415"), answered(200, { id: "r-1", status: "PENDING" })]);
@@ -368,7 +370,8 @@ describe("paysafe responses", () => {
   });
 
   test("a used reference of the refund counts as one that was made only where nothing is left to refund (R-422)", async () => {
-    const left = (availableToRefund?: unknown) => list({ ...AUTH, settlements: [{ ...AUTH.settlements[0], availableToRefund }] });
+    const left = (availableToRefund?: unknown, status = "COMPLETED") =>
+      list({ ...AUTH, settlements: [{ ...AUTH.settlements[0], status, availableToRefund }] });
     const [batched, used] = [error(400, "3415"), error(409, "5031")];
     for (const [shown, cancelled, refunded, outcome] of [
       [left(0), batched, used, "voided"],
@@ -377,6 +380,7 @@ describe("paysafe responses", () => {
       [left(1), batched, used, "unknown"],
       [left(""), batched, used, "unknown"],
       [left(), batched, used, "unknown"],
+      [left(0, "PROCESSING"), batched, used, "unknown"],
       [left(0), batched, error(402, "3406"), "unknown"],
       [left(0), batched, answered(200, { id: "r-1", status: "FAILED" }), "unknown"],
       [left(0), used, used, "unknown"],

@@ -96,6 +96,10 @@ export function stateOf(body: kit.JsonObject, subject: Subject, currency: string
   }
 }
 
+/** What is left of a settlement; before its batch is through nothing can be refunded, and nothing may be shown as left. */
+const leftToRefund = (settlement: kit.JsonObject | undefined): number | null =>
+  kit.textAt(settlement, "status") === "COMPLETED" ? kit.minorOf(kit.at(settlement, "availableToRefund")) : null;
+
 function completed(body: kit.JsonObject, id: string, { amountMinor }: Subject, currency: string): State {
   if (kit.minorOf(kit.at(body, "amount")) !== amountMinor) return kit.unknown("another amount than asked for");
   const processor = { paysafe_auth_id: id };
@@ -103,8 +107,7 @@ function completed(body: kit.JsonObject, id: string, { amountMinor }: Subject, c
   const settled = kit.textAt(settlement, "status");
   if (others.length > 0 || settled === "FAILED" || kit.saysOther(settlement, String(amountMinor), "amount"))
     return kit.unknown("approved, and not settled as a whole");
-  // Before the batch is gone nothing can be refunded.
-  const left = settled === "PENDING" ? null : kit.minorOf(kit.at(settlement, "availableToRefund"));
+  const left = leftToRefund(settlement);
   if (settled === "CANCELLED" || left === 0) return kit.takenBack(processor);
   if (left !== null && left < amountMinor) return kit.unknown("a part was refunded");
   const unit = kit.at(body, "currencyCode") ?? currency;
@@ -148,7 +151,7 @@ export function readAgain(answer: GatewayAnswer, subject: Subject, currency: str
 /** The ids by which a payment is sent back, a hold having no settlement, and whether all of it was. */
 export function idsOf(body: kit.JsonObject | undefined): { auth: string; settlement: string | undefined; isRefunded: boolean } | null {
   const [auth, settlement] = [kit.idAt(body, ID, "id"), kit.idAt(body, ID, "settlements", 0, "id")];
-  const isRefunded = kit.minorOf(kit.at(body, "settlements", 0, "availableToRefund")) === 0;
+  const isRefunded = leftToRefund(kit.objectsAt(body, "settlements")?.[0]) === 0;
   return auth === undefined ? null : { auth, settlement, isRefunded };
 }
 

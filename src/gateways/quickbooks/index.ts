@@ -6,6 +6,9 @@ import * as responses from "./responses.ts";
 type Io = kit.Io<typeof requests.SETTINGS>;
 type Build = (token: AccessToken) => GatewayRequest;
 
+/** The largest amount that Intuit's own programs name, in cents. */
+const LARGEST = 9_999_999;
+
 /** QuickBooks Payments API v4 under OAuth 2.0: US merchants, US dollars. The refresh token changes with its use. */
 export const gateway = kit.defineGateway({
   name: "quickbooks",
@@ -27,12 +30,15 @@ export const gateway = kit.defineGateway({
   sandbox: { client_id: "ABsimulator", client_secret: "simulatorsClientSecret", refresh_token: "RT1-simulator" },
   supportHeader: "intuit_tid",
   documentation:
-    "US dollars alone. A refresh token that is not used for about 100 days expires, and the merchant must then connect again: a worker " +
+    "US dollars alone, 99,999.99 at the most. A refresh token that is not used for about 100 days expires, and the merchant must then connect again: a worker " +
     "renews it after 30 days without use. Unconfirmed: how long Intuit keeps a Request-Id, its answer to a void of one that it never got " +
     "(taken for 404 with PMT-10305), and the statuses of fraud refusals. Intuit's sandbox settles at once, so a void by Request-Id may " +
     "fail there. A refund without a clear answer is not sent again: the charge's status tells of it, or the payment stays on the list of " +
     "unmatched ones.",
-  refusalOf: ({ mode, currency }) => (mode === "charge" && currency !== "USD" ? "QuickBooks takes US dollars alone" : null),
+  refusalOf: ({ mode, currency, amountMinor }) =>
+    mode === "charge" && (currency !== "USD" || amountMinor > LARGEST)
+      ? "QuickBooks takes US dollars alone, and 99,999.99 of them at the most"
+      : null,
   charge,
   tokenize,
   authenticate: (io) => io.accessToken(mint(io)),

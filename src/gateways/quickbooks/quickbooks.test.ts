@@ -179,6 +179,7 @@ const CODES: readonly (readonly [ours: string, code: string, message?: string, d
   ["incorrect_cvc", "PMT-4000", "card.cvc is invalid.", "card.cvc"],
   ["incorrect_zip", "PMT-4000", "card.address.postalCode is invalid.", "card.address.postalCode"],
   ["gateway_misconfigured", "PMT-4000", "Amount.", "Amount."],
+  ["card_declined", "PMT-4000", "the request to process this transaction has been declined.", "Amount."],
   ["gateway_misconfigured", "PMT-4001"],
   ["gateway_misconfigured", "PMT-3000"],
   ["unknown", "PMT-7000"],
@@ -295,6 +296,21 @@ describe("quickbooks, reversals", () => {
     assert.equal((await reverse(() => LOST, KNOWN)).outcome, "unknown");
   });
 
+  test("a reversal that Intuit tells as voided or succeeded is made; settled is what a charge is, too", async () => {
+    for (const [status, outcome] of [
+      ["VOIDED", "voided"],
+      ["SUCCEEDED", "voided"],
+      ["SETTLED", "unknown"],
+      ["PENDING", "unknown"],
+    ] as const) {
+      const made = answered(201, { id: "V1", status, type: "VOID" });
+      assert.equal((await reverse(() => made)).outcome, outcome, `void ${status}`);
+      const refund: Script = ({ url, method }) =>
+        method === "GET" ? answered(200, PAID) : url.endsWith("/void") ? errors("PMT-4000") : made;
+      assert.equal((await reverse(refund, KNOWN)).outcome, outcome, `refund ${status}`);
+    }
+  });
+
   test("only a refused void is followed by a refund, and no other answer to that counts as done (R-422)", async () => {
     const pathsAfter = async (voidAnswer: GatewayAnswer, refundAnswer = VOIDED) => {
       const io = ioWith((request) => (request.url.endsWith("/void") ? voidAnswer : refundAnswer));
@@ -376,6 +392,27 @@ describe("quickbooks, reversals", () => {
       const io = ioWith(({ method }) => (method === "GET" ? other : VOIDED));
       await quickbooks.void!(traceOf(orderOf(), KNOWN), io);
       assert.match(pathsOf(io).at(-1) ?? "", /\/void$/);
+    }
+  });
+
+  test("a charge of which only a part was refunded is not taken for sent back", async () => {
+    const refunds = (...all: [amount: string, status: string][]) => all.map(([amount, status]) => ({ id: "R1", amount, status }));
+    for (const [refundDetail, isBack] of [
+      [refunds(["49.95", "ISSUED"]), true],
+      [refunds(["20.00", "SETTLED"], ["29.95", "ISSUED"]), true],
+      [refunds(["20.00", "ISSUED"]), false],
+      [refunds(["49.95", "DECLINED"]), false],
+      [[{ id: "R1" }], false],
+    ] as const) {
+      const charged = answered(200, { ...PAID, status: "REFUNDED", refundDetail });
+      const io = ioWith(({ method, url }) =>
+        method === "GET" ? charged : url.endsWith("/void") ? errors("PMT-4000") : errors("PMT-4000"),
+      );
+      assert.equal(
+        (await quickbooks.void!(traceOf(orderOf(), KNOWN), io)).outcome,
+        isBack ? "voided" : "unknown",
+        JSON.stringify(refundDetail),
+      );
     }
   });
 

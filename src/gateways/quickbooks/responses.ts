@@ -21,6 +21,8 @@ const codeOfField = kit.textTable([
   [/exp(Month|Year)/i, "invalid_expiry"],
   [/cvc/i, "incorrect_cvc"],
   [/postalCode/i, "incorrect_zip"],
+  // The words of PMT-5000, which have come with PMT-4000 too.
+  [/has been declined/i, "card_declined"],
 ]);
 /** Intuit has one code for the issuer's no; its words may say more. */
 const codeOfWords = kit.textTable([
@@ -125,6 +127,9 @@ export function readStored({ body: bytes, status }: kit.Answered): Approved | De
   return id === undefined ? kit.unknown("a stored card without its id") : kit.approved({ quickbooks_card_id: id });
 }
 
+/** `status` of a reversal that was made. A settled one is none of them: a charge that it could have been told of is settled, too. */
+const MADE = new Set(["ISSUED", "VOIDED", "SUCCEEDED"]);
+
 /** What became of a void or a refund; Intuit knows no such charge with 404. `refused`: it said so, and did nothing. */
 export function readReversal(answer: GatewayAnswer | Declined): "done" | "absent" | "refused" | "unclear" {
   if (kit.isOutcome(answer) || answer.kind !== "answered") return "unclear";
@@ -132,7 +137,7 @@ export function readReversal(answer: GatewayAnswer | Declined): "done" | "absent
   const body = kit.readJson(answer.body);
   const error = errorIn(body);
   if (status === 404 && error?.code === "PMT-10305") return "absent";
-  if (status < 300) return kit.textAt(body ?? undefined, "status") === "ISSUED" ? "done" : "unclear";
+  if (status < 300) return MADE.has(kit.textAt(body ?? undefined, "status") ?? "") ? "done" : "unclear";
   return error !== null && !isShutOut(status) && judge(answer) === "final" ? "refused" : "unclear";
 }
 
@@ -143,11 +148,18 @@ export function readRefund(answer: kit.Answered): kit.ReversalStep {
   return said === "absent" || said === "refused" ? "settled already" : said;
 }
 
-/** Whether nothing of a charge that was read is left with the merchant: cancelled before it was settled, or refunded after. */
+/**
+ * Whether nothing of a charge that was read is left with the merchant: cancelled before it was settled, or refunded after, in whole
+ * where it lists its refunds.
+ */
 export function isTakenBack(answer: GatewayAnswer | Declined, id: string): boolean {
   if (kit.isOutcome(answer) || answer.kind !== "answered" || answer.status !== 200) return false;
-  const body = kit.readJson(answer.body);
-  return kit.textAt(body, "id") === id && ["CANCELLED", "REFUNDED"].includes(kit.textAt(body, "status") ?? "");
+  const body = kit.readJson(answer.body) ?? undefined;
+  if (kit.textAt(body, "id") !== id) return false;
+  if (kit.textAt(body, "status") !== "REFUNDED") return kit.textAt(body, "status") === "CANCELLED";
+  const refunds = kit.objectsAt(body, "refundDetail")?.filter((one) => kit.textAt(one, "status") !== "DECLINED");
+  const sum = refunds?.reduce((total, one) => total + (kit.minorOfDecimal(one["amount"], "USD") ?? Number.NaN), 0);
+  return sum === undefined || sum === kit.minorOfDecimal(kit.at(body, "amount"), "USD");
 }
 
 /** Ids of a customer's cards; null when Intuit did not say. */

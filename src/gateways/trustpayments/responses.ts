@@ -83,9 +83,7 @@ function responseOf(body: kit.JsonObject, type: string): kit.JsonObject | undefi
 function stateOf(said: kit.JsonObject, subject: Subject): State {
   if (kit.saysOther(said, orderReference(subject), "orderreference")) return kit.unknown("the answer is about another order");
   const code = kit.scalarAt(said, "errorcode");
-  if (code !== "0" && subject.mode === "charge" && STANDS.has(kit.scalarAt(said, "settlestatus") ?? ""))
-    return kit.unknown("a refusal of money that is to be settled");
-  if (code !== "0") return refusal(said, code ?? "");
+  if (code !== "0") return refused(said, code ?? "", subject);
   if (kit.textAt(said, "requesttypedescription") !== TYPES[subject.mode]) return kit.unknown("no error, and no payment");
   const transaction = kit.idAt(said, REFERENCE, "transactionreference");
   if (transaction === undefined) return kit.unknown("approved without a transaction reference");
@@ -123,6 +121,17 @@ const approved = (said: kit.JsonObject, transaction: string): Approved =>
 function ofChecks(said: kit.JsonObject): DeclineCode | undefined {
   if (kit.scalarAt(said, "securityresponsesecuritycode") === MISMATCH) return "incorrect_cvc";
   return kit.scalarAt(said, "securityresponsepostcode") === MISMATCH ? "incorrect_zip" : undefined;
+}
+
+/** A refusal takes nothing, unless its money is to be settled, or is kept until somebody releases it, as after a risk referral. */
+function refused(said: kit.JsonObject, code: string, { mode }: Subject): State {
+  const status = mode === "charge" ? (kit.scalarAt(said, "settlestatus") ?? "") : "";
+  if (STANDS.has(status)) return kit.unknown("a refusal of money that is to be settled");
+  const state = refusal(said, code);
+  if (status !== SUSPENDED || state.outcome !== "declined") return state;
+  const transaction = kit.idAt(said, REFERENCE, "transactionreference");
+  if (transaction === undefined) return kit.unknown("a refusal of suspended money without its reference");
+  return { outcome: "suspended", transaction, refusal: state };
 }
 
 /** Codes of 5xxxx, of a bank that did not answer, and 60038 leave open what became of the request. */

@@ -236,6 +236,21 @@ describe("trustpayments responses", () => {
     }
   });
 
+  test("a refusal of money that somebody may still release, as after a risk referral, is cancelled before it counts (R-422)", async () => {
+    const referred = { ...PAID, errorcode: "60500", errormessage: "Risk Referral", settlestatus: "2" };
+    const io = ioWith([said(referred), said(UPDATED)]);
+    assert.equal(codeOf(await trustpayments.charge(orderOf(), io)), "fraud_suspected");
+    assert.partialDeepStrictEqual(requestOf(io.sent[1]!.body), {
+      filter: { transactionreference: [{ value: "57-9-123456" }] },
+      updates: { settlestatus: "3" },
+    });
+    assert.equal((await charge(said(referred), LOST)).outcome, "unknown");
+    assert.equal((await charge(said({ ...referred, transactionreference: undefined }), said(UPDATED))).outcome, "unknown");
+    const cancelled = ioWith([said({ ...referred, settlestatus: "3" })]);
+    assert.equal(codeOf(await trustpayments.charge(orderOf(), cancelled)), "fraud_suspected");
+    assert.equal(cancelled.sent.length, 1);
+  });
+
   test("any other sum, currency, status, type or reference is never approved (R-422)", async () => {
     const odd = [
       { baseamount: "4996" },
