@@ -70,6 +70,7 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
   });
 
   for (const [what, statement] of [
+    ["the claim", "session_claim"],
     ["the intent", "session_charge"],
     ["the result", "session_approve"],
   ] as const) {
