@@ -20,8 +20,8 @@ export type { CredentialsCheck, PaymentsDeps, SettleInput, SettleResult };
 
 export interface Payments {
   /**
-   * Charges or stores the card by the charge protocol. The caller wipes the card afterwards. Throws AppError
-   * `unavailable` when the intent could not be written: then nothing was sent.
+   * Charges or stores the card by the charge protocol. The caller wipes the card afterwards. Throws when the intent could not be
+   * written: then nothing was sent. AppError `unavailable`: the database was away, and the same card may be tried again.
    */
   settle(input: SettleInput): Promise<SettleResult>;
   /** The test word: success without the gateway, for a test session that is being collected. */

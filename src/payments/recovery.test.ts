@@ -337,6 +337,29 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await read(session)).status, "payment-failed");
   });
 
+  test("what a gateway approved after recovery had found nothing stays the operator's while the gateway does not show it (I4)", async () => {
+    const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
+    fake.onCharge = () => promise;
+    const session = await collecting(fixture);
+    const slow = testProcess(fixture, fake.gateway(), { owner: "cut-off" });
+    const settling = slow.payments.settle({ session, card: testCard(), mayRetry: true });
+    await fake.called();
+    fake.onLookUp = () => ({ outcome: "absent" });
+    fake.onVoid = () => ({ outcome: "absent" });
+    await recover(testProcess(fixture, fake.gateway(), { owner: "process-2" }), isFinal(session));
+    const { db } = fixture.database;
+    await db
+      .updateTable("payment_attempts")
+      .set({ started_at: sql<Date>`started_at - interval '1 minute'` })
+      .execute();
+    resolve(APPROVED);
+    await settling;
+    await timePasses(slow.clock, async () => fake.voids.length === 1 && (await attemptOf(session)).reversal_tries === 1);
+    // Its turn is over: postponed, or ended.
+    await timePasses(slow.clock, async () => ((await attemptOf(session)).reversal_at?.getTime() ?? 0) < Date.now() + 45_000);
+    assert.deepEqual([(await attemptOf(session)).outcome, (await attemptOf(session)).reversal], ["approved", "due"]);
+  });
+
   test("a search that the database interrupts goes on when it is back", async () => {
     let outages = 1;
     const sessions = {

@@ -329,6 +329,18 @@ describe("settling a payment", () => {
     assert.equal((await read(session)).phase, "collecting");
   });
 
+  test("a session is not failed for a database that is away when the gateway's settings are to be read: nothing is sent, and it may be tried again", async () => {
+    const session = await collecting(fixture);
+    const projects = {
+      gatewaySettings: () => Promise.reject(new Error("Connection terminated unexpectedly")),
+      rotateCredentials: async () => ({}),
+    };
+    const { payments } = testProcess(fixture, fake.gateway(), { projects });
+    const settling = payments.settle({ session, card: testCard(), mayRetry: true });
+    await assert.rejects(settling, (error) => error instanceof AppError && error.code === "unavailable");
+    assert.deepEqual([fake.charges.length, (await read(session)).phase], [0, "collecting"]);
+  });
+
   test("an intent whose commit was not acknowledged is charged once", async () => {
     const session = await collecting(fixture);
     let failures = 1;

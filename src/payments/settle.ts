@@ -4,6 +4,7 @@ import { sleep, within } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
+import { isDatabaseUnavailable } from "#src/platform/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { addNotes, findAttempt } from "./attempts.ts";
 import { createGatewayIo } from "./gateway-io.ts";
@@ -46,7 +47,7 @@ export async function settle(
   input: SettleInput,
 ): Promise<SettleResult> {
   const { session, card } = input;
-  const ready = await prepare(deps, session);
+  const ready = await prepare(deps, session).catch((error: unknown) => Promise.reject(unsent(error)));
   if ("refusal" in ready) return await failUncharged(deps, session, ready.refusal);
   const { gateway, settings, connectedAccount } = ready;
 
@@ -97,6 +98,11 @@ export async function settle(
     search.busy.delete(id);
     if (lost) search.begin(id);
   }
+}
+
+/** What is thrown while nothing can have been sent: where the database was away, the same card may be tried again. */
+function unsent(error: unknown): unknown {
+  return isDatabaseUnavailable(error) ? new AppError("unavailable", undefined, { cause: error }) : error;
 }
 
 type Ready = { gateway: Gateway; settings: GatewaySettings; connectedAccount: string | null } | { refusal: DeclineCode };
@@ -158,7 +164,7 @@ async function writeIntent(
   } catch (error) {
     log.error("payment_intent_not_written", { session: session.id, error });
     const found = await lookForIntent(deps, id);
-    if (found === null) throw new AppError("unavailable", undefined, { cause: error });
+    if (found === null) throw unsent(error);
     return found;
   }
 }

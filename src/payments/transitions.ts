@@ -70,7 +70,7 @@ interface Found {
 /**
  * The result: the attempt gets its outcome unless a final one stands there, and its session moves. The attempt is locked first. What is being
  * given back (`reversal`) cannot become a success any more. An approval that comes too late for attempt or session is to be given back, also when
- * that had been done before: then the gateway had not known of it yet.
+ * that had been done before: then the gateway had not known of it yet. It stands as approved, so that no look-up which does not show it ends the matter.
  */
 export async function endAttempt(
   db: Db,
@@ -94,7 +94,8 @@ export async function endAttempt(
   const isNew = sql`reversal is distinct from 'due'`;
   const late = sql`late as (
     update payment_attempts set notes = ${notes}, reversal = 'due',
-      outcome = case when (select was_open from found) then 'approved' else outcome end,
+      outcome = case when (select was_open or found_outcome = 'declined' from found) then 'approved' else outcome end,
+      decline_code = null,
       finished_at = case when (select was_open from found) then clock_timestamp() else finished_at end,
       reason = case when ${isNew} then ${TOO_LATE}::text else reason end,
       reversal_tries = case when ${isNew} then 0 else reversal_tries end,

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Database, Db, Log } from "#src/platform/index.ts";
+import { type Database, type Db, isDatabaseUnavailable, type Log } from "#src/platform/index.ts";
 export { countNumberCallbacks, listNumberCallbacks } from "./listing.ts";
 import { findTriedByCaller, listSessions, type SessionFilter } from "./listing.ts";
 import {
@@ -187,16 +187,26 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
     apply,
 
     async claim(id, { owner, callId }) {
+      let isLost = false;
       for (;;) {
         const changes = { claimedBy: owner, callId };
-        const claimed = await move<{ project: Record<string, unknown> }>(database.db, outbox, id, "claim", changes, { along: FOR_A_CALL });
+        const claiming = move<{ project: Record<string, unknown> }>(database.db, outbox, id, "claim", changes, { along: FOR_A_CALL });
+        const claimed = await claiming.catch((error: unknown) => {
+          if (isLost || !isDatabaseUnavailable(error)) throw error;
+          isLost = true;
+          return null;
+        });
         if (claimed?.session) return { kind: "claimed", session: claimed.session, project: claimed.selected.project };
         const session = await find(database.db, id);
         if (!session) return { kind: "missing" };
         if (session.channel === "widget") return { kind: "widget" };
-        if (session.status === "COLLECTING") return { kind: "busy" };
-        // PENDING: the call that had it gave it back in between.
-        if (session.status !== "PENDING") return { kind: "gone", status: session.status };
+        if (session.status === "COLLECTING") {
+          // Taken by this very claim, whose answer was lost: it is given back and taken again.
+          const isOurs = isLost && session.claimedBy === owner && session.callId === callId;
+          if (!isOurs || !(await apply(id, "release"))) return { kind: "busy" };
+        }
+        // PENDING: the call that had it gave it back in between, or the claim never came to the database.
+        else if (session.status !== "PENDING") return { kind: "gone", status: session.status };
       }
     },
 

@@ -3,8 +3,11 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, beforeEach, test } from "node:test";
 import { sql } from "kysely";
+import { systemClock } from "#src/kernel/clock.ts";
+import { systemRandom } from "#src/kernel/random.ts";
+import { type Db, silentLog } from "#src/platform/index.ts";
 import { type Fixture, sessionsFixture } from "./testing.ts";
-import { renderStates } from "./index.ts";
+import { createSessions, renderStates } from "./index.ts";
 
 let fixture: Fixture;
 before(async () => {
@@ -388,3 +391,29 @@ test("docs/states.md is the state table as it is", () => {
   if (process.env["UPDATE_DOCS"]) writeFileSync(file, renderStates());
   assert.equal(readFileSync(file, "utf8"), renderStates(), "run this test with UPDATE_DOCS=1");
 });
+
+for (const isCommitted of [true, false]) {
+  test(`a call gets its session over another connection when one breaks ${isCommitted ? "after" : "before"} the claim (R-220)`, async () => {
+    const { database } = fixture;
+    let breaks = 1;
+    const db = new Proxy(database.db, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== "executeQuery") return typeof value === "function" ? value.bind(target) : value;
+        return async (...args: Parameters<Db["executeQuery"]>) => {
+          const isBroken = breaks-- > 0;
+          const result = isBroken && !isCommitted ? null : await target.executeQuery(...args);
+          if (isBroken) throw new Error("Connection terminated unexpectedly");
+          return result;
+        };
+      },
+    });
+    const sessions = createSessions({ database: { ...database, db }, clock: systemClock, random: systemRandom, log: silentLog });
+    const { id } = await fixture.create();
+    const claim = await sessions.claim(id, call);
+    assert.equal(claim.kind, "claimed");
+    assert.partialDeepStrictEqual(await fixture.sessions.find(database.db, id), { phase: "collecting", callId: call.callId });
+    // Another call of the same name was not the one that lost its answer.
+    assert.equal((await sessions.claim(id, call)).kind, "busy");
+  });
+}

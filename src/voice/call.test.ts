@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Log } from "#src/platform/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
+import { AppError } from "#src/kernel/errors.ts";
 import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
 import { admit } from "./admit.ts";
 import { runCall } from "./call.ts";
@@ -382,6 +383,19 @@ test("a payment that could not be begun fails the session, and the caller is tol
   await closed();
   assert.deepEqual([(await current()).status, (await current()).errorCode], ["payment-failed", "processing_error"]);
   assert.ok(lines.seen.includes("payment_not_started"));
+});
+
+test("a payment that met a lost connection to the database is begun on another one (R-286)", async () => {
+  const { payments } = fixture.deps;
+  let losses = 1;
+  const settle: typeof payments.settle = (input) => (losses-- > 0 ? Promise.reject(new AppError("unavailable")) : payments.settle(input));
+  const { leg, lines, run, current, clock, closed } = await rig({ deps: { payments: { ...payments, settle } } });
+  keys(leg);
+  const running = run();
+  await lines.until("payment_waits");
+  clock.advance(1_000);
+  await closed(running);
+  assert.deepEqual([(await current()).status, fixture.gateway.charges.length, clock.pending], ["payment-success", 1, 0]);
 });
 
 /** A database that goes away as the payment is to be begun, until `back` is called; `noticed`: the session could not be read. */

@@ -2,6 +2,7 @@ import { createConversation, type FinishReason, type PaymentResult } from "#src/
 import type { CardCells } from "#src/kernel/card.ts";
 import { sleep, within } from "#src/kernel/clock.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import { AppError } from "#src/kernel/errors.ts";
 import { spokenLanguage } from "#src/kernel/language.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { type DtmfDigit, type KeyPath, KeySource, type MediaLeg } from "#src/media/index.ts";
@@ -197,11 +198,13 @@ export class Collection {
     const { id } = this.#input.session;
     const read = () => sessions.find(database.db, id).catch(() => undefined);
     let current = await read();
-    const wasAway = current === undefined;
-    if (wasAway) this.#log.error("payment_waits", { error });
-    while (current === undefined && this.#callerWaits) {
-      await sleep(clock, READ_AGAIN_MS);
-      current = await read();
+    const wasAway = current === undefined || (error instanceof AppError && error.code === "unavailable");
+    if (wasAway) {
+      this.#log.error("payment_waits", { error });
+      do {
+        await sleep(clock, READ_AGAIN_MS);
+        current = await read();
+      } while (current === undefined && this.#callerWaits);
     }
     if (current?.phase !== "collecting" || (wasAway && !this.#callerWaits)) {
       this.#log.error("payment_interrupted", { error });

@@ -70,6 +70,7 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
   });
 
   for (const [what, statement] of [
+    ["the claim", "session_claim"],
     ["the intent", "session_charge"],
     ["the result", "session_approve"],
   ] as const) {
@@ -93,6 +94,21 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
     const { prompts } = await calling;
     assert.match(prompts.join(" "), /approved/);
   });
+
+  for (const [what, statement] of [
+    ["the gateway's settings were to be read", "gateway_settings"],
+    ["the intent was to be written", "session_charge"],
+  ] as const) {
+    test(`a payment is made over another connection when one breaks as ${what}: one charge, one webhook (R-286)`, async () => {
+      const { session_id, sip_uri } = await service.create();
+      const broken = Promise.withResolvers<void>();
+      const onEvent = (told: string) => void (told === "answered" && proxy.breakBefore(statement).then(broken.resolve));
+      const calling = telephone.call({ target: sip_uri, turns: keyedPayment(), onEvent });
+      await during(calling, broken.promise);
+      await assertPaidOnce(session_id);
+      await calling;
+    });
+  }
 
   test("connections that fall silent in mid-charge are given up, and the payment is written over new ones (R-286)", async () => {
     const { session_id, sip_uri } = await service.create();

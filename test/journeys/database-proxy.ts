@@ -15,11 +15,14 @@ export interface DatabaseProxy {
    * that has happened.
    */
   loseAnswerTo(statement: string): Promise<void>;
+  /** The connection on which the next statement with this text or of this name comes breaks before the server gets it. Resolves then. */
+  breakBefore(statement: string): Promise<void>;
   close(): Promise<void>;
 }
 
 interface Loss {
   statement: string;
+  isBefore: boolean;
   happened: () => void;
 }
 
@@ -40,7 +43,10 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
     let isLosing = false;
     client.on("data", (chunk: Buffer) => {
       if (pair.isSilent) return;
-      if (loss && chunk.includes(loss.statement)) isLosing = true;
+      if (loss && chunk.includes(loss.statement)) {
+        if (loss.isBefore) return lose();
+        isLosing = true;
+      }
       upstream.write(chunk);
     });
     upstream.on("data", (chunk: Buffer) => {
@@ -50,10 +56,13 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
         return;
       }
       // It has answered, so it has done it.
+      lose();
+    });
+    const lose = () => {
       client.destroy();
       loss?.happened();
       loss = null;
-    });
+    };
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],
@@ -90,7 +99,8 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
     silence() {
       for (const pair of pairs) pair.isSilent = true;
     },
-    loseAnswerTo: (statement) => new Promise((happened) => (loss = { statement, happened })),
+    loseAnswerTo: (statement) => new Promise((happened) => (loss = { statement, isBefore: false, happened })),
+    breakBefore: (statement) => new Promise((happened) => (loss = { statement, isBefore: true, happened })),
     async close() {
       breakAll();
       listener.close();

@@ -289,6 +289,29 @@ test(
 );
 
 test(
+  "a server that takes no writes counts as unavailable, and one that takes them again is written to at once: a failover leaves connections behind (R-030)",
+  { skip: !server && "needs TEST_DATABASE_URL" },
+  async () => {
+    const { url, drop } = await createDatabase(server!);
+    const name = new URL(url).pathname.slice(1);
+    const admin = new Client({ connectionString: server });
+    await admin.connect();
+    await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+    const standby = await openPostgres(url, silentLog);
+    const writes = () =>
+      Promise.allSettled(Array.from({ length: 20 }, () => sql`create table t${sql.raw(String(made++))} ()`.execute(standby.db)));
+    let made = 0;
+    const refused = await writes();
+    assert.ok(refused.every((write) => write.status === "rejected" && isDatabaseUnavailable(write.reason)));
+    await admin.query(`alter database ${name} reset default_transaction_read_only`);
+    assert.ok((await writes()).every(({ status }) => status === "fulfilled"));
+    await standby.close();
+    await admin.end();
+    await drop();
+  },
+);
+
+test(
   "a connection that is lost in the middle of a transaction fails the transaction and nothing else",
   { skip: !server && "needs TEST_DATABASE_URL" },
   async () => {

@@ -45,11 +45,13 @@ export async function answersWithin(timeoutMs: number, work: Promise<unknown>): 
   return await within(systemClock, timeoutMs, succeeded, () => false);
 }
 
+/** SQLSTATE of a server that takes no writes: a standby, or one that a failover has left behind. */
+export const READ_ONLY = "25006";
 /**
- * SQLSTATE classes and codes of a server that cannot serve just now: 08 connection, 53 resources, 57014 statement_timeout,
- * 57P shutting down.
+ * SQLSTATE classes and codes of a server that cannot serve just now: 08 connection, 25006 read-only, 53 resources,
+ * 57014 statement_timeout, 57P shutting down.
  */
-const UNAVAILABLE_STATES = /^(?:08|53|57014|57P0[1-3])/;
+const UNAVAILABLE_STATES = new RegExp(`^(?:08|${READ_ONLY}|53|57014|57P0)`);
 const UNAVAILABLE_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -62,7 +64,7 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 /** `pg` gives these no code. */
 const UNAVAILABLE_MESSAGES =
-  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|connection error and is not queryable|has stopped/i;
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|is not queryable|has stopped/i;
 
 /** True when `error` is the database's refusal of a value (SQLSTATE class 22, data exception): the same value is refused for ever. */
 export function isDataError(error: unknown): boolean {

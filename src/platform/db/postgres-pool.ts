@@ -1,6 +1,7 @@
 import type { PostgresPoolClient } from "kysely";
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../log.ts";
+import { READ_ONLY } from "./database.ts";
 import { preparedName } from "./statement.ts";
 
 /** The server gives a statement up after this long, and says so. */
@@ -56,6 +57,8 @@ export function openPool(config: PoolConfig, log: Log): { pool: Pool; connect: (
       try {
         return await client.query({ name: preparedName(text), text, values });
       } catch (error) {
+        // A new connection may lead to a server that takes writes; this one never will.
+        if ((error as { code?: unknown }).code === READ_ONLY) outdated = true;
         if (isOutdated(error)) {
           outdated = true;
           return await client.query({ text, values });
