@@ -203,6 +203,10 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     return this.#noted(address, this.access.admitsHandshake(address));
   }
 
+  admitsStreamed(address: string): boolean {
+    return this.access.admitsStreamed(address);
+  }
+
   receive(parsed: Parsed, flow: Flow): void {
     if (this.#showTraced) this.#traceParsed(parsed, flow);
     try {
