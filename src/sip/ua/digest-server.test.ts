@@ -134,6 +134,29 @@ test("who has shown no password gets a 401 to an INVITE no larger than half as m
   await peer.close();
 });
 
+test("wrong passwords have one line a minute in the log, however many come (S-70, S-83)", async () => {
+  const clock = new ManualClock();
+  const lines: object[] = [];
+  const log = { debug: () => {}, warn: (event: string, fields?: object) => void lines.push({ event, ...fields }) };
+  const callee = await testAgent({ trunks: [], users: USERS, clock, log });
+  const peer = await rawTcp(callee.port);
+  const guess = async () => {
+    peer.send(requestText(peer, { method: "INVITE", headers: { Authorization: 'Digest username="ada", realm="voicetill"' } }));
+    assert.equal((await peer.responses.next()).status, 401);
+  };
+  for (let tries = 0; tries < 5; tries++) await guess();
+  clock.advance(60_000);
+  await guess();
+  const line = { event: "sip_password_refused", host: "127.0.0.1", reason: "refused" };
+  assert.deepEqual(lines, [
+    { ...line, count: 1 },
+    { ...line, count: 5 },
+  ]);
+  const stopped = callee.agent.stop();
+  clock.advance(500);
+  await Promise.all([stopped, peer.close()]);
+});
+
 test("who has shown no password may send by one connection no more than by datagrams, and then loses it (S-83)", async () => {
   const clock = new ManualClock();
   const callee = await testAgent({ trunks: [], users: USERS, clock });
