@@ -82,7 +82,7 @@ test("what is no HTTP is answered, and its connection goes although the client k
 });
 
 test("a client that asks and reads no answer is dropped (R-438)", async () => {
-  const { app, port, open } = await listening({ connections: { stalledMs: 300 } });
+  const { app, port, open } = await listening({ connections: { stalledMs: 300, unanswered: 1000 } });
   const client = await halfOpen(port);
   client.pause();
   // More answers than the buffers of both sides hold.
@@ -90,6 +90,23 @@ test("a client that asks and reads no answer is dropped (R-438)", async () => {
   await once(app.server, "request");
   await untilOpen(open, 0);
   client.destroy();
+  await app.close();
+});
+
+test("a client that sends requests without end and waits for no answer is cut off after some dozens (R-438)", async () => {
+  const { app, port, open } = await listening({});
+  let requests = 0;
+  app.server.on("request", () => requests++);
+  const patient = await halfOpen(port, "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20));
+  let answers = "";
+  patient.on("data", (chunk: Buffer) => (answers += chunk.toString("latin1")));
+  while (answers.split("HTTP/1.1 200").length <= 20) await once(patient, "data");
+  requests = 0;
+  const client = await halfOpen(port, `${"GET /health HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2_000)}GET / HTTP/1.0\r\n\r\n`);
+  await new Promise((resolve) => client.resume().once("close", resolve).once("end", resolve));
+  await untilOpen(open, 1);
+  assert.ok(requests <= 200, `${requests} requests of it were taken`);
+  for (const socket of [patient, client]) socket.destroy();
   await app.close();
 });
 

@@ -17,6 +17,8 @@ export interface ConnectionLimits {
   /** Connections at a time, of all addresses and of one (an IPv6 address counts as its /64). */
   total: number;
   perAddress: number;
+  /** Requests of one connection whose answers have not left: whoever sends more before he has read those is cut off. */
+  unanswered: number;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
@@ -26,12 +28,16 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   stalledMs: 120_000,
   total: 12_000,
   perAddress: 1000,
+  unanswered: 32,
 };
 
 const LOG_FULL_MS = 60_000;
 
 /** The response to a connection's last request. */
 const lastResponses = new WeakMap<Socket, ServerResponse>();
+/** Connections with a line, the first of a request, behind the last whole head. */
+const withLine = new WeakSet<Socket>();
+const LF = 0x0a;
 
 interface Connection {
   /** Null: counts for no address. */
@@ -47,7 +53,7 @@ interface Connection {
  */
 export function limitConnections(
   server: Server,
-  { total, perAddress }: Pick<ConnectionLimits, "total" | "perAddress">,
+  { total, perAddress, unanswered }: Pick<ConnectionLimits, "total" | "perAddress" | "unanswered">,
   keyOf: (remoteAddress: string) => string | null,
   clock: Clock,
   log: Log,
@@ -92,18 +98,19 @@ export function limitConnections(
     open.set(socket, { key, requests: 0 });
     add(key, 1);
     socket.once("close", () => remove(socket));
+    socket.prependListener("data", (piece: Buffer) => piece.includes(LF) && withLine.add(socket));
     return undefined;
   });
   server.prependListener("request", ({ socket }, response) => {
     lastResponses.set(socket, response);
+    withLine.delete(socket);
     const connection = open.get(socket);
     if (!connection) return;
-    connection.requests++;
+    if (++connection.requests > unanswered) socket.destroy();
     response.once("close", () => connection.requests--);
   });
 }
 
-const MAX_LINE_BYTES = 8 * 1024;
 const REASONS: Record<number, string> = {
   400: "Bad Request",
   408: "Request Timeout",
@@ -116,7 +123,7 @@ const REASONS: Record<number, string> = {
  * its own side open after that is cut off.
  */
 export function refuseConnection(
-  error: Error & { code?: string; rawPacket?: unknown },
+  error: Error & { code?: string },
   socket: Socket,
   { lingerMs }: Pick<ConnectionLimits, "lingerMs">,
   clock: Clock,
@@ -125,7 +132,7 @@ export function refuseConnection(
   const last = lastResponses.get(socket);
   // It is what comes behind a whole request, whose answer goes first and is the last one (RFC 9112 section 9.3.2).
   if (last?.req.complete && !last.headersSent) return void (last.shouldKeepAlive = false);
-  const status = error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : ERRORS[parserFault(error)].status;
+  const status = error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : ERRORS[parserFault(error, socket)].status;
   const body = JSON.stringify({ detail: REASONS[status] });
   socket.end(
     `HTTP/1.1 ${status} ${REASONS[status]}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
@@ -137,8 +144,7 @@ export function refuseConnection(
   );
 }
 
-function parserFault({ code, rawPacket }: { code?: string; rawPacket?: unknown }): ErrorCode {
+function parserFault({ code }: { code?: string }, socket: Socket): ErrorCode {
   if (code !== "HPE_HEADER_OVERFLOW") return "bad_request";
-  const line = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf("\n") : 0;
-  return line === -1 || line > MAX_LINE_BYTES ? "uri_too_long" : "headers_too_large";
+  return withLine.has(socket) ? "headers_too_large" : "uri_too_long";
 }

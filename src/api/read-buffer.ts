@@ -10,8 +10,8 @@ import { Socket } from "node:net";
  * option to set them. test/journeys/memory.test.ts watches that it works.
  */
 
-/** As much as libuv reads at once. */
-const BUFFER_BYTES = 64 * 1024;
+/** Whatever stands in it is parsed in one go, and may be a request for every thirty bytes: few enough not to hold the thread up. */
+const BUFFER_BYTES = 4 * 1024;
 const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 
 /** The part of a server's socket that Node keeps to itself. */

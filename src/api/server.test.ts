@@ -328,6 +328,21 @@ test("health needs no key, says what works, and fails when a part does (R-056, R
   }
 });
 
+test("whoever asks for health while it is being looked at gets what was found: a flood of them asks the database once (R-056, R-438)", async () => {
+  let looked = 0;
+  const looking = Promise.withResolvers<boolean>();
+  const sip = () => (looked++, looking.promise);
+  const app = api.another({ deps: { probes: { sip, worker: null } } });
+  const asked = Array.from({ length: 20 }, () => app.inject({ method: "GET", url: "/health" }));
+  while (looked === 0) await new Promise((resolve) => setImmediate(resolve));
+  looking.resolve(true);
+  for (const response of await Promise.all(asked)) assert.equal(response.statusCode, 200);
+  assert.equal(looked, 1);
+  await app.inject({ method: "GET", url: "/health" });
+  assert.equal(looked, 2, "what was found is not kept");
+  await app.close();
+});
+
 test("a database that is gone is a 503 with Retry-After, any other fault a 500 without a word about it (R-030)", async () => {
   const lines: string[] = [];
   const log = { ...console, child: () => log, error: (event: string) => void lines.push(event) } as never;

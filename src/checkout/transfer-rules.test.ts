@@ -65,6 +65,10 @@ test("without a list callers go to the project's own country and to SIP hosts, n
     ["+19005550100", "US", false],
     ["+881612345678", "US", false],
     ["+883510000000001", "US", false],
+    // Guernsey's, as it is and with a digit behind it that exchanges ignore.
+    ["+441481960194", "GB", false],
+    ["+4414819601940", "GB", false],
+    ["+4420794609580", "GB", true],
     ["sip:agent@pbx.example", "US", true],
   ];
   for (const [text, country, expected] of rows) assert.equal(allowed(text, project(country)), expected, `${text} ${country}`);
@@ -158,6 +162,19 @@ test("a sip callback at a trunk obeys the rules for numbers when its user part r
     ["sip:+442079460958@pbx.example", true],
   ];
   for (const [text, expected] of rows) assert.equal(allowed(text, project("US")), expected, text);
+  // What stands behind a semicolon may be dialled too: the prefix of a local number (RFC 3966 section 5.1.5), where it was ported to (RFC 4694).
+  const hidden: [string, boolean][] = [
+    ["sip:1234;phone-context=+1900555@trunk.example;user=phone", false],
+    ["sip:1234;phone%2Dcontext=%2B1900555@trunk.example", false],
+    ["sip:+14155550100;npdi;rn=+19005551234@trunk.example", false],
+    ["sip:+14155550100;ext=123@trunk.example", true],
+    ["sip:agent;lang=en@trunk.example", true],
+    ["sip:,19005551234@trunk.example", false],
+    ["sip:1&900$555=1234@trunk.example", false],
+    ["sip:1900%E2%80%8B5551234@trunk.example", false],
+    ["sip:1234;phone-context=+1900555@pbx.example", true],
+  ];
+  for (const [text, expected] of hidden) assert.equal(allowed(text, project("US")), expected, text);
   const listed = project("US", "+44", "sip:trunk.example");
   assert.equal(allowed("sip:+442079460958@trunk.example", listed), true);
   assert.equal(allowed("sip:+14155550100@trunk.example", listed), false);

@@ -1,4 +1,4 @@
-import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString, type PhoneNumber } from "libphonenumber-js/max";
 import type { Callback } from "./callback.ts";
 
 /** Kinds of number that cost whoever dials them more than a call: the way of toll fraud. */
@@ -34,44 +34,50 @@ export function callbackAllowed(target: Callback, project: TransferPolicy, isTru
   return !isTrunkHost(target.host) || userAllowed(target.user, project);
 }
 
-/** Whether a trunk may be given this user part of a SIP URI: one that does not read as a number, or an allowed number. */
+/**
+ * Whether a trunk may be given this user part of a SIP URI: what does not read as a number, or allowed numbers. Digits behind a semicolon may be
+ * the prefix of a local number or where it was ported to (RFC 3966, RFC 4694), and nobody can say what a trunk makes of them; an extension is none.
+ */
 export function userAllowed(user: string | null, project: TransferPolicy): boolean {
-  const digits = digitsOf(user ?? "");
-  if (digits === null) return true;
-  const numbers = numbersMeant(digits, project.country);
-  return numbers.length > 0 && numbers.every((number) => numberAllowed(number, project));
+  const [dialled = "", ...parameters] = decoded(user ?? "").split(";");
+  if (parameters.some((parameter) => /\p{N}/u.test(parameter) && !/^ext=/i.test(parameter))) return false;
+  return dialled.split(",").every((part) => {
+    const digits = digitsOf(part);
+    const numbers = digits === null ? [] : numbersMeant(digits, project.country);
+    return digits === null || (numbers.length > 0 && numbers.every((number) => numberAllowed(number, project)));
+  });
 }
 
 /** `number` in E.164 form. */
 function numberAllowed(number: string, { country, voice: { transfer } }: TransferPolicy): boolean {
   if (costsExtra(number)) return false;
   if (transfer.allow.length > 0) return transfer.allow.some((rule) => rule.startsWith("+") && number.startsWith(rule));
-  const parsed = parsePhoneNumberFromString(number);
-  if (!parsed) return false;
+  const callingCode = parsePhoneNumberFromString(number)?.countryCallingCode;
+  const countries = completeIn(number).flatMap((parsed) => parsed.country ?? []);
   // A number that no country's plan has (a fictitious one) belongs to whoever has the calling code.
-  return parsed.country ? parsed.country === country : parsed.countryCallingCode === callingCodeOf(country);
+  return countries.length > 0
+    ? countries.every((of) => of === country)
+    : callingCode !== undefined && callingCode === callingCodeOf(country);
 }
 
-/** Exchanges ignore digits after a complete number, so that a premium number stays one with more behind it. */
 function costsExtra(number: string): boolean {
-  if (PREMIUM_CODES.test(number)) return true;
+  return PREMIUM_CODES.test(number) || completeIn(number).some((parsed) => PREMIUM_TYPES.has(parsed.getType()));
+}
+
+/** The number, if it is a valid one, else all that it may be with digits behind: exchanges ignore those after a complete number. */
+function completeIn(number: string): PhoneNumber[] {
   const whole = parsePhoneNumberFromString(number);
-  if (whole?.isValid()) return PREMIUM_TYPES.has(whole.getType());
-  for (let length = number.length - 1; length >= SHORTEST; length--) {
-    if (PREMIUM_TYPES.has(parsePhoneNumberFromString(number.slice(0, length))?.getType())) return true;
-  }
-  return false;
+  if (whole?.isValid()) return [whole];
+  const lengths = Array.from({ length: Math.max(0, number.length + 1 - SHORTEST) }, (_, index) => SHORTEST + index);
+  return lengths.flatMap((length) => parsePhoneNumberFromString(number.slice(0, length)) ?? []);
 }
 
 const LEAST_DIGITS = 6;
-const NOT_DIALLED = /[\s\-._~!'()/]/g;
+const NOT_DIALLED = /[^\p{L}\p{N}+*#]/gu;
 
-/**
- * What would be dialled for this user part, without separators and parameters: digits with or without a plus, or with the signs * and #;
- * null when it is no number.
- */
-function digitsOf(user: string): string | null {
-  const bare = (decoded(user).split(/[;,]/, 1)[0] ?? "").normalize("NFKC").replace(NOT_DIALLED, "");
+/** What would be dialled for this text, without separators: digits with or without a plus, or with the signs * and #; null when it is no number. */
+function digitsOf(text: string): string | null {
+  const bare = text.normalize("NFKC").replace(NOT_DIALLED, "");
   return /^[+*#0-9]*$/.test(bare) && bare.replace(/[^0-9]/g, "").length >= LEAST_DIGITS ? bare : null;
 }
 

@@ -4,7 +4,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { SourceLimit } from "./source-limit.ts";
 import type { Admission, Flow } from "./transport.ts";
 
-/** Datagrams and connections of one trunk in a second: some hundred calls set up in each. */
+/** Datagrams, connections and messages by these of one trunk in a second: some hundred calls set up in each. */
 const KNOWN_PER_SECOND = 5_000;
 /** Of one guest, and of all guests together, whose addresses may be forged. */
 const GUEST_PER_SECOND = 100;
@@ -31,6 +31,8 @@ export class Access {
   readonly #options: AccessOptions;
   readonly #known: SourceLimit;
   readonly #guest: readonly [each: SourceLimit, all: SourceLimit];
+  /** Of one guest by connections: his own, so that whoever forges datagrams takes nothing from him. */
+  readonly #streamed: SourceLimit;
   readonly #handshake: readonly [each: SourceLimit, all: SourceLimit];
 
   /** Throws OperatorError naming the trunk that is no address. */
@@ -38,6 +40,7 @@ export class Access {
     this.#options = options;
     this.#known = new SourceLimit(clock, KNOWN_PER_SECOND);
     this.#guest = [new SourceLimit(clock, GUEST_PER_SECOND), new SourceLimit(clock, GUESTS_PER_SECOND)];
+    this.#streamed = new SourceLimit(clock, GUEST_PER_SECOND);
     this.#handshake = [new SourceLimit(clock, GUEST_HANDSHAKES_PER_SECOND), new SourceLimit(clock, GUESTS_HANDSHAKES_PER_SECOND)];
     for (const trunk of options.trunks) {
       const [address = "", prefix] = trunk.split("/");
@@ -70,6 +73,11 @@ export class Access {
   /** Of one datagram or connection, which it counts. */
   admits(address: string): Admission {
     return this.#admission(address, this.#options.byPassword, this.#guest);
+  }
+
+  /** Whether one more message may come by a connection that was admitted; counts it. */
+  admitsStreamed(address: string): boolean {
+    return (this.knows(address) ? this.#known : this.#streamed).allows(address);
   }
 
   /** Of one TLS handshake, which it counts. */

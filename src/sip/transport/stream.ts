@@ -256,6 +256,8 @@ class StreamConnection implements Flow {
   }
 
   #take(frame: Frame): void {
+    if (this.#socket.destroyed) return;
+    if (!this.certified && !this.#receiver.admitsStreamed(this.address)) return this.destroy();
     if (frame.kind === "ping") this.send(PONG).catch(() => this.destroy());
     else this.#receiver.receive(frame.parsed, this);
     // Where the next message begins cannot be told; those before it are still answered (RFC 3261 section 18.3).

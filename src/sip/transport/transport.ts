@@ -48,6 +48,8 @@ export interface Receiver {
   admits(address: string): Admission;
   /** Of a connection that wants TLS, and may bring a certificate. */
   admitsHandshake(address: string): Admission;
+  /** Of one more message by a connection. */
+  admitsStreamed(address: string): boolean;
   receive(parsed: Parsed, flow: Flow): void;
   /** These octets, a message or a ping, are about to leave by `flow`. */
   sends(bytes: Uint8Array, flow: Flow): void;

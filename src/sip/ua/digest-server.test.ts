@@ -7,7 +7,7 @@ import { HeaderFields } from "../grammar/header-fields.ts";
 import { respond, SipRequest } from "../grammar/message.ts";
 import { DigestClient } from "./digest.ts";
 import { DigestServer } from "./digest-server.ts";
-import { ANSWER, OFFER, rawUdp, requestText, testAgent } from "./testing.ts";
+import { ANSWER, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";
 import { InviteFailed } from "./errors.ts";
 
 /** Callers who are admitted by their password (S-80; RFC 3261 section 22, RFC 8760). */
@@ -132,4 +132,45 @@ test("who has shown no password gets a 401 to an INVITE no larger than half as m
   assert.ok(response.toBytes().length <= 1.5 * Buffer.byteLength(sent));
   assert.deepEqual(peer.responses.waiting, []);
   await peer.close();
+});
+
+test("wrong passwords have one line a minute in the log, however many come (S-70, S-83)", async () => {
+  const clock = new ManualClock();
+  const lines: object[] = [];
+  const log = { debug: () => {}, warn: (event: string, fields?: object) => void lines.push({ event, ...fields }) };
+  const callee = await testAgent({ trunks: [], users: USERS, clock, log });
+  const peer = await rawTcp(callee.port);
+  const guess = async () => {
+    peer.send(requestText(peer, { method: "INVITE", headers: { Authorization: 'Digest username="ada", realm="voicetill"' } }));
+    assert.equal((await peer.responses.next()).status, 401);
+  };
+  for (let tries = 0; tries < 5; tries++) await guess();
+  clock.advance(60_000);
+  await guess();
+  const line = { event: "sip_password_refused", host: "127.0.0.1", reason: "refused" };
+  assert.deepEqual(lines, [
+    { ...line, count: 1 },
+    { ...line, count: 5 },
+  ]);
+  const stopped = callee.agent.stop();
+  clock.advance(500);
+  await Promise.all([stopped, peer.close()]);
+});
+
+test("who has shown no password may send by one connection no more than by datagrams, and then loses it (S-83)", async () => {
+  const clock = new ManualClock();
+  const callee = await testAgent({ trunks: [], users: USERS, clock });
+  const peer = await rawTcp(callee.port);
+  const invites = (count: number) => Array.from({ length: count }, () => requestText(peer, { method: "INVITE" })).join("");
+  peer.send(invites(50));
+  for (let asked = 0; asked < 50; asked++) assert.equal((await peer.responses.next()).status, 401);
+  peer.send(invites(1000));
+  const other = await rawTcp(callee.port, "127.0.0.2");
+  await peer.closed;
+  assert.ok(peer.responses.waiting.length <= 50, `${peer.responses.waiting.length} more were answered`);
+  other.send(requestText(other, { method: "INVITE" }));
+  assert.equal((await other.responses.next()).status, 401, "another address has its own");
+  const stopped = callee.agent.stop();
+  clock.advance(500);
+  await Promise.all([stopped, peer.close(), other.close()]);
 });

@@ -84,8 +84,8 @@ const UNAVAILABLE: ResponseParts = { headers: [["Retry-After", "10"]] };
 const PROBE_BYTES = 16;
 /** How much larger an answer by UDP to somebody who has proved nothing may be than what he sent (S-82). */
 const UNPROVED_GROWTH = 1.5;
-/** One line of the log for all unknown peers of this time, ms. */
-const UNKNOWN_PEERS_MS = 60_000;
+/** One line of the log for all that peers without a right to call do in this time, ms. */
+const NOTED_MS = 60_000;
 /** How long `stop` waits for the responses to its BYEs, ms. */
 const SHUTDOWN_MS = 500;
 /** RFC 5626 section 3.5.1. */
@@ -116,9 +116,8 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   #draining = false;
   #showTraced: ((message: TracedMessage) => void) | null = null;
   #probe: Promise<boolean> | null = null;
-  /** Packets and connections of unknown peers since the last line about them, and when the next may be written. */
-  #unknownPeers = 0;
-  #nextUnknownPeers = 0;
+  /** What anybody can make the log say, by event: how often since its last line, and when the next may be written. */
+  readonly #noted = new Map<string, { count: number; next: number }>();
 
   constructor(options: UserAgentOptions) {
     this.log = options.log ?? SILENT;
@@ -196,11 +195,15 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
   // Receiver: what the transports bring.
 
   admits(address: string): Admission {
-    return this.#noted(address, this.access.admits(address));
+    return this.#met(address, this.access.admits(address));
   }
 
   admitsHandshake(address: string): Admission {
-    return this.#noted(address, this.access.admitsHandshake(address));
+    return this.#met(address, this.access.admitsHandshake(address));
+  }
+
+  admitsStreamed(address: string): boolean {
+    return this.access.admitsStreamed(address);
   }
 
   receive(parsed: Parsed, flow: Flow): void {
@@ -233,18 +236,17 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     this.#showTraced?.({ direction, protocol, address, port, text: traceText(bytes) });
   }
 
-  #noted(address: string, admission: Admission): Admission {
-    if (admission === "refused") this.#noteUnknownPeer(address);
+  /** They get no answer, so the log is where the operator of a trunk that is not listed finds out why. */
+  #met(address: string, admission: Admission): Admission {
+    if (admission === "refused") this.#note("sip_unknown_peer_ignored", address);
     return admission;
   }
 
-  /** They get no answer, so the log is where the operator of a trunk that is not listed finds out why. */
-  #noteUnknownPeer(address: string): void {
-    this.#unknownPeers++;
-    if (this.clock.monotonic() < this.#nextUnknownPeers) return;
-    this.log.warn("sip_unknown_peer_ignored", { host: address, count: this.#unknownPeers });
-    this.#unknownPeers = 0;
-    this.#nextUnknownPeers = this.clock.monotonic() + UNKNOWN_PEERS_MS;
+  #note(event: string, host: string, fields = {}): void {
+    const { count, next } = this.#noted.get(event) ?? { count: 0, next: 0 };
+    const isDue = this.clock.monotonic() >= next;
+    if (isDue) this.log.warn(event, { host, count: count + 1, ...fields });
+    this.#noted.set(event, isDue ? { count: 0, next: this.clock.monotonic() + NOTED_MS } : { count: count + 1, next });
   }
 
   #receiveRequest(request: SipRequest, flow: Flow): void {
@@ -268,7 +270,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     if (!this.#passwords || request.method !== "INVITE") return false;
     const found = this.#passwords.check(request, flow.address);
     if (found === "accepted") return true;
-    if (request.fields.first("authorization") !== null) this.log.warn("sip_password_refused", { host: flow.address, reason: found });
+    if (request.fields.first("authorization") !== null) this.#note("sip_password_refused", flow.address, { reason: found });
     const headers = this.#passwords.challenge(flow.address, found === "stale");
     this.#respondStateless(request, flow, 401, { headers }, UNPROVED_GROWTH);
     return false;
