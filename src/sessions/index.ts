@@ -35,7 +35,6 @@ import { Watchers } from "./watchers.ts";
 
 export { deleteSessions, eraseCallers, erasedAt, lockCompleted, lockToErase } from "./retention.ts";
 export { sessionFromJson };
-export { renderStates } from "./render-states.ts";
 export { shortCodeOf } from "./short-code.ts";
 export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
 export { STEPS };
