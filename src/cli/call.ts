@@ -7,9 +7,10 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { CURRENCIES, parseAmountText, toMinor } from "#src/kernel/money.ts";
+import { writeWav } from "#src/speech/index.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import { turnsOfDigits, turnsOfScript, type Turn } from "#softphone/script.ts";
-import { readWav, writeWav } from "#softphone/wav.ts";
+import { readWav } from "#softphone/wav.ts";
 import { PROMPT_CACHE } from "./prompt-cache.ts";
 
 const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--amount AMOUNT] [--json]

@@ -7,7 +7,7 @@ import { EMBEDDED_LANGUAGE, type LanguageTag, spokenLanguage, spokenLanguages } 
 import { systemClock } from "#src/kernel/clock.ts";
 import { makeFolder, silentLog } from "#src/platform/index.ts";
 import { openVoices, type Voices } from "#src/roles/voices.ts";
-import { writeWav } from "#softphone/wav.ts";
+import { writeWav } from "#src/speech/index.ts";
 import { findProject } from "./find-project.ts";
 import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
